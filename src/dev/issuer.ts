@@ -1,0 +1,175 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Elysia } from 'elysia';
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+
+/** A client of the embedded issuer, for the client-credentials grant (RFC 6749 §4.4). */
+export interface Client {
+  readonly id: string;
+  readonly secret: string;
+  /** What it may be granted, separated by spaces. */
+  readonly scope: string;
+}
+
+export interface EmbeddedIssuerOptions {
+  /** The issuer identifier, which ends with a slash; the addresses of its endpoints are below it. */
+  readonly issuer: string;
+  /** The one API identifier that tokens are issued for. */
+  readonly audience: string;
+}
+
+interface TokenRequest {
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+const kid = 'embedded';
+const lifetimeSeconds = 3600;
+const scopes = ['read:messages'];
+
+/** A token endpoint's refusal (RFC 6749 §5.2; `invalid_target` is RFC 8707 §2). */
+class GrantError extends Error {
+  constructor(
+    readonly error:
+      | 'invalid_request'
+      | 'invalid_client'
+      | 'unsupported_grant_type'
+      | 'invalid_scope'
+      | 'invalid_target',
+    readonly error_description: string,
+  ) {
+    super(error);
+  }
+}
+
+/**
+ * Returns an authorization server for trying things out: its key and the secrets of its two clients are made afresh and
+ * live in memory only. It is NOT made for anything but development.
+ */
+export async function createEmbeddedIssuer({ issuer, audience }: EmbeddedIssuerOptions) {
+  const { privateKey, publicKey } = await generateKeyPair('RS256');
+  const jwk: JWK = { ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' };
+  const secret = () => randomBytes(16).toString('hex');
+  const reader: Client = { id: 'reader', secret: secret(), scope: 'read:messages' };
+  const visitor: Client = { id: 'visitor', secret: secret(), scope: '' };
+
+  async function grant(request: TokenRequest) {
+    const client = authenticate([reader, visitor], request);
+    const scope = grantScope(client, request.parameters, audience);
+    const accessToken = await new SignJWT({ client_id: client.id, ...(scope && { scope }) })
+      .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid })
+      .setIssuer(issuer)
+      .setSubject(client.id)
+      .setAudience(audience)
+      .setJti(crypto.randomUUID())
+      .setIssuedAt()
+      .setExpirationTime(`${lifetimeSeconds}s`)
+      .sign(privateKey);
+    return { access_token: accessToken, token_type: 'Bearer', expires_in: lifetimeSeconds, ...(scope && { scope }) };
+  }
+
+  const routes = new Elysia()
+    .get('/.well-known/jwks.json', () => ({ keys: [jwk] }))
+    .get('/.well-known/oauth-authorization-server', () => ({
+      issuer,
+      token_endpoint: `${issuer}oauth/token`,
+      jwks_uri: `${issuer}.well-known/jwks.json`,
+      scopes_supported: scopes,
+      response_types_supported: [],
+      grant_types_supported: ['client_credentials'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    }))
+    .post(
+      '/oauth/token',
+      async ({ request, set, status }) => {
+        set.headers['cache-control'] = 'no-store';
+        try {
+          return await grant(await readTokenRequest(request));
+        } catch (error) {
+          if (!(error instanceof GrantError)) throw error;
+          const { error: code, error_description } = error;
+          if (code === 'invalid_client') set.headers['www-authenticate'] = 'Basic realm="token endpoint"';
+          return status(code === 'invalid_client' ? 401 : 400, { error: code, error_description });
+        }
+      },
+      { parse: 'none' },
+    );
+
+  return { routes, clients: { reader, visitor } };
+}
+
+/** RFC 6749 §2.3.1: credentials come in the Authorization header or in the body, never in both. */
+async function readTokenRequest(request: Request): Promise<TokenRequest> {
+  const parameters = await readParameters(request);
+  const [scheme, credentials] = (request.headers.get('authorization') ?? '').split(' ');
+  if (scheme === '') {
+    return {
+      parameters,
+      clientId: parameters.get('client_id') ?? '',
+      clientSecret: parameters.get('client_secret') ?? '',
+    };
+  }
+  if (parameters.has('client_secret'))
+    throw new GrantError('invalid_request', 'Client credentials must come in one place');
+  if (scheme?.toLowerCase() !== 'basic') throw new GrantError('invalid_client', 'Client authentication must be Basic');
+  const [id = '', secret = ''] = Buffer.from(credentials ?? '', 'base64')
+    .toString()
+    .split(':');
+  return { parameters, clientId: decodeFormValue(id), clientSecret: decodeFormValue(secret) };
+}
+
+async function readParameters(request: Request): Promise<ReadonlyMap<string, string>> {
+  const [mediaType] = (request.headers.get('content-type') ?? '').split(';');
+  const text = await request.text();
+  const entries =
+    mediaType?.trim().toLowerCase() === 'application/json' ? readJson(text) : [...new URLSearchParams(text)];
+  const parameters = new Map(entries);
+  if (parameters.size !== entries.length) throw new GrantError('invalid_request', 'A parameter is repeated');
+  return parameters;
+}
+
+function readJson(text: string): [string, string][] {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new GrantError('invalid_request', 'Body is not JSON');
+  }
+  if (typeof body !== 'object' || body === null) throw new GrantError('invalid_request', 'Body is not a JSON object');
+  return Object.entries(body).map(([name, value]) => {
+    if (typeof value !== 'string') throw new GrantError('invalid_request', 'A parameter is not a string');
+    return [name, value];
+  });
+}
+
+function decodeFormValue(value: string): string {
+  return new URLSearchParams(`value=${value.replaceAll('&', '%26')}`).get('value') ?? '';
+}
+
+function authenticate(clients: readonly Client[], { clientId, clientSecret }: TokenRequest): Client {
+  const client = clients.find(({ id }) => id === clientId);
+  if (!client || !isSameSecret(client.secret, clientSecret))
+    throw new GrantError('invalid_client', 'Client authentication failed');
+  return client;
+}
+
+function isSameSecret(a: string, b: string): boolean {
+  const digest = (value: string) => createHash('sha256').update(value).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}
+
+/** Grants what the client may have, or the part of it that is asked for. */
+function grantScope(client: Client, parameters: ReadonlyMap<string, string>, audience: string): string {
+  const grantType = parameters.get('grant_type');
+  if (!grantType) throw new GrantError('invalid_request', 'grant_type is missing');
+  if (grantType !== 'client_credentials')
+    throw new GrantError('unsupported_grant_type', 'Only client_credentials is supported');
+  const target = parameters.get('audience') ?? parameters.get('resource') ?? audience;
+  if (target !== audience) throw new GrantError('invalid_target', 'There is no such API');
+
+  const granted = client.scope.split(' ');
+  const wanted = parameters.get('scope')?.split(' ').filter(Boolean) ?? granted;
+  if (!wanted.every((scope) => granted.includes(scope)))
+    throw new GrantError('invalid_scope', 'The client may not have this scope');
+  return wanted.join(' ');
+}

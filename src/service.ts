@@ -1,0 +1,91 @@
+import type { AnyElysia } from 'elysia';
+import { createApp } from './app.ts';
+import { createKeySet, type KeySetEvent } from './auth/key-set.ts';
+import { createVerifier } from './auth/verifier.ts';
+import type { Log } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { createObservation } from './observation.ts';
+import { createRouteTable } from './route-table.ts';
+import type { Readiness } from './routes/health.ts';
+import type { IssuerSettings, Settings } from './settings.ts';
+
+export interface ServiceOptions {
+  readonly settings: Settings;
+  /** Whose tokens are accepted, and for which API. */
+  readonly issuer: IssuerSettings;
+  readonly log: Log;
+  /** Further routes: the embedded issuer's. */
+  readonly extension?: AnyElysia | undefined;
+}
+
+export type Service = ReturnType<typeof createService>;
+
+/** Returns the whole service, wired but for the process around it: no listener, no signals. `start` begins its only I/O. */
+export function createService({ settings, issuer: { issuer, audience, jwksUri }, log, extension }: ServiceOptions) {
+  const keySet = createKeySet({
+    uri: jwksUri,
+    maxAgeMs: settings.jwksMaxAgeSeconds * 1000,
+    maxStaleMs: settings.jwksMaxStaleSeconds * 1000,
+    cooldownMs: settings.jwksCooldownSeconds * 1000,
+    timeoutMs: settings.jwksTimeoutSeconds * 1000,
+    onEvent(event) {
+      if (event.type !== 'expired') metrics?.countFetch(event.type === 'fetched' ? 'success' : event.failure);
+      logKeySetEvent(log, event);
+    },
+  });
+  const verifier = createVerifier({
+    issuer,
+    audience,
+    keySet,
+    clockToleranceSeconds: settings.clockToleranceSeconds,
+    cacheSize: settings.tokenCacheSize,
+  });
+  const metrics: Metrics | undefined =
+    settings.metricsPort === undefined ? undefined : createMetrics({ keySet, verifier });
+  const observation = createObservation({ log, metrics });
+
+  let isShuttingDown = false;
+  const readiness = (): Readiness => {
+    if (isShuttingDown) return 'shutting_down';
+    return keySet.state().keys > 0 ? 'ready' : 'key_set_unavailable';
+  };
+  const app = createApp({
+    verifier,
+    readiness,
+    extension,
+    onAccepted: observation.onAccepted,
+    onRefused: observation.onRefused,
+    onInternalError: (error, request) =>
+      log.error({ err: error, requestId: observation.requestIdOf(request) }, 'Cannot answer a request'),
+  });
+
+  return {
+    fetch: observation.wrap(app.fetch, createRouteTable(app.routes)),
+    metrics,
+    start: () => keySet.start(),
+    /** From now on `/readyz` says that no requests should be sent here; those that come are still answered. */
+    announceShutdown() {
+      isShuttingDown = true;
+    },
+    stop: () => keySet.stop(),
+  };
+}
+
+/** An outage is told when it begins and when it ends, not at every attempt. */
+function logKeySetEvent(log: Log, event: KeySetEvent): void {
+  switch (event.type) {
+    case 'expired':
+      log.error('The keys held became too old to be trusted');
+      break;
+    case 'failed': {
+      const { failure, status, failures } = event;
+      log[failures === 1 ? 'warn' : 'debug']({ failure, status, failures }, 'Cannot fetch the key set');
+      break;
+    }
+    case 'fetched': {
+      const { added, removed, afterFailures } = event;
+      if (afterFailures > 0) log.info({ afterFailures }, 'Key set can be fetched again');
+      log[added.length + removed.length > 0 ? 'info' : 'debug']({ added, removed }, 'Key set fetched');
+    }
+  }
+}
