@@ -1,0 +1,123 @@
+import { resolve } from 'node:path';
+import lock from '../bun.lock';
+import manifest from '../package.json';
+
+/** Licences that ask for no more than their notice. Any other is a decision for a person, so it stops the build. */
+const allowedLicences: ReadonlySet<string> = new Set([
+  '0BSD',
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'CC0-1.0',
+  'ISC',
+  'MIT',
+  'Unlicense',
+]);
+
+interface PackageManifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+/** Returns the manifest of every package that has at least one byte in the bundle, ordered by name and version. */
+export async function bundledPackages(metafile: Bun.BuildMetafile): Promise<PackageManifest[]> {
+  const folders = new Set<string>();
+  for (const output of Object.values(metafile.outputs)) {
+    for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
+      const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];
+      if (folder && bytesInOutput > 0) folders.add(folder);
+    }
+  }
+  const packages = new Map<string, PackageManifest>();
+  for (const folder of folders) {
+    const found: PackageManifest = await Bun.file(resolve(folder, 'package.json')).json();
+    packages.set(purl(found), found);
+  }
+  return [...packages.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => found);
+}
+
+/** Returns a line for each package whose licence is missing or not on the list; a choice (`OR`) needs one that is. */
+export function licenceProblems(packages: readonly PackageManifest[]): string[] {
+  const isAllowed = (expression: string) => expression.split(' OR ').some((licence) => allowedLicences.has(licence));
+  return packages
+    .filter(({ license }) => !isAllowed((license ?? '').replace(/^\((.*)\)$/, '$1')))
+    .map(({ name, version, license }) => `${name}@${version}: licence "${license ?? ''}" is not on the list`);
+}
+
+/**
+ * Returns a CycloneDX 1.6 bill of materials of an executable: the packages in its bundle, and Bun with the libraries
+ * that Bun itself is built from. It has no serial number and no time, so the same source gives the same bill.
+ */
+export function billOfMaterials(packages: readonly PackageManifest[], executableSha256: string): object {
+  const reference = new Map(packages.map((found) => [found.name, purl(found)]));
+  const dependsOn = ({ dependencies, peerDependencies }: Partial<PackageManifest>) =>
+    Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => reference.get(name) ?? []);
+  return {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    metadata: {
+      component: {
+        'bom-ref': purl(manifest),
+        type: 'application',
+        name: manifest.name,
+        version: manifest.version,
+        licenses: [{ license: { id: manifest.license } }],
+        hashes: [{ alg: 'SHA-256', content: executableSha256 }],
+      },
+    },
+    components: [bunComponent(), ...packages.map(packageComponent)],
+    dependencies: [
+      { ref: purl(manifest), dependsOn: [bunComponent()['bom-ref'], ...dependsOn(manifest)] },
+      ...packages.map((found) => ({ ref: purl(found), dependsOn: dependsOn(found) })),
+    ],
+  };
+}
+
+const purl = ({ name, version }: { name: string; version: string }) => `pkg:npm/${name.replace('@', '%40')}@${version}`;
+
+function packageComponent(found: PackageManifest) {
+  const { name, version, license = '' } = found;
+  return {
+    'bom-ref': purl(found),
+    type: 'library',
+    name,
+    version,
+    purl: purl(found),
+    licenses: [license.includes(' ') ? { expression: license } : { license: { id: license } }],
+    hashes: [{ alg: 'SHA-512', content: lockedSha512(`${name}@${version}`) }],
+  };
+}
+
+/** What Bun names among its versions because it imitates their interfaces, not because it holds them. */
+const imitated: ReadonlySet<string> = new Set(['bun', 'node', 'modules', 'napi', 'openssl', 'uv', 'v8']);
+
+/** Bun is not in the lockfile but is most of the executable; WebKit's JavaScriptCore in it is under the LGPL. */
+function bunComponent() {
+  const { bun } = process.versions;
+  const libraries = Object.entries(process.versions).filter(([name]) => !imitated.has(name));
+  return {
+    'bom-ref': `pkg:github/oven-sh/bun@bun-v${bun}`,
+    type: 'platform',
+    name: 'bun',
+    version: bun,
+    purl: `pkg:github/oven-sh/bun@bun-v${bun}`,
+    licenses: [{ license: { id: 'MIT' } }],
+    components: libraries.map(([name, version]) => ({
+      type: 'library',
+      name,
+      version,
+      ...(name === 'webkit' && { licenses: [{ license: { id: 'LGPL-2.0-or-later' } }] }),
+    })),
+  };
+}
+
+function lockedSha512(nameAndVersion: string): string {
+  const locked = Object.values(lock.packages).find(([resolution]) => resolution === nameAndVersion);
+  const integrity = locked?.find((field) => typeof field === 'string' && field.startsWith('sha512-'));
+  if (typeof integrity !== 'string') throw new Error(`Cannot find ${nameAndVersion} in bun.lock`);
+  return Buffer.from(integrity.slice('sha512-'.length), 'base64').toString('hex');
+}

@@ -1,0 +1,38 @@
+import { parseArgs } from 'node:util';
+import { billOfMaterials, bundledPackages, licenceProblems } from './bill-of-materials.ts';
+
+/**
+ * Writes the executable to `outfile` and its bill of materials beside it, as `<outfile>.cdx.json`.
+ *
+ * @throws Error when the bundle fails or holds a package whose licence is not on the list.
+ */
+export async function build(outfile: string, target?: string): Promise<void> {
+  const { metafile } = await Bun.build({
+    entrypoints: ['src/index.ts'],
+    // An executable must not take its configuration from whatever folder it is started in.
+    compile: {
+      outfile,
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+      ...(target !== undefined && { target: target as Bun.Build.CompileTarget }),
+    },
+    // Elysia reads the text of its handlers to learn what they use, so their identifiers must keep their names.
+    minify: { whitespace: true, syntax: true, identifiers: false },
+    bytecode: true,
+    format: 'esm',
+    define: { 'process.env.NODE_ENV': '"production"' },
+    metafile: true,
+  });
+  if (!metafile) throw new Error('Cannot list what was bundled: the bundler returned no metafile');
+  const packages = await bundledPackages(metafile);
+  const problems = licenceProblems(packages);
+  if (problems.length > 0) throw new Error(`Cannot ship the bundle:\n${problems.join('\n')}`);
+  const sha256 = new Bun.CryptoHasher('sha256').update(await Bun.file(outfile).bytes()).digest('hex');
+  await Bun.write(`${outfile}.cdx.json`, `${JSON.stringify(billOfMaterials(packages, sha256), null, 2)}\n`);
+}
+
+if (import.meta.main) {
+  // A target is a Bun release to embed, such as bun-linux-arm64; without one it is the Bun that runs this.
+  const { values } = parseArgs({ options: { target: { type: 'string' } } });
+  await build('dist/protected-api', values.target);
+}

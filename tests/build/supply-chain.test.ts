@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'bun:test';
+import lock from '../../bun.lock';
+import manifest from '../../package.json';
+
+const exactVersion = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
+
+describe('package.json', () => {
+  test('pins every dependency to one exact version', () => {
+    const versions = Object.values({ ...manifest.dependencies, ...manifest.devDependencies });
+    expect(versions.filter((version) => !exactVersion.test(version))).toEqual([]);
+  });
+
+  test('lets no dependency run a script when it is installed', () => {
+    // Set and empty: otherwise Bun trusts a list of well-known packages of its own.
+    expect(manifest.trustedDependencies).toEqual([]);
+  });
+});
+
+describe('bun.lock', () => {
+  test('takes every package from the registry, with its SHA-512', () => {
+    const unproven = Object.values(lock.packages).filter(
+      ([resolution, registry, , integrity]) =>
+        !exactVersion.test(String(resolution).split('@').at(-1) ?? '') ||
+        registry !== '' ||
+        !String(integrity).startsWith('sha512-'),
+    );
+    expect(unproven).toEqual([]);
+  });
+});
+
+describe('audit', () => {
+  const finding = {
+    jose: [
+      { id: 1, title: 'Test', severity: 'high', vulnerable_versions: '*', url: 'https://github.com/advisories/GHSA-0' },
+    ],
+  };
+
+  test.each([
+    ['passes without a known vulnerability', () => Response.json({}), 0, 'audit: no known vulnerability'],
+    ['fails on a known vulnerability', () => Response.json(finding), 1, 'GHSA-0'],
+    ['says that it did not look when there is no service', () => new Response(null, { status: 405 }), 0, 'NOT CHECKED'],
+  ])('%s', async (_name, fetch, exitCode, output) => {
+    await using service = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch });
+    const audit = Bun.spawn([process.execPath, 'run', 'scripts/audit.ts'], {
+      env: { ...process.env, BUN_CONFIG_REGISTRY: service.url.href, npm_config_registry: service.url.href },
+      stderr: 'pipe',
+    });
+    expect(await audit.exited).toBe(exitCode);
+    expect((await audit.stdout.text()) + (await audit.stderr.text())).toContain(output);
+  });
+});
