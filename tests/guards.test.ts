@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'bun:test';
+import { createApp } from '../src/app.ts';
+
+/** Every route that needs no token. One that is neither listed here nor guarded fails the build. */
+const openRoutes = new Set(['GET /api/public', 'GET /livez', 'GET /readyz', 'OPTIONS /*']);
+
+const app = createApp({
+  verifier: { verify: () => ({ refusal: 'signature_invalid' }) },
+  readiness: () => 'ready',
+  onInternalError: (error) => {
+    throw error;
+  },
+});
+const guarded = app.routes.filter(({ method, path }) => !openRoutes.has(`${method} ${path}`));
+const send = (method: string, path: string, headers = {}) =>
+  app.handle(new Request(`http://localhost${path.replace(/[:*][^/]*/g, 'x')}`, { method, headers }));
+
+describe('createApp()', () => {
+  test('has the protected routes of the specification', () => {
+    expect(guarded.map(({ path }) => path)).toEqual(expect.arrayContaining(['/api/private', '/api/private-scoped']));
+  });
+
+  for (const { method, path } of guarded) {
+    for (const sent of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
+      test(`guards ${sent} ${path} against a request without a token`, async () => {
+        const response = await send(sent, path);
+        expect(response.status).toBe(401);
+        expect(response.headers.get('www-authenticate')).toStartWith('Bearer');
+        expect(response.headers.get('cache-control')).toBe('no-store');
+      });
+
+      test(`guards ${sent} ${path} against a refused token`, async () => {
+        const response = await send(sent, path, { authorization: 'Bearer e30.e30.e30' });
+        expect(response.status).toBe(401);
+        expect(response.headers.get('www-authenticate')).toContain('error="invalid_token"');
+      });
+    }
+  }
+});

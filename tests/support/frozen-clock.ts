@@ -1,0 +1,41 @@
+import type { Clock } from '../../src/auth/key-set.ts';
+
+interface Timer {
+  readonly at: number;
+  readonly callback: () => void;
+}
+
+export interface FrozenClock extends Clock {
+  /** Moves time on, calling back in order what falls due on the way. */
+  advance(ms: number): void;
+  /** Timers that wait. */
+  readonly waiting: number;
+}
+
+/** Returns a clock that stands still until a test moves it. */
+export function createFrozenClock(): FrozenClock {
+  let now = 1_000_000;
+  const timers = new Set<Timer>();
+  const firstDue = (until: number) => [...timers].filter(({ at }) => at <= until).toSorted((a, b) => a.at - b.at)[0];
+
+  return {
+    now: () => now,
+    schedule(callback, delayMs) {
+      const timer = { at: now + delayMs, callback };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    advance(ms) {
+      const until = now + ms;
+      for (let due = firstDue(until); due; due = firstDue(until)) {
+        timers.delete(due);
+        now = Math.max(now, due.at);
+        due.callback();
+      }
+      now = until;
+    },
+    get waiting() {
+      return timers.size;
+    },
+  };
+}
