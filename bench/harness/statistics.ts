@@ -1,0 +1,32 @@
+/** Returns the middle value, or the mean of the two in the middle. NaN for an empty list. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const low = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
+  const high = sorted[Math.ceil((sorted.length - 1) / 2)] ?? Number.NaN;
+  return (low + high) / 2;
+}
+
+export interface Summary {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+export const summarize = (values: readonly number[]): Summary => ({
+  median: median(values),
+  min: Math.min(...values),
+  max: Math.max(...values),
+});
+
+/** Divides value by value: ratios are taken within a round, where the machine was in the same mood for both. */
+export const ratios = (values: readonly number[], bases: readonly number[]): number[] =>
+  values.flatMap((value, round) => {
+    const base = bases[round];
+    return base === undefined ? [] : [value / base];
+  });
+
+/** How far two identical servers were apart in the worst round, as a factor of at least 1; NaN when that was not measured. */
+export function spreadFactor(a: readonly number[], b: readonly number[]): number {
+  const factors = ratios(a, b).map((ratio) => Math.max(ratio, 1 / ratio));
+  return factors.length === 0 ? Number.NaN : Math.max(...factors);
+}
