@@ -1,0 +1,108 @@
+import { expect } from 'bun:test';
+import { SCOPE } from './mint.ts';
+
+/** What `WWW-Authenticate` says: `bare` is a challenge without `error`, the others name the error. */
+export type Challenge = 'bare' | 'invalid_request' | 'invalid_token' | 'insufficient_scope';
+
+const CHALLENGES: Readonly<Record<string, Challenge>> = {
+  authorization_header_missing: 'bare',
+  invalid_header: 'invalid_token',
+  token_expired: 'invalid_token',
+  invalid_claims: 'invalid_token',
+  Unauthorized: 'insufficient_scope',
+};
+
+/** Printable ASCII without quotes or backslash: safe in a header's quoted string and in a log line alike. */
+const PLAIN_TEXT = /^[ !#-[\]-~]+$/;
+/** RFC 9110 §11.2: parameters of one challenge, each value a quoted string here. */
+const BEARER_CHALLENGE = /^Bearer(?: (?<parameters>[a-z_]+="[^"\\]*"(?:, ?[a-z_]+="[^"\\]*")*))?$/;
+
+const membersOf = (list: string | null) =>
+  (list ?? '')
+    .split(',')
+    .map((member) => member.trim().toLowerCase())
+    .filter((member) => member !== '')
+    .sort();
+
+/** Returns the parameters of the single Bearer challenge, and fails when the header is anything else. */
+export function challengeOf(response: Response): Readonly<Record<string, string>> {
+  const header = response.headers.get('www-authenticate') ?? '';
+  expect(header).toMatch(BEARER_CHALLENGE);
+  const parameters = BEARER_CHALLENGE.exec(header)?.groups?.parameters ?? '';
+  const pairs = [...parameters.matchAll(/([a-z_]+)="([^"\\]*)"/g)].map(([, name = '', value = '']) => [name, value]);
+  const named: Record<string, string> = Object.fromEntries(pairs);
+  expect(Object.keys(named), 'no parameter twice').toHaveLength(pairs.length);
+  return named;
+}
+
+/** Fails unless a page of any origin may read this answer, without credentials. */
+export function expectCrossOrigin(response: Response): void {
+  const { headers } = response;
+  expect(headers.get('access-control-allow-origin')).toBe('*');
+  expect(headers.get('access-control-allow-credentials')).toBeNull();
+  expect(membersOf(headers.get('access-control-expose-headers'))).toEqual(['retry-after', 'www-authenticate']);
+  expect(headers.get('vary')).not.toBe('*');
+}
+
+/** Fails unless the preflight allows exactly what the contract names, for a day. */
+export function expectPreflight(response: Response): void {
+  const { headers } = response;
+  expect(response.ok, `preflight answered ${response.status}`).toBe(true);
+  expectCrossOrigin(response);
+  expect(membersOf(headers.get('access-control-allow-headers'))).toEqual(['authorization', 'content-type']);
+  expect(membersOf(headers.get('access-control-allow-methods'))).toEqual(['get', 'head']);
+  expect(headers.get('access-control-max-age')).toBe('86400');
+}
+
+function expectChallenge(response: Response, challenge: Challenge | undefined): void {
+  if (challenge === undefined) {
+    expect(response.headers.get('www-authenticate')).toBeNull();
+    return;
+  }
+  const { resource_metadata: _, error, error_description: description, ...others } = challengeOf(response);
+  if (challenge === 'bare') {
+    expect({ error, description, ...others }).toEqual({ error: undefined, description: undefined });
+    return;
+  }
+  expect(error).toBe(challenge);
+  if (description !== undefined) expect(description).toMatch(PLAIN_TEXT);
+  expect(others).toEqual(challenge === 'insufficient_scope' ? { scope: SCOPE } : {});
+}
+
+/** Fails unless the answer has everything that every answer of a protected path has, whatever its status. */
+export function expectProtected(response: Response): void {
+  expectCrossOrigin(response);
+  expect(response.headers.get('cache-control')).toBe('no-store');
+}
+
+/**
+ * Fails unless this is the Error object in full: status, code, body, content type, cross-origin headers and the challenge that
+ * belongs to the code, or the one given. Also `no-store` on the statuses that only protected paths give.
+ */
+export async function expectError(
+  response: Response,
+  status: number,
+  code: string,
+  challenge: Challenge | undefined = CHALLENGES[code],
+): Promise<void> {
+  const text = await response.text();
+  expect({ status: response.status, text }).toEqual({ status, text: expect.stringContaining(`"${code}"`) });
+  expect(response.headers.get('content-type')).toBe('application/json');
+  const body: unknown = JSON.parse(text);
+  expect(body).toEqual({ code, description: expect.stringMatching(PLAIN_TEXT) });
+  expectChallenge(response, challenge);
+  if ([401, 403, 503].includes(status)) expectProtected(response);
+  else expectCrossOrigin(response);
+}
+
+/** Fails unless this is the Message object with 200. */
+export async function expectMessage(response: Response): Promise<string> {
+  const text = await response.text();
+  expect({ status: response.status, text }).toEqual({ status: 200, text: expect.stringContaining('"message"') });
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(response.headers.get('www-authenticate')).toBeNull();
+  expectCrossOrigin(response);
+  const body: unknown = JSON.parse(text);
+  expect(body).toEqual({ message: expect.stringMatching(/\S/) });
+  return (body as { message: string }).message;
+}

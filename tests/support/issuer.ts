@@ -1,0 +1,117 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/**
+ * How the key-set endpoint answers:
+ * `keys` as it should; `answer` with any status, headers and text; `hang` accepts and says nothing; `drip` sends a byte
+ * at a time and never ends; `cut off` announces more than it sends and closes; `huge` sends 40 MB.
+ */
+export type IssuerMode =
+  | { readonly kind: 'keys' | 'hang' | 'drip' | 'cut off' | 'huge' }
+  | {
+      readonly kind: 'answer';
+      readonly status?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly text?: string;
+    };
+
+export interface Issuer {
+  /** The issuer identifier: the address with its trailing slash. */
+  readonly url: string;
+  /** What the key set holds from the next fetch on. */
+  keys: readonly unknown[];
+  mode: IssuerMode;
+  /** Requests to the key-set endpoint since the start, failed ones included. */
+  readonly fetches: number;
+  /** Refuses connections until `comeBack`. */
+  goDown(): Promise<void>;
+  comeBack(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const HUGE_CHUNKS = 40;
+const CHUNK = Buffer.alloc(1024 * 1024, ' ');
+
+function sendHuge(response: ServerResponse): void {
+  let sent = 0;
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const sendMore = () => {
+    while (sent < HUGE_CHUNKS && !response.destroyed) {
+      sent += 1;
+      if (!response.write(CHUNK)) {
+        response.once('drain', sendMore);
+        return;
+      }
+    }
+    response.end();
+  };
+  sendMore();
+}
+
+function drip(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.write('{"keys":[');
+  const timer = setInterval(() => response.write(' '), 50);
+  response.on('close', () => clearInterval(timer));
+}
+
+function answer(response: ServerResponse, mode: IssuerMode, keys: readonly unknown[]): void {
+  switch (mode.kind) {
+    case 'keys':
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ keys }));
+      return;
+    case 'answer':
+      response
+        .writeHead(mode.status ?? 200, { 'content-type': 'application/json', ...mode.headers })
+        .end(mode.text ?? '');
+      return;
+    case 'hang':
+      return;
+    case 'drip':
+      drip(response);
+      return;
+    case 'cut off':
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+      response.write('{"keys":[', () => response.destroy());
+      return;
+    case 'huge':
+      sendHuge(response);
+  }
+}
+
+/**
+ * Starts an authorization server's key-set endpoint on loopback, whose keys and faults the test sets as it goes.
+ * It runs on node:http because Bun.serve cannot break an answer off halfway.
+ */
+export async function startIssuer(keys: readonly unknown[] = []): Promise<Issuer> {
+  let fetches = 0;
+  const server = createServer((request, response) => {
+    if (request.url !== '/.well-known/jwks.json') {
+      response.writeHead(404).end();
+      return;
+    }
+    fetches += 1;
+    answer(response, issuer.mode, issuer.keys);
+  });
+  const listen = (port: number) => new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
+  const close = () =>
+    new Promise<void>((done) => {
+      server.close(() => done());
+      server.closeAllConnections();
+    });
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+
+  const issuer: Issuer = {
+    url: `http://127.0.0.1:${port}/`,
+    keys,
+    mode: { kind: 'keys' },
+    get fetches() {
+      return fetches;
+    },
+    goDown: close,
+    comeBack: () => listen(port),
+    close,
+  };
+  return issuer;
+}
