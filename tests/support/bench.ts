@@ -1,0 +1,50 @@
+import { afterAll, beforeAll } from 'bun:test';
+import type { Environment } from './child-process.ts';
+import type { Form, Service } from './forms.ts';
+import { type Issuer, startIssuer } from './issuer.ts';
+import { AUDIENCE, mintToken, type TokenOverrides } from './mint.ts';
+
+/** A service, the issuer that it trusts, and tokens of that issuer. */
+export interface Bench {
+  readonly service: Service;
+  readonly issuer: Issuer;
+  mint(overrides?: TokenOverrides): string;
+  /** Requests a path with this token. */
+  get(path: string, token: string, init?: RequestInit): Promise<Response>;
+}
+
+export interface BenchOptions {
+  readonly keys: () => readonly unknown[];
+  readonly settings?: Environment;
+  /** Sets the issuer's faults before the service first asks it for keys. */
+  readonly prepare?: (issuer: Issuer) => Promise<void> | void;
+}
+
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** Starts issuer and service before the tests of the enclosing describe() and ends them after; the bench is there once a test runs. */
+export function benchFor(form: Form, { keys, settings = {}, prepare = () => {} }: BenchOptions): () => Bench {
+  let bench: Bench | undefined;
+
+  beforeAll(async () => {
+    const issuer = await startIssuer(keys());
+    await prepare(issuer);
+    const service = await form.start({ ISSUER: issuer.url, AUDIENCE, ...settings });
+    bench = {
+      service,
+      issuer,
+      mint: (overrides) => mintToken(issuer.url, overrides),
+      get: (path, token, init = {}) => service.fetch(path, { ...init, headers: { ...bearer(token), ...init.headers } }),
+    };
+  }, form.startTimeoutMs);
+
+  afterAll(async () => {
+    await bench?.service.close();
+    await bench?.issuer.close();
+  }, form.startTimeoutMs);
+
+  return () => {
+    if (bench === undefined) throw new TypeError('The bench is there only while tests run');
+    return bench;
+  };
+}

@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export type Environment = Readonly<Record<string, string>>;
+
+/** What a command did: its exit status and what it wrote. */
+export interface Finished {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunningProcess {
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  readonly signal: (name: NodeJS.Signals) => void;
+  /** Resolves once the process has ended and all it wrote has been read. */
+  readonly finished: Promise<Finished>;
+}
+
+const living = new Set<Bun.Subprocess>();
+process.on('exit', () => {
+  for (const child of living) child.kill('SIGKILL');
+});
+
+async function collect(stream: ReadableStream<Uint8Array>, add: (text: string) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) add(decoder.decode(chunk, { stream: true }));
+}
+
+/**
+ * Runs a command in a folder of its own, empty but for `files`, with no environment but the one given, and keeps what it
+ * writes.
+ */
+export function run(
+  command: readonly string[],
+  environment: Environment = {},
+  files: Readonly<Record<string, string>> = {},
+): RunningProcess {
+  const folder = mkdtempSync(join(tmpdir(), 'protected-api-'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const child = Bun.spawn([...command], {
+    cwd: folder,
+    env: { HOME: folder, ...environment },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  living.add(child);
+  let stdout = '';
+  let stderr = '';
+  const read = Promise.all([
+    collect(child.stdout, (text) => {
+      stdout += text;
+    }),
+    collect(child.stderr, (text) => {
+      stderr += text;
+    }),
+  ]);
+  const finished = child.exited.then(async (status) => {
+    await read;
+    living.delete(child);
+    rmSync(folder, { recursive: true, force: true });
+    return { status, stdout, stderr };
+  });
+  return { stdout: () => stdout, stderr: () => stderr, signal: (name) => child.kill(name), finished };
+}
+
+const MAX_RUN_MS = 10_000;
+
+/** Runs a command that is expected to end by itself; one that goes on is killed, and its status is then not its own. */
+export async function runToEnd(...args: Parameters<typeof run>): Promise<Finished> {
+  const child = run(...args);
+  const timer = setTimeout(() => child.signal('SIGKILL'), MAX_RUN_MS);
+  const finished = await child.finished;
+  clearTimeout(timer);
+  return finished;
+}
+
+/** Returns a port of loopback that nothing listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((done) => server.close(() => done()));
+  return port;
+}
+
+const POLL_MS = 10;
+
+/** Resolves once `isTrue`; the deadline is for what will never come, not for timing. */
+export async function until(
+  isTrue: () => boolean | Promise<boolean>,
+  what: string,
+  deadlineMs = 20_000,
+): Promise<void> {
+  const end = Date.now() + deadlineMs;
+  while (!(await isTrue())) {
+    if (Date.now() > end) throw new Error(`Waited ${deadlineMs} ms in vain: ${what}`);
+    await Bun.sleep(POLL_MS);
+  }
+}
+
+/** Resolves once the service answers; rejects with what it wrote when it ends first. */
+export async function untilItAnswers(origin: string, process: RunningProcess, deadlineMs?: number): Promise<void> {
+  let ended: Finished | undefined;
+  void process.finished.then((finished) => {
+    ended = finished;
+  });
+  const answers = async () => {
+    if (ended !== undefined) throw new Error(`The service ended with ${ended.status}: ${ended.stderr || ended.stdout}`);
+    return fetch(`${origin}/livez`).then(
+      (response) => response.status === 200,
+      () => false,
+    );
+  };
+  await until(answers, `${origin}/livez`, deadlineMs);
+}
