@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'bun:test';
+import { type Bench, bearer } from '../../support/bench.ts';
+import { expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
+import { PRIVATE, SCOPED } from './token-rows.ts';
+
+const PUBLIC = '/api/public';
+const PATHS = [PUBLIC, PRIVATE, SCOPED];
+
+/** Spellings near a guarded path: whether they lead there or nowhere is open, that they lead past the guard is not. */
+const NEAR_GUARDED = [
+  '/api/private/',
+  '/api/private//',
+  '//api/private',
+  '/api//private',
+  '/api/./private',
+  '/api/x/../private',
+  '/API/private',
+  '/api/PRIVATE',
+  '/api/%70rivate',
+  '/api/private%2F',
+  '/api%2Fprivate',
+  '/api/private;x',
+  '/api/private%00',
+  '/api/private.json',
+  '/api/private-scoped/',
+  '/api/private-scoped%20',
+];
+
+function messages(bench: () => Bench): void {
+  test('each endpoint gives a message of its own, as JSON', async () => {
+    const told = new Set<string>();
+    for (const path of PATHS) told.add(await expectMessage(await bench().get(path, bench().mint())));
+    expect(told.size).toBe(PATHS.length);
+  });
+
+  test('the public endpoint asks for nothing', async () => {
+    await expectMessage(await bench().service.fetch(PUBLIC));
+  });
+
+  test('a query changes nothing', async () => {
+    await expectMessage(await bench().service.fetch(`${PUBLIC}?a=1&a=2&b`));
+    await expectMessage(await bench().get(`${SCOPED}?a=1`, bench().mint()));
+  });
+
+  for (const path of PATHS) {
+    test(`HEAD ${path} has the status and headers of GET, and no body`, async () => {
+      for (const headers of [bearer(bench().mint()), {}]) {
+        const [get, head] = await Promise.all(
+          ['GET', 'HEAD'].map((method) => bench().service.fetch(path, { method, headers })),
+        );
+        expect(head?.status).toBe(get?.status ?? 0);
+        for (const name of ['content-type', 'cache-control', 'www-authenticate', 'access-control-allow-origin'])
+          expect(head?.headers.get(name)).toBe(get?.headers.get(name) ?? null);
+        expect(await head?.text()).toBe('');
+        expect(await get?.text()).not.toBe('');
+      }
+    });
+  }
+}
+
+function wrongMethods(bench: () => Bench): void {
+  for (const path of PATHS) {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      test(`${method} ${path} is refused with what is allowed instead, with a token or without`, async () => {
+        for (const headers of [bearer(bench().mint()), {}]) {
+          const response = await bench().service.fetch(path, { method, headers });
+          const allowed = (response.headers.get('allow') ?? '').split(/, */).filter((name) => name !== 'OPTIONS');
+          expect(allowed.sort()).toEqual(['GET', 'HEAD']);
+          if (path !== PUBLIC) expectProtected(response);
+          await expectError(response, 405, 'method_not_allowed');
+        }
+      });
+    }
+  }
+}
+
+function unknownPaths(bench: () => Bench): void {
+  for (const path of [
+    '/nothing',
+    '/api',
+    '/api/nothing',
+    '/api/private/deeper',
+    '/api/publicly',
+    '/__proto__',
+    '/%',
+    '/%ff',
+  ]) {
+    test(`${path} is not found, with a token or without, whatever the method`, async () => {
+      for (const method of ['GET', 'POST', 'DELETE']) {
+        for (const headers of [bearer(bench().mint()), {}])
+          await expectError(await bench().service.fetch(path, { method, headers }), 404, 'not_found');
+      }
+    });
+  }
+
+  test('HEAD on an unknown path is 404 without a body', async () => {
+    // Over a connection in every form: it is the server that leaves a body out.
+    const response = await fetch(`${bench().service.origin}/nothing`, { method: 'HEAD' });
+    expect(response.status).toBe(404);
+    expect(await response.text()).toBe('');
+  });
+
+  for (const path of NEAR_GUARDED) {
+    test(`${path} lets nobody in without a token`, async () => {
+      const { status } = await bench().service.fetch(path);
+      expect([400, 401, 404]).toContain(status);
+    });
+  }
+}
+
+function probes(bench: () => Bench): void {
+  test('/livez is 200 while the service serves', async () => {
+    expect((await bench().service.fetch('/livez')).status).toBe(200);
+  });
+
+  test('/readyz is 200 once keys are held', async () => {
+    await expectMessage(await bench().get(PRIVATE, bench().mint()));
+    expect((await bench().service.fetch('/readyz')).status).toBe(200);
+  });
+}
+
+/** Rows on methods, paths and what every answer has. */
+export function httpMannersRows(bench: () => Bench): void {
+  describe('over HTTP', () => {
+    messages(bench);
+    wrongMethods(bench);
+    unknownPaths(bench);
+    probes(bench);
+  });
+}

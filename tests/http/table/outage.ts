@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'bun:test';
+import { type Bench, bearer } from '../../support/bench.ts';
+import { expectError, expectMessage, expectPreflight } from '../../support/expect-error.ts';
+import { PRIVATE, SCOPED } from './token-rows.ts';
+
+/** Rows on a service whose issuer has never given it a key: an outage is not the token's fault, and a bad token not an outage. */
+export function outageRows(bench: () => Bench): void {
+  for (const path of [PRIVATE, SCOPED]) {
+    test(`GET ${path} is 503 with Retry-After for a token that may be good`, async () => {
+      const response = await bench().get(path, bench().mint());
+      expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+      await expectError(response, 503, 'key_set_unavailable');
+    });
+  }
+
+  test('HEAD is 503 without a body', async () => {
+    const response = await bench().get(PRIVATE, bench().mint(), { method: 'HEAD' });
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).not.toBeNull();
+    expect(await response.text()).toBe('');
+  });
+
+  test('an expired token is 503 as well: its signature comes first', async () => {
+    await expectError(await bench().get(PRIVATE, bench().mint({ claims: { exp: 1 } })), 503, 'key_set_unavailable');
+  });
+
+  test('what needs no key is answered as ever', async () => {
+    const { service, mint, get } = bench();
+    await expectMessage(await service.fetch('/api/public'));
+    await expectError(await service.fetch(PRIVATE), 401, 'authorization_header_missing');
+    await expectError(
+      await service.fetch(PRIVATE, { headers: { authorization: 'Bearer' } }),
+      401,
+      'invalid_header',
+      'invalid_request',
+    );
+    await expectError(await get(PRIVATE, 'a.b.c'), 401, 'invalid_header');
+    await expectError(await get(PRIVATE, mint({ header: { alg: 'none' } })), 401, 'invalid_header');
+    await expectError(await service.fetch('/nothing'), 404, 'not_found');
+    await expectError(
+      await service.fetch(PRIVATE, { method: 'POST', headers: bearer(mint()) }),
+      405,
+      'method_not_allowed',
+    );
+  });
+
+  test('preflights are answered as ever', async () => {
+    const headers = { origin: 'https://spa.example.test', 'access-control-request-method': 'GET' };
+    expectPreflight(await bench().service.fetch(PRIVATE, { method: 'OPTIONS', headers }));
+  });
+
+  describe('probes', () => {
+    test('/livez is 200: a restart would mend nothing', async () => {
+      expect((await bench().service.fetch('/livez')).status).toBe(200);
+    });
+
+    test('/readyz is 503 and says why', async () => {
+      const response = await bench().service.fetch('/readyz');
+      expect(response.status).toBe(503);
+      expect(response.headers.get('content-type')).toBe('application/json');
+      expect(await response.json()).toEqual({
+        code: expect.stringMatching(/^\w+$/),
+        description: expect.stringMatching(/\w/),
+      });
+    });
+  });
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'bun:test';
+import type { Bench } from '../../support/bench.ts';
+import { expectError, expectMessage } from '../../support/expect-error.ts';
+import { accepts, PRIVATE, SCOPED, type TokenRow } from './token-rows.ts';
+
+const withScope = (scope: unknown): TokenRow => ({ name: JSON.stringify(scope), token: { claims: { scope } } });
+
+const sufficient: readonly TokenRow[] = [
+  'read:messages',
+  'read:messages write:messages',
+  'openid read:messages profile',
+  'openid  read:messages',
+  ' read:messages ',
+  'openid\tread:messages',
+  'openid\nread:messages',
+  'read:messages read:messages',
+].map(withScope);
+
+const insufficient: readonly TokenRow[] = [
+  ...[
+    undefined,
+    '',
+    ' ',
+    'write:messages',
+    'read:message',
+    'read:messagesx',
+    'xread:messages',
+    'READ:MESSAGES',
+    'read:messages,write:messages',
+    'read: messages',
+    'read:*',
+    '*',
+    null,
+    1,
+    true,
+    ['read:messages'],
+    { 'read:messages': true },
+    [['read:messages']],
+  ].map(withScope),
+  { name: 'permissions', token: { claims: { scope: undefined, permissions: ['read:messages'] } } },
+  { name: 'scp as text', token: { claims: { scope: undefined, scp: 'read:messages' } } },
+  { name: 'scp as a list', token: { claims: { scope: undefined, scp: ['read:messages'] } } },
+  { name: 'scopes', token: { claims: { scope: undefined, scopes: 'read:messages' } } },
+  { name: 'roles', token: { claims: { scope: undefined, roles: ['read:messages'] } } },
+];
+
+/** Rows on what the scope claim grants. */
+export function scopeRows(bench: () => Bench): void {
+  describe('the scope claim', () => {
+    accepts(bench, sufficient, SCOPED);
+
+    for (const { name, token } of insufficient) {
+      test(`grants nothing as ${name}: 403 on the scoped path, 200 on the other`, async () => {
+        const minted = bench().mint(typeof token === 'function' ? {} : token);
+        await expectError(await bench().get(SCOPED, minted), 403, 'Unauthorized');
+        await expectMessage(await bench().get(PRIVATE, minted));
+      });
+    }
+
+    test('is not asked for before there is a token', async () => {
+      await expectError(await bench().service.fetch(SCOPED), 401, 'authorization_header_missing');
+    });
+
+    test('decides anew for each token, whichever came first', async () => {
+      const [granted, bare] = [bench().mint(), bench().mint({ claims: { scope: '' } })];
+      const statuses = [];
+      for (const token of [granted, bare, granted, bare]) statuses.push((await bench().get(SCOPED, token)).status);
+      expect(statuses).toEqual([200, 403, 200, 403]);
+    });
+  });
+}

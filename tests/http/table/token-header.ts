@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { constants, createHmac, createPublicKey, sign } from 'node:crypto';
+import type { Bench } from '../../support/bench.ts';
+import { expectError } from '../../support/expect-error.ts';
+import { type Issuer, startIssuer } from '../../support/issuer.ts';
+import { ecKey, publish, rsaKey } from '../../support/keys.ts';
+import { SIGNING_KID, type TokenOverrides } from '../../support/mint.ts';
+import { accepts, PRIVATE, refuses, type TokenRow } from './token-rows.ts';
+
+const signingPem = () => createPublicKey(rsaKey(SIGNING_KID)).export({ type: 'spki', format: 'pem' });
+const signedAs = (alg: unknown, signWith: TokenOverrides['signWith']) => () => ({
+  header: { alg },
+  ...(signWith && { signWith }),
+});
+
+const accepted: readonly TokenRow[] = [
+  { name: 'no typ', token: { header: { typ: undefined } } },
+  ...['JWT', 'jwt', 'Jwt', 'at+jwt', 'AT+JWT', 'application/at+jwt', 'Application/AT+JWT'].map((typ) => ({
+    name: `typ ${typ}`,
+    token: { header: { typ } },
+  })),
+  { name: 'header members it does not know', token: { header: { 'x-note': { deep: [1] } } } },
+];
+
+const wrongType: readonly TokenRow[] = [
+  '',
+  ' JWT',
+  'JWS',
+  'id+jwt',
+  'logout+jwt',
+  'dpop+jwt',
+  'application/jwt',
+  'at+jwt; charset=utf-8',
+  null,
+  1,
+  ['JWT'],
+].map((typ) => ({ name: `typ ${JSON.stringify(typ)}`, token: { header: { typ } } }));
+
+const wrongAlgorithm: readonly TokenRow[] = [
+  { name: 'no alg', token: { header: { alg: undefined } } },
+  ...['none', 'None', 'NONE', 'rs256', 'RS256 ', '', null, 1, ['RS256'], { RS256: true }].map((alg) => ({
+    name: `alg ${JSON.stringify(alg)} over a good signature`,
+    token: { header: { alg } },
+  })),
+  { name: 'alg none without a signature', token: { header: { alg: 'none' }, signWith: () => Buffer.alloc(0) } },
+  {
+    name: 'HS256 with the public key as PEM',
+    token: signedAs('HS256', (input) => createHmac('sha256', signingPem()).update(input).digest()),
+  },
+  {
+    name: 'HS256 with the public key as JWK text',
+    token: signedAs('HS256', (input) =>
+      createHmac('sha256', JSON.stringify(publish(rsaKey(SIGNING_KID), SIGNING_KID)))
+        .update(input)
+        .digest(),
+    ),
+  },
+  {
+    name: 'HS256 with an empty secret',
+    token: signedAs('HS256', (input) => createHmac('sha256', '').update(input).digest()),
+  },
+  {
+    name: 'a real RS384 signature',
+    token: signedAs('RS384', (input) => sign('RSA-SHA384', input, rsaKey(SIGNING_KID))),
+  },
+  {
+    name: 'a real RS512 signature',
+    token: signedAs('RS512', (input) => sign('RSA-SHA512', input, rsaKey(SIGNING_KID))),
+  },
+  {
+    name: 'a real PS256 signature',
+    token: signedAs('PS256', (input) =>
+      sign('sha256', input, { key: rsaKey(SIGNING_KID), padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }),
+    ),
+  },
+  {
+    name: 'a real ES256 signature by a published key',
+    token: () => ({
+      header: { alg: 'ES256', kid: 'elliptic' },
+      signWith: (input) => sign('sha256', input, { key: ecKey('elliptic'), dsaEncoding: 'ieee-p1363' }),
+    }),
+  },
+  {
+    name: 'a PS256 signature that calls itself RS256',
+    token: {
+      signWith: (input) =>
+        sign('sha256', input, { key: rsaKey(SIGNING_KID), padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }),
+    },
+  },
+];
+
+const wrongKeyId: readonly TokenRow[] = [
+  undefined,
+  '',
+  null,
+  1,
+  [SIGNING_KID],
+  'never-published',
+  SIGNING_KID.toUpperCase(),
+  ` ${SIGNING_KID}`,
+  `${SIGNING_KID}\0`,
+  '__proto__',
+  'constructor',
+  '../signing-key',
+].map((kid) => ({ name: `kid ${JSON.stringify(kid)}`, token: { header: { kid } } }));
+
+const critical: readonly TokenRow[] = [['exp'], ['b64'], ['unheard-of'], [], 'exp', null, {}].map((crit) => ({
+  name: `crit ${JSON.stringify(crit)}`,
+  token: { header: { crit } },
+}));
+
+const notHeader: readonly TokenRow[] = [
+  { name: 'a header that is not JSON', token: { headerText: 'not json' } },
+  { name: 'a header cut short', token: { headerText: '{"alg":"RS256"' } },
+  { name: 'an array as header', token: { headerText: '[{"alg":"RS256"}]' } },
+  { name: 'null as header', token: { headerText: 'null' } },
+  { name: 'text as header', token: { headerText: '"RS256"' } },
+  { name: 'an empty object as header', token: { headerText: '{}' } },
+  { name: 'a header that is not UTF-8', token: { headerText: Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d) } },
+];
+
+function ignoredMembers(bench: () => Bench): void {
+  let stranger: Issuer | undefined;
+  beforeAll(async () => {
+    stranger = await startIssuer([publish(rsaKey('stranger'), SIGNING_KID)]);
+  });
+  afterAll(() => stranger?.close());
+
+  test('never follows jku or x5u, nor trusts a jwk or x5c that a token brings', async () => {
+    const address = `${stranger?.url}.well-known/jwks.json`;
+    const pointers = {
+      jku: address,
+      x5u: address,
+      jwk: publish(rsaKey('stranger'), SIGNING_KID),
+      x5c: ['MIIB'],
+      x5t: 'AAAA',
+    };
+    const forged = bench().mint({ header: pointers, key: rsaKey('stranger') });
+    await expectError(await bench().get(PRIVATE, forged), 401, 'invalid_header');
+
+    const signed = await bench().get(PRIVATE, bench().mint({ header: pointers }));
+    expect(signed.status).toBe(200);
+    expect(stranger?.fetches).toBe(0);
+  });
+}
+
+/** Rows on what the JOSE header says. */
+export function tokenHeaderRows(bench: () => Bench): void {
+  accepts(bench, accepted);
+  refuses(bench, wrongType, 'invalid_header');
+  refuses(bench, wrongAlgorithm, 'invalid_header');
+  refuses(bench, wrongKeyId, 'invalid_header');
+  refuses(bench, critical, 'invalid_header');
+  refuses(bench, notHeader, 'invalid_header');
+  ignoredMembers(bench);
+}
