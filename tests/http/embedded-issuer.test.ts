@@ -1,0 +1,313 @@
+import { describe, expect, test } from 'bun:test';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { bearer } from '../support/bench.ts';
+import { type EmbeddedBench, embeddedBenchFor } from '../support/embedded-issuer.ts';
+import { expectCrossOrigin, expectError, expectMessage } from '../support/expect-error.ts';
+import { executableForm, sourceForm } from '../support/forms.ts';
+
+type Parameters = readonly [name: string, value: string][];
+
+const FORM = 'application/x-www-form-urlencoded';
+
+function post(bench: EmbeddedBench, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+  return bench.service.fetch('/oauth/token', { method: 'POST', body, headers: { 'content-type': FORM, ...headers } });
+}
+
+const postForm = (bench: EmbeddedBench, parameters: Parameters, headers?: Readonly<Record<string, string>>) =>
+  post(bench, new URLSearchParams(parameters).toString(), headers);
+
+const grant = ({ audience }: EmbeddedBench): Parameters => [
+  ['grant_type', 'client_credentials'],
+  ['audience', audience],
+];
+const credentials = ({ reader }: EmbeddedBench): Parameters => [
+  ['client_id', reader.clientId],
+  ['client_secret', reader.clientSecret],
+];
+const basic = (id: string, secret: string) => ({
+  authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`,
+});
+
+interface TokenAnswer {
+  readonly access_token: string;
+  readonly token_type: string;
+  readonly expires_in: number;
+  readonly scope?: string;
+}
+
+async function readToken(response: Response): Promise<TokenAnswer> {
+  const text = await response.text();
+  expect(response.status, text).toBe(200);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  // RFC 6749 §5.1
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  expectCrossOrigin(response);
+  const answer = JSON.parse(text) as TokenAnswer;
+  expect(answer.token_type.toLowerCase()).toBe('bearer');
+  expect(answer.expires_in).toBeGreaterThan(0);
+  return answer;
+}
+
+interface RefusedRow {
+  readonly name: string;
+  readonly send: (bench: EmbeddedBench) => Promise<Response>;
+  readonly status: 400 | 401;
+  readonly error: string;
+}
+
+/** RFC 6749 §5.2 */
+const refused: readonly RefusedRow[] = [
+  {
+    name: 'a wrong secret in the body',
+    send: (bench) =>
+      postForm(bench, [...grant(bench), ['client_id', bench.reader.clientId], ['client_secret', 'wrong']]),
+    status: 401,
+    error: 'invalid_client',
+  },
+  {
+    name: "another client's secret",
+    send: (bench) =>
+      postForm(bench, [
+        ...grant(bench),
+        ['client_id', bench.reader.clientId],
+        ['client_secret', bench.visitor.clientSecret],
+      ]),
+    status: 401,
+    error: 'invalid_client',
+  },
+  {
+    name: 'a wrong secret by Basic',
+    send: (bench) => postForm(bench, grant(bench), basic(bench.reader.clientId, 'wrong')),
+    status: 401,
+    error: 'invalid_client',
+  },
+  {
+    name: 'Basic credentials that are no base64',
+    send: (bench) => postForm(bench, grant(bench), { authorization: 'Basic %%%' }),
+    status: 401,
+    error: 'invalid_client',
+  },
+  {
+    name: 'an unknown client',
+    send: (bench) => postForm(bench, [...grant(bench), ['client_id', 'nobody'], ['client_secret', 'x']]),
+    status: 401,
+    error: 'invalid_client',
+  },
+  { name: 'no client', send: (bench) => postForm(bench, grant(bench)), status: 401, error: 'invalid_client' },
+  {
+    name: 'a client without a secret',
+    send: (bench) => postForm(bench, [...grant(bench), ['client_id', bench.reader.clientId]]),
+    status: 401,
+    error: 'invalid_client',
+  },
+  {
+    name: 'two ways of client authentication',
+    send: (bench) =>
+      postForm(
+        bench,
+        [...grant(bench), ...credentials(bench)],
+        basic(bench.reader.clientId, bench.reader.clientSecret),
+      ),
+    status: 400,
+    error: 'invalid_request',
+  },
+  {
+    name: 'an unsupported grant',
+    send: (bench) => postForm(bench, [['grant_type', 'password'], ...credentials(bench)]),
+    status: 400,
+    error: 'unsupported_grant_type',
+  },
+  {
+    name: 'no grant_type',
+    send: (bench) => postForm(bench, credentials(bench)),
+    status: 400,
+    error: 'invalid_request',
+  },
+  {
+    name: 'an empty grant_type',
+    send: (bench) => postForm(bench, [['grant_type', ''], ...credentials(bench)]),
+    status: 400,
+    error: 'invalid_request',
+  },
+  {
+    name: 'a repeated grant_type',
+    send: (bench) => postForm(bench, [...grant(bench), ...grant(bench), ...credentials(bench)]),
+    status: 400,
+    error: 'invalid_request',
+  },
+  {
+    name: 'a repeated client_id',
+    send: (bench) => postForm(bench, [...grant(bench), ...credentials(bench), ['client_id', 'other']]),
+    status: 400,
+    error: 'invalid_request',
+  },
+  {
+    name: 'a scope that the client may not have',
+    send: (bench) => postForm(bench, [...grant(bench), ['scope', 'write:messages'], ...credentials(bench)]),
+    status: 400,
+    error: 'invalid_scope',
+  },
+  {
+    name: 'another API',
+    send: (bench) =>
+      postForm(bench, [
+        ['grant_type', 'client_credentials'],
+        ['audience', 'https://other.example.test/'],
+        ...credentials(bench),
+      ]),
+    status: 400,
+    error: 'invalid_target',
+  },
+  {
+    name: 'JSON cut short',
+    send: (bench) => post(bench, '{"grant_type":', { 'content-type': 'application/json' }),
+    status: 400,
+    error: 'invalid_request',
+  },
+  {
+    name: 'a JSON array',
+    send: (bench) => post(bench, '["client_credentials"]', { 'content-type': 'application/json' }),
+    status: 400,
+    error: 'invalid_request',
+  },
+  {
+    name: 'JSON null',
+    send: (bench) => post(bench, 'null', { 'content-type': 'application/json' }),
+    status: 400,
+    error: 'invalid_request',
+  },
+  {
+    name: 'a JSON member that is no text',
+    send: (bench) =>
+      post(
+        bench,
+        JSON.stringify({
+          ...Object.fromEntries([...grant(bench), ...credentials(bench)]),
+          grant_type: ['client_credentials'],
+        }),
+        { 'content-type': 'application/json' },
+      ),
+    status: 400,
+    error: 'invalid_request',
+  },
+];
+
+function describeTokenEndpoint(bench: () => EmbeddedBench): void {
+  const accepted: Readonly<Record<string, (bench: EmbeddedBench) => Promise<Response>>> = {
+    'a form': (it) => postForm(it, [...grant(it), ...credentials(it)]),
+    'a form with a charset': (it) =>
+      postForm(it, [...grant(it), ...credentials(it)], { 'content-type': `${FORM}; charset=UTF-8` }),
+    'a form and Basic': (it) => postForm(it, grant(it), basic(it.reader.clientId, it.reader.clientSecret)),
+    'a form that names the scope': (it) => postForm(it, [...grant(it), ...credentials(it), ['scope', 'read:messages']]),
+    JSON: (it) =>
+      post(it, JSON.stringify(Object.fromEntries([...grant(it), ...credentials(it)])), {
+        'content-type': 'application/json',
+      }),
+    'JSON with a charset': (it) =>
+      post(it, JSON.stringify(Object.fromEntries([...grant(it), ...credentials(it)])), {
+        'content-type': 'application/json; charset=utf-8',
+      }),
+  };
+
+  for (const [name, send] of Object.entries(accepted)) {
+    test(`gives a token with the scope for ${name}, which is accepted`, async () => {
+      const { access_token: token, scope } = await readToken(await send(bench()));
+      expect(scope).toBe('read:messages');
+      await expectMessage(await bench().service.fetch('/api/private-scoped', { headers: bearer(token) }));
+    });
+  }
+
+  test('gives the other client a token without the scope: 200 and 403', async () => {
+    const { clientId, clientSecret } = bench().visitor;
+    const answer = await readToken(
+      await postForm(bench(), [...grant(bench()), ['client_id', clientId], ['client_secret', clientSecret]]),
+    );
+    const headers = bearer(answer.access_token);
+    await expectMessage(await bench().service.fetch('/api/private', { headers }));
+    await expectError(await bench().service.fetch('/api/private-scoped', { headers }), 403, 'Unauthorized');
+  });
+
+  test('gives what the specification says an access token has', async () => {
+    const { access_token: token, expires_in: lifetime } = await readToken(
+      await postForm(bench(), [...grant(bench()), ...credentials(bench())]),
+    );
+    expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'RS256', kid: expect.any(String) });
+    const { iss, aud, exp = 0, iat = 0, scope } = decodeJwt(token);
+    expect({ iss, aud, scope }).toEqual({ iss: bench().issuer, aud: bench().audience, scope: 'read:messages' });
+    expect(exp - iat).toBe(lifetime);
+  });
+
+  for (const { name, send, status, error } of refused) {
+    test(`refuses ${name}: ${error}`, async () => {
+      const response = await send(bench());
+      const text = await response.text();
+      expect({ status: response.status, text }).toEqual({ status, text: expect.stringContaining(error) });
+      expect(response.headers.get('content-type')).toBe('application/json');
+      expect(response.headers.get('cache-control')).toBe('no-store');
+      expectCrossOrigin(response);
+      const body = JSON.parse(text) as Record<string, unknown>;
+      expect(body.error).toBe(error);
+      expect(Object.keys(body).filter((key) => !['error', 'error_description'].includes(key))).toEqual([]);
+      // A client that tried Basic must be answered with Basic (RFC 6749 §5.2).
+      if (name.includes('Basic')) expect(response.headers.get('www-authenticate')).toMatch(/^Basic /);
+    });
+  }
+
+  test('takes POST only', async () => {
+    const response = await bench().service.fetch('/oauth/token');
+    expect(response.headers.get('allow')).toBe('POST');
+    await expectError(response, 405, 'method_not_allowed');
+  });
+}
+
+function describeDiscovery(bench: () => EmbeddedBench): void {
+  const read = async (path: string) => {
+    const response = await bench().service.fetch(path);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expectCrossOrigin(response);
+    return (await response.json()) as Record<string, unknown>;
+  };
+
+  test('the metadata has what RFC 8414 §2 requires, and names endpoints that are there', async () => {
+    const metadata = await read('/.well-known/oauth-authorization-server');
+    expect(metadata).toMatchObject({
+      issuer: bench().issuer,
+      token_endpoint: `${bench().issuer}oauth/token`,
+      jwks_uri: `${bench().issuer}.well-known/jwks.json`,
+      response_types_supported: [],
+      grant_types_supported: ['client_credentials'],
+      scopes_supported: ['read:messages'],
+    });
+    expect(metadata.token_endpoint_auth_methods_supported).toEqual(
+      expect.arrayContaining(['client_secret_basic', 'client_secret_post']),
+    );
+    expect((await fetch(String(metadata.jwks_uri))).status).toBe(200);
+  });
+
+  test('the key set has what the specification says, and no private part', async () => {
+    const { keys } = (await read('/.well-known/jwks.json')) as { keys: Record<string, unknown>[] };
+    expect(keys).toHaveLength(1);
+    const text = expect.stringMatching(/\w/);
+    expect(keys[0]).toMatchObject({ kty: 'RSA', kid: text, use: 'sig', n: text, e: text });
+    for (const member of ['d', 'p', 'q', 'dp', 'dq', 'qi']) expect(keys[0]).not.toHaveProperty(member);
+  });
+}
+
+for (const form of [sourceForm, executableForm]) {
+  describe(form.name, () => {
+    const bench = embeddedBenchFor(form);
+    const another = embeddedBenchFor(form);
+    describe('the token endpoint', () => describeTokenEndpoint(bench));
+    describe('discovery', () => describeDiscovery(bench));
+
+    test('keys and secrets are made afresh at each start', async () => {
+      expect(another().reader.clientSecret).not.toBe(bench().reader.clientSecret);
+      expect(another().visitor.clientSecret).not.toBe(bench().visitor.clientSecret);
+      const { access_token: token } = await readToken(
+        await postForm(another(), [...grant(another()), ...credentials(another())]),
+      );
+      await expectError(await bench().service.fetch('/api/private', { headers: bearer(token) }), 401, 'invalid_header');
+    });
+  });
+}

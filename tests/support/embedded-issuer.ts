@@ -1,0 +1,49 @@
+import { afterAll, beforeAll } from 'bun:test';
+import type { Environment } from './child-process.ts';
+import type { Form, Service } from './forms.ts';
+
+export interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** A service that is its own authorization server, and what it printed for the person who started it. */
+export interface EmbeddedBench {
+  readonly service: Service;
+  /** What the issuer calls itself, with its trailing slash. */
+  readonly issuer: string;
+  readonly audience: string;
+  /** Granted `read:messages`. */
+  readonly reader: Credentials;
+  /** Granted nothing. */
+  readonly visitor: Credentials;
+}
+
+const PRINTED_CLIENT = /client_id=(?<clientId>[\w.-]+)[^|]*?client_secret=(?<clientSecret>[\w.-]+)/g;
+
+/** Returns what the commands say that are printed for a person. */
+export function readPrinted(banner: string): Omit<EmbeddedBench, 'service'> {
+  const [reader, visitor] = [...banner.matchAll(PRINTED_CLIENT)].map(({ groups }) => ({
+    clientId: groups?.clientId ?? '',
+    clientSecret: groups?.clientSecret ?? '',
+  }));
+  const audience = /audience=(\S+)/.exec(banner)?.[1];
+  const issuer = /(http\S+\/)oauth\/token/.exec(banner)?.[1];
+  if (!reader || !visitor || !audience || !issuer)
+    throw new Error(`Two clients are not in what was printed: ${banner}`);
+  return { reader, visitor, audience, issuer };
+}
+
+/** Starts the service as its own issuer before the tests of the enclosing describe(), and ends it after. */
+export function embeddedBenchFor(form: Form, settings: Environment = {}): () => EmbeddedBench {
+  let bench: EmbeddedBench | undefined;
+  beforeAll(async () => {
+    const service = await form.start(settings, ['--dev']);
+    bench = { service, ...readPrinted(service.output()) };
+  }, form.startTimeoutMs);
+  afterAll(() => bench?.service.close());
+  return () => {
+    if (bench === undefined) throw new TypeError('The bench is there only while tests run');
+    return bench;
+  };
+}
