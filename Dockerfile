@@ -1,0 +1,25 @@
+# The base images are arguments so that a mirror, a digest or another architecture's image can take their place.
+ARG BUN_IMAGE=oven/bun:1.4.5
+ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian12:nonroot
+
+FROM ${BUN_IMAGE} AS build
+WORKDIR /build
+# Dependencies change less often than the source, so they get a layer of their own.
+COPY package.json bun.lock ./
+RUN bun install --frozen-lockfile --production --ignore-scripts
+COPY scripts ./scripts
+COPY src ./src
+RUN bun run build
+
+FROM ${RUNTIME_IMAGE}
+LABEL org.opencontainers.image.title="protected-api" \
+      org.opencontainers.image.description="An OAuth 2.0 resource server: three endpoints, one binary" \
+      org.opencontainers.image.licenses="MIT"
+COPY --from=build /build/dist/protected-api /protected-api
+# Numeric, so that Kubernetes can tell that it is not root; the program owns no file and needs no writable one.
+USER 65532:65532
+ENV HOST=0.0.0.0 NODE_ENV=production
+EXPOSE 3010
+# The image has no shell: the executable asks its own running instance.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=3s CMD ["/protected-api", "--healthcheck"]
+ENTRYPOINT ["/protected-api"]

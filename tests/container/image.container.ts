@@ -1,0 +1,80 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { freePort, until, untilItAnswers } from '../support/child-process.ts';
+import { docker, imageUnderTest, runContainer } from '../support/container.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { AUDIENCE, mintToken } from '../support/mint.ts';
+
+const BUILD_TIMEOUT_MS = 600_000;
+const settings = { ISSUER: 'https://issuer.example.test/', AUDIENCE };
+
+let image: string;
+beforeAll(async () => {
+  image = await imageUnderTest();
+}, BUILD_TIMEOUT_MS);
+
+const inspect = async (what: string, format: string) =>
+  JSON.parse(await docker('inspect', '--format', `{{json ${format}}}`, what));
+
+const refusesConnections = (origin: string) => () =>
+  fetch(`${origin}/livez`).then(
+    () => false,
+    () => true,
+  );
+
+describe('the image', () => {
+  test('holds nothing but the executable on top of its base', async () => {
+    const dockerfile = await Bun.file(join(import.meta.dir, '../../Dockerfile')).text();
+    const base = /^ARG RUNTIME_IMAGE=(.*)$/m.exec(dockerfile)?.[1] ?? '';
+    const [layers, baseLayers] = await Promise.all([image, base].map((name) => inspect(name, '.RootFS.Layers')));
+    expect(layers).toEqual([...baseLayers, expect.any(String)]);
+  });
+
+  test('runs the executable itself, as a numeric user that is not root', async () => {
+    const { User, Entrypoint, ExposedPorts } = await inspect(image, '.Config');
+    expect({ User, Entrypoint, ExposedPorts }).toEqual({
+      User: '65532:65532',
+      Entrypoint: ['/protected-api'],
+      ExposedPorts: { '3010/tcp': {} },
+    });
+  });
+
+  test('refuses to start without settings', async () => {
+    const { process } = await runContainer([]);
+    const { status, stderr } = await process.finished;
+    expect(status).toBe(1);
+    expect(stderr).toContain('ISSUER');
+  });
+
+  test('becomes healthy by its own check, and stops with 0 in under a second when idle', async () => {
+    const container = await runContainer(['--health-interval=1s'], settings);
+    const health = () => inspect(container.name, '.State.Health.Status').catch(() => 'absent');
+    await until(async () => (await health()) === 'healthy', 'a healthy container');
+    const startMs = performance.now();
+    expect((await container.stop()).status).toBe(0);
+    expect(performance.now() - startMs).toBeLessThan(1000);
+  });
+
+  test('answers what is in flight when it is stopped, and then ends with 0', async () => {
+    const hanging = await startIssuer();
+    hanging.mode = { kind: 'hang' };
+    const port = await freePort();
+    const origin = `http://127.0.0.1:${port}`;
+    const slow = { ...settings, ISSUER: hanging.url, JWKS_TIMEOUT_SECONDS: '1', PORT: String(port) };
+    const container = await runContainer(['--network=host'], slow);
+    await untilItAnswers(origin, container.process);
+
+    let isAnswered = false;
+    const headers = { authorization: `Bearer ${mintToken(hanging.url)}` };
+    const inFlight = fetch(`${origin}/api/private`, { headers }).finally(() => {
+      isAnswered = true;
+    });
+    await until(() => hanging.fetches > 0, 'a fetch of the keys');
+    const stopped = container.stop();
+    await until(refusesConnections(origin), 'a container that takes no new connection');
+    expect(isAnswered).toBe(false);
+    expect((await inFlight).status).toBe(503);
+    expect((await stopped).status).toBe(0);
+    await hanging.close();
+  });
+});
