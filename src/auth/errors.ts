@@ -91,23 +91,22 @@ export class RefusedError extends Error {
 }
 
 /**
- * Returns the function that writes the headers of a refusal: `WWW-Authenticate` (RFC 6750 §3) on every 401 and 403,
- * `Retry-After` on a 503. With `resourceMetadata`, an absolute address, challenges carry it (RFC 9728 §5.1).
+ * Returns a function from a refusal to its headers: `WWW-Authenticate` (RFC 6750 §3) on every 401 and 403, `Retry-After`
+ * on a 503. With `resourceMetadata`, an absolute address, challenges carry it (RFC 9728 §5.1).
  */
 export function createRefusalHeaders(
   resourceMetadata: string | undefined,
-): (refused: RefusedError) => Record<string, string> {
-  return ({ reason, detail }) => {
-    const { status, description, error }: Answer = refusals[reason];
-    if (status === 503) return { 'retry-after': String(detail.retryAfterSeconds ?? 1) };
-
-    const parameters = {
-      error,
-      error_description: error && description,
-      scope: detail.scope,
-      resource_metadata: resourceMetadata,
-    };
+): (refused: RefusedError) => Readonly<Record<string, string>> {
+  const challenge = ({ error, description }: Answer, scope?: string) => {
+    const parameters = { error, error_description: error && description, scope, resource_metadata: resourceMetadata };
     const quoted = Object.entries(parameters).flatMap(([name, value]) => (value ? [`${name}="${value}"`] : []));
-    return { 'www-authenticate': ['Bearer', quoted.join(', ')].filter(Boolean).join(' ') };
+    return { 'www-authenticate': quoted.length > 0 ? `Bearer ${quoted.join(', ')}` : 'Bearer' };
+  };
+  // A flood of bad tokens is answered from here.
+  const ready = new Map(Object.entries(refusals).map(([reason, answer]) => [reason, challenge(answer)]));
+
+  return ({ reason, detail: { scope, retryAfterSeconds = 1 } }) => {
+    if (reason === 'keys_unavailable') return { 'retry-after': String(retryAfterSeconds) };
+    return (scope === undefined && ready.get(reason)) || challenge(refusals[reason], scope);
   };
 }

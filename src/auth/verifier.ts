@@ -1,7 +1,7 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { RefusalReason } from './errors.ts';
-import type { KeySet, VerificationKey } from './key-set.ts';
+import { type KeySet, KeySetUnavailableError, type VerificationKey } from './key-set.ts';
 
 /** The claims of a verified access token (RFC 7519 §4, RFC 9068 §2.2), frozen: they are shared by the requests that show it. */
 export type Claims = Readonly<JWTPayload> & {
@@ -12,14 +12,13 @@ export type Claims = Readonly<JWTPayload> & {
   readonly client_id?: unknown;
 };
 
-/** What becomes of a token: its claims, or why it is refused. */
-export type Verdict = { readonly claims: Claims } | { readonly refusal: RefusalReason };
+/** What becomes of a token: its claims, or why it is refused; with an outage of the issuer, when to try again. */
+export type Verdict =
+  | { readonly claims: Claims }
+  | { readonly refusal: RefusalReason; readonly retryAfterSeconds?: number };
 
 export interface Verifier {
-  /**
-   * Returns the verdict on a token: at once when it is remembered or refused before any cryptography, else a promise.
-   * @throws {import('./key-set.ts').KeySetUnavailableError} the issuer's keys are needed and cannot be had
-   */
+  /** Returns the verdict on a token: at once when it is remembered or refused before any cryptography, else a promise. */
   verify(token: string): Verdict | Promise<Verdict>;
   state(): VerifierState;
 }
@@ -89,13 +88,18 @@ export function createVerifier(options: VerifierOptions): Verifier {
   }
 
   async function verifyByKeyId(token: string, kid: string): Promise<Verdict> {
-    let verdict: Verdict = { refusal: 'key_unknown' };
-    for (const key of await keySet.find(kid)) {
-      verdict = await verifyWith(key, token);
-      const isOtherKeyWorthTrying = 'refusal' in verdict && verdict.refusal === 'signature_invalid';
-      if (!isOtherKeyWorthTrying) break;
+    try {
+      let verdict: Verdict = { refusal: 'key_unknown' };
+      for (const key of await keySet.find(kid)) {
+        verdict = await verifyWith(key, token);
+        const isOtherKeyWorthTrying = 'refusal' in verdict && verdict.refusal === 'signature_invalid';
+        if (!isOtherKeyWorthTrying) break;
+      }
+      return verdict;
+    } catch (error) {
+      if (!(error instanceof KeySetUnavailableError)) throw error;
+      return { refusal: 'keys_unavailable', retryAfterSeconds: error.retryAfterSeconds };
     }
-    return verdict;
   }
 
   let cacheHits = 0;
