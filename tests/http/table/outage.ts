@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { type Bench, bearer } from '../../support/bench.ts';
 import { expectError, expectMessage, expectPreflight } from '../../support/expect-error.ts';
-import { PRIVATE, SCOPED } from './token-rows.ts';
+import { faultyHeaders } from './token-header.ts';
+import { PRIVATE, refuses, SCOPED } from './token-rows.ts';
+import { faultySpellings } from './token-spelling.ts';
 
 /** Rows on a service whose issuer has never given it a key: an outage is not the token's fault, and a bad token not an outage. */
 export function outageRows(bench: () => Bench): void {
@@ -42,6 +44,11 @@ export function outageRows(bench: () => Bench): void {
       405,
       'method_not_allowed',
     );
+  });
+
+  describe('without asking for a key, a token with', () => {
+    refuses(bench, [...faultyHeaders, ...faultySpellings], 'invalid_header');
+    refuses(bench, [{ name: 'more than 8 KiB', token: { claims: { note: 'n'.repeat(8192) } } }], 'invalid_header');
   });
 
   test('preflights are answered as ever', async () => {

@@ -15,6 +15,11 @@ const withClaimText = (name: string, json: string) => (issuer: string) => {
   return { payloadText: `${JSON.stringify(claims).slice(0, -1)},"${name}":${json}}` };
 };
 
+/** A lone byte above ASCII is no UTF-8, and so no JSON. */
+const withNameInLatin1 = (issuer: string) => ({
+  payloadText: Buffer.from(JSON.stringify({ ...goodParts(issuer).claims, name: 'Zo\u00eb' }), 'latin1'),
+});
+
 const accepted: readonly TokenRow[] = [
   { name: 'a valid token', token: {} },
   { name: 'the audience as the only member of an array', token: { claims: { aud: [AUDIENCE] } } },
@@ -48,6 +53,7 @@ const wrongAudience: readonly TokenRow[] = [
   { name: 'an empty array as aud', token: { claims: { aud: [] } } },
   { name: 'an array of others as aud', token: { claims: { aud: [otherAudience.aud, `${AUDIENCE}x`] } } },
   { name: 'an array in an array as aud', token: { claims: { aud: [[AUDIENCE]] } } },
+  { name: 'an array of the audience and a number as aud', token: { claims: { aud: [AUDIENCE, 1] } } },
   { name: 'the start of the audience', token: { claims: { aud: AUDIENCE.slice(0, -1) } } },
   { name: 'the audience within a longer text', token: { claims: { aud: `x ${AUDIENCE} y` } } },
   { name: 'the audience in another case', token: { claims: { aud: AUDIENCE.toUpperCase() } } },
@@ -73,6 +79,8 @@ const mistypedTimes: readonly TokenRow[] = [
   { name: 'an nbf ahead of time', token: { claims: { nbf: nowSeconds() + HOUR } } },
   { name: 'an nbf as text', token: { claims: { nbf: String(nowSeconds() - HOUR) } } },
   { name: 'an infinite nbf', token: withClaimText('nbf', '1e400') },
+  { name: 'an infinitely negative nbf', token: withClaimText('nbf', '-1e400') },
+  { name: 'an iat as text', token: { claims: { iat: String(nowSeconds()) } } },
 ];
 
 const bound: readonly TokenRow[] = [
@@ -88,7 +96,7 @@ const notClaims: readonly TokenRow[] = [
   { name: 'null as payload', token: { payloadText: 'null' } },
   { name: 'text as payload', token: { payloadText: '"text"' } },
   { name: 'a number as payload', token: { payloadText: '1' } },
-  { name: 'a payload that is not UTF-8', token: { payloadText: Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d) } },
+  { name: 'a payload that is not UTF-8', token: withNameInLatin1 },
 ];
 
 /** The signature is looked at first; then issuer, audience and time in this order. */

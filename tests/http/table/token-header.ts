@@ -80,21 +80,21 @@ const wrongAlgorithm: readonly TokenRow[] = [
       signWith: (input) => sign('sha256', input, { key: ecKey('elliptic'), dsaEncoding: 'ieee-p1363' }),
     }),
   },
-  {
-    name: 'a PS256 signature that calls itself RS256',
-    token: {
-      signWith: (input) =>
-        sign('sha256', input, { key: rsaKey(SIGNING_KID), padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }),
-    },
-  },
 ];
 
-const wrongKeyId: readonly TokenRow[] = [
-  undefined,
-  '',
-  null,
-  1,
-  [SIGNING_KID],
+const signedUnderAnotherName: TokenRow = {
+  name: 'a PS256 signature that calls itself RS256',
+  token: {
+    signWith: (input) =>
+      sign('sha256', input, { key: rsaKey(SIGNING_KID), padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }),
+  },
+};
+
+const withKid = (kid: unknown): TokenRow => ({ name: `kid ${JSON.stringify(kid)}`, token: { header: { kid } } });
+
+const noKeyId: readonly TokenRow[] = [undefined, '', null, 1, true, [SIGNING_KID], { kid: SIGNING_KID }].map(withKid);
+
+const unknownKeyId: readonly TokenRow[] = [
   'never-published',
   SIGNING_KID.toUpperCase(),
   ` ${SIGNING_KID}`,
@@ -102,12 +102,15 @@ const wrongKeyId: readonly TokenRow[] = [
   '__proto__',
   'constructor',
   '../signing-key',
-].map((kid) => ({ name: `kid ${JSON.stringify(kid)}`, token: { header: { kid } } }));
+].map(withKid);
 
 const critical: readonly TokenRow[] = [['exp'], ['b64'], ['unheard-of'], [], 'exp', null, {}].map((crit) => ({
   name: `crit ${JSON.stringify(crit)}`,
   token: { header: { crit } },
 }));
+
+/** A lone byte above ASCII is no UTF-8. */
+const latin1 = (text: string) => Buffer.from(text, 'latin1');
 
 const notHeader: readonly TokenRow[] = [
   { name: 'a header that is not JSON', token: { headerText: 'not json' } },
@@ -116,7 +119,10 @@ const notHeader: readonly TokenRow[] = [
   { name: 'null as header', token: { headerText: 'null' } },
   { name: 'text as header', token: { headerText: '"RS256"' } },
   { name: 'an empty object as header', token: { headerText: '{}' } },
-  { name: 'a header that is not UTF-8', token: { headerText: Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d) } },
+  {
+    name: 'a header that is not UTF-8',
+    token: { headerText: latin1(`{"alg":"RS256","kid":"${SIGNING_KID}","x":"\u00ff"}`) },
+  },
 ];
 
 function ignoredMembers(bench: () => Bench): void {
@@ -144,13 +150,20 @@ function ignoredMembers(bench: () => Bench): void {
   });
 }
 
+/** What is wrong for every key, so that none needs to be asked for. */
+export const faultyHeaders: readonly TokenRow[] = [
+  ...wrongType,
+  ...wrongAlgorithm,
+  ...noKeyId,
+  ...critical,
+  ...notHeader,
+];
+
 /** Rows on what the JOSE header says. */
 export function tokenHeaderRows(bench: () => Bench): void {
   accepts(bench, accepted);
-  refuses(bench, wrongType, 'invalid_header');
-  refuses(bench, wrongAlgorithm, 'invalid_header');
-  refuses(bench, wrongKeyId, 'invalid_header');
-  refuses(bench, critical, 'invalid_header');
-  refuses(bench, notHeader, 'invalid_header');
+  refuses(bench, faultyHeaders, 'invalid_header');
+  refuses(bench, unknownKeyId, 'invalid_header');
+  refuses(bench, [signedUnderAnotherName], 'invalid_header');
   ignoredMembers(bench);
 }

@@ -64,7 +64,8 @@ const spellings: readonly TokenRow[] = [
     token: { reshape: reshaped(2, (part) => `+/${standardAlphabet(part)}`) },
   },
   { name: 'a payload in the standard alphabet', token: respelled('payload', (part) => `${part.slice(0, -1)}+`) },
-  { name: 'a dangling character after the signature', token: { reshape: (token) => `${token}A` } },
+  // 342 characters spell 256 bytes; 345 leave one over, which spells nothing.
+  { name: 'a dangling character after the signature', token: { reshape: (token) => `${token}AAA` } },
   { name: 'a percent-encoded dot', token: { reshape: (token) => token.replace('.', '%2E') } },
   { name: 'a quoted token', token: { reshape: (token) => `"${token}"` } },
   { name: 'a token with a comma after it', token: { reshape: (token) => `${token},` } },
@@ -96,7 +97,7 @@ const signatures: readonly TokenRow[] = [
     name: 'a signature a byte short',
     token: { reshape: reshaped(2, (part) => Buffer.from(part, 'base64url').subarray(1).toString('base64url')) },
   },
-  { name: 'a signature a byte long', token: { signWith: () => Buffer.alloc(257, 1) } },
+  { name: 'a good signature with a byte after it', token: { reshape: (token) => `${token}A` } },
   { name: 'a signature of zeros', token: { signWith: () => Buffer.alloc(256) } },
   { name: 'a signature of one byte', token: { signWith: () => Buffer.alloc(1) } },
   {
@@ -109,6 +110,9 @@ const signatures: readonly TokenRow[] = [
     token: { reshape: reshaped(0, (part) => Buffer.from(`${Buffer.from(part, 'base64url')} `).toString('base64url')) },
   },
 ];
+
+/** What is wrong before anything of the token is read, so that no key needs to be asked for. */
+export const faultySpellings: readonly TokenRow[] = [...spellings, ...shapes];
 
 /** Returns overrides that make the finished token exactly this long: a base64url part cannot have every length, two can. */
 function ofLength(bench: Bench, bytes: number): TokenOverrides {
@@ -157,8 +161,7 @@ function lengths(bench: () => Bench): void {
 
 /** Rows on how a token is written down: its parts, their encoding, its signature's bytes and its length. */
 export function tokenSpellingRows(bench: () => Bench): void {
-  refuses(bench, spellings, 'invalid_header');
-  refuses(bench, shapes, 'invalid_header');
+  refuses(bench, faultySpellings, 'invalid_header');
   refuses(bench, signatures, 'invalid_header');
   lengths(bench);
 }
