@@ -1,4 +1,5 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { generateExactRsaKey } from './exact-rsa-key.ts';
 
 /** What a key set may hold. Values are unknown because half of the tests publish broken keys. */
 export type PublishedKey = Readonly<Record<string, unknown>>;
@@ -19,6 +20,11 @@ export function rsaKey(name: string, bits = 2048): KeyObject {
     `rsa ${bits} ${name}`,
     () => generateKeyPairSync('rsa', { modulusLength: bits, publicExponent: 65537 }).privateKey,
   );
+}
+
+/** Like `rsaKey`, with a modulus of just so many bits where the number is not one that keys usually have. */
+export function exactRsaKey(name: string, bits: number): KeyObject {
+  return remembered(`exact rsa ${bits} ${name}`, () => generateExactRsaKey(bits));
 }
 
 /** Returns the P-256 private key of this name, the same one for the whole process. */
