@@ -4,6 +4,7 @@ import { haproxyConfiguration } from '../servers/haproxy.ts';
 import type { CaseName } from './cases.ts';
 import type { KeySetServer } from './key-set-server.ts';
 import { freePort, type ServerProcess, startServer } from './server-process.ts';
+import { executable, sourceCommand } from './service.ts';
 import { audience, issuer, type Tokens } from './tokens.ts';
 
 /** A server that is measured. */
@@ -32,9 +33,7 @@ export const serverCore = 0;
 export const loadCore = 1;
 
 const benchFolder = join(import.meta.dir, '..');
-const projectFolder = join(benchFolder, '..');
 const builtFolder = join(benchFolder, 'dist');
-const executable = join(projectFolder, 'dist', 'protected-api');
 
 // The texts are the service's own: bench.ts refuses to measure servers whose answers differ.
 const publicMessage = "Hello from a public endpoint! You don't need to be authenticated to see this.";
@@ -64,7 +63,6 @@ function haproxy(port: number, { tokens }: Context): readonly string[] {
 }
 
 const missing = (program: string) => () => (Bun.which(program) ? undefined : `${program} is not installed`);
-const ours = ['bun', 'run', join(projectFolder, 'src', 'index.ts')];
 const oursNote =
   'Every check of the contract. Keys fetched, refreshed in the background; verified tokens cached (10,000).';
 
@@ -84,7 +82,7 @@ export const contestants: readonly Contestant[] = [
     keys: 'fetched',
     note: oursNote,
     isService: true,
-    command: () => ours,
+    command: () => sourceCommand,
   },
   {
     name: 'twin',
@@ -92,7 +90,7 @@ export const contestants: readonly Contestant[] = [
     keys: 'fetched',
     note: 'The same again, to show how far two identical servers are apart.',
     isService: true,
-    command: () => ours,
+    command: () => sourceCommand,
   },
   {
     name: 'executable',

@@ -63,12 +63,36 @@ function init(args)
   end
 end
 
+-- Counting each status costs wrk a call per answer, so only the soak asks for it.
+local threads = {}
+statuses = {}
+
+function setup(thread)
+  threads[#threads + 1] = thread
+end
+
+if os.getenv('COUNT_STATUSES') then
+  function response(status)
+    statuses[status] = (statuses[status] or 0) + 1
+  end
+end
+
+local function counted()
+  local parts = {}
+  for _, thread in ipairs(threads) do
+    for status, count in pairs(thread:get('statuses')) do
+      parts[#parts + 1] = string.format('"%d":%d', status, count)
+    end
+  end
+  return table.concat(parts, ',')
+end
+
 function done(summary, latency, _)
   local errors = summary.errors
   io.write(string.format(
-    '\n{"requests":%d,"durationUs":%d,"refused":%d,"socketErrors":%d,"p50Us":%d,"p99Us":%d}\n',
+    '\n{"requests":%d,"durationUs":%d,"refused":%d,"socketErrors":%d,"p50Us":%d,"p99Us":%d,"statuses":{%s}}\n',
     summary.requests, summary.duration, errors.status,
     errors.connect + errors.read + errors.write + errors.timeout,
-    latency:percentile(50), latency:percentile(99)
+    latency:percentile(50), latency:percentile(99), counted()
   ))
 end

@@ -21,9 +21,9 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   readonly port: number;
   readonly core: number | string;
-  readonly cwd?: string;
   /** Polled until it answers 200. */
   readonly readyPath: string;
+  readonly pollMs?: number;
 }
 
 const ticksPerSecond = Number(Bun.spawnSync(['getconf', 'CLK_TCK']).stdout.toString());
@@ -82,11 +82,11 @@ async function stopChild(child: Bun.Subprocess): Promise<void> {
  * Starts `command` on its core and waits until it answers.
  * @throws {Error} it has exited or does not answer within 20 seconds; the message names its log file
  */
-export async function startServer({ name, command, env, port, core, cwd, readyPath }: Launch): Promise<ServerProcess> {
+export async function startServer(launch: Launch): Promise<ServerProcess> {
+  const { name, command, env, port, core, readyPath, pollMs = 20 } = launch;
   const log = join(tmpdir(), 'protected-api-bench', `${name.replaceAll(/[^a-z0-9]+/gi, '-')}-${port}.log`);
   const child = Bun.spawn(['taskset', '-c', String(core), ...command], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_ENV: 'production', ...env },
-    ...(cwd && { cwd }),
     stdin: 'ignore',
     stdout: Bun.file(log),
     stderr: Bun.file(log),
@@ -99,7 +99,7 @@ export async function startServer({ name, command, env, port, core, cwd, readyPa
       await stopChild(child);
       throw new Error(`Cannot start ${name}: see ${log}`);
     }
-    await Bun.sleep(20);
+    await Bun.sleep(pollMs);
   }
   return {
     pid: child.pid,

@@ -10,6 +10,8 @@ export interface Load {
   readonly socketErrors: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** How many answers had each status; empty unless COUNT_STATUSES was set. */
+  readonly statuses: Readonly<Record<string, number>>;
   /** Share of one core that wrk itself used: near 1, wrk and not the server is the limit. */
   readonly generatorBusy: number;
 }
@@ -18,7 +20,9 @@ export interface LoadOptions {
   readonly url: string;
   readonly seconds: number;
   readonly connections?: number;
-  readonly script?: string;
+  /** The cores wrk may use; those of the calling process by default. */
+  readonly cores?: string;
+  readonly env?: Readonly<Record<string, string>>;
   /** What the script is told; see load.lua. */
   readonly args: readonly string[];
 }
@@ -30,18 +34,15 @@ interface Printed {
   readonly socketErrors: number;
   readonly p50Us: number;
   readonly p99Us: number;
+  readonly statuses: Readonly<Record<string, number>>;
 }
 
-/** Runs wrk with one thread, on the cores of the calling process. */
-export async function runWrk({
-  url,
-  seconds,
-  connections = 64,
-  script = 'load.lua',
-  args,
-}: LoadOptions): Promise<Load> {
-  const command = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', join(import.meta.dir, script), url];
-  const child = Bun.spawn([...command, '--', ...args], { stdout: 'pipe', stderr: 'pipe' });
+/** Runs wrk with one thread. */
+export async function runWrk({ url, seconds, connections = 64, cores, env, args }: LoadOptions): Promise<Load> {
+  const pin = cores === undefined ? [] : ['taskset', '-c', cores];
+  const script = join(import.meta.dir, 'load.lua');
+  const command = [...pin, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, url, '--', ...args];
+  const child = Bun.spawn(command, { env: { ...process.env, ...env }, stdout: 'pipe', stderr: 'pipe' });
   const [output, problem] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   const summary = output.trim().split('\n').at(-1) ?? '';
   if (!summary.startsWith('{')) throw new Error(`Cannot read the answer of wrk: ${problem || output}`);
@@ -57,6 +58,7 @@ export async function runWrk({
     socketErrors: printed.socketErrors,
     p50Ms: printed.p50Us / 1000,
     p99Ms: printed.p99Us / 1000,
+    statuses: printed.statuses,
     generatorBusy: cpuMicroseconds / 1e6 / elapsed,
   };
 }
