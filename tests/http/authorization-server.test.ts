@@ -44,7 +44,7 @@ for (const form of [sourceForm, executableForm]) {
       await service.close();
       server.signal('SIGKILL');
       await server.finished;
-    });
+    }, form.startTimeoutMs);
 
     const getToken = async (clientId: string, scope?: string) => {
       const client = await discovery(new URL(issuer), clientId, `${clientId}-secret`, ClientSecretBasic(), overHttp);

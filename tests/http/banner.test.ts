@@ -1,6 +1,9 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { freePort, type RunningProcess, run, runToEnd, until, untilItAnswers } from '../support/child-process.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
+
+// A process starts slowly on a busy machine.
+setDefaultTimeout(30_000);
 
 const CALLS = /^(?:curl |\w+=\$\(curl )/;
 

@@ -1,8 +1,11 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import packageJson from '../../package.json' with { type: 'json' };
 import { freePort, run, runToEnd, untilItAnswers } from '../support/child-process.ts';
 import { type CommandForm, executableForm, sourceForm } from '../support/forms.ts';
 import { AUDIENCE } from '../support/mint.ts';
+
+// A process starts slowly on a busy machine.
+setDefaultTimeout(30_000);
 
 const FLAGS = ['--dev', '--help', '--version', '--healthcheck'];
 

@@ -69,7 +69,7 @@ export function run(
   return { stdout: () => stdout, stderr: () => stderr, signal: (name) => child.kill(name), finished };
 }
 
-const MAX_RUN_MS = 10_000;
+const MAX_RUN_MS = 20_000;
 
 /** Runs a command that is expected to end by itself; one that goes on is killed, and its status is then not its own. */
 export async function runToEnd(...args: Parameters<typeof run>): Promise<Finished> {

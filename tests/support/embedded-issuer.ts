@@ -41,7 +41,7 @@ export function embeddedBenchFor(form: Form, settings: Environment = {}): () => 
     const service = await form.start(settings, ['--dev']);
     bench = { service, ...readPrinted(service.output()) };
   }, form.startTimeoutMs);
-  afterAll(() => bench?.service.close());
+  afterAll(() => bench?.service.close(), form.startTimeoutMs);
   return () => {
     if (bench === undefined) throw new TypeError('The bench is there only while tests run');
     return bench;

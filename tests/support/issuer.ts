@@ -86,7 +86,7 @@ function answer(response: ServerResponse, mode: IssuerMode, keys: readonly unkno
 export async function startIssuer(keys: readonly unknown[] = []): Promise<Issuer> {
   let fetches = 0;
   const server = createServer((request, response) => {
-    if (request.url !== '/.well-known/jwks.json') {
+    if (!request.url?.endsWith('/.well-known/jwks.json')) {
       response.writeHead(404).end();
       return;
     }
