@@ -1,0 +1,11 @@
+import { join } from 'node:path';
+
+/** The repository's root. */
+export const root = join(import.meta.dir, '../..');
+
+/** Returns the names that are no setting of the service, by the list in .env.example: a misspelt one would be ignored in silence. */
+export async function unknownSettings(names: readonly string[]): Promise<string[]> {
+  const example = await Bun.file(join(root, '.env.example')).text();
+  const known = new Set(example.matchAll(/^#? ?([A-Z_]+)=/gm).map(([, name]) => name));
+  return names.filter((name) => !known.has(name) && name !== 'NODE_ENV');
+}

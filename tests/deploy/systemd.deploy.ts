@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, until } from '../support/child-process.ts';
+import { executableForm } from '../support/forms.ts';
+import { type Issuer, startIssuer } from '../support/issuer.ts';
+import { publish, rsaKey } from '../support/keys.ts';
+import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { root, unknownSettings } from './settings.ts';
+
+setDefaultTimeout(120_000);
+
+const unit = 'protected-api@.service';
+const unitFile = join(root, 'deploy/systemd', unit);
+
+/** What a machine has where the unit is installed: a folder for each folder of the machine. */
+let machine: string;
+
+beforeAll(async () => {
+  machine = await mkdtemp(join(tmpdir(), 'protected-api-systemd-'));
+  const [executable = ''] = await executableForm.command();
+  await mkdir(join(machine, 'etc/systemd/system'), { recursive: true });
+  await mkdir(join(machine, 'usr/local/bin'), { recursive: true });
+  await cp(executable, join(machine, 'usr/local/bin/protected-api'));
+  await cp(unitFile, join(machine, 'etc/systemd/system', unit));
+});
+
+afterAll(() => rm(machine, { recursive: true, force: true }));
+
+describe('the systemd unit', () => {
+  const analyze = (...args: readonly string[]) => {
+    const { exitCode, stdout, stderr } = Bun.spawnSync(['systemd-analyze', '--no-pager', ...args]);
+    return { exitCode, output: `${stdout}${stderr}` };
+  };
+
+  test('is understood by systemd, every line of it', () => {
+    const verified = analyze(
+      'verify',
+      '--man=no',
+      '--recursive-errors=no',
+      `--root=${machine}`,
+      'protected-api@1.service',
+    );
+    expect(verified).toEqual({ exitCode: 0, output: '' });
+  });
+
+  test('leaves the service little to do harm with', () => {
+    // In tenths: what a service with a network and a compiler cannot do without comes to 1.4 of 10.
+    const { exitCode, output } = analyze('security', '--offline=true', '--threshold=15', unitFile);
+    expect({ exitCode, output }).toEqual({ exitCode: 0, output: expect.any(String) });
+  });
+
+  test('sets nothing but settings of the service', async () => {
+    const lines = (await Bun.file(unitFile).text()).matchAll(/^Environment=(.*)$/gm);
+    const names = [...lines].flatMap(([, line = '']) => line.split(' ').map((pair) => pair.replace(/=.*/, '')));
+    expect(names).toContain('REUSE_PORT');
+    expect(await unknownSettings(names)).toEqual([]);
+  });
+});
+
+/** A systemd of its own, as process 1 of a container that has this machine's /usr and nothing else of it. */
+describe('two instances under systemd, in the sandbox of the unit', () => {
+  const instances = ['protected-api@1.service', 'protected-api@2.service'];
+  let nspawn: Bun.Subprocess;
+  let issuer: Issuer;
+  let origin: string;
+  let leader: string;
+
+  const systemctl = (...args: readonly string[]) =>
+    Bun.spawnSync(['nsenter', '--all', '--target', leader, 'systemctl', ...args])
+      .stdout.toString()
+      .trim();
+  const callScoped = () =>
+    fetch(`${origin}/api/private-scoped`, {
+      headers: { authorization: `Bearer ${mintToken(issuer.url)}`, connection: 'close' },
+    });
+
+  beforeAll(async () => {
+    issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+    const port = await freePort();
+    origin = `http://127.0.0.1:${port}`;
+    await Bun.write(
+      join(machine, 'etc/protected-api/settings.env'),
+      `ISSUER=${issuer.url}\nAUDIENCE=${AUDIENCE}\nHOST=127.0.0.1\nPORT=${port}\n`,
+    );
+    // Nothing of the host's own services is started: this target needs the two instances only.
+    await Bun.write(join(machine, 'etc/systemd/system/instances.target'), `[Unit]\nWants=${instances.join(' ')}\n`);
+    const shown = ['usr/local/bin', 'etc/systemd/system', 'etc/protected-api'];
+    nspawn = Bun.spawn(
+      [
+        'systemd-nspawn',
+        ...['--quiet', '--directory=/', '--volatile=yes', '--machine=protected-api', '--register=no', '--keep-unit'],
+        ...['--link-journal=no', ...shown.map((folder) => `--bind-ro=${join(machine, folder)}:/${folder}`)],
+        ...['--boot', 'systemd.unit=instances.target', 'systemd.firstboot=no'],
+      ],
+      { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' },
+    );
+    // Each listens to its metrics after its requests.
+    const listens = (metricsPort: number) =>
+      fetch(`http://127.0.0.1:${metricsPort}/metrics`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    await until(async () => (await Promise.all([9101, 9102].map(listens))).every(Boolean), 'two listening instances');
+    leader = (await Bun.file(`/proc/${nspawn.pid}/task/${nspawn.pid}/children`).text()).trim();
+  });
+
+  afterAll(async () => {
+    nspawn.kill();
+    await nspawn.exited;
+    await issuer.close();
+  });
+
+  test('share the port and take tokens', async () => {
+    expect(systemctl('is-active', ...instances)).toBe('active\nactive');
+    for (let count = 0; count < 20; count += 1) expect((await callScoped()).status).toBe(200);
+  });
+
+  test('have neither a root user nor a capability, and only the system calls allowed', async () => {
+    for (const instance of instances) {
+      const pid = systemctl('show', '--value', '--property=MainPID', instance);
+      const status = Bun.spawnSync([
+        'nsenter',
+        '--all',
+        '--target',
+        leader,
+        'cat',
+        `/proc/${pid}/status`,
+      ]).stdout.toString();
+      expect(status).toMatch(/^Uid:\t[1-9]\d*\t/m);
+      expect(status).toMatch(/^CapBnd:\t0{16}$/m);
+      expect(status).toMatch(/^NoNewPrivs:\t1$/m);
+      expect(status).toMatch(/^Seccomp:\t2$/m);
+    }
+  });
+
+  test('end one by one as a success, while the other answers', async () => {
+    systemctl('stop', 'protected-api@1.service');
+    const ended = systemctl('show', '--property=ActiveState,Result,ExecMainStatus', 'protected-api@1.service');
+    expect(ended.split('\n').toSorted()).toEqual(['ActiveState=inactive', 'ExecMainStatus=0', 'Result=success']);
+    for (let count = 0; count < 20; count += 1) expect((await callScoped()).status).toBe(200);
+  });
+});
