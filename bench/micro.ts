@@ -160,6 +160,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options });
   if (values.help) return console.log(usage);
   const samples = Number(values.samples);
+  const machine = describeMachine();
   const tokens = prepareTokens();
   // One core for the code and the threads of WebCrypto alike, as a server has it.
   pinSelf(0);
@@ -168,7 +169,7 @@ async function main(): Promise<void> {
   const start = await measureStart(tokens, samples);
   const section = `## One verification, one start (\`bun run bench:micro\`)
 
-${describeMachine()}
+${machine}
 - Method: ${samples} samples of each, taken in turn, in one process on one core; 64 verifications under way where they are asynchronous. 2,000 tokens of some 800 bytes, RS256 with 2048 bits. The two last rows are the same code: their difference is that of the method.
 
 ${verification}

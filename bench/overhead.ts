@@ -149,6 +149,7 @@ async function main(): Promise<void> {
     },
   });
   if (values.help) return console.log(usage);
+  const machine = describeMachine();
   pinSelf(1);
   const flags = { rounds: Number(values.rounds), slices: Number(values.slices) };
   const tokens = prepareTokens();
@@ -159,7 +160,7 @@ async function main(): Promise<void> {
 
   const section = `## What watching costs, and two processes on one port (\`bun run bench:overhead\`)
 
-${describeMachine()}
+${machine}
 
 CPU time of the server for a request: with METRICS_PORT set and LOG_LEVEL=info, and with neither metrics nor logs. ${flags.rounds} fresh processes of each kind, ${flags.slices} s for a case, the kinds taking turns second by second. The last column is the method's own spread: the same server twice.
 

@@ -144,7 +144,7 @@ const listCounts = (statuses: Readonly<Record<string, number>>) =>
     .join(', ');
 const mebibytes = (bytes: number) => (bytes / 2 ** 20).toFixed(0);
 
-function render(outcome: Outcome, problems: readonly string[]): string {
+function render(machine: string, outcome: Outcome, problems: readonly string[]): string {
   const { kinds, loads, slow, samples, seconds, descriptorsBefore, descriptorsAfter, fetches } = outcome;
   const { early, end, ratio, mostFetches } = measureGrowth(outcome);
   const peak = Math.max(...samples.map(({ residentBytes }) => residentBytes));
@@ -155,7 +155,7 @@ function render(outcome: Outcome, problems: readonly string[]): string {
   const slowRow = ['slow clients', String(slowClientCount), '200', listCounts(slow.statuses), String(slow.closed())];
   return `## ${seconds / 60} minutes of mixed load (\`bun run bench:soak\`)
 
-${describeMachine()}
+${machine}
 
 ${table(['Load', 'connections', 'expected', 'answers', 'connections closed by the service'], [...rows, slowRow])}
 
@@ -177,10 +177,11 @@ async function main(): Promise<void> {
     },
   });
   if (values.help) return console.log(usage);
+  const machine = describeMachine();
   pinSelf(1);
   const outcome = await run(Math.round(Number(values.minutes) * 60));
   const problems = findProblems(outcome);
-  const section = render(outcome, problems);
+  const section = render(machine, outcome, problems);
   console.log(section);
   if (values.write) writeSection('soak', section);
   process.exitCode = problems.length === 0 ? 0 : 1;

@@ -53,7 +53,7 @@ function nodeServer(name: string): readonly string[] {
 
 function haproxy(port: number, { tokens }: Context): readonly string[] {
   mkdirSync(builtFolder, { recursive: true });
-  const file = join(builtFolder, `haproxy-${port}.cfg`);
+  const file = join(builtFolder, 'haproxy.cfg');
   const { publicKeyPemFile } = tokens;
   writeFileSync(
     file,

@@ -1,4 +1,4 @@
-import { arch, cpus, release, totalmem } from 'node:os';
+import { arch, cpus, loadavg, release, totalmem } from 'node:os';
 
 const firstLine = (...command: readonly string[]): string => {
   if (!Bun.which(command[0] ?? '')) return 'not installed';
@@ -15,12 +15,12 @@ function revision(): string {
   return changes === '' ? commit : `${commit} with changes`;
 }
 
-/** Returns what the figures depend on, as a Markdown list. It names no host. */
+/** Returns what the figures depend on, as a Markdown list; called before anything is measured. It names no host. */
 export function describeMachine(): string {
   const [cpu] = cpus();
   return [
     `- Date: ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC; revision: ${revision()}`,
-    `- Machine: ${cpu?.model.trim()}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${arch()}, Linux ${release().split('-')[0]}`,
+    `- Machine: ${cpu?.model.trim()}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${arch()}, Linux ${release().split('-')[0]}; load before the run: ${(loadavg()[0] ?? 0).toFixed(1)}`,
     `- Versions: Bun ${Bun.version}, Node ${firstLine('node', '--version')}, ${firstLine('haproxy', '-v').split(' 20')[0]}, ${firstLine('wrk', '-v').split(' Copyright')[0]}`,
   ].join('\n');
 }

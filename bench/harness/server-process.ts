@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -108,6 +108,9 @@ export async function startServer(launch: Launch): Promise<ServerProcess> {
     residentBytes: () => readResidentBytes(child.pid),
     openDescriptors: () => readdirSync(`/proc/${child.pid}/fd`).length,
     hasExited: () => child.exitCode !== null,
-    stop: () => stopChild(child),
+    async stop() {
+      await stopChild(child);
+      rmSync(log, { force: true });
+    },
   };
 }

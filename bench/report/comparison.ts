@@ -1,7 +1,7 @@
 import type { Case, CaseName } from '../harness/cases.ts';
 import type { Contestant } from '../harness/contestants.ts';
 import type { Flood } from '../harness/flood.ts';
-import { describeMachine, describePeers } from '../harness/machine.ts';
+import { describePeers } from '../harness/machine.ts';
 import type { Durations, Measurement } from '../harness/measure.ts';
 import { table } from '../harness/results-page.ts';
 import { median, ratios, spreadFactor, summarize } from '../harness/statistics.ts';
@@ -9,6 +9,8 @@ import { createLookup, type Figure, type Lookup } from './figures.ts';
 import { renderGoals } from './goals.ts';
 
 export interface Comparison {
+  /** What describeMachine() said before the first round. */
+  readonly machine: string;
   /** The measurements of each round. */
   readonly rounds: readonly (readonly Measurement[])[];
   readonly contestants: readonly Contestant[];
@@ -67,6 +69,11 @@ function renderAgainst({ contestants, cases }: Comparison, lookup: Lookup): stri
   return table(['', ...cases.map(({ name }) => name)], rows);
 }
 
+function renderProblems(rounds: Comparison['rounds']): string {
+  const problems = rounds.flat().flatMap((one) => one.problems);
+  return problems.length === 0 ? '' : `### Not to be trusted\n\n${problems.map((one) => `- ${one}`).join('\n')}\n\n`;
+}
+
 /** Returns the section of the results page that the comparison makes. */
 export async function renderComparison(comparison: Comparison): Promise<string> {
   const { rounds, durations, contestants } = comparison;
@@ -81,14 +88,14 @@ export async function renderComparison(comparison: Comparison): Promise<string> 
 
   return `## The service beside its peers (\`bun run bench\`)
 
-${describeMachine()}
+${comparison.machine}
 - Peers: ${await describePeers()}
 - Method: ${rounds.length} fresh processes of each server on core 0; wrk with one thread and 64 connections on core 1, which the key-set server shares. Each case: one answer checked, ${durations.warmupSeconds} s to warm up, ${durations.seconds} s measured, all servers in turn before the next case. Ratios are taken within a round. NODE_ENV is production for all; the service has no other setting than its issuer, audience, key set and address.
 - A cell: the median of the rounds (lowest..highest).
 
-### Goals
+${renderProblems(rounds)}### Goals
 
-${renderGoals(lookup, comparison.flood)}
+${renderGoals(lookup, comparison.cases, comparison.flood)}
 
 ### How far two identical servers are apart
 

@@ -1,4 +1,4 @@
-import type { CaseName } from '../harness/cases.ts';
+import type { Case, CaseName } from '../harness/cases.ts';
 import type { Flood } from '../harness/flood.ts';
 import { table } from '../harness/results-page.ts';
 import { median, ratios, spreadFactor } from '../harness/statistics.ts';
@@ -31,6 +31,7 @@ const cooldownSeconds = 30;
 function verdict(value: number, goal: number, spread: number): string {
   if (Number.isNaN(value)) return 'not measured';
   const word = value >= goal ? 'met' : 'not met';
+  if (Number.isNaN(spread)) return `${word}, spread not measured`;
   return Math.max(value / goal, goal / value) > spread ? word : `${word}, within the spread`;
 }
 
@@ -72,21 +73,24 @@ function fetchRows(flood: Flood | undefined): string[][] {
   return [row('up', 'up'), row('down', 'answering 500')];
 }
 
-function memoryRow(lookup: Lookup): string[] {
-  const values = lookup('ours', 'outage', 'residentBytes').map((bytes) => bytes / 2 ** 20);
-  if (values.length === 0) return ['resident memory after all cases', 'under 128 MiB', 'not measured', ''];
-  const highest = Math.max(...values);
-  const word = highest < memoryGoalMebibytes ? 'met' : 'not met';
-  return ['resident memory after all cases, highest', 'under 128 MiB', `${highest.toFixed(0)} MiB: ${word}`, ''];
+function memoryRow(lookup: Lookup, cases: readonly Case[]): string[] {
+  const highestAfter = (names: readonly CaseName[]) =>
+    Math.max(...names.flatMap((name) => lookup('ours', name, 'residentBytes'))) / 2 ** 20;
+  const names = cases.map(({ name }) => name);
+  const atEnd = highestAfter(names.slice(-1));
+  const word = atEnd < memoryGoalMebibytes ? 'met' : 'not met';
+  const reached = `${atEnd.toFixed(0)} MiB: ${word}; ${highestAfter(names).toFixed(0)} MiB after the case that takes most`;
+  const label = 'resident memory after all cases, highest of the rounds';
+  return [label, `under ${memoryGoalMebibytes} MiB`, Number.isFinite(atEnd) ? reached : 'not measured', ''];
 }
 
 /** Returns the table of what was wanted and what was reached. */
-export function renderGoals(lookup: Lookup, flood: Flood | undefined): string {
+export function renderGoals(lookup: Lookup, cases: readonly Case[], flood: Flood | undefined): string {
   const rows = [
     ...ratioGoals.map((goal) => ratioRow(goal, lookup)),
     goodTokensRow(lookup),
     ...fetchRows(flood),
-    memoryRow(lookup),
+    memoryRow(lookup, cases),
   ];
   return table(['Case', 'Goal', 'By wall time', 'By CPU time'], rows);
 }
