@@ -16,6 +16,18 @@ describe('package.json', () => {
   });
 });
 
+describe('the version of Bun', () => {
+  test('is the same wherever one is named', async () => {
+    const pinned = manifest.devDependencies['bun-types'];
+    for await (const file of new Bun.Glob('{Dockerfile,README.md}').scan()) {
+      const named = [...(await Bun.file(file).text()).matchAll(/\bbun[:@](\d+\.\d+\.\d+)/g)].map(
+        ([, version]) => version,
+      );
+      expect({ file, named: new Set(named) }).toEqual({ file, named: new Set([pinned]) });
+    }
+  });
+});
+
 describe('bun.lock', () => {
   test('takes every package from the registry, with its SHA-512', () => {
     const unproven = Object.values(lock.packages).filter(
