@@ -156,7 +156,7 @@ async function serve(settings: Settings): Promise<void> {
   }
   shutDownOnSignal(service, servers, settings, log);
   service.start();
-  log.info({ version: packageJson.version, settings: { ...settings, port: server.port } }, 'Listening');
+  log.info({ version: packageJson.version, ...settings, ...service.issuer, port: server.port }, 'Listening');
 }
 
 const { dev, healthcheck, help, version } = readFlags();

@@ -60,6 +60,8 @@ export function createService({ settings, issuer: { issuer, audience, jwksUri },
   });
 
   return {
+    /** Whose tokens are accepted; of the address of its keys, not the query, which can hold a secret. */
+    issuer: { issuer, audience, jwksUri: jwksUri.replace(/\?.*/, '') },
     fetch: observation.wrap(app.fetch, createRouteTable(app.routes)),
     metrics,
     start: () => keySet.start(),
