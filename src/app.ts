@@ -28,7 +28,8 @@ export function createApp(dependencies: Dependencies) {
   const refusalHeaders = createRefusalHeaders(undefined);
   let routeOf: ReturnType<typeof createRouteTable> | undefined;
 
-  const app = new Elysia({ strictPath: true })
+  // Elysia otherwise looks for the path behind the first 11 characters, which a short Host shifts.
+  const app = new Elysia({ strictPath: true, handler: { standardHostname: false } })
     .mapResponse(({ responseValue, set }) => {
       const isStatus = responseValue instanceof ElysiaCustomStatusResponse;
       const body: unknown = isStatus ? responseValue.response : responseValue;

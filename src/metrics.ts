@@ -34,7 +34,7 @@ export function createMetrics({ keySet, verifier }: MetricSources) {
   });
   const outcomes = new Counter({
     name: 'access_token_outcomes_total',
-    help: 'Requests to protected routes, by what became of their token: accepted, or the reason of the refusal.',
+    help: 'Outcomes of checking requests to protected routes: accepted tokens, and refusals by reason. A token that lacks a scope counts as accepted too.',
     labelNames: ['outcome'],
     registers,
   });
@@ -50,7 +50,7 @@ export function createMetrics({ keySet, verifier }: MetricSources) {
   return {
     /** Answers a scrape of `/metrics`. */
     async fetch(request: Request): Promise<Response> {
-      if (new URL(request.url).pathname !== '/metrics') return new Response(null, { status: 404 });
+      if (new URL(request.url, 'http://localhost').pathname !== '/metrics') return new Response(null, { status: 404 });
       return new Response(await registry.metrics(), { headers: { 'content-type': registry.contentType } });
     },
     countRequest(route: string, status: number, durationSeconds: number) {

@@ -8,7 +8,7 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 
 interface Note {
   readonly outcome: 'accepted' | RefusalReason;
-  readonly claims?: Claims;
+  readonly claims: Claims | undefined;
 }
 
 export interface ObservationOptions {
@@ -25,12 +25,14 @@ export function createObservation({ log, metrics }: ObservationOptions) {
   const isWatched = isLogged || metrics !== undefined;
   const notes = new WeakMap<Request, Note>();
 
-  function record(request: Request, response: Response, route: string, durationMs: number, requestId: string): void {
-    const note = notes.get(request);
-    metrics?.countRequest(route, response.status, durationMs / 1000);
-    if (note) metrics?.countOutcome(note.outcome);
-    if (!isLogged) return;
-    const { sub, client_id: clientId } = note?.claims ?? {};
+  function logRequest(
+    request: Request,
+    response: Response,
+    route: string,
+    durationMs: number,
+    requestId: string,
+  ): void {
+    const { outcome, claims } = notes.get(request) ?? {};
     log.debug(
       {
         requestId,
@@ -38,22 +40,23 @@ export function createObservation({ log, metrics }: ObservationOptions) {
         route,
         status: response.status,
         durationMs: Number(durationMs.toFixed(3)),
-        outcome: note?.outcome,
-        sub: shorten(sub),
-        client_id: shorten(clientId),
+        outcome,
+        sub: shorten(claims?.sub),
+        client_id: shorten(claims?.client_id),
       },
       'Request',
     );
   }
 
+  function note(request: Request, outcome: Note['outcome'], claims = notes.get(request)?.claims): void {
+    metrics?.countOutcome(outcome);
+    if (isLogged) notes.set(request, { outcome, claims });
+  }
+
   return {
     requestIdOf: (request: Request) => cleanRequestId(request.headers.get('x-request-id')),
-    onAccepted: isWatched
-      ? (request: Request, claims: Claims) => notes.set(request, { outcome: 'accepted', claims })
-      : undefined,
-    onRefused: isWatched
-      ? (request: Request, outcome: RefusalReason) => notes.set(request, { ...notes.get(request), outcome })
-      : undefined,
+    onAccepted: isWatched ? (request: Request, claims: Claims) => note(request, 'accepted', claims) : undefined,
+    onRefused: isWatched ? (request: Request, reason: RefusalReason) => note(request, reason) : undefined,
     wrap:
       (fetch: Fetch, routeOf: (path: string) => RouteEntry | undefined): Fetch =>
       (request) => {
@@ -64,16 +67,23 @@ export function createObservation({ log, metrics }: ObservationOptions) {
         const requestId = cleanRequestId(givenId) || (isLogged ? crypto.randomUUID() : '');
         const finish = (response: Response) => {
           if (requestId) response.headers.set('x-request-id', requestId);
-          if (isWatched) {
-            const route = routeOf(new URL(request.url).pathname)?.path ?? 'unmatched';
-            record(request, response, route, performance.now() - startedAt, requestId);
-          }
+          const durationMs = performance.now() - startedAt;
+          const route = routeOf(pathOf(request.url))?.path ?? 'unmatched';
+          metrics?.countRequest(route, response.status, durationMs / 1000);
+          if (isLogged) logRequest(request, response, route, durationMs, requestId);
           return response;
         };
         const response = fetch(request);
         return response instanceof Promise ? response.then(finish) : finish(response);
       },
   };
+}
+
+/** The path of an absolute address as it was sent, percent-encoding included. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', 'http://'.length);
+  const end = url.indexOf('?', start);
+  return url.slice(start, end === -1 ? undefined : end);
 }
 
 /** A client chooses its request id: it is cut to a length and to characters that mean nothing to a log or a terminal. */

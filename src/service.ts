@@ -62,7 +62,7 @@ export function createService({ settings, issuer: { issuer, audience, jwksUri },
   return {
     /** Whose tokens are accepted; of the address of its keys, not the query, which can hold a secret. */
     issuer: { issuer, audience, jwksUri: jwksUri.replace(/\?.*/, '') },
-    fetch: observation.wrap(app.fetch, createRouteTable(app.routes)),
+    fetch: withAbsoluteUrl(observation.wrap(app.fetch, createRouteTable(app.routes))),
     metrics,
     start: () => keySet.start(),
     /** From now on `/readyz` says that no requests should be sent here; those that come are still answered. */
@@ -90,4 +90,10 @@ function logKeySetEvent(log: Log, event: KeySetEvent): void {
       log[added.length + removed.length > 0 ? 'info' : 'debug']({ added, removed }, 'Key set fetched');
     }
   }
+}
+
+/** A request of HTTP/1.0 may come without a Host, and its address is then a bare path, which routing would misread. */
+function withAbsoluteUrl(fetch: (request: Request) => Response | Promise<Response>): typeof fetch {
+  return (request) =>
+    fetch(request.url.startsWith('/') ? new Request(`http://localhost${request.url}`, request) : request);
 }

@@ -133,11 +133,11 @@ function createReader(environment: Environment) {
 
 /** Says what was read, without the parts of an address that can hold a secret. */
 function quote(value: string): string {
-  return JSON.stringify(value.replace(/\/\/[^/]*@/, '//***@').replace(/\?.*/, '?***'));
+  return JSON.stringify(value.replace(/.*@/s, '***@').replace(/\?.*/s, '?***'));
 }
 
 function isSecureUrl(value: string): boolean {
-  if (/[\s#\\]/.test(value) || !URL.canParse(value)) return false;
+  if (!/^https?:\/\/[^\s#\\]+$/.test(value) || !URL.canParse(value)) return false;
   const { protocol, hostname, username, password } = new URL(value);
   const isLoopback = hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
   return (protocol === 'https:' || (protocol === 'http:' && isLoopback)) && username === '' && password === '';

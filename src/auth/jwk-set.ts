@@ -107,15 +107,19 @@ export async function importKeys(jwks: readonly RsaJwk[], held: Keys): Promise<K
 /** Returns undefined for a malformed key, or one below the 2048 bits that RS256 requires (RFC 7518 §3.3): it spoils no other. */
 async function importKey({ kid, n, e }: RsaJwk): Promise<HeldKey | undefined> {
   try {
+    if (bitLength(n) < 2048) return undefined;
     const cryptoKey = await importJWK({ kty: 'RSA', n, e }, 'RS256');
-    if (cryptoKey instanceof Uint8Array) return undefined;
-    const { modulusLength } = cryptoKey.algorithm as { modulusLength?: number };
-    return modulusLength !== undefined && modulusLength >= 2048
-      ? { jwk: { kid, n, e }, cryptoKey, isCurrent: true }
-      : undefined;
+    return cryptoKey instanceof Uint8Array ? undefined : { jwk: { kid, n, e }, cryptoKey, isCurrent: true };
   } catch {
     return undefined;
   }
+}
+
+/** Counted here because a CryptoKey rounds its modulusLength up to whole bytes. */
+function bitLength(modulus: string): number {
+  const bytes = Uint8Array.fromBase64(modulus, { alphabet: 'base64url' });
+  const first = bytes.findIndex((byte) => byte !== 0);
+  return first === -1 ? 0 : (bytes.length - first) * 8 - (Math.clz32(bytes[first] ?? 0) - 24);
 }
 
 function isSameKey(a: RsaJwk, b: RsaJwk): boolean {

@@ -135,7 +135,8 @@ function readJson(text: string): [string, string][] {
   } catch {
     throw new GrantError('invalid_request', 'Body is not JSON');
   }
-  if (typeof body !== 'object' || body === null) throw new GrantError('invalid_request', 'Body is not a JSON object');
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new GrantError('invalid_request', 'Body is not a JSON object');
   return Object.entries(body).map(([name, value]) => {
     if (typeof value !== 'string') throw new GrantError('invalid_request', 'A parameter is not a string');
     return [name, value];

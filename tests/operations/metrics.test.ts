@@ -58,7 +58,7 @@ for (const form of [sourceForm, executableForm]) {
       expect(sample(text, 'http_requests_total{route="/api/private",status="401"}')).toBe(2);
       expect(sample(text, 'http_requests_total{route="/api/private-scoped",status="403"}')).toBe(1);
       expect(sample(text, 'http_request_duration_seconds_count{route="/api/private"}')).toBe(4);
-      expect(sample(text, 'access_token_outcomes_total{outcome="accepted"}')).toBe(2);
+      expect(sample(text, 'access_token_outcomes_total{outcome="accepted"}')).toBe(3);
       expect(sample(text, 'access_token_outcomes_total{outcome="token_expired"}')).toBe(1);
       expect(sample(text, 'access_token_outcomes_total{outcome="credentials_missing"}')).toBe(1);
       expect(sample(text, 'access_token_outcomes_total{outcome="scope_insufficient"}')).toBe(1);
