@@ -198,6 +198,13 @@ function describeTokenEndpoint(bench: () => EmbeddedBench): void {
     'a form with a charset': (it) =>
       postForm(it, [...grant(it), ...credentials(it)], { 'content-type': `${FORM}; charset=UTF-8` }),
     'a form and Basic': (it) => postForm(it, grant(it), basic(it.reader.clientId, it.reader.clientSecret)),
+    // RFC 6749 §2.3.1: both parts are form-encoded before they are joined, and any character may be.
+    'a form and Basic with encoded characters': (it) => {
+      const encoded = [it.reader.clientId, it.reader.clientSecret].map((text) =>
+        text.replace(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
+      );
+      return postForm(it, grant(it), { authorization: `Basic ${Buffer.from(encoded.join(':')).toString('base64')}` });
+    },
     'a form that names the scope': (it) => postForm(it, [...grant(it), ...credentials(it), ['scope', 'read:messages']]),
     JSON: (it) =>
       post(it, JSON.stringify(Object.fromEntries([...grant(it), ...credentials(it)])), {
