@@ -57,7 +57,7 @@ export function createApp(dependencies: Dependencies) {
         });
       }
       onInternalError(error, request);
-      return json(500, { code: 'internal_error', description: 'Something went wrong on our side' });
+      return internalError();
     })
     .options('/*', ({ request }) => preflight.fetch(request))
     .use(createMessages(createBearer({ verifier, onAccepted })))
@@ -74,6 +74,11 @@ function json(status: number, body: object, headers: Readonly<Record<string, unk
   const response = new Response(JSON.stringify(body), { status, headers: jsonHeaders });
   for (const name in headers) response.headers.set(name, String(headers[name]));
   return response;
+}
+
+/** Returns the answer to what should not have happened, for when even the application cannot give it. */
+export function internalError(): Response {
+  return json(500, { code: 'internal_error', description: 'Something went wrong on our side' });
 }
 
 /** Whether a handler's value is for JSON: a plain object or a list, not a Response, a file or a stream. */

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
+import { internalError } from './app.ts';
 import { renderBanner } from './dev/banner.ts';
 import { createEmbeddedIssuer } from './dev/issuer.ts';
 import { createLog, type Log } from './log.ts';
@@ -79,10 +80,7 @@ function listen(log: Log, options: { readonly hostname: string; readonly port: n
       fetch: () => new Response(null, { status: 503 }),
       error(error) {
         log.error({ err: error }, 'Cannot answer a request');
-        return Response.json(
-          { code: 'internal_error', description: 'Something went wrong on our side' },
-          { status: 500 },
-        );
+        return internalError();
       },
     });
   } catch (error) {
