@@ -1,0 +1,68 @@
+import { SCOPE } from '../support/mint.ts';
+
+/** An answer that has the contract's shape, by what tells answers apart. */
+export interface Answer {
+  readonly status: number;
+  /** The Error object's `code`; `accepted` for the Message object. */
+  readonly code: string;
+  /** All that a client sees of it, for comparing answers. */
+  readonly text: string;
+}
+
+/** Every refusal a protected path may give: its status and what its challenge must say. */
+const REFUSALS: Readonly<Record<string, { readonly status: number; readonly challenge: RegExp | null }>> = {
+  authorization_header_missing: { status: 401, challenge: /^Bearer$/ },
+  invalid_header: {
+    status: 401,
+    challenge: /^Bearer(?: error="invalid_(?:request|token)", error_description="[^"\\]+")?$/,
+  },
+  token_expired: { status: 401, challenge: /^Bearer error="invalid_token", error_description="[^"\\]+"$/ },
+  invalid_claims: { status: 401, challenge: /^Bearer error="invalid_token", error_description="[^"\\]+"$/ },
+  Unauthorized: {
+    status: 403,
+    challenge: new RegExp(`^Bearer error="insufficient_scope", error_description="[^"\\\\]+", scope="${SCOPE}"$`),
+  },
+  key_set_unavailable: { status: 503, challenge: null },
+};
+
+const ALWAYS: readonly (readonly [string, string])[] = [
+  ['content-type', 'application/json'],
+  ['access-control-allow-origin', '*'],
+  ['cache-control', 'no-store'],
+];
+
+function isMessage(body: unknown): body is { readonly message: string } {
+  return JSON.stringify(Object.keys(body ?? {})) === '["message"]' && typeof Object(body).message === 'string';
+}
+
+function isError(body: unknown): body is { readonly code: string; readonly description: string } {
+  const { code, description, ...others } = Object(body);
+  return typeof code === 'string' && /^[ !#-[\]-~]+$/.test(description) && Object.keys(others).length === 0;
+}
+
+/**
+ * Returns the answer of a protected path, or throws where it is anything but what the contract knows: a status, a header, a member
+ * too many. A plain function and not expect(), because a million answers go through it.
+ */
+export async function readAnswer(response: Response): Promise<Answer> {
+  const { status, headers } = response;
+  const text = await response.text();
+  const challenge = headers.get('www-authenticate');
+  const complain = (what: string) => {
+    throw new Error(`${what}: ${status} ${text} ${JSON.stringify([...headers])}`);
+  };
+  for (const [name, value] of ALWAYS) if (headers.get(name) !== value) complain(`Wrong ${name}`);
+  const answer = (code: string): Answer => ({ status, code, text: `${status} ${challenge} ${text}` });
+
+  const body: unknown = JSON.parse(text);
+  if (status === 200) {
+    if (!isMessage(body) || challenge !== null) complain('Not a Message object');
+    return answer('accepted');
+  }
+  if (!isError(body)) return complain('Not an Error object');
+  const refusal = REFUSALS[body.code];
+  if (refusal?.status !== status) return complain('A code that does not go with its status');
+  if (refusal.challenge ? !refusal.challenge.test(challenge ?? '') : challenge !== null) complain('Wrong challenge');
+  if (status === 503 && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? '')) complain('Wrong Retry-After');
+  return answer(body.code);
+}

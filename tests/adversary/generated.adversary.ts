@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { AUDIENCE, SCOPE } from '../support/mint.ts';
+import { type Answer, readAnswer } from './answers.ts';
+import { authorizations, keySets } from './arbitraries.ts';
+import { build, ISSUER, NOW_SECONDS, plans, publishedKeys } from './mutations.ts';
+import { type Judgement, judge, type World } from './oracle.ts';
+import { propertyTimeoutMs, seed, tokens } from './run.ts';
+import { createTarget, PRIVATE, SCOPED, type Target } from './target.ts';
+
+const world = (keys: readonly unknown[], toleranceSeconds = 0): World => ({
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  nowSeconds: NOW_SECONDS,
+  toleranceSeconds,
+  keys,
+});
+
+async function targetFor({ keys, toleranceSeconds }: World, cacheSize: number): Promise<Target> {
+  const target = createTarget({
+    issuer: ISSUER,
+    nowMs: NOW_SECONDS * 1000,
+    cacheSize,
+    toleranceSeconds,
+    fetch: async () => Response.json({ keys }),
+  });
+  target.keySet.start();
+  // Nothing falls due before the fetch has answered; a kid that is not there waits for it.
+  await Promise.resolve(target.keySet.find('wait for the first fetch')).catch(() => {});
+  return target;
+}
+
+/** Holds an answer against the oracle's judgement of the same request. */
+function hold(answer: Answer, { outcomes, scopes }: Judgement, path: string): void {
+  const allowed: readonly string[] = outcomes.map((outcome) =>
+    outcome === 'accepted' && path === SCOPED && !scopes.includes(SCOPE) ? 'Unauthorized' : outcome,
+  );
+  if (!allowed.includes(answer.code)) {
+    throw new Error(`${path} answered ${answer.text}, where the contract has ${allowed.join(' or ')}`);
+  }
+}
+
+/** Shows a request to every target twice, on both paths, and holds each answer against the oracle and the others. */
+async function holdEverywhere(targets: readonly Target[], authorization: string | null, judgement: Judgement) {
+  let last = '';
+  for (const path of [PRIVATE, SCOPED]) {
+    const answers: Answer[] = [];
+    for (const target of [...targets, ...targets]) {
+      answers.push(await readAnswer(await target.send(authorization, path)));
+    }
+    for (const answer of answers) hold(answer, judgement, path);
+    if (new Set(answers.map(({ text }) => text)).size > 1) {
+      throw new Error(`One request, several answers: ${answers.map(({ text }) => text).join('\n')}`);
+    }
+    last = answers[0]?.code ?? '';
+  }
+  return last;
+}
+
+/**
+ * Tries this many inputs, prints what became of them, so that a run can be repeated and shows that it was not empty, and returns how
+ * often each code was answered.
+ */
+async function holds<Input>(
+  name: string,
+  inputs: fc.Arbitrary<Input>,
+  numRuns: number,
+  tryOne: (input: Input) => Promise<string>,
+): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  const property = fc.asyncProperty(inputs, async (input) => {
+    const code = await tryOne(input);
+    counts.set(code, (counts.get(code) ?? 0) + 1);
+  });
+  await fc.assert(property, { seed, numRuns });
+  console.log(`${name}: ${numRuns} inputs: ${[...counts].map(([code, count]) => `${code} ${count}`).join(', ')}`);
+  return counts;
+}
+
+describe('the service and an independent verifier agree', () => {
+  beforeAll(() => console.log(`Seed ${seed}: repeat with bun run test:adversary --seed=${seed} --tokens=${tokens}`));
+
+  for (const toleranceSeconds of [0, 1]) {
+    describe(`with a clock tolerance of ${toleranceSeconds} s`, () => {
+      const targets: Target[] = [];
+      beforeAll(async () => {
+        for (const cacheSize of [1000, 0]) {
+          targets.push(await targetFor(world(publishedKeys(), toleranceSeconds), cacheSize));
+        }
+      });
+      afterAll(() => {
+        for (const { keySet } of targets) keySet.stop();
+      });
+
+      test(
+        'on mutated tokens',
+        async () => {
+          const here = world(publishedKeys(), toleranceSeconds);
+          const counts = await holds(`mutated tokens, tolerance ${toleranceSeconds} s`, plans, tokens / 2, (plan) => {
+            const authorization = `Bearer ${build(plan)}`;
+            return holdEverywhere(targets, authorization, judge(authorization, here));
+          });
+          // A generator that never gets through, or never fails, would hold anything.
+          expect([...counts.keys()].sort()).toEqual([
+            'Unauthorized',
+            'accepted',
+            'invalid_claims',
+            'invalid_header',
+            'token_expired',
+          ]);
+        },
+        propertyTimeoutMs,
+      );
+    });
+  }
+
+  test(
+    'on random Authorization headers',
+    async () => {
+      const here = world(publishedKeys());
+      const targets = [await targetFor(here, 1000), await targetFor(here, 0)];
+      const counts = await holds('Authorization headers', authorizations, tokens / 4, (authorization) =>
+        holdEverywhere(targets, authorization, judge(authorization, here)),
+      );
+      expect(counts.get('accepted')).toBeGreaterThan(0);
+      for (const { keySet } of targets) keySet.stop();
+    },
+    propertyTimeoutMs,
+  );
+
+  test(
+    'on random key sets',
+    async () => {
+      const counts = await holds('key sets', keySets, tokens / 20, async ({ keys, plan }) => {
+        const here = world(keys);
+        const authorization = `Bearer ${build(plan)}`;
+        const target = await targetFor(here, 10);
+        const code = await holdEverywhere([target], authorization, judge(authorization, here));
+        target.keySet.stop();
+        return code;
+      });
+      for (const code of ['Unauthorized', 'invalid_header', 'key_set_unavailable']) {
+        expect([...counts.keys()]).toContain(code);
+      }
+    },
+    propertyTimeoutMs,
+  );
+});

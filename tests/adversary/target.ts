@@ -1,0 +1,86 @@
+import { createApp } from '../../src/app.ts';
+import { createKeySet, type KeySet } from '../../src/auth/key-set.ts';
+import { type Claims, createVerifier, type VerifierState } from '../../src/auth/verifier.ts';
+import { createFrozenClock, type FrozenClock } from '../support/frozen-clock.ts';
+import { AUDIENCE } from '../support/mint.ts';
+
+export const PRIVATE = '/api/private';
+export const SCOPED = '/api/private-scoped';
+
+/** The whole way from a request to its answer, wired as in the service, with its clocks in the test's hands. */
+export interface Target {
+  /** Wall-clock time in milliseconds. */
+  nowMs: number;
+  /** Time of the key set: its age, cooldown and time-outs. */
+  readonly clock: FrozenClock;
+  readonly keySet: KeySet;
+  /** Requests a path with this Authorization value, or without one. */
+  send(authorization: string | null, path?: string): Promise<Response>;
+  /** Requests a path with this token. */
+  show(token: string, path?: string): Promise<Response>;
+  cache(): VerifierState;
+  /** Whose claims the last accepted request was given. */
+  lastClaims(): Claims | undefined;
+}
+
+export interface TargetOptions {
+  readonly issuer: string;
+  /** Where the keys are; `${issuer}.well-known/jwks.json` by default. */
+  readonly jwksUri?: string;
+  /** Tokens remembered; a thousand by default. */
+  readonly cacheSize?: number;
+  readonly toleranceSeconds?: number;
+  readonly nowMs?: number;
+  readonly maxStaleMs?: number;
+  /** Answers the key set's fetches in place of the network. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+export const KEY_SET_TIMES = { maxAgeMs: 600_000, maxStaleMs: 86_400_000, cooldownMs: 30_000, timeoutMs: 5_000 };
+
+/** Returns a target that holds no keys until `keySet.start()` or the first token that needs one. */
+export function createTarget(options: TargetOptions): Target {
+  const { issuer, cacheSize = 1000, toleranceSeconds = 0, nowMs = Date.now() } = options;
+  const clock = createFrozenClock();
+  const keySet = createKeySet({
+    uri: options.jwksUri ?? `${issuer}.well-known/jwks.json`,
+    ...KEY_SET_TIMES,
+    maxStaleMs: options.maxStaleMs ?? KEY_SET_TIMES.maxStaleMs,
+    clock,
+    random: () => 0,
+    ...(options.fetch && { fetch: options.fetch }),
+  });
+  const verifier = createVerifier({
+    issuer,
+    audience: AUDIENCE,
+    keySet,
+    clockToleranceSeconds: toleranceSeconds,
+    cacheSize,
+    now: () => target.nowMs,
+  });
+  let lastClaims: Claims | undefined;
+  const app = createApp({
+    verifier,
+    onAccepted(_, claims) {
+      lastClaims = claims;
+    },
+    readiness: () => 'ready',
+    onInternalError(error) {
+      throw error;
+    },
+  });
+
+  const target: Target = {
+    nowMs,
+    clock,
+    keySet,
+    send: async (authorization, path = PRIVATE) =>
+      app.fetch(
+        new Request(`http://service.example.test${path}`, { headers: authorization === null ? {} : { authorization } }),
+      ),
+    show: (token, path) => target.send(`Bearer ${token}`, path),
+    cache: () => verifier.state(),
+    lastClaims: () => lastClaims,
+  };
+  return target;
+}
