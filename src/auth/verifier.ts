@@ -60,10 +60,11 @@ const allowedTypes = new Set<unknown>([undefined, 'jwt', 'at+jwt', 'application/
 export function createVerifier(options: VerifierOptions): Verifier {
   const { issuer, audience, keySet, clockToleranceSeconds, now = Date.now } = options;
   const remembered = options.cacheSize > 0 ? new LRUCache<string, Remembered>({ max: options.cacheSize }) : undefined;
-  const nowSeconds = () => Math.floor(now() / 1000);
+  const nowSeconds = () => now() / 1000;
 
-  function refuseByTime({ nbf, exp }: Claims): RefusalReason | undefined {
-    if (nbf !== undefined && nbf > nowSeconds() + clockToleranceSeconds) return 'token_not_yet_valid';
+  /** To the fraction of a second: jose counts whole ones, by which a token could outlive its `exp`. */
+  function refuseByTime({ nbf = 0, exp = 0 }: Pick<JWTPayload, 'nbf' | 'exp'>): RefusalReason | undefined {
+    if (nbf > nowSeconds() + clockToleranceSeconds) return 'token_not_yet_valid';
     if (exp <= nowSeconds() - clockToleranceSeconds) return 'token_expired';
     return undefined;
   }
@@ -77,7 +78,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         clockTolerance: clockToleranceSeconds,
         currentDate: new Date(now()),
       });
-      const refusal = refuseWhatJoseAccepts(payload);
+      const refusal = refuseWhatJoseAccepts(payload) ?? refuseByTime(payload);
       if (refusal) return { refusal };
       const claims = deepFreeze(payload) as Claims;
       remembered?.set(token, { claims, key });
@@ -154,7 +155,7 @@ function parseJsonObject(base64Url: string): Record<string, unknown> | undefined
 
 /** jose lets a token pass without `exp`, with an infinite one, with an audience that is not all text, or bound to a key. */
 function refuseWhatJoseAccepts({ aud, exp, nbf, ...claims }: JWTPayload): RefusalReason | undefined {
-  if (Array.isArray(aud) && !aud.every((audience) => typeof audience === 'string')) return 'audience_mismatch';
+  if (isMixed(aud)) return 'audience_mismatch';
   if (!Number.isFinite(exp) || !Number.isFinite(nbf ?? 0)) return 'claims_malformed';
   // RFC 9449 §7.1, RFC 8705 §3: whoever shows such a token must prove possession, which a plain Bearer request does not.
   if ('cnf' in claims) return 'token_bound';
@@ -164,16 +165,21 @@ function refuseWhatJoseAccepts({ aud, exp, nbf, ...claims }: JWTPayload): Refusa
 /** What jose's errors mean here, by class: its messages are for people. */
 function refusalOf(error: unknown): RefusalReason {
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature_invalid';
-  if (error instanceof errors.JWTExpired)
-    return Number.isFinite(error.payload.exp) ? 'token_expired' : 'claims_malformed';
-  if (error instanceof errors.JWTClaimValidationFailed) {
-    if (error.claim === 'iss') return 'issuer_mismatch';
-    if (error.claim === 'aud') return 'audience_mismatch';
-    return error.claim === 'nbf' && error.reason === 'check_failed' ? 'token_not_yet_valid' : 'claims_malformed';
+  if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
+    const { claim, reason, payload } = error;
+    if (claim === 'iss') return 'issuer_mismatch';
+    // What is wrong with the audience is told before what is wrong with the time.
+    if (claim === 'aud' || isMixed(payload.aud)) return 'audience_mismatch';
+    if (reason !== 'check_failed' || !Number.isFinite(payload[claim])) return 'claims_malformed';
+    return claim === 'exp' ? 'token_expired' : 'token_not_yet_valid';
   }
   if (error instanceof errors.JWTInvalid) return 'claims_malformed';
   if (error instanceof errors.JOSEError) return 'token_malformed';
   throw error;
+}
+
+function isMixed(audience: JWTPayload['aud']): boolean {
+  return Array.isArray(audience) && !audience.every((member) => typeof member === 'string');
 }
 
 function deepFreeze<Value>(value: Value): Value {

@@ -79,6 +79,12 @@ describe('createVerifier()', () => {
     { name: 'accepts a second before exp', claims: { exp: 1000 }, at: 999, want: 'accepted' },
     { name: 'accepts half a second before exp', claims: { exp: 1000 }, at: 999.5, want: 'accepted' },
     { name: 'refuses at exp', claims: { exp: 1000 }, at: 1000, want: 'token_expired' },
+    {
+      name: 'refuses a quarter of a second past a fractional exp',
+      claims: { exp: 1000.25 },
+      at: 1000.5,
+      want: 'token_expired',
+    },
     { name: 'refuses half a second past exp', claims: { exp: 1000 }, at: 1000.5, want: 'token_expired' },
     { name: 'accepts within the tolerance of exp', claims: { exp: 1000 }, at: 1029, tolerance: 30, want: 'accepted' },
     {
@@ -240,6 +246,11 @@ describe('createVerifier()', () => {
     { name: 'an audience nested in a list', overrides: { aud: [[AUDIENCE]] }, want: 'audience_mismatch' },
     { name: 'another issuer and another audience', overrides: { iss: 'x', aud: 'y' }, want: 'issuer_mismatch' },
     { name: 'another audience on an expired token', overrides: { aud: 'y', exp: 1 }, want: 'audience_mismatch' },
+    {
+      name: 'an audience beside a number on an expired token',
+      overrides: { aud: [AUDIENCE, 1], exp: 1 },
+      want: 'audience_mismatch',
+    },
     { name: 'no exp', overrides: { exp: undefined }, want: 'claims_malformed' },
     { name: 'an exp of text', overrides: { exp: '9999999999' }, want: 'claims_malformed' },
     { name: 'an exp of 0', overrides: { exp: 0 }, want: 'token_expired' },
