@@ -6,7 +6,7 @@ export type Log = Logger;
 /** Returns a log on standard output: JSON lines, or lines for a person on a terminal. Writes at once, so that nothing is lost at exit. */
 export function createLog(level: string, terminal: { readonly isTerminal: boolean; readonly hasColour: boolean }): Log {
   const destination = terminal.isTerminal
-    ? pretty({ colorize: terminal.hasColour, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss', sync: true })
+    ? pretty({ colorize: terminal.hasColour, translateTime: 'SYS:HH:MM:ss', singleLine: true, sync: true })
     : pino.destination({ dest: 1, sync: true });
   return pino(
     {
