@@ -1,0 +1,187 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import type { Socket } from 'node:net';
+import { until } from '../support/child-process.ts';
+import { type Issuer, startIssuer } from '../support/issuer.ts';
+import { publish, rsaKey } from '../support/keys.ts';
+import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { open, pour, statusesIn } from './raw-socket.ts';
+import { type ServiceProcess, startServiceProcess } from './service-process.ts';
+
+const CONNECTIONS = 1000;
+/** What the service may grow by under any of these, in megabytes: far above noise, far below what it is sent. */
+const MAX_GROWTH_MB = 80;
+/** A request beside an attack is answered within this: generous, because the machine is shared with the attack. */
+const MAX_ANSWER_MS = 2000;
+const PARALLEL = 50;
+
+const blank = (bytes: number) => ' '.repeat(bytes);
+const letters = (bytes: number) => 'a'.repeat(bytes);
+
+describe('under load from hostile connections, the service', () => {
+  let issuer: Issuer;
+  let service: ServiceProcess;
+  let startMb = 0;
+  beforeAll(async () => {
+    issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+    service = await startServiceProcess({ ISSUER: issuer.url, AUDIENCE });
+    startMb = service.residentMb();
+  });
+  afterAll(async () => {
+    expect(service.output()).not.toContain('"level":"error"');
+    expect(await service.stop()).toBe(0);
+    await issuer.close();
+  });
+
+  async function ask(headers: Record<string, string>, path = '/api/private'): Promise<number> {
+    return (await fetch(`${service.origin}${path}`, { headers, keepalive: false })).status;
+  }
+
+  /** Others are served while the attack goes on, and quickly. */
+  async function expectServing(): Promise<void> {
+    const token = mintToken(issuer.url);
+    for (let round = 0; round < 5; round += 1) {
+      const startedAt = performance.now();
+      expect(await ask({ authorization: `Bearer ${token}` })).toBe(200);
+      expect(await ask({})).toBe(401);
+      expect(performance.now() - startedAt).toBeLessThan(MAX_ANSWER_MS);
+    }
+    expect(service.isAlive()).toBe(true);
+  }
+  afterEach(async () => {
+    await expectServing();
+    const growthMb = service.residentMb() - startMb;
+    expect(growthMb).toBeLessThan(MAX_GROWTH_MB);
+  });
+
+  /** Holds connections open while `during` runs, then leaves without a word. */
+  async function withConnections(
+    count: number,
+    greeting: string,
+    during: (sockets: readonly Socket[]) => Promise<void>,
+  ) {
+    const before = service.descriptors();
+    const sockets: Socket[] = [];
+    while (sockets.length < count) {
+      sockets.push(...(await Promise.all(Array.from({ length: Math.min(PARALLEL, count) }, () => open(service.port)))));
+    }
+    for (const socket of sockets) socket.resume().write(greeting);
+    await during(sockets);
+    for (const socket of sockets) socket.destroy();
+    // A few more may be the connections of the requests that hold that others are served.
+    await until(() => service.descriptors() <= before + 10, 'the descriptors are given back');
+  }
+
+  for (const [name, greeting] of [
+    ['say nothing', ''],
+    ['stop within the request line', 'GET /api/pri'],
+    ['stop within a header', 'GET /api/private HTTP/1.1\r\nHost: a.test\r\nAuthorization: Bearer eyJ'],
+    ['stop within the body', 'POST /api/private HTTP/1.1\r\nHost: a.test\r\nContent-Length: 60000\r\n\r\nx'],
+    ['stop within a chunk', 'POST /api/private HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\nfff\r\nx'],
+    ['were answered and stay', 'GET /api/private HTTP/1.1\r\nHost: a.test\r\n\r\n'],
+  ] as const) {
+    test(`serves others beside ${CONNECTIONS} connections that ${name}`, async () => {
+      await withConnections(CONNECTIONS, greeting, async () => {
+        await expectServing();
+        expect(service.residentMb() - startMb).toBeLessThan(MAX_GROWTH_MB);
+      });
+    }, 30_000);
+  }
+
+  test('serves others beside 200 connections that send a byte at a time', async () => {
+    const head = 'GET /api/private HTTP/1.1\r\nHost: a.test\r\nX-Slow: ';
+    await withConnections(200, head, async (sockets) => {
+      for (let round = 0; round < 20; round += 1) {
+        for (const socket of sockets) socket.write('a');
+        await Bun.sleep(50);
+      }
+      await expectServing();
+    });
+  }, 30_000);
+
+  test('serves others beside 200 connections that read nothing of their answers', async () => {
+    const request = 'GET /api/private HTTP/1.1\r\nHost: a.test\r\n\r\n';
+    await withConnections(200, '', async (sockets) => {
+      for (const socket of sockets) socket.pause().write(request.repeat(100));
+      await expectServing();
+    });
+  }, 30_000);
+
+  for (const [name, start, piece] of [
+    ['a request line without end', 'GET /', letters(1024)],
+    ['a header without end', 'GET /api/private HTTP/1.1\r\nHost: a.test\r\nX: ', letters(1024)],
+    ['headers without end', 'GET /api/private HTTP/1.1\r\nHost: a.test\r\n', `X: ${letters(60)}\r\n`.repeat(16)],
+    ['an Authorization without end', 'GET /api/private HTTP/1.1\r\nHost: a.test\r\nAuthorization: Bearer', blank(1024)],
+  ] as const) {
+    test(`cuts ${name} off within a megabyte`, async () => {
+      const maxBytes = 8 * 1024 * 1024;
+      expect(await pour(service.port, start, piece, maxBytes)).toBeLessThan(1024 * 1024);
+    });
+  }
+
+  for (const [name, start, piece] of [
+    [
+      'a body without end',
+      'POST /api/private HTTP/1.1\r\nHost: a.test\r\nContent-Length: 999999999\r\n\r\n',
+      letters(65_536),
+    ],
+    [
+      'chunks without end',
+      'POST /api/private HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n',
+      `4000\r\n${letters(0x4000)}\r\n`,
+    ],
+  ] as const) {
+    test(`keeps nothing of ${name}`, async () => {
+      const before = service.residentMb();
+      await pour(service.port, start, piece, 64 * 1024 * 1024);
+      expect(service.residentMb() - before).toBeLessThan(40);
+    }, 30_000);
+  }
+
+  test('outlives 2000 connections that are reset in the middle of a request', async () => {
+    const token = mintToken(issuer.url);
+    for (let round = 0; round < 2000 / PARALLEL; round += 1) {
+      await Promise.all(
+        Array.from({ length: PARALLEL }, async (_, at) => {
+          const socket = await open(service.port);
+          socket.write(
+            `GET /api/private HTTP/1.1\r\nHost: a.test\r\nAuthorization: Bearer ${token}\r\n${at % 2 ? '\r\n' : ''}`,
+          );
+          socket.resetAndDestroy();
+        }),
+      );
+    }
+  }, 30_000);
+
+  test('answers 5000 pipelined requests without a token, none of them with the message', async () => {
+    const socket = await open(service.port);
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    socket.write('GET /api/private HTTP/1.1\r\nHost: a.test\r\n\r\n'.repeat(5000));
+    socket.write('GET /api/public HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n');
+    await until(() => socket.closed || text.includes('public endpoint'), 'the last answer comes');
+    socket.destroy();
+    const statuses = statusesIn(text);
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(1);
+    expect(statuses.filter((status) => status === 401).length).toBeGreaterThan(0);
+  }, 30_000);
+
+  test('keeps of a token that it remembers no more than the token, whatever surrounded it', async () => {
+    const tokens = Array.from({ length: 4000 }, (_, at) => mintToken(issuer.url, { claims: { jti: String(at) } }));
+    const showAll = async (all: readonly string[], padding: number) => {
+      for (let at = 0; at < all.length; at += PARALLEL) {
+        const asked = all.slice(at, at + PARALLEL);
+        const answers = await Promise.all(
+          asked.map((token) => ask({ authorization: `Bearer${blank(padding)}${token}` })),
+        );
+        expect(new Set(answers)).toEqual(new Set([200]));
+      }
+    };
+    await showAll(tokens.slice(0, 1000), 1);
+    const before = service.residentMb();
+    await showAll(tokens.slice(1000), 14_000);
+    // 3000 tokens of 600 bytes and their claims are some six megabytes; the blanks around them would be forty.
+    expect(service.residentMb() - before).toBeLessThan(30);
+  }, 60_000);
+});
