@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { timingSafeEqual } from 'node:crypto';
+import { createEmbeddedIssuer } from '../../src/dev/issuer.ts';
+import { type Issuer, startIssuer } from '../support/issuer.ts';
+import { publish, rsaKey } from '../support/keys.ts';
+import { base64url, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { type Comparison, compare, interleave } from './statistics.ts';
+import { createTarget, type Target } from './target.ts';
+
+/*
+ * Method. Two kinds of request that must take equally long are sent in pairs, in an order drawn by lot, thousands of times; the slowest
+ * twentieth of each is left out and the means are compared by Welch's t-test at 99.9 %. A leak is a difference that is significant,
+ * larger than MIN_LEAK_US and there again, in the same direction, in each of ATTEMPTS measurements: chance alone does that less than
+ * once in a billion runs, and a busy machine slows both kinds alike. The controls leak on purpose and must be found by the same method.
+ * What it cannot see is a leak smaller than the half width it prints; over a network, noise is far larger than that.
+ */
+const PAIRS = 4000;
+const ATTEMPTS = 3;
+const MIN_LEAK_US = 3;
+/** Idle steps for each right byte in the control, which make its leak some ten microseconds in all. */
+const CONTROL_STEPS = 40;
+/** How often a comparison is timed at once where nothing else is timed with it. */
+const COMPARISONS = 50;
+const TIMEOUT_MS = 120_000;
+const POOL = 64;
+
+const isLeak = ({ differenceUs, halfWidthUs }: Comparison) =>
+  Math.abs(differenceUs) > halfWidthUs && Math.abs(differenceUs) > MIN_LEAK_US;
+
+type Action = (at: number) => unknown;
+
+/** Returns in which direction a leak shows, once: 0 for none. */
+async function measure(name: string, first: Action, second: Action): Promise<number> {
+  const comparison = compare(...(await interleave(PAIRS, first, second)));
+  const { differenceUs, halfWidthUs, t } = comparison;
+  console.log(
+    `${name}: ${differenceUs.toFixed(2)} us, +- ${halfWidthUs.toFixed(2)} us at 99.9 %, t ${t.toFixed(1)} (${PAIRS} pairs)`,
+  );
+  return isLeak(comparison) ? Math.sign(differenceUs) : 0;
+}
+
+/** Fails when every attempt finds a leak, and each in the same direction. */
+async function expectNoLeak(name: string, first: Action, second: Action): Promise<void> {
+  const directions: number[] = [];
+  while (directions.length < ATTEMPTS && !directions.includes(0)) directions.push(await measure(name, first, second));
+  expect(Math.abs(directions.reduce((sum, direction) => sum + direction))).toBeLessThan(ATTEMPTS);
+}
+
+/** Fails when no attempt finds the leak that is there: one is enough, because noise can only hide it. */
+async function expectLeak(name: string, first: Action, second: Action): Promise<void> {
+  let found = 0;
+  for (let attempt = 0; attempt < ATTEMPTS && found === 0; attempt += 1) found = await measure(name, first, second);
+  expect(found).toBe(1);
+}
+
+/** Stops at the first wrong byte, as comparisons do that nobody thought about. */
+function leakyEquals(a: Uint8Array, b: Uint8Array, stepsPerByte = 0): boolean {
+  let idle = 1;
+  for (let at = 0; at < a.length; at += 1) {
+    if (a[at] !== b[at]) return false;
+    for (let step = 0; step < stepsPerByte; step += 1) idle = Math.imul(idle, 31) + step;
+  }
+  return idle !== 0;
+}
+
+/** A token whose signature is wrong from this byte on. */
+interface WrongToken {
+  readonly token: string;
+  readonly right: Uint8Array;
+  readonly shown: Uint8Array;
+}
+
+describe('the time that an answer takes', () => {
+  let issuer: Issuer;
+  let target: Target;
+  let wrongFromStart: readonly WrongToken[];
+  let wrongAtEnd: readonly WrongToken[];
+
+  const pick = <Item>(pool: readonly Item[], at: number): Item => {
+    const item = pool[at % pool.length];
+    if (item === undefined) throw new TypeError('The pool is empty');
+    return item;
+  };
+
+  beforeAll(async () => {
+    issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+    target = createTarget({ issuer: issuer.url });
+    const spoil = (token: string, at: number): WrongToken => {
+      const [header, payload, signature = ''] = token.split('.');
+      const right = Buffer.from(signature, 'base64url');
+      const shown = Buffer.from(right);
+      shown.writeUInt8(shown.readUInt8(at) ^ 1, at);
+      return { token: `${header}.${payload}.${base64url(shown)}`, right, shown };
+    };
+    const good = Array.from({ length: POOL }, (_, at) =>
+      mintToken(issuer.url, { claims: { jti: String(at).padStart(4) } }),
+    );
+    // The good tokens are remembered: a guess at one of them must not be told how near it is, by the cache any more than by the key.
+    for (const token of good) expect((await target.show(token)).status).toBe(200);
+    wrongFromStart = good.map((token) => spoil(token, 1));
+    wrongAtEnd = good.map((token) => spoil(token, 255));
+  });
+  afterAll(async () => {
+    target.keySet.stop();
+    await issuer.close();
+  });
+
+  test(
+    'gives a comparison away that stops at the first wrong byte (control)',
+    async () => {
+      const leak = (pool: readonly WrongToken[]) => async (at: number) => {
+        const { token, right, shown } = pick(pool, at);
+        leakyEquals(right, shown, CONTROL_STEPS);
+        return target.show(token);
+      };
+      await expectLeak('control, whole request', leak(wrongFromStart), leak(wrongAtEnd));
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'does not depend on how much of a wrong signature is right, the right one being remembered',
+    async () => {
+      const show = (pool: readonly WrongToken[]) => (at: number) => target.show(pick(pool, at).token);
+      await expectNoLeak('wrong signature', show(wrongFromStart), show(wrongAtEnd));
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'does not depend on how long a remembered token a guess begins with',
+    async () => {
+      const cut = (letters: number) => {
+        const guesses = wrongAtEnd.map(({ token }) => token.slice(0, -letters) + 'A'.repeat(letters));
+        return (at: number) => target.show(pick(guesses, at));
+      };
+      await expectNoLeak('guessed token', cut(340), cut(4));
+    },
+    TIMEOUT_MS,
+  );
+
+  describe("at the embedded issuer's token endpoint", () => {
+    const secret = Buffer.from('0123456789abcdef'.repeat(16));
+    const [farOff, near] = [Buffer.from(secret).fill(0, 0, 1), Buffer.from(secret).fill(0, 255)];
+    const compareOften = (equals: (a: Uint8Array, b: Uint8Array) => boolean, guess: Uint8Array) => () => {
+      for (let time = 0; time < COMPARISONS; time += 1) equals(secret, guess);
+    };
+
+    test(
+      'gives a plain comparison of secrets away, and timingSafeEqual does not (control)',
+      async () => {
+        await expectLeak('control, comparison', compareOften(leakyEquals, farOff), compareOften(leakyEquals, near));
+        await expectNoLeak(
+          'timingSafeEqual',
+          compareOften(timingSafeEqual, farOff),
+          compareOften(timingSafeEqual, near),
+        );
+      },
+      TIMEOUT_MS,
+    );
+
+    test(
+      'does not depend on how much of a wrong client secret is right',
+      async () => {
+        const { routes, clients } = await createEmbeddedIssuer({ issuer: 'http://a.test/', audience: 'a' });
+        const { id, secret: right } = clients.reader;
+        const guess = (clientSecret: string) => async () => {
+          const body = new URLSearchParams({
+            grant_type: 'client_credentials',
+            client_id: id,
+            client_secret: clientSecret,
+          });
+          const answer = await routes.fetch(new Request('http://a.test/oauth/token', { method: 'POST', body }));
+          if (answer.status !== 401) throw new Error(`Answered ${answer.status}`);
+        };
+        const other = (letter: string | undefined) => (letter === '0' ? '1' : '0');
+        const [wrongAtOnce, wrongAtLast] = [other(right[0]) + right.slice(1), right.slice(0, -1) + other(right.at(-1))];
+        await expectNoLeak('client secret', guess(wrongAtOnce), guess(wrongAtLast));
+      },
+      TIMEOUT_MS,
+    );
+  });
+});
