@@ -40,21 +40,23 @@ function hold(answer: Answer, { outcomes, scopes }: Judgement, path: string): vo
   }
 }
 
-/** Shows a request to every target twice, on both paths, and holds each answer against the oracle and the others. */
+/**
+ * Shows a request on both paths to every target, and to the first once more, which may remember it by then; holds each answer against
+ * the oracle and against the others. Returns the code of the scoped path's.
+ */
 async function holdEverywhere(targets: readonly Target[], authorization: string | null, judgement: Judgement) {
-  let last = '';
+  let code = '';
   for (const path of [PRIVATE, SCOPED]) {
-    const answers: Answer[] = [];
-    for (const target of [...targets, ...targets]) {
-      answers.push(await readAnswer(await target.send(authorization, path)));
+    const texts = new Set<string>();
+    for (const target of [...targets, ...(path === PRIVATE ? targets.slice(0, 1) : [])]) {
+      const answer = await readAnswer(await target.send(authorization, path));
+      hold(answer, judgement, path);
+      texts.add(answer.text);
+      code = answer.code;
     }
-    for (const answer of answers) hold(answer, judgement, path);
-    if (new Set(answers.map(({ text }) => text)).size > 1) {
-      throw new Error(`One request, several answers: ${answers.map(({ text }) => text).join('\n')}`);
-    }
-    last = answers[0]?.code ?? '';
+    if (texts.size > 1) throw new Error(`One request, several answers: ${[...texts].join('\n')}`);
   }
-  return last;
+  return code;
 }
 
 /**
