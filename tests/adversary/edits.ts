@@ -47,7 +47,12 @@ export const EDITS = {
   truncate: (token: string, edit: Place) => splitAt(token, edit)[0],
   'swap case': (token: string, edit: Place) => {
     const [before, middle, after] = splitAt(token, { ...edit, to: Math.min(1, edit.from + 0.002) });
-    return before + (middle === middle.toLowerCase() ? middle.toUpperCase() : middle.toLowerCase()) + after;
+    // Only ASCII: other letters can change into ones that no header value has.
+    return (
+      before +
+      middle.replace(/[a-z]/gi, (letter) => (letter < 'a' ? letter.toLowerCase() : letter.toUpperCase())) +
+      after
+    );
   },
   'flip a bit': inBytes((bytes, at) => bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)),
   'zero the rest': inBytes((bytes, at) => bytes.fill(0, at)),

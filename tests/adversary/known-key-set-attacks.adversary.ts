@@ -4,6 +4,7 @@ import { expectError, expectMessage } from '../support/expect-error.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { mintToken, SIGNING_KID } from '../support/mint.ts';
+import { encodeForSigning } from './attacks/forgery.ts';
 import { createTarget, KEY_SET_TIMES, type Target } from './target.ts';
 
 const FLOOD = 10_000;
@@ -146,6 +147,16 @@ describe('an attack on the key set', () => {
     expect(target.keySet.state().lastFailure).toBe('too_large');
     expect(served).toBe(1);
     await server.stop(true);
+  });
+
+  test('gets nothing in by an exponent of 1, under which anyone can sign (RFC 8017 §3.1)', async () => {
+    for (const e of ['AQ', 'AAAAAQ']) {
+      issuer.keys = [publish(rsaKey('other'), 'one', { e }), goodKey()];
+      target = createTarget({ issuer: issuer.url });
+      await started();
+      const forged = mintToken(issuer.url, { header: { kid: 'one' }, signWith: encodeForSigning });
+      await expectError(await target.show(forged), 401, 'invalid_header');
+    }
   });
 
   test('gets nothing in by a kid that names another key of the set (RFC 8725 §3.10)', async () => {

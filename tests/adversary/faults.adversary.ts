@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'bun:test';
+import { Elysia } from 'elysia';
+import { createApp } from '../../src/app.ts';
+import { expectError } from '../support/expect-error.ts';
+
+const SECRET = 'password hunter2 at db.internal';
+class CodedError extends Error {
+  readonly code = SECRET;
+  readonly status = 200;
+}
+
+/** Mistakes that a route of tomorrow could make. */
+const mistakes: Readonly<Record<string, () => unknown>> = {
+  'throws an error': () => {
+    throw new Error(SECRET);
+  },
+  'throws an error with a code and a status': () => {
+    throw new CodedError(SECRET);
+  },
+  'throws text': () => {
+    throw SECRET;
+  },
+  'throws a Response': () => {
+    throw new Response(SECRET);
+  },
+  rejects: () => Promise.reject(new Error(SECRET)),
+  'returns an error': () => new Error(SECRET),
+  'returns an error with a code and a status': () => new CodedError(SECRET),
+};
+
+describe('a handler that', () => {
+  for (const [name, handler] of Object.entries(mistakes)) {
+    test(`${name} is answered 500 and tells nobody why (CWE-209; contract: never the text of an exception)`, async () => {
+      const told: unknown[] = [];
+      const app = createApp({
+        verifier: { verify: () => ({ refusal: 'signature_invalid' }) },
+        readiness: () => 'ready',
+        onInternalError: (error) => told.push(error),
+        extension: new Elysia().get('/mistake', handler),
+      });
+      const response = await app.fetch(new Request('http://service.example.test/mistake'));
+      await expectError(response, 500, 'internal_error');
+      expect(told).toHaveLength(1);
+    });
+  }
+});
