@@ -1,11 +1,25 @@
 import { type AnyElysia, Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, ValidationError } from 'elysia';
-import { createBearer } from './auth/bearer.ts';
-import { createRefusalHeaders, type RefusalReason, RefusedError, refusals } from './auth/errors.ts';
+import { createBearer, scopesOf } from './auth/bearer.ts';
+import { createRefusalHeaders, failures, type RefusalReason, RefusedError, refusals } from './auth/errors.ts';
 import type { Claims, Verifier } from './auth/verifier.ts';
 import { commonHeaders, preflight } from './cross-origin.ts';
 import { createRouteTable } from './route-table.ts';
+import { createDocumentation } from './routes/documentation.ts';
 import { createHealth, type Readiness } from './routes/health.ts';
+import { createHome } from './routes/home.ts';
 import { createMessages } from './routes/messages.ts';
+import { createResourceMetadata, resourceMetadataUrl } from './routes/resource-metadata.ts';
+
+/** What clients are told of the API: where it is, and whose tokens it takes. */
+export interface Discovery {
+  readonly issuer: string;
+  readonly audience: string;
+  /** Where clients reach the API, without a trailing slash; undefined when that is not known. */
+  readonly publicUrl: string | undefined;
+  readonly hasDocumentation: boolean;
+  /** A client of the embedded issuer, whose credentials anyone who opens the documentation may use. */
+  readonly client?: { readonly id: string; readonly secret: string } | undefined;
+}
 
 /** What the application needs from outside; it does no I/O of its own and reads no environment. */
 export interface Dependencies {
@@ -15,6 +29,7 @@ export interface Dependencies {
   readonly onInternalError: (error: unknown, request: Request) => void;
   readonly onAccepted?: ((request: Request, claims: Claims) => void) | undefined;
   readonly onRefused?: ((request: Request, reason: RefusalReason) => void) | undefined;
+  readonly discovery?: Discovery | undefined;
   /** Further routes: the embedded issuer's. */
   readonly extension?: AnyElysia | undefined;
 }
@@ -24,8 +39,9 @@ export type App = ReturnType<typeof createApp>;
 
 /** Returns the Web-standard application: `fetch(Request): Response`, with every route and every error answer of the service. */
 export function createApp(dependencies: Dependencies) {
-  const { verifier, readiness, onInternalError, onAccepted, onRefused, extension } = dependencies;
-  const refusalHeaders = createRefusalHeaders(undefined);
+  const { verifier, readiness, onInternalError, onAccepted, onRefused, discovery, extension } = dependencies;
+  const { publicUrl, hasDocumentation = false } = discovery ?? {};
+  const refusalHeaders = createRefusalHeaders(publicUrl === undefined ? undefined : resourceMetadataUrl(publicUrl));
   let routeOf: ReturnType<typeof createRouteTable> | undefined;
 
   // Elysia otherwise looks for the path behind the first 11 characters, which a short Host shifts.
@@ -48,28 +64,33 @@ export function createApp(dependencies: Dependencies) {
       if (error instanceof NotFoundError) {
         routeOf ??= createRouteTable(app.routes);
         const allow = routeOf(path)?.methods.join(', ');
-        if (!allow) return json(404, { code: 'not_found', description: 'There is no such path' });
-        return json(405, { code: 'method_not_allowed', description: 'The path does not take this method' }, { allow });
+        return allow ? fail('method_not_allowed', { allow }) : fail('not_found');
       }
       if (error instanceof ElysiaCustomStatusResponse) return undefined;
       if (error instanceof ParseError || (error instanceof ValidationError && error.type !== 'response')) {
-        return json(400, {
-          code: 'invalid_request',
-          description: 'The request is not of the form that this path takes',
-        });
+        return fail('invalid_request');
       }
       onInternalError(error, request);
       return internalError();
     })
     .options('/*', ({ request }) => preflight.fetch(request))
     .use(createMessages(createBearer({ verifier, onAccepted })))
+    .use(createHome({ publicUrl, hasDocumentation }))
     .use(createHealth(readiness));
 
+  if (discovery && publicUrl !== undefined)
+    app.use(createResourceMetadata({ ...discovery, publicUrl, scopes: () => scopesOf(app.routes) }));
+  if (discovery?.hasDocumentation) app.use(createDocumentation(() => app, { ...discovery, refusalHeaders }));
   if (extension) app.use(extension);
   return app;
 }
 
 const jsonHeaders = new Headers({ ...commonHeaders, 'content-type': 'application/json' });
+
+function fail(failure: keyof typeof failures, headers?: Readonly<Record<string, string>>): Response {
+  const { status, code, description } = failures[failure];
+  return json(status, { code, description }, headers);
+}
 
 /** Copying a ready Headers costs a third of making one from an object for each answer. */
 function json(status: number, body: object, headers: Readonly<Record<string, unknown>> = {}): Response {
@@ -80,7 +101,7 @@ function json(status: number, body: object, headers: Readonly<Record<string, unk
 
 /** Returns the answer to what should not have happened, for when even the application cannot give it. */
 export function internalError(): Response {
-  return json(500, { code: 'internal_error', description: 'Something went wrong on our side' });
+  return fail('internal_error');
 }
 
 /** Whether a handler's value is for JSON: a plain object or a list, not a Response, a file or a stream. */

@@ -14,8 +14,13 @@ const usage = `Usage: protected-api [--dev] [--healthcheck] [--help] [--version]
   --help         show this
   --version      show the version
 
-Settings come from the environment; .env.example lists them. ISSUER and AUDIENCE
-are required, unless the service is its own authorization server.
+Settings come from the environment; .env.example lists them all.
+
+  ISSUER         whose tokens are accepted: https://<domain>/
+  AUDIENCE       the API identifier that tokens carry in aud
+  PORT           where to listen; 3010 by default
+
+Without the first two, and outside production, --dev is taken for granted.
 `;
 
 const flags = {
@@ -105,8 +110,9 @@ async function createServiceAt(port: number, settings: Settings, log: Log): Prom
   };
   const { routes, clients } = await createEmbeddedIssuer(issuer);
   const hasColour = process.stderr.isTTY === true && !process.env.NO_COLOR;
-  process.stderr.write(renderBanner({ origin, audience: origin, clients, hasColour }));
-  return createService({ settings, issuer, log, extension: routes });
+  process.stderr.write(renderBanner({ origin, audience: origin, clients, hasDocumentation: settings.docs, hasColour }));
+  const embedded = { routes, client: clients.reader };
+  return createService({ settings: { ...settings, publicUrl: origin }, issuer, log, embedded });
 }
 
 /** First the load balancer is told, then no connection is taken any more, then what is under way may finish. */

@@ -14,14 +14,14 @@ export interface ServiceOptions {
   /** Whose tokens are accepted, and for which API. */
   readonly issuer: IssuerSettings;
   readonly log: Log;
-  /** Further routes: the embedded issuer's. */
-  readonly extension?: AnyElysia | undefined;
+  /** The embedded issuer: its routes, and a client that may be used from the documentation. */
+  readonly embedded?: { readonly routes: AnyElysia; readonly client: { readonly id: string; readonly secret: string } };
 }
 
 export type Service = ReturnType<typeof createService>;
 
 /** Returns the whole service, wired but for the process around it: no listener, no signals. `start` begins its only I/O. */
-export function createService({ settings, issuer: { issuer, audience, jwksUri }, log, extension }: ServiceOptions) {
+export function createService({ settings, issuer: { issuer, audience, jwksUri }, log, embedded }: ServiceOptions) {
   const keySet = createKeySet({
     uri: jwksUri,
     maxAgeMs: settings.jwksMaxAgeSeconds * 1000,
@@ -52,7 +52,14 @@ export function createService({ settings, issuer: { issuer, audience, jwksUri },
   const app = createApp({
     verifier,
     readiness,
-    extension,
+    discovery: {
+      issuer,
+      audience,
+      publicUrl: settings.publicUrl,
+      hasDocumentation: settings.docs,
+      client: embedded?.client,
+    },
+    extension: embedded?.routes,
     onAccepted: observation.onAccepted,
     onRefused: observation.onRefused,
     onInternalError: (error, request) =>

@@ -2,11 +2,27 @@ import { describe, expect, test } from 'bun:test';
 import { createApp } from '../src/app.ts';
 
 /** Every route that needs no token. One that is neither listed here nor guarded fails the build. */
-const openRoutes = new Set(['GET /api/public', 'GET /livez', 'GET /readyz', 'OPTIONS /*']);
+const openRoutes = new Set([
+  'GET /',
+  'GET /api/public',
+  'GET /livez',
+  'GET /readyz',
+  'GET /.well-known/oauth-protected-resource',
+  'GET /openapi',
+  'GET /openapi/json',
+  'GET /openapi/:version/:asset',
+  'OPTIONS /*',
+]);
 
 const app = createApp({
   verifier: { verify: () => ({ refusal: 'signature_invalid' }) },
   readiness: () => 'ready',
+  discovery: {
+    issuer: 'https://issuer.example.test/',
+    audience: 'https://api.example.test/',
+    publicUrl: 'https://api.example.test',
+    hasDocumentation: true,
+  },
   onInternalError: (error) => {
     throw error;
   },

@@ -1,4 +1,4 @@
-import { Elysia } from 'elysia';
+import { type AnyElysia, Elysia, t } from 'elysia';
 import { RefusedError } from './errors.ts';
 import type { Claims, Verifier } from './verifier.ts';
 
@@ -17,6 +17,14 @@ export interface BearerOptions {
  */
 export function createBearer({ verifier, onAccepted }: BearerOptions) {
   return new Elysia()
+    .guard({
+      as: 'scoped',
+      schema: 'standalone',
+      response: {
+        401: errorObject('authorization_header_missing', 'invalid_header', 'invalid_claims', 'token_expired'),
+        503: errorObject('key_set_unavailable'),
+      },
+    })
     .derive({ as: 'scoped' }, async ({ request }) => {
       const pending = verifier.verify(readToken(request.headers.get('authorization')));
       // Awaiting what is there already would only cost the request a turn.
@@ -28,11 +36,31 @@ export function createBearer({ verifier, onAccepted }: BearerOptions) {
     .macro({
       /** The route asks for this scope on top of a valid token. */
       scope: (scope: string) => ({
+        detail: { security: securityOf(scope) },
+        response: { 403: errorObject('Unauthorized') },
         beforeHandle({ claims }) {
           if (!hasScope(claims, scope)) throw new RefusedError('scope_insufficient', { scope });
         },
       }),
     });
+}
+
+/** Returns the schema of the Error object, for a status that is answered with these codes. */
+export function errorObject<const Codes extends [string, ...string[]]>(...codes: Codes) {
+  // Without a default of its own the type would make the first code one.
+  const code = t.UnionEnum(codes, { default: undefined });
+  return t.Object({ code, description: t.String() }, { title: 'Error' });
+}
+
+/** Returns what a protected route asks for, in the words of OpenAPI: a token got from the issuer, or one that is there already. */
+export function securityOf(...scopes: string[]): { oauth2?: string[]; bearer?: string[] }[] {
+  return [{ oauth2: scopes }, { bearer: [] }];
+}
+
+/** Returns the scopes that any of these routes asks for. */
+export function scopesOf(routes: AnyElysia['routes']): string[] {
+  const declared = routes.flatMap(({ hooks }) => hooks.detail?.security ?? []);
+  return [...new Set(declared.flatMap(({ oauth2 }) => oauth2 ?? []))];
 }
 
 /** RFC 6750 §2.1: one scheme, one token. Two header lines arrive joined by a comma and so have too many parts. */

@@ -5,13 +5,14 @@ export interface BannerOptions {
   readonly origin: string;
   readonly audience: string;
   readonly clients: { readonly reader: Client; readonly visitor: Client };
+  readonly hasDocumentation: boolean;
   readonly hasColour: boolean;
 }
 
 /** Returns what a person who has just started the service with its embedded issuer can paste to see it work. */
-export function renderBanner({ origin, audience, clients, hasColour }: BannerOptions): string {
+export function renderBanner({ origin, audience, clients, hasDocumentation, hasColour }: BannerOptions): string {
   const paint = (code: number, text: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text);
-  const heading = (text: string) => paint(1, text);
+  const link = (name: string, url: string) => `${paint(1, name)}  ${paint(36, url)}\n`;
   const comment = (text: string) => paint(2, `# ${text}`);
   const getToken = (name: string, client: Client) => `${name}=$(curl -s ${origin}/oauth/token \\
   -d grant_type=client_credentials -d audience=${audience} \\
@@ -21,7 +22,7 @@ export function renderBanner({ origin, audience, clients, hasColour }: BannerOpt
     token ? `curl -i ${origin}${path} \\\n  -H "Authorization: Bearer $${token}"` : `curl -i ${origin}${path}`;
 
   return `
-${heading(`Protected API on ${origin}`)}
+${link('Protected API', origin)}${hasDocumentation ? link('Documentation', `${origin}/openapi`) : ''}
 Development only: tokens come from an issuer inside this process, and its keys
 and secrets are gone when it stops. Set ISSUER and AUDIENCE to use your own.
 

@@ -68,7 +68,7 @@ export async function createEmbeddedIssuer({ issuer, audience }: EmbeddedIssuerO
     return { access_token: accessToken, token_type: 'Bearer', expires_in: lifetimeSeconds, ...(scope && { scope }) };
   }
 
-  const routes = new Elysia()
+  const routes = new Elysia({ detail: { hide: true } })
     .get('/.well-known/jwks.json', () => ({ keys: [jwk] }))
     .get('/.well-known/oauth-authorization-server', () => ({
       issuer,

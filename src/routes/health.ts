@@ -10,7 +10,7 @@ const reasons = {
 
 /** Returns the probes: `/livez` while the process serves, `/readyz` while it should also be sent requests. */
 export function createHealth(readiness: () => Readiness) {
-  return new Elysia()
+  return new Elysia({ detail: { hide: true } })
     .get('/livez', () => ({ status: 'live' }))
     .get('/readyz', ({ status, set }) => {
       set.headers['cache-control'] = 'no-store';

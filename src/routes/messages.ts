@@ -1,35 +1,33 @@
 import { Elysia, t } from 'elysia';
 import type { Bearer } from '../auth/bearer.ts';
 
-const response = { 200: t.Object({ message: t.String() }) };
+/** The schema of the Message object, with what one endpoint says as its example. */
+const messageObject = (message: string) =>
+  t.Object({ message: t.String() }, { title: 'Message', examples: [{ message }] });
+
+const open = "Hello from a public endpoint! You don't need to be authenticated to see this.";
+const authenticated = 'Hello from a private endpoint! You need to be authenticated to see this.';
+const scoped =
+  'Hello from a private endpoint! You need to be authenticated and have a scope of read:messages to see this.';
 
 /** Returns the API itself: one open route, and two behind the bearer plugin. */
 export function createMessages(bearer: Bearer) {
   const protectedMessages = new Elysia()
     .use(bearer)
-    .get(
-      '/api/private',
-      () => ({ message: 'Hello from a private endpoint! You need to be authenticated to see this.' }),
-      {
-        response,
-      },
-    )
-    .get(
-      '/api/private-scoped',
-      () => ({
-        message:
-          'Hello from a private endpoint! You need to be authenticated and have a scope of read:messages to see this.',
-      }),
-      { response, scope: 'read:messages' },
-    );
+    .get('/api/private', () => ({ message: authenticated }), {
+      response: { 200: messageObject(authenticated) },
+      detail: { operationId: 'getPrivateMessage', summary: 'For bearers of a valid token' },
+    })
+    .get('/api/private-scoped', () => ({ message: scoped }), {
+      response: { 200: messageObject(scoped) },
+      scope: 'read:messages',
+      detail: { operationId: 'getScopedMessage', summary: 'For bearers of a token with the scope read:messages' },
+    });
 
-  return new Elysia()
-    .get(
-      '/api/public',
-      () => ({ message: "Hello from a public endpoint! You don't need to be authenticated to see this." }),
-      {
-        response,
-      },
-    )
+  return new Elysia({ tags: ['Messages'] })
+    .get('/api/public', () => ({ message: open }), {
+      response: { 200: messageObject(open) },
+      detail: { operationId: 'getPublicMessage', summary: 'For everybody' },
+    })
     .use(protectedMessages);
 }

@@ -1,0 +1,52 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import { qualityOf } from '../accept.ts';
+import { scopesOf } from '../auth/bearer.ts';
+import { failures } from '../auth/errors.ts';
+import type { DocumentOptions } from '../openapi/document.ts';
+import type { PageOptions } from '../openapi/page.ts';
+
+export type DocumentationOptions = Omit<DocumentOptions & PageOptions, 'tokenEndpoint' | 'scopes'>;
+
+/**
+ * Returns the OpenAPI document of `app` at `/openapi/json` and a page to read and try it at `/openapi`. What makes them
+ * is loaded, and they are made, when someone first asks for them: most processes are never asked.
+ */
+export function createDocumentation(app: () => AnyElysia, options: DocumentationOptions) {
+  // `{auth_url}/oauth/token`; an issuer that keeps its keys elsewhere may lack the slash at its end.
+  const tokenEndpoint = `${options.issuer.replace(/\/$/, '')}/oauth/token`;
+  const getDocument = once(async () => {
+    const { createDocument } = await import('../openapi/document.ts');
+    return createDocument(app(), { ...options, tokenEndpoint });
+  });
+  const getPage = once(async () => {
+    const { createPage } = await import('../openapi/page.ts');
+    return createPage({ ...options, tokenEndpoint, scopes: scopesOf(app().routes) });
+  });
+
+  return new Elysia({ detail: { hide: true } })
+    .get('/openapi/json', async () => getDocument())
+    .get('/openapi', async ({ set }) => {
+      const { html, headers } = await getPage();
+      Object.assign(set.headers, headers);
+      return html;
+    })
+    .get('/openapi/:version/:asset', async ({ params, request, set, status }) => {
+      const asset = (await getPage()).assetAt(params.version, params.asset);
+      if (!asset) return status(404, { code: failures.not_found.code, description: failures.not_found.description });
+      const isGzipped = qualityOf(request.headers.get('accept-encoding'), 'gzip') > 0;
+      Object.assign(set.headers, asset.headers, isGzipped && { 'content-encoding': 'gzip' });
+      return isGzipped ? asset.gzipped : asset.inflate();
+    });
+}
+
+/** Makes a thing when it is first asked for, and again only after a failure. */
+function once<Thing>(make: () => Promise<Thing>): () => Promise<Thing> {
+  let made: Promise<Thing> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}
