@@ -1,0 +1,117 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import Ajv from 'ajv/dist/2020';
+import { Elysia } from 'elysia';
+import { createApp } from '../../src/app.ts';
+import { failures, type RefusalReason, refusals } from '../../src/auth/errors.ts';
+import { type Bench, bearer, benchFor } from '../support/bench.ts';
+import { executableForm, type Form } from '../support/forms.ts';
+import { inProcessForm } from '../support/in-process.ts';
+import { publish, rsaKey } from '../support/keys.ts';
+import { nowSeconds, SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
+import { type DocumentedAnswer, documentedAnswers, type OpenApiDocument } from '../support/openapi.ts';
+
+/** What is wrong with the token that is answered with the example of this name. */
+const faults: Readonly<Record<string, TokenOverrides>> = {
+  success: {},
+  token_malformed: { reshape: () => 'no-token' },
+  token_oversized: { reshape: (token) => token.padEnd(8193, 'x') },
+  algorithm_unsupported: { header: { alg: 'HS256' } },
+  key_id_missing: { header: { kid: undefined } },
+  critical_header: { header: { crit: ['exp'] } },
+  type_unsupported: { header: { typ: 'dpop+jwt' } },
+  key_unknown: { header: { kid: 'never-published' } },
+  signature_invalid: { key: rsaKey('of somebody else') },
+  claims_malformed: { claims: { exp: undefined } },
+  issuer_mismatch: { claims: { iss: 'https://other.example.test/' } },
+  audience_mismatch: { claims: { aud: 'https://other.example.test/' } },
+  token_not_yet_valid: { claims: { nbf: nowSeconds() + 1000 } },
+  token_expired: { claims: { exp: nowSeconds() - 1000 } },
+  token_bound: { claims: { cnf: { jkt: 'thumbprint' } } },
+  scope_insufficient: { claims: { scope: 'write:messages' } },
+};
+
+/** What the example of this name is the answer to, where a token alone does not lead to it. */
+const requests: Readonly<Record<string, RequestInit>> = {
+  credentials_missing: {},
+  scheme_unsupported: { headers: { authorization: 'Basic dXNlcjpwYXNz' } },
+  credentials_malformed: { headers: { authorization: 'Bearer one two' } },
+  method_not_allowed: { method: 'POST' },
+};
+
+const shown = async ({ service }: Bench) =>
+  documentedAnswers((await (await service.fetch('/openapi/json')).json()) as OpenApiDocument);
+
+async function expectAsDocumented(response: Response, answer: DocumentedAnswer): Promise<void> {
+  expect(response.status).toBe(answer.status);
+  const body: unknown = await response.json();
+  expect(body).toEqual(answer.body);
+  expect(new Ajv({ strict: false }).validate(answer.schema, body), 'the body is of the documented schema').toBe(true);
+  for (const [name, value] of Object.entries(answer.headers)) {
+    const sent = response.headers.get(name);
+    // How long is left of the cooldown differs from one answer to the next.
+    if (name === 'Retry-After') expect(sent).toMatch(/^([1-9]|[12]\d|30)$/);
+    else expect(sent).toBe(value ?? null);
+  }
+  const documented = Object.keys(answer.headers).map((name) => name.toLowerCase());
+  for (const name of ['www-authenticate', 'retry-after', 'allow', 'cache-control'])
+    expect(response.headers.has(name), name).toBe(documented.includes(name));
+}
+
+function describeAnswers(form: Form, settings: Readonly<Record<string, string>>): void {
+  const keys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
+  const bench = benchFor(form, { keys, settings });
+  const outage = benchFor(form, { keys, settings, prepare: (issuer) => issuer.goDown() });
+  let answers: DocumentedAnswer[];
+  beforeAll(async () => {
+    answers = await shown(bench());
+  });
+
+  const tryAll = async (names: readonly string[], ask: (answer: DocumentedAnswer) => Promise<Response>) => {
+    const asked = answers.filter(({ name }) => names.includes(name));
+    for (const name of names) expect(asked.map((answer) => answer.name)).toContain(name);
+    for (const answer of asked) await expectAsDocumented(await ask(answer), answer);
+  };
+
+  for (const [name, fault] of Object.entries(faults)) {
+    test(`${name} is sent as it is shown`, () => tryAll([name], ({ path }) => bench().get(path, bench().mint(fault))));
+  }
+
+  for (const [name, init] of Object.entries(requests)) {
+    test(`${name} is sent as it is shown`, () => tryAll([name], ({ path }) => bench().service.fetch(path, init)));
+  }
+
+  test('keys_unavailable is sent as it is shown', () =>
+    tryAll(['keys_unavailable'], ({ path }) => outage().get(path, outage().mint())));
+
+  test('no outcome is left out, and none is shown that there is not', () => {
+    const reasons = Object.keys(refusals) as RefusalReason[];
+    const names = new Set(answers.map(({ name }) => name));
+    expect([...names].sort()).toEqual(['success', 'internal_error', 'method_not_allowed', ...reasons].sort());
+    const provoked = [...Object.keys(faults), ...Object.keys(requests), 'keys_unavailable', 'internal_error'];
+    expect(provoked.sort()).toEqual([...names].sort());
+  });
+}
+
+describe('a documented answer', () => {
+  describe('in-process', () => describeAnswers(inProcessForm, {}));
+  describe('in-process, with PUBLIC_URL', () =>
+    describeAnswers(inProcessForm, { PUBLIC_URL: 'https://gateway.example.test/base' }));
+  describe('of the executable', () => describeAnswers(executableForm, {}));
+
+  test('internal_error is sent as it is shown', async () => {
+    const app = createApp({
+      verifier: { verify: () => Promise.reject(new Error('Unexpected')) },
+      readiness: () => 'ready',
+      onInternalError: () => {},
+      discovery: { issuer: 'https://i.example.test/', audience: 'a', publicUrl: undefined, hasDocumentation: true },
+      extension: new Elysia().get('/broken', () => Promise.reject(new Error('Unexpected'))),
+    });
+    const get = (path: string) => app.handle(new Request(`http://localhost${path}`, { headers: bearer('a.b.c') }));
+    const document = (await (await get('/openapi/json')).json()) as OpenApiDocument;
+    const answers = documentedAnswers(document).filter(({ status }) => status === failures.internal_error.status);
+    expect(answers.length).toBeGreaterThan(3);
+    // Nothing can go wrong in the public route: another one that is as open stands in for it.
+    for (const answer of answers)
+      await expectAsDocumented(await get(answer.path === '/api/public' ? '/broken' : answer.path), answer);
+  });
+});

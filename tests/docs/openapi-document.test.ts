@@ -1,0 +1,179 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Elysia } from 'elysia';
+import packageJson from '../../package.json' with { type: 'json' };
+import { createApp } from '../../src/app.ts';
+import { createBearer } from '../../src/auth/bearer.ts';
+import type { Verifier } from '../../src/auth/verifier.ts';
+import { embeddedBenchFor } from '../support/embedded-issuer.ts';
+import { executableForm, type Form, sourceForm } from '../support/forms.ts';
+import { inProcessForm } from '../support/in-process.ts';
+import { AUDIENCE, SCOPE } from '../support/mint.ts';
+import type { OpenApiDocument } from '../support/openapi.ts';
+
+const ISSUER = 'https://issuer.example.test/';
+
+async function read(form: Form, settings: Readonly<Record<string, string>> = {}): Promise<OpenApiDocument> {
+  const service = await form.start({ ISSUER, AUDIENCE, ...settings });
+  const response = await service.fetch('/openapi/json');
+  await service.close();
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  return (await response.json()) as OpenApiDocument;
+}
+
+const errorsOf = async (document: object) => {
+  const { valid, errors } = await new Validator().validate({ ...structuredClone(document) });
+  return valid ? [] : errors;
+};
+
+for (const form of [inProcessForm, executableForm]) {
+  describe(`the OpenAPI document of ${form.name}`, () => {
+    let document: OpenApiDocument;
+    beforeAll(async () => {
+      document = await read(form);
+    }, form.startTimeoutMs);
+
+    test('is valid OpenAPI 3.1', async () => {
+      expect(document.openapi).toStartWith('3.1.');
+      expect(await errorsOf(document)).toEqual([]);
+    });
+
+    test('says what it is of', () => {
+      expect(document.info).toMatchObject({ title: expect.stringMatching(/\w/), version: packageJson.version });
+      expect(document.info.summary).toMatch(/\w/);
+      expect(document.info.description).toContain(ISSUER);
+      expect(document.info.description).toContain(AUDIENCE);
+    });
+
+    test('has the endpoints of the specification, in its order, and no other', () => {
+      expect(Object.entries(document.paths).map(([path, operations]) => [path, Object.keys(operations)])).toEqual([
+        ['/api/public', ['get']],
+        ['/api/private', ['get']],
+        ['/api/private-scoped', ['get']],
+      ]);
+    });
+
+    test('tells the purpose of each, under names of their own', () => {
+      const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+      const tags = new Set(document.tags.map(({ name }) => name));
+      for (const operation of operations) {
+        expect(operation.summary).toMatch(/\w/);
+        expect(operation.tags.length).toBeGreaterThan(0);
+        for (const tag of operation.tags) expect(tags).toContain(tag);
+        expect(operation.operationId).toMatch(/^[a-z][A-Za-z]+$/);
+      }
+      expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+    });
+
+    test('tells what each asks for', () => {
+      const securityOf = (path: string) => document.paths[path]?.get?.security;
+      expect(securityOf('/api/public')).toEqual([]);
+      expect(securityOf('/api/private')).toEqual([{ oauth2: [] }, { bearer: [] }]);
+      expect(securityOf('/api/private-scoped')).toEqual([{ oauth2: [SCOPE] }, { bearer: [] }]);
+    });
+
+    test('tells where a token is to be had, and which scopes there are', () => {
+      const { oauth2, bearer } = document.components.securitySchemes;
+      expect(oauth2?.flows?.clientCredentials).toEqual({
+        tokenUrl: `${ISSUER}oauth/token`,
+        scopes: { [SCOPE]: expect.stringMatching(/\w/) },
+      });
+      expect(bearer).toMatchObject({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' });
+    });
+
+    test('declares every status that each can answer, with the headers that belong to it', () => {
+      const open = { 200: [], 405: ['Allow'], 500: [] };
+      const guarded = { ...open, 401: ['WWW-Authenticate'], 503: ['Retry-After'] };
+      const expected = {
+        '/api/public': open,
+        '/api/private': guarded,
+        '/api/private-scoped': { ...guarded, 403: ['WWW-Authenticate'] },
+      };
+      for (const [path, statuses] of Object.entries(expected)) {
+        const responses = Object.entries(document.paths[path]?.get?.responses ?? {});
+        const declared = responses.map(([status, { headers }]) => [status, Object.keys(headers).sort()]);
+        const wanted = Object.entries(statuses).map(([status, names]) => [status, ['Cache-Control', ...names].sort()]);
+        expect(Object.fromEntries(declared)).toEqual(Object.fromEntries(wanted));
+      }
+    });
+
+    test('names no host but the issuer', () => {
+      const hosts = JSON.stringify(document).match(/https?:\/\/[^/"`\\ ]+/g) ?? [];
+      const known = [ISSUER, AUDIENCE].map((url) => new URL(url).origin);
+      expect(hosts.filter((host) => !known.includes(host))).toEqual([]);
+    });
+  });
+}
+
+describe('the OpenAPI document', () => {
+  test('names the server by the address that clients know, as it is written', async () => {
+    const document = await read(inProcessForm, { PUBLIC_URL: 'https://gateway.example.test/base/' });
+    expect(document.servers).toEqual([{ url: 'https://gateway.example.test/base' }]);
+    expect(await errorsOf(document)).toEqual([]);
+  });
+
+  test('names no server when that address is not known: it is where the document is', async () => {
+    expect(await read(inProcessForm)).not.toHaveProperty('servers');
+  });
+
+  test('finds the token endpoint of an issuer without a slash at its end', async () => {
+    const issuer = 'https://issuer.example.test/realms/one';
+    const document = await read(inProcessForm, { ISSUER: issuer, JWKS_URI: `${issuer}/certs` });
+    expect(document.components.securitySchemes.oauth2?.flows?.clientCredentials.tokenUrl).toBe(`${issuer}/oauth/token`);
+  });
+
+  test('is checked by a validator that finds faults', async () => {
+    const document = await read(inProcessForm);
+    expect(await errorsOf({ ...document, openapi: '3.1' })).not.toEqual([]);
+    expect(await errorsOf({ ...document, paths: { 'no-slash': {} } })).not.toEqual([]);
+    expect(await errorsOf({ ...document, info: { title: 'No version' } })).not.toEqual([]);
+  });
+
+  test('with DOCS=false is not there', async () => {
+    const service = await inProcessForm.start({ ISSUER, AUDIENCE, DOCS: 'false' });
+    for (const path of ['/openapi', '/openapi/json', '/openapi/0/page.js'])
+      expect((await service.fetch(path)).status).toBe(404);
+    expect((await service.fetch('/api/public')).status).toBe(200);
+    await service.close();
+  });
+
+  test('learns of a route from the line that adds it', async () => {
+    const verifier: Pick<Verifier, 'verify'> = { verify: () => ({ refusal: 'signature_invalid' }) };
+    const reports = new Elysia()
+      .use(createBearer({ verifier }))
+      .get('/reports', () => ({ reports: [] }), { scope: 'read:reports' });
+    const app = createApp({
+      verifier,
+      readiness: () => 'ready',
+      onInternalError: () => {},
+      discovery: { issuer: ISSUER, audience: AUDIENCE, publicUrl: 'https://api.example.test', hasDocumentation: true },
+      extension: reports,
+    });
+    const get = async (path: string) => (await app.handle(new Request(`http://localhost${path}`))).json();
+    const document = (await get('/openapi/json')) as OpenApiDocument;
+    expect(await errorsOf(document)).toEqual([]);
+    expect(document.paths['/reports']?.get?.security).toEqual([{ oauth2: ['read:reports'] }, { bearer: [] }]);
+    expect(Object.keys(document.paths['/reports']?.get?.responses ?? {})).toEqual(['401', '403', '405', '500', '503']);
+    expect(document.components.securitySchemes.oauth2?.flows?.clientCredentials.scopes).toContainKeys([
+      SCOPE,
+      'read:reports',
+    ]);
+    expect(await get('/.well-known/oauth-protected-resource')).toMatchObject({
+      scopes_supported: [SCOPE, 'read:reports'],
+    });
+  });
+});
+
+describe('the OpenAPI document of an embedded issuer', () => {
+  const bench = embeddedBenchFor(sourceForm);
+
+  test('leads to its token endpoint, and carries none of its secrets', async () => {
+    const text = await (await bench().service.fetch('/openapi/json')).text();
+    const document = JSON.parse(text) as OpenApiDocument;
+    const { tokenUrl } = document.components.securitySchemes.oauth2?.flows?.clientCredentials ?? {};
+    expect(tokenUrl).toBe(`${bench().issuer}oauth/token`);
+    expect(Object.keys(document.paths)).toHaveLength(3);
+    for (const { clientSecret } of [bench().reader, bench().visitor]) expect(text).not.toContain(clientSecret);
+  });
+});
