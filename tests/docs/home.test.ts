@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { expectCrossOrigin, expectError } from '../support/expect-error.ts';
+import { inProcessForm } from '../support/in-process.ts';
+import { AUDIENCE } from '../support/mint.ts';
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
+
+async function ask(accept: string | undefined, settings: Readonly<Record<string, string>> = {}, method = 'GET') {
+  const service = await inProcessForm.start({ ISSUER: 'https://issuer.example.test/', AUDIENCE, ...settings });
+  const response = await service.fetch('/', { method, headers: accept === undefined ? {} : { accept } });
+  await service.close();
+  return response;
+}
+
+describe('GET /', () => {
+  for (const accept of [
+    undefined,
+    '*/*',
+    'application/json',
+    'application/json, text/html',
+    'text/html;q=0.5, */*',
+    'image/png',
+  ])
+    test(`is JSON for ${accept ?? 'no Accept'}`, async () => {
+      const response = await ask(accept);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe('application/json');
+      expect(response.headers.get('vary')).toBe('Accept');
+      expectCrossOrigin(response);
+      expect(await response.json()).toEqual({
+        name: 'Protected API',
+        description: expect.stringMatching(/\w/),
+        documentation: '/openapi',
+        openapi: '/openapi/json',
+      });
+    });
+
+  for (const accept of [BROWSER, 'text/html', 'text/*', 'text/html, application/json;q=0.9'])
+    test(`is a page for ${accept}`, async () => {
+      const response = await ask(accept);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(response.headers.get('vary')).toBe('Accept');
+      const html = await response.text();
+      expect(html).toContain('<title>Protected API</title>');
+      expect(html).toContain('href="/openapi"');
+      expect(html).toContain('href="/openapi/json"');
+    });
+
+  test('lets the page have its own style and nothing else', async () => {
+    const response = await ask('text/html');
+    const style = /<style>(.*)<\/style>/s.exec(await response.text())?.[1] ?? '';
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(response.headers.get('content-security-policy')).toBe(
+      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    );
+  });
+
+  test('leads to the address that clients know', async () => {
+    const settings = { PUBLIC_URL: 'https://gateway.example.test/base' };
+    expect(await (await ask('*/*', settings)).json()).toMatchObject({
+      documentation: 'https://gateway.example.test/base/openapi',
+      openapi: 'https://gateway.example.test/base/openapi/json',
+    });
+    expect(await (await ask('text/html', settings)).text()).toContain(
+      'href="https://gateway.example.test/base/openapi"',
+    );
+  });
+
+  test('says nothing of a documentation that is not there', async () => {
+    const settings = { DOCS: 'false' };
+    expect(Object.keys((await (await ask('*/*', settings)).json()) as object)).toEqual(['name', 'description']);
+    expect(await (await ask('text/html', settings)).text()).not.toContain('openapi');
+  });
+
+  test('takes HEAD, and no other method', async () => {
+    expect((await ask('text/html', {}, 'HEAD')).status).toBe(200);
+    await expectError(await ask('text/html', {}, 'POST'), 405, 'method_not_allowed');
+  });
+});
