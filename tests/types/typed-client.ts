@@ -1,0 +1,27 @@
+import { treaty } from '@elysiajs/eden';
+import type { App } from '../../src/app.ts';
+
+/** Nothing here is run: the compiler says what a typed client knows of the API, and what it does not let pass. */
+const { api } = treaty<App>('http://localhost:3010');
+
+const open = await api.public.get();
+// @ts-expect-error: there is no message unless the answer is a 200
+const message: string = open.data.message;
+// @ts-expect-error: the public endpoint refuses nobody
+if (open.error?.status === 401) throw message;
+
+const scoped = await api['private-scoped'].get();
+if (scoped.error?.status === 403) {
+  // @ts-expect-error: a 403 has one code
+  scoped.error.value.code satisfies 'token_expired';
+}
+
+const plain = await api.private.get();
+// @ts-expect-error: only what asks for a scope answers 403
+if (plain.error?.status === 403) throw plain;
+
+// @ts-expect-error: there is no such endpoint
+await api.nothing.get();
+
+// @ts-expect-error: the endpoints take GET only
+await api.public.post();
