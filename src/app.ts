@@ -46,7 +46,12 @@ export function createApp(dependencies: Dependencies) {
 
   // Elysia otherwise looks for the path behind the first 11 characters, which a short Host shifts.
   const app = new Elysia({ strictPath: true, handler: { standardHostname: false } })
-    .mapResponse(({ responseValue, set }) => {
+    .mapResponse(({ responseValue, request, set }) => {
+      // Elysia would answer with the text of an Error that a handler returns.
+      if (responseValue instanceof Error) {
+        onInternalError(responseValue, request);
+        return internalError();
+      }
       const isStatus = responseValue instanceof ElysiaCustomStatusResponse;
       const body: unknown = isStatus ? responseValue.response : responseValue;
       if (isJson(body)) return json(isStatus ? responseValue.code : Number(set.status), body, set.headers);

@@ -81,7 +81,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const refusal = refuseWhatJoseAccepts(payload) ?? refuseByTime(payload);
       if (refusal) return { refusal };
       const claims = deepFreeze(payload) as Claims;
-      remembered?.set(token, { claims, key });
+      // A copy: the token is cut from its header line, which would be kept with it, up to twice as long.
+      remembered?.set(atob(btoa(token)), { claims, key });
       return { claims };
     } catch (error) {
       return { refusal: refusalOf(error) };
