@@ -23,14 +23,15 @@ const FILES = ['errors', 'jwk-set', 'key-set', 'verifier', 'bearer']
 const GROUPS: readonly (readonly string[])[] = [
   ['tests/auth', 'tests/guards.test.ts'],
   ['./tests/adversary/known-attacks.adversary.ts', './tests/adversary/known-cache-attacks.adversary.ts'],
-  ['./tests/adversary/known-key-set-attacks.adversary.ts'],
+  ['./tests/adversary/key-set-bounds.adversary.ts', './tests/adversary/key-set-times.adversary.ts'],
+  ['./tests/adversary/known-key-set-attacks.adversary.ts', './tests/adversary/faults.adversary.ts'],
   ['tests/http/http-table.test.ts', '-t', 'in-process'],
   ['tests/http/internal-error.test.ts'],
   ['tests/operations/metrics.test.ts', '-t', 'src/index.ts'],
   ['./tests/adversary/generated.adversary.ts'],
 ];
 /** A mutant that never ends is as dead as one that fails. */
-const MAX_GROUP_MS = 120_000;
+const MAX_GROUP_MS = 60_000;
 const ENVIRONMENT = { ...process.env, ADVERSARY_TOKENS: '3000', ADVERSARY_SEED: '1' };
 
 const root = join(import.meta.dir, '..');

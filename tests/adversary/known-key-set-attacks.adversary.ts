@@ -149,6 +149,23 @@ describe('an attack on the key set', () => {
     await server.stop(true);
   });
 
+  test('gets nothing in by a weak key written as long as a strong one (CWE-326, RFC 7518 §3.3)', async () => {
+    for (const [bits, zeros] of [
+      [1024, 128],
+      [1024, 200],
+      [2040, 1],
+      [2047, 8],
+    ] as const) {
+      const kid = `weak ${bits} ${zeros}`;
+      const { n } = publish(rsaKey(kid, bits), kid);
+      const padded = Buffer.concat([Buffer.alloc(zeros), Buffer.from(String(n), 'base64url')]).toString('base64url');
+      issuer.keys = [goodKey(), publish(rsaKey(kid, bits), kid, { n: padded })];
+      target = createTarget({ issuer: issuer.url });
+      await started();
+      await expectError(await target.show(mint(kid, rsaKey(kid, bits))), 401, 'invalid_header');
+    }
+  });
+
   test('gets nothing in by an exponent of 1, under which anyone can sign (RFC 8017 §3.1)', async () => {
     for (const e of ['AQ', 'AAAAAQ']) {
       issuer.keys = [publish(rsaKey('other'), 'one', { e }), goodKey()];
