@@ -10,7 +10,8 @@ const openRoutes = new Set([
   'GET /.well-known/oauth-protected-resource',
   'GET /openapi',
   'GET /openapi/json',
-  'GET /openapi/:version/:asset',
+  'GET /openapi/page.css',
+  'GET /openapi/page.js',
   'OPTIONS /*',
 ]);
 

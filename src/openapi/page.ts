@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import swaggerUiStyle from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import swaggerUiScript from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
+import { qualityOf } from '../accept.ts';
 import pageStyle from './page/page.css' with { type: 'file' };
 import pageScript from './page/page.js' with { type: 'file' };
 
@@ -18,45 +19,26 @@ export interface PageOptions {
   readonly client?: { readonly id: string; readonly secret: string } | undefined;
 }
 
-/** A file that the page loads. */
-export interface Asset {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly gzipped: Uint8Array;
-  /** Returns it as it was, for the client that takes no gzip. */
-  inflate(): Promise<Uint8Array>;
-}
-
-export type Page = Awaited<ReturnType<typeof createPage>>;
-
 /**
- * Returns a page on which the OpenAPI document at `openapi/json` is read and tried, and the files that it loads: Swagger
- * UI from its package, and what makes it ours. The browser is told to ask nobody but this service, the address that
- * clients know it by and the token endpoint.
+ * Returns a page on which the OpenAPI document at `openapi/json` is read and tried, and the two files that it loads:
+ * Swagger UI from its package, and what makes it ours. The browser is told to ask nobody but this service, the address
+ * that clients know it by and the token endpoint.
  */
 export async function createPage({ audience, scopes, tokenEndpoint, publicUrl, client }: PageOptions) {
   const [script, style] = await Promise.all([
-    readAsset('text/javascript; charset=utf-8', swaggerUiScript, pageScript),
-    readAsset('text/css; charset=utf-8', swaggerUiStyle, pageStyle),
+    createAsset('text/javascript; charset=utf-8', swaggerUiScript, pageScript),
+    createAsset('text/css; charset=utf-8', swaggerUiStyle, pageStyle),
   ]);
-  const assets = new Map<string, Asset>([
-    ['page.js', script],
-    ['page.css', style],
-  ]);
-  const version = createHash('sha256').update(script.gzipped).update(style.gzipped).digest('hex').slice(0, 16);
   const oauth = { scopes, ...(client && { clientId: client.id, clientSecret: client.secret }) };
-
-  return {
-    html: renderPage(version, { audience, oauth }),
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': renderPolicy([tokenEndpoint, publicUrl ?? tokenEndpoint]),
-      'referrer-policy': 'no-referrer',
-      // Any page may call the API, but none may read credentials from this one.
-      ...(client && { 'access-control-allow-origin': new URL(tokenEndpoint).origin }),
-    },
-    /** Returns the asset of that name, if it is of that version. */
-    assetAt: (wantedVersion: string, name: string) => (wantedVersion === version ? assets.get(name) : undefined),
+  const html = renderPage({ script: script.version, style: style.version }, { audience, oauth });
+  const headers = {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': renderPolicy([tokenEndpoint, publicUrl ?? tokenEndpoint]),
+    'referrer-policy': 'no-referrer',
+    // Any page may call the API, but none may read credentials from this one.
+    ...(client && { 'access-control-allow-origin': new URL(tokenEndpoint).origin }),
   };
+  return { script, style, answer: () => new Response(html, { headers }) };
 }
 
 /** Swagger UI needs neither eval nor inline scripts and styles, only the images that its style sheet holds as data. */
@@ -74,28 +56,42 @@ function renderPolicy(urls: readonly string[]): string {
   ].join('; ');
 }
 
-async function readAsset(type: string, ...paths: string[]): Promise<Asset> {
+/** Returns a file made of several. Under the address that ends with its version it may be kept for ever. */
+async function createAsset(type: string, ...paths: string[]) {
   const parts = await Promise.all(paths.map((path) => readFile(path)));
   const gzipped = await promisify(gzip)(Buffer.concat(parts.flatMap((part) => [part, Buffer.from('\n')])));
+  const version = createHash('sha256').update(gzipped).digest('hex').slice(0, 16);
+
   return {
-    headers: { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable', vary: 'Accept-Encoding' },
-    gzipped,
-    inflate: () => promisify(gunzip)(gzipped),
+    version,
+    /** Answers a request with the file: compressed, unless the client does not take that. */
+    async answer({ headers, url }: Request): Promise<Response> {
+      const isGzipped = qualityOf(headers.get('accept-encoding'), 'gzip') > 0;
+      const body = isGzipped ? gzipped : await promisify(gunzip)(gzipped);
+      return new Response(new Uint8Array(body), {
+        headers: {
+          'content-type': type,
+          vary: 'Accept-Encoding',
+          ...(isGzipped && { 'content-encoding': 'gzip' }),
+          ...(url.endsWith(`?${version}`) && { 'cache-control': 'public, max-age=31536000, immutable' }),
+        },
+      });
+    },
   };
 }
 
-function renderPage(version: string, settings: object): string {
+function renderPage(versions: { readonly script: string; readonly style: string }, settings: object): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Protected API</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="openapi/${version}/page.css">
+<link rel="stylesheet" href="openapi/page.css?${versions.style}">
 <div id="page"></div>
 <noscript>This page needs JavaScript; <a href="openapi/json">its document</a> does not.</noscript>
 <script type="application/json" id="settings">${JSON.stringify(settings).replaceAll('<', '\\u003c')}</script>
-<script src="openapi/${version}/page.js"></script>
+<script src="openapi/page.js?${versions.script}"></script>
 </html>
 `;
 }

@@ -1,7 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { qualityOf } from '../accept.ts';
 import { scopesOf } from '../auth/bearer.ts';
-import { failures } from '../auth/errors.ts';
 import type { DocumentOptions } from '../openapi/document.ts';
 import type { PageOptions } from '../openapi/page.ts';
 
@@ -25,18 +23,9 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
 
   return new Elysia({ detail: { hide: true } })
     .get('/openapi/json', async () => getDocument())
-    .get('/openapi', async ({ set }) => {
-      const { html, headers } = await getPage();
-      Object.assign(set.headers, headers);
-      return html;
-    })
-    .get('/openapi/:version/:asset', async ({ params, request, set, status }) => {
-      const asset = (await getPage()).assetAt(params.version, params.asset);
-      if (!asset) return status(404, { code: failures.not_found.code, description: failures.not_found.description });
-      const isGzipped = qualityOf(request.headers.get('accept-encoding'), 'gzip') > 0;
-      Object.assign(set.headers, asset.headers, isGzipped && { 'content-encoding': 'gzip' });
-      return isGzipped ? asset.gzipped : asset.inflate();
-    });
+    .get('/openapi', async () => (await getPage()).answer())
+    .get('/openapi/page.css', async ({ request }) => (await getPage()).style.answer(request))
+    .get('/openapi/page.js', async ({ request }) => (await getPage()).script.answer(request));
 }
 
 /** Makes a thing when it is first asked for, and again only after a failure. */

@@ -17,18 +17,20 @@ h1 { font-size: 1.75rem; margin: 0 }`;
 /** Returns `GET /`: what this is and where its documentation is, as JSON or as a page for who prefers that. */
 export function createHome({ publicUrl = '', hasDocumentation }: HomeOptions) {
   const links = hasDocumentation ? { documentation: `${publicUrl}/openapi`, openapi: `${publicUrl}/openapi/json` } : {};
-  const page = renderPage(links);
-  const styleHash = createHash('sha256').update(style).digest('base64');
-  const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
   return new Elysia({ detail: { hide: true } }).get('/', ({ request, set }) => {
     const accept = request.headers.get('accept');
     set.headers.vary = 'Accept';
     if (qualityOf(accept, 'text/html') <= qualityOf(accept, 'application/json')) return { name, description, ...links };
-    set.headers['content-type'] = 'text/html; charset=utf-8';
-    set.headers['content-security-policy'] = policy;
-    return page;
+    return new Response(renderPage(links), {
+      headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': renderPolicy() },
+    });
   });
+}
+
+function renderPolicy(): string {
+  const styleHash = createHash('sha256').update(style).digest('base64');
+  return `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }
 
 function renderPage({

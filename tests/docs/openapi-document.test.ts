@@ -132,7 +132,7 @@ describe('the OpenAPI document', () => {
 
   test('with DOCS=false is not there', async () => {
     const service = await inProcessForm.start({ ISSUER, AUDIENCE, DOCS: 'false' });
-    for (const path of ['/openapi', '/openapi/json', '/openapi/0/page.js'])
+    for (const path of ['/openapi', '/openapi/json', '/openapi/page.css', '/openapi/page.js'])
       expect((await service.fetch(path)).status).toBe(404);
     expect((await service.fetch('/api/public')).status).toBe(200);
     await service.close();
