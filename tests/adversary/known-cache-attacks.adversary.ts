@@ -152,6 +152,13 @@ describe('a token that was accepted and remembered', () => {
     await expectError(await target.show(token), 503, 'key_set_unavailable');
   });
 
+  test('is remembered though it is the only one that may be', async () => {
+    target = createTarget({ issuer: issuer.url, nowMs: NOW_SECONDS * 1000, cacheSize: 1 });
+    await remember(mint());
+    await remember(mint({ sub: 'another' }));
+    expect(target.cache().cacheEntries).toBe(1);
+  });
+
   test('is joined by no refused token, however many are shown', async () => {
     await remember(mint());
     const refused = [{ exp: 1 }, { aud: 'other' }, { iss: 'other' }, { cnf: {} }, { nbf: NOW_SECONDS + 60 }];
