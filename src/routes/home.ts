@@ -30,7 +30,7 @@ export function createHome({ publicUrl = '', hasDocumentation }: HomeOptions) {
 
 function renderPolicy(): string {
   const styleHash = createHash('sha256').update(style).digest('base64');
-  return `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+  return `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }
 
 function renderPage({

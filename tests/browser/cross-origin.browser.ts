@@ -1,29 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { benchFor } from '../support/bench.ts';
+import { BROWSER_TIMEOUT_MS, launchChromium } from '../support/browser.ts';
 import { sourceForm } from '../support/forms.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { SIGNING_KID } from '../support/mint.ts';
-
-const TIMEOUT_MS = 30_000;
-const CHROMIUM_ARGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
-function findChromium(): string {
-  const named = process.env.CHROMIUM;
-  const found = named ?? ['chromium', 'chromium-browser', 'google-chrome'].map((name) => Bun.which(name)).find(Boolean);
-  if (!found || !existsSync(found)) throw new Error('No Chromium found: install it, or set CHROMIUM to its path');
-  return found;
-}
 
 /** What a script of the page learns of an answer; `failure` when the browser keeps the answer from it. */
 interface Seen {
@@ -69,15 +50,15 @@ describe('a page of another origin in Chromium', () => {
       fetch: () =>
         new Response('<!doctype html><title>Another origin</title>', { headers: { 'content-type': 'text/html' } }),
     });
-    browser = await chromium.launch({ executablePath: findChromium(), args: CHROMIUM_ARGS });
+    browser = await launchChromium();
     page = await browser.newPage();
     await page.goto(pageServer.url.href);
-  }, TIMEOUT_MS);
+  }, BROWSER_TIMEOUT_MS);
 
   afterAll(async () => {
     await browser?.close();
     await pageServer?.stop(true);
-  }, TIMEOUT_MS);
+  }, BROWSER_TIMEOUT_MS);
 
   const get = (path: string, token?: string, init: PageRequest['init'] = {}) =>
     fetchInPage(page, {

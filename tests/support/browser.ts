@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+
+/** Bound on starting a browser, and on what a page takes on a busy machine. */
+export const BROWSER_TIMEOUT_MS = 30_000;
+
+const CHROMIUM_ARGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+function findChromium(): string {
+  const named = process.env.CHROMIUM;
+  const found = named ?? ['chromium', 'chromium-browser', 'google-chrome'].map((name) => Bun.which(name)).find(Boolean);
+  if (!found || !existsSync(found)) throw new Error('No Chromium found: install it, or set CHROMIUM to its path');
+  return found;
+}
+
+/** Starts a Chromium that asks nobody for anything by itself. */
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: findChromium(), args: CHROMIUM_ARGS });
+}
