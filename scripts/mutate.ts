@@ -5,14 +5,14 @@ import { parseArgs } from 'node:util';
 import { type Mutant, mutantsOf } from './mutants.ts';
 import { mutantsLeft } from './mutants-left.ts';
 
-const usage = `Usage: bun run mutate [--jobs=N] [--only=TEXT] [--list]
+const usage = `Usage: bun run mutate [--jobs=N] [--only=PATTERN] [--list]
 
 Takes one check at a time out of src/auth and src/app.ts, in a private copy, and runs the tests that
 should notice. Exit status 1 when a mutant survives that scripts/mutants-left.ts does not list.
 
-  --jobs=N     so many copies at once (2)
-  --only=TEXT  only mutants whose FILE:LINE holds this text
-  --list       show the mutants, run nothing
+  --jobs=N        so many copies at once (2)
+  --only=PATTERN  only mutants whose FILE:LINE matches this regular expression
+  --list          show the mutants, run nothing
 `;
 
 /** What is mutated: everything that decides who gets in and what is answered. */
@@ -126,7 +126,7 @@ const sources = await Promise.all(
 );
 const mutants = sources
   .flatMap(({ file, source }) => mutantsOf(file, source))
-  .filter(({ file, line }) => `${file}:${line}`.includes(values.only));
+  .filter(({ file, line }) => new RegExp(values.only).test(`${file}:${line}`));
 
 if (values.help) process.stdout.write(usage);
 else if (values.list) for (const { file, line, what } of mutants) console.log(`${file}:${line} ${what}`);
