@@ -19,7 +19,6 @@ export function createBearer({ verifier, onAccepted }: BearerOptions) {
   return new Elysia()
     .guard({
       as: 'scoped',
-      schema: 'standalone',
       response: {
         401: errorObject('authorization_header_missing', 'invalid_header', 'invalid_claims', 'token_expired'),
         503: errorObject('key_set_unavailable'),
