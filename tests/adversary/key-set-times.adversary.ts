@@ -57,6 +57,27 @@ describe('createKeySet()', () => {
     keySet.stop();
   });
 
+  test('tells a kid as come and gone when one of the two keys under it was replaced', async () => {
+    const { clock, events, issuer, keySet, settle } = setUp();
+    const publishTwins = (...names: readonly string[]) => {
+      issuer.answer = async () => Response.json({ keys: names.map((name) => publish(rsaKey(name), 'twins')) });
+    };
+    publishTwins('first', 'second');
+    await keySet.find('twins');
+    for (const names of [['first', 'third'], ['first', 'third'], ['third']]) {
+      publishTwins(...names);
+      clock.advance(KEY_SET_TIMES.maxAgeMs);
+      await settle();
+    }
+    keySet.stop();
+    expect(events).toMatchObject([
+      { added: ['twins'], removed: [] },
+      { added: ['twins'], removed: ['twins'] },
+      { added: [], removed: [] },
+      { added: [], removed: ['twins'] },
+    ]);
+  });
+
   test('counts failures anew after a success', async () => {
     const { clock, events, issuer, keySet, settle } = setUp();
     issuer.answer = failing;
@@ -92,6 +113,10 @@ describe('createKeySet()', () => {
     clock.advance(1);
     expect(keySet.state().keys).toBe(0);
     expect(events.at(-1)).toEqual({ type: 'expired' });
+    issuer.answer = good;
+    clock.advance(15_000);
+    await settle();
+    expect(keySet.state().keys).toBe(1);
     keySet.stop();
   });
 
