@@ -18,7 +18,7 @@ export function resourceMetadataUrl(publicUrl: string): string {
 
 /** Returns the route of the metadata by which a client finds the authorization server (RFC 9728 §2). */
 export function createResourceMetadata({ publicUrl, issuer, hasDocumentation, scopes }: ResourceMetadataOptions) {
-  return new Elysia({ detail: { hide: true } }).get(new URL(resourceMetadataUrl(publicUrl)).pathname, () => ({
+  return new Elysia().get(new URL(resourceMetadataUrl(publicUrl)).pathname, () => ({
     resource: publicUrl,
     authorization_servers: [issuer],
     scopes_supported: scopes(),

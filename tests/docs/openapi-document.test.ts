@@ -98,6 +98,29 @@ for (const form of [inProcessForm, executableForm]) {
       }
     });
 
+    test('tells what each answer and each header means', () => {
+      const responses = Object.values(document.paths)
+        .flatMap((path) => Object.values(path))
+        .flatMap((operation) => Object.entries(operation.responses));
+      const meanings = new Map<string, string>();
+      for (const [status, { description, headers }] of responses) {
+        expect(description).toMatch(/^[A-Z]\w+/);
+        expect(description).not.toContain(status);
+        meanings.set(description, status);
+        for (const header of Object.values(headers))
+          expect(header).toMatchObject({ description: expect.stringMatching(/^[A-Z]\w*/), schema: { type: 'string' } });
+      }
+      expect(meanings.size, 'one description for each status').toBe(new Set(meanings.values()).size);
+      expect(new Set(meanings.values())).toEqual(new Set(responses.map(([status]) => status)));
+      for (const { description } of Object.values(document.components.securitySchemes))
+        expect(description).toMatch(/\w/);
+      for (const { description } of document.tags) expect(description).toMatch(/\w/);
+    });
+
+    test('supposes nothing where a value is left out', () => {
+      expect(JSON.stringify(document)).not.toContain('"default"');
+    });
+
     test('names no host but the issuer', () => {
       const hosts = JSON.stringify(document).match(/https?:\/\/[^/"`\\ ]+/g) ?? [];
       const known = [ISSUER, AUDIENCE].map((url) => new URL(url).origin);

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { Elysia } from 'elysia';
+import { createDocumentation } from '../../src/routes/documentation.ts';
 import { runToEnd } from '../support/child-process.ts';
 import { type EmbeddedBench, embeddedBenchFor } from '../support/embedded-issuer.ts';
 import { executableForm, type Service, sourceForm } from '../support/forms.ts';
@@ -38,6 +40,7 @@ function describePage(service: () => Service): void {
       'frame-ancestors': ["'none'"],
     });
     expect(connect).toContain("'self'");
+    expect(response.headers.get('referrer-policy')).toBe('no-referrer');
   });
 
   test('has a title, and loads a script and a style sheet that are there', async () => {
@@ -121,6 +124,22 @@ describe('the documentation page', () => {
       'https://gateway.example.test',
     ]);
     expect(await response.text()).not.toMatch(/(src|href)="(\/|https?:)/);
+  });
+
+  test('is made once, and again only after a failure', async () => {
+    let asked = 0;
+    const documented = new Elysia();
+    const app = createDocumentation(
+      () => {
+        asked += 1;
+        if (asked === 1) throw new Error('Not yet');
+        return documented;
+      },
+      { issuer: ISSUER, audience: AUDIENCE, publicUrl: undefined, refusalHeaders: () => ({}) },
+    );
+    const get = async () => (await app.handle(new Request('http://localhost/openapi/json'))).status;
+    expect([await get(), await get(), await get()]).toEqual([500, 200, 200]);
+    expect(asked).toBe(2);
   });
 
   test('cannot be broken out of by what an operator sets', async () => {

@@ -8,7 +8,7 @@ export interface OpenApiDocument {
     readonly description: string;
   };
   readonly servers?: readonly { readonly url: string }[];
-  readonly tags: readonly { readonly name: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
     readonly securitySchemes: Readonly<Record<string, SecurityScheme>>;
@@ -31,6 +31,7 @@ export interface DocumentedResponse {
 
 export interface SecurityScheme {
   readonly type: string;
+  readonly description: string;
   readonly scheme?: string;
   readonly flows?: {
     readonly clientCredentials: { readonly tokenUrl: string; readonly scopes: Readonly<Record<string, string>> };
