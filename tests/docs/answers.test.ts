@@ -46,6 +46,7 @@ async function expectAsDocumented(response: Response, answer: DocumentedAnswer):
   const body: unknown = await response.json();
   expect(body).toEqual(answer.body);
   expect(new Ajv({ strict: false }).validate(answer.schema, body), 'the body is of the documented schema').toBe(true);
+  expect(answer.schema).toMatchObject({ title: answer.status === 200 ? 'Message' : 'Error' });
   for (const [name, value] of Object.entries(answer.headers)) {
     const sent = response.headers.get(name);
     // How long is left of the cooldown differs from one answer to the next.
