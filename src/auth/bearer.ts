@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia, t } from 'elysia';
-import { RefusedError } from './errors.ts';
+import { RefusedError, refused } from './errors.ts';
 import type { Claims, Verifier } from './verifier.ts';
 
 /** The bearer plugin, for the plugin that holds protected routes: `new Elysia().use(bearer).get(…)`. */
@@ -28,7 +28,8 @@ export function createBearer({ verifier, onAccepted }: BearerOptions) {
       const pending = verifier.verify(readToken(request.headers.get('authorization')));
       // Awaiting what is there already would only cost the request a turn.
       const verdict = pending instanceof Promise ? await pending : pending;
-      if ('refusal' in verdict) throw new RefusedError(verdict.refusal, verdict);
+      if ('refusal' in verdict)
+        throw 'retryAfterSeconds' in verdict ? new RefusedError(verdict.refusal, verdict) : refused(verdict.refusal);
       onAccepted?.(request, verdict.claims);
       return { claims: verdict.claims };
     })
@@ -70,9 +71,9 @@ function readToken(authorization: string | null): string {
     if (token !== '' && !token.includes(' ') && !token.includes('\t')) return token;
   }
   const [scheme, token, ...rest] = authorization?.match(/[^ \t]+/g) ?? [];
-  if (scheme === undefined) throw new RefusedError('credentials_missing');
-  if (scheme.toLowerCase() !== 'bearer') throw new RefusedError('scheme_unsupported');
-  if (token === undefined || rest.length > 0) throw new RefusedError('credentials_malformed');
+  if (scheme === undefined) throw refused('credentials_missing');
+  if (scheme.toLowerCase() !== 'bearer') throw refused('scheme_unsupported');
+  if (token === undefined || rest.length > 0) throw refused('credentials_malformed');
   return token;
 }
 
