@@ -42,12 +42,17 @@ export interface VerifierOptions {
   readonly cacheSize: number;
   /** Wall-clock time in milliseconds since 1970; `Date.now` by default. */
   readonly now?: () => number;
+  /** At least 0 and below 1; `Math.random` by default. */
+  readonly random?: () => number;
 }
 
 interface Remembered {
   readonly claims: Claims;
   readonly key: VerificationKey;
 }
+
+/** Of so many tokens that find the memory full of ones still good, one is remembered. */
+const displacementOdds = 16;
 
 /** A generous bound: access tokens are below 2 KiB, and common servers limit a header line to 8 KiB. */
 const maxTokenLength = 8192;
@@ -58,8 +63,8 @@ const allowedTypes = new Set<unknown>([undefined, 'jwt', 'at+jwt', 'application/
  * `nbf` and `exp`. It checks no scope, no `sub`, no `jti` and no revocation: a token is good until it expires or its key goes.
  */
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { issuer, audience, keySet, clockToleranceSeconds, now = Date.now } = options;
-  const remembered = options.cacheSize > 0 ? new LRUCache<string, Remembered>({ max: options.cacheSize }) : undefined;
+  const { issuer, audience, keySet, clockToleranceSeconds, cacheSize, now = Date.now, random = Math.random } = options;
+  const remembered = cacheSize > 0 ? new LRUCache<string, Remembered>({ max: cacheSize }) : undefined;
   const nowSeconds = () => now() / 1000;
 
   /** To the fraction of a second: jose counts whole ones, by which a token could outlive its `exp`. */
@@ -67,6 +72,18 @@ export function createVerifier(options: VerifierOptions): Verifier {
     if (nbf > nowSeconds() + clockToleranceSeconds) return 'token_not_yet_valid';
     if (exp <= nowSeconds() - clockToleranceSeconds) return 'token_expired';
     return undefined;
+  }
+
+  /**
+   * Remembers a token: while there is room, in the place of one that is no longer good, else only now and then. Were each
+   * to displace the oldest, tokens that come in turn, more than there is room for, would all be gone when they come again.
+   */
+  function remember(token: string, entry: Remembered): void {
+    const oldest = remembered?.size === cacheSize ? remembered.rvalues().next().value : undefined;
+    const isOldestGood = oldest?.key.isCurrent && !refuseByTime(oldest.claims);
+    if (isOldestGood && random() * displacementOdds >= 1) return;
+    // A copy: the token is cut from its header line, which would be kept with it, up to twice as long.
+    remembered?.set(atob(btoa(token)), entry);
   }
 
   async function verifyWith(key: VerificationKey, token: string): Promise<Verdict> {
@@ -81,8 +98,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const refusal = refuseWhatJoseAccepts(payload) ?? refuseByTime(payload);
       if (refusal) return { refusal };
       const claims = deepFreeze(payload) as Claims;
-      // A copy: the token is cut from its header line, which would be kept with it, up to twice as long.
-      remembered?.set(atob(btoa(token)), { claims, key });
+      remember(token, { claims, key });
       return { claims };
     } catch (error) {
       return { refusal: refusalOf(error) };

@@ -152,10 +152,11 @@ describe('a token that was accepted and remembered', () => {
     await expectError(await target.show(token), 503, 'key_set_unavailable');
   });
 
-  test('is remembered though it is the only one that may be', async () => {
+  test('gives its place to another once it has expired, though there is only one', async () => {
     target = createTarget({ issuer: issuer.url, nowMs: NOW_SECONDS * 1000, cacheSize: 1 });
     await remember(mint());
-    await remember(mint({ sub: 'another' }));
+    target.nowMs += 300_000;
+    await remember(mint({ exp: NOW_SECONDS + 600 }));
     expect(target.cache().cacheEntries).toBe(1);
   });
 

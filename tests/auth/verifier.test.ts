@@ -160,6 +160,46 @@ describe('createVerifier()', () => {
     }
   });
 
+  /** Fills the memory, lets something happen, shows another token, and returns whether that one is remembered then. */
+  async function displaces(random: number, happen: (bench: Bench, keys: { isCurrent: boolean }[]) => void = () => {}) {
+    const keys = [await importVerificationKey(SIGNING_KID), await importVerificationKey(SIGNING_KID)];
+    const keySet = { find: () => keys.filter(({ isCurrent }) => isCurrent) };
+    const bench = await setUp({ cacheSize: 2, random: () => random, keySet });
+    for (const jti of ['a', 'b']) await bench.verify(mint({ jti, exp: frozenSeconds + 100 }));
+    happen(bench, keys);
+    const token = mint();
+    await bench.verify(token);
+    expect(bench.cacheEntries()).toBe(2);
+    return !(bench.verify(token) instanceof Promise);
+  }
+
+  test('lets one new token in 16 displace one that is still good', async () => {
+    expect(await displaces(0)).toBe(true);
+    expect(await displaces(0.0624)).toBe(true);
+    expect(await displaces(0.0625)).toBe(false);
+    expect(await displaces(0.99)).toBe(false);
+  });
+
+  test('lets every new token displace one that is no longer good', async () => {
+    const passTime = (seconds: number) => (bench: Bench) => {
+      bench.now += seconds;
+    };
+    const replaceKey = (_: Bench, [key]: { isCurrent: boolean }[]) => {
+      if (key) key.isCurrent = false;
+    };
+    expect(await displaces(0.99, passTime(99))).toBe(false);
+    expect(await displaces(0.99, passTime(100))).toBe(true);
+    expect(await displaces(0.99, replaceKey)).toBe(true);
+  });
+
+  test('answers more tokens than it holds from memory when they come in turn', async () => {
+    let draws = 0;
+    const bench = await setUp({ cacheSize: 50, random: () => (draws++ % 16) / 16 });
+    const tokens = Array.from({ length: 100 }, (_, jti) => mint({ jti: String(jti) }));
+    for (const token of [...tokens, ...tokens, ...tokens, ...tokens]) await bench.verify(token);
+    expect(bench.cacheHits()).toBeGreaterThan(100);
+  });
+
   test('freezes the claims deeply, because requests share them', async () => {
     const { verify } = await setUp();
     const verdict = await verify(mint({ org: { roles: ['admin'] } }));
