@@ -92,8 +92,6 @@ export type RefusalReason = keyof typeof refusals;
 
 /** Thrown to refuse a request, so that a guard which is reached can only fail closed. */
 export class RefusedError extends Error {
-  override readonly name = 'RefusedError';
-
   /**
    * @param reason what is wrong, see {@link refusals}
    * @param detail `scope` that is missing; `retryAfterSeconds`, a whole number, for an outage
@@ -107,7 +105,10 @@ export class RefusedError extends Error {
 }
 
 const withoutDetail = Object.fromEntries(
-  Object.keys(refusals).map((reason) => [reason, Object.freeze(new RefusedError(reason as RefusalReason))]),
+  Object.keys(refusals).map((reason) => {
+    const error = new RefusedError(reason as RefusalReason, Object.freeze({}));
+    return [reason, Object.freeze(error)];
+  }),
 ) as Readonly<Record<RefusalReason, RefusedError>>;
 
 /** Returns the error for a reason without detail, always the same one: taking its stack would be a fifth of what a refusal costs. */

@@ -4,8 +4,6 @@ import { importJWK } from 'jose';
 export type FetchFailure = 'timeout' | 'network' | 'redirect' | 'status' | 'too_large' | 'malformed' | 'no_usable_key';
 
 export class FetchError extends Error {
-  override readonly name = 'FetchError';
-
   constructor(
     readonly failure: FetchFailure,
     /** The HTTP status, when the failure is one of status. */
@@ -65,14 +63,13 @@ async function readText(response: Response): Promise<string> {
 }
 
 function parse(text: string): readonly unknown[] {
-  let keys: unknown;
   try {
-    keys = JSON.parse(text)?.keys;
+    const { keys } = JSON.parse(text);
+    if (Array.isArray(keys) && keys.length > 0) return keys;
   } catch {
-    throw new FetchError('malformed');
+    // Neither JSON nor anything with members.
   }
-  if (!Array.isArray(keys) || keys.length === 0) throw new FetchError('malformed');
-  return keys;
+  throw new FetchError('malformed');
 }
 
 function isForRs256(key: unknown): key is RsaJwk {

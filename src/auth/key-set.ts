@@ -81,8 +81,6 @@ export interface KeySetOptions {
 
 /** Thrown when keys are needed, none are held and none can be had: an outage, never the token's fault. */
 export class KeySetUnavailableError extends Error {
-  override readonly name = 'KeySetUnavailableError';
-
   constructor(readonly retryAfterSeconds: number) {
     super('The key set is unavailable');
   }
@@ -108,7 +106,7 @@ class RefreshingKeySet implements KeySet {
   #keys: Keys = new Map();
   #fetchedAt = Number.NEGATIVE_INFINITY;
   #attemptedAt = Number.NEGATIVE_INFINITY;
-  #nextAttemptAt = 0;
+  #nextAttemptAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #lastFailure: FetchFailure | undefined;
   #pending: Promise<void> | undefined;

@@ -29,10 +29,12 @@ async function setUp({
   keys = [publish(rsaKey('one'), 'one')],
   mode,
   random = 0,
+  ...times
 }: {
   keys?: unknown[];
   mode?: IssuerMode;
   random?: number;
+  timeoutMs?: number;
 } = {}): Promise<Bench> {
   const issuer = await startIssuer(keys);
   if (mode) issuer.mode = mode;
@@ -49,6 +51,7 @@ async function setUp({
     clock,
     onEvent,
     random: () => random,
+    ...times,
   });
   open.push(issuer, { close: () => keySet.stop() });
   const settle = async () => {
@@ -160,7 +163,7 @@ describe('createKeySet()', () => {
     expect(keySet.find('one')).toBeArrayOfSize(1);
     expect(keySet.state().ageMs).toBe(maxAgeMs + maxStaleMs - 1);
     await advance(1);
-    expect(() => keySet.find('one')).toThrow(KeySetUnavailableError);
+    expect(() => keySet.find('one')).toThrow('The key set is unavailable');
     expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined, lastFailure: 'network' });
     expect(events).toContainEqual({ type: 'expired' });
 
@@ -290,6 +293,27 @@ describe('createKeySet()', () => {
     await advance(maxAgeMs * 1.0999);
     await settle();
     expect(keySet.state().nextAttemptMs).toBeCloseTo(cooldownMs * 1.0999);
+  });
+
+  test('has no time to the next attempt before the first, and while one is under way that a request caused', async () => {
+    const { issuer, keySet, clock } = await setUp();
+    expect(keySet.state().nextAttemptMs).toBe(0);
+    await keySet.find('one');
+    issuer.mode = { kind: 'hang' };
+    clock.advance(cooldownMs);
+    void keySet.find('unknown');
+    expect(keySet.state().nextAttemptMs).toBe(0);
+  });
+
+  test('tries again at once when an attempt took longer than the cooldown', async () => {
+    const { issuer, keySet, clock, events } = await setUp({ mode: { kind: 'hang' }, timeoutMs: cooldownMs + 1 });
+    keySet.start();
+    while (issuer.fetches === 0) await Bun.sleep(1);
+    clock.advance(cooldownMs + 1);
+    while (events.length === 0) await Bun.sleep(1);
+    clock.advance(0);
+    while (issuer.fetches === 1) await Bun.sleep(1);
+    expect(events).toMatchObject([{ type: 'failed', failure: 'timeout' }]);
   });
 
   test('leaves no timer and no fetch behind once stopped', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { generateKeyPair } from 'jose';
 import type { KeySet, VerificationKey } from '../../src/auth/key-set.ts';
 import { createVerifier, type Verdict, type VerifierOptions } from '../../src/auth/verifier.ts';
 import { publish, rsaKey } from '../support/keys.ts';
@@ -207,6 +208,20 @@ describe('createVerifier()', () => {
     const { org } = verdict.claims as { org?: { roles: string[] } };
     expect(() => org?.roles.push('root')).toThrow(TypeError);
     expect(() => Object.assign(verdict.claims, { scope: 'all' })).toThrow(TypeError);
+  });
+
+  test('takes neither a defect of the key set nor an unfit key for an outage or a bad token', async () => {
+    const { privateKey } = await generateKeyPair('RS256');
+    const finds: KeySet['find'][] = [
+      () => {
+        throw new TypeError('a defect');
+      },
+      () => [{ cryptoKey: privateKey, isCurrent: true }],
+    ];
+    for (const find of finds) {
+      const { verify } = await setUp({ keySet: { find } });
+      expect(Promise.resolve(verify(mint()))).rejects.toBeInstanceOf(TypeError);
+    }
   });
 
   test('tries each key under a kid', async () => {

@@ -21,6 +21,7 @@ export function createFrozenClock(): FrozenClock {
   return {
     now: () => now,
     schedule(callback, delayMs) {
+      if (delayMs < 0) throw new RangeError(`A timer cannot wait ${delayMs} ms`);
       const timer = { at: now + delayMs, callback };
       timers.add(timer);
       return () => timers.delete(timer);

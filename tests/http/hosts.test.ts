@@ -1,0 +1,19 @@
+import { expect, test } from 'bun:test';
+import { createApp } from '../../src/app.ts';
+
+const app = createApp({
+  verifier: { verify: () => ({ refusal: 'token_malformed' }) },
+  readiness: () => 'ready',
+  onInternalError(error) {
+    throw error;
+  },
+});
+
+for (const host of ['a', 'a:1', 'localhost', '127.0.0.1:3010', '[::1]:3010', `${'long.'.repeat(40)}test`]) {
+  test(`paths are the same behind the host ${host}`, async () => {
+    const statuses = ['/api/public', '/api/private', '/x/api/public', '/'].map(
+      async (path) => (await app.fetch(new Request(`http://${host}${path}`))).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([200, 401, 404, 200]);
+  });
+}
