@@ -26,7 +26,7 @@ const GROUPS: readonly (readonly string[])[] = [
   ['./tests/adversary/key-set-bounds.adversary.ts', './tests/adversary/key-set-times.adversary.ts'],
   ['./tests/adversary/known-key-set-attacks.adversary.ts', './tests/adversary/faults.adversary.ts'],
   ['tests/http/http-table.test.ts', '-t', 'in-process'],
-  ['tests/http/internal-error.test.ts', 'tests/http/invalid-request.test.ts', 'tests/http/hosts.test.ts'],
+  ['tests/http/internal-error.test.ts', 'tests/http/added-routes.test.ts', 'tests/http/hosts.test.ts'],
   // In a copy there is no executable to build, and no lockfile to build it from.
   ['tests/docs', '-t', '^(?!.*(?:dist/|executable|src/index|embedded))'],
   ['tests/operations/metrics.test.ts', '-t', 'src/index.ts'],

@@ -1,0 +1,82 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { Elysia, status, t } from 'elysia';
+import { createApp } from '../../src/app.ts';
+import { expectCrossOrigin, expectError } from '../support/expect-error.ts';
+
+const SECRET = 'secret of the handler';
+const untyped: unknown = SECRET;
+
+const routes = new Elysia()
+  .post('/notes', ({ body }) => body, { body: t.Object({ text: t.String() }) })
+  .get('/mistyped', () => ({ count: untyped as number }), { response: t.Object({ count: t.Number() }) })
+  .get('/returned', () => status(409, { state: 'taken' }))
+  .get('/thrown', () => {
+    throw status(409, { state: 'taken' });
+  })
+  .get('/list', () => [1, 2])
+  .get('/text', () => 'plain')
+  .get('/response', () => new Response('own', { status: 202, headers: { 'x-own': '1', 'cache-control': 'private' } }));
+
+const told: unknown[] = [];
+beforeEach(() => {
+  told.length = 0;
+});
+const app = createApp({
+  verifier: {
+    verify() {
+      throw new Error('No route of this test asks for a token');
+    },
+  },
+  readiness: () => 'ready',
+  onInternalError: (error) => void told.push(error),
+  extension: routes,
+});
+
+const fetchPath = (path: string, init?: RequestInit) => app.fetch(new Request(`http://localhost${path}`, init));
+const postNote = (body: string) =>
+  fetchPath('/notes', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+
+describe('a route that is added', () => {
+  test('takes a body of its form', async () => {
+    expect(await (await postNote('{"text":"hello"}')).json()).toEqual({ text: 'hello' });
+  });
+
+  for (const body of ['{"text":', '{"text":1}', '[]', '"secret"', '']) {
+    test(`answers the body ${JSON.stringify(body)} with a plain 400, which repeats nothing of it`, async () => {
+      const response = await postNote(body);
+      const text = await response.clone().text();
+      expect(text).toContain('"The request is not of the form that this path takes"');
+      await expectError(response, 400, 'invalid_request');
+      expect(told).toEqual([]);
+    });
+  }
+
+  test('that breaks its own promise is a 500 that tells nothing, and the operator is told', async () => {
+    const response = await fetchPath('/mistyped');
+    expect(await response.clone().text()).not.toContain(SECRET);
+    await expectError(response, 500, 'internal_error');
+    expect(told).toHaveLength(1);
+  });
+
+  for (const { path, want, text } of [
+    { path: '/returned', want: 409, text: '{"state":"taken"}' },
+    { path: '/thrown', want: 409, text: '{"state":"taken"}' },
+    { path: '/list', want: 200, text: '[1,2]' },
+    { path: '/text', want: 200, text: 'plain' },
+    { path: '/response', want: 202, text: 'own' },
+  ]) {
+    test(`may answer as ${path} does, and pages of any origin may read it`, async () => {
+      const response = await fetchPath(path);
+      expect({ status: response.status, text: await response.text() }).toEqual({ status: want, text });
+      expectCrossOrigin(response);
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(told).toEqual([]);
+    });
+  }
+
+  test('keeps its own headers', async () => {
+    const { headers } = await fetchPath('/response');
+    expect(headers.get('x-own')).toBe('1');
+    expect(headers.get('cache-control')).toBe('private');
+  });
+});
