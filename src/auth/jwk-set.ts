@@ -115,8 +115,7 @@ async function importKey({ kid, n, e }: RsaJwk): Promise<HeldKey | undefined> {
 /** Counted here because a CryptoKey rounds its modulusLength up to whole bytes. */
 function bitLength(modulus: string): number {
   const bytes = Uint8Array.fromBase64(modulus, { alphabet: 'base64url' });
-  const first = bytes.findIndex((byte) => byte !== 0);
-  return first === -1 ? 0 : (bytes.length - first) * 8 - (Math.clz32(bytes[first] ?? 0) - 24);
+  return BigInt(`0x${bytes.toHex()}`).toString(2).length;
 }
 
 function isSameKey(a: RsaJwk, b: RsaJwk): boolean {
