@@ -4,8 +4,8 @@ export interface Mutant {
   readonly line: number;
   /** What was done, in a few words. */
   readonly what: string;
-  /** The changed line, by which a survivor is known again when lines move. */
-  readonly changed: string;
+  /** The line before the change, by which a survivor is known again when lines move. */
+  readonly original: string;
   /** The whole changed file. */
   readonly source: string;
 }
@@ -173,6 +173,6 @@ export function mutantsOf(file: string, source: string): readonly Mutant[] {
         return [];
       }
       const line = source.slice(0, at).split('\n').length;
-      return [{ file, line, what, changed: changed.split('\n')[line - 1]?.trim() ?? '', source: changed }];
+      return [{ file, line, what, original: source.split('\n')[line - 1]?.trim() ?? '', source: changed }];
     });
 }

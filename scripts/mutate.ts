@@ -91,7 +91,8 @@ async function work(copy: string, queue: Mutant[], results: Result[]): Promise<v
   }
 }
 
-const isSame = (left: MutantLeft, { file, changed }: Mutant) => left.file === file && left.changed === changed;
+const isSame = (left: MutantLeft, { file, original, what }: Mutant) =>
+  left.file === file && left.original === original && left.what.includes(what);
 
 function report(results: readonly Result[]): number {
   for (const file of FILES) {
@@ -102,7 +103,7 @@ function report(results: readonly Result[]): number {
   const survivors = results.flatMap(({ mutant, killedBy }) => (killedBy ? [] : [mutant]));
   const unlisted = survivors.filter((mutant) => !mutantsLeft.some((left) => isSame(left, mutant)));
   console.log(`${results.length} mutants, ${survivors.length} survived, ${unlisted.length} of them without a reason`);
-  for (const { file, line, what, changed } of unlisted) console.log(`${file}:${line} ${what}\n    ${changed}`);
+  for (const { file, line, what, original } of unlisted) console.log(`${file}:${line} ${what}\n    ${original}`);
   return unlisted.length === 0 ? 0 : 1;
 }
 

@@ -68,7 +68,7 @@ function readToken(authorization: string | null): string {
   if (authorization?.startsWith('Bearer ')) {
     // The usual form, eight times as fast as the general one below.
     const token = authorization.slice('Bearer '.length);
-    if (token !== '' && !token.includes(' ') && !token.includes('\t')) return token;
+    if (!token.includes(' ') && !token.includes('\t')) return token;
   }
   const [scheme, token, ...rest] = authorization?.match(/[^ \t]+/g) ?? [];
   if (scheme === undefined) throw refused('credentials_missing');
