@@ -101,10 +101,15 @@ function report(results: readonly Result[]): number {
       console.log(`${file}: ${here.filter(({ killedBy }) => killedBy).length} of ${here.length} killed`);
   }
   const survivors = results.flatMap(({ mutant, killedBy }) => (killedBy ? [] : [mutant]));
-  const unlisted = survivors.filter((mutant) => !mutantsLeft.some((left) => isSame(left, mutant)));
+  const isListed = (mutant: Mutant) => mutantsLeft.some((left) => isSame(left, mutant));
+  const unlisted = survivors.filter((mutant) => !isListed(mutant));
+  const killedAfterAll = results.flatMap(({ mutant, killedBy }) => (killedBy && isListed(mutant) ? [mutant] : []));
   console.log(`${results.length} mutants, ${survivors.length} survived, ${unlisted.length} of them without a reason`);
-  for (const { file, line, what, original } of unlisted) console.log(`${file}:${line} ${what}\n    ${original}`);
-  return unlisted.length === 0 ? 0 : 1;
+  const tell = (heading: string, { file, line, what, original }: Mutant) =>
+    console.log(`${heading}: ${file}:${line} ${what}\n    ${original}`);
+  for (const mutant of unlisted) tell('Has no reason', mutant);
+  for (const mutant of killedAfterAll) tell('Is killed, and listed as one left', mutant);
+  return unlisted.length + killedAfterAll.length === 0 ? 0 : 1;
 }
 
 async function run(mutants: readonly Mutant[], jobs: number): Promise<number> {
