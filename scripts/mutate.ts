@@ -56,6 +56,15 @@ function groupsFor(file: string): readonly (readonly string[])[] {
   return [...first, ...GROUPS, COMPILER];
 }
 
+/** Ends the services that tests which failed have left running: they are of the same process group. */
+function endGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch {
+    // None is left.
+  }
+}
+
 /** Returns the first group that fails in this copy, where this file is changed; undefined when all pass. */
 async function failingGroup(copy: string, file: string): Promise<string | undefined> {
   for (const group of groupsFor(file)) {
@@ -65,8 +74,11 @@ async function failingGroup(copy: string, file: string): Promise<string | undefi
       stdio: ['ignore', 'ignore', 'ignore'],
       timeout: MAX_GROUP_MS,
       killSignal: 'SIGKILL',
+      detached: true,
     });
-    if ((await child.exited) !== 0) return group.join(' ');
+    const status = await child.exited;
+    endGroup(child.pid);
+    if (status !== 0) return group.join(' ');
   }
   return undefined;
 }
