@@ -19,7 +19,9 @@ export function renderBanner({ origin, audience, clients, hasDocumentation, hasC
   -d client_id=${client.id} -d client_secret=${client.secret} |
   sed 's/.*"access_token":"\\([^"]*\\).*/\\1/')`;
   const call = (path: string, token?: string) =>
-    token ? `curl -i ${origin}${path} \\\n  -H "Authorization: Bearer $${token}"` : `curl -i ${origin}${path}`;
+    token
+      ? `curl -iw '\\n\\n' ${origin}${path} \\\n  -H "Authorization: Bearer $${token}"`
+      : `curl -iw '\\n\\n' ${origin}${path}`;
 
   return `
 ${link('Protected API', origin)}${hasDocumentation ? link('Documentation', `${origin}/openapi`) : ''}

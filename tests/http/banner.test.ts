@@ -22,7 +22,7 @@ function commandsIn(banner: string): string {
 
 async function paste(banner: string): Promise<{ statuses: number[]; output: string }> {
   const { stdout, stderr } = await runToEnd(['bash', '-c', commandsIn(banner)], { PATH: process.env.PATH ?? '' });
-  const statuses = [...stdout.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+  const statuses = [...stdout.matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map(([, status]) => Number(status));
   return { statuses, output: stdout + stderr };
 }
 
