@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { timingSafeEqual } from 'node:crypto';
 import { createEmbeddedIssuer } from '../../src/dev/issuer.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
@@ -6,6 +6,9 @@ import { publish, rsaKey } from '../support/keys.ts';
 import { base64url, mintToken, SIGNING_KID } from '../support/mint.ts';
 import { type Comparison, compare, interleave } from './statistics.ts';
 import { createTarget, type Target } from './target.ts';
+
+// The server takes up to 12 seconds to notice a connection that came and went without a word, and stopping waits for it.
+setDefaultTimeout(30_000);
 
 /*
  * Method. Two kinds of request that must take equally long are sent in pairs, in an order drawn by lot, thousands of times; the slowest
