@@ -16,7 +16,7 @@ should notice. Exit status 1 when a mutant survives that scripts/mutants-left.ts
 `;
 
 /** What is mutated: everything that decides who gets in and what is answered. */
-const FILES = ['errors', 'jwk-set', 'key-set', 'verifier', 'bearer']
+const FILES = ['errors', 'clock', 'jwk-set', 'key-set', 'verifier', 'bearer']
   .map((name) => `src/auth/${name}.ts`)
   .concat('src/app.ts');
 /** What kills, quickest first: a mutant meets the next only when it survived those before. */

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from './clock.ts';
 import {
   type Fetch,
   FetchError,
@@ -53,14 +54,6 @@ export type KeySetEvent =
   /** The keys held became too old to be trusted. */
   | { readonly type: 'expired' };
 
-/** Monotonic time and timers, so that a wall clock that jumps moves neither a refresh nor an expiry. */
-export interface Clock {
-  /** Milliseconds since some fixed moment. */
-  now(): number;
-  /** Calls back once, after `delayMs`; returns a function that cancels. */
-  schedule(callback: () => void, delayMs: number): () => void;
-}
-
 export interface KeySetOptions {
   /** Address of the JWK Set (RFC 7517 §5). */
   readonly uri: string;
@@ -85,14 +78,6 @@ export class KeySetUnavailableError extends Error {
     super('The key set is unavailable');
   }
 }
-
-const systemClock: Clock = {
-  now: () => performance.now(),
-  schedule(callback, delayMs) {
-    const timer = setTimeout(callback, delayMs);
-    return () => clearTimeout(timer);
-  },
-};
 
 /** Returns the RS256 keys published at `uri`: fetched in the background, kept while the issuer is down, never waited for when held. */
 export function createKeySet(options: KeySetOptions): KeySet {

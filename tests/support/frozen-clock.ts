@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/auth/key-set.ts';
+import type { Clock } from '../../src/auth/clock.ts';
 
 interface Timer {
   readonly at: number;
