@@ -60,7 +60,7 @@ export function createApp(dependencies: Dependencies) {
       return undefined;
     })
     .onError(({ error, request, path, set }) => {
-      // Elysia says 500 here, and would copy an answer that says otherwise: a quarter of what a refusal costs.
+      // Elysia says 500 here, and would copy an answer that says otherwise.
       set.status = 200;
       if (error instanceof RefusedError) {
         onRefused?.(request, error.reason);

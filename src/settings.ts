@@ -33,8 +33,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Lists everything that is wrong with the settings, a line each. */
 export class SettingsError extends Error {
-  override readonly name = 'SettingsError';
-
   constructor(readonly problems: readonly string[]) {
     super(`Cannot read settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
   }

@@ -82,7 +82,6 @@ export async function createEmbeddedIssuer({ issuer, audience }: EmbeddedIssuerO
     .post(
       '/oauth/token',
       async ({ request, set, status }) => {
-        set.headers['cache-control'] = 'no-store';
         try {
           return await grant(await readTokenRequest(request));
         } catch (error) {

@@ -12,8 +12,7 @@ const reasons = {
 export function createHealth(readiness: () => Readiness) {
   return new Elysia({ detail: { hide: true } })
     .get('/livez', () => ({ status: 'live' }))
-    .get('/readyz', ({ status, set }) => {
-      set.headers['cache-control'] = 'no-store';
+    .get('/readyz', ({ status }) => {
       const state = readiness();
       return state === 'ready' ? { status: state } : status(503, { code: state, description: reasons[state] });
     });
