@@ -39,9 +39,17 @@ class Documentation {
     const endpoint = this.endpoint(path);
     const button = endpoint.getByRole('button', { name: 'Execute' });
     if (!(await button.isVisible())) await endpoint.locator('.opblock-summary-control').click();
-    const answered = this.page.waitForResponse((response) => response.url().endsWith(path));
-    await button.click();
-    await answered;
+    let isAnswered = false;
+    const answered = this.page
+      .waitForResponse((response) => response.url().endsWith(path))
+      .then(() => {
+        isAnswered = true;
+      });
+    // An endpoint that has just been opened may be drawn once more under the pointer, which then presses nothing.
+    while (!isAnswered) {
+      await button.click();
+      await Promise.race([answered, this.page.waitForTimeout(2000)]);
+    }
     const answer = endpoint.locator('.live-responses-table tr.response');
     await endpoint.locator('.loading-container').waitFor({ state: 'detached' });
     return {
