@@ -1,9 +1,9 @@
 import { type AnyElysia, Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, ValidationError } from 'elysia';
-import { createBearer, scopesOf } from './auth/bearer.ts';
-import { createRefusalHeaders, failures, type RefusalReason, RefusedError, refusals } from './auth/errors.ts';
+import { createRefusalHeaders, failures, type RefusalReason, RefusedError, refusals } from './auth/refusal.ts';
+import { createBearer, scopesOf } from './auth/resource-server.ts';
 import type { Claims, Verifier } from './auth/verifier.ts';
-import { commonHeaders, preflight } from './cross-origin.ts';
-import { createRouteTable } from './route-table.ts';
+import { commonHeaders, preflight } from './http/cross-origin.ts';
+import { createRouteTable } from './http/route-table.ts';
 import { createDocumentation } from './routes/documentation.ts';
 import { createHealth, type Readiness } from './routes/health.ts';
 import { createHome } from './routes/home.ts';

@@ -3,7 +3,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { internalError } from './app.ts';
 import { renderBanner } from './dev/banner.ts';
 import { createEmbeddedIssuer } from './dev/issuer.ts';
-import { createLog, type Log } from './log.ts';
+import { createLog, type Log } from './observe/log.ts';
 import { createService, type Service } from './service.ts';
 import { readSettings, type Settings, SettingsError } from './settings.ts';
 

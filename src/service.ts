@@ -2,10 +2,10 @@ import type { AnyElysia } from 'elysia';
 import { createApp } from './app.ts';
 import { createKeySet, type KeySetEvent } from './auth/key-set.ts';
 import { createVerifier } from './auth/verifier.ts';
-import type { Log } from './log.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
-import { createObservation } from './observation.ts';
-import { createRouteTable } from './route-table.ts';
+import { createRouteTable } from './http/route-table.ts';
+import type { Log } from './observe/log.ts';
+import { createMetrics, type Metrics } from './observe/metrics.ts';
+import { createObservation } from './observe/requests.ts';
 import type { Readiness } from './routes/health.ts';
 import type { IssuerSettings, Settings } from './settings.ts';
 

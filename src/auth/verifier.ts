@@ -1,7 +1,7 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { RefusalReason } from './errors.ts';
 import { type KeySet, KeySetUnavailableError, type VerificationKey } from './key-set.ts';
+import type { RefusalReason } from './refusal.ts';
 
 /** The claims of a verified access token (RFC 7519 §4, RFC 9068 §2.2), frozen: they are shared by the requests that show it. */
 export type Claims = Readonly<JWTPayload> & {

@@ -1,6 +1,6 @@
-import { errorObject } from '../auth/bearer.ts';
-import { failures, type RefusalReason, RefusedError, refusals } from '../auth/errors.ts';
-import { commonHeaders } from '../cross-origin.ts';
+import { failures, type RefusalReason, RefusedError, refusals } from '../auth/refusal.ts';
+import { errorObject } from '../auth/resource-server.ts';
+import { commonHeaders } from '../http/cross-origin.ts';
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -1,7 +1,7 @@
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import type { AnyElysia } from 'elysia';
 import packageJson from '../../package.json' with { type: 'json' };
-import { scopesOf, securityOf } from '../auth/bearer.ts';
+import { scopesOf, securityOf } from '../auth/resource-server.ts';
 import { describeDeclared, describeFailures, type RefusalHeaders } from './answers.ts';
 
 export interface DocumentOptions {

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import swaggerUiStyle from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import swaggerUiScript from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
-import { qualityOf } from '../accept.ts';
+import { qualityOf } from '../http/accept.ts';
 import pageStyle from './page/page.css' with { type: 'file' };
 import pageScript from './page/page.js' with { type: 'file' };
 

@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { scopesOf } from '../auth/bearer.ts';
+import { scopesOf } from '../auth/resource-server.ts';
 import type { DocumentOptions } from '../openapi/document.ts';
 import type { PageOptions } from '../openapi/page.ts';
 

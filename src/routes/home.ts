@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Elysia } from 'elysia';
-import { qualityOf } from '../accept.ts';
+import { qualityOf } from '../http/accept.ts';
 
 export interface HomeOptions {
   /** Where clients reach the API, without a trailing slash; undefined when that is not known. */

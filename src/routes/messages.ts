@@ -1,5 +1,5 @@
 import { Elysia, t } from 'elysia';
-import type { Bearer } from '../auth/bearer.ts';
+import type { Bearer } from '../auth/resource-server.ts';
 
 /** The schema of the Message object, with what one endpoint says as its example. */
 const messageObject = (message: string) =>

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import Ajv from 'ajv/dist/2020';
 import { Elysia } from 'elysia';
 import { createApp } from '../../src/app.ts';
-import { failures, type RefusalReason, refusals } from '../../src/auth/errors.ts';
+import { failures, type RefusalReason, refusals } from '../../src/auth/refusal.ts';
 import { type Bench, bearer, benchFor } from '../support/bench.ts';
 import { executableForm, type Form } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';

@@ -3,7 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Elysia } from 'elysia';
 import packageJson from '../../package.json' with { type: 'json' };
 import { createApp } from '../../src/app.ts';
-import { createBearer } from '../../src/auth/bearer.ts';
+import { createBearer } from '../../src/auth/resource-server.ts';
 import type { Verifier } from '../../src/auth/verifier.ts';
 import { embeddedBenchFor } from '../support/embedded-issuer.ts';
 import { executableForm, type Form, sourceForm } from '../support/forms.ts';

@@ -1,4 +1,4 @@
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/observe/log.ts';
 import { createService } from '../../src/service.ts';
 import { readSettings } from '../../src/settings.ts';
 import type { Form } from './forms.ts';

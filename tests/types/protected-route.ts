@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { createBearer } from '../../src/auth/bearer.ts';
+import { createBearer } from '../../src/auth/resource-server.ts';
 import type { Claims } from '../../src/auth/verifier.ts';
 
 /** Nothing here is run: the compiler says whether a route can be added as it should, and not as it should not. */

@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia, t } from 'elysia';
-import { RefusedError, refused } from './errors.ts';
+import { RefusedError, refused } from './refusal.ts';
 import type { Claims, Verifier } from './verifier.ts';
 
 /** The bearer plugin, for the plugin that holds protected routes: `new Elysia().use(bearer).get(…)`. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { qualityOf } from '../src/accept.ts';
+import { qualityOf } from '../../src/http/accept.ts';
 
 describe('qualityOf()', () => {
   for (const [name, header, value, quality] of [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createRefusalHeaders, type RefusalReason, RefusedError, refusals, refused } from '../../src/auth/errors.ts';
+import { createRefusalHeaders, type RefusalReason, RefusedError, refusals, refused } from '../../src/auth/refusal.ts';
 
 describe('refused()', () => {
   for (const [reason, { description }] of Object.entries(refusals)) {

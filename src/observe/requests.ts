@@ -1,8 +1,8 @@
-import type { RefusalReason } from './auth/errors.ts';
-import type { Claims } from './auth/verifier.ts';
+import type { RefusalReason } from '../auth/refusal.ts';
+import type { Claims } from '../auth/verifier.ts';
+import type { RouteEntry } from '../http/route-table.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import type { RouteEntry } from './route-table.ts';
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
