@@ -1,19 +1,20 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Elysia } from 'elysia';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { isTrustedHost } from '../http/trusted-host.ts';
 
-/** A client of the embedded issuer, for the client-credentials grant (RFC 6749 §4.4). */
+/** A client of the embedded issuer that uses the client-credentials grant (RFC 6749 §4.4). */
 export interface Client {
   readonly id: string;
   readonly secret: string;
-  /** What it may be granted, separated by spaces. */
+  /** The scopes it can be granted, separated by spaces; empty for none. */
   readonly scope: string;
 }
 
 export interface EmbeddedIssuerOptions {
-  /** The issuer identifier, which ends with a slash; the addresses of its endpoints are below it. */
+  /** The issuer identifier with its trailing slash. Its endpoints are below it, and its host can get tokens, besides loopback. */
   readonly issuer: string;
-  /** The one API identifier that tokens are issued for. */
+  /** The only API identifier that tokens are issued for. */
   readonly audience: string;
 }
 
@@ -26,8 +27,12 @@ interface TokenRequest {
 const kid = 'embedded';
 const lifetimeSeconds = 3600;
 const scopes = ['read:messages'];
+const misdirected = {
+  error: 'invalid_request',
+  error_description: 'Host must be localhost, a loopback address or the host of PUBLIC_URL',
+};
 
-/** A token endpoint's refusal (RFC 6749 §5.2; `invalid_target` is RFC 8707 §2). */
+/** An error response of the token endpoint (RFC 6749 §5.2; `invalid_target` is from RFC 8707 §2). */
 class GrantError extends Error {
   constructor(
     readonly error:
@@ -43,8 +48,8 @@ class GrantError extends Error {
 }
 
 /**
- * Returns an authorization server for trying things out: its key and the secrets of its two clients are made afresh and
- * live in memory only. It is NOT made for anything but development.
+ * Returns an authorization server for development. Its key pair and the secrets of its two clients are generated on each
+ * call and kept in memory only. NOT for production: it has no rate limit, no revocation and no key rotation.
  */
 export async function createEmbeddedIssuer({ issuer, audience }: EmbeddedIssuerOptions) {
   const { privateKey, publicKey } = await generateKeyPair('RS256');
@@ -82,12 +87,15 @@ export async function createEmbeddedIssuer({ issuer, audience }: EmbeddedIssuerO
     .post(
       '/oauth/token',
       async ({ request, set, status }) => {
+        if (!isTrustedHost(request, issuer)) return status(421, misdirected);
         try {
           return await grant(await readTokenRequest(request));
         } catch (error) {
           if (!(error instanceof GrantError)) throw error;
           const { error: code, error_description } = error;
-          if (code === 'invalid_client') set.headers['www-authenticate'] = 'Basic realm="token endpoint"';
+          // A challenge for credentials in the body would make browsers show their own password prompt.
+          if (code === 'invalid_client' && request.headers.get('authorization'))
+            set.headers['www-authenticate'] = 'Basic realm="token endpoint"';
           return status(code === 'invalid_client' ? 401 : 400, { error: code, error_description });
         }
       },
@@ -97,11 +105,11 @@ export async function createEmbeddedIssuer({ issuer, audience }: EmbeddedIssuerO
   return { routes, clients: { reader, visitor } };
 }
 
-/** RFC 6749 §2.3.1: credentials come in the Authorization header or in the body, never in both. */
+/** Reads the client's credentials from the Authorization header or from the body, but never from both (RFC 6749 §2.3.1). */
 async function readTokenRequest(request: Request): Promise<TokenRequest> {
   const parameters = await readParameters(request);
-  const [scheme, credentials] = (request.headers.get('authorization') ?? '').split(' ');
-  if (scheme === '') {
+  const authorization = request.headers.get('authorization');
+  if (!authorization) {
     return {
       parameters,
       clientId: parameters.get('client_id') ?? '',
@@ -109,11 +117,12 @@ async function readTokenRequest(request: Request): Promise<TokenRequest> {
     };
   }
   if (parameters.has('client_secret'))
-    throw new GrantError('invalid_request', 'Client credentials must come in one place');
-  if (scheme?.toLowerCase() !== 'basic') throw new GrantError('invalid_client', 'Client authentication must be Basic');
-  const [id = '', secret = ''] = Buffer.from(credentials ?? '', 'base64')
-    .toString()
-    .split(':');
+    throw new GrantError('invalid_request', 'Client credentials must be in the header or in the body, not in both');
+  const [, credentials] = /^basic +([a-z\d+/]+={0,2})$/i.exec(authorization) ?? [];
+  if (credentials === undefined)
+    throw new GrantError('invalid_client', 'Authorization header must have the Basic scheme and base64 credentials');
+  // Only the first colon separates: the rest is part of the secret (RFC 7617 §2).
+  const [, id = '', secret = ''] = /^([^:]*):(.*)$/s.exec(Buffer.from(credentials, 'base64').toString()) ?? [];
   return { parameters, clientId: decodeFormValue(id), clientSecret: decodeFormValue(secret) };
 }
 
@@ -123,7 +132,7 @@ async function readParameters(request: Request): Promise<ReadonlyMap<string, str
   const entries =
     mediaType?.trim().toLowerCase() === 'application/json' ? readJson(text) : [...new URLSearchParams(text)];
   const parameters = new Map(entries);
-  if (parameters.size !== entries.length) throw new GrantError('invalid_request', 'A parameter is repeated');
+  if (parameters.size !== entries.length) throw new GrantError('invalid_request', 'Parameters must not be repeated');
   return parameters;
 }
 
@@ -132,12 +141,12 @@ function readJson(text: string): [string, string][] {
   try {
     body = JSON.parse(text);
   } catch {
-    throw new GrantError('invalid_request', 'Body is not JSON');
+    throw new GrantError('invalid_request', 'Body is not valid JSON');
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new GrantError('invalid_request', 'Body is not a JSON object');
   return Object.entries(body).map(([name, value]) => {
-    if (typeof value !== 'string') throw new GrantError('invalid_request', 'A parameter is not a string');
+    if (typeof value !== 'string') throw new GrantError('invalid_request', 'Parameters must be strings');
     return [name, value];
   });
 }
@@ -158,18 +167,18 @@ function isSameSecret(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b));
 }
 
-/** Grants what the client may have, or the part of it that is asked for. */
+/** Returns the requested scopes, by default all that the client is allowed. */
 function grantScope(client: Client, parameters: ReadonlyMap<string, string>, audience: string): string {
   const grantType = parameters.get('grant_type');
   if (!grantType) throw new GrantError('invalid_request', 'grant_type is missing');
   if (grantType !== 'client_credentials')
     throw new GrantError('unsupported_grant_type', 'Only client_credentials is supported');
   const target = parameters.get('audience') ?? parameters.get('resource') ?? audience;
-  if (target !== audience) throw new GrantError('invalid_target', 'There is no such API');
+  if (target !== audience) throw new GrantError('invalid_target', 'Unknown audience');
 
   const granted = client.scope.split(' ');
   const wanted = parameters.get('scope')?.split(' ').filter(Boolean) ?? granted;
   if (!wanted.every((scope) => granted.includes(scope)))
-    throw new GrantError('invalid_scope', 'The client may not have this scope');
+    throw new GrantError('invalid_scope', 'The client is not allowed to request this scope');
   return wanted.join(' ');
 }

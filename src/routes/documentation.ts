@@ -1,9 +1,15 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { scopesOf } from '../auth/resource-server.ts';
+import { isTrustedHost } from '../http/trusted-host.ts';
 import type { DocumentOptions } from '../openapi/document.ts';
 import type { PageOptions } from '../openapi/page.ts';
 
 export type DocumentationOptions = Omit<DocumentOptions & PageOptions, 'tokenEndpoint' | 'scopes'>;
+
+const misdirected = {
+  code: 'misdirected_request',
+  description: 'Host must be localhost, a loopback address or the host of PUBLIC_URL',
+};
 
 /**
  * Returns the OpenAPI document of `app` at `/openapi/json` and a page to read and try it at `/openapi`. What makes them
@@ -23,7 +29,11 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
 
   return new Elysia({ detail: { hide: true } })
     .get('/openapi/json', async () => getDocument())
-    .get('/openapi', async () => (await getPage()).answer())
+    .get('/openapi', async ({ request, status }) => {
+      // The page holds the secret of the embedded issuer's client.
+      if (options.client && !isTrustedHost(request, options.issuer)) return status(421, misdirected);
+      return (await getPage()).answer();
+    })
     .get('/openapi/page.css', async ({ request }) => (await getPage()).style.answer(request))
     .get('/openapi/page.js', async ({ request }) => (await getPage()).script.answer(request));
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { bearer } from '../support/bench.ts';
+import type { Environment } from '../support/child-process.ts';
 import { type EmbeddedBench, embeddedBenchFor } from '../support/embedded-issuer.ts';
 import { expectCrossOrigin, expectError, expectMessage } from '../support/expect-error.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
@@ -84,6 +85,24 @@ const refused: readonly RefusedRow[] = [
   {
     name: 'Basic credentials that are no base64',
     send: (bench) => postForm(bench, grant(bench), { authorization: 'Basic %%%' }),
+    status: 401,
+    error: 'invalid_client',
+  },
+  {
+    name: 'Basic credentials with a third part',
+    send: (bench) =>
+      postForm(bench, grant(bench), {
+        authorization: `Basic ${btoa(`${bench.reader.clientId}:${bench.reader.clientSecret}:junk`)}`,
+      }),
+    status: 401,
+    error: 'invalid_client',
+  },
+  {
+    name: 'Basic credentials with text after them',
+    send: (bench) => {
+      const { authorization } = basic(bench.reader.clientId, bench.reader.clientSecret);
+      return postForm(bench, grant(bench), { authorization: `${authorization} junk` });
+    },
     status: 401,
     error: 'invalid_client',
   },
@@ -255,8 +274,9 @@ function describeTokenEndpoint(bench: () => EmbeddedBench): void {
       const body = JSON.parse(text) as Record<string, unknown>;
       expect(body.error).toBe(error);
       expect(Object.keys(body).filter((key) => !['error', 'error_description'].includes(key))).toEqual([]);
-      // A client that tried Basic must be answered with Basic (RFC 6749 §5.2).
-      if (name.includes('Basic')) expect(response.headers.get('www-authenticate')).toMatch(/^Basic /);
+      // A client that tried Basic must be answered with Basic (RFC 6749 §5.2); other browsers would ask for a password.
+      const challenge = name.includes('Basic') ? expect.stringMatching(/^Basic /) : null;
+      expect(response.headers.get('www-authenticate')).toEqual(challenge);
     });
   }
 
@@ -300,6 +320,57 @@ function describeDiscovery(bench: () => EmbeddedBench): void {
     for (const member of ['d', 'p', 'q', 'dp', 'dq', 'qi']) expect(keys[0]).not.toHaveProperty(member);
   });
 }
+
+/** DNS rebinding: a website's own name, pointed at this machine, is what its requests have as Host. */
+function describeHosts(settings: Environment, hosts: Readonly<Record<string, boolean>>): void {
+  const bench = embeddedBenchFor(sourceForm, settings);
+  for (const [host, isTrusted] of Object.entries(hosts)) {
+    test(`${isTrusted ? 'gives' : 'refuses'} secrets and tokens to a client that calls it ${host}`, async () => {
+      const headers = { host };
+      const token = await postForm(bench(), [...grant(bench()), ...credentials(bench())], headers);
+      expect(token.status).toBe(isTrusted ? 200 : 421);
+      expect((await token.text()).includes('access_token')).toBe(isTrusted);
+      const page = await bench().service.fetch('/openapi', { headers });
+      expect(page.status).toBe(isTrusted ? 200 : 421);
+      expect((await page.text()).includes(bench().reader.clientSecret)).toBe(isTrusted);
+      for (const path of ['/.well-known/jwks.json', '/api/public'])
+        expect((await bench().service.fetch(path, { headers })).status).toBe(200);
+    });
+  }
+}
+
+describe('the embedded issuer', () => {
+  describe('without PUBLIC_URL', () => {
+    describeHosts(
+      {},
+      {
+        localhost: true,
+        'LOCALHOST:1': true,
+        '127.0.0.1:3010': true,
+        '127.255.0.1': true,
+        '[::1]:3010': true,
+        'evil.example': false,
+        'localhost.evil.example': false,
+        '127.0.0.1.evil.example:3010': false,
+        '10.0.0.1': false,
+        'localhost:x': false,
+        '': false,
+      },
+    );
+  });
+  describe('with PUBLIC_URL', () => {
+    describeHosts(
+      { PUBLIC_URL: 'https://api.example.test/v1' },
+      {
+        'api.example.test': true,
+        'API.example.test:443': true,
+        localhost: true,
+        'api.example.test:8443': false,
+        'evil.example': false,
+      },
+    );
+  });
+});
 
 for (const form of [sourceForm, executableForm]) {
   describe(form.name, () => {

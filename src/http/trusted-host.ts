@@ -1,0 +1,11 @@
+/**
+ * Returns whether the Host of a request is loopback (any port) or the host of `publicUrl`. A website that points its own
+ * name at this machine (DNS rebinding) sends that name. A request without a Host header is judged by its address.
+ */
+export function isTrustedHost(request: Request, publicUrl: string): boolean {
+  const host = request.headers.get('host') ?? new URL(request.url).host;
+  const { protocol, host: publicHost } = new URL(publicUrl);
+  if (!/^[\w.-]+(:\d+)?$|^\[[\da-f:]+\](:\d+)?$/i.test(host) || !URL.canParse(`${protocol}//${host}`)) return false;
+  const url = new URL(`${protocol}//${host}`);
+  return url.host === publicHost || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+}
