@@ -1,7 +1,7 @@
 import type { Client } from './issuer.ts';
 
 export interface BannerOptions {
-  /** Where clients reach the service, without a trailing slash. */
+  /** The address at which clients reach the service, without a trailing slash. */
   readonly origin: string;
   readonly audience: string;
   readonly clients: { readonly reader: Client; readonly visitor: Client };
@@ -9,37 +9,55 @@ export interface BannerOptions {
   readonly hasColour: boolean;
 }
 
-/** Returns what a person who has just started the service with its embedded issuer can paste to see it work. */
+/**
+ * Returns the text for whoever starts the service with its embedded issuer: commands that get tokens and call each endpoint,
+ * then the addresses. The commands work when pasted into bash, zsh and fish (3.4 or later), even with the lines around them.
+ */
 export function renderBanner({ origin, audience, clients, hasDocumentation, hasColour }: BannerOptions): string {
   const paint = (code: number, text: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text);
-  const link = (name: string, url: string) => `${paint(1, name)}  ${paint(36, url)}\n`;
-  const comment = (text: string) => paint(2, `# ${text}`);
-  const getToken = (name: string, client: Client) => `${name}=$(curl -s ${origin}/oauth/token \\
-  -d grant_type=client_credentials -d audience=${audience} \\
+  const link = (name: string, path: string) => `${paint(1, name)}  ${paint(36, escapeUrl(origin + path))}\n`;
+  const getToken = (name: string, client: Client) => `export ${name}=$(curl -sS ${word(`${origin}/oauth/token`)} \\
+  -d grant_type=client_credentials -d audience=${escapeFormValue(audience)} \\
   -d client_id=${client.id} -d client_secret=${client.secret} |
-  sed 's/.*"access_token":"\\([^"]*\\).*/\\1/')`;
+  grep -o 'eyJ[^"]*')`;
   const call = (path: string, token?: string) =>
-    token
-      ? `curl -iw '\\n\\n' ${origin}${path} \\\n  -H "Authorization: Bearer $${token}"`
-      : `curl -iw '\\n\\n' ${origin}${path}`;
+    `curl -iw '\\n\\n' ${word(origin + path)}${token ? ` --oauth2-bearer $${token}` : ''}`;
 
   return `
-${link('Protected API', origin)}${hasDocumentation ? link('Documentation', `${origin}/openapi`) : ''}
-Development only: tokens come from an issuer inside this process, and its keys
-and secrets are gone when it stops. Set ISSUER and AUDIENCE to use your own.
+Development mode: tokens come from an issuer inside this process. Its keys and
+secrets are lost when it stops. Set ISSUER and AUDIENCE to use your own issuer.
 
-${comment('a token with the scope read:messages, and one without it')}
+${paint(2, 'Get a token with the scope read:messages, and one without a scope:')}
 ${getToken('TOKEN', clients.reader)}
 ${getToken('PLAIN', clients.visitor)}
 
-${comment('200, 200 and 200')}
+${paint(2, 'Expect 200 three times, 401 without a token, and 403 without the scope:')}
 ${call('/api/public')}
 ${call('/api/private', 'TOKEN')}
 ${call('/api/private-scoped', 'TOKEN')}
-
-${comment('401 without a token, 403 without the scope')}
 ${call('/api/private')}
 ${call('/api/private-scoped', 'PLAIN')}
 
+${hasDocumentation ? link('Documentation', '/openapi') : ''}${link('Protected API', '')}
 `;
+}
+
+/** Percent-encodes what is special to a shell or a terminal. Settings refuse such addresses too; this does not rely on it. */
+function escapeUrl(url: string): string {
+  return url.replace(/[^\w:/.%[\]-]/gu, percentEncode);
+}
+
+function escapeFormValue(value: string): string {
+  return value.replace(/[^\w:/.-]/gu, percentEncode);
+}
+
+/** encodeURIComponent leaves the characters !'()*~ as they are. */
+function percentEncode(character: string): string {
+  return encodeURIComponent(character).replace(/[!'()*~]/g, (left) => `%${left.charCodeAt(0).toString(16)}`);
+}
+
+/** Returns an address as one word of a command: the brackets of an IPv6 address are a pattern to zsh. */
+function word(url: string): string {
+  const escaped = escapeUrl(url);
+  return escaped.includes('[') ? `'${escaped}'` : escaped;
 }

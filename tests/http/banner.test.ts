@@ -1,11 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { renderBanner } from '../../src/dev/banner.ts';
 import { freePort, type RunningProcess, run, runToEnd, until, untilItAnswers } from '../support/child-process.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 
 // A process starts slowly on a busy machine.
 setDefaultTimeout(30_000);
 
-const CALLS = /^(?:curl |\w+=\$\(curl )/;
+const CALLS = /^(?:curl |export \w+=\$\(curl )/;
 
 /** Returns the commands among the lines that were printed, each with the lines that go on from it. */
 function commandsIn(banner: string): string {
@@ -82,6 +83,55 @@ for (const { name, flags, environment, form } of starts) {
     );
   });
 }
+
+describe('renderBanner()', () => {
+  const client = { id: 'reader', secret: 'x', scope: '' };
+  const render = (origin: string) =>
+    renderBanner({
+      origin,
+      audience: origin,
+      clients: { reader: client, visitor: client },
+      hasDocumentation: true,
+      hasColour: false,
+    });
+
+  for (const text of [
+    '$(id)',
+    '`id`',
+    ';id',
+    '&id',
+    '>file',
+    '"',
+    "'",
+    '\\',
+    '\u001b[2J',
+    '\n',
+    ' ',
+    '*',
+    '(',
+    '!',
+    '#',
+    '~',
+  ])
+    test(`leaves nothing of ${JSON.stringify(text)} in an address to the shell or the terminal`, () => {
+      const encoded = [...text].map((letter) =>
+        /[\w[]/.test(letter) ? letter : `%${letter.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`,
+      );
+      const banner = render(`https://x.test/${text}`);
+      expect(banner).not.toContain(`x.test/${text}`);
+      expect(banner.toUpperCase()).toContain(`X.TEST/${encoded.join('').toUpperCase()}`);
+    });
+
+  test('encodes an audience as a form value, so that it arrives as it is', () => {
+    const audience = 'https://x.test/a+b&c=%41';
+    const [, value] = /-d audience=(\S+)/.exec(render(audience)) ?? [];
+    expect(new URLSearchParams(`audience=${value}`).get('audience')).toBe(audience);
+  });
+
+  test('quotes the brackets of an IPv6 address, which zsh takes for a pattern', () => {
+    expect(render('http://[::1]:3010')).toContain("curl -iw '\\n\\n' 'http://[::1]:3010/api/public'");
+  });
+});
 
 test(
   'with an issuer of its own settings nothing is printed for a person, and nobody gets a token',
