@@ -5,6 +5,7 @@ import { createVerifier } from './auth/verifier.ts';
 import { createRouteTable } from './http/route-table.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
+import { createRequestCounts } from './observe/request-counts.ts';
 import { createObservation } from './observe/requests.ts';
 import type { Readiness } from './routes/health.ts';
 import type { IssuerSettings, Settings } from './settings.ts';
@@ -29,7 +30,7 @@ export function createService({ settings, issuer: { issuer, audience, jwksUri },
     cooldownMs: settings.jwksCooldownSeconds * 1000,
     timeoutMs: settings.jwksTimeoutSeconds * 1000,
     onEvent(event) {
-      if (event.type !== 'expired') metrics?.countFetch(event.type === 'fetched' ? 'success' : event.failure);
+      if (event.type !== 'expired') metrics?.countFetch(issuer, event.type === 'fetched' ? 'success' : event.failure);
       logKeySetEvent(log, event);
     },
   });
@@ -40,9 +41,10 @@ export function createService({ settings, issuer: { issuer, audience, jwksUri },
     clockToleranceSeconds: settings.clockToleranceSeconds,
     cacheSize: settings.tokenCacheSize,
   });
-  const metrics: Metrics | undefined =
-    settings.metricsPort === undefined ? undefined : createMetrics({ keySet, verifier });
-  const observation = createObservation({ log, metrics });
+  const counts = settings.metricsPort === undefined ? undefined : createRequestCounts();
+  const state = () => ({ issuers: [{ issuer, ...keySet.state() }], ...verifier.state() });
+  const metrics: Metrics | undefined = counts && createMetrics({ counts, state });
+  const observation = createObservation({ log, counts });
 
   let isShuttingDown = false;
   const readiness = (): Readiness => {

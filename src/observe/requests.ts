@@ -2,37 +2,35 @@ import type { RefusalReason } from '../auth/refusal.ts';
 import type { Claims } from '../auth/verifier.ts';
 import type { RouteEntry } from '../http/route-table.ts';
 import type { Log } from './log.ts';
-import type { Metrics } from './metrics.ts';
+import type { RequestCounts } from './request-counts.ts';
 
 type Fetch = (request: Request) => Response | Promise<Response>;
+type RouteOf = (path: string) => RouteEntry | undefined;
 
-interface Note {
-  readonly outcome: 'accepted' | RefusalReason;
-  readonly claims: Claims | undefined;
+/** What the log line of a request says beside its answer. */
+interface RequestRecord {
+  readonly requestId: string;
+  outcome?: 'accepted' | RefusalReason;
+  claims?: Claims;
 }
 
 export interface ObservationOptions {
   readonly log: Log;
-  readonly metrics: Metrics | undefined;
+  /** Undefined without metrics. */
+  readonly counts: RequestCounts | undefined;
 }
 
 /**
- * Returns what counts and logs requests: two hooks for the application and a wrapper for its `fetch`. Where nobody
- * watches, the hooks are undefined and the wrapper only echoes `X-Request-Id`.
+ * Returns what counts and logs requests: two hooks for the application and a wrapper for its `fetch`. Without metrics and
+ * below the level debug, the hooks are undefined and the wrapper only echoes `X-Request-Id`.
  */
-export function createObservation({ log, metrics }: ObservationOptions) {
+export function createObservation({ log, counts }: ObservationOptions) {
   const isLogged = log.isLevelEnabled('debug');
-  const isWatched = isLogged || metrics !== undefined;
-  const notes = new WeakMap<Request, Note>();
+  const isObserved = isLogged || counts !== undefined;
+  const records = new WeakMap<Request, RequestRecord>();
 
-  function logRequest(
-    request: Request,
-    response: Response,
-    route: string,
-    durationMs: number,
-    requestId: string,
-  ): void {
-    const { outcome, claims } = notes.get(request) ?? {};
+  function logRequest(request: Request, response: Response, route: string, durationMs: number): void {
+    const { requestId, outcome, claims } = records.get(request) ?? {};
     log.debug(
       {
         requestId,
@@ -48,34 +46,62 @@ export function createObservation({ log, metrics }: ObservationOptions) {
     );
   }
 
-  function note(request: Request, outcome: Note['outcome'], claims = notes.get(request)?.claims): void {
-    metrics?.countOutcome(outcome);
-    if (isLogged) notes.set(request, { outcome, claims });
+  function record(request: Request, outcome: RequestRecord['outcome'], claims?: Claims): void {
+    const known = records.get(request);
+    if (known) Object.assign(known, { outcome }, claims && { claims });
   }
 
   return {
-    requestIdOf: (request: Request) => cleanRequestId(request.headers.get('x-request-id')),
-    onAccepted: isWatched ? (request: Request, claims: Claims) => note(request, 'accepted', claims) : undefined,
-    onRefused: isWatched ? (request: Request, reason: RefusalReason) => note(request, reason) : undefined,
-    wrap:
-      (fetch: Fetch, routeOf: (path: string) => RouteEntry | undefined): Fetch =>
-      (request) => {
+    /** The id that the request's answer has; undefined when it has none. */
+    requestIdOf: (request: Request) =>
+      records.get(request)?.requestId ?? (cleanRequestId(request.headers.get('x-request-id')) || undefined),
+    onAccepted: isObserved
+      ? (request: Request, claims: Claims) => {
+          counts?.countAcceptedToken();
+          if (isLogged) record(request, 'accepted', claims);
+        }
+      : undefined,
+    onRefused: isObserved
+      ? (request: Request, reason: RefusalReason) => {
+          counts?.countRefusal(reason);
+          if (isLogged) record(request, reason);
+        }
+      : undefined,
+    wrap: (fetch: Fetch, routeOf: RouteOf): Fetch => {
+      const entryOf = memoizeRoutes(routeOf);
+      return (request) => {
         const givenId = request.headers.get('x-request-id');
-        if (!isWatched && givenId === null) return fetch(request);
+        if (!isObserved && givenId === null) return fetch(request);
 
-        const startedAt = performance.now();
+        const startedAtMs = performance.now();
         const requestId = cleanRequestId(givenId) || (isLogged ? crypto.randomUUID() : '');
+        if (isLogged) records.set(request, { requestId });
         const finish = (response: Response) => {
           if (requestId) response.headers.set('x-request-id', requestId);
-          const durationMs = performance.now() - startedAt;
-          const route = routeOf(pathOf(request.url))?.path ?? 'unmatched';
-          metrics?.countRequest(route, response.status, durationMs / 1000);
-          if (isLogged) logRequest(request, response, route, durationMs, requestId);
+          if (!isObserved) return response;
+          const durationMs = performance.now() - startedAtMs;
+          const entry = entryOf(request.url);
+          counts?.countRequest(entry, response.status, durationMs);
+          if (isLogged) logRequest(request, response, entry?.path ?? 'unmatched', durationMs);
           return response;
         };
         const response = fetch(request);
         return response instanceof Promise ? response.then(finish) : finish(response);
-      },
+      };
+    },
+  };
+}
+
+/** Returns the route of an absolute address: cutting out the path and looking it up costs four times as much as finding the whole address. */
+function memoizeRoutes(routeOf: RouteOf): RouteOf {
+  const known = new Map<string, RouteEntry>();
+  return (url) => {
+    const found = known.get(url);
+    if (found) return found;
+    const entry = routeOf(pathOf(url));
+    // Bounded, because a client chooses the host and the query.
+    if (entry && known.size < 100) known.set(url, entry);
+    return entry;
   };
 }
 
@@ -88,7 +114,7 @@ function pathOf(url: string): string {
 
 /** A client chooses its request id: it is cut to a length and to characters that mean nothing to a log or a terminal. */
 function cleanRequestId(value: string | null): string {
-  return (value ?? '').replace(/[^\w.:-]/g, '').slice(0, 64);
+  return value === null ? '' : value.replace(/[^\w.:-]/g, '').slice(0, 64);
 }
 
 function shorten(claim: unknown): string | undefined {

@@ -58,7 +58,7 @@ for (const form of [sourceForm, executableForm]) {
       expect(sample(text, 'http_requests_total{route="/api/private",status="401"}')).toBe(2);
       expect(sample(text, 'http_requests_total{route="/api/private-scoped",status="403"}')).toBe(1);
       expect(sample(text, 'http_request_duration_seconds_count{route="/api/private"}')).toBe(4);
-      expect(sample(text, 'access_token_outcomes_total{outcome="accepted"}')).toBe(3);
+      expect(sample(text, 'access_token_outcomes_total{outcome="accepted"}')).toBe(2);
       expect(sample(text, 'access_token_outcomes_total{outcome="token_expired"}')).toBe(1);
       expect(sample(text, 'access_token_outcomes_total{outcome="credentials_missing"}')).toBe(1);
       expect(sample(text, 'access_token_outcomes_total{outcome="scope_insufficient"}')).toBe(1);
@@ -66,12 +66,13 @@ for (const form of [sourceForm, executableForm]) {
       expect(sample(text, 'access_token_cache_entries')).toBe(2);
     });
 
-    test('tell of the key set and of the process', async () => {
+    test('describe the keys of each issuer, and the process', async () => {
       const text = await scrape();
-      expect(sample(text, 'key_set_fetches_total{result="success"}')).toBe(1);
-      expect(sample(text, 'key_set_keys')).toBe(1);
-      expect(sample(text, 'key_set_age_seconds')).toBeGreaterThan(0);
-      expect(sample(text, 'key_set_next_attempt_seconds')).toBeGreaterThan(500);
+      const of = `issuer="${issuer.url}"`;
+      expect(sample(text, `key_set_fetches_total{${of},result="success"}`)).toBe(1);
+      expect(sample(text, `key_set_keys{${of}}`)).toBe(1);
+      expect(sample(text, `key_set_age_seconds{${of}}`)).toBeGreaterThan(0);
+      expect(sample(text, `key_set_next_attempt_seconds{${of}}`)).toBeGreaterThan(500);
       expect(sample(text, 'process_resident_memory_bytes')).toBeGreaterThan(10_000_000);
       expect(sample(text, 'process_cpu_seconds_total')).toBeGreaterThan(0);
     });
