@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, until } from '../support/child-process.ts';
@@ -14,16 +14,24 @@ setDefaultTimeout(120_000);
 const unit = 'protected-api@.service';
 const unitFile = join(root, 'deploy/systemd', unit);
 
-/** What a machine has where the unit is installed: a folder for each folder of the machine. */
+/** The instructions in the unit: the commands that install it, and those for the systemd that runs. */
+const instructions = [...(await Bun.file(unitFile).text()).matchAll(/^# {3}(\w.*)$/gm)].map(
+  ([, command = '']) => command,
+);
+const systemctlCommands = instructions.filter((command) => command.startsWith('systemctl '));
+
+/** A directory that stands for the root of the machine on which the unit is installed. */
 let machine: string;
 
 beforeAll(async () => {
   machine = await mkdtemp(join(tmpdir(), 'protected-api-systemd-'));
-  const [executable = ''] = await executableForm.command();
-  await mkdir(join(machine, 'etc/systemd/system'), { recursive: true });
-  await mkdir(join(machine, 'usr/local/bin'), { recursive: true });
-  await cp(executable, join(machine, 'usr/local/bin/protected-api'));
-  await cp(unitFile, join(machine, 'etc/systemd/system', unit));
+  await executableForm.command();
+  await cp('/usr/bin/env', join(machine, 'usr/bin/env'));
+  for (const command of instructions.filter((each) => !systemctlCommands.includes(each))) {
+    const onMachine = command.replace(/ (?=\/(?:usr|etc)\/)/g, ` ${machine}`);
+    const { exitCode, stderr } = Bun.spawnSync(['sh', '-c', onMachine], { cwd: root, stderr: 'pipe' });
+    if (exitCode !== 0) throw new Error(`${command}: ${stderr}`);
+  }
 });
 
 afterAll(() => rm(machine, { recursive: true, force: true }));
@@ -52,12 +60,32 @@ describe('the systemd unit', () => {
   });
 
   test('sets nothing but settings of the service', async () => {
-    const lines = (await Bun.file(unitFile).text()).matchAll(/^Environment=(.*)$/gm);
-    const names = [...lines].flatMap(([, line = '']) => line.split(' ').map((pair) => pair.replace(/=.*/, '')));
+    const [, command = ''] = /^ExecStart=\S+ (.*)$/m.exec(await Bun.file(unitFile).text()) ?? [];
+    const names = [...command.matchAll(/(\w+)=/g)].map(([, name = '']) => name);
     expect(names).toContain('REUSE_PORT');
     expect(await unknownSettings(names)).toEqual([]);
   });
 });
+
+/** Returns the text of a settings file in which these settings are uncommented and set. */
+function fillIn(text: string, settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings).reduce((filled, [name, value]) => {
+    const line = new RegExp(`^(# )?${name}=.*$`, 'm');
+    if (!line.test(filled)) throw new Error(`No line for ${name} in .env.example`);
+    return filled.replace(line, `${name}=${value}`);
+  }, text);
+}
+
+/** Returns process 1 of the container as soon as its systemd takes commands. */
+async function startedLeader(nspawnPid: number): Promise<string> {
+  const child = async () => (await Bun.file(`/proc/${nspawnPid}/task/${nspawnPid}/children`).text()).trim();
+  const isActive = (leader: string) =>
+    Bun.spawnSync(['nsenter', '--all', '--target', leader, 'systemctl', 'is-active', 'nothing.target'])
+      .stdout.toString()
+      .trim() === 'active';
+  await until(async () => (await child()) !== '' && isActive(await child()), 'a systemd that takes commands');
+  return child();
+}
 
 /** A systemd of its own, as process 1 of a container that has this machine's /usr and nothing else of it. */
 describe('two instances under systemd, in the sandbox of the unit', () => {
@@ -78,24 +106,26 @@ describe('two instances under systemd, in the sandbox of the unit', () => {
 
   beforeAll(async () => {
     issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+    // The last two are for one instance only, and must not win over what the unit says of each.
+    const settings = { ISSUER: issuer.url, AUDIENCE, HOST: '127.0.0.1', REUSE_PORT: 'false', METRICS_PORT: '9100' };
     const port = await freePort();
     origin = `http://127.0.0.1:${port}`;
-    await Bun.write(
-      join(machine, 'etc/protected-api/settings.env'),
-      `ISSUER=${issuer.url}\nAUDIENCE=${AUDIENCE}\nHOST=127.0.0.1\nPORT=${port}\n`,
-    );
-    // Nothing of the host's own services is started: this target needs the two instances only.
-    await Bun.write(join(machine, 'etc/systemd/system/instances.target'), `[Unit]\nWants=${instances.join(' ')}\n`);
+    const settingsFile = join(machine, 'etc/protected-api/settings.env');
+    await Bun.write(settingsFile, fillIn(await Bun.file(settingsFile).text(), { ...settings, PORT: String(port) }));
+    // Nothing of the host's own services is started: this target needs none of them.
+    await Bun.write(join(machine, 'etc/systemd/system/nothing.target'), '[Unit]\nDescription=Nothing\n');
     const shown = ['usr/local/bin', 'etc/systemd/system', 'etc/protected-api'];
     nspawn = Bun.spawn(
       [
         'systemd-nspawn',
         ...['--quiet', '--directory=/', '--volatile=yes', '--machine=protected-api', '--register=no', '--keep-unit'],
-        ...['--link-journal=no', ...shown.map((folder) => `--bind-ro=${join(machine, folder)}:/${folder}`)],
-        ...['--boot', 'systemd.unit=instances.target', 'systemd.firstboot=no'],
+        ...['--link-journal=no', ...shown.map((folder) => `--bind=${join(machine, folder)}:/${folder}`)],
+        ...['--boot', 'systemd.unit=nothing.target', 'systemd.firstboot=no'],
       ],
       { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' },
     );
+    leader = await startedLeader(nspawn.pid);
+    for (const command of systemctlCommands) expect(systemctl(...command.split(' ').slice(1))).toBe('');
     // Each listens to its metrics after its requests.
     const listens = (metricsPort: number) =>
       fetch(`http://127.0.0.1:${metricsPort}/metrics`).then(
@@ -103,7 +133,6 @@ describe('two instances under systemd, in the sandbox of the unit', () => {
         () => false,
       );
     await until(async () => (await Promise.all([9101, 9102].map(listens))).every(Boolean), 'two listening instances');
-    leader = (await Bun.file(`/proc/${nspawn.pid}/task/${nspawn.pid}/children`).text()).trim();
   });
 
   afterAll(async () => {

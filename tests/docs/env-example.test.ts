@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { readSettings } from '../../src/settings.ts';
+
+const text = await Bun.file(join(import.meta.dir, '../../.env.example')).text();
+const documented = [...text.matchAll(/^(?<comment># )?(?<name>[A-Z_]+)=(?<value>.*)$/gm)].map(({ groups }) => ({
+  name: groups?.name ?? '',
+  value: groups?.value ?? '',
+  isComment: groups?.comment !== undefined,
+}));
+const required = { ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test' };
+
+describe('.env.example', () => {
+  test('sets nothing when it is copied as it is', () => {
+    const set = documented.filter(({ isComment, value }) => !isComment && value !== '');
+    expect(set).toEqual([]);
+  });
+
+  test('shows the real defaults', () => {
+    const defaults = Object.fromEntries(documented.map(({ name, value }) => [name, value]));
+    expect(readSettings({ ...defaults, ...required }, false)).toEqual(readSettings(required, false));
+  });
+
+  test('lists every setting that the service reads', () => {
+    const read = new Set<string>();
+    const spy = new Proxy<Record<string, string>>(required, {
+      get(target, name) {
+        read.add(String(name));
+        return Reflect.get(target, name);
+      },
+    });
+    readSettings(spy, false);
+    read.delete('NODE_ENV');
+    const names = documented.map(({ name }) => name);
+    expect([...read].filter((name) => !names.includes(name))).toEqual([]);
+    expect(names).toEqual([...new Set(names)]);
+  });
+});
