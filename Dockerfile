@@ -1,10 +1,10 @@
-# The base images are arguments so that a mirror, a digest or another architecture's image can take their place.
+# The base images are arguments, so that a build can use a mirror or a digest.
 ARG BUN_IMAGE=oven/bun:1.4.5
 ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 
 FROM ${BUN_IMAGE} AS build
 WORKDIR /build
-# Dependencies change less often than the source, so they get a layer of their own.
+# Dependencies change less often than the source, so they have their own layer.
 COPY package.json bun.lock ./
 RUN bun install --frozen-lockfile --production --ignore-scripts
 COPY scripts ./scripts
@@ -16,10 +16,10 @@ LABEL org.opencontainers.image.title="protected-api" \
       org.opencontainers.image.description="An OAuth 2.0 resource server: three endpoints, one binary" \
       org.opencontainers.image.licenses="MIT"
 COPY --from=build /build/dist/protected-api /protected-api
-# Numeric, so that Kubernetes can tell that it is not root; the program owns no file and needs no writable one.
+# Numeric, so that Kubernetes can verify that it is not root. The program needs no writable files.
 USER 65532:65532
 ENV HOST=0.0.0.0 NODE_ENV=production
 EXPOSE 3010
-# The image has no shell: the executable asks its own running instance.
+# The image has no shell, so the executable checks its own running instance.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=3s CMD ["/protected-api", "--healthcheck"]
 ENTRYPOINT ["/protected-api"]

@@ -1,33 +1,64 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, until } from '../support/child-process.ts';
 import { docker } from '../support/container.ts';
-import { root, unknownSettings } from './settings.ts';
+import { fillIn, root, unknownSettings } from './settings.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const isPlugin = Bun.spawnSync(['docker', 'compose', 'version']).exitCode === 0;
+const file = await Bun.file(join(root, 'deploy/compose.yaml')).text();
+/** The instructions in the file: the command that copies the settings, and the one that starts the service. */
+const [copy = '', up = ''] = [...file.matchAll(/^# {3}(\w.*)$/gm)].map(([, command]) => command);
+const settings = {
+  ISSUER: 'https://issuer.invalid/',
+  AUDIENCE: 'https://api.example.test/',
+  JWKS_URI: 'https://keys.issuer.invalid/jwks',
+  SHUTDOWN_TIMEOUT_SECONDS: '12',
+};
+
+/** A copy of the repository, so that the settings of whoever runs the tests stay as they are. */
+let copied: string;
 const port = await freePort();
 
-/** The plugin of Docker's client, or the command of the same name where that is what there is. */
-function compose(...args: readonly string[]): string {
-  const command = [...(isPlugin ? ['docker', 'compose'] : ['docker-compose']), '--project-name', 'protected-api-test'];
-  const { exitCode, stdout, stderr } = Bun.spawnSync(
-    [...command, '--file', join(root, 'deploy/compose.yaml'), ...args],
-    {
-      env: {
-        ...process.env,
-        ISSUER: 'https://issuer.invalid/',
-        AUDIENCE: 'https://api.example.test/',
-        PUBLISH: String(port),
-      },
-    },
-  );
-  if (exitCode !== 0) throw new Error(`compose ${args.join(' ')}: ${stderr}`);
+/** Runs a command of the instructions, by the older docker-compose where Docker has no plugin of that name. */
+function run(command: string): string {
+  const here = isPlugin ? command : command.replace('docker compose', 'docker-compose');
+  const environment = { COMPOSE_PROJECT_NAME: 'protected-api-test', PUBLISH: String(port) };
+  const { exitCode, stdout, stderr } = Bun.spawnSync(['sh', '-c', here], {
+    cwd: copied,
+    env: { ...process.env, ...environment },
+    stderr: 'pipe',
+  });
+  if (exitCode !== 0) throw new Error(`${here}: ${stderr}`);
   return stdout.toString();
 }
+const compose = (command: string) => run(`docker compose --file deploy/compose.yaml ${command}`);
 
-afterAll(() => void compose('down', '--timeout', '0'));
+beforeAll(async () => {
+  copied = await mkdtemp(join(tmpdir(), 'protected-api-compose-'));
+  const needed = [
+    '.dockerignore',
+    '.env.example',
+    'Dockerfile',
+    'bun.lock',
+    'deploy',
+    'package.json',
+    'scripts',
+    'src',
+  ];
+  for (const name of needed) await cp(join(root, name), join(copied, name), { recursive: true });
+  run(copy);
+  const settingsFile = join(copied, 'deploy/.env');
+  await Bun.write(settingsFile, fillIn(await Bun.file(settingsFile).text(), settings));
+});
+
+afterAll(async () => {
+  compose('down --timeout 0');
+  await rm(copied, { recursive: true });
+});
 
 interface Resolved {
   readonly services: {
@@ -38,23 +69,21 @@ interface Resolved {
   };
 }
 
-test('the compose file is valid, sets nothing but settings, and leaves time for the shutdown', async () => {
+test('the compose file passes every setting of its .env, and nothing but settings', async () => {
   const { services } = Bun.YAML.parse(compose('config')) as Resolved;
   const { environment, stop_grace_period: gracePeriod } = services['protected-api'];
+  expect(environment).toMatchObject(settings);
   expect(await unknownSettings(Object.keys(environment))).toEqual([]);
-  expect(Number.parseInt(gracePeriod, 10)).toBeGreaterThan(Number(environment.SHUTDOWN_TIMEOUT_SECONDS));
+  expect(Number.parseInt(gracePeriod, 10)).toBeGreaterThan(Number(settings.SHUTDOWN_TIMEOUT_SECONDS));
 });
 
-test('compose builds, starts and stops the service, which needs no more than the file allows', async () => {
-  compose('up', '--detach', '--build');
-  const id = compose('ps', '--quiet').trim();
+test('its instructions start a service that turns healthy, needs no more than the file allows, and stops', async () => {
+  run(up);
+  const id = compose('ps --quiet').trim();
   const inspect = async (format: string) => JSON.parse(await docker('inspect', '--format', `{{json ${format}}}`, id));
-  const isAnswered = () =>
-    fetch(`http://127.0.0.1:${port}/api/public`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  await until(isAnswered, 'an answer at the published port');
+  await until(async () => (await inspect('.State.Health.Status')) === 'healthy', 'a healthy service', 60_000);
+  expect((await fetch(`http://127.0.0.1:${port}/api/public`)).status).toBe(200);
+  expect(await inspect('.Config.Env')).toContain(`JWKS_URI=${settings.JWKS_URI}`);
   expect(await inspect('.HostConfig')).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'], Memory: 256 * 2 ** 20 });
   compose('stop');
   expect(await inspect('.State.ExitCode')).toBe(0);

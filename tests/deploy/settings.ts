@@ -9,3 +9,12 @@ export async function unknownSettings(names: readonly string[]): Promise<string[
   const known = new Set(example.matchAll(/^#? ?([A-Z_]+)=/gm).map(([, name]) => name));
   return names.filter((name) => !known.has(name) && name !== 'NODE_ENV');
 }
+
+/** Returns the text of a settings file in which these settings are uncommented and set. */
+export function fillIn(text: string, settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings).reduce((filled, [name, value]) => {
+    const line = new RegExp(`^(# )?${name}=.*$`, 'm');
+    if (!line.test(filled)) throw new Error(`No line for ${name} in .env.example`);
+    return filled.replace(line, `${name}=${value}`);
+  }, text);
+}

@@ -7,7 +7,7 @@ import { executableForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
-import { root, unknownSettings } from './settings.ts';
+import { fillIn, root, unknownSettings } from './settings.ts';
 
 setDefaultTimeout(120_000);
 
@@ -66,15 +66,6 @@ describe('the systemd unit', () => {
     expect(await unknownSettings(names)).toEqual([]);
   });
 });
-
-/** Returns the text of a settings file in which these settings are uncommented and set. */
-function fillIn(text: string, settings: Readonly<Record<string, string>>): string {
-  return Object.entries(settings).reduce((filled, [name, value]) => {
-    const line = new RegExp(`^(# )?${name}=.*$`, 'm');
-    if (!line.test(filled)) throw new Error(`No line for ${name} in .env.example`);
-    return filled.replace(line, `${name}=${value}`);
-  }, text);
-}
 
 /** Returns process 1 of the container as soon as its systemd takes commands. */
 async function startedLeader(nspawnPid: number): Promise<string> {
