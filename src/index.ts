@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
-import { internalError } from './app.ts';
 import { renderBanner } from './dev/banner.ts';
 import { createEmbeddedIssuer } from './dev/issuer.ts';
+import { internalError } from './http/answers.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createService, type Service } from './service.ts';
 import { readSettings, type Settings, SettingsError } from './settings.ts';
@@ -80,7 +80,8 @@ function listen(log: Log, options: { readonly hostname: string; readonly port: n
       development: false,
       // Longer than the minute for which load balancers keep an idle connection, and than any fetch of the key set.
       idleTimeout: 75,
-      maxRequestBodySize: 64 * 1024,
+      // The application answers large bodies itself, without reading them. Bun's own 413 has no body and no CORS headers.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       // The port is taken before the service exists, because the embedded issuer is named after it.
       fetch: () => new Response(null, { status: 503 }),
       error(error) {

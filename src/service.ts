@@ -2,7 +2,6 @@ import type { AnyElysia } from 'elysia';
 import { createApp } from './app.ts';
 import { createKeySet, type KeySetEvent } from './auth/key-set.ts';
 import { createVerifier } from './auth/verifier.ts';
-import { createRouteTable } from './http/route-table.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { createRequestCounts } from './observe/request-counts.ts';
@@ -62,6 +61,7 @@ export function createService({ settings, issuer: { issuer, audience, jwksUri },
       client: embedded?.client,
     },
     extension: embedded?.routes,
+    observe: observation.wrap,
     onAccepted: observation.onAccepted,
     onRefused: observation.onRefused,
     onInternalError: (error, request) =>
@@ -71,7 +71,7 @@ export function createService({ settings, issuer: { issuer, audience, jwksUri },
   return {
     /** Whose tokens are accepted; of the address of its keys, not the query, which can hold a secret. */
     issuer: { issuer, audience, jwksUri: jwksUri.replace(/\?.*/, '') },
-    fetch: withAbsoluteUrl(observation.wrap(app.fetch, createRouteTable(app.routes))),
+    fetch: app.fetch,
     metrics,
     start: () => keySet.start(),
     /** From now on `/readyz` says that no requests should be sent here; those that come are still answered. */
@@ -99,10 +99,4 @@ function logKeySetEvent(log: Log, event: KeySetEvent): void {
       log[added.length + removed.length > 0 ? 'info' : 'debug']({ added, removed }, 'Key set fetched');
     }
   }
-}
-
-/** A request of HTTP/1.0 may come without a Host, and its address is then a bare path, which routing would misread. */
-function withAbsoluteUrl(fetch: (request: Request) => Response | Promise<Response>): typeof fetch {
-  return (request) =>
-    fetch(request.url.startsWith('/') ? new Request(`http://localhost${request.url}`, request) : request);
 }

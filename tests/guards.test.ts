@@ -12,7 +12,6 @@ const openRoutes = new Set([
   'GET /openapi/json',
   'GET /openapi/page.css',
   'GET /openapi/page.js',
-  'OPTIONS /*',
 ]);
 
 const app = createApp({

@@ -71,22 +71,6 @@ export const refusals = {
   },
 } as const satisfies Record<string, Answer>;
 
-/** What is answered where no guard refuses: the path, the method or the form of the request, or the service itself, is at fault. */
-export const failures = {
-  invalid_request: {
-    status: 400,
-    code: 'invalid_request',
-    description: 'The request is not of the form that this path takes',
-  },
-  not_found: { status: 404, code: 'not_found', description: 'There is no such path' },
-  method_not_allowed: {
-    status: 405,
-    code: 'method_not_allowed',
-    description: 'The path does not take this method',
-  },
-  internal_error: { status: 500, code: 'internal_error', description: 'Something went wrong on our side' },
-} as const;
-
 /** The fine reason of a refusal. */
 export type RefusalReason = keyof typeof refusals;
 

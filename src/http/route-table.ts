@@ -4,22 +4,35 @@ export interface RouteEntry {
   readonly methods: readonly string[];
 }
 
-/**
- * Returns a function from a request path to the route that takes it, undefined when there is none. HEAD goes with GET;
- * OPTIONS is left out, because preflights are answered on any path.
- */
-export function createRouteTable(
-  routes: readonly { readonly method: string; readonly path: string }[],
-): (path: string) => RouteEntry | undefined {
-  const entries = new Map<string, RouteEntry>();
-  for (const { method, path } of routes) {
-    if (method === 'OPTIONS') continue;
-    const methods = [...(entries.get(path)?.methods ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])];
-    entries.set(path, { path, methods });
-  }
-  const dynamic = [...entries.values()]
-    .filter(({ path }) => /[:*]/.test(path))
-    .map((entry) => ({ entry, pattern: new URLPattern({ pathname: entry.path }) }));
+/** Returns the route that takes a request path, undefined when there is none. */
+export type RouteOf = (path: string) => RouteEntry | undefined;
 
-  return (path) => entries.get(path) ?? dynamic.find(({ pattern }) => pattern.test({ pathname: path }))?.entry;
+/** Methods that clients are told of where a route takes every method. */
+const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** Returns the lookup in these routes. OPTIONS is left out of the methods, because preflights are answered on any path. */
+export function createRouteTable(routes: readonly { readonly method: string; readonly path: string }[]): RouteOf {
+  const methods = new Map<string, readonly string[]>();
+  for (const { method, path } of routes)
+    methods.set(path, [...new Set([...(methods.get(path) ?? []), ...methodsOf(method)])]);
+
+  const dynamic = [...methods.keys()]
+    .filter((path) => /[:*]/.test(path))
+    .map((path) => ({ path, pattern: new URLPattern({ pathname: path }) }));
+  const matching = (path: string) => dynamic.filter(({ pattern }) => pattern.test({ pathname: path }));
+  const entries = new Map(
+    [...methods.keys()].map((path) => {
+      // A path such as /notes/new also takes the methods of /notes/:id.
+      const all = [path, ...matching(path).map((other) => other.path)].flatMap((one) => methods.get(one) ?? []);
+      return [path, { path, methods: [...new Set(all)] }];
+    }),
+  );
+  return (path) => entries.get(path) ?? entries.get(matching(path)[0]?.path ?? '');
+}
+
+/** HEAD is answered wherever GET is. */
+function methodsOf(method: string): readonly string[] {
+  if (method === 'OPTIONS') return [];
+  if (method === 'ALL') return everyMethod;
+  return method === 'GET' ? ['GET', 'HEAD'] : [method];
 }

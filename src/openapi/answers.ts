@@ -1,6 +1,6 @@
-import { failures, type RefusalReason, RefusedError, refusals } from '../auth/refusal.ts';
+import { type RefusalReason, RefusedError, refusals } from '../auth/refusal.ts';
 import { errorObject } from '../auth/resource-server.ts';
-import { commonHeaders } from '../http/cross-origin.ts';
+import { createCommonHeaders, failures } from '../http/answers.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -64,7 +64,7 @@ export function describeFailures(allow: string): Readonly<Record<string, object>
 function toResponse(description: string, schema: object, examples: readonly Example[]): object {
   const bodies = examples.map(({ name, body }) => [name, { summary: body.description, value: body }]);
   const sent = examples.map(({ name, headers }) => {
-    const all: Headers = { 'cache-control': commonHeaders['cache-control'], ...headers };
+    const all: Headers = { 'cache-control': createCommonHeaders()['cache-control'], ...headers };
     return { name, headers: all };
   });
   const headerNames = new Set(sent.flatMap(({ headers }) => Object.keys(headers)));

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { Elysia, status, t } from 'elysia';
+import { Elysia, NotFoundError, status, t } from 'elysia';
 import { createApp } from '../../src/app.ts';
-import { expectCrossOrigin, expectError } from '../support/expect-error.ts';
+import { expectCrossOrigin, expectError, expectPreflight } from '../support/expect-error.ts';
 
 const SECRET = 'secret of the handler';
 const untyped: unknown = SECRET;
@@ -14,8 +14,21 @@ const routes = new Elysia()
     throw status(409, { state: 'taken' });
   })
   .get('/list', () => [1, 2])
+  .get('/created', ({ set }) => {
+    set.status = 'Created';
+    return { id: 1 };
+  })
+  .get('/cookies', ({ set }) => {
+    set.headers['set-cookie'] = ['a=1', 'b=2'];
+    return { id: 1 };
+  })
+  .get('/missing', () => {
+    throw new NotFoundError();
+  })
   .get('/text', () => 'plain')
   .get('/response', () => new Response('own', { status: 202, headers: { 'x-own': '1', 'cache-control': 'private' } }));
+
+const guarded = new Elysia().derive(() => status(401, 'guarded')).all('/anything', () => 'never');
 
 const told: unknown[] = [];
 beforeEach(() => {
@@ -29,7 +42,7 @@ const app = createApp({
   },
   readiness: () => 'ready',
   onInternalError: (error) => void told.push(error),
-  extension: routes,
+  extension: routes.use(guarded),
 });
 
 const fetchPath = (path: string, init?: RequestInit) => app.fetch(new Request(`http://localhost${path}`, init));
@@ -45,7 +58,7 @@ describe('a route that is added', () => {
     test(`answers the body ${JSON.stringify(body)} with a plain 400, which repeats nothing of it`, async () => {
       const response = await postNote(body);
       const text = await response.clone().text();
-      expect(text).toContain('"The request is not of the form that this path takes"');
+      expect(text).toContain('"Request does not match the schema of this path"');
       await expectError(response, 400, 'invalid_request');
       expect(told).toEqual([]);
     });
@@ -62,12 +75,15 @@ describe('a route that is added', () => {
     { path: '/returned', want: 409, text: '{"state":"taken"}' },
     { path: '/thrown', want: 409, text: '{"state":"taken"}' },
     { path: '/list', want: 200, text: '[1,2]' },
+    { path: '/created', want: 201, text: '{"id":1}' },
+    { path: '/cookies', want: 200, text: '{"id":1}' },
     { path: '/text', want: 200, text: 'plain' },
     { path: '/response', want: 202, text: 'own' },
   ]) {
     test(`may answer as ${path} does, and pages of any origin may read it`, async () => {
       const response = await fetchPath(path);
       expect({ status: response.status, text: await response.text() }).toEqual({ status: want, text });
+      if (/^[[{]/.test(text)) expect(response.headers.get('content-type')).toBe('application/json');
       expectCrossOrigin(response);
       expect(response.headers.get('x-content-type-options')).toBe('nosniff');
       expect(told).toEqual([]);
@@ -79,4 +95,31 @@ describe('a route that is added', () => {
     expect(headers.get('x-own')).toBe('1');
     expect(headers.get('cache-control')).toBe('private');
   });
+
+  test('sends each cookie in a line of its own', async () => {
+    expect((await fetchPath('/cookies')).headers.getSetCookie()).toEqual(['a=1', 'b=2']);
+  });
+
+  for (const { method, status, code, allow } of [
+    { method: 'GET', status: 404, code: 'not_found', allow: null },
+    { method: 'POST', status: 405, code: 'method_not_allowed', allow: 'GET, HEAD' },
+  ]) {
+    test(`that finds nothing answers ${method} with ${status}`, async () => {
+      const response = await fetchPath('/missing', { method });
+      expect(response.headers.get('allow')).toBe(allow);
+      await expectError(response, status, code);
+    });
+  }
+
+  for (const { path, methods } of [
+    { path: '/notes', methods: 'POST' },
+    { path: '/list', methods: 'GET, HEAD' },
+    { path: '/anything', methods: 'GET, HEAD, POST, PUT, PATCH, DELETE' },
+    { path: '/nothing', methods: 'GET, HEAD' },
+  ]) {
+    test(`${path} allows ${methods} in preflights, which no guard sees`, async () => {
+      const headers = { origin: 'https://spa.example.test', 'access-control-request-method': 'PUT' };
+      expectPreflight(await fetchPath(path, { method: 'OPTIONS', headers }), methods);
+    });
+  }
 });

@@ -44,13 +44,13 @@ export function expectCrossOrigin(response: Response): void {
   expect(headers.get('vary')).not.toBe('*');
 }
 
-/** Fails unless the preflight allows exactly what the contract names, for a day. */
-export function expectPreflight(response: Response): void {
+/** Fails unless the preflight allows exactly these methods and the headers that the contract names, for a day. */
+export function expectPreflight(response: Response, methods = 'GET, HEAD'): void {
   const { headers } = response;
   expect(response.ok, `preflight answered ${response.status}`).toBe(true);
   expectCrossOrigin(response);
   expect(membersOf(headers.get('access-control-allow-headers'))).toEqual(['authorization', 'content-type']);
-  expect(membersOf(headers.get('access-control-allow-methods'))).toEqual(['get', 'head']);
+  expect(membersOf(headers.get('access-control-allow-methods'))).toEqual(membersOf(methods));
   expect(headers.get('access-control-max-age')).toBe('86400');
 }
 

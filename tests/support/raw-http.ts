@@ -27,8 +27,17 @@ function parse(bytes: Buffer): RawAnswer {
  * join or re-encode them.
  */
 export function rawGet(origin: string, path: string, headerLines: readonly string[]): Promise<RawAnswer> {
-  const { hostname, port, host } = new URL(origin);
-  const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...headerLines];
+  return rawRequest(origin, [
+    `GET ${path} HTTP/1.1`,
+    `Host: ${new URL(origin).host}`,
+    'Connection: close',
+    ...headerLines,
+  ]);
+}
+
+/** Sends the lines of a request and returns the answer once the service has closed the connection. */
+export function rawRequest(origin: string, lines: readonly string[]): Promise<RawAnswer> {
+  const { hostname, port } = new URL(origin);
   return new Promise((done) => {
     const received: Uint8Array[] = [];
     const socket = connect(Number(port), hostname, () =>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { type Bench, bearer } from '../../support/bench.ts';
 import { expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
+import { rawRequest } from '../../support/raw-http.ts';
 import { PRIVATE, SCOPED } from './token-rows.ts';
 
 const PUBLIC = '/api/public';
@@ -109,6 +110,58 @@ function unknownPaths(bench: () => Bench): void {
   }
 }
 
+/** Sends a body in chunks, without a Content-Length. */
+const inChunks = (body: string) => ({ body: new Blob([body]).stream(), duplex: 'half' }) as RequestInit;
+const withLength = (body: string): RequestInit => ({ body });
+
+function bodies(bench: () => Bench): void {
+  const limit = 64 * 1024;
+  for (const { name, send } of [
+    { name: 'of known length', send: withLength },
+    { name: 'in chunks', send: inChunks },
+  ]) {
+    for (const path of [...PATHS, '/nothing']) {
+      test(`a body ${name} of more than 64 KiB to ${path} is refused, and readable for pages of any origin`, async () => {
+        for (const size of [limit + 1, 8 * limit]) {
+          const init = { method: 'POST', ...send('x'.repeat(size)) };
+          await expectError(await bench().service.fetch(path, init), 413, 'payload_too_large');
+        }
+      });
+    }
+
+    test(`a body ${name} of 64 KiB is not too large`, async () => {
+      const response = await bench().service.fetch(PUBLIC, { method: 'POST', ...send('x'.repeat(limit)) });
+      await expectError(response, 405, 'method_not_allowed');
+    });
+  }
+}
+
+/** Over a connection in every form: no Request can be made of these. */
+function rawRequests(bench: () => Bench): void {
+  for (const { line, status, code, allow } of [
+    { line: 'CONNECT service.example.test:80 HTTP/1.1', status: 404, code: 'not_found', allow: null },
+    { line: `CONNECT ${PRIVATE} HTTP/1.1`, status: 405, code: 'method_not_allowed', allow: 'GET, HEAD' },
+  ]) {
+    test(`${line} is answered with ${status}, and the connection is closed`, async () => {
+      const { response } = await rawRequest(bench().service.origin, [line, 'Host: service.example.test']);
+      if (response === undefined) throw new TypeError('The connection was closed without an answer');
+      expect(response.headers.get('connection')).toBe('close');
+      expect(response.headers.get('allow')).toBe(allow);
+      await expectError(response, status, code);
+    });
+  }
+
+  for (const { path, status } of [
+    { path: PUBLIC, status: 200 },
+    { path: PRIVATE, status: 401 },
+    { path: '/nothing', status: 404 },
+  ]) {
+    test(`HTTP/1.0 without a Host: ${path} is answered with ${status}`, async () => {
+      expect((await rawRequest(bench().service.origin, [`GET ${path} HTTP/1.0`])).status).toBe(status);
+    });
+  }
+}
+
 function probes(bench: () => Bench): void {
   test('/livez is 200 while the service serves', async () => {
     expect((await bench().service.fetch('/livez')).status).toBe(200);
@@ -126,6 +179,8 @@ export function httpMannersRows(bench: () => Bench): void {
     messages(bench);
     wrongMethods(bench);
     unknownPaths(bench);
+    bodies(bench);
+    rawRequests(bench);
     probes(bench);
   });
 }

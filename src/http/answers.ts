@@ -1,0 +1,68 @@
+/** Error responses that do not come from the guard: the path, the method, the request itself or the service is at fault. */
+export const failures = {
+  invalid_request: {
+    status: 400,
+    code: 'invalid_request',
+    description: 'Request does not match the schema of this path',
+  },
+  not_found: { status: 404, code: 'not_found', description: 'Path not found' },
+  method_not_allowed: { status: 405, code: 'method_not_allowed', description: 'Method not allowed for this path' },
+  payload_too_large: { status: 413, code: 'payload_too_large', description: 'Request body is larger than 64 KiB' },
+  internal_error: { status: 500, code: 'internal_error', description: 'Internal error' },
+} as const;
+
+/** Headers of every response, whatever its status. */
+export type CommonHeaders = ReturnType<typeof createCommonHeaders>;
+
+export interface CommonHeadersOptions {
+  /** `off` by default; otherwise pages of other origins may send the header `DPoP` too. */
+  readonly dpop?: 'off' | 'on' | 'required';
+}
+
+/**
+ * Returns the headers that let a page of any origin read a response, and that forbid storing and sniffing it. They are
+ * constants because the hook of @elysiajs/cors, which writes them for each request, costs a fifth of the throughput.
+ */
+export function createCommonHeaders({ dpop = 'off' }: CommonHeadersOptions = {}) {
+  return {
+    'access-control-allow-origin': '*',
+    'access-control-allow-headers':
+      dpop === 'off' ? 'Content-Type, Authorization' : 'Content-Type, Authorization, DPoP',
+    'access-control-expose-headers': 'WWW-Authenticate, Retry-After',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  } as const;
+}
+
+export type Answers = ReturnType<typeof createAnswers>;
+
+/** Returns functions that make responses, or complete those that others made, with the common headers. */
+export function createAnswers(commonHeaders: CommonHeaders = createCommonHeaders()) {
+  // A copy of a Headers object takes a third of the time that an object literal takes.
+  const jsonHeaders = new Headers({ ...commonHeaders, 'content-type': 'application/json' });
+  const json = (status: number, body: object) => new Response(JSON.stringify(body), { status, headers: jsonHeaders });
+
+  return {
+    json,
+    /** Returns the Error object of a failure; `allow` lists the methods for a 405. */
+    fail(failure: keyof typeof failures, allow?: readonly string[]): Response {
+      const { status, code, description } = failures[failure];
+      const response = json(status, { code, description });
+      if (allow) response.headers.set('allow', allow.join(', '));
+      return response;
+    },
+    /** Adds the common headers that neither the response nor `headers`, which are added later, have. */
+    complete(response: Response, headers: Readonly<Record<string, unknown>>): Response {
+      // Only a response that already has all of them has this one: it means something in preflights alone.
+      if (response.headers.has('access-control-allow-headers')) return response;
+      for (const [name, value] of Object.entries(commonHeaders))
+        if (!response.headers.has(name) && !(name in headers)) response.headers.set(name, value);
+      return response;
+    },
+  };
+}
+
+/** Returns the response of last resort, for when the application itself fails. */
+export function internalError(): Response {
+  return createAnswers().fail('internal_error');
+}

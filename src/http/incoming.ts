@@ -1,0 +1,58 @@
+/** A larger body is answered with 413: what the service takes are short forms and JSON objects. */
+const maxBodyBytes = 64 * 1024;
+
+/**
+ * Returns the request with an address of the form `http://host/path`. Callers of a Web-standard `fetch` may pass https,
+ * and a request of HTTP/1.0 without a Host has a bare path.
+ */
+export function withHttpUrl(request: Request): Request {
+  const { url } = request;
+  if (url.startsWith('http:')) return request;
+  if (url.startsWith('https:')) return new Request(`http${url.slice('https'.length)}`, request);
+  return url.startsWith('/') ? new Request(`http://localhost${url}`, request) : request;
+}
+
+/** Returns the path of an absolute address as it was sent, percent-encoding included. */
+export function pathOf(url: string): string {
+  const start = url.indexOf('/', 'http://'.length);
+  const end = url.indexOf('?', start);
+  return url.slice(start, end === -1 ? undefined : end);
+}
+
+/** Whether the request has a body whose length its headers do not give: one in chunks, or one that was never on a connection. */
+export function hasUnknownLength(request: Request): boolean {
+  return !isBodiless(request.method) && request.body !== null && !request.headers.has('content-length');
+}
+
+/**
+ * Returns the request with its body in memory and a Content-Length. Of a body that is too large only the beginning is
+ * read, enough for {@link isTooLarge}.
+ */
+export async function withLength(request: Request): Promise<Request> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of request.body ?? []) {
+      chunks.push(chunk);
+      length += chunk.byteLength;
+      if (length > maxBodyBytes) break;
+    }
+  } catch {
+    // The connection broke. The body of this request cannot be read any more, so no half of it is taken for the whole.
+    return request;
+  }
+  const measured = new Request(request, { body: new Blob(chunks) });
+  measured.headers.set('content-length', String(length));
+  measured.headers.delete('transfer-encoding');
+  return measured;
+}
+
+/** Whether the request says that its body is larger than 64 KiB. */
+export function isTooLarge({ headers }: Request): boolean {
+  return Number(headers.get('content-length')) > maxBodyBytes;
+}
+
+/** Bun skips the body of GET and HEAD, and never delivers one of CONNECT (https://github.com/oven-sh/bun/issues/43552). */
+function isBodiless(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'CONNECT';
+}

@@ -1,0 +1,149 @@
+import { Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, ValidationError } from 'elysia';
+import { type Answers, type CommonHeaders, createAnswers } from './answers.ts';
+import { createPreflight, type Preflight } from './cross-origin.ts';
+import { hasUnknownLength, isTooLarge, pathOf, withHttpUrl, withLength } from './incoming.ts';
+import { createRouteTable, type RouteOf } from './route-table.ts';
+
+export type Fetch = (request: Request) => Response | Promise<Response>;
+
+export interface HttpPluginOptions {
+  readonly commonHeaders: CommonHeaders;
+  /** The routes of the application; read at the first request that needs them. */
+  readonly routes: () => Parameters<typeof createRouteTable>[0];
+  /** Called with what must not happen; the client gets a bare 500. */
+  readonly onInternalError: (error: unknown, request: Request) => void;
+  /** Wraps what answers a request whose address and body already have the form that all further code relies on. */
+  readonly observe?: ((fetch: Fetch, routeOf: RouteOf) => Fetch) | undefined;
+}
+
+/**
+ * Options of the application that uses the plugin. Elysia looks for the path behind the 7 characters of `http://`; with
+ * `standardHostname` it would skip 11, and a short host such as `api` would shift the path.
+ * @see https://github.com/elysiajs/elysia/blob/1.4.29/src/adapter/web-standard/index.ts#L157-L164
+ */
+export const elysiaOptions = { strictPath: true, handler: { standardHostname: false } } as const;
+
+/**
+ * Returns the plugin that makes the answers of an application alike: common headers, JSON, Error objects, preflights and
+ * the limit of request bodies. It must be used before any route.
+ *
+ * Everything that relies on undocumented behaviour of Elysia or Bun is in this file, with a link to its source;
+ * `tests/http/canaries.test.ts` fails when that behaviour changes.
+ */
+export function createHttpPlugin({ commonHeaders, routes, onInternalError, observe }: HttpPluginOptions) {
+  const answers = createAnswers(commonHeaders);
+  const { json, fail, complete } = answers;
+  const preflight = createPreflight(commonHeaders);
+  const routeOf = lazyRouteTable(routes);
+  let pipeline: Fetch | undefined;
+
+  return new Elysia()
+    .wrap((inner) => {
+      // Elysia calls this for each request, always with the same function:
+      // https://github.com/elysiajs/elysia/blob/1.4.29/src/compose.ts#L2334-L2350
+      if (pipeline === undefined) {
+        const answer = createAnswering(inner as unknown as Fetch, { answers, preflight, routeOf });
+        pipeline = createReceiving(observe ? observe(answer, routeOf) : answer);
+      }
+      return pipeline;
+    })
+    .mapResponse({ as: 'global' }, ({ responseValue, request, set }) => {
+      if (isJson(responseValue) && isUntouched(set)) return json(200, responseValue);
+      const isStatus = responseValue instanceof ElysiaCustomStatusResponse;
+      const body: unknown = isStatus ? responseValue.response : responseValue;
+      if (body instanceof Error) {
+        // Elysia would send the text of an Error that a handler returns:
+        // https://github.com/elysiajs/elysia/blob/1.4.29/src/adapter/bun/handler.ts#L504-L530
+        onInternalError(body, request);
+        return fail('internal_error');
+      }
+      if (body instanceof Response) {
+        if (body.status !== 200) sendUncopied(set);
+        return complete(body, set.headers);
+      }
+      if (isJson(body)) set.headers['content-type'] ??= 'application/json';
+      for (const [name, value] of Object.entries(commonHeaders)) set.headers[name] ??= value;
+      return undefined;
+    })
+    .onError({ as: 'global' }, ({ error, request, path, set }) => {
+      if (error instanceof ElysiaCustomStatusResponse) return undefined;
+      sendUncopied(set);
+      if (error instanceof NotFoundError) {
+        const methods = routeOf(path)?.methods ?? [request.method];
+        return methods.includes(request.method) ? fail('not_found') : fail('method_not_allowed', methods);
+      }
+      if (error instanceof ParseError || (error instanceof ValidationError && error.type !== 'response'))
+        return fail('invalid_request');
+      onInternalError(error, request);
+      return fail('internal_error');
+    });
+}
+
+/** Brings requests into the form that all further code relies on: an `http:` address, and a body of known length. */
+function createReceiving(fetch: Fetch): Fetch {
+  return (received) => {
+    const request = withHttpUrl(received);
+    return hasUnknownLength(request) ? withLength(request).then(fetch) : fetch(request);
+  };
+}
+
+interface AnsweringOptions {
+  readonly answers: Answers;
+  readonly preflight: Preflight;
+  readonly routeOf: RouteOf;
+}
+
+/** Answers what needs no route, and leaves the rest to `fetch`. */
+function createAnswering(fetch: Fetch, { answers, preflight, routeOf }: AnsweringOptions): Fetch {
+  return (request) => {
+    switch (request.method) {
+      case 'GET':
+      case 'HEAD':
+        return fetch(request);
+      case 'OPTIONS':
+        return preflight(request, routeOf(pathOf(request.url))?.methods ?? ['GET', 'HEAD']);
+      case 'CONNECT':
+        return closeConnection(fetch(request));
+      default:
+        return isTooLarge(request) ? answers.fail('payload_too_large') : fetch(request);
+    }
+  };
+}
+
+/**
+ * Bun takes the connection of a CONNECT request for a tunnel and answers no other request on it, unless it is closed.
+ * @see https://github.com/oven-sh/bun/pull/37585
+ */
+async function closeConnection(pending: Response | Promise<Response>): Promise<Response> {
+  const response = await pending;
+  response.headers.set('connection', 'close');
+  return response;
+}
+
+function lazyRouteTable(routes: HttpPluginOptions['routes']): RouteOf {
+  let routeOf: RouteOf | undefined;
+  return (path) => {
+    routeOf ??= createRouteTable(routes());
+    return routeOf(path);
+  };
+}
+
+/** Whether a handler's value is for JSON: a plain object or a list, not a Response, a file or a stream. */
+function isJson(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && (value.constructor === Object || Array.isArray(value));
+}
+
+/**
+ * Makes Elysia send a Response as it is. It copies one when `set` has a status other than 200, which is a third of what a
+ * refusal costs; the status of the Response counts in any case, unless it is 200.
+ * @see https://github.com/elysiajs/elysia/blob/1.4.29/src/adapter/utils.ts#L486-L510
+ */
+export function sendUncopied(set: { status?: number | string }): void {
+  set.status = 200;
+}
+
+/** Whether a handler set neither status nor header; then Elysia sends a Response of `mapResponse` as it is. */
+function isUntouched(set: { readonly status?: number | string; readonly headers: object }): boolean {
+  for (const _ in set.headers) return false;
+  return set.status === 200;
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
+import { Elysia } from 'elysia';
+import { elysiaOptions, sendUncopied } from '../../src/http/plugin.ts';
+
+/** Each test holds a behaviour that `src/http/plugin.ts` relies on. When one fails, that file has to change with it. */
+const request = (url = 'http://localhost/') => new Request(url);
+const teapot = () => new Response('teapot', { status: 418 });
+
+describe('Elysia', () => {
+  test('finds the path of an http address behind any host, and of no https address', async () => {
+    const app = new Elysia(elysiaOptions).get('/path', () => 'found');
+    const statusOf = async (url: string) => (await app.fetch(request(url))).status;
+    expect([await statusOf('http://a/path'), await statusOf('https://a/path')]).toEqual([200, 404]);
+  });
+
+  test('gives wrap() the same function for each request', async () => {
+    const given = new Set<unknown>();
+    const app = new Elysia()
+      .get('/', () => 'ok')
+      .wrap((fetch) => {
+        given.add(fetch);
+        return fetch as unknown as () => Response;
+      });
+    for (let count = 0; count < 3; count += 1) await app.fetch(request());
+    expect(given.size).toBe(1);
+  });
+
+  test('runs wrap() of a plugin', async () => {
+    const plugin = new Elysia().wrap(() => teapot);
+    expect((await new Elysia().use(plugin).fetch(request())).status).toBe(418);
+  });
+
+  for (const isUncopied of [true, false]) {
+    test(`${isUncopied ? 'sends' : 'copies'} a Response of onError when the status of set is ${isUncopied ? 200 : 500}`, async () => {
+      const response = teapot();
+      const app = new Elysia()
+        .onError(({ set }) => {
+          if (isUncopied) sendUncopied(set);
+          return response;
+        })
+        .get('/', () => {
+          throw new Error('expected');
+        });
+      const sent = await app.fetch(request());
+      expect(sent === response).toBe(isUncopied);
+      expect(sent.status).toBe(418);
+    });
+  }
+
+  test('sends a Response of mapResponse() as it is', async () => {
+    const response = teapot();
+    const app = new Elysia().mapResponse(() => response).get('/', () => ({ a: 1 }));
+    expect(await app.fetch(request())).toBe(response);
+  });
+
+  test('sends the text of an Error that a handler returns', async () => {
+    const app = new Elysia().get('/', () => new Error('secret'));
+    expect(await (await app.fetch(request())).text()).toContain('secret');
+  });
+});
+
+describe('Bun', () => {
+  test('answers no other request after a CONNECT, and leaves the connection open', async () => {
+    using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('answer') });
+    const socket = connect(server.port ?? 0, '127.0.0.1');
+    let received = '';
+    let isClosed = false;
+    socket.on('data', (chunk) => {
+      received += chunk;
+    });
+    socket.on('close', () => {
+      isClosed = true;
+    });
+    const ask = (line: string) => socket.write(`${line} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    await new Promise((answered) => {
+      socket.once('data', answered);
+      ask('CONNECT localhost:80');
+    });
+    ask('GET /');
+    // By the time that another connection has its answer, this one would have had it too.
+    for (let count = 0; count < 10; count += 1) await fetch(server.url);
+    expect({ answers: received.match(/HTTP\/1\.1/g), isClosed }).toEqual({ answers: ['HTTP/1.1'], isClosed: false });
+    socket.destroy();
+  });
+});
