@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import { hosts, lines, wireAttacks } from '../adversary/attacks/http.ts';
+import { exchange, open } from '../adversary/raw-socket.ts';
+import { type ServiceProcess, startServiceProcess } from '../adversary/service-process.ts';
+import { freePort, type RunningProcess, run, until } from '../support/child-process.ts';
+import { type Issuer, startIssuer } from '../support/issuer.ts';
+import { publish, rsaKey } from '../support/keys.ts';
+import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { createCanary, type Sighting } from './canary.ts';
+import { startRelay } from './relay.ts';
+
+setDefaultTimeout(60_000);
+
+const root = join(import.meta.dir, '../..');
+const CANARIES = 3;
+/** A canary that takes longer waited for somebody else's request: a response takes milliseconds. */
+const MAX_CANARY_MS = 3_000;
+const GUARDED = /Hello from a private endpoint/;
+
+interface Proxy {
+  readonly name: string;
+  /** Starts the proxy at `frontend` in front of the service at `server`, both `host:port`. */
+  readonly start: (frontend: string, server: string) => Promise<RunningProcess>;
+}
+
+const path = `${process.env.PATH}:/usr/sbin`;
+const proxies: readonly Proxy[] = [
+  {
+    name: 'HAProxy as deploy/ configures it',
+    async start(FRONTEND, server) {
+      const configuration = await Bun.file(join(root, 'deploy/haproxy/haproxy.cfg')).text();
+      const environment = { PATH: path, FRONTEND, SERVER_1: server, SERVER_2: server };
+      return run(['haproxy', '-db', '-f', 'haproxy.cfg'], environment, { 'haproxy.cfg': configuration });
+    },
+  },
+  {
+    name: 'nginx with connections that it reuses',
+    async start(frontend, server) {
+      const configuration = await Bun.file(join(import.meta.dir, 'nginx.conf')).text();
+      const filled = configuration.replace(' FRONTEND;', ` ${frontend};`).replace(' SERVER;', ` ${server};`);
+      const command = ['sh', '-c', 'exec nginx -p "$PWD" -c "$PWD/nginx.conf"'];
+      return run(command, { PATH: path }, { 'nginx.conf': filled });
+    },
+  },
+];
+
+/** Shapes beside those that the service faces alone: what a client leaves unfinished stays on a connection that others use. */
+const unfinished: Readonly<Record<string, string>> = {
+  'half a header': 'GET /api/private HTTP/1.1\r\nHost: service.example.test\r\nX: ',
+  'half a body': `${lines('POST /api/public HTTP/1.1', 'Host: service.example.test', 'Content-Length: 100')}half`,
+  'half a chunk': `${lines('POST /api/public HTTP/1.1', 'Host: service.example.test', 'Transfer-Encoding: chunked')}64\r\nhalf`,
+  'a body that was announced and not sent': lines(
+    'POST /api/public HTTP/1.1',
+    'Host: service.example.test',
+    'Expect: 100-continue',
+    'Content-Length: 100',
+  ),
+  'a request whose answer nobody waits for': lines('GET /api/private HTTP/1.1', 'Host: service.example.test'),
+};
+
+let issuer: Issuer;
+let service: ServiceProcess;
+beforeAll(async () => {
+  issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+  service = await startServiceProcess({ ISSUER: issuer.url, AUDIENCE });
+});
+afterAll(async () => {
+  await service.stop();
+  await issuer.close();
+});
+
+for (const { name, start } of proxies) {
+  describe(`behind ${name}, no honest client is lost, delayed or given another's answer`, () => {
+    let relay: Awaited<ReturnType<typeof startRelay>>;
+    let proxy: RunningProcess;
+    let port: number;
+    let canaries: readonly ReturnType<typeof createCanary>[];
+    let asked = 0;
+
+    beforeAll(async () => {
+      relay = await startRelay(service.port);
+      port = await freePort();
+      proxy = await start(`127.0.0.1:${port}`, `127.0.0.1:${relay.port}`);
+      const isUp = () =>
+        fetch(`http://127.0.0.1:${port}/readyz`, { keepalive: false }).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+      await until(isUp, `the proxy: ${proxy.stderr()}`);
+      const authorization = `Authorization: Bearer ${mintToken(issuer.url)}`;
+      canaries = Array.from({ length: CANARIES }, (_, at) => createCanary(port, `canary${at}`, [authorization]));
+    });
+
+    afterAll(async () => {
+      for (const canary of canaries) canary.close();
+      proxy.signal('SIGTERM');
+      await proxy.finished;
+      relay.close();
+    });
+
+    async function expectCanaries(): Promise<void> {
+      asked += CANARIES;
+      const sightings = await Promise.all(canaries.map((canary) => canary.ask('/api/private')));
+      const isGood = ({ status, isOwn, body, elapsedMs }: Sighting) =>
+        status === 200 && isOwn && GUARDED.test(body) && elapsedMs < MAX_CANARY_MS;
+      expect(sightings.filter((sighting) => !isGood(sighting))).toEqual([]);
+    }
+
+    /** Canaries before, while and after something is sent: the proxy hands its connections from one to the other. */
+    async function expectCanariesAround(send: () => Promise<unknown>): Promise<void> {
+      await expectCanaries();
+      const sent = send();
+      await expectCanaries();
+      await sent;
+      await expectCanaries();
+      await expectCanaries();
+    }
+
+    for (const [kind, rows] of Object.entries(wireAttacks)) {
+      for (const { name: shape, bytes } of rows) {
+        test(`${kind}: ${shape}`, async () => {
+          const token = mintToken(issuer.url);
+          await expectCanariesAround(() => exchange(port, bytes(token)));
+          const { text } = await exchange(port, bytes(''));
+          expect(text).not.toMatch(GUARDED);
+          await expectCanaries();
+        });
+      }
+    }
+
+    for (const host of hosts) {
+      test(`the Host ${JSON.stringify(host)}`, () =>
+        expectCanariesAround(() => exchange(port, lines('GET /api/private HTTP/1.1', `Host: ${host}`))));
+    }
+
+    test('a tunnel asked for many times', () =>
+      expectCanariesAround(async () => {
+        const tunnels = Array.from({ length: 20 }, () => exchange(port, lines('CONNECT h:80 HTTP/1.1', 'Host: h:80')));
+        await Promise.all(tunnels);
+      }));
+
+    for (const [shape, bytes] of Object.entries(unfinished)) {
+      test(`unfinished: ${shape}`, async () => {
+        const sockets = await Promise.all(Array.from({ length: 5 }, () => open(port)));
+        for (const socket of sockets) socket.write(bytes);
+        await expectCanaries();
+        for (const socket of sockets) socket.destroy();
+        await expectCanaries();
+        await expectCanaries();
+      });
+    }
+
+    test('and the proxy did share its connections', () => {
+      expect(relay.connections()).toBeLessThan(asked / 2);
+    });
+  });
+}
