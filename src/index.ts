@@ -1,26 +1,31 @@
+import { isatty } from 'node:tty';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
 import { renderBanner } from './dev/banner.ts';
 import { createEmbeddedIssuer } from './dev/issuer.ts';
+import { directFetch } from './direct-fetch.ts';
 import { internalError } from './http/answers.ts';
+import { createDestination, type Destination } from './observe/destination.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createService, type Service } from './service.ts';
 import { readSettings, type Settings, SettingsError } from './settings.ts';
 
 const usage = `Usage: protected-api [--dev] [--healthcheck] [--help] [--version]
 
-  --dev          be the authorization server too, to try things out
-  --healthcheck  ask the running instance's /livez; exit status 0 or 1
-  --help         show this
+  --dev          run a built-in development issuer
+  --healthcheck  check the instance running on this machine (HOST and PORT);
+                 exits with 0 if it is live, otherwise with 1
+  --help         show this help
   --version      show the version
 
-Settings come from the environment; .env.example lists them all.
+Settings are environment variables; .env.example lists them all.
 
-  ISSUER         whose tokens are accepted: https://<domain>/
-  AUDIENCE       the API identifier that tokens carry in aud
-  PORT           where to listen; 3010 by default
+  ISSUER         issuer of the accepted tokens: https://<domain>/
+  AUDIENCE       API identifier that tokens must carry in aud
+  PORT           port to listen on; defaults to 3010
 
-Without the first two, and outside production, --dev is taken for granted.
+If neither ISSUER nor AUDIENCE is set and NODE_ENV is not production,
+--dev is implied.
 `;
 
 const flags = {
@@ -30,7 +35,7 @@ const flags = {
   version: { type: 'boolean', default: false },
 } as const;
 
-/** Nobody is helped by a stack trace: a mistake in how the service is started is told in a line and ends it. */
+/** Ends the process with one line and no stack trace, for a mistake in how it was started. */
 function fail(message: string): never {
   process.stderr.write(`${message}\n`);
   process.exit(1);
@@ -62,14 +67,24 @@ function localOrigin(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-async function checkHealth({ host, port }: Settings): Promise<never> {
-  const request = fetch(`${localOrigin(host, port)}/livez`, { signal: AbortSignal.timeout(2000) });
-  const isLive = await request.then(
-    ({ ok }) => ok,
+/** Asks the running instance. It reads HOST and PORT alone, because a container's check lacks the flags of its service. */
+async function checkHealth(): Promise<never> {
+  const { HOST: host, PORT: port } = process.env;
+  const url = `${localOrigin(host || '0.0.0.0', Number(port || 3010))}/livez`;
+  const isLive = await directFetch(url, { redirect: 'manual', signal: AbortSignal.timeout(2000) }).then(
+    ({ status }) => status === 200,
     () => false,
   );
   process.exit(isLive ? 0 : 1);
 }
+
+const listenFailures: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EADDRINUSE: 'the port is in use',
+  EADDRNOTAVAIL: 'this machine does not have the address',
+  EINVAL: 'the host is not known',
+  ENOTFOUND: 'the host is not known',
+};
 
 function listen(log: Log, options: { readonly hostname: string; readonly port: number; readonly reusePort?: boolean }) {
   const { hostname, port } = options;
@@ -90,18 +105,22 @@ function listen(log: Log, options: { readonly hostname: string; readonly port: n
       },
     });
   } catch (error) {
-    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-    return fail(
-      `Cannot listen on ${hostname}:${port}: ${isTaken ? 'the port is in use' : 'the address is not available'}`,
-    );
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    return fail(`Cannot listen on ${hostname}:${port}: ${listenFailures[code] ?? error}`);
   }
 }
 
 type Server = ReturnType<typeof listen>;
 
 /** Returns the service for this port; without an issuer in its settings it gets one of its own and tells how to use it. */
-async function createServiceAt(port: number, settings: Settings, log: Log): Promise<Service> {
-  if (settings.issuer) return createService({ settings, issuer: settings.issuer, log });
+async function createServiceAt(
+  port: number,
+  settings: Settings,
+  log: Log,
+  { droppedLines }: Destination,
+): Promise<Service> {
+  const observed = { log, droppedLogLines: droppedLines };
+  if (settings.issuer) return createService({ settings, issuer: settings.issuer, ...observed });
 
   const origin = settings.publicUrl ?? `http://localhost:${port}`;
   const issuer = {
@@ -113,10 +132,10 @@ async function createServiceAt(port: number, settings: Settings, log: Log): Prom
   const hasColour = process.stderr.isTTY === true && !process.env.NO_COLOR;
   process.stderr.write(renderBanner({ origin, audience: origin, clients, hasDocumentation: settings.docs, hasColour }));
   const embedded = { routes, client: clients.reader };
-  return createService({ settings: { ...settings, publicUrl: origin }, issuer, log, embedded });
+  return createService({ settings: { ...settings, publicUrl: origin }, issuer, ...observed, embedded });
 }
 
-/** First the load balancer is told, then no connection is taken any more, then what is under way may finish. */
+/** On a signal, `/readyz` says 503 first; then no connection is accepted any more, and requests in flight may finish. */
 function shutDownOnSignal(service: Service, servers: readonly Server[], settings: Settings, log: Log): void {
   let isShuttingDown = false;
   const shutDown = async (signal: string) => {
@@ -129,43 +148,47 @@ function shutDownOnSignal(service: Service, servers: readonly Server[], settings
     await Promise.race([drained, Bun.sleep(settings.shutdownTimeoutSeconds * 1000)]);
     service.stop();
     log.info('Stopped');
-    process.exit(0);
+    await exit(0, log);
   };
   process.on('SIGTERM', shutDown);
   process.on('SIGINT', shutDown);
 }
 
+/** A log that nobody reads must not keep the process. */
+const maxFlushMs = 1000;
+
+/** Ends the process once its last log lines are written. */
+async function exit(status: number, log: Log): Promise<never> {
+  await Promise.race([new Promise<void>((done) => log.flush(() => done())), Bun.sleep(maxFlushMs)]);
+  process.exit(status);
+}
+
 async function serve(settings: Settings): Promise<void> {
-  const log = createLog(settings.logLevel, {
-    isTerminal: process.stdout.isTTY === true,
-    hasColour: !process.env.NO_COLOR,
-  });
+  const destination = createDestination();
+  // Not process.stdout.isTTY, which makes the pipe non-blocking for every process that shares it.
+  const format = { isTerminal: isatty(1), hasColour: !process.env.NO_COLOR };
+  const log = createLog(settings.logLevel, format, destination);
   const die = (error: unknown) => {
-    log.fatal({ err: error }, 'Cannot go on');
-    process.exit(1);
+    log.fatal({ err: error }, 'Fatal error');
+    void exit(1, log);
   };
   process.on('uncaughtException', die);
   process.on('unhandledRejection', die);
 
   const { host: hostname, port, metricsPort, reusePort } = settings;
   const server = listen(log, { hostname, port, reusePort });
-  const service = await createServiceAt(server.port ?? port, settings, log);
+  const metricsServer = metricsPort === undefined ? undefined : listen(log, { hostname, port: metricsPort });
+  const service = await createServiceAt(server.port ?? port, settings, log, destination);
   server.reload({ fetch: service.fetch });
-  const servers = [server];
-
-  const { metrics } = service;
-  if (metrics && metricsPort !== undefined) {
-    const metricsServer = listen(log, { hostname, port: metricsPort });
-    metricsServer.reload({ fetch: metrics.fetch });
-    servers.push(metricsServer);
-  }
-  shutDownOnSignal(service, servers, settings, log);
+  if (service.metrics) metricsServer?.reload({ fetch: service.metrics.fetch });
+  shutDownOnSignal(service, metricsServer ? [server, metricsServer] : [server], settings, log);
   service.start();
-  log.info({ version: packageJson.version, ...settings, ...service.issuer, port: server.port }, 'Listening');
+  log.debug({ ...settings, ...service.issuer }, 'Settings');
+  log.info({ version: packageJson.version, port: server.port, issuer: service.issuer.issuer }, 'Listening');
 }
 
 const { dev, healthcheck, help, version } = readFlags();
 if (help) process.stdout.write(usage);
 else if (version) process.stdout.write(`${packageJson.version}\n`);
-else if (healthcheck) await checkHealth(readSettingsOrFail(dev));
+else if (healthcheck) await checkHealth();
 else await serve(readSettingsOrFail(dev));

@@ -2,6 +2,7 @@ import type { AnyElysia } from 'elysia';
 import { createApp } from './app.ts';
 import { createKeySet, type KeySetEvent } from './auth/key-set.ts';
 import { createVerifier } from './auth/verifier.ts';
+import { directFetch } from './direct-fetch.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { createRequestCounts } from './observe/request-counts.ts';
@@ -14,6 +15,8 @@ export interface ServiceOptions {
   /** Whose tokens are accepted, and for which API. */
   readonly issuer: IssuerSettings;
   readonly log: Log;
+  /** Returns how many lines of the log were lost, for the metrics. */
+  readonly droppedLogLines: () => number;
   /** The embedded issuer: its routes, and a client that may be used from the documentation. */
   readonly embedded?: { readonly routes: AnyElysia; readonly client: { readonly id: string; readonly secret: string } };
 }
@@ -21,9 +24,16 @@ export interface ServiceOptions {
 export type Service = ReturnType<typeof createService>;
 
 /** Returns the whole service, wired but for the process around it: no listener, no signals. `start` begins its only I/O. */
-export function createService({ settings, issuer: { issuer, audience, jwksUri }, log, embedded }: ServiceOptions) {
+export function createService({
+  settings,
+  issuer: { issuer, audience, jwksUri },
+  log,
+  droppedLogLines,
+  embedded,
+}: ServiceOptions) {
   const keySet = createKeySet({
     uri: jwksUri,
+    fetch: directFetch,
     maxAgeMs: settings.jwksMaxAgeSeconds * 1000,
     maxStaleMs: settings.jwksMaxStaleSeconds * 1000,
     cooldownMs: settings.jwksCooldownSeconds * 1000,
@@ -42,7 +52,7 @@ export function createService({ settings, issuer: { issuer, audience, jwksUri },
   });
   const counts = settings.metricsPort === undefined ? undefined : createRequestCounts();
   const state = () => ({ issuers: [{ issuer, ...keySet.state() }], ...verifier.state() });
-  const metrics: Metrics | undefined = counts && createMetrics({ counts, state });
+  const metrics: Metrics | undefined = counts && createMetrics({ counts, state, droppedLogLines });
   const observation = createObservation({ log, counts });
 
   let isShuttingDown = false;

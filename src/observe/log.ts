@@ -1,14 +1,18 @@
 import pino, { type Logger } from 'pino';
-import pretty from 'pino-pretty';
+import { prettyFactory } from 'pino-pretty';
+import { createDestination, type Destination } from './destination.ts';
 
 export type Log = Logger;
 
-/** Returns a log on standard output: JSON lines, or lines for a person on a terminal. Writes at once, so that nothing is lost at exit. */
-export function createLog(level: string, terminal: { readonly isTerminal: boolean; readonly hasColour: boolean }): Log {
-  const destination = terminal.isTerminal
-    ? pretty({ colorize: terminal.hasColour, translateTime: 'SYS:HH:MM:ss', singleLine: true, sync: true })
-    : pino.destination({ dest: 1, sync: true });
-  return pino(
+export interface LogFormat {
+  /** Lines for a person instead of JSON. */
+  readonly isTerminal: boolean;
+  readonly hasColour: boolean;
+}
+
+/** Returns a log on `destination`, standard output by default: JSON lines, or lines for a person on a terminal. */
+export function createLog(level: string, format: LogFormat, destination: Destination = createDestination()): Log {
+  const log = pino(
     {
       level,
       base: null,
@@ -16,8 +20,15 @@ export function createLog(level: string, terminal: { readonly isTerminal: boolea
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    destination,
+    format.isTerminal ? prettify(destination, format.hasColour) : destination,
   );
+  destination.onRecovered((lines) => log.error({ lines }, 'Log lines were dropped'));
+  return log;
+}
+
+function prettify(destination: Destination, hasColour: boolean) {
+  const pretty = prettyFactory({ colorize: hasColour, translateTime: 'SYS:HH:MM:ss', singleLine: true });
+  return { write: (line: string) => destination.write(pretty(line)) };
 }
 
 /** Not pino's own serializer: it copies every property of an error, and jose's errors carry the claims of the token. */

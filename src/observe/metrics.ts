@@ -20,6 +20,7 @@ export interface MetricSources {
     readonly cacheHits: number;
     readonly cacheEntries: number;
   };
+  readonly droppedLogLines: () => number;
 }
 
 /** Returns the service's metrics. Label values come from the service's own tables and settings: a client cannot create one. */
@@ -30,6 +31,7 @@ export function createMetrics(sources: MetricSources) {
   addRequestMetrics(registers, sources.counts);
   addTokenMetrics(registers, sources);
   addKeySetGauges(registers, sources);
+  addReadCounter(registers, 'log_lines_dropped_total', 'Log lines that could not be written.', sources.droppedLogLines);
   const fetches = new Counter({
     name: 'key_set_fetches_total',
     help: 'Attempts to fetch the key set, by issuer and result: success, or the kind of failure.',
@@ -111,21 +113,27 @@ function addTokenMetrics(registers: Registry[], { counts, state }: MetricSources
       for (const [outcome, count] of Object.entries(counts.outcomes())) this.inc({ outcome }, count);
     },
   });
-  new Counter({
-    name: 'access_token_cache_hits_total',
-    help: 'Tokens found in the cache of verified tokens.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(state().cacheHits);
-    },
-  });
+  const help = 'Tokens found in the cache of verified tokens.';
+  addReadCounter(registers, 'access_token_cache_hits_total', help, () => state().cacheHits);
   new Gauge({
     name: 'access_token_cache_entries',
     help: 'Verified tokens in the cache.',
     registers,
     collect() {
       this.set(state().cacheEntries);
+    },
+  });
+}
+
+/** A counter that is counted elsewhere. */
+function addReadCounter(registers: Registry[], name: string, help: string, read: () => number): void {
+  new Counter({
+    name,
+    help,
+    registers,
+    collect() {
+      this.reset();
+      this.inc(read());
     },
   });
 }

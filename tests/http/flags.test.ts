@@ -37,7 +37,7 @@ function describeFlags(form: CommandForm): void {
   test('--healthcheck is 0 while an instance answers on PORT, and 1 after it has ended', async () => {
     const port = String(await freePort());
     // The issuer cannot be reached, which is no reason to restart the service.
-    const environment = { HOST: '127.0.0.1', PORT: port, ISSUER: `http://127.0.0.1:${await freePort()}/`, AUDIENCE };
+    const environment = { PORT: port, ISSUER: `http://127.0.0.1:${await freePort()}/`, AUDIENCE };
     const service = run(await form.command(), environment);
     await untilItAnswers(`http://127.0.0.1:${port}`, service);
     expect(await runWith(['--healthcheck'], environment)).toEqual({ status: 0, stdout: '', stderr: '' });
@@ -47,15 +47,37 @@ function describeFlags(form: CommandForm): void {
     expect((await runWith(['--healthcheck'], environment)).status).toBe(1);
   });
 
-  test('--healthcheck reaches an instance on the default HOST', async () => {
+  test('--healthcheck reads HOST and PORT alone: an instance with --dev is live for a check without it', async () => {
     const port = String(await freePort());
-    const environment = { PORT: port, ISSUER: `http://127.0.0.1:${await freePort()}/`, AUDIENCE };
-    const service = run(await form.command(), environment);
+    const service = run([...(await form.command()), '--dev'], { PORT: port });
     await untilItAnswers(`http://127.0.0.1:${port}`, service);
-    expect((await runWith(['--healthcheck'], environment)).status).toBe(0);
+    const environment = { PORT: port, NODE_ENV: 'production', ISSUER: 'nonsense', METRICS_PORT: 'nonsense' };
+    expect(await runWith(['--healthcheck'], environment)).toEqual({ status: 0, stdout: '', stderr: '' });
     service.signal('SIGINT');
     expect((await service.finished).status).toBe(0);
   });
+
+  for (const { name, answer } of [
+    { name: '500', answer: () => new Response(null, { status: 500 }) },
+    { name: '404', answer: () => new Response(null, { status: 404 }) },
+    {
+      name: 'a redirect to what answers 200',
+      answer: () => new Response(null, { status: 302, headers: { location: '/' } }),
+    },
+  ]) {
+    test(`--healthcheck is 1 when /livez answers ${name}`, async () => {
+      const fetch = ({ url }: Request) => (url.endsWith('/livez') ? answer() : new Response());
+      await using server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch });
+      const environment = { HOST: '127.0.0.1', PORT: String(server.port) };
+      expect(await runWith(['--healthcheck'], environment)).toEqual({ status: 1, stdout: '', stderr: '' });
+    });
+  }
+
+  for (const PORT of ['0', '-1', '70000', 'nonsense']) {
+    test(`--healthcheck is 1 without a stack trace when PORT is ${PORT}`, async () => {
+      expect(await runWith(['--healthcheck'], { PORT })).toEqual({ status: 1, stdout: '', stderr: '' });
+    });
+  }
 }
 
 for (const form of [sourceForm, executableForm]) describe(form.name, () => describeFlags(form));

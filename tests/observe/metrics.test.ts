@@ -6,7 +6,9 @@ const state = () => ({ issuers: [], cacheHits: 0, cacheEntries: 0 });
 const entry = { path: '/a', methods: ['GET'] };
 
 async function scrape(counts: ReturnType<typeof createRequestCounts>): Promise<string> {
-  const response = await createMetrics({ counts, state }).fetch(new Request('http://localhost/metrics'));
+  const response = await createMetrics({ counts, state, droppedLogLines: () => 0 }).fetch(
+    new Request('http://localhost/metrics'),
+  );
   return response.text();
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import packageJson from '../../package.json' with { type: 'json' };
 import { until } from '../support/child-process.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
@@ -24,7 +25,13 @@ for (const form of [sourceForm, executableForm]) {
         await service.close();
         await issuer.close();
         expect(linesOf(service.output())).toMatchObject([
-          { level: 'info', msg: 'Listening', issuer: issuer.url, audience: AUDIENCE, tokenCacheSize: 10000 },
+          {
+            level: 'info',
+            msg: 'Listening',
+            version: packageJson.version,
+            port: expect.any(Number),
+            issuer: issuer.url,
+          },
           { level: 'info', msg: 'Key set fetched', added: [SIGNING_KID], removed: [] },
           { level: 'info', msg: 'Shutting down', signal: 'SIGTERM' },
           { level: 'info', msg: 'Stopped' },
@@ -83,6 +90,9 @@ for (const form of [sourceForm, executableForm]) {
           }),
         );
         expect(lines).toContainEqual(expect.objectContaining({ requestId: madeId, route: 'unmatched', status: 404 }));
+        expect(lines).toContainEqual(
+          expect.objectContaining({ msg: 'Settings', issuer: issuer.url, audience: AUDIENCE, tokenCacheSize: 10000 }),
+        );
       },
       form.startTimeoutMs,
     );

@@ -14,7 +14,7 @@ export const inProcessForm: Form = {
     const settings = readSettings(environment, false);
     if (settings.issuer === undefined) throw new TypeError('ISSUER and AUDIENCE are not set');
     const log = createLog('silent', { isTerminal: false, hasColour: false });
-    const service = createService({ settings, issuer: settings.issuer, log });
+    const service = createService({ settings, issuer: settings.issuer, log, droppedLogLines: () => 0 });
     service.start();
     const server = Bun.serve({ hostname: '127.0.0.1', port: 0, development: false, fetch: service.fetch });
     const origin = `http://127.0.0.1:${server.port}`;

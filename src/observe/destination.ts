@@ -1,0 +1,122 @@
+import { write as writeToDescriptor } from 'node:fs';
+
+/** As `write` of node:fs. */
+type Write = (
+  descriptor: number,
+  bytes: Uint8Array,
+  offset: number,
+  length: number,
+  position: null,
+  done: (error: NodeJS.ErrnoException | null, written: number) => void,
+) => void;
+
+export interface DestinationOptions {
+  /** File descriptor that lines are written to; 1, standard output, by default. */
+  readonly descriptor?: number;
+  /** Characters kept while a write is under way; lines beyond are dropped. 1 MiB by default. */
+  readonly maxWaiting?: number;
+  readonly write?: Write;
+  /** Calls back after a pause, for a descriptor that is full and does not block. */
+  readonly pause?: (callback: () => void) => void;
+}
+
+/** Where a log is written. */
+export interface Destination {
+  /** Takes a line that ends with a newline; never waits and never throws. */
+  write(line: string): void;
+  /** Calls back once everything that was taken is written or dropped. */
+  flush(done: () => void): void;
+  /** Lines that were taken and could not be written. */
+  readonly droppedLines: () => number;
+  /** Calls back with the lines lost since the last time, once lines can be written again. */
+  onRecovered(listener: (lines: number) => void): void;
+}
+
+const newline = 0x0a;
+
+/**
+ * Returns a destination that cannot stop or stall the service: one write is under way at a time, outside the event loop,
+ * what comes meanwhile waits in a bounded buffer, and a line that cannot be written is counted and forgotten.
+ */
+export function createDestination(options: DestinationOptions = {}): Destination {
+  return new BoundedDestination(options);
+}
+
+class BoundedDestination implements Destination {
+  readonly #options: Required<DestinationOptions>;
+  #waiting: string[] = [];
+  #waitingLength = 0;
+  #isWriting = false;
+  /** Whether the last byte written is not the end of a line: then a newline comes first. */
+  #isTorn = false;
+  #dropped = 0;
+  #reported = 0;
+  #flushed: (() => void)[] = [];
+  #recovered: (lines: number) => void = () => {};
+
+  constructor(options: DestinationOptions) {
+    const pause = (callback: () => void) => void setTimeout(callback, 50).unref();
+    this.#options = { descriptor: 1, maxWaiting: 1024 * 1024, write: writeToDescriptor, pause, ...options };
+  }
+
+  write(line: string): void {
+    if (this.#waitingLength + line.length > this.#options.maxWaiting) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#waiting.push(line);
+    this.#waitingLength += line.length;
+    if (!this.#isWriting) this.#begin(this.#takeWaiting());
+  }
+
+  flush(done: () => void): void {
+    if (this.#isWriting) this.#flushed.push(done);
+    else done();
+  }
+
+  droppedLines = (): number => this.#dropped;
+
+  onRecovered(listener: (lines: number) => void): void {
+    this.#recovered = listener;
+  }
+
+  #takeWaiting(): string {
+    const text = this.#waiting.join('');
+    this.#waiting = [];
+    this.#waitingLength = 0;
+    return text;
+  }
+
+  #begin(text: string): void {
+    this.#isWriting = text !== '';
+    if (this.#isWriting) this.#writeFrom(Buffer.from(this.#isTorn ? `\n${text}` : text), 0);
+    else for (const done of this.#flushed.splice(0)) done();
+  }
+
+  #writeFrom(bytes: Buffer, offset: number): void {
+    const { descriptor, write, pause } = this.#options;
+    write(descriptor, bytes, offset, bytes.length - offset, null, (error, written) => {
+      if (error?.code === 'EAGAIN') pause(() => this.#writeFrom(bytes, offset));
+      else if (error) this.#failed(bytes, offset);
+      else if (offset + written < bytes.length) this.#writeFrom(bytes, offset + written);
+      else this.#succeeded();
+    });
+  }
+
+  #failed(bytes: Buffer, offset: number): void {
+    const lost = bytes.subarray(Math.max(offset, this.#isTorn ? 1 : 0));
+    this.#dropped += lost.filter((byte) => byte === newline).length;
+    if (offset > 0) this.#isTorn = bytes[offset - 1] !== newline;
+    this.#begin(this.#takeWaiting());
+  }
+
+  #succeeded(): void {
+    this.#isTorn = false;
+    // Taken before the loss is reported, so that there is room for the report.
+    const text = this.#takeWaiting();
+    const lost = this.#dropped - this.#reported;
+    this.#reported = this.#dropped;
+    if (lost > 0) this.#recovered(lost);
+    this.#begin(text || this.#takeWaiting());
+  }
+}

@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'bun:test';
+import { createDestination, type DestinationOptions } from '../../src/observe/destination.ts';
+import { createLog } from '../../src/observe/log.ts';
+
+type Done = Parameters<NonNullable<DestinationOptions['write']>>[5];
+
+/** A descriptor that writes when the test says so, and whose pauses the test ends. */
+function createDescriptor() {
+  let pending: { bytes: Uint8Array; done: Done } | undefined;
+  let resume: (() => void) | undefined;
+  let text = '';
+  const take = () => {
+    if (!pending) throw new Error('No write is under way');
+    const { bytes, done } = pending;
+    pending = undefined;
+    return { bytes, done };
+  };
+  const fail = (code: string) => take().done(Object.assign(new Error(code), { code }), 0);
+  return {
+    options: {
+      write(descriptor, bytes, offset, length, _position, done) {
+        expect({ descriptor, isBusy: pending !== undefined }).toEqual({ descriptor: 1, isBusy: false });
+        pending = { bytes: bytes.subarray(offset, offset + length), done };
+      },
+      pause(callback) {
+        resume = callback;
+      },
+    } satisfies DestinationOptions,
+    accept(count = Number.POSITIVE_INFINITY) {
+      const { bytes, done } = take();
+      const written = bytes.subarray(0, count);
+      text += new TextDecoder().decode(written);
+      done(null, written.length);
+    },
+    fail,
+    resume: () => resume?.(),
+    isBusy: () => pending !== undefined,
+    text: () => text,
+  };
+}
+
+type Descriptor = ReturnType<typeof createDescriptor>;
+
+interface Row {
+  readonly name: string;
+  /** What the descriptor does to the lines 1, 2 and 3, of which the first is under way alone. */
+  readonly faults: (descriptor: Descriptor) => void;
+  readonly text: string;
+  readonly dropped: number;
+}
+
+const rows: readonly Row[] = [
+  { name: 'writes lines in order, those that waited at once', faults: () => {}, text: '1\n2\n3\n', dropped: 0 },
+  { name: 'goes on after a part', faults: ({ accept }) => accept(1), text: '1\n2\n3\n', dropped: 0 },
+  {
+    name: 'tries again after a pause when the descriptor is full and does not block',
+    faults({ accept, fail, isBusy, resume }) {
+      accept(1);
+      fail('EAGAIN');
+      expect(isBusy()).toBe(false);
+      resume();
+    },
+    text: '1\n2\n3\n',
+    dropped: 0,
+  },
+  {
+    name: 'counts the line that failed, and tries the next',
+    faults: ({ fail }) => fail('ENOSPC'),
+    text: '2\n3\n',
+    dropped: 1,
+  },
+  {
+    name: 'counts every line of a write that failed',
+    faults({ accept, fail }) {
+      accept();
+      fail('EPIPE');
+    },
+    text: '1\n',
+    dropped: 2,
+  },
+  {
+    name: 'begins a new line after a torn one, and counts the torn one',
+    faults({ accept, fail }) {
+      accept(1);
+      fail('ENOSPC');
+    },
+    text: '1\n2\n3\n',
+    dropped: 1,
+  },
+  {
+    name: 'counts lines alone when the new line after a torn one fails as well',
+    faults({ accept, fail }) {
+      accept(1);
+      fail('ENOSPC');
+      fail('ENOSPC');
+    },
+    text: '1',
+    dropped: 3,
+  },
+];
+
+/** The lines of a log, parsed. */
+const linesOf = (descriptor: Descriptor) =>
+  descriptor
+    .text()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+describe('createDestination()', () => {
+  for (const { name, faults, text, dropped } of rows) {
+    test(name, () => {
+      const descriptor = createDescriptor();
+      const destination = createDestination(descriptor.options);
+      for (const line of ['1\n', '2\n', '3\n']) destination.write(line);
+      faults(descriptor);
+      while (descriptor.isBusy()) descriptor.accept();
+      expect({ text: descriptor.text(), dropped: destination.droppedLines() }).toEqual({ text, dropped });
+    });
+  }
+
+  test('keeps no more than its bound while a write is under way', () => {
+    const descriptor = createDescriptor();
+    const destination = createDestination({ ...descriptor.options, maxWaiting: 4 });
+    for (const line of ['1\n', '2\n', '3\n', '4\n']) destination.write(line);
+    descriptor.accept();
+    descriptor.accept();
+    expect(descriptor.isBusy()).toBe(false);
+    expect({ text: descriptor.text(), dropped: destination.droppedLines() }).toEqual({ text: '1\n2\n3\n', dropped: 1 });
+  });
+
+  test('calls back once all is written or dropped, at once when nothing waits', () => {
+    const descriptor = createDescriptor();
+    const destination = createDestination(descriptor.options);
+    const seen: string[] = [];
+    destination.flush(() => seen.push('empty'));
+    destination.write('1\n');
+    destination.write('2\n');
+    destination.flush(() => seen.push('flushed'));
+    descriptor.accept();
+    expect(seen).toEqual(['empty']);
+    descriptor.fail('EPIPE');
+    expect(seen).toEqual(['empty', 'flushed']);
+  });
+});
+
+describe('createLog()', () => {
+  const format = { isTerminal: false, hasColour: false };
+
+  test('says how many lines were lost, once, when lines can be written again', () => {
+    const descriptor = createDescriptor();
+    const log = createLog('info', format, createDestination(descriptor.options));
+    log.info('lost');
+    descriptor.fail('ENOSPC');
+    for (const message of ['first', 'second']) {
+      log.info(message);
+      while (descriptor.isBusy()) descriptor.accept();
+    }
+    const lines = linesOf(descriptor);
+    expect(lines).toMatchObject([
+      { msg: 'first' },
+      { level: 'error', lines: 1, msg: 'Log lines were dropped' },
+      { msg: 'second' },
+    ]);
+  });
+
+  test('says so too when as many lines wait as may', () => {
+    const descriptor = createDescriptor();
+    const log = createLog('info', format, createDestination({ ...descriptor.options, maxWaiting: 100 }));
+    for (const message of ['1', '2', '3', '4']) log.info(message);
+    while (descriptor.isBusy()) descriptor.accept();
+    const lines = linesOf(descriptor);
+    expect(lines).toMatchObject([{ msg: '1' }, { msg: '2' }, { lines: 2, msg: 'Log lines were dropped' }]);
+  });
+
+  test('describes an error by its type, message, stack and causes, and nothing else that it holds', () => {
+    const descriptor = createDescriptor();
+    const log = createLog('info', format, createDestination(descriptor.options));
+    const cause = Object.assign(new TypeError('inner'), { claims: { sub: 'secret' } });
+    log.error({ err: Object.assign(new Error('outer', { cause }), { payload: 'secret', code: 'E' }) }, 'Failed');
+    descriptor.accept();
+    log.error({ err: { claims: 'secret' } }, 'Failed');
+    descriptor.accept();
+    const [first, second] = linesOf(descriptor).map(({ err }) => err);
+    const stack = expect.any(String);
+    expect(first).toEqual({
+      type: 'Error',
+      message: 'outer',
+      stack,
+      cause: { type: 'TypeError', message: 'inner', stack },
+    });
+    expect(second).toEqual({ type: 'object' });
+  });
+});
