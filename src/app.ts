@@ -2,7 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { createRefusalHeaders, type RefusalReason, RefusedError, refusals } from './auth/refusal.ts';
 import { createBearer, scopesOf } from './auth/resource-server.ts';
 import type { Claims, Verifier } from './auth/verifier.ts';
-import { createAnswers, createCommonHeaders } from './http/answers.ts';
+import { type CommonHeaders, createAnswers, createCommonHeaders } from './http/answers.ts';
 import { createHttpPlugin, elysiaOptions, type HttpPluginOptions, sendUncopied } from './http/plugin.ts';
 import { createDocumentation } from './routes/documentation.ts';
 import { createHealth, type Readiness } from './routes/health.ts';
@@ -25,6 +25,8 @@ export interface Discovery {
 export interface Dependencies extends Pick<HttpPluginOptions, 'onInternalError' | 'observe'> {
   readonly verifier: Pick<Verifier, 'verify'>;
   readonly readiness: () => Readiness;
+  /** Headers of every response; those of {@link createCommonHeaders} by default. */
+  readonly commonHeaders?: CommonHeaders;
   readonly onAccepted?: ((request: Request, claims: Claims) => void) | undefined;
   readonly onRefused?: ((request: Request, reason: RefusalReason) => void) | undefined;
   readonly discovery?: Discovery | undefined;
@@ -38,9 +40,9 @@ export type App = ReturnType<typeof createApp>;
 /** Returns the Web-standard application: `fetch(Request): Response`, with every route and every error answer of the service. */
 export function createApp(dependencies: Dependencies) {
   const { verifier, readiness, onInternalError, observe, onAccepted, onRefused, discovery, extension } = dependencies;
+  const { commonHeaders = createCommonHeaders() } = dependencies;
   const { publicUrl, hasDocumentation = false } = discovery ?? {};
   const refusalHeaders = createRefusalHeaders(publicUrl === undefined ? undefined : resourceMetadataUrl(publicUrl));
-  const commonHeaders = createCommonHeaders();
   const { json } = createAnswers(commonHeaders);
 
   const app = new Elysia(elysiaOptions)

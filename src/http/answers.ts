@@ -53,8 +53,6 @@ export function createAnswers(commonHeaders: CommonHeaders = createCommonHeaders
     },
     /** Adds the common headers that neither the response nor `headers`, which are added later, have. */
     complete(response: Response, headers: Readonly<Record<string, unknown>>): Response {
-      // Only a response that already has all of them has this one: it means something in preflights alone.
-      if (response.headers.has('access-control-allow-headers')) return response;
       for (const [name, value] of Object.entries(commonHeaders))
         if (!response.headers.has(name) && !(name in headers)) response.headers.set(name, value);
       return response;

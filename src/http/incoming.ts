@@ -43,7 +43,6 @@ export async function withLength(request: Request): Promise<Request> {
   }
   const measured = new Request(request, { body: new Blob(chunks) });
   measured.headers.set('content-length', String(length));
-  measured.headers.delete('transfer-encoding');
   return measured;
 }
 

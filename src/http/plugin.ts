@@ -48,7 +48,7 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
       return pipeline;
     })
     .mapResponse({ as: 'global' }, ({ responseValue, request, set }) => {
-      if (isJson(responseValue) && isUntouched(set)) return json(200, responseValue);
+      if (isJson(responseValue) && isEmpty(set.headers)) return json(200, responseValue);
       const isStatus = responseValue instanceof ElysiaCustomStatusResponse;
       const body: unknown = isStatus ? responseValue.response : responseValue;
       if (body instanceof Error) {
@@ -142,8 +142,7 @@ export function sendUncopied(set: { status?: number | string }): void {
   set.status = 200;
 }
 
-/** Whether a handler set neither status nor header; then Elysia sends a Response of `mapResponse` as it is. */
-function isUntouched(set: { readonly status?: number | string; readonly headers: object }): boolean {
-  for (const _ in set.headers) return false;
-  return set.status === 200;
+function isEmpty(record: object): boolean {
+  for (const _ in record) return false;
+  return true;
 }

@@ -1,19 +1,21 @@
 import { Elysia } from 'elysia';
 
-/** Why the service should get no requests at the moment, or that it should. */
+/** Whether the service should receive requests at the moment, or the reason why not. */
 export type Readiness = 'ready' | 'key_set_unavailable' | 'shutting_down';
 
 const reasons = {
-  key_set_unavailable: 'The keys of the issuer are not held yet, or have become too old',
-  shutting_down: 'The service is shutting down',
+  key_set_unavailable: 'Signing keys are currently unavailable',
+  shutting_down: 'Service is shutting down',
 } as const;
 
-/** Returns the probes: `/livez` while the process serves, `/readyz` while it should also be sent requests. */
+/** Returns the probes: `/livez` is 200 while the process serves, `/readyz` while it should receive requests. */
 export function createHealth(readiness: () => Readiness) {
   return new Elysia({ detail: { hide: true } })
     .get('/livez', () => ({ status: 'live' }))
-    .get('/readyz', ({ status }) => {
+    .get('/readyz', ({ set, status }) => {
       const state = readiness();
-      return state === 'ready' ? { status: state } : status(503, { code: state, description: reasons[state] });
+      if (state === 'ready') return { status: state };
+      set.headers['retry-after'] = '1';
+      return status(503, { code: state, description: reasons[state] });
     });
 }

@@ -6,7 +6,11 @@ import { expectCrossOrigin, expectError, expectPreflight } from '../support/expe
 const SECRET = 'secret of the handler';
 const untyped: unknown = SECRET;
 
+const finished = new Response('own', { status: 202, headers: { 'x-own': '1', 'cache-control': 'private' } });
+
 const routes = new Elysia()
+  .get('/notes/:id', ({ params }) => params)
+  .post('/notes/new', () => 'new')
   .post('/notes', ({ body }) => body, { body: t.Object({ text: t.String() }) })
   .get('/mistyped', () => ({ count: untyped as number }), { response: t.Object({ count: t.Number() }) })
   .get('/returned', () => status(409, { state: 'taken' }))
@@ -26,7 +30,16 @@ const routes = new Elysia()
     throw new NotFoundError();
   })
   .get('/text', () => 'plain')
-  .get('/response', () => new Response('own', { status: 202, headers: { 'x-own': '1', 'cache-control': 'private' } }));
+  .get('/response', () => new Response('own', { status: 202, headers: { 'x-own': '1' } }))
+  .get('/finished', () => finished)
+  .get('/forbidden', () => 'never', {
+    response: { 403: t.String() },
+    beforeHandle: ({ status }) => status(403, finished as never),
+  })
+  .get('/set', ({ query, set }) => {
+    set.headers['cache-control'] = 'private';
+    return query.json ? { own: true } : new Response('own');
+  });
 
 const guarded = new Elysia().derive(() => status(401, 'guarded')).all('/anything', () => 'never');
 
@@ -46,12 +59,42 @@ const app = createApp({
 });
 
 const fetchPath = (path: string, init?: RequestInit) => app.fetch(new Request(`http://localhost${path}`, init));
-const postNote = (body: string) =>
+const postNote = (body: string | ReadableStream) =>
   fetchPath('/notes', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
 
 describe('a route that is added', () => {
   test('takes a body of its form', async () => {
     expect(await (await postNote('{"text":"hello"}')).json()).toEqual({ text: 'hello' });
+  });
+
+  test('takes a body in chunks', async () => {
+    expect(await (await postNote(new Blob(['{"text":"hello"}']).stream())).json()).toEqual({ text: 'hello' });
+  });
+
+  test('is not sent more of a body in chunks than it takes to see that it is too large', async () => {
+    let pulled = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        pulled += 1;
+        controller.enqueue(new Uint8Array(1024));
+        if (pulled === 1000) controller.close();
+      },
+    });
+    await expectError(await postNote(body), 413, 'payload_too_large');
+    expect(pulled).toBeLessThan(100);
+  });
+
+  test('does not take what arrived of a body that breaks off for the whole', async () => {
+    const chunks = ['{"text":"hello"}'];
+    const body = new ReadableStream({
+      pull(controller) {
+        const chunk = chunks.shift();
+        if (chunk === undefined) controller.error(new Error('connection lost'));
+        else controller.enqueue(new TextEncoder().encode(chunk));
+      },
+    });
+    await expectError(await postNote(body), 400, 'invalid_request');
+    expect(told).toEqual([]);
   });
 
   for (const body of ['{"text":', '{"text":1}', '[]', '"secret"', '']) {
@@ -91,9 +134,13 @@ describe('a route that is added', () => {
   }
 
   test('keeps its own headers', async () => {
-    const { headers } = await fetchPath('/response');
-    expect(headers.get('x-own')).toBe('1');
-    expect(headers.get('cache-control')).toBe('private');
+    expect((await fetchPath('/finished')).headers.get('x-own')).toBe('1');
+    for (const path of ['/finished', '/set', '/set?json=1'])
+      expect((await fetchPath(path)).headers.get('cache-control')).toBe('private');
+  });
+
+  test('sends its Response without copying it', async () => {
+    for (const path of ['/finished', '/forbidden']) expect(await fetchPath(path)).toBe(finished);
   });
 
   test('sends each cookie in a line of its own', async () => {
@@ -114,6 +161,8 @@ describe('a route that is added', () => {
   for (const { path, methods } of [
     { path: '/notes', methods: 'POST' },
     { path: '/list', methods: 'GET, HEAD' },
+    { path: '/notes/new', methods: 'POST, GET, HEAD' },
+    { path: '/notes/1', methods: 'GET, HEAD' },
     { path: '/anything', methods: 'GET, HEAD, POST, PUT, PATCH, DELETE' },
     { path: '/nothing', methods: 'GET, HEAD' },
   ]) {

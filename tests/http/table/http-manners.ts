@@ -143,7 +143,8 @@ function rawRequests(bench: () => Bench): void {
     { line: `CONNECT ${PRIVATE} HTTP/1.1`, status: 405, code: 'method_not_allowed', allow: 'GET, HEAD' },
   ]) {
     test(`${line} is answered with ${status}, and the connection is closed`, async () => {
-      const { response } = await rawRequest(bench().service.origin, [line, 'Host: service.example.test']);
+      const headers = ['Host: service.example.test', 'Transfer-Encoding: chunked'];
+      const { response } = await rawRequest(bench().service.origin, [line, ...headers]);
       if (response === undefined) throw new TypeError('The connection was closed without an answer');
       expect(response.headers.get('connection')).toBe('close');
       expect(response.headers.get('allow')).toBe(allow);

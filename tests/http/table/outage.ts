@@ -61,10 +61,11 @@ export function outageRows(bench: () => Bench): void {
       expect((await bench().service.fetch('/livez')).status).toBe(200);
     });
 
-    test('/readyz is 503 and says why', async () => {
+    test('/readyz is 503 and says why, and when to ask again', async () => {
       const response = await bench().service.fetch('/readyz');
       expect(response.status).toBe(503);
       expect(response.headers.get('content-type')).toBe('application/json');
+      expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
       expect(await response.json()).toEqual({
         code: expect.stringMatching(/^\w+$/),
         description: expect.stringMatching(/\w/),

@@ -1,0 +1,24 @@
+import { expect, test } from 'bun:test';
+import { createApp } from '../../src/app.ts';
+import { createCommonHeaders } from '../../src/http/answers.ts';
+
+for (const { dpop, allowed } of [
+  { dpop: 'off', allowed: 'Content-Type, Authorization' },
+  { dpop: 'on', allowed: 'Content-Type, Authorization, DPoP' },
+  { dpop: 'required', allowed: 'Content-Type, Authorization, DPoP' },
+] as const) {
+  test(`pages of any origin may send ${allowed} when DPoP is ${dpop}`, async () => {
+    const app = createApp({
+      verifier: { verify: () => ({ refusal: 'token_malformed' }) },
+      readiness: () => 'ready',
+      commonHeaders: createCommonHeaders({ dpop }),
+      onInternalError(error) {
+        throw error;
+      },
+    });
+    for (const method of ['GET', 'OPTIONS']) {
+      const { headers } = await app.fetch(new Request('http://localhost/api/private', { method }));
+      expect(headers.get('access-control-allow-headers')).toBe(allowed);
+    }
+  });
+}
