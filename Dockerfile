@@ -2,14 +2,16 @@
 ARG BUN_IMAGE=oven/bun:1.4.5
 ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 
-FROM ${BUN_IMAGE} AS build
+# Always the platform of the machine that builds: Bun compiles for the other one, and nothing is emulated.
+FROM --platform=${BUILDPLATFORM} ${BUN_IMAGE} AS build
+ARG TARGETARCH
 WORKDIR /build
 # Dependencies change less often than the source, so they have their own layer.
 COPY package.json bun.lock ./
 RUN bun install --frozen-lockfile --production --ignore-scripts
 COPY scripts ./scripts
 COPY src ./src
-RUN bun run build
+RUN bun run build --target "bun-linux-${TARGETARCH}"
 
 FROM ${RUNTIME_IMAGE}
 LABEL org.opencontainers.image.title="protected-api" \

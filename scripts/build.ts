@@ -34,5 +34,7 @@ export async function build(outfile: string, target?: string): Promise<void> {
 if (import.meta.main) {
   // A target is a Bun release to embed, such as bun-linux-arm64; without one it is the Bun that runs this.
   const { values } = parseArgs({ options: { target: { type: 'string' } } });
-  await build('dist/protected-api', values.target);
+  const outfile = 'dist/protected-api';
+  await build(outfile, values.target);
+  console.log(`${outfile}: ${(Bun.file(outfile).size / 1e6).toFixed(0)} MB`);
 }

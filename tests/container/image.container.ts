@@ -1,10 +1,13 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, until, untilItAnswers } from '../support/child-process.ts';
 import { docker, imageUnderTest, runContainer } from '../support/container.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken } from '../support/mint.ts';
 
+const root = join(import.meta.dir, '../..');
 const BUILD_TIMEOUT_MS = 600_000;
 const settings = { ISSUER: 'https://issuer.example.test/', AUDIENCE };
 
@@ -24,7 +27,7 @@ const refusesConnections = (origin: string) => () =>
 
 describe('the image', () => {
   test('holds nothing but the executable on top of its base', async () => {
-    const dockerfile = await Bun.file(join(import.meta.dir, '../../Dockerfile')).text();
+    const dockerfile = await Bun.file(join(root, 'Dockerfile')).text();
     const base = /^ARG RUNTIME_IMAGE=(.*)$/m.exec(dockerfile)?.[1] ?? '';
     const [layers, baseLayers] = await Promise.all([image, base].map((name) => inspect(name, '.RootFS.Layers')));
     expect(layers).toEqual([...baseLayers, expect.any(String)]);
@@ -39,6 +42,23 @@ describe('the image', () => {
     });
   });
 
+  test(
+    'is built for the other architecture too, without emulation',
+    async () => {
+      const name = `${image}-arm64`;
+      await docker('build', '--platform', 'linux/arm64', '--target', 'build', '--tag', name, root);
+      const container = await docker('create', name, '/protected-api');
+      const file = join(await mkdtemp(join(tmpdir(), 'protected-api-arm64-')), 'protected-api');
+      await docker('cp', `${container}:/build/dist/protected-api`, file);
+      await docker('rm', container);
+      const [elf, machine] = [await Bun.file(file).slice(1, 4).text(), await Bun.file(file).slice(18, 20).bytes()];
+      await rm(file);
+      // AArch64, by the ELF header's e_machine.
+      expect({ elf, machine: [...machine] }).toEqual({ elf: 'ELF', machine: [183, 0] });
+    },
+    BUILD_TIMEOUT_MS,
+  );
+
   test('refuses to start without settings', async () => {
     const { process } = await runContainer([]);
     const { status, stderr } = await process.finished;
@@ -46,14 +66,20 @@ describe('the image', () => {
     expect(stderr).toContain('ISSUER');
   });
 
-  test('becomes healthy by its own check, and stops with 0 in under a second when idle', async () => {
-    const container = await runContainer(['--health-interval=1s'], settings);
-    const health = () => inspect(container.name, '.State.Health.Status').catch(() => 'absent');
-    await until(async () => (await health()) === 'healthy', 'a healthy container');
-    const startMs = performance.now();
-    expect((await container.stop()).status).toBe(0);
-    expect(performance.now() - startMs).toBeLessThan(1000);
-  });
+  for (const [how, environment, flags] of [
+    ['with settings', settings, []],
+    ['with --dev and no settings', {}, ['--dev']],
+    ['with a proxy in its environment', { ...settings, HTTP_PROXY: 'http://proxy.invalid:3128' }, []],
+  ] as const) {
+    test(`becomes healthy by its own check ${how}, and stops with 0 in under a second when idle`, async () => {
+      const container = await runContainer(['--health-interval=1s'], environment, flags);
+      const health = () => inspect(container.name, '.State.Health.Status').catch(() => 'absent');
+      await until(async () => (await health()) === 'healthy', 'a healthy container');
+      const startMs = performance.now();
+      expect((await container.stop()).status).toBe(0);
+      expect(performance.now() - startMs).toBeLessThan(1000);
+    });
+  }
 
   test('answers what is in flight when it is stopped, and then ends with 0', async () => {
     const hanging = await startIssuer();
