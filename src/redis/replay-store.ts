@@ -1,0 +1,184 @@
+import { RedisClient } from 'bun';
+import { type ReplayStore, ReplayUnknownError } from '../auth/replay-store.ts';
+
+/** Why the store cannot tell whether a proof was used; never the server's own text, which can repeat what it was sent. */
+export type StoreFailure = 'connection' | 'timeout' | 'full' | 'refused' | 'overloaded' | 'forgotten';
+
+export type StoreEvent =
+  | {
+      readonly type: 'connected';
+      readonly afterFailures: number;
+      /** Whether the server makes room by deleting keys, so that a proof could be used again. */
+      readonly evicts: boolean;
+    }
+  | { readonly type: 'failed'; readonly failure: StoreFailure; readonly failures: number };
+
+export interface RedisReplayStore extends ReplayStore {
+  state(): { readonly isConnected: boolean; readonly lastFailure: StoreFailure | undefined };
+  /** Begins to connect, and from then on keeps a connection. */
+  start(): void;
+  stop(): void;
+}
+
+export interface RedisReplayStoreOptions {
+  /** Address of Redis or Valkey: `redis://` or `rediss://`, with user, password and database where they are needed. */
+  readonly url: string;
+  /** For how long a proof that was made just now is claimed: tells which proofs a server that lost its data may have known. */
+  readonly usualClaimMs: number;
+  readonly onEvent?: ((event: StoreEvent) => void) | undefined;
+  /** Wall-clock time in milliseconds since 1970; `Date.now` by default. */
+  readonly now?: () => number;
+}
+
+/** Longer than any pause of a healthy server or of this process; requests wait for no longer. */
+const timeoutMs = 1000;
+/** A server that is back is noticed after this and at most one time-out: within two seconds. */
+const checkIntervalMs = 500;
+/** Bounds the memory that a server which hangs can cost: some 10 MB. */
+const maxPending = 20_000;
+const keyPrefix = 'dpop:';
+
+class StoreError extends ReplayUnknownError {
+  constructor(readonly failure: StoreFailure) {
+    super(`Cannot claim a proof: ${failure}`);
+  }
+}
+
+/**
+ * Returns a store that all processes with the same `url` share. A claim is one command, and while the server is known to be
+ * away it is none: claims are then rejected at once. The server is written to twice a second, so that `state` knows of an
+ * outage, a full memory or a read-only replica before a request does.
+ */
+export function createRedisReplayStore(options: RedisReplayStoreOptions): RedisReplayStore {
+  return new ConnectedStore(options);
+}
+
+class ConnectedStore implements RedisReplayStore {
+  readonly #options: RedisReplayStoreOptions;
+  readonly #now: () => number;
+  readonly #checkKey = `${keyPrefix}check:${crypto.randomUUID()}`;
+  /** Bun's client does not always reconnect, so there is a new one for each attempt. Undefined while there is none that works. */
+  #client: RedisClient | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isStopped = false;
+  #lastFailure: StoreFailure | undefined;
+  #failures = 0;
+  #pending = 0;
+  #runId: string | undefined;
+  #forgottenUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: RedisReplayStoreOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+  }
+
+  async claim(key: string, lifetimeMs: number): Promise<boolean> {
+    const client = this.#client;
+    if (client === undefined) throw new StoreError('connection');
+    if (this.#pending >= maxPending) throw new StoreError('overloaded');
+    if (this.#now() + lifetimeMs <= this.#forgottenUntilMs) throw new StoreError('forgotten');
+    this.#pending += 1;
+    try {
+      const reply = await within(client.send('SET', [keyPrefix + key, '', 'NX', 'PX', String(lifetimeMs)]));
+      if (reply !== 'OK' && reply !== null) throw new StoreError('refused');
+      return reply === 'OK';
+    } catch (error) {
+      const failure = failureOf(error);
+      this.#lose(client, failure);
+      throw new StoreError(failure);
+    } finally {
+      this.#pending -= 1;
+    }
+  }
+
+  state() {
+    return { isConnected: this.#client !== undefined, lastFailure: this.#lastFailure };
+  }
+
+  start(): void {
+    void this.#check();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    const client = this.#client;
+    this.#client = undefined;
+    client?.close();
+  }
+
+  /** Never rejects. */
+  async #check(): Promise<void> {
+    const client = this.#client;
+    if (client) await this.#write(client).catch((error) => this.#lose(client, failureOf(error)));
+    else await this.#connect();
+    if (!this.#isStopped) this.#timer = setTimeout(() => this.#check(), checkIntervalMs);
+  }
+
+  async #write(client: RedisClient): Promise<void> {
+    await within(client.send('SET', [this.#checkKey, '', 'PX', String(timeoutMs)]));
+  }
+
+  async #connect(): Promise<void> {
+    const client = new RedisClient(this.#options.url, {
+      connectionTimeout: timeoutMs,
+      autoReconnect: false,
+      enableOfflineQueue: false,
+    });
+    try {
+      await within(client.connect());
+      await this.#write(client);
+      // Not every account may ask; then every connection counts as one to a server that has lost its data.
+      const info = await within(client.send('INFO', [])).then(String, () => '');
+      if (this.#isStopped || !client.connected) throw new StoreError('connection');
+      this.#connected(client, info);
+    } catch (error) {
+      client.close();
+      if (!this.#isStopped) this.#failed(failureOf(error));
+    }
+  }
+
+  #connected(client: RedisClient, info: string): void {
+    const runId = /^run_id:(\w+)/m.exec(info)?.[1];
+    const isFirst = this.#runId === undefined && this.#failures === 0;
+    const isSameRun = runId !== undefined && runId === this.#runId;
+    // A server that was restarted, or another one in its place, may have forgotten proofs that were made before now.
+    if (!isFirst && !isSameRun) this.#forgottenUntilMs = this.#now() + this.#options.usualClaimMs;
+    this.#runId = runId ?? 'unknown';
+    const evicts = !/^maxmemory:0\b/m.test(info) && /^maxmemory_policy:(?!noeviction)/m.test(info);
+    const event: StoreEvent = { type: 'connected', afterFailures: this.#failures, evicts };
+    this.#failures = 0;
+    this.#lastFailure = undefined;
+    this.#client = client;
+    client.onclose = () => this.#lose(client, 'connection');
+    this.#options.onEvent?.(event);
+  }
+
+  #lose(client: RedisClient, failure: StoreFailure): void {
+    if (client !== this.#client) return;
+    this.#client = undefined;
+    client.close();
+    this.#failed(failure);
+  }
+
+  #failed(failure: StoreFailure): void {
+    this.#failures += 1;
+    this.#lastFailure = failure;
+    this.#options.onEvent?.({ type: 'failed', failure, failures: this.#failures });
+  }
+}
+
+/** Rejects after the time-out, but not before the replies that have arrived by then were read. */
+function within<Reply>(reply: Promise<Reply>): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => setImmediate(() => reject(new StoreError('timeout'))), timeoutMs);
+    reply.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+function failureOf(error: unknown): StoreFailure {
+  if (error instanceof StoreError) return error.failure;
+  const isReply = error instanceof Error && 'code' in error && error.code === 'ERR_REDIS_SERVER_ERROR';
+  if (!isReply) return 'connection';
+  return error.message.startsWith('OOM') ? 'full' : 'refused';
+}

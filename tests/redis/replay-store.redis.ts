@@ -1,0 +1,151 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { createRedisReplayStore, type RedisReplayStore, type StoreEvent } from '../../src/redis/replay-store.ts';
+import { until } from '../support/child-process.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+
+const usualClaimMs = 90_000;
+/** The server is checked every half second, and a check takes a second at most. */
+const maxRecoveryMs = 2000;
+const testTimeoutMs = 20_000;
+
+describe('createRedisReplayStore()', () => {
+  let server: RedisServer;
+  let store: RedisReplayStore;
+  let events: StoreEvent[];
+  const rejections: unknown[] = [];
+  const note = (reason: unknown) => rejections.push(reason);
+
+  const open = (url = server.url) => {
+    store = createRedisReplayStore({ url, usualClaimMs, onEvent: (event) => events.push(event) });
+    store.start();
+  };
+  const claim = (key: string, lifetimeMs = usualClaimMs) =>
+    Promise.resolve(store.claim(key, lifetimeMs)).catch((error: Error) => error.message);
+  const connected = (deadlineMs?: number) => until(() => store.state().isConnected, 'the connection', deadlineMs);
+  const lost = () => until(() => !store.state().isConnected, 'the end of the connection');
+
+  beforeAll(async () => {
+    server = await startRedis();
+    process.on('unhandledRejection', note);
+  });
+  beforeEach(async () => {
+    events = [];
+    open();
+    await connected();
+  });
+  afterEach(() => {
+    store.stop();
+    expect(rejections).toEqual([]);
+  });
+  afterAll(async () => {
+    process.off('unhandledRejection', note);
+    await server.kill();
+  });
+
+  test('lets one of many callers claim a key, for the given time, by one command each', async () => {
+    await server.command('CONFIG', 'RESETSTAT');
+    const claims = await Promise.all(Array.from({ length: 20 }, () => claim('a')));
+    expect(claims.filter((isFirst) => isFirst === true)).toHaveLength(1);
+    expect(claims.filter((isFirst) => isFirst === false)).toHaveLength(19);
+    expect(Number(await server.command('PTTL', 'dpop:a'))).toBeWithin(usualClaimMs - 5000, usualClaimMs + 1);
+    const calls = /cmdstat_set:calls=(\d+)/.exec(String(await server.command('INFO', 'commandstats')))?.[1];
+    // The store's own checks are among them.
+    expect(Number(calls)).toBeWithin(20, 24);
+  });
+
+  test(
+    'rejects at once while a server hangs, and goes on when it does, with what it knew',
+    async () => {
+      expect(await claim('before')).toBe(true);
+      server.signal('SIGSTOP');
+      expect(await claim('during')).toBe('Cannot claim a proof: timeout');
+      expect(await claim('after that')).toBe('Cannot claim a proof: connection');
+      server.signal('SIGCONT');
+      await connected(maxRecoveryMs);
+      expect(await claim('before')).toBe(false);
+      expect(await claim('after')).toBe(true);
+    },
+    testTimeoutMs,
+  );
+
+  test(
+    'takes proofs made before the return of a server that lost its data as perhaps used',
+    async () => {
+      expect(await claim('used')).toBe(true);
+      const pending = Array.from({ length: 100 }, (_, index) => claim(`pending ${index}`));
+      await server.kill();
+      await Promise.all(pending);
+      await lost();
+      expect(await claim('away')).toBe('Cannot claim a proof: connection');
+      await server.start();
+      await connected(maxRecoveryMs);
+      expect(await claim('used', usualClaimMs - 1000)).toBe('Cannot claim a proof: forgotten');
+      expect(await claim('made since', usualClaimMs + 1000)).toBe(true);
+      expect(await claim('made since', usualClaimMs + 1000)).toBe(false);
+    },
+    testTimeoutMs,
+  );
+
+  test(
+    'keeps what it knows when only the connection breaks',
+    async () => {
+      expect(await claim('kept')).toBe(true);
+      await server.command('CLIENT', 'KILL', 'TYPE', 'normal').catch(() => {});
+      await lost();
+      await connected(maxRecoveryMs);
+      expect(await claim('kept', usualClaimMs - 1000)).toBe(false);
+      expect(await claim('older', usualClaimMs - 1000)).toBe(true);
+    },
+    testTimeoutMs,
+  );
+
+  test(
+    'rejects while the server is full, and until it has room',
+    async () => {
+      await server.command('CONFIG', 'SET', 'maxmemory', '1');
+      expect(await claim('full')).toBe('Cannot claim a proof: full');
+      expect(store.state()).toEqual({ isConnected: false, lastFailure: 'full' });
+      await server.command('CONFIG', 'SET', 'maxmemory', '0');
+      await connected(maxRecoveryMs);
+      expect(await claim('full')).toBe(true);
+    },
+    testTimeoutMs,
+  );
+
+  test('says when the server makes room by forgetting', async () => {
+    await server.command('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
+    store.stop();
+    open();
+    await connected();
+    await server.command('CONFIG', 'SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
+    expect(events.map((event) => event.type === 'connected' && event.evicts)).toEqual([false, true]);
+  });
+
+  test('takes no reply of a read-only replica, or of an account that may not write, for a claim', async () => {
+    await server.command('ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '+@read', '+hello', '+info');
+    store.stop();
+    open(`redis://reader:secret@127.0.0.1:${server.port}`);
+    await until(() => events.at(-1)?.type === 'failed', 'the refusal');
+    expect(store.state()).toEqual({ isConnected: false, lastFailure: 'refused' });
+    expect(await claim('a')).toBe('Cannot claim a proof: connection');
+  });
+
+  test(
+    'connects when the server comes later, with a password',
+    async () => {
+      store.stop();
+      const late = await startRedis(
+        ['--requirepass', 'p@ss/word'],
+        (port) => `redis://:p%40ss%2Fword@127.0.0.1:${port}/2`,
+      );
+      await late.kill();
+      open(late.url);
+      await until(() => events.at(-1)?.type === 'failed', 'the failed attempt');
+      await late.start();
+      await connected(maxRecoveryMs);
+      expect(await claim('late', usualClaimMs + 1000)).toBe(true);
+      await late.kill();
+    },
+    testTimeoutMs,
+  );
+});

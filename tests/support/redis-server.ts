@@ -1,0 +1,53 @@
+import { RedisClient } from 'bun';
+import { freePort, type RunningProcess, run, until } from './child-process.ts';
+
+export interface RedisServer {
+  readonly port: number;
+  readonly url: string;
+  /** Ends the server without a word to anyone, as a crash does; what it held is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port, with other arguments where they are given. */
+  start(args?: readonly string[]): Promise<void>;
+  signal(name: NodeJS.Signals): void;
+  /** Runs a command on a connection of its own. */
+  command(...words: string[]): Promise<unknown>;
+}
+
+async function ask(url: string, [name = '', ...args]: readonly string[]): Promise<unknown> {
+  const client = new RedisClient(url, { autoReconnect: false, connectionTimeout: 1000 });
+  try {
+    return await client.send(name, args);
+  } finally {
+    client.close();
+  }
+}
+
+/** Starts a real redis-server on a free port of loopback, which writes nothing to disk. `url` is where `args` make it answer. */
+export async function startRedis(args: readonly string[] = [], urlOf = (port: number) => `redis://127.0.0.1:${port}`) {
+  const port = await freePort();
+  const url = urlOf(port);
+  let child: RunningProcess;
+
+  const server: RedisServer = {
+    port,
+    url,
+    async start(moreArgs = args) {
+      const fixed = ['--bind', '127.0.0.1', '--port', String(port), '--save', '', '--appendonly', 'no'];
+      child = run(['redis-server', ...fixed, ...moreArgs], { PATH: process.env.PATH ?? '' });
+      const answers = () =>
+        ask(url, ['PING']).then(
+          () => true,
+          () => false,
+        );
+      await until(answers, 'redis-server');
+    },
+    async kill() {
+      child.signal('SIGKILL');
+      await child.finished;
+    },
+    signal: (name) => child.signal(name),
+    command: (...words) => ask(url, words),
+  };
+  await server.start();
+  return server;
+}
