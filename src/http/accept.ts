@@ -1,6 +1,6 @@
 /**
- * Returns how much a client wants `value`, 0 to 1: the quality that an Accept or Accept-Encoding header gives the most
- * specific range that `value` is in (RFC 9110 §12.4.2). Nothing is wanted by who says nothing.
+ * Returns the quality, 0 to 1, that an Accept or Accept-Encoding header gives to the most specific range that includes
+ * `value` (RFC 9110 §12.4.2). A missing header scores 0.
  */
 export function qualityOf(header: string | null, value: string): number {
   const ranges = new Map(

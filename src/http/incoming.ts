@@ -1,4 +1,4 @@
-/** A larger body is answered with 413: what the service takes are short forms and JSON objects. */
+/** Requests with a larger body are answered with 413. The service only accepts short forms and JSON objects. */
 const maxBodyBytes = 64 * 1024;
 
 /**
@@ -19,14 +19,13 @@ export function pathOf(url: string): string {
   return url.slice(start, end === -1 ? undefined : end);
 }
 
-/** Whether the request has a body whose length its headers do not give: one in chunks, or one that was never on a connection. */
+/** Whether the request has a body but no Content-Length: the body is chunked, or was never sent over a connection. */
 export function hasUnknownLength(request: Request): boolean {
   return !isBodiless(request.method) && request.body !== null && !request.headers.has('content-length');
 }
 
 /**
- * Returns the request with its body in memory and a Content-Length. Of a body that is too large only the beginning is
- * read, enough for {@link isTooLarge}.
+ * Returns the request with its body in memory and a Content-Length. Reading stops when the body is longer than 64 KiB.
  */
 export async function withLength(request: Request): Promise<Request> {
   const chunks: Uint8Array[] = [];
@@ -38,7 +37,7 @@ export async function withLength(request: Request): Promise<Request> {
       if (length > maxBodyBytes) break;
     }
   } catch {
-    // The connection broke. The body of this request cannot be read any more, so no half of it is taken for the whole.
+    // The connection broke. Reading this body again fails, so a part of it is never accepted as the whole.
     return request;
   }
   const measured = new Request(request, { body: new Blob(chunks) });
@@ -46,7 +45,7 @@ export async function withLength(request: Request): Promise<Request> {
   return measured;
 }
 
-/** Whether the request says that its body is larger than 64 KiB. */
+/** Whether the Content-Length of the request is over 64 KiB. */
 export function isTooLarge({ headers }: Request): boolean {
   return Number(headers.get('content-length')) > maxBodyBytes;
 }

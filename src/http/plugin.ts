@@ -10,9 +10,9 @@ export interface HttpPluginOptions {
   readonly commonHeaders: CommonHeaders;
   /** The routes of the application; read at the first request that needs them. */
   readonly routes: () => Parameters<typeof createRouteTable>[0];
-  /** Called with what must not happen; the client gets a bare 500. */
+  /** Called with an unexpected error; the client gets a 500 that says nothing about it. */
   readonly onInternalError: (error: unknown, request: Request) => void;
-  /** Wraps what answers a request whose address and body already have the form that all further code relies on. */
+  /** Wraps the function that answers requests, to count and log them. */
   readonly observe?: ((fetch: Fetch, routeOf: RouteOf) => Fetch) | undefined;
 }
 
@@ -24,8 +24,8 @@ export interface HttpPluginOptions {
 export const elysiaOptions = { strictPath: true, handler: { standardHostname: false } } as const;
 
 /**
- * Returns the plugin that makes the answers of an application alike: common headers, JSON, Error objects, preflights and
- * the limit of request bodies. It must be used before any route.
+ * Returns the plugin that gives all responses of an application common headers, exact content types and Error objects,
+ * answers preflights, and limits request bodies. Use it before any route.
  *
  * Everything that relies on undocumented behaviour of Elysia or Bun is in this file, with a link to its source;
  * `tests/http/canaries.test.ts` fails when that behaviour changes.
@@ -69,8 +69,9 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
       if (error instanceof ElysiaCustomStatusResponse) return undefined;
       sendUncopied(set);
       if (error instanceof NotFoundError) {
-        const methods = routeOf(path)?.methods ?? [request.method];
-        return methods.includes(request.method) ? fail('not_found') : fail('method_not_allowed', methods);
+        const allowed = routeOf(path)?.methods;
+        const isAllowed = allowed === undefined || allowed.includes(request.method);
+        return isAllowed ? fail('not_found') : fail('method_not_allowed', allowed);
       }
       if (error instanceof ParseError || (error instanceof ValidationError && error.type !== 'response'))
         return fail('invalid_request');
@@ -79,7 +80,7 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
     });
 }
 
-/** Brings requests into the form that all further code relies on: an `http:` address, and a body of known length. */
+/** Gives requests the form that all other code relies on: an `http:` address, and a body of known length. */
 function createReceiving(fetch: Fetch): Fetch {
   return (received) => {
     const request = withHttpUrl(received);
@@ -93,7 +94,7 @@ interface AnsweringOptions {
   readonly routeOf: RouteOf;
 }
 
-/** Answers what needs no route, and leaves the rest to `fetch`. */
+/** Answers preflights and requests with too large a body, and passes all others to `fetch`. */
 function createAnswering(fetch: Fetch, { answers, preflight, routeOf }: AnsweringOptions): Fetch {
   return (request) => {
     switch (request.method) {
@@ -128,7 +129,7 @@ function lazyRouteTable(routes: HttpPluginOptions['routes']): RouteOf {
   };
 }
 
-/** Whether a handler's value is for JSON: a plain object or a list, not a Response, a file or a stream. */
+/** Whether a handler's value is sent as JSON: a plain object or a list, not a Response, a file or a stream. */
 function isJson(value: unknown): value is object {
   return typeof value === 'object' && value !== null && (value.constructor === Object || Array.isArray(value));
 }

@@ -7,13 +7,13 @@ export interface RouteEntry {
 /** Returns the route that takes a request path, undefined when there is none. */
 export type RouteOf = (path: string) => RouteEntry | undefined;
 
-/** Methods that clients are told of where a route takes every method. */
+/** Methods listed for a route that takes every method. */
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Returns the lookup in these routes. OPTIONS is left out of the methods, because preflights are answered on any path. */
 export function createRouteTable(routes: readonly { readonly method: string; readonly path: string }[]): RouteOf {
   const methods = new Map<string, readonly string[]>();
-  for (const { method, path } of routes)
+  for (const { method, path } of routes.filter((route) => route.method !== 'OPTIONS'))
     methods.set(path, [...new Set([...(methods.get(path) ?? []), ...methodsOf(method)])]);
 
   const dynamic = [...methods.keys()]
@@ -32,7 +32,6 @@ export function createRouteTable(routes: readonly { readonly method: string; rea
 
 /** HEAD is answered wherever GET is. */
 function methodsOf(method: string): readonly string[] {
-  if (method === 'OPTIONS') return [];
   if (method === 'ALL') return everyMethod;
   return method === 'GET' ? ['GET', 'HEAD'] : [method];
 }
