@@ -8,8 +8,14 @@ setDefaultTimeout(60_000);
 
 const ERRORS = /command not found|unknown command|no matches found|no such file|parse error|curl: \(/i;
 
-const readme = await Bun.file(join(import.meta.dir, '../../README.md')).text();
-const blocks = [...readme.matchAll(/^```(?:sh|bash|console)\n(.*?)^```/gms)].map(([, block = '']) => block);
+const root = join(import.meta.dir, '../..');
+const blocksIn = async (file: string) =>
+  [...(await Bun.file(join(root, file)).text()).matchAll(/^```(?:sh|bash|console)\n(.*?)^```/gms)].map(
+    ([, block = '']) => block,
+  );
+const blocks = await blocksIn('README.md');
+const otherPages = [...new Bun.Glob('{*,docs/*,bench/*}.md').scanSync(root)].filter((file) => file !== 'README.md');
+const otherBlocks = (await Promise.all(otherPages.map(blocksIn))).flat();
 
 let service: RunningProcess;
 let port: number;
@@ -51,9 +57,9 @@ for (const [name, command] of Object.entries(shells)) {
       expect(shown).not.toMatch(ERRORS);
     });
 
-    test('every block of the README is understood, and none has a comment', () => {
+    test('every block of the documentation is understood, and none has a comment', () => {
       expect(blocks.length).toBeGreaterThan(3);
-      for (const block of blocks) {
+      for (const block of [...blocks, ...otherBlocks]) {
         const { exitCode, stderr } = Bun.spawnSync([command[0], '-n'], { stdin: Buffer.from(block), stderr: 'pipe' });
         expect({ block, exitCode, stderr: stderr.toString() }).toEqual({ block, exitCode: 0, stderr: '' });
         expect(block).not.toMatch(/(?:^|\s)#/);

@@ -1,0 +1,51 @@
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import packageJson from '../package.json' with { type: 'json' };
+import { build } from './build.ts';
+
+const targets = [
+  'linux-x64',
+  'linux-arm64',
+  'linux-x64-musl',
+  'linux-arm64-musl',
+  'darwin-x64',
+  'darwin-arm64',
+  'windows-x64',
+] as const;
+
+/** Returns what is wrong with a tag, by the version in package.json and the changelog; nothing when it can be released. */
+export function tagProblems(tag: string, version: string, changelog: string): string[] {
+  const problems: string[] = [];
+  if (tag !== `v${version}`) problems.push(`Tag ${tag} is not v${version}, the version in package.json`);
+  const heading = `## [${version}] - `;
+  if (!changelog.split('\n').some((line) => line.startsWith(heading) && /- \d{4}-\d\d-\d\d$/.test(line)))
+    problems.push(`CHANGELOG.md has no heading "${heading}YYYY-MM-DD"`);
+  return problems;
+}
+
+/** Writes an executable with its bill of materials for each target to `folder`, and their SHA-256 sums to SHA256SUMS. */
+async function release(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  for (const target of targets) {
+    const name = `protected-api-${packageJson.version}-${target}${target.startsWith('windows') ? '.exe' : ''}`;
+    await build(join(folder, name), `bun-${target}`);
+    console.log(join(folder, name));
+  }
+  const sums = (await readdir(folder)).toSorted().map(async (name) => {
+    const sum = new Bun.CryptoHasher('sha256').update(await Bun.file(join(folder, name)).bytes()).digest('hex');
+    return `${sum}  ${name}\n`;
+  });
+  await Bun.write(join(folder, 'SHA256SUMS'), (await Promise.all(sums)).join(''));
+}
+
+if (import.meta.main) {
+  const { GITHUB_REF_TYPE, GITHUB_REF_NAME = '' } = process.env;
+  const changelog = await Bun.file('CHANGELOG.md').text();
+  const problems = GITHUB_REF_TYPE === 'tag' ? tagProblems(GITHUB_REF_NAME, packageJson.version, changelog) : [];
+  if (problems.length > 0) {
+    console.error(`Cannot release:\n${problems.join('\n')}`);
+    process.exit(1);
+  }
+  await release('dist/release');
+}
