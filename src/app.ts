@@ -4,6 +4,7 @@ import { createBearer, scopesOf } from './auth/resource-server.ts';
 import type { Claims, Verifier } from './auth/verifier.ts';
 import { type CommonHeaders, createAnswers, createCommonHeaders } from './http/answers.ts';
 import { createHttpPlugin, elysiaOptions, type HttpPluginOptions, sendUncopied } from './http/plugin.ts';
+import type { DemoClient } from './openapi/authorization-dialog.ts';
 import { createDocumentation } from './routes/documentation.ts';
 import { createHealth, type Readiness } from './routes/health.ts';
 import { createHome } from './routes/home.ts';
@@ -17,8 +18,10 @@ export interface Discovery {
   /** Where clients reach the API, without a trailing slash; undefined when that is not known. */
   readonly publicUrl: string | undefined;
   readonly hasDocumentation: boolean;
-  /** A client of the embedded issuer, whose credentials anyone who opens the documentation may use. */
-  readonly client?: { readonly id: string; readonly secret: string } | undefined;
+  /** Returns the token endpoint in the metadata of the issuer; undefined when they are unknown. */
+  readonly tokenEndpoint?: (() => Promise<string | undefined>) | undefined;
+  /** The clients of the embedded issuer, whose credentials anyone who opens the documentation may use. */
+  readonly clients?: readonly DemoClient[] | undefined;
 }
 
 /** What the application needs from outside; it does no I/O of its own and reads no environment. */
@@ -57,7 +60,7 @@ export function createApp(dependencies: Dependencies) {
     })
     .use(createHttpPlugin({ commonHeaders, onInternalError, observe, routes: (): AnyElysia['routes'] => app.routes }))
     .use(createMessages(createBearer({ verifier, onAccepted })))
-    .use(createHome({ publicUrl, hasDocumentation }))
+    .use(createHome({ publicUrl, hasDocumentation, routes: (): AnyElysia['routes'] => app.routes }))
     .use(createHealth(readiness));
 
   if (discovery && publicUrl !== undefined)

@@ -131,7 +131,7 @@ async function createServiceAt(
   const { routes, clients } = await createEmbeddedIssuer(issuer);
   const hasColour = process.stderr.isTTY === true && !process.env.NO_COLOR;
   process.stderr.write(renderBanner({ origin, audience: origin, clients, hasDocumentation: settings.docs, hasColour }));
-  const embedded = { routes, client: clients.reader };
+  const embedded = { routes, clients: [clients.reader, clients.visitor] };
   return createService({ settings: { ...settings, publicUrl: origin }, issuer, ...observed, embedded });
 }
 

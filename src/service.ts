@@ -7,6 +7,7 @@ import type { Log } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { createRequestCounts } from './observe/request-counts.ts';
 import { createObservation } from './observe/requests.ts';
+import type { DemoClient } from './openapi/authorization-dialog.ts';
 import type { Readiness } from './routes/health.ts';
 import type { IssuerSettings, Settings } from './settings.ts';
 
@@ -17,8 +18,8 @@ export interface ServiceOptions {
   readonly log: Log;
   /** Returns how many lines of the log were lost, for the metrics. */
   readonly droppedLogLines: () => number;
-  /** The embedded issuer: its routes, and a client that may be used from the documentation. */
-  readonly embedded?: { readonly routes: AnyElysia; readonly client: { readonly id: string; readonly secret: string } };
+  /** The embedded issuer: its routes, and the clients that may be used from the documentation. */
+  readonly embedded?: { readonly routes: AnyElysia; readonly clients: readonly DemoClient[] };
 }
 
 export type Service = ReturnType<typeof createService>;
@@ -68,7 +69,7 @@ export function createService({
       audience,
       publicUrl: settings.publicUrl,
       hasDocumentation: settings.docs,
-      client: embedded?.client,
+      clients: embedded?.clients,
     },
     extension: embedded?.routes,
     observe: observation.wrap,

@@ -1,87 +1,158 @@
+import { isDeepStrictEqual } from 'node:util';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import type { AnyElysia } from 'elysia';
 import packageJson from '../../package.json' with { type: 'json' };
-import { scopesOf, securityOf } from '../auth/resource-server.ts';
-import { describeDeclared, describeFailures, type RefusalHeaders } from './answers.ts';
+import { scopesOf } from '../auth/resource-server.ts';
+import { describeRefusal, describeShared, errorSchema, type RefusalHeaders, sharedResponses } from './answers.ts';
+import { name, summary } from './layout.ts';
 
 export interface DocumentOptions {
   readonly issuer: string;
   readonly audience: string;
-  readonly tokenEndpoint: string;
-  /** Where clients reach the API; undefined when that is not known. */
+  /** Where clients get tokens; undefined when unknown. */
+  readonly tokenEndpoint: string | undefined;
+  /** Where clients reach the API; undefined when unknown. */
   readonly publicUrl: string | undefined;
   readonly refusalHeaders: RefusalHeaders;
 }
 
-/** An operation as @elysiajs/openapi makes it, as far as it is looked at here. */
-interface Operation {
-  readonly security?: ReturnType<typeof securityOf>;
-  readonly responses?: Readonly<
-    Record<string, { readonly content: { readonly 'application/json': { schema: object } } }>
-  >;
+/** The OpenAPI document of the service. */
+export type OpenApiDocument = ReturnType<typeof createDocument>;
+
+/** An operation, as far as this document and its page read it. */
+export interface Operation {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
+  readonly requestBody?: object;
+  readonly responses?: Readonly<Record<string, ResponseObject>>;
+}
+
+/** A response, or a reference to a shared one. */
+export interface ResponseObject {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly headers?: object;
+  readonly content?: Readonly<Record<string, MediaType | undefined>>;
+}
+
+interface MediaType {
+  readonly schema?: { readonly title?: string; readonly examples?: readonly unknown[]; readonly $ref?: string };
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
 /** Returns the OpenAPI 3.1 document of the routes that are not hidden, made from their schemas. */
-export function createDocument(app: AnyElysia, options: DocumentOptions): object {
+export function createDocument(app: AnyElysia, options: DocumentOptions) {
   const { issuer, audience, tokenEndpoint, publicUrl, refusalHeaders } = options;
   const paths = toOpenAPISchema(app).paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  const schemas: Record<string, object> = { Error: errorSchema };
 
   return {
     openapi: '3.1.2',
     info: {
-      title: 'Protected API',
+      title: name,
       version: packageJson.version,
-      summary: 'Messages for everybody, for bearers of an access token, and for bearers of one with a scope.',
+      summary,
       description: describeApi(issuer, audience),
+      contact: { name: 'The Protected API authors' },
+      license: { name: packageJson.license, identifier: packageJson.license },
     },
     ...(publicUrl !== undefined && { servers: [{ url: publicUrl }] }),
-    tags: [{ name: 'Messages', description: 'What the API says, and to whom' }],
-    paths: mapValues(paths, (operations) => {
-      const allow = Object.keys(operations).flatMap((method) =>
-        method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()],
-      );
-      const failures = describeFailures(allow.join(', '));
-      return mapValues(operations, (operation) => completeOperation(operation, failures, refusalHeaders));
-    }),
+    tags: [{ name: 'Messages', description: 'One message for each level of access' }],
+    paths: mapValues(paths, (operations) =>
+      mapValues(operations, (operation) => completeOperation(operation, { schemas, tokenEndpoint, refusalHeaders })),
+    ),
     components: {
+      schemas,
+      responses: describeShared(refusalHeaders),
       securitySchemes: {
-        oauth2: {
-          type: 'oauth2',
-          description: 'A token that the issuer gives to a program.',
-          flows: { clientCredentials: { tokenUrl: tokenEndpoint, scopes: describeScopes(scopesOf(app.routes)) } },
-        },
-        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A token that you have already.' },
+        ...(tokenEndpoint !== undefined && {
+          oauth2: {
+            type: 'oauth2',
+            description: 'Get an access token with the client credentials grant',
+            flows: { clientCredentials: { tokenUrl: tokenEndpoint, scopes: describeScopes(scopesOf(app.routes)) } },
+          },
+        }),
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Use an existing access token' },
       },
     },
   };
 }
 
 const describeApi = (issuer: string, audience: string) => `\
-Access tokens are JWTs that \`${issuer}\` signs for the audience \`${audience}\`; they are sent as
+Access tokens are JWTs that \`${issuer}\` issues for the audience \`${audience}\`. Send one in the request header
 \`Authorization: Bearer <token>\`.
 
-Every error is an object with a \`code\` for programs and a \`description\` for people. A path that does not exist is 404
-\`not_found\`. HEAD works wherever GET does, and pages of any origin may call.
+Every error response is a JSON object with a \`code\` for programs and a \`description\` for people. Besides the errors
+listed with an endpoint, an unknown path is answered with 404, an unsupported method with 405 and an unexpected failure
+with 500. \`HEAD\` works wherever \`GET\` does. Browsers may call the API from any origin.
 `;
 
 const describeScopes = (scopes: readonly string[]) =>
-  Object.fromEntries(scopes.map((scope) => [scope, 'Without it, what asks for it answers 403']));
+  Object.fromEntries(scopes.map((scope) => [scope, 'Required by operations that list it']));
 
-/** A route is protected when it declares the 401 of the bearer plugin; one without a scope declares no security of its own. */
-function completeOperation(operation: Operation, failures: object, refusalHeaders: RefusalHeaders): object {
-  const { responses = {} } = operation;
-  const security = operation.security ?? ('401' in responses ? securityOf() : []);
-  const [scope] = security.flatMap(({ oauth2 }) => oauth2 ?? []);
-  const declared = Object.entries(responses).map(([status, { content }]) => [
-    status,
-    describeDeclared(status, content['application/json'].schema, { scope, refusalHeaders }),
-  ]);
-  return { ...operation, security, responses: { ...Object.fromEntries(declared), ...failures } };
+interface Completion {
+  /** Receives the named schemas of the operation. */
+  readonly schemas: Record<string, object>;
+  readonly tokenEndpoint: string | undefined;
+  readonly refusalHeaders: RefusalHeaders;
+}
+
+/** A route is protected when it declares the 401 of the guard. */
+function completeOperation(operation: Operation, { schemas, tokenEndpoint, refusalHeaders }: Completion): Operation {
+  const { responses = {}, security = [] } = operation;
+  const scopes = security.flatMap(({ oauth2 = [] }) => oauth2);
+  const requirements = [...(tokenEndpoint === undefined ? [] : [{ oauth2: scopes }]), { bearer: scopes }];
+  const describe = (response: ResponseObject, status: string): ResponseObject => {
+    if (status === '401' || status === '503') return { $ref: `#/components/responses/${sharedResponses[status]}` };
+    if (status === '403') return describeRefusal(403, refusalHeaders, scopes.join(' '));
+    return describeDeclared(response, status, schemas);
+  };
+  const unexpected = { $ref: `#/components/responses/${sharedResponses.default}` };
+  return {
+    ...operation,
+    security: '401' in responses ? requirements : [],
+    responses: { ...mapValues(responses, describe), default: unexpected },
+  };
+}
+
+/** Moves a schema that has a title to `schemas`, so that generated clients get a named type. */
+function describeDeclared(
+  { description, content = {} }: ResponseObject,
+  status: string,
+  schemas: Record<string, object>,
+): ResponseObject {
+  const media = Object.entries(content).flatMap(([type, declared]): [string, MediaType][] => {
+    // Where a response has no body, entries stand here that are no media types.
+    if (declared?.schema === undefined) return [];
+    const { examples = [], ...shape } = declared.schema;
+    const values = examples.map((value, index) => [`example${index + 1}`, { value }]);
+    return [
+      [
+        type,
+        { schema: nameSchema(shape, schemas), ...(values.length > 0 && { examples: Object.fromEntries(values) }) },
+      ],
+    ];
+  });
+  return {
+    description: status === '200' ? 'Success' : (description ?? `Status ${status}`),
+    ...(media.length > 0 && { content: Object.fromEntries(media) }),
+  };
+}
+
+/** Two schemas with the same title are one type only when they are equal. */
+function nameSchema(schema: NonNullable<MediaType['schema']>, schemas: Record<string, object>) {
+  const { title } = schema;
+  if (title === undefined || !/^[\w.-]+$/.test(title)) return schema;
+  schemas[title] ??= schema;
+  return isDeepStrictEqual(schemas[title], schema) ? { $ref: `#/components/schemas/${title}` } : schema;
 }
 
 function mapValues<Value, Mapped>(
   record: Readonly<Record<string, Value>>,
-  map: (value: Value) => Mapped,
+  map: (value: Value, key: string) => Mapped,
 ): Record<string, Mapped> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]));
 }

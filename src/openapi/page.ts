@@ -1,97 +1,128 @@
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
-import swaggerUiStyle from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
-import swaggerUiScript from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
-import { qualityOf } from '../http/accept.ts';
-import pageStyle from './page/page.css' with { type: 'file' };
-import pageScript from './page/page.js' with { type: 'file' };
-
-export interface PageOptions {
-  readonly audience: string;
-  /** Asked for, unless the person asks for fewer. */
-  readonly scopes: readonly string[];
-  readonly tokenEndpoint: string;
-  /** Where clients reach the API; undefined when that is not known. */
-  readonly publicUrl: string | undefined;
-  /** A client of the embedded issuer: its credentials are filled in for whoever opens the page. */
-  readonly client?: { readonly id: string; readonly secret: string } | undefined;
-}
+import { errors } from './answers.ts';
+import { type AuthorizationOptions, renderDialog } from './authorization-dialog.ts';
+import type { OpenApiDocument, Operation, ResponseObject } from './document.ts';
+import { type Html, html, name, paragraphs, renderPage, style } from './layout.ts';
+import script from './page/page.js' with { type: 'text' };
 
 /**
- * Returns a page on which the OpenAPI document at `openapi/json` is read and tried, and the two files that it loads:
- * Swagger UI from its package, and what makes it ours. The browser is told to ask nobody but this service, the address
- * that clients know it by and the token endpoint.
+ * Returns the page on which the endpoints of `document` are read and tried, with the script and the style that it loads.
+ * Its policy lets the browser contact nothing but this service and the token endpoint.
  */
-export async function createPage({ audience, scopes, tokenEndpoint, publicUrl, client }: PageOptions) {
-  const [script, style] = await Promise.all([
-    createAsset('text/javascript; charset=utf-8', swaggerUiScript, pageScript),
-    createAsset('text/css; charset=utf-8', swaggerUiStyle, pageStyle),
-  ]);
-  const oauth = { scopes, ...(client && { clientId: client.id, clientSecret: client.secret }) };
-  const html = renderPage({ script: script.version, style: style.version }, { audience, oauth });
+export function createPage(document: OpenApiDocument, options: AuthorizationOptions) {
+  const { tokenEndpoint, clients } = options;
+  const markup = renderPage(head, renderBody(document, options));
+  const tokenOrigin = tokenEndpoint === undefined ? [] : [new URL(tokenEndpoint).origin];
   const headers = {
-    'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': renderPolicy([tokenEndpoint, publicUrl ?? tokenEndpoint]),
+    'content-security-policy': [...policy, `connect-src ${["'self'", ...tokenOrigin].join(' ')}`].join('; '),
     'referrer-policy': 'no-referrer',
-    // Any page may call the API, but none may read credentials from this one.
-    ...(client && { 'access-control-allow-origin': new URL(tokenEndpoint).origin }),
+    // Any page may call the API, but no page of another origin may read the demo clients' secrets.
+    ...(clients && { 'access-control-allow-origin': tokenOrigin[0] ?? 'null' }),
   };
-  return { script, style, answer: () => new Response(html, { headers }) };
-}
-
-/** Swagger UI needs neither eval nor inline scripts and styles, only the images that its style sheet holds as data. */
-function renderPolicy(urls: readonly string[]): string {
-  const origins = new Set(urls.map((url) => new URL(url).origin));
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    'img-src data:',
-    `connect-src 'self' ${[...origins].join(' ')}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
-}
-
-/** Returns a file made of several. Under the address that ends with its version it may be kept for ever. */
-async function createAsset(type: string, ...paths: string[]) {
-  const parts = await Promise.all(paths.map((path) => readFile(path)));
-  const gzipped = await promisify(gzip)(Buffer.concat(parts.flatMap((part) => [part, Buffer.from('\n')])));
-  const version = createHash('sha256').update(gzipped).digest('hex').slice(0, 16);
-
   return {
-    version,
-    /** Answers a request with the file: compressed, unless the client does not take that. */
-    async answer({ headers, url }: Request): Promise<Response> {
-      const isGzipped = qualityOf(headers.get('accept-encoding'), 'gzip') > 0;
-      const body = isGzipped ? gzipped : await promisify(gunzip)(gzipped);
-      return new Response(new Uint8Array(body), {
-        headers: {
-          'content-type': type,
-          vary: 'Accept-Encoding',
-          ...(isGzipped && { 'content-encoding': 'gzip' }),
-          ...(url.endsWith(`?${version}`) && { 'cache-control': 'public, max-age=31536000, immutable' }),
-        },
-      });
-    },
+    page: () => respond('text/html', markup, headers),
+    script: () => respond('text/javascript', script),
+    style: () => respond('text/css', style),
   };
 }
 
-function renderPage(versions: { readonly script: string; readonly style: string }, settings: object): string {
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Protected API</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="openapi/page.css?${versions.style}">
-<div id="page"></div>
-<noscript>This page needs JavaScript; <a href="openapi/json">its document</a> does not.</noscript>
-<script type="application/json" id="settings">${JSON.stringify(settings).replaceAll('<', '\\u003c')}</script>
-<script src="openapi/page.js?${versions.script}"></script>
-</html>
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+];
+
+const respond = (type: string, body: string, headers: Readonly<Record<string, string>> = {}) =>
+  new Response(body, { headers: { 'content-type': `${type}; charset=utf-8`, ...headers } });
+
+const head = html`<link rel="stylesheet" href="openapi/page.css">
+<script type="module" src="openapi/page.js"></script>`;
+
+function renderBody(document: OpenApiDocument, options: AuthorizationOptions): Html {
+  const { info, paths } = document;
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => renderOperation(method, path, operation, document)),
+  );
+  return html`<header>
+<h1>${name} <small>${info.version}</small></h1>
+<p class="lead">${info.summary}</p>
+${paragraphs(info.description)}
+<noscript><p class="error">Requests can be sent from this page only with JavaScript enabled.</p></noscript>
+<div class="authorization">
+<button type="button" id="authorize" aria-haspopup="dialog">Authorize</button>
+<button type="button" id="forget" class="secondary" hidden>Remove token</button>
+<p role="status" id="authorization">No access token: protected endpoints answer with 401.</p>
+</div>
+</header>
+<main>
+<h2>Endpoints</h2>
+${operations}
+<h2>Error codes</h2>
+${renderErrorCodes()}
+</main>
+<footer><p><a href="openapi/json">OpenAPI document</a> · ${info.license.name} license</p></footer>
+${renderDialog(options)}`;
+}
+
+function renderOperation(method: string, path: string, operation: Operation, document: OpenApiDocument): Html {
+  const {
+    operationId,
+    summary,
+    description = '',
+    parameters = [],
+    requestBody,
+    security = [],
+    responses = {},
+  } = operation;
+  const title = `${method.toUpperCase()} ${path}`;
+  const inputs = parameters
+    .filter((parameter) => parameter.in === 'path' || parameter.in === 'query')
+    .map(
+      (parameter) =>
+        html`<label>${parameter.name} <input name="${parameter.in} ${parameter.name}"${parameter.required && html` required`}></label>\n`,
+    );
+  return html`<article aria-labelledby="${operationId}">
+<div class="title">
+<h3 id="${operationId}"><span class="method">${method.toUpperCase()}</span> <code>${path}</code></h3>
+${summary !== undefined && html`<span class="access">${summary}</span>`}
+</div>
+${paragraphs(description)}
+<form class="request" data-method="${method.toUpperCase()}" data-path="${path}"${security.length > 0 && html` data-is-protected`}>
+${inputs}${requestBody && html`<label>JSON body <textarea name="body" rows="4"></textarea></label>\n`}<button>Send request<span class="hidden"> ${title}</span></button>
+</form>
+<div class="answer" role="status" aria-label="Response to ${title}"></div>
+<details>
+<summary>Responses<span class="hidden"> of ${title}</span></summary>
+<dl>
+${Object.entries(responses).map(([status, response]) => renderResponse(status, resolve(response, document.components.responses)))}</dl>
+</details>
+</article>
 `;
+}
+
+function resolve(response: ResponseObject, shared: Readonly<Record<string, ResponseObject>>): ResponseObject {
+  return shared[response.$ref?.replace('#/components/responses/', '') ?? ''] ?? response;
+}
+
+function renderResponse(status: string, { description, content }: ResponseObject): Html {
+  // Errors that any operation can return are described once, at the top.
+  if (status === 'default') return html``;
+  const examples = Object.values(content?.['application/json']?.examples ?? {});
+  const isError = Number(status) >= 400;
+  return html`<dt>${status}</dt>
+<dd>${description}${!isError && examples.map(({ value }) => html`<pre>${JSON.stringify(value, null, 2)}</pre>`)}</dd>
+`;
+}
+
+/** Returns every error code with its status and the descriptions that it comes with. */
+function renderErrorCodes(): Html {
+  const byCode = Map.groupBy(errors, ({ status, code }) => `${status} ${code}`);
+  const entries = [...byCode].map(
+    ([code, outcomes]) =>
+      html`<dt><code>${code}</code></dt>\n${outcomes.map(({ description }) => html`<dd>${description}</dd>\n`)}`,
+  );
+  return html`<dl>\n${entries}</dl>`;
 }

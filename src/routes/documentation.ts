@@ -1,10 +1,20 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { scopesOf } from '../auth/resource-server.ts';
 import { isTrustedHost } from '../http/trusted-host.ts';
-import type { DocumentOptions } from '../openapi/document.ts';
-import type { PageOptions } from '../openapi/page.ts';
+import type { RefusalHeaders } from '../openapi/answers.ts';
+import type { DemoClient } from '../openapi/authorization-dialog.ts';
 
-export type DocumentationOptions = Omit<DocumentOptions & PageOptions, 'tokenEndpoint' | 'scopes'>;
+export interface DocumentationOptions {
+  readonly issuer: string;
+  readonly audience: string;
+  /** Where clients reach the API; undefined when unknown. */
+  readonly publicUrl: string | undefined;
+  readonly refusalHeaders: RefusalHeaders;
+  /** Returns the token endpoint in the metadata of the issuer; undefined when they are unknown. Called once. */
+  readonly tokenEndpoint?: (() => Promise<string | undefined>) | undefined;
+  /** The clients of the embedded issuer. The page holds their secrets, so only requests to a trusted Host get it. */
+  readonly clients?: readonly DemoClient[] | undefined;
+}
 
 const misdirected = {
   code: 'misdirected_request',
@@ -12,34 +22,38 @@ const misdirected = {
 };
 
 /**
- * Returns the OpenAPI document of `app` at `/openapi/json` and a page to read and try it at `/openapi`. What makes them
- * is loaded, and they are made, when someone first asks for them: most processes are never asked.
+ * Returns the OpenAPI document of `app` at `/openapi/json`, and at `/openapi` a page to read it and send requests. Both
+ * are created, and their modules loaded, on the first request for them: most processes never get one.
  */
 export function createDocumentation(app: () => AnyElysia, options: DocumentationOptions) {
-  // `{auth_url}/oauth/token`; an issuer that keeps its keys elsewhere may lack the slash at its end.
-  const tokenEndpoint = `${options.issuer.replace(/\/$/, '')}/oauth/token`;
-  const getDocument = once(async () => {
-    const { createDocument } = await import('../openapi/document.ts');
-    return createDocument(app(), { ...options, tokenEndpoint });
+  const { issuer, clients } = options;
+  const getTokenEndpoint = memoize(async () => {
+    const named = await options.tokenEndpoint?.();
+    if (named !== undefined && URL.canParse(named)) return named;
+    return issuer.endsWith('/') ? `${issuer}oauth/token` : undefined;
   });
-  const getPage = once(async () => {
+  const getDocument = memoize(async () => {
+    const { createDocument } = await import('../openapi/document.ts');
+    return createDocument(app(), { ...options, tokenEndpoint: await getTokenEndpoint() });
+  });
+  const getPage = memoize(async () => {
     const { createPage } = await import('../openapi/page.ts');
-    return createPage({ ...options, tokenEndpoint, scopes: scopesOf(app().routes) });
+    const scopes = scopesOf(app().routes);
+    return createPage(await getDocument(), { ...options, tokenEndpoint: await getTokenEndpoint(), scopes });
   });
 
   return new Elysia({ detail: { hide: true } })
     .get('/openapi/json', async () => getDocument())
     .get('/openapi', async ({ request, status }) => {
-      // The page holds the secret of the embedded issuer's client.
-      if (options.client && !isTrustedHost(request, options.issuer)) return status(421, misdirected);
-      return (await getPage()).answer();
+      if (clients && !isTrustedHost(request, issuer)) return status(421, misdirected);
+      return (await getPage()).page();
     })
-    .get('/openapi/page.css', async ({ request }) => (await getPage()).style.answer(request))
-    .get('/openapi/page.js', async ({ request }) => (await getPage()).script.answer(request));
+    .get('/openapi/page.css', async () => (await getPage()).style())
+    .get('/openapi/page.js', async () => (await getPage()).script());
 }
 
-/** Makes a thing when it is first asked for, and again only after a failure. */
-function once<Thing>(make: () => Promise<Thing>): () => Promise<Thing> {
+/** Returns a function that calls `make` once, and again only after a failure. */
+function memoize<Thing>(make: () => Promise<Thing>): () => Promise<Thing> {
   let made: Promise<Thing> | undefined;
   return () => {
     made ??= make().catch((error: unknown) => {

@@ -1,30 +1,40 @@
 import { createHash } from 'node:crypto';
-import { Elysia } from 'elysia';
+import { type AnyElysia, Elysia } from 'elysia';
 import { qualityOf } from '../http/accept.ts';
+import { html, name, renderPage, style, styleElement, summary } from '../openapi/layout.ts';
 
 export interface HomeOptions {
-  /** Where clients reach the API, without a trailing slash; undefined when that is not known. */
+  /** Where clients reach the API, without a trailing slash; undefined when unknown. */
   readonly publicUrl: string | undefined;
   readonly hasDocumentation: boolean;
+  /** Called for each request. */
+  readonly routes: () => AnyElysia['routes'];
 }
 
-const name = 'Protected API';
-const description = 'An OAuth 2.0 resource server: two of its three messages are for bearers of an access token.';
-const style = `:root { color-scheme: light dark }
-body { font: 1rem/1.6 system-ui, sans-serif; max-width: 40rem; margin: 15vh auto 0; padding: 0 1.5rem }
-h1 { font-size: 1.75rem; margin: 0 }`;
+interface Home {
+  readonly documentation?: string;
+  readonly openapi?: string;
+  readonly endpoints: readonly {
+    readonly method: string;
+    readonly path: string;
+    readonly summary: string | undefined;
+  }[];
+}
 
-/** Returns `GET /`: what this is and where its documentation is, as JSON or as a page for who prefers that. */
-export function createHome({ publicUrl = '', hasDocumentation }: HomeOptions) {
+/** Returns `GET /`: the name of the API, its endpoints and links to its documentation, as JSON or HTML by the Accept header. */
+export function createHome({ publicUrl = '', hasDocumentation, routes }: HomeOptions) {
   const links = hasDocumentation ? { documentation: `${publicUrl}/openapi`, openapi: `${publicUrl}/openapi/json` } : {};
+  const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': renderPolicy() };
 
   return new Elysia({ detail: { hide: true } }).get('/', ({ request, set }) => {
     const accept = request.headers.get('accept');
+    const endpoints = routes()
+      .filter(({ method, path, hooks }) => method !== 'OPTIONS' && !path.startsWith('/.') && !hooks.detail?.hide)
+      .map(({ method, path, hooks }) => ({ method, path, summary: hooks.detail?.summary }));
     set.headers.vary = 'Accept';
-    if (qualityOf(accept, 'text/html') <= qualityOf(accept, 'application/json')) return { name, description, ...links };
-    return new Response(renderPage(links), {
-      headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': renderPolicy() },
-    });
+    if (qualityOf(accept, 'text/html') <= qualityOf(accept, 'application/json'))
+      return { name, description: summary, ...links, endpoints };
+    return new Response(renderHome({ ...links, endpoints }), { headers });
   });
 }
 
@@ -33,25 +43,22 @@ function renderPolicy(): string {
   return `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }
 
-function renderPage({
-  documentation,
-  openapi,
-}: {
-  readonly documentation?: string;
-  readonly openapi?: string;
-}): string {
-  const where = documentation
-    ? `<p><a href="${documentation}">Read and try it</a>, or get its <a href="${openapi}">OpenAPI document</a>.</p>\n`
-    : '';
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${name}</title>
-<link rel="icon" href="data:,">
-<style>${style}</style>
+function renderHome({ documentation, openapi, endpoints }: Home): string {
+  const items = endpoints.map(
+    (endpoint) =>
+      html`<li><span><span class="method">${endpoint.method}</span> <code>${endpoint.path}</code></span> <span class="access">${endpoint.summary}</span></li>\n`,
+  );
+  return renderPage(
+    styleElement,
+    html`<header>
 <h1>${name}</h1>
-<p>${description}</p>
-${where}</html>
-`;
+<p class="lead">${summary}</p>
+${documentation !== undefined && html`<p class="buttons"><a class="button" href="${documentation}">Documentation</a> <a href="${openapi}">OpenAPI document</a></p>`}
+</header>
+<main>
+<h2>Endpoints</h2>
+<ul class="endpoints">
+${items}</ul>
+</main>`,
+  );
 }

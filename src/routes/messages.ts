@@ -3,7 +3,10 @@ import type { Bearer } from '../auth/resource-server.ts';
 
 /** The schema of the Message object, with what one endpoint says as its example. */
 const messageObject = (message: string) =>
-  t.Object({ message: t.String() }, { title: 'Message', examples: [{ message }] });
+  t.Object(
+    { message: t.String({ description: 'Human-readable text' }) },
+    { title: 'Message', examples: [{ message }] },
+  );
 
 const open = "Hello from a public endpoint! You don't need to be authenticated to see this.";
 const authenticated = 'Hello from a private endpoint! You need to be authenticated to see this.';
@@ -16,18 +19,30 @@ export function createMessages(bearer: Bearer) {
     .use(bearer)
     .get('/api/private', () => ({ message: authenticated }), {
       response: { 200: messageObject(authenticated) },
-      detail: { operationId: 'getPrivateMessage', summary: 'For bearers of a valid token' },
+      detail: {
+        operationId: 'getPrivateMessage',
+        summary: 'Requires an access token',
+        description: 'Returns a message to any client that sends a valid access token, whatever its scopes.',
+      },
     })
     .get('/api/private-scoped', () => ({ message: scoped }), {
       response: { 200: messageObject(scoped) },
       scope: 'read:messages',
-      detail: { operationId: 'getScopedMessage', summary: 'For bearers of a token with the scope read:messages' },
+      detail: {
+        operationId: 'getScopedMessage',
+        summary: 'Requires the scope read:messages',
+        description: 'Returns a message to clients whose access token has the scope `read:messages`.',
+      },
     });
 
   return new Elysia({ tags: ['Messages'] })
     .get('/api/public', () => ({ message: open }), {
       response: { 200: messageObject(open) },
-      detail: { operationId: 'getPublicMessage', summary: 'For everybody' },
+      detail: {
+        operationId: 'getPublicMessage',
+        summary: 'Public',
+        description: 'Returns a message to every client. No access token is needed.',
+      },
     })
     .use(protectedMessages);
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { createApp } from '../../src/app.ts';
 import type { Verifier } from '../../src/auth/verifier.ts';
+import { createHome } from '../../src/routes/home.ts';
 import { expectCrossOrigin, expectError } from '../support/expect-error.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { AUDIENCE } from '../support/mint.ts';
@@ -35,6 +36,11 @@ describe('GET /', () => {
         description: expect.stringMatching(/\w/),
         documentation: '/openapi',
         openapi: '/openapi/json',
+        endpoints: [
+          { method: 'GET', path: '/api/public', summary: 'Public' },
+          { method: 'GET', path: '/api/private', summary: 'Requires an access token' },
+          { method: 'GET', path: '/api/private-scoped', summary: 'Requires the scope read:messages' },
+        ],
       });
     });
 
@@ -48,6 +54,7 @@ describe('GET /', () => {
       expect(html).toContain('<title>Protected API</title>');
       expect(html).toContain('href="/openapi"');
       expect(html).toContain('href="/openapi/json"');
+      expect(html).toContain('<code>/api/private-scoped</code>');
     });
 
   test('lets the page have its own style and nothing else', async () => {
@@ -72,7 +79,11 @@ describe('GET /', () => {
 
   test('says nothing of a documentation that is not there', async () => {
     const settings = { DOCS: 'false' };
-    expect(Object.keys((await (await ask('*/*', settings)).json()) as object)).toEqual(['name', 'description']);
+    expect(Object.keys((await (await ask('*/*', settings)).json()) as object)).toEqual([
+      'name',
+      'description',
+      'endpoints',
+    ]);
     expect(await (await ask('text/html', settings)).text()).not.toContain('<a ');
   });
 
@@ -80,9 +91,15 @@ describe('GET /', () => {
     const verifier: Pick<Verifier, 'verify'> = { verify: () => ({ refusal: 'signature_invalid' }) };
     const app = createApp({ verifier, readiness: () => 'ready', onInternalError: () => {} });
     const get = (path: string) => app.handle(new Request(`http://localhost${path}`));
-    expect(Object.keys((await (await get('/')).json()) as object)).toEqual(['name', 'description']);
+    expect(Object.keys((await (await get('/')).json()) as object)).toEqual(['name', 'description', 'endpoints']);
     for (const path of ['/openapi', '/openapi/json', '/.well-known/oauth-protected-resource'])
       expect((await get(path)).status).toBe(404);
+  });
+
+  test('escapes the address that clients know', async () => {
+    const home = createHome({ publicUrl: 'https://x/"><script>', hasDocumentation: true, routes: () => [] });
+    const response = await home.handle(new Request('http://localhost/', { headers: { accept: 'text/html' } }));
+    expect(await response.text()).toContain('href="https://x/&quot;&gt;&lt;script&gt;/openapi"');
   });
 
   test('takes HEAD, and no other method', async () => {

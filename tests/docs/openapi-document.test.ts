@@ -1,15 +1,16 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { Elysia } from 'elysia';
+import { Elysia, t } from 'elysia';
 import packageJson from '../../package.json' with { type: 'json' };
 import { createApp } from '../../src/app.ts';
 import { createBearer } from '../../src/auth/resource-server.ts';
 import type { Verifier } from '../../src/auth/verifier.ts';
+import { createDocumentation } from '../../src/routes/documentation.ts';
 import { embeddedBenchFor } from '../support/embedded-issuer.ts';
 import { executableForm, type Form, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { AUDIENCE, SCOPE } from '../support/mint.ts';
-import type { OpenApiDocument } from '../support/openapi.ts';
+import { type OpenApiDocument, responsesOf } from '../support/openapi.ts';
 
 const ISSUER = 'https://issuer.example.test/';
 
@@ -39,8 +40,13 @@ for (const form of [inProcessForm, executableForm]) {
       expect(await errorsOf(document)).toEqual([]);
     });
 
-    test('says what it is of', () => {
-      expect(document.info).toMatchObject({ title: expect.stringMatching(/\w/), version: packageJson.version });
+    test('says what it is of, under which licence and by whom', () => {
+      expect(document.info).toMatchObject({
+        title: 'Protected API',
+        version: packageJson.version,
+        license: { identifier: packageJson.license },
+        contact: { name: expect.stringMatching(/\w/) },
+      });
       expect(document.info.summary).toMatch(/\w/);
       expect(document.info.description).toContain(ISSUER);
       expect(document.info.description).toContain(AUDIENCE);
@@ -59,6 +65,7 @@ for (const form of [inProcessForm, executableForm]) {
       const tags = new Set(document.tags.map(({ name }) => name));
       for (const operation of operations) {
         expect(operation.summary).toMatch(/\w/);
+        expect(operation.description).toMatch(/\w/);
         expect(operation.tags.length).toBeGreaterThan(0);
         for (const tag of operation.tags) expect(tags).toContain(tag);
         expect(operation.operationId).toMatch(/^[a-z][A-Za-z]+$/);
@@ -70,7 +77,7 @@ for (const form of [inProcessForm, executableForm]) {
       const securityOf = (path: string) => document.paths[path]?.get?.security;
       expect(securityOf('/api/public')).toEqual([]);
       expect(securityOf('/api/private')).toEqual([{ oauth2: [] }, { bearer: [] }]);
-      expect(securityOf('/api/private-scoped')).toEqual([{ oauth2: [SCOPE] }, { bearer: [] }]);
+      expect(securityOf('/api/private-scoped')).toEqual([{ oauth2: [SCOPE] }, { bearer: [SCOPE] }]);
     });
 
     test('tells where a token is to be had, and which scopes there are', () => {
@@ -82,8 +89,8 @@ for (const form of [inProcessForm, executableForm]) {
       expect(bearer).toMatchObject({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' });
     });
 
-    test('declares every status that each can answer, with the headers that belong to it', () => {
-      const open = { 200: [], 405: ['Allow'], 500: [] };
+    test('declares the statuses of each, with the headers that belong to them, and the rest once', () => {
+      const open = { 200: [], default: [] };
       const guarded = { ...open, 401: ['WWW-Authenticate'], 503: ['Retry-After'] };
       const expected = {
         '/api/public': open,
@@ -91,34 +98,20 @@ for (const form of [inProcessForm, executableForm]) {
         '/api/private-scoped': { ...guarded, 403: ['WWW-Authenticate'] },
       };
       for (const [path, statuses] of Object.entries(expected)) {
-        const responses = Object.entries(document.paths[path]?.get?.responses ?? {});
-        const declared = responses.map(([status, { headers }]) => [status, Object.keys(headers).sort()]);
-        const wanted = Object.entries(statuses).map(([status, names]) => [status, ['Cache-Control', ...names].sort()]);
-        expect(Object.fromEntries(declared)).toEqual(Object.fromEntries(wanted));
+        const responses = responsesOf(document, document.paths[path]?.get);
+        const declared = responses.map(([status, { headers = {} }]) => [status, Object.keys(headers)]);
+        expect(Object.fromEntries(declared)).toEqual(statuses);
       }
     });
 
-    test('tells what each answer and each header means', () => {
-      const responses = Object.values(document.paths)
-        .flatMap((path) => Object.values(path))
-        .flatMap((operation) => Object.entries(operation.responses));
-      const meanings = new Map<string, string>();
-      for (const [status, { description, headers }] of responses) {
-        expect(description).toMatch(/^[A-Z]\w+/);
-        expect(description).not.toContain(status);
-        meanings.set(description, status);
-        for (const header of Object.values(headers))
-          expect(header).toMatchObject({ description: expect.stringMatching(/^[A-Z]\w*/), schema: { type: 'string' } });
-      }
-      expect(meanings.size, 'one description for each status').toBe(new Set(meanings.values()).size);
-      expect(new Set(meanings.values())).toEqual(new Set(responses.map(([status]) => status)));
-      for (const { description } of Object.values(document.components.securitySchemes))
-        expect(description).toMatch(/\w/);
-      for (const { description } of document.tags) expect(description).toMatch(/\w/);
+    test('describes each response and header', () => {
+      const responses = Object.values(document.paths).flatMap(({ get }) => responsesOf(document, get));
+      const described = responses.flatMap(([, response]) => [response, ...Object.values(response.headers ?? {})]);
+      for (const { description } of described) expect(description).toMatch(/^[A-Z]\w+/);
     });
 
-    test('supposes nothing where a value is left out', () => {
-      expect(JSON.stringify(document)).not.toContain('"default"');
+    test('assumes no value where one is left out', () => {
+      expect(JSON.stringify(document.components.schemas)).not.toContain('"default"');
     });
 
     test('names no host but the issuer', () => {
@@ -140,10 +133,12 @@ describe('the OpenAPI document', () => {
     expect(await read(inProcessForm)).not.toHaveProperty('servers');
   });
 
-  test('finds the token endpoint of an issuer without a slash at its end', async () => {
+  test('names no token endpoint for an issuer without a slash at its end', async () => {
     const issuer = 'https://issuer.example.test/realms/one';
     const document = await read(inProcessForm, { ISSUER: issuer, JWKS_URI: `${issuer}/certs` });
-    expect(document.components.securitySchemes.oauth2?.flows?.clientCredentials.tokenUrl).toBe(`${issuer}/oauth/token`);
+    expect(Object.keys(document.components.securitySchemes)).toEqual(['bearer']);
+    expect(document.paths['/api/private-scoped']?.get?.security).toEqual([{ bearer: [SCOPE] }]);
+    expect(await errorsOf(document)).toEqual([]);
   });
 
   test('is checked by a validator that finds faults', async () => {
@@ -151,6 +146,57 @@ describe('the OpenAPI document', () => {
     expect(await errorsOf({ ...document, openapi: '3.1' })).not.toEqual([]);
     expect(await errorsOf({ ...document, paths: { 'no-slash': {} } })).not.toEqual([]);
     expect(await errorsOf({ ...document, info: { title: 'No version' } })).not.toEqual([]);
+  });
+
+  test('prefers the token endpoint in the metadata of the issuer', async () => {
+    for (const [named, expected] of [
+      ['https://login.example.test/token', 'https://login.example.test/token'],
+      ['not an address', `${ISSUER}oauth/token`],
+      [undefined, `${ISSUER}oauth/token`],
+    ] as const) {
+      const app = createDocumentation(() => new Elysia(), {
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        publicUrl: undefined,
+        refusalHeaders: () => ({}),
+        tokenEndpoint: async () => named,
+      });
+      const get = (path: string) => app.handle(new Request(`http://localhost${path}`));
+      const document = (await (await get('/openapi/json')).json()) as OpenApiDocument;
+      expect(document.components.securitySchemes.oauth2?.flows?.clientCredentials.tokenUrl).toBe(expected);
+      expect((await get('/openapi')).headers.get('content-security-policy')).toEndWith(
+        `; connect-src 'self' ${new URL(expected).origin}`,
+      );
+    }
+  });
+
+  test('names the schema of a route after its title, and describes routes without one or without a body', async () => {
+    const report = (example: string) => t.Object({ id: t.String() }, { title: 'Report', examples: [{ id: example }] });
+    const documented = new Elysia()
+      .get('/reports/a', () => ({ id: 'a' }), { response: report('a') })
+      .get('/reports/b', () => ({ id: 'b' }), { response: report('b') })
+      .get('/reports/c', () => ({ n: 1 }), { response: t.Object({ n: t.Number() }, { title: 'Report' }) })
+      .get('/text', () => 'text', { response: t.String() })
+      .delete('/reports', ({ status }) => status(204, undefined), { response: { 204: t.Void() } });
+    const app = createDocumentation(() => documented, {
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      publicUrl: undefined,
+      refusalHeaders: () => ({}),
+    });
+    const response = await app.handle(new Request('http://localhost/openapi/json'));
+    const document = (await response.json()) as OpenApiDocument;
+    expect(await errorsOf(document)).toEqual([]);
+    expect(Object.keys(document.components.schemas)).toEqual(['Error', 'Report']);
+    const shown = ['a', 'b', 'c'].map((name) => document.paths[`/reports/${name}`]?.get?.responses[200]);
+    const reference = { $ref: '#/components/schemas/Report' };
+    expect(shown).toMatchObject([
+      { content: { 'application/json': { schema: reference, examples: { example1: { value: { id: 'a' } } } } } },
+      { content: { 'application/json': { schema: reference, examples: { example1: { value: { id: 'b' } } } } } },
+      { content: { 'application/json': { schema: { properties: { n: { type: 'number' } } } } } },
+    ]);
+    expect(document.paths['/reports']?.delete?.responses[204]).not.toHaveProperty('content');
+    expect((await app.handle(new Request('http://localhost/openapi'))).status).toBe(200);
   });
 
   test('with DOCS=false is not there', async () => {
@@ -176,8 +222,11 @@ describe('the OpenAPI document', () => {
     const get = async (path: string) => (await app.handle(new Request(`http://localhost${path}`))).json();
     const document = (await get('/openapi/json')) as OpenApiDocument;
     expect(await errorsOf(document)).toEqual([]);
-    expect(document.paths['/reports']?.get?.security).toEqual([{ oauth2: ['read:reports'] }, { bearer: [] }]);
-    expect(Object.keys(document.paths['/reports']?.get?.responses ?? {})).toEqual(['401', '403', '405', '500', '503']);
+    expect(document.paths['/reports']?.get?.security).toEqual([
+      { oauth2: ['read:reports'] },
+      { bearer: ['read:reports'] },
+    ]);
+    expect(Object.keys(document.paths['/reports']?.get?.responses ?? {})).toEqual(['401', '403', '503', 'default']);
     expect(document.components.securitySchemes.oauth2?.flows?.clientCredentials.scopes).toContainKeys([
       SCOPE,
       'read:reports',

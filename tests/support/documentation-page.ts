@@ -1,24 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { BROWSER_TIMEOUT_MS, launchChromium } from './browser.ts';
-import { type Credentials, embeddedBenchFor } from './embedded-issuer.ts';
+import { embeddedBenchFor } from './embedded-issuer.ts';
 import type { Form } from './forms.ts';
-import { SCOPE } from './mint.ts';
 
-const ENDPOINTS = ['/api/public', '/api/private', '/api/private-scoped'];
+export const ENDPOINTS = ['/api/public', '/api/private', '/api/private-scoped'];
 
 /** The page as a person uses it. */
-class Documentation {
-  /** Every address that was asked for, and everything that the browser complained of. */
-  readonly asked: string[] = [];
+export class Documentation {
+  /** Every address that was requested, and everything that the browser complained of. */
+  readonly requested: string[] = [];
   readonly complaints: string[] = [];
+  readonly authorize: Locator;
+  readonly dialog: Locator;
 
   constructor(readonly page: Page) {
-    page.on('request', (request) => this.asked.push(request.url()));
-    page.on('websocket', (socket) => this.asked.push(socket.url()));
+    this.authorize = page.getByRole('banner').getByRole('button', { name: 'Authorize' });
+    this.dialog = page.getByRole('dialog', { name: 'Authorize' });
+    page.on('request', (request) => this.requested.push(request.url()));
+    page.on('websocket', (socket) => this.requested.push(socket.url()));
     page.on('pageerror', (error) => this.complaints.push(error.message));
     page.on('console', (message) => {
-      // A 401 or a 403 is what was asked for.
+      // A 401 or a 403 is what was requested.
       const isRefusal = /the server responded with a status of 40[13]/.test(message.text());
       if (['error', 'warning'].includes(message.type()) && !isRefusal) this.complaints.push(message.text());
     });
@@ -26,141 +29,91 @@ class Documentation {
 
   async open(origin: string): Promise<void> {
     await this.page.goto(`${origin}/openapi`);
-    await this.page.getByRole('heading', { name: 'Protected API' }).waitFor();
-    await this.endpoint('/api/public').waitFor();
   }
 
-  endpoint(path: string): Locator {
-    return this.page.locator('.opblock').filter({ has: this.page.locator(`[data-path="${path}"]`) });
+  sendButton(path: string): Locator {
+    return this.page.getByRole('button', { name: `Send request GET ${path}`, exact: true });
   }
 
-  /** Presses Execute at an endpoint, and returns what is then shown of the answer. */
-  async execute(path: string): Promise<{ status: string; text: string }> {
-    const endpoint = this.endpoint(path);
-    const button = endpoint.getByRole('button', { name: 'Execute' });
-    if (!(await button.isVisible())) await endpoint.locator('.opblock-summary-control').click();
-    let isAnswered = false;
-    const answered = this.page
-      .waitForResponse((response) => response.url().endsWith(path))
-      .then(() => {
-        isAnswered = true;
-      });
-    // An endpoint that has just been opened may be drawn once more under the pointer, which then presses nothing.
-    while (!isAnswered) {
-      await button.click();
-      await Promise.race([answered, this.page.waitForTimeout(2000)]);
-    }
-    const answer = endpoint.locator('.live-responses-table tr.response');
-    await endpoint.locator('.loading-container').waitFor({ state: 'detached' });
-    return {
-      status: (await answer.locator('.response-col_status').textContent()) ?? '',
-      text: (await answer.locator('.response-col_description').textContent()) ?? '',
-    };
+  answer(path: string): Locator {
+    return this.page.getByRole('status', { name: `Response to GET ${path}`, exact: true });
   }
 
+  /** Sends a request and returns what is then shown. */
+  async send(path: string): Promise<string> {
+    const answered = this.page.waitForResponse((response) => response.url().endsWith(path));
+    await this.sendButton(path).click();
+    const status = String((await answered).status());
+    await this.answer(path).getByText(status).first().waitFor();
+    return (await this.answer(path).textContent()) ?? '';
+  }
+
+  /** Returns the status that each endpoint answers with. */
   async statuses(): Promise<string[]> {
     const statuses: string[] = [];
-    for (const path of ENDPOINTS) statuses.push((await this.execute(path)).status);
+    for (const path of ENDPOINTS) statuses.push((await this.send(path)).slice(0, 3));
     return statuses;
   }
 
-  /** Gets a token, as the client that is filled in unless another is given. */
-  async authorize({ client, withScope }: { client?: Credentials; withScope: boolean }): Promise<void> {
-    const { page } = this;
-    await page.locator('.scheme-container').getByRole('button', { name: 'Authorize' }).click();
-    const dialog = page.locator('.dialog-ux');
-    if (client) {
-      await dialog.getByLabel('client_id').fill(client.clientId);
-      await dialog.getByLabel('client_secret').fill(client.clientSecret);
-    }
-    const isTicked = await dialog.locator(`input[data-value="${SCOPE}"]`).isChecked();
-    if (isTicked !== withScope) await dialog.locator('.checkbox label').click();
-    await dialog.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
-    await dialog.getByRole('button', { name: 'Remove authorization' }).waitFor();
-    await dialog.getByRole('button', { name: 'Close' }).first().click();
+  /** Opens the dialog and chooses a way to get a token. */
+  async choose(way: string | RegExp): Promise<void> {
+    await this.authorize.click();
+    await this.dialog.getByRole('radio', { name: way }).check();
+  }
+
+  submit(): Promise<void> {
+    return this.dialog.getByRole('button', { name: 'Authorize' }).click();
+  }
+
+  async authorizeAs(way: string | RegExp): Promise<void> {
+    await this.choose(way);
+    await this.submit();
+    await this.dialog.waitFor({ state: 'hidden' });
   }
 }
 
-/** Tests that a person can read the page of this form of the service and try the endpoints on it, and that it stays at home. */
+/** Starts a browser before the tests of the enclosing describe() and returns a function that opens pages in profiles of their own. */
+export function browserForTests() {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchChromium();
+  }, BROWSER_TIMEOUT_MS);
+  afterAll(() => browser?.close());
+
+  return async (options: BrowserContextOptions = {}): Promise<Documentation> => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 844 }, ...options });
+    // Below the test's own bound, so that the failure says what was waited for.
+    context.setDefaultTimeout(BROWSER_TIMEOUT_MS / 3);
+    return new Documentation(await context.newPage());
+  };
+}
+
+/** Tests that a person can read the page of this form of the service and send requests, and that it contacts nobody else. */
 export function describeDocumentationPage(form: Form): void {
   describe(`the documentation page of ${form.name} in Chromium`, () => {
     const bench = embeddedBenchFor(form);
-    let browser: Browser;
-    beforeAll(async () => {
-      browser = await launchChromium();
-    }, BROWSER_TIMEOUT_MS);
-    afterAll(() => browser?.close());
+    const openPage = browserForTests();
 
-    /** A test with the page open in a profile of its own. It fails on any request to another host and on any complaint. */
-    const testOnPage = (name: string, use: (documentation: Documentation) => Promise<void>, width = 1280) =>
-      test(
-        name,
-        async () => {
-          const context = await browser.newContext({ viewport: { width, height: 844 } });
-          // Below the test's own bound, so that it is told what was waited for.
-          context.setDefaultTimeout(BROWSER_TIMEOUT_MS / 3);
-          const { origin } = new URL(bench().issuer);
-          const documentation = new Documentation(await context.newPage());
-          await documentation.open(origin);
-          await use(documentation);
-          await context.close();
-          const elsewhere = documentation.asked.filter(
-            (url) => new URL(url).origin !== origin && !url.startsWith('data:'),
-          );
-          expect(elsewhere).toEqual([]);
-          expect(documentation.complaints).toEqual([]);
-        },
-        BROWSER_TIMEOUT_MS,
-      );
-
-    testOnPage('shows what it is of and the three endpoints in order, and no empty section', async ({ page }) => {
-      expect(await page.title()).toBe('Protected API');
-      const paths = await page.locator('.opblock-summary-path').allTextContents();
-      expect(paths).toEqual(ENDPOINTS);
-      for (const summary of await page.locator('.opblock-summary-control').all()) await summary.click();
-      for (const empty of ['No parameters', 'No links', 'No operations', 'Models', 'Schemas'])
-        expect(await page.getByText(empty).filter({ visible: true }).count(), empty).toBe(0);
-      expect(await page.locator('.info').textContent()).toContain(bench().audience);
-    });
-
-    testOnPage('shows 200 and twice 401 to who has no token', async (documentation) => {
-      expect(await documentation.statuses()).toEqual(['200', '401', '401']);
-      expect((await documentation.execute('/api/private')).text).toContain('authorization_header_missing');
-    });
-
-    testOnPage('shows 200 three times to who got a token with what is filled in', async (documentation) => {
-      await documentation.authorize({ withScope: true });
-      expect(await documentation.statuses()).toEqual(['200', '200', '200']);
-      expect((await documentation.execute('/api/private-scoped')).text).toContain('have a scope of read:messages');
-    });
-
-    testOnPage('shows a 403 to who leaves the scope out', async (documentation) => {
-      await documentation.authorize({ withScope: false });
-      expect(await documentation.statuses()).toEqual(['200', '200', '403']);
-      expect((await documentation.execute('/api/private-scoped')).text).toContain('insufficient_scope');
-    });
-
-    testOnPage('shows a 403 to the client that may not have the scope', async (documentation) => {
-      await documentation.authorize({ client: bench().visitor, withScope: false });
-      expect(await documentation.statuses()).toEqual(['200', '200', '403']);
-    });
-
-    testOnPage('can be reached from the page at /', async ({ page }) => {
-      await page.goto(new URL('/', bench().issuer).href);
-      await page.getByRole('link', { name: 'Read and try it' }).click();
-      await page.getByRole('heading', { name: 'Protected API' }).waitFor();
-      expect(page.url()).toBe(`${bench().issuer}openapi`);
-    });
-
-    testOnPage(
-      'fits a phone, where it works as well',
-      async (documentation) => {
-        await documentation.authorize({ withScope: true });
-        expect((await documentation.execute('/api/private-scoped')).status).toBe('200');
-        const { page } = documentation;
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    const rows: readonly [name: string, way: RegExp | undefined, statuses: readonly string[]][] = [
+      ['shows 200, 401 and 401 without a token', undefined, ['200', '401', '401']],
+      ['shows 200 three times with the scope', /reader/, ['200', '200', '200']],
+      ['shows 200, 200 and 403 without the scope', /visitor/, ['200', '200', '403']],
+    ];
+    test.each(rows)(
+      '%s',
+      async (_name, way, statuses) => {
+        const { origin } = new URL(bench().issuer);
+        const documentation = await openPage();
+        await documentation.open(origin);
+        if (way) await documentation.authorizeAs(way);
+        expect(await documentation.statuses()).toEqual([...statuses]);
+        await documentation.page.context().close();
+        expect(documentation.requested.filter((url) => !url.startsWith(origin) && !url.startsWith('data:'))).toEqual(
+          [],
+        );
+        expect(documentation.complaints).toEqual([]);
       },
-      390,
+      BROWSER_TIMEOUT_MS,
     );
   });
 }

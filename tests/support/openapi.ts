@@ -11,6 +11,8 @@ export interface OpenApiDocument {
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly responses: Readonly<Record<string, DocumentedResponse>>;
     readonly securitySchemes: Readonly<Record<string, SecurityScheme>>;
   };
 }
@@ -18,15 +20,18 @@ export interface OpenApiDocument {
 export interface Operation {
   readonly operationId: string;
   readonly summary: string;
+  readonly description: string;
   readonly tags: readonly string[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly responses: Readonly<Record<string, DocumentedResponse>>;
+  readonly responses: Readonly<Record<string, DocumentedResponse | { readonly $ref: string }>>;
 }
 
 export interface DocumentedResponse {
   readonly description: string;
-  readonly headers: Readonly<Record<string, { readonly example?: string; readonly examples?: Examples<string> }>>;
-  readonly content: { readonly 'application/json': { readonly schema: object; readonly examples: Examples<object> } };
+  readonly headers?: Readonly<Record<string, { readonly description: string; readonly examples: Examples<string> }>>;
+  readonly content: {
+    readonly 'application/json': { readonly schema: { readonly $ref: string }; readonly examples: Examples<object> };
+  };
 }
 
 export interface SecurityScheme {
@@ -42,34 +47,45 @@ export type Examples<Value> = Readonly<Record<string, { readonly value: Value }>
 
 /** One answer that the document shows: of which route, and with what in it. */
 export interface DocumentedAnswer {
-  readonly method: string;
   readonly path: string;
-  readonly status: number;
+  readonly status: string;
   /** The name of the example. */
   readonly name: string;
-  readonly schema: object;
+  /** The name of the schema. */
+  readonly schema: string;
   readonly body: object;
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
+/** Returns the responses of an operation, with references followed. */
+export function responsesOf(
+  document: OpenApiDocument,
+  operation: Operation | undefined,
+): [string, DocumentedResponse][] {
+  return Object.entries(operation?.responses ?? {}).map(([status, response]) => {
+    const found = '$ref' in response ? document.components.responses[nameIn(response.$ref)] : response;
+    if (found === undefined) throw new TypeError(`No response behind ${JSON.stringify(response)}`);
+    return [status, found];
+  });
+}
+
+const nameIn = (reference: string) => reference.split('/').at(-1) ?? '';
+
 /** Returns every answer that is shown, one for each example of each status of each route. */
-export function documentedAnswers({ paths }: OpenApiDocument): DocumentedAnswer[] {
-  return Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).flatMap(([method, { responses }]) =>
-      Object.entries(responses).flatMap(([status, { headers, content }]) => {
-        const { schema, examples } = content['application/json'];
-        return Object.entries(examples).map(([name, { value: body }]) => ({
-          method: method.toUpperCase(),
-          path,
-          status: Number(status),
-          name,
-          schema,
-          body,
-          headers: Object.fromEntries(
-            Object.entries(headers).map(([header, shown]) => [header, shown.example ?? shown.examples?.[name]?.value]),
-          ),
-        }));
-      }),
-    ),
+export function documentedAnswers(document: OpenApiDocument): DocumentedAnswer[] {
+  return Object.entries(document.paths).flatMap(([path, { get }]) =>
+    responsesOf(document, get).flatMap(([status, { headers = {}, content }]) => {
+      const { schema, examples } = content['application/json'];
+      return Object.entries(examples).map(([name, { value: body }]) => ({
+        path,
+        status,
+        name,
+        schema: nameIn(schema.$ref),
+        body,
+        headers: Object.fromEntries(
+          Object.entries(headers).map(([header, shown]) => [header, shown.examples[name]?.value]),
+        ),
+      }));
+    }),
   );
 }

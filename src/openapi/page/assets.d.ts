@@ -1,13 +1,9 @@
-// Imported `with { type: 'file' }`, an asset is the path of a file, inside the executable too.
+// Imported `with { type: 'text' }`, an asset is its content, inside the executable too.
 declare module '*.css' {
-  const path: string;
-  export = path;
+  const content: string;
+  export = content;
 }
 declare module '*/page.js' {
-  const path: string;
-  export = path;
-}
-declare module 'swagger-ui-dist/swagger-ui-bundle.js' {
-  const path: string;
-  export = path;
+  const content: string;
+  export = content;
 }

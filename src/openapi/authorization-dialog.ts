@@ -1,0 +1,77 @@
+import { type Html, html } from './layout.ts';
+
+export interface AuthorizationOptions {
+  readonly audience: string;
+  /** The scopes that the operations require. */
+  readonly scopes: readonly string[];
+  /** Where clients get tokens; undefined when unknown: then the page only takes an existing token. */
+  readonly tokenEndpoint: string | undefined;
+  /** The clients of the embedded issuer, whose credentials anyone who can open the page may use. */
+  readonly clients?: readonly DemoClient[] | undefined;
+}
+
+export interface DemoClient {
+  readonly id: string;
+  readonly secret: string;
+  /** Separated by spaces; empty for none. */
+  readonly scope: string;
+}
+
+/** One of the ways to get a token: a radio button, and the fields that belong to it. */
+interface Way {
+  readonly value: string;
+  readonly label: Html;
+  readonly fields: Html;
+}
+
+/** Returns the dialog in which a person chooses how to get a token; the first way is preselected. */
+export function renderDialog({ audience, scopes, tokenEndpoint, clients = [] }: AuthorizationOptions): Html {
+  const ways: readonly Way[] = [
+    ...clients.map(describeClient),
+    ...(tokenEndpoint === undefined ? [] : [describeCredentials(clients.length > 0, scopes)]),
+    { value: 'token', label: html`Paste a token`, fields: tokenField },
+  ];
+  const radios = ways.map(
+    ({ value, label }, index) =>
+      html`<label><input type="radio" name="way" value="${value}"${index === 0 && html` checked`}> <span>${label}</span></label>\n`,
+  );
+  const fieldsets = ways.map(
+    ({ value, fields }, index) =>
+      html`<fieldset data-way="${value}"${index > 0 && html` hidden disabled`}>\n${fields}</fieldset>\n`,
+  );
+  return html`<dialog aria-labelledby="dialog-title">
+<form data-token-endpoint="${tokenEndpoint}" data-audience="${audience}">
+<h2 id="dialog-title">Authorize</h2>
+${ways.length > 1 && html`<fieldset>\n<legend>Access token</legend>\n${radios}</fieldset>\n`}${fieldsets}<p role="alert" class="error"></p>
+<p class="buttons"><button>Authorize</button> <button type="button" class="secondary" id="cancel">Cancel</button></p>
+</form>
+</dialog>`;
+}
+
+function describeClient({ id, secret, scope }: DemoClient): Way {
+  return {
+    value: id,
+    label: html`Demo client <strong>${id}</strong>, ${scope === '' ? 'without scopes' : html`with the scope <code>${scope}</code>`}`,
+    fields: html`<input type="hidden" name="client_id" value="${id}">
+<input type="hidden" name="client_secret" value="${secret}">
+<input type="hidden" name="scope" value="${scope}">
+`,
+  };
+}
+
+function describeCredentials(isOther: boolean, scopes: readonly string[]): Way {
+  const checkboxes = scopes.map(
+    (scope) =>
+      html`<label><input type="checkbox" name="scope" value="${scope}" checked> <span>Request the scope <code>${scope}</code></span></label>\n`,
+  );
+  return {
+    value: 'client',
+    label: html`${isOther ? 'Another client' : 'Client credentials'}`,
+    fields: html`<label>Client ID <input name="client_id" autocomplete="off" spellcheck="false" required></label>
+<label>Client secret <input name="client_secret" type="password" autocomplete="off" required></label>
+${checkboxes}`,
+  };
+}
+
+const tokenField = html`<label>Access token <textarea name="token" rows="5" spellcheck="false" required></textarea></label>
+`;

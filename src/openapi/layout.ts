@@ -1,0 +1,71 @@
+import style from './page/page.css' with { type: 'text' };
+
+export const name = 'Protected API';
+export const summary = 'A sample API with one public endpoint and two that require an OAuth 2.0 access token.';
+export { style };
+
+/** Markup whose interpolated values are escaped already. */
+class Html {
+  constructor(readonly markup: string) {}
+}
+
+type Value = Html | string | false | undefined | readonly Html[];
+
+export type { Html };
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Returns the template as markup. Text is escaped for elements and quoted attributes; `false` and `undefined` are left out. */
+export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
+  const render = (value: Value): string => {
+    if (value === undefined || value === false) return '';
+    if (value instanceof Html) return value.markup;
+    if (typeof value === 'string') return value.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+    return value.map(render).join('');
+  };
+  return new Html(strings.map((string, index) => string + render(values[index])).join(''));
+}
+
+/** The style of every page, for pages that hold it themselves. */
+export const styleElement = new Html(`<style>${style}</style>`);
+
+/** Returns Markdown as markup, as far as it is used here: paragraphs and inline code. */
+export function paragraphs(markdown: string): Html[] {
+  return markdown
+    .trim()
+    .split(/\n\s*\n/)
+    .map((paragraph) => html`<p>${inlineCode(paragraph)}</p>\n`);
+}
+
+/** Returns text as markup, with what is between backticks as code. */
+function inlineCode(text: string): Html[] {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+}
+
+const icon =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%231d4ed8'/%3E%3Cpath d='M5 7V5.5a3 3 0 0 1 6 0V7h.5v5h-7V7zm1.5 0h3V5.5a1.5 1.5 0 0 0-3 0z' fill='%23fff'/%3E%3C/svg%3E";
+
+/** Returns a whole page: `head` loads its style, `body` is its content. */
+export function renderPage(head: Html, body: Html): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${name}</title>
+<link rel="icon" href="${icon}">
+${head}
+</head>
+<body>
+${body}
+</body>
+</html>
+`.markup;
+}
