@@ -135,6 +135,19 @@ async function createServiceAt(
   return createService({ settings: { ...settings, publicUrl: origin }, issuer, ...observed, embedded });
 }
 
+/** Accepts no connection any more, and resolves once requests in flight are answered. */
+async function drain(servers: readonly Server[]): Promise<void> {
+  const closed = Promise.all(servers.map((server) => server.stop()));
+  // Bun keeps a connection that has sent no request for ten seconds; what is on its way arrives within one.
+  const quiet = async () => {
+    for (let quietMs = 0; quietMs < 1000; quietMs += 50) {
+      await Bun.sleep(50);
+      if (servers.some(({ pendingRequests }) => pendingRequests > 0)) quietMs = 0;
+    }
+  };
+  await Promise.race([closed, quiet()]);
+}
+
 /** On a signal, `/readyz` says 503 first; then no connection is accepted any more, and requests in flight may finish. */
 function shutDownOnSignal(service: Service, servers: readonly Server[], settings: Settings, log: Log): void {
   let isShuttingDown = false;
@@ -144,9 +157,7 @@ function shutDownOnSignal(service: Service, servers: readonly Server[], settings
     log.info({ signal }, 'Shutting down');
     service.announceShutdown();
     await Bun.sleep(settings.shutdownDelaySeconds * 1000);
-    const drained = Promise.all(servers.map((server) => server.stop()));
-    await Promise.race([drained, Bun.sleep(settings.shutdownTimeoutSeconds * 1000)]);
-    service.stop();
+    await Promise.race([drain(servers), Bun.sleep(settings.shutdownTimeoutSeconds * 1000)]);
     log.info('Stopped');
     await exit(0, log);
   };
