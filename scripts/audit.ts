@@ -1,6 +1,6 @@
 /**
- * `bun audit` of what is shipped. It ends with the same status for a finding and for an advisory service out of reach;
- * here only the first fails, so that the check can be run on a closed network, and the second says that it did not look.
+ * `bun audit` of what is shipped. Bun ends with the same status for a finding and for an advisory service out of reach;
+ * here a finding is 1, and 2 says that nothing was checked, so that a closed network can tell them apart.
  */
 const audit = Bun.spawnSync([process.execPath, 'audit', '--production', '--json']);
 const findings = audit.stdout.toString().trim();
@@ -9,7 +9,8 @@ const trouble = audit.stderr.toString().trim();
 if (audit.exitCode === 0) {
   console.log('audit: no known vulnerability');
 } else if (findings === '' && trouble.startsWith('error: POST ')) {
-  console.warn('audit: NOT CHECKED, the advisory service cannot be reached');
+  console.error('audit: NOT CHECKED, the advisory service cannot be reached');
+  process.exitCode = 2;
 } else {
   console.error(`audit: ${trouble}\n${findings}`);
   process.exitCode = 1;

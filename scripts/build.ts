@@ -20,7 +20,8 @@ export async function build(outfile: string, target?: string): Promise<void> {
     minify: { whitespace: true, syntax: true, identifiers: false },
     bytecode: true,
     format: 'esm',
-    define: { 'process.env.NODE_ENV': '"production"' },
+    // CommonJS modules would hold the folder of the build otherwise, and two folders make two executables.
+    define: { 'process.env.NODE_ENV': '"production"', __dirname: '"/"', __filename: '"/"' },
     metafile: true,
   });
   if (!metafile) throw new Error('Cannot list what was bundled: the bundler returned no metafile');

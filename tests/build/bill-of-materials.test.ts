@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Version } from '@cyclonedx/cyclonedx-library/Spec';
 import { JsonStrictValidator } from '@cyclonedx/cyclonedx-library/Validation';
+import { $ } from 'bun';
 import { licenceProblems } from '../../scripts/bill-of-materials.ts';
 import { build } from '../../scripts/build.ts';
 
@@ -35,6 +36,18 @@ describe('build()', () => {
     const listed = bill.components.map(({ name, version }) => `${name}@${version}`);
     expect(listed.toSorted()).toEqual([`bun@${Bun.version}`, ...(await packagesByPathComments())].toSorted());
   });
+
+  test('makes the same executable in any folder', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'protected-api-elsewhere-'));
+    const copy = (options: string) =>
+      $`cp ${options} package.json bun.lock scripts src node_modules ${folder}`.quiet().nothrow();
+    // Links where the file system allows them: copying the packages takes seconds.
+    if ((await copy('-rl')).exitCode !== 0) await copy('-rf');
+    await $`${process.execPath} run scripts/build.ts`.cwd(folder).quiet();
+    const elsewhere = await Bun.file(join(folder, 'dist/protected-api')).bytes();
+    expect(new Bun.CryptoHasher('sha256').update(elsewhere).digest('hex')).toBe(executableSha256);
+    await rm(folder, { recursive: true });
+  }, 60_000);
 
   test('names the executable that it describes by its digest', () => {
     expect(bill.metadata.component.hashes.map(({ content }) => content)).toEqual([executableSha256]);

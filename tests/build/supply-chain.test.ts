@@ -53,7 +53,7 @@ describe('audit', () => {
   test.each([
     ['passes without a known vulnerability', () => Response.json({}), 0, 'audit: no known vulnerability'],
     ['fails on a known vulnerability', () => Response.json(finding), 1, 'GHSA-0'],
-    ['says that it did not look when there is no service', () => new Response(null, { status: 405 }), 0, 'NOT CHECKED'],
+    ['ends with 2 when there is no service to ask', () => new Response(null, { status: 405 }), 2, 'NOT CHECKED'],
   ])('%s', async (_name, fetch, exitCode, output) => {
     await using service = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch });
     const audit = Bun.spawn([process.execPath, 'run', 'scripts/audit.ts'], {
