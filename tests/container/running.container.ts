@@ -53,6 +53,8 @@ test('a container has no process of root', async () => {
   const [, ...processes] = listed.split('\n');
   expect(processes.length).toBeGreaterThan(0);
   for (const line of processes) expect(line.trim()).toMatch(/^\d+\s+[1-9]\d*\s/);
+  // Before it handles signals, process 1 of a container ignores them.
+  await until(() => container.process.stdout().includes('Listening'), 'a service that handles signals');
   await container.stop();
 });
 

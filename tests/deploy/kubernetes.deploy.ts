@@ -83,6 +83,12 @@ describe('the manifests', () => {
     expect(container()?.envFrom?.[0]?.configMapRef?.name).toBe(find<IConfigMap>('ConfigMap').metadata?.name);
   });
 
+  test('replace the image, whose name they share with compose and the README, by a placeholder', async () => {
+    expect(container()?.image).toMatch(/^registry\.example\.com\/protected-api:\d/);
+    expect(await Bun.file(join(root, 'deploy/compose.yaml')).text()).toMatch(/^ {4}image: protected-api$/m);
+    expect(await Bun.file(join(root, 'README.md')).text()).toContain('docker build -t protected-api .');
+  });
+
   test('give a pod more time to end than its shutdown takes', () => {
     const { SHUTDOWN_DELAY_SECONDS, SHUTDOWN_TIMEOUT_SECONDS } = settings();
     const shutdownSeconds = Number(SHUTDOWN_DELAY_SECONDS) + Number(SHUTDOWN_TIMEOUT_SECONDS);
