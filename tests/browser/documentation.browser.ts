@@ -111,6 +111,9 @@ describe('the documentation page', () => {
     await keyboard.press('ArrowDown');
     await keyboard.press('Enter');
     await dialog.waitFor({ state: 'hidden' });
+    await keyboard.press('Enter');
+    expect(await isFocused('input[value="visitor"]')).toBe(true);
+    await keyboard.press('Escape');
     await sendScoped('403');
     await page.context().close();
   });
@@ -231,6 +234,19 @@ describe('the documentation page with an issuer elsewhere', () => {
       client_secret: 'secret',
       audience: AUDIENCE,
     });
+    await documentation.page.context().close();
+  });
+
+  test('works behind a gateway that adds a path', async () => {
+    await using gateway = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: ({ url, headers }) => service.fetch(new URL(url).pathname.replace('/base/', '/'), { headers }),
+    });
+    const documentation = await openPage();
+    await documentation.open(`${gateway.url.origin}/base`);
+    expect(await documentation.statuses()).toEqual(['200', '401', '401']);
+    expect(documentation.complaints).toEqual([]);
     await documentation.page.context().close();
   });
 

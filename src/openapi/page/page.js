@@ -26,7 +26,7 @@ function setToken(token, text) {
 }
 
 authorize.addEventListener('click', () => {
-  problem.textContent = '';
+  showFields();
   dialog.showModal();
   find(HTMLElement, 'dialog input:checked, dialog textarea').focus();
 });
@@ -40,6 +40,7 @@ find(HTMLElement, '#cancel').addEventListener('click', () => dialog.close());
 
 /** Only the fields of the chosen way are shown, required and sent. */
 function showFields() {
+  problem.textContent = '';
   const way = new FormData(form).get('way');
   for (const fieldset of form.querySelectorAll('fieldset')) {
     const { way: owner = way } = fieldset.dataset;
@@ -47,7 +48,6 @@ function showFields() {
   }
 }
 form.addEventListener('change', showFields);
-showFields();
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
