@@ -30,8 +30,8 @@ export interface TokenCacheOptions<Entry> {
   readonly random?: () => number;
 }
 
-/** While the cache is full of good entries, one in so many newcomers is admitted. */
-const admitOneIn = 16;
+/** While the cache is full of good entries, one in so many newcomers is admitted: on no trace of `bench/admission.ts` far from the best. */
+const admitOneIn = 8;
 /** Key, entry and their places in the cache, without characters and claims. */
 const entryBytes = 512;
 
