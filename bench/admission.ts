@@ -69,8 +69,7 @@ function s3Fifo(): Replay {
       main.add(token);
     }
   }
-  function evict(): void {
-    if (small.size < room / 10) return evictFromMain();
+  function evictFromSmall(): void {
     const token = shift(small);
     if ((uses.get(token) ?? 0) > 1) return void main.add(token);
     uses.delete(token);
@@ -81,7 +80,7 @@ function s3Fifo(): Replay {
     const count = uses.get(token);
     if (count !== undefined) uses.set(token, Math.min(3, count + 1));
     else {
-      while (uses.size >= room) evict();
+      while (uses.size >= room) small.size < room / 10 ? evictFromMain() : evictFromSmall();
       uses.set(token, 0);
       (ghosts.delete(token) ? main : small).add(token);
     }
