@@ -119,7 +119,10 @@ function renderResponse(status: string, { description, content }: ResponseObject
 
 /** Returns every error code with its status and the descriptions that it comes with. */
 function renderErrorCodes(): Html {
-  const byCode = Map.groupBy(errors, ({ status, code }) => `${status} ${code}`);
+  const byCode = Map.groupBy(
+    errors.toSorted((a, b) => a.status - b.status),
+    ({ status, code }) => `${status} ${code}`,
+  );
   const entries = [...byCode].map(
     ([code, outcomes]) =>
       html`<dt><code>${code}</code></dt>\n${outcomes.map(({ description }) => html`<dd>${description}</dd>\n`)}`,
