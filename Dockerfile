@@ -1,4 +1,5 @@
-# The base images are arguments, so that a build can use a mirror or a digest.
+# The base images are arguments, so that a build can use a mirror or a digest. Tags can move; to build from known bytes:
+#   docker build --build-arg BUN_IMAGE=oven/bun@sha256:… --build-arg RUNTIME_IMAGE=gcr.io/distroless/cc-debian12@sha256:… .
 ARG BUN_IMAGE=oven/bun:1.4.5
 ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 
