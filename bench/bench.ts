@@ -1,115 +1,115 @@
 import { parseArgs } from 'node:util';
 import { cases } from './harness/cases.ts';
-import { type Contestant, type Context, contestants, loadCore, startContestant } from './harness/contestants.ts';
-import { measureFlood } from './harness/flood.ts';
+import { type Contestant, type Context, contestants, startContestant } from './harness/contestants.ts';
 import { startKeySetServer } from './harness/key-set-server.ts';
 import { describeMachine } from './harness/machine.ts';
 import { type Measurement, measure, type Subject } from './harness/measure.ts';
 import { writeSection } from './harness/results-page.ts';
 import { pinSelf } from './harness/server-process.ts';
+import { startService } from './harness/service.ts';
 import { prepareTokens } from './harness/tokens.ts';
-import { type Comparison, renderComparison } from './report/comparison.ts';
+import { renderComparison } from './report/page.ts';
 
-const usage = `Measures the service beside its peers and writes bench/results.md
-  --rounds N          fresh processes of each server (6)
-  --seconds N         measured part of a case (2)
-  --warmup N          before it (1)
-  --flood-seconds N   unknown kids, key set up and then down, for the count of fetches (35)
-  --executable        dist/protected-api as well
-  --only A,B          these servers and the bare one: ${contestants.map(({ name }) => name).join(', ')}
-  --cases 'A;B'       these cases: ${cases.map(({ name }) => name).join('; ')}
-  --quick             one short round of everything, printed and not written`;
+const usage = `Measures the service beside its peers and writes a section of bench/results.md
+  --rounds N    fresh processes of each server (5)
+  --seconds N   measured part of a case, a whole number (1)
+  --only A,B    these servers and the bare one: ${contestants.map(({ name }) => name).join(', ')}
+  --cases 'A;B' these cases: ${cases.map(({ name }) => name).join('; ')}
+  --print       print the section instead of writing it
+  --quick       one round, printed: shows that everything works`;
 
-function readFlags() {
-  const { values } = parseArgs({
-    options: {
-      rounds: { type: 'string', default: '6' },
-      seconds: { type: 'string', default: '2' },
-      warmup: { type: 'string', default: '1' },
-      'flood-seconds': { type: 'string', default: '35' },
-      executable: { type: 'boolean', default: false },
-      only: { type: 'string' },
-      cases: { type: 'string' },
-      quick: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  const { quick } = values;
-  return {
-    ...values,
-    rounds: quick ? 1 : Number(values.rounds),
-    floodSeconds: quick ? 2 : Number(values['flood-seconds']),
-    durations: { seconds: quick ? 1 : Number(values.seconds), warmupSeconds: Number(values.warmup) },
-    only: values.only?.split(','),
-    cases: values.cases?.split(';').map((name) => name.trim()),
+/** A misspelt name must not end in a run that leaves out what was wanted. */
+function choose<Named extends { readonly name: string }>(all: readonly Named[], wanted?: readonly string[]): Named[] {
+  const unknown = wanted?.find((name) => !all.some((one) => one.name === name));
+  if (unknown !== undefined) throw new Error(`Cannot find ${JSON.stringify(unknown)}`);
+  return all.filter(({ name }) => name === 'bare' || (wanted?.includes(name) ?? true));
+}
+
+/** Returns what the service answers to the three requests that the equal server is sent, as JSON. */
+async function readAnswers(jwksUri: string, token: string): Promise<string> {
+  const server = await startService({ jwksUri });
+  const read = async (path: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(server.url + path, { headers });
+    const sent = [...response.headers].filter(([name]) => name !== 'date' && name !== 'content-length');
+    return { status: response.status, body: await response.json(), headers: sent };
   };
-}
-
-/** A misspelt name must not end in a run of half an hour that leaves out what was wanted. */
-function checkNames(wanted: readonly string[] | undefined, all: readonly { readonly name: string }[]): void {
-  const known = all.map(({ name }) => name);
-  const unknown = wanted?.find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  console.error(`Cannot find ${JSON.stringify(unknown)} among ${known.join('; ')}`);
-  process.exit(1);
-}
-
-function chooseContestants(only: readonly string[] | undefined, hasExecutable: boolean): Contestant[] {
-  const isWanted = (name: string) => only?.includes(name) ?? (name !== 'executable' || hasExecutable);
-  const wanted = contestants.filter(({ name }) => name === 'bare' || isWanted(name));
-  return wanted.filter(({ label, isMissing }) => {
-    const reason = isMissing?.();
-    if (reason) console.error(`Left out: ${label} (${reason})`);
-    return reason === undefined;
-  });
+  const answers = {
+    public: await read('/api/public'),
+    private: await read('/api/private', { authorization: `Bearer ${token}` }),
+    refusal: await read('/api/private'),
+  };
+  await server.stop();
+  return JSON.stringify(answers);
 }
 
 /** Starts a fresh process of everyone, and goes through the cases with all of them in turn: a case's ratios are taken seconds apart. */
-async function runRound(round: number, context: Context, comparison: Omit<Comparison, 'rounds'>) {
+async function runRound(round: number, chosen: readonly Contestant[], context: Context, flags: Flags) {
   const subjects: Subject[] = [];
   const measurements: Measurement[] = [];
   try {
-    for (const contestant of comparison.contestants)
+    for (const contestant of chosen.filter(({ isPeer }) => round === 0 || !isPeer))
       subjects.push({ contestant, server: await startContestant(contestant, context), sent: new Map() });
-    for (const testCase of comparison.cases) {
-      // Everyone starts a case as often as the others.
-      const first = round % subjects.length;
-      const order = [...subjects.slice(first), ...subjects.slice(0, first)];
-      const taking = order.filter(({ contestant }) => testCase.name !== 'outage' || contestant.keys === 'fetched');
-      for (const subject of taking) measurements.push(await measure(testCase, subject, context, comparison.durations));
-    }
+    // Everyone starts a case as often as the others.
+    const first = round % subjects.length;
+    const order = [...subjects.slice(first), ...subjects.slice(0, first)];
+    for (const testCase of choose(cases, flags.cases))
+      for (const subject of order)
+        if (subject.contestant.cases.includes(testCase.name))
+          measurements.push(await measure(testCase, subject, context, flags.seconds));
   } finally {
     await Promise.all(subjects.map(({ server }) => server.stop()));
   }
   return measurements;
 }
 
+type Flags = ReturnType<typeof readFlags>;
+
+function readFlags() {
+  const { values } = parseArgs({
+    options: {
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '1' },
+      only: { type: 'string' },
+      cases: { type: 'string' },
+      print: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  return {
+    isHelp: values.help,
+    isPrinted: values.print || values.quick,
+    rounds: values.quick ? 1 : Number(values.rounds),
+    seconds: Number(values.seconds),
+    only: values.only?.split(','),
+    cases: values.cases?.split(';').map((name) => name.trim()),
+  };
+}
+
 async function main(): Promise<void> {
   const flags = readFlags();
-  if (flags.help) return console.log(usage);
-  checkNames(flags.only, contestants);
-  checkNames(flags.cases, cases);
+  if (flags.isHelp) return console.log(usage);
   const machine = describeMachine();
-  pinSelf(loadCore);
+  const chosen = choose(contestants, flags.only).filter(({ label, program }) => {
+    const isInstalled = Bun.which(program) !== null;
+    if (!isInstalled) console.error(`Left out: ${label} (${program} is not installed)`);
+    return isInstalled;
+  });
+  pinSelf(1);
   const tokens = prepareTokens();
   const keySet = startKeySetServer(tokens.jwks);
-  const context = { tokens, keySet };
-  const chosen = chooseContestants(flags.only, flags.executable);
-  const chosenCases = cases.filter(({ name }) => flags.cases?.includes(name) ?? true);
-  const service = chosen.find(({ isService }) => isService);
-  const flood = service && (await measureFlood(service, context, flags.floodSeconds));
+  const context = { tokens, keySet, answers: await readAnswers(keySet.uri('answers'), tokens.first('RS256')) };
 
-  const rounds: Measurement[][] = [];
-  const comparison = { machine, rounds, contestants: chosen, cases: chosenCases, durations: flags.durations, flood };
+  const measurements: Measurement[] = [];
   for (let round = 0; round < flags.rounds; round += 1) {
     console.error(`Round ${round + 1} of ${flags.rounds}`);
-    rounds.push(await runRound(round, context, comparison));
-    // After each round: what was measured is not lost when the run is cut short.
-    if (!flags.quick) writeSection('comparison', await renderComparison(comparison));
+    measurements.push(...(await runRound(round, chosen, context, flags)));
   }
   await keySet.stop();
-  if (flags.quick) console.log(await renderComparison(comparison));
-  const problems = rounds.flat().flatMap((one) => one.problems);
+  const section = await renderComparison({ machine, measurements, rounds: flags.rounds, seconds: flags.seconds });
+  if (flags.isPrinted) console.log(section);
+  else writeSection('comparison', section);
+  const problems = measurements.flatMap((one) => one.problems);
   for (const problem of problems) console.error(problem);
   process.exitCode = problems.length === 0 ? 0 : 1;
 }

@@ -32,12 +32,12 @@ async function createCandidates(tokens: Tokens, keySet: KeySet): Promise<Candida
   const options = { issuer, audience, keySet, clockToleranceSeconds: 0 };
   const remembering = createVerifier({ ...options, cacheSize: 10_000 });
   const forgetful = createVerifier({ ...options, cacheSize: 0 });
-  const pem = readFileSync(tokens.publicKeyPemFile, 'utf8');
+  const pem = readFileSync(tokens.publicKeyFile('RS256'), 'utf8');
   const joseKey = await importSPKI(pem, 'RS256');
   const nodeKey = createPublicKey(pem);
 
-  const valid = readLines(tokens.validFile, 2000);
-  const forged = readLines(tokens.forgedFile, 2000);
+  const valid = readLines(tokens.file('RS256'), 2000);
+  const forged = readLines(tokens.file('forged'), 2000);
   const verifyWithNode = (token: string) => {
     const dot = token.lastIndexOf('.');
     return verify('sha256', Buffer.from(token.slice(0, dot)), nodeKey, Buffer.from(token.slice(dot + 1), 'base64url'));

@@ -24,13 +24,13 @@ const path = '/api/private';
 
 const kindsOf = (tokens: Tokens): readonly Kind[] => [
   { name: 'public', connections: 8, status: '200', args: ['static', '/api/public'] },
-  { name: 'one valid token', connections: 8, status: '200', args: ['static', path, `Bearer ${tokens.validToken}`] },
-  { name: '20,000 valid tokens', connections: 16, status: '200', args: ['rotate', path, tokens.validFile, '0'] },
-  { name: 'expired', connections: 8, status: '401', args: ['rotate', path, tokens.expiredFile, '0'] },
-  { name: 'forged', connections: 8, status: '401', args: ['rotate', path, tokens.forgedFile, '0'] },
-  { name: 'unknown kids', connections: 8, status: '401', args: ['unknown', path, tokens.unknownKidsFile, '0'] },
-  { name: 'token of 10 KiB', connections: 4, status: '401', args: ['rotate', path, tokens.longFile, '0'] },
-  { name: 'headers of 21 KiB', connections: 4, status: '431', args: ['rotate', path, tokens.hugeFile, '0'] },
+  { name: 'one valid token', connections: 8, status: '200', args: ['static', path, `Bearer ${tokens.first('RS256')}`] },
+  { name: '20,000 valid tokens', connections: 16, status: '200', args: ['rotate', path, tokens.file('RS256'), '0'] },
+  { name: 'expired', connections: 8, status: '401', args: ['rotate', path, tokens.file('expired'), '0'] },
+  { name: 'forged', connections: 8, status: '401', args: ['rotate', path, tokens.file('forged'), '0'] },
+  { name: 'unknown kids', connections: 8, status: '401', args: ['unknown', path, tokens.file('unknown-kids'), '0'] },
+  { name: 'token of 10 KiB', connections: 4, status: '401', args: ['rotate', path, tokens.file('long'), '0'] },
+  { name: 'headers of 21 KiB', connections: 4, status: '431', args: ['rotate', path, tokens.file('huge'), '0'] },
 ];
 const slowClientCount = 50;
 

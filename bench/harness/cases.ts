@@ -1,88 +1,43 @@
-import type { Tokens } from './tokens.ts';
-
-export type CaseName =
-  | 'public'
-  | 'one valid token'
-  | '20,000 valid tokens'
-  | 'bad signature'
-  | 'unknown kids'
-  | 'no header'
-  | 'bad header'
-  | 'outage';
+import type { TokenFile, Tokens } from './tokens.ts';
 
 /** A kind of request, sent as fast as the server answers it. */
 export interface Case {
-  readonly name: CaseName;
+  readonly name: string;
   readonly path: string;
-  /** The status of every answer, unless a contestant has another. */
+  /** The status of every answer, unless a server has another. */
   readonly status: number;
-  /** The Authorization header of the one request that is checked before the load. */
-  readonly header: (tokens: Tokens) => string | undefined;
-  /** What load.lua is told. `sent` counts the requests of this kind so far: a rotation goes on where it was. */
-  readonly load: (tokens: Tokens, sent: number) => readonly string[];
+  /** How load.lua chooses the next request. */
+  readonly mode: 'static' | 'rotate' | 'unknown' | 'mixed';
+  readonly tokens?: TokenFile;
 }
 
-const publicPath = '/api/public';
-const privatePath = '/api/private';
-const badHeader = 'Basic dXNlcjpwYXNzd29yZA==';
+const path = '/api/private';
 
-/** In this order: the outage comes last, since a server may be long in getting over it. */
-export const cases: readonly Case[] = [
-  {
-    name: 'public',
-    path: publicPath,
-    status: 200,
-    header: () => undefined,
-    load: () => ['static', publicPath],
-  },
-  {
-    name: 'one valid token',
-    path: privatePath,
-    status: 200,
-    header: ({ validToken }) => `Bearer ${validToken}`,
-    load: ({ validToken }) => ['static', privatePath, `Bearer ${validToken}`],
-  },
-  {
-    name: '20,000 valid tokens',
-    path: privatePath,
-    status: 200,
-    header: ({ validToken }) => `Bearer ${validToken}`,
-    load: ({ validFile }, sent) => ['rotate', privatePath, validFile, String(sent)],
-  },
-  {
-    name: 'bad signature',
-    path: privatePath,
-    status: 401,
-    header: ({ forgedToken }) => `Bearer ${forgedToken}`,
-    load: ({ forgedFile }, sent) => ['rotate', privatePath, forgedFile, String(sent)],
-  },
-  {
-    name: 'unknown kids',
-    path: privatePath,
-    status: 401,
-    header: ({ unknownKidToken }) => `Bearer ${unknownKidToken()}`,
-    load: ({ unknownKidsFile }, sent) => ['unknown', privatePath, unknownKidsFile, String(sent)],
-  },
-  {
-    name: 'no header',
-    path: privatePath,
-    status: 401,
-    header: () => undefined,
-    load: () => ['static', privatePath],
-  },
-  {
-    name: 'bad header',
-    path: privatePath,
-    status: 401,
-    header: () => badHeader,
-    load: () => ['static', privatePath, badHeader],
-  },
-  {
-    // The key set answers 500; every other request has a good token, whose status is what is measured here.
-    name: 'outage',
-    path: privatePath,
-    status: 401,
-    header: ({ unknownKidToken }) => `Bearer ${unknownKidToken()}`,
-    load: ({ unknownKidsFile, validToken }, sent) => ['mixed', privatePath, unknownKidsFile, String(sent), validToken],
-  },
-];
+/** The outage comes last, because a server may take long to recover from it. */
+export const cases = [
+  { name: 'public', path: '/api/public', status: 200, mode: 'static' },
+  { name: 'one token', path, status: 200, mode: 'static', tokens: 'RS256' },
+  { name: '20,000 tokens', path, status: 200, mode: 'rotate', tokens: 'RS256' },
+  { name: '5,000 ES256', path, status: 200, mode: 'rotate', tokens: 'ES256' },
+  { name: '5,000 EdDSA', path, status: 200, mode: 'rotate', tokens: 'EdDSA' },
+  { name: 'bad signature', path, status: 401, mode: 'rotate', tokens: 'forged' },
+  { name: 'unknown kid', path, status: 401, mode: 'unknown', tokens: 'unknown-kids' },
+  { name: 'no header', path, status: 401, mode: 'static' },
+  // The key set answers 500, and every second request has a good token.
+  { name: 'outage', path, status: 401, mode: 'mixed', tokens: 'unknown-kids' },
+] as const satisfies readonly Case[];
+
+export type CaseName = (typeof cases)[number]['name'];
+
+/** Returns the token of the one request that is checked before the load. */
+export function tokenOf({ mode, tokens: file }: Case, tokens: Tokens): string | undefined {
+  if (file === undefined) return undefined;
+  return mode === 'unknown' || mode === 'mixed' ? tokens.unknownKid() : tokens.first(file);
+}
+
+/** Returns the arguments of load.lua. `sent` requests of this kind were sent before: a rotation goes on from there. */
+export function loadOf({ mode, path, tokens: file }: Case, tokens: Tokens, sent: number): string[] {
+  if (file === undefined) return [mode, path];
+  if (mode === 'static') return [mode, path, `Bearer ${tokens.first(file)}`];
+  return [mode, path, tokens.file(file), String(sent), tokens.first('RS256')];
+}

@@ -1,36 +1,36 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { haproxyConfiguration } from '../servers/haproxy.ts';
 import type { CaseName } from './cases.ts';
 import type { KeySetServer } from './key-set-server.ts';
 import { freePort, type ServerProcess, startServer } from './server-process.ts';
-import { executable, sourceCommand } from './service.ts';
-import { audience, issuer, type Tokens } from './tokens.ts';
+import { sourceCommand } from './service.ts';
+import { algorithms, audience, issuer, type Tokens } from './tokens.ts';
 
 /** A server that is measured. */
 export interface Contestant {
   readonly name: string;
   readonly label: string;
-  /** Where its keys come from: only those that fetch can cause a fetch, or lose their keys in an outage. */
-  readonly keys: 'fetched' | 'given' | 'none';
   /** What it checks and how it gets its keys, where that is not what the others do. */
   readonly note: string;
+  /** Measured in one round only: what it is compared with is several times faster or slower. */
+  readonly isPeer?: boolean;
+  /** The cases it takes part in. */
+  readonly cases: readonly CaseName[];
   /** Where its status is not the usual one of the case. */
   readonly statuses?: Partial<Record<CaseName, number>>;
-  /** True for this project's own service, which gets its own settings and nothing else. */
-  readonly isService?: boolean;
-  readonly isMissing?: () => string | undefined;
+  /** Settings of this project's own service; undefined for other servers. */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly program: 'bun' | 'haproxy' | 'node';
   readonly command: (port: number, context: Context) => readonly string[];
 }
 
 export interface Context {
   readonly tokens: Tokens;
   readonly keySet: KeySetServer;
+  /** What the service answers, for the server that answers the same. */
+  readonly answers: string;
 }
-
-/** Servers have this core for themselves; the load generator and the key-set server share the other. */
-export const serverCore = 0;
-export const loadCore = 1;
 
 const benchFolder = join(import.meta.dir, '..');
 const builtFolder = join(benchFolder, 'dist');
@@ -51,126 +51,148 @@ function nodeServer(name: string): readonly string[] {
   return ['node', outfile];
 }
 
-function haproxy(port: number, { tokens }: Context): readonly string[] {
+function haproxy(port: number, { tokens: { publicKeyFile } }: Context): readonly string[] {
   mkdirSync(builtFolder, { recursive: true });
   const file = join(builtFolder, 'haproxy.cfg');
-  const { publicKeyPemFile } = tokens;
-  writeFileSync(
-    file,
-    haproxyConfiguration({ port, issuer, audience, publicKeyPemFile, publicMessage, privateMessage }),
-  );
+  writeFileSync(file, haproxyConfiguration({ port, issuer, audience, publicKeyFile, publicMessage, privateMessage }));
   return ['haproxy', '-db', '-f', file];
 }
 
-const missing = (program: string) => () => (Bun.which(program) ? undefined : `${program} is not installed`);
-const oursNote =
-  'Every check of the contract. Keys fetched, refreshed in the background; verified tokens cached (10,000).';
+const common: readonly CaseName[] = [
+  'public',
+  'one token',
+  '20,000 tokens',
+  'bad signature',
+  'unknown kid',
+  'no header',
+];
+const service = { program: 'bun', cases: [...common, 'outage'], settings: {}, command: () => sourceCommand } as const;
+const peer = { cases: common, isPeer: true } as const;
+const fetching: readonly CaseName[] = [...common, 'outage'];
 
-/** Everyone who can be measured; the first is the baseline of all ratios. */
+/** All that can be measured; the first is the baseline of all ratios. */
 export const contestants: readonly Contestant[] = [
   {
     name: 'bare',
     label: 'bare Bun.serve',
-    keys: 'none',
-    note: 'Checks nothing; given the same headers, it answers 200 to everything.',
-    statuses: { 'bad signature': 200, 'unknown kids': 200, 'no header': 200, 'bad header': 200 },
+    note: 'Checks nothing, and answers 200 to everything.',
+    cases: common,
+    statuses: { 'bad signature': 200, 'unknown kid': 200, 'no header': 200 },
+    program: 'bun',
     command: () => bunServer('bare.ts'),
   },
   {
+    name: 'equal',
+    label: 'equal Bun.serve',
+    note: 'Reads the request headers that this service reads, and sends the same status, headers and body. Checks nothing.',
+    cases: ['public', 'one token', 'no header'],
+    program: 'bun',
+    command: () => bunServer('equal.ts'),
+  },
+  {
+    ...service,
     name: 'ours',
     label: 'this service',
-    keys: 'fetched',
-    note: oursNote,
-    isService: true,
-    command: () => sourceCommand,
+    note: 'All checks. Keys fetched and refreshed in the background; cache of 10,000 tokens.',
   },
   {
+    ...service,
     name: 'twin',
     label: 'this service, twin',
-    keys: 'fetched',
-    note: 'The same again, to show how far two identical servers are apart.',
-    isService: true,
-    command: () => sourceCommand,
+    note: 'The same again: how far two identical servers differ.',
   },
   {
-    name: 'executable',
-    label: 'this service, executable',
-    keys: 'fetched',
-    note: oursNote,
-    isService: true,
-    isMissing: () => (existsSync(executable) ? undefined : 'not built: bun run build'),
-    command: () => [executable],
+    ...service,
+    name: 'metrics',
+    label: 'this service, METRICS_PORT',
+    note: 'With metrics, as it is run in production.',
+    cases: ['public', 'one token', 'bad signature', 'no header'],
+    settings: { METRICS_PORT: '0' },
+  },
+  {
+    ...service,
+    name: 'cold',
+    label: 'this service, no cache',
+    note: 'TOKEN_CACHE_SIZE=0 and ALGORITHMS=RS256,ES256,EdDSA: every token is verified, as if none ever came twice.',
+    cases: ['20,000 tokens', '5,000 ES256', '5,000 EdDSA'],
+    settings: { TOKEN_CACHE_SIZE: '0', ALGORITHMS: algorithms.join() },
   },
   {
     name: 'haproxy',
     label: 'HAProxy jwt_verify',
-    keys: 'given',
-    note: 'One public key from a PEM file, whatever the kid; checks alg, signature, iss, exp and the first audience only. One thread.',
-    isMissing: missing('haproxy'),
+    note: 'A public key per algorithm from a file, whatever the kid; checks alg, signature, iss, exp and the first audience. One thread.',
+    cases: [...common, '5,000 ES256'],
+    program: 'haproxy',
     command: haproxy,
   },
   {
+    ...peer,
     name: 'fast-jwt',
     label: 'Fastify + fast-jwt, cache',
-    keys: 'given',
-    note: 'One public key, whatever the kid; checks alg, signature, iss, aud, exp. Its cache is given 10,000 entries (its default is 1,000). On Node.',
-    isMissing: missing('node'),
+    note: 'One public key, whatever the kid. Cache of 10,000 tokens (default: 1,000). On Node.',
+    program: 'node',
     command: () => nodeServer('fastify-fast-jwt.ts'),
   },
   {
+    ...peer,
     name: 'fastify',
     label: 'Fastify + @fastify/jwt + get-jwks',
-    keys: 'fetched',
-    note: 'Keys fetched, a minute each; an unknown kid is a fetch. Cache of 10,000 entries. On Node.',
-    statuses: { 'unknown kids': 500 },
-    isMissing: missing('node'),
+    note: 'Keys fetched, a minute each; an unknown kid causes a fetch. Cache of 10,000 tokens. On Node.',
+    cases: fetching,
+    statuses: { 'unknown kid': 500 },
+    program: 'node',
     command: () => nodeServer('fastify-get-jwks.ts'),
   },
   {
+    ...peer,
     name: 'hono',
     label: 'Hono jwk, jwks_uri',
-    keys: 'fetched',
-    note: 'Fetches the key set for every request. Does not insist on an exp. On Bun.',
+    note: 'Fetches the key set for every request. Accepts tokens without exp. On Bun.',
+    cases: fetching,
+    program: 'bun',
     command: () => bunServer('hono.ts'),
   },
   {
+    ...peer,
     name: 'hono-local',
     label: 'Hono jwk, local keys',
-    keys: 'given',
-    note: 'Keys given at the start. Does not insist on an exp. On Bun.',
+    note: 'Keys given at the start. Accepts tokens without exp. On Bun.',
+    program: 'bun',
     command: () => bunServer('hono.ts', 'local'),
   },
   {
+    ...peer,
     name: 'express',
     label: 'express-oauth2-jwt-bearer',
-    keys: 'fetched',
-    note: 'Keys fetched through jose, with its cooldown; every token is verified anew. On Node.',
-    statuses: { 'bad header': 400 },
-    isMissing: missing('node'),
+    note: 'Keys fetched by jose, with its cooldown; no cache. On Node.',
+    cases: fetching,
+    program: 'node',
     command: () => nodeServer('express.ts'),
   },
 ];
 
-/** Starts a contestant on the servers' core; one that fetches its keys holds them when this returns. */
+/** Starts a contestant on core 0; one that fetches its keys holds them when this returns. */
 export async function startContestant(contestant: Contestant, context: Context): Promise<ServerProcess> {
-  const { tokens, keySet } = context;
+  const { tokens, keySet, answers } = context;
+  const { name, command, settings } = contestant;
   const port = await freePort();
-  const settings = { PORT: String(port), HOST: '127.0.0.1', ISSUER: issuer, AUDIENCE: audience };
   const peerSettings = {
     LOCAL_JWKS: tokens.jwks,
-    PUBLIC_KEY_PEM_FILE: tokens.publicKeyPemFile,
+    PUBLIC_KEY_PEM_FILE: tokens.publicKeyFile('RS256'),
     PUBLIC_MESSAGE: publicMessage,
     PRIVATE_MESSAGE: privateMessage,
+    ANSWERS: answers,
   };
+  const address = { PORT: String(port), HOST: '127.0.0.1', ISSUER: issuer, AUDIENCE: audience };
   const server = await startServer({
-    name: contestant.name,
-    command: contestant.command(port, context),
-    env: { ...settings, JWKS_URI: keySet.uri(contestant.name), ...(contestant.isService ? {} : peerSettings) },
+    name,
+    command: command(port, context),
+    env: { ...address, JWKS_URI: keySet.uri(name), ...(settings ?? peerSettings) },
     port,
-    core: serverCore,
+    core: 0,
     readyPath: '/api/public',
   });
-  await waitForKeys(server, tokens.validToken);
+  await waitForKeys(server, tokens.first('RS256'));
   return server;
 }
 

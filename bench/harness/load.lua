@@ -87,12 +87,12 @@ local function counted()
   return table.concat(parts, ',')
 end
 
-function done(summary, latency, _)
+function done(summary)
   local errors = summary.errors
   io.write(string.format(
-    '\n{"requests":%d,"durationUs":%d,"refused":%d,"socketErrors":%d,"p50Us":%d,"p99Us":%d,"statuses":{%s}}\n',
+    '\n{"requests":%d,"durationUs":%d,"refused":%d,"socketErrors":%d,"statuses":{%s}}\n',
     summary.requests, summary.duration, errors.status,
     errors.connect + errors.read + errors.write + errors.timeout,
-    latency:percentile(50), latency:percentile(99), counted()
+    counted()
   ))
 end

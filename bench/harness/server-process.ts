@@ -26,7 +26,6 @@ export interface Launch {
   readonly pollMs?: number;
 }
 
-const ticksPerSecond = Number(Bun.spawnSync(['getconf', 'CLK_TCK']).stdout.toString());
 const running = new Set<Bun.Subprocess>();
 
 // A benchmark that is interrupted must not leave servers behind that spoil the next one.
@@ -52,11 +51,14 @@ export function pinSelf(core: number): void {
   Bun.spawnSync(['taskset', '-acp', String(core), String(process.pid)]);
 }
 
+/** In nanoseconds by the scheduler: the fields of `stat` only count ticks of 10 ms. */
 function readCpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The command's name may hold spaces and parentheses, so fields are counted from the last one (proc(5): 14 and 15).
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const times = threads.map((thread) => {
+    const [nanoseconds] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ');
+    return Number(nanoseconds) / 1e9;
+  });
+  return times.reduce((sum, time) => sum + time, 0);
 }
 
 function readResidentBytes(pid: number): number {

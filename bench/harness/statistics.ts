@@ -25,8 +25,6 @@ export const ratios = (values: readonly number[], bases: readonly number[]): num
     return base === undefined ? [] : [value / base];
   });
 
-/** How far two identical servers were apart in the worst round, as a factor of at least 1; NaN when that was not measured. */
-export function spreadFactor(a: readonly number[], b: readonly number[]): number {
-  const factors = ratios(a, b).map((ratio) => Math.max(ratio, 1 / ratio));
-  return factors.length === 0 ? Number.NaN : Math.max(...factors);
-}
+/** How far ratios of two identical servers are from 1 at most, as a factor of at least 1; NaN when nothing was measured. */
+export const spreadFactor = (all: readonly number[]): number =>
+  all.length === 0 ? Number.NaN : Math.max(...all.map((ratio) => Math.max(ratio, 1 / ratio)));

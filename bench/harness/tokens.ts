@@ -1,12 +1,4 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomBytes,
-  randomUUID,
-  sign,
-} from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,35 +7,43 @@ import { join } from 'node:path';
 export const issuer = 'https://tenant.example.com/';
 export const audience = 'https://api.example.com';
 
-/** Everything a load needs, made before anything is measured. Paths are files with a token a line. */
+export const algorithms = ['RS256', 'ES256', 'EdDSA'] as const;
+export type Algorithm = (typeof algorithms)[number];
+
+/**
+ * What the files are named after, one token a line. `long` tokens exceed the service's limit of 8 KiB, `huge` ones Bun's
+ * limit of 16 KiB for all headers. `unknown-kids` has parts of tokens for load.lua: what precedes the kid's nine digits,
+ * what follows them, and the thousand spellings of three digits.
+ */
+export type TokenFile = Algorithm | 'forged' | 'expired' | 'long' | 'huge' | 'unknown-kids';
+
+/** Everything a load needs, made before anything is measured. */
 export interface Tokens {
   readonly jwks: string;
-  readonly publicKeyPemFile: string;
-  readonly validToken: string;
-  readonly forgedToken: string;
+  /** Path of a PEM file. */
+  publicKeyFile(algorithm: Algorithm): string;
+  /** Path of a file with a token a line. */
+  file(name: TokenFile): string;
+  /** The first token of a file. */
+  first(name: TokenFile): string;
   /** A token with a kid that no load sends and no earlier call returned. */
-  readonly unknownKidToken: () => string;
-  readonly validFile: string;
-  readonly forgedFile: string;
-  readonly expiredFile: string;
-  /** Tokens above the service's limit of 8 KiB. */
-  readonly longFile: string;
-  /** Tokens above Bun's limit of 16 KiB for all headers together. */
-  readonly hugeFile: string;
-  /** See load.lua: the two constant parts of a token, then the thousand spellings of three digits. */
-  readonly unknownKidsFile: string;
+  unknownKid(): string;
 }
 
-const kid = 'Mn2ZqXhVtY0bR7cD4kLpE';
-const tokenCount = 20_000;
 const lifetimeSeconds = 24 * 3600;
-
 const folder = join(tmpdir(), 'protected-api-bench');
-const file = (name: string) => join(folder, name);
+const pathOf = (name: string) => join(folder, name);
 const encode = (value: string | Buffer) => Buffer.from(value).toString('base64url');
+const kidOf = (algorithm: Algorithm) => `Mn2ZqXhVtY0bR7cD-${algorithm}`;
 
-/** Signs a token of the shape and size (about 800 bytes) that hosted authorization servers issue. */
-export function mintToken(privateKey: KeyObject, expiresAt: number): string {
+const makeKeyPair = {
+  RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  EdDSA: () => generateKeyPairSync('ed25519'),
+};
+
+/** Signs a token of the shape and size (about 800 bytes with RS256) that hosted authorization servers issue. */
+export function mintToken(algorithm: Algorithm, key: KeyObject, expiresAt: number): string {
   const payload = {
     iss: issuer,
     sub: `auth0|${randomBytes(12).toString('hex')}`,
@@ -54,8 +54,10 @@ export function mintToken(privateKey: KeyObject, expiresAt: number): string {
     azp: randomBytes(16).toString('hex'),
     jti: randomUUID(),
   };
-  const signed = `${encode(JSON.stringify({ alg: 'RS256', typ: 'JWT', kid }))}.${encode(JSON.stringify(payload))}`;
-  return `${signed}.${encode(sign('sha256', Buffer.from(signed), privateKey))}`;
+  const header = { alg: algorithm, typ: 'JWT', kid: kidOf(algorithm) };
+  const signed = `${encode(JSON.stringify(header))}.${encode(JSON.stringify(payload))}`;
+  const digest = algorithm === 'EdDSA' ? null : 'sha256';
+  return `${signed}.${encode(sign(digest, Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }))}`;
 }
 
 /** A signature of the right length that is wrong in a place of its own, so that no two forgeries are alike. */
@@ -74,64 +76,49 @@ function unknownKidParts(token: string): string[] {
   return [before, after, ...digits];
 }
 
-function makeKeys(): KeyObject {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  writeFileSync(file('private.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
-  writeFileSync(file('public.pem'), publicKey.export({ type: 'spki', format: 'pem' }));
-  return privateKey;
-}
+const write = (name: string, lines: readonly string[]) => writeFileSync(pathOf(name), `${lines.join('\n')}\n`);
 
-const writeLines = (name: string, lines: readonly string[]) => writeFileSync(file(name), `${lines.join('\n')}\n`);
-
-function makeTokens(privateKey: KeyObject): void {
+function makeTokens(): void {
   const now = Math.floor(Date.now() / 1000);
-  const valid = Array.from({ length: tokenCount }, () => mintToken(privateKey, now + lifetimeSeconds));
-  const expired = Array.from({ length: 500 }, (_, n) => mintToken(privateKey, now - 60 - n));
-  writeLines('valid.txt', valid);
-  writeLines('forged.txt', valid.map(forge));
-  writeLines('expired.txt', expired);
-  const lengthen = (length: number) => valid.slice(0, 200).map((token) => token + 'A'.repeat(length));
-  writeLines('long.txt', lengthen(9 * 1024));
-  writeLines('huge.txt', lengthen(20 * 1024));
-  writeLines('unknown-kids.txt', unknownKidParts(valid[0] ?? ''));
-  // Written last, so that a run which was cut short is not taken for whole.
-  writeFileSync(file('made-at'), String(now));
+  const make = (algorithm: Algorithm, count: number) => {
+    const { privateKey, publicKey } = makeKeyPair[algorithm]();
+    writeFileSync(pathOf(`${algorithm}.pem`), publicKey.export({ type: 'spki', format: 'pem' }));
+    const tokens = Array.from({ length: count }, () => mintToken(algorithm, privateKey, now + lifetimeSeconds));
+    write(algorithm, tokens);
+    return { tokens, expired: Array.from({ length: 500 }, (_, n) => mintToken(algorithm, privateKey, now - 60 - n)) };
+  };
+  const { tokens, expired } = make('RS256', 20_000);
+  for (const algorithm of ['ES256', 'EdDSA'] as const) make(algorithm, 5_000);
+  const lengthen = (length: number) => tokens.slice(0, 200).map((token) => token + 'A'.repeat(length));
+  write('forged', tokens.map(forge));
+  write('expired', expired);
+  write('long', lengthen(9 * 1024));
+  write('huge', lengthen(20 * 1024));
+  write('unknown-kids', unknownKidParts(tokens[0] ?? ''));
+  // Written last, so that a run that was interrupted leaves no incomplete set.
+  write('signed-at', [String(now)]);
 }
 
-const readFirstLine = (name: string) => readFileSync(file(name), 'utf8').split('\n', 1)[0] ?? '';
+const readFirst = (name: string) => readFileSync(pathOf(name), 'utf8').split('\n', 1)[0] ?? '';
 
 function areFresh(): boolean {
-  if (!existsSync(file('made-at'))) return false;
-  const age = Date.now() / 1000 - Number(readFileSync(file('made-at'), 'utf8'));
-  return age < lifetimeSeconds / 2;
+  return existsSync(pathOf('signed-at')) && Date.now() / 1000 - Number(readFirst('signed-at')) < lifetimeSeconds / 2;
 }
 
-/** Returns the tokens of the last half day, or makes new ones: signing 20,000 takes some fifteen seconds. */
+/** Returns the tokens of the last half day, or makes new ones: signing takes some twenty seconds. */
 export function prepareTokens(): Tokens {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (!areFresh()) {
-    console.error(`Signing ${tokenCount} tokens`);
-    makeTokens(makeKeys());
+    console.error('Signing tokens');
+    makeTokens();
   }
-  const publicKey = createPublicKey(readFileSync(file('public.pem')));
-  const jwk = { ...publicKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' };
-  const validToken = readFirstLine('valid.txt');
-  return {
-    jwks: JSON.stringify({ keys: [jwk] }),
-    publicKeyPemFile: file('public.pem'),
-    validToken,
-    forgedToken: readFirstLine('forged.txt'),
-    unknownKidToken: () =>
-      encode(JSON.stringify({ alg: 'RS256', typ: 'JWT', kid: randomUUID() })) +
-      validToken.slice(validToken.indexOf('.')),
-    validFile: file('valid.txt'),
-    forgedFile: file('forged.txt'),
-    expiredFile: file('expired.txt'),
-    longFile: file('long.txt'),
-    hugeFile: file('huge.txt'),
-    unknownKidsFile: file('unknown-kids.txt'),
-  };
+  const publicKeyFile = (algorithm: Algorithm) => pathOf(`${algorithm}.pem`);
+  const keys = algorithms.map((algorithm) => {
+    const jwk = createPublicKey(readFileSync(publicKeyFile(algorithm))).export({ format: 'jwk' });
+    return { ...jwk, kid: kidOf(algorithm), use: 'sig', alg: algorithm };
+  });
+  const first = (name: TokenFile) => readFirst(name);
+  const header = () => encode(JSON.stringify({ alg: 'RS256', typ: 'JWT', kid: randomUUID() }));
+  const unknownKid = () => header() + first('RS256').slice(first('RS256').indexOf('.'));
+  return { jwks: JSON.stringify({ keys }), publicKeyFile, file: pathOf, first, unknownKid };
 }
-
-/** The key the tokens were signed with, for benchmarks that need more of them. */
-export const readPrivateKey = (): KeyObject => createPrivateKey(readFileSync(file('private.pem')));

@@ -8,8 +8,6 @@ export interface Load {
   /** Answers with a status of 400 or more. */
   readonly refused: number;
   readonly socketErrors: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
   /** How many answers had each status; empty unless COUNT_STATUSES was set. */
   readonly statuses: Readonly<Record<string, number>>;
   /** Share of one core that wrk itself used: near 1, wrk and not the server is the limit. */
@@ -32,8 +30,6 @@ interface Printed {
   readonly durationUs: number;
   readonly refused: number;
   readonly socketErrors: number;
-  readonly p50Us: number;
-  readonly p99Us: number;
   readonly statuses: Readonly<Record<string, number>>;
 }
 
@@ -56,8 +52,6 @@ export async function runWrk({ url, seconds, connections = 64, cores, env, args 
     requestsPerSecond: printed.requests / elapsed,
     refused: printed.refused,
     socketErrors: printed.socketErrors,
-    p50Ms: printed.p50Us / 1000,
-    p99Ms: printed.p99Us / 1000,
     statuses: printed.statuses,
     generatorBusy: cpuMicroseconds / 1e6 / elapsed,
   };
