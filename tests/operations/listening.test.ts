@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { freePort, run, runToEnd, untilItAnswers } from '../support/child-process.ts';
+import { expectError } from '../support/expect-error.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
+import { rawRequest } from '../support/raw-http.ts';
 
 // A process starts slowly on a busy machine.
 setDefaultTimeout(30_000);
@@ -89,6 +91,19 @@ test('the embedded issuer is reached on 127.0.0.1 alone, unless HOST says otherw
   }
   await using _embedded = await startOn({ PORT: port, HOST: '0.0.0.0' }, ['--dev']);
   expect(await isReached('127.0.0.2')).toBe(true);
+});
+
+test('a body announced beyond the limits of Bun is answered by the application', async () => {
+  const PORT = String(await freePort());
+  await using _service = await startOn({ ...settings, PORT });
+  const { response } = await rawRequest(`http://127.0.0.1:${PORT}`, [
+    'POST /api/public HTTP/1.1',
+    'Host: 127.0.0.1',
+    'Connection: close',
+    `Content-Length: ${10 ** 12}`,
+  ]);
+  if (response === undefined) throw new Error('No answer');
+  await expectError(response, 413, 'payload_too_large');
 });
 
 test('an idle connection is kept for longer than load balancers keep one, and no longer than twice that', async () => {

@@ -1,0 +1,32 @@
+import { expect, test } from 'bun:test';
+import { createLog } from '../../src/observe/log.ts';
+import { createObservation } from '../../src/observe/requests.ts';
+
+const nowhere = { write() {}, flush() {}, droppedLines: () => 0, onRecovered() {} };
+
+for (const [level, given, expected] of [
+  ['info', undefined, undefined],
+  ['info', 'given-1', 'given-1'],
+  ['info', 'g"iv en', 'given'],
+  ['debug', undefined, /^[0-9a-f-]{36}$/],
+  ['debug', 'given-1', 'given-1'],
+  ['debug', 'g"iv en', 'given'],
+] as const) {
+  test(`requestIdOf() is the id that the answer has, at ${level} with ${given ?? 'none'} given`, async () => {
+    const log = createLog(level, { isTerminal: false, hasColour: false }, nowhere);
+    const { wrap, requestIdOf } = createObservation({ log, counts: undefined });
+    let id: string | undefined;
+    const fetch = wrap(
+      (request) => {
+        id = requestIdOf(request);
+        return new Response();
+      },
+      () => undefined,
+    );
+    const headers = given === undefined ? {} : { 'x-request-id': given };
+    const response = await fetch(new Request('http://localhost/', { headers }));
+    if (expected === undefined) expect(id).toBeUndefined();
+    else expect(id).toMatch(expected);
+    expect(response.headers.get('x-request-id')).toBe(id ?? null);
+  });
+}
