@@ -3,7 +3,6 @@ import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
 import { renderBanner } from './dev/banner.ts';
 import { createEmbeddedIssuer } from './dev/issuer.ts';
-import { directFetch } from './direct-fetch.ts';
 import { internalError } from './http/answers.ts';
 import { createDestination, type Destination } from './observe/destination.ts';
 import { createLog, type Log } from './observe/log.ts';
@@ -71,7 +70,8 @@ function localOrigin(host: string, port: number): string {
 async function checkHealth(): Promise<never> {
   const { HOST: host, PORT: port } = process.env;
   const url = `${localOrigin(host || '0.0.0.0', Number(port || 3010))}/livez`;
-  const isLive = await directFetch(url, { redirect: 'manual', signal: AbortSignal.timeout(2000) }).then(
+  // No proxy that the environment names reaches this process.
+  const isLive = await fetch(url, { proxy: false, redirect: 'manual', signal: AbortSignal.timeout(2000) }).then(
     ({ status }) => status === 200,
     () => false,
   );
@@ -120,19 +120,21 @@ async function createServiceAt(
   { droppedLines }: Destination,
 ): Promise<Service> {
   const observed = { log, droppedLogLines: droppedLines };
-  if (settings.issuer) return createService({ settings, issuer: settings.issuer, ...observed });
+  if (!settings.isEmbedded) return createService({ settings, ...observed });
 
   const origin = settings.publicUrl ?? `http://localhost:${port}`;
-  const issuer = {
-    issuer: `${origin}/`,
-    audience: origin,
-    jwksUri: `${localOrigin(settings.host, port)}/.well-known/jwks.json`,
-  };
-  const { routes, clients } = await createEmbeddedIssuer(issuer);
+  const issuer = `${origin}/`;
+  const { routes, clients } = await createEmbeddedIssuer({ issuer, audience: origin });
   const hasColour = process.stderr.isTTY === true && !process.env.NO_COLOR;
   process.stderr.write(renderBanner({ origin, audience: origin, clients, hasDocumentation: settings.docs, hasColour }));
   const embedded = { routes, clients: [clients.reader, clients.visitor] };
-  return createService({ settings: { ...settings, publicUrl: origin }, issuer, ...observed, embedded });
+  const own = {
+    issuer: [issuer],
+    audience: [origin],
+    jwksUri: `${localOrigin(settings.host, port)}/.well-known/jwks.json`,
+    publicUrl: origin,
+  };
+  return createService({ settings: { ...settings, ...own }, ...observed, embedded });
 }
 
 /** Accepts no connection any more, and resolves once requests in flight are answered. */
@@ -194,8 +196,9 @@ async function serve(settings: Settings): Promise<void> {
   if (service.metrics) metricsServer?.reload({ fetch: service.metrics.fetch });
   shutDownOnSignal(service, metricsServer ? [server, metricsServer] : [server], settings, log);
   service.start();
-  log.debug({ ...settings, ...service.issuer }, 'Settings');
-  log.info({ version: packageJson.version, port: server.port, issuer: service.issuer.issuer }, 'Listening');
+  // The query of the key set's address can hold a secret.
+  log.debug({ ...service.settings, jwksUri: service.settings.jwksUri?.replace(/\?.*/, '') }, 'Settings');
+  log.info({ version: packageJson.version, port: server.port, issuer: service.settings.issuer }, 'Listening');
 }
 
 const { dev, healthcheck, help, version } = readFlags();

@@ -1,20 +1,22 @@
 import type { AnyElysia } from 'elysia';
 import { createApp } from './app.ts';
-import { createKeySet, type KeySetEvent } from './auth/key-set.ts';
-import { createVerifier } from './auth/verifier.ts';
-import { directFetch } from './direct-fetch.ts';
+import { isSecureUrl } from './auth/address.ts';
+import type { KeySetEvent } from './auth/key-set.ts';
+import { fetchMetadata } from './auth/metadata.ts';
+import { optionRules } from './auth/options.ts';
+import { createGuard } from './auth/resource-server.ts';
+import { createCommonHeaders } from './http/answers.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { createRequestCounts } from './observe/request-counts.ts';
 import { createObservation } from './observe/requests.ts';
 import type { DemoClient } from './openapi/authorization-dialog.ts';
 import type { Readiness } from './routes/health.ts';
-import type { IssuerSettings, Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 
 export interface ServiceOptions {
+  /** With `issuer` and `audience`, also when the issuer is the embedded one. */
   readonly settings: Settings;
-  /** Whose tokens are accepted, and for which API. */
-  readonly issuer: IssuerSettings;
   readonly log: Log;
   /** Returns how many lines of the log were lost, for the metrics. */
   readonly droppedLogLines: () => number;
@@ -25,89 +27,101 @@ export interface ServiceOptions {
 export type Service = ReturnType<typeof createService>;
 
 /** Returns the whole service, wired but for the process around it: no listener, no signals. `start` begins its only I/O. */
-export function createService({
-  settings,
-  issuer: { issuer, audience, jwksUri },
-  log,
-  droppedLogLines,
-  embedded,
-}: ServiceOptions) {
-  const keySet = createKeySet({
-    uri: jwksUri,
-    fetch: directFetch,
-    maxAgeMs: settings.jwksMaxAgeSeconds * 1000,
-    maxStaleMs: settings.jwksMaxStaleSeconds * 1000,
-    cooldownMs: settings.jwksCooldownSeconds * 1000,
-    timeoutMs: settings.jwksTimeoutSeconds * 1000,
-    onEvent(event) {
-      if (event.type !== 'expired') metrics?.countFetch(issuer, event.type === 'fetched' ? 'success' : event.failure);
-      logKeySetEvent(log, event);
-    },
-  });
-  const verifier = createVerifier({
-    issuer,
-    audience,
-    keySet,
-    clockToleranceSeconds: settings.clockToleranceSeconds,
-    cacheSize: settings.tokenCacheSize,
-  });
+export function createService({ settings, log, droppedLogLines, embedded }: ServiceOptions) {
   const counts = settings.metricsPort === undefined ? undefined : createRequestCounts();
-  const state = () => ({ issuers: [{ issuer, ...keySet.state() }], ...verifier.state() });
-  const metrics: Metrics | undefined = counts && createMetrics({ counts, state, droppedLogLines });
   const observation = createObservation({ log, counts });
+  const commonHeaders = createCommonHeaders();
+  const guard = createGuard(
+    {
+      ...guardOptionsOf(settings),
+      onAccepted: observation.onAccepted,
+      onRefused: observation.onRefused,
+      onKeySetEvent(event) {
+        if (event.type !== 'expired')
+          metrics?.countFetch(event.issuer, event.type === 'fetched' ? 'success' : event.failure);
+        logKeySetEvent(log, event);
+      },
+    },
+    { responseHeaders: commonHeaders },
+  );
+  const metrics: Metrics | undefined = counts && createMetrics({ counts, state: guard.state, droppedLogLines });
 
+  let tokenEndpoint: Promise<string | undefined> | undefined;
   let isShuttingDown = false;
   const readiness = (): Readiness => {
     if (isShuttingDown) return 'shutting_down';
-    return keySet.state().keys > 0 ? 'ready' : 'key_set_unavailable';
+    return guard.state().issuers.some(({ keys }) => keys > 0) ? 'ready' : 'key_set_unavailable';
   };
   const app = createApp({
-    verifier,
+    guard: guard.plugin,
+    commonHeaders,
     readiness,
     discovery: {
-      issuer,
-      audience,
-      publicUrl: settings.publicUrl,
+      ...settings,
       hasDocumentation: settings.docs,
+      tokenEndpoint: async () => tokenEndpoint,
       clients: embedded?.clients,
     },
     extension: embedded?.routes,
     observe: observation.wrap,
-    onAccepted: observation.onAccepted,
-    onRefused: observation.onRefused,
     onInternalError: (error, request) =>
       log.error({ err: error, requestId: observation.requestIdOf(request) }, 'Cannot answer a request'),
   });
 
   return {
-    /** Whose tokens are accepted; of the address of its keys, not the query, which can hold a secret. */
-    issuer: { issuer, audience, jwksUri: jwksUri.replace(/\?.*/, '') },
+    settings,
     fetch: app.fetch,
     metrics,
-    start: () => keySet.start(),
-    /** From now on `/readyz` says that no requests should be sent here; those that come are still answered. */
+    start() {
+      guard.start();
+      if (settings.docs && !embedded) tokenEndpoint = findTokenEndpoint(settings);
+    },
+    /** From now on `/readyz` says that no requests should be sent here; those that arrive are still answered. */
     announceShutdown() {
       isShuttingDown = true;
     },
-    stop: () => keySet.stop(),
+    stop: guard.stop,
   };
 }
 
-/** An outage is told when it begins and when it ends, not at every attempt. */
+/** Returns the token endpoint that the metadata of the first issuer name, for the documentation page. */
+async function findTokenEndpoint(settings: Settings): Promise<string | undefined> {
+  const { issuer, jwksAllowHttp, jwksTimeoutSeconds } = settings;
+  try {
+    const { tokenEndpoint } = await fetchMetadata(
+      fetch,
+      issuer[0] ?? '',
+      AbortSignal.timeout(jwksTimeoutSeconds * 1000),
+    );
+    return tokenEndpoint !== undefined && isSecureUrl(tokenEndpoint, jwksAllowHttp) ? tokenEndpoint : undefined;
+  } catch {
+    // The key set reports outages; the documentation does without.
+    return undefined;
+  }
+}
+
+/** The settings that are options of the guard. */
+function guardOptionsOf(settings: Settings) {
+  const names = Object.keys(optionRules) as (keyof typeof optionRules)[];
+  return Object.fromEntries(names.map((name) => [name, settings[name]])) as Pick<Settings, keyof typeof optionRules>;
+}
+
+/** An outage is logged when it begins and when it ends, not at every attempt. */
 function logKeySetEvent(log: Log, event: KeySetEvent): void {
   switch (event.type) {
     case 'expired':
-      log.error('The keys held became too old to be trusted');
+      log.error({ issuer: event.issuer }, 'Key set expired');
       break;
     case 'failed': {
-      const { failure, status, failures } = event;
-      log[failures === 1 ? 'warn' : 'debug']({ failure, status, failures }, 'Cannot fetch the key set');
+      const { issuer, failure, status, found, failures } = event;
+      const detail = { issuer, failure, status, found, failures };
+      log[failures === 1 ? 'warn' : 'debug'](detail, 'Cannot fetch the key set');
       break;
     }
     case 'fetched': {
-      const { added, removed, afterFailures } = event;
-      if (afterFailures > 0) log.info({ afterFailures }, 'Key set can be fetched again');
-      log[added.length + removed.length > 0 ? 'info' : 'debug']({ added, removed }, 'Key set fetched');
+      const { issuer, added, removed, afterFailures } = event;
+      if (afterFailures > 0) log.info({ issuer, afterFailures }, 'Key set can be fetched again');
+      log[added.length + removed.length > 0 ? 'info' : 'debug']({ issuer, added, removed }, 'Key set fetched');
     }
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createApp } from '../src/app.ts';
+import { createTestApp } from './support/test-app.ts';
 
 /** Every route that needs no token. One that is neither listed here nor guarded fails the build. */
 const openRoutes = new Set([
@@ -14,19 +14,7 @@ const openRoutes = new Set([
   'GET /openapi/page.js',
 ]);
 
-const app = createApp({
-  verifier: { verify: () => ({ refusal: 'signature_invalid' }) },
-  readiness: () => 'ready',
-  discovery: {
-    issuer: 'https://issuer.example.test/',
-    audience: 'https://api.example.test/',
-    publicUrl: 'https://api.example.test',
-    hasDocumentation: true,
-  },
-  onInternalError: (error) => {
-    throw error;
-  },
-});
+const { app } = createTestApp({ discovery: { publicUrl: 'https://api.example.test', hasDocumentation: true } });
 const guarded = app.routes.filter(({ method, path }) => !openRoutes.has(`${method} ${path}`));
 const send = (method: string, path: string, headers = {}) =>
   app.handle(new Request(`http://localhost${path.replace(/[:*][^/]*/g, 'x')}`, { method, headers }));

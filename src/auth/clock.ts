@@ -1,3 +1,5 @@
+import { clearTimeout, setTimeout } from 'node:timers';
+
 /** Monotonic time and timers, so that a wall clock that jumps moves neither a refresh nor an expiry. */
 export interface Clock {
   /** Milliseconds since some fixed moment. */
@@ -6,11 +8,15 @@ export interface Clock {
   schedule(callback: () => void, delayMs: number): () => void;
 }
 
-/** The clock of the process. */
+/** Above 2^31 - 1 milliseconds, setTimeout calls back at once. */
+const maxDelayMs = 2 ** 31 - 1;
+
+/** The clock of the process. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   schedule(callback, delayMs) {
-    const timer = setTimeout(callback, delayMs);
+    // node:timers, because the global setTimeout of Deno returns a number, which has no unref.
+    const timer = setTimeout(callback, Math.min(delayMs, maxDelayMs)).unref();
     return () => clearTimeout(timer);
   },
 };

@@ -1,123 +1,127 @@
-import { importJWK } from 'jose';
+import { base64url, importJWK, type JWK } from 'jose';
+import type { Algorithm } from './algorithm.ts';
+import { FetchError } from './fetch-json.ts';
 
-/** Why a JWK Set cannot be used; never the text of an exception or of the issuer's answer. */
-export type FetchFailure = 'timeout' | 'network' | 'redirect' | 'status' | 'too_large' | 'malformed' | 'no_usable_key';
-
-export class FetchError extends Error {
-  constructor(
-    readonly failure: FetchFailure,
-    /** The HTTP status, when the failure is one of status. */
-    readonly status?: number,
-  ) {
-    super(`Cannot fetch the key set: ${failure}`);
-  }
-}
-
-/** The public members of an RSA key that a token can name (RFC 7517 §4, RFC 7518 §6.3.1). */
-export interface RsaJwk {
-  readonly kid: string;
-  readonly n: string;
-  readonly e: string;
-}
-
-/** A key of the set, imported. It stops being current for good when it leaves the set or is replaced in it. */
-export interface HeldKey {
-  readonly jwk: RsaJwk;
+/** A key of the set, imported for one algorithm. It stops being current for good when it leaves the set or is replaced in it. */
+export interface ImportedKey {
+  readonly algorithm: Algorithm;
   readonly cryptoKey: CryptoKey;
+  /** The public members that make it this key: a key with another value is another key. */
+  readonly identity: string;
   isCurrent: boolean;
 }
 
 /** By `kid`, under which there can be several. */
-export type Keys = ReadonlyMap<string, readonly HeldKey[]>;
+export type Keys = ReadonlyMap<string, readonly ImportedKey[]>;
 
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+/** A member of a JWK Set that has a `kid`; nothing else of it is known yet. */
+interface NamedJwk {
+  readonly kid: string;
+  readonly [member: string]: unknown;
+}
 
-/** Sets are a few kilobytes; a larger answer is a mistake or an attack. */
-const maxBodyBytes = 1024 * 1024;
+const maxKeys = 1000;
+/** Every key under a `kid` is tried on a token that names it, so their number bounds what one token can cost. */
+const maxKeysPerId = 100;
+
+/** What a JWK must be for an algorithm (RFC 7518 §6, RFC 8037 §2). */
+const keyTypes: Readonly<Record<Algorithm, { readonly kty: string; readonly crv?: string }>> = {
+  RS256: { kty: 'RSA' },
+  RS384: { kty: 'RSA' },
+  RS512: { kty: 'RSA' },
+  PS256: { kty: 'RSA' },
+  PS384: { kty: 'RSA' },
+  PS512: { kty: 'RSA' },
+  ES256: { kty: 'EC', crv: 'P-256' },
+  ES384: { kty: 'EC', crv: 'P-384' },
+  ES512: { kty: 'EC', crv: 'P-521' },
+  EdDSA: { kty: 'OKP', crv: 'Ed25519' },
+};
 
 /**
- * Returns the keys at `uri` which say of themselves that they verify RS256 signatures. Keys of any other kind, malformed
- * ones among them, are left out; the modulus is NOT looked at here.
- * @throws {FetchError} the set cannot be had, is no JWK Set or is empty
+ * Returns the usable keys of a JWK Set (RFC 7517 §5), imported once for each of `algorithms` that they fit. Keys in `held`
+ * are taken over, so that what they verified stays verified. A key that is malformed, weak or for something else is left out.
+ * @throws {FetchError} no JWK Set, an empty one, too many keys, or no usable key
  */
-export async function fetchJwkSet(fetch: Fetch, uri: string, signal: AbortSignal): Promise<readonly RsaJwk[]> {
-  // A redirect could lead to a host the operator never named.
-  const response = await fetch(uri, { redirect: 'manual', signal, headers: { accept: 'application/json' } });
-  if (response.status !== 200) {
-    await response.body?.cancel();
-    throw new FetchError(response.status >= 300 && response.status < 400 ? 'redirect' : 'status', response.status);
+export async function importJwkSet(jwkSet: unknown, algorithms: readonly Algorithm[], held: Keys): Promise<Keys> {
+  const keys = new Map<string, ImportedKey[]>();
+  for (const jwk of readNamedKeys(jwkSet)) {
+    for (const algorithm of algorithms.filter((name) => isFor(jwk, name))) {
+      const identity = identityOf(jwk, algorithm);
+      const known = held.get(jwk.kid)?.find((key) => key.identity === identity);
+      const key = known ?? (await importKey(jwk, algorithm, identity));
+      if (key) keys.set(jwk.kid, [...(keys.get(jwk.kid) ?? []), key]);
+    }
   }
-  return parse(await readText(response)).filter(isForRs256);
+  if (keys.size === 0) throw new FetchError('no_usable_key');
+  return keys;
 }
 
-async function readText(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBodyBytes) throw new FetchError('too_large');
-    text += decoder.decode(chunk, { stream: true });
+function readNamedKeys(jwkSet: unknown): readonly NamedJwk[] {
+  const keys = isObject(jwkSet) ? jwkSet.keys : undefined;
+  if (!Array.isArray(keys) || keys.length === 0) throw new FetchError('malformed');
+  if (keys.length > maxKeys) throw new FetchError('too_large');
+  const named = keys.filter(isNamed);
+  const counts = new Map<string, number>();
+  for (const { kid } of named) {
+    const count = (counts.get(kid) ?? 0) + 1;
+    if (count > maxKeysPerId) throw new FetchError('too_large');
+    counts.set(kid, count);
   }
-  return text + decoder.decode();
+  return named;
 }
 
-function parse(text: string): readonly unknown[] {
-  try {
-    const { keys } = JSON.parse(text);
-    if (Array.isArray(keys) && keys.length > 0) return keys;
-  } catch {
-    // Neither JSON nor anything with members.
-  }
-  throw new FetchError('malformed');
+function isNamed(key: unknown): key is NamedJwk {
+  return isObject(key) && typeof key.kid === 'string' && key.kid !== '';
 }
 
-function isForRs256(key: unknown): key is RsaJwk {
-  if (typeof key !== 'object' || key === null) return false;
-  const { kty, kid, n, e, use, alg, key_ops: operations } = key as Record<string, unknown>;
+/** Whether the key says of itself that it verifies signatures of this algorithm. Members that it lacks exclude nothing. */
+function isFor({ kty, crv, use, alg, key_ops: operations }: NamedJwk, algorithm: Algorithm): boolean {
+  const type = keyTypes[algorithm];
   return (
-    kty === 'RSA' &&
-    isText(kid) &&
-    isText(n) &&
-    isText(e) &&
+    kty === type.kty &&
+    (type.crv === undefined || crv === type.crv) &&
     (use === undefined || use === 'sig') &&
-    (alg === undefined || alg === 'RS256') &&
+    (alg === undefined || alg === algorithm || (alg === 'Ed25519' && algorithm === 'EdDSA')) &&
     (operations === undefined || (Array.isArray(operations) && operations.includes('verify')))
   );
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
+function identityOf({ kty, crv, n, e, x, y }: NamedJwk, algorithm: Algorithm): string {
+  return JSON.stringify([algorithm, kty, crv, n, e, x, y]);
 }
 
-/** Imports what is usable and takes over the keys that are held already, so that what they verified stays verified. */
-export async function importKeys(jwks: readonly RsaJwk[], held: Keys): Promise<Keys> {
-  const next = new Map<string, HeldKey[]>();
-  for (const jwk of jwks) {
-    const key = held.get(jwk.kid)?.find((known) => isSameKey(known.jwk, jwk)) ?? (await importKey(jwk));
-    if (key) next.set(jwk.kid, [...(next.get(jwk.kid) ?? []), key]);
-  }
-  if (next.size === 0) throw new FetchError('no_usable_key');
-  return next;
-}
-
-/** Returns undefined for a malformed key, or one below the 2048 bits that RS256 requires (RFC 7518 §3.3): it spoils no other. */
-async function importKey({ kid, n, e }: RsaJwk): Promise<HeldKey | undefined> {
+/** Returns undefined for a malformed or weak key: it spoils no other. Only public members are imported. */
+async function importKey(
+  { kty, crv, n, e, x, y }: NamedJwk,
+  algorithm: Algorithm,
+  identity: string,
+): Promise<ImportedKey | undefined> {
   try {
-    if (bitLength(n) < 2048) return undefined;
-    const cryptoKey = await importJWK({ kty: 'RSA', n, e }, 'RS256');
-    return cryptoKey instanceof Uint8Array ? undefined : { jwk: { kid, n, e }, cryptoKey, isCurrent: true };
+    if (kty === 'RSA' && !isSoundRsaKey(n, e)) return undefined;
+    const jwk = (kty === 'RSA' ? { kty, n, e } : { kty, crv, x, ...(kty === 'EC' && { y }) }) as JWK;
+    const cryptoKey = await importJWK(jwk, algorithm);
+    return cryptoKey instanceof Uint8Array ? undefined : { algorithm, cryptoKey, identity, isCurrent: true };
   } catch {
     return undefined;
   }
 }
 
-/** Counted here because a CryptoKey rounds its modulusLength up to whole bytes. */
-function bitLength(modulus: string): number {
-  const bytes = Uint8Array.fromBase64(modulus, { alphabet: 'base64url' });
-  return BigInt(`0x${bytes.toHex()}`).toString(2).length;
+/**
+ * At least 2048 bits (RFC 7518 §3.3), which are counted here because a CryptoKey rounds them up to whole bytes; odd modulus,
+ * odd exponent of at least 3: with any other, signatures can be made without the private key.
+ */
+function isSoundRsaKey(n: unknown, e: unknown): boolean {
+  const modulus = toBigInt(n);
+  const exponent = toBigInt(e);
+  return modulus.toString(2).length >= 2048 && modulus % 2n === 1n && exponent >= 3n && exponent % 2n === 1n;
 }
 
-function isSameKey(a: RsaJwk, b: RsaJwk): boolean {
-  return a.n === b.n && a.e === b.e;
+function toBigInt(value: unknown): bigint {
+  const bytes = typeof value === 'string' ? base64url.decode(value) : [];
+  return BigInt(`0x0${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,127 +1,147 @@
+import type { Algorithm } from './algorithm.ts';
 import { type Clock, systemClock } from './clock.ts';
-import {
-  type Fetch,
-  FetchError,
-  type FetchFailure,
-  fetchJwkSet,
-  type HeldKey,
-  importKeys,
-  type Keys,
-} from './jwk-set.ts';
+import { FetchError, type FetchFailure } from './fetch-json.ts';
+import { type ImportedKey, importJwkSet, type Keys } from './jwk-set.ts';
+import type { KeySetSource } from './key-set-source.ts';
 
-/** A key that may verify tokens, until it leaves the key set or is replaced in it: then it is never current again. */
-export type VerificationKey = Readonly<Pick<HeldKey, 'cryptoKey' | 'isCurrent'>>;
+/** A key that may verify tokens of one algorithm. Ask {@link KeySet.isCurrent} before trusting what it verified earlier. */
+export type VerificationKey = Readonly<ImportedKey>;
 
 export interface KeySet {
   /**
    * Returns the keys published under `kid`: at once when they are held or when it is too early to ask the issuer again,
-   * otherwise after one fetch that all who ask share. An empty list means that the issuer publishes no such key.
-   * @throws {KeySetUnavailableError} no keys are held and none can be had
+   * otherwise after one fetch that all callers share. An empty list means that the issuer publishes no such key.
+   * @throws {KeySetUnavailableError} no keys are held and none can be fetched
    */
   find(kid: string): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
+  /** Whether a key found earlier may still be trusted: it has not left the set, and the set has not expired. */
+  isCurrent(key: VerificationKey): boolean;
   state(): KeySetState;
-  /** Begins the first fetch; from then on the keys are kept fresh in the background. */
+  /** Begins the first fetch; from then on the keys are refreshed in the background. */
   start(): void;
-  /** Ends the background refresh and a fetch under way. */
+  /** Ends the background refresh and a fetch in progress. */
   stop(): void;
 }
 
 export interface KeySetState {
-  /** How many key identifiers are held; 0 means that no token can be verified. */
+  readonly issuer: string;
+  /** How many key identifiers are held and trusted; 0 means that no token can be verified. */
   readonly keys: number;
-  /** Age of the keys; undefined when none are held. */
+  /** Age of the keys in milliseconds; undefined when none are held. */
   readonly ageMs: number | undefined;
   /** Why the last attempt failed; undefined after a success and before the first attempt. */
   readonly lastFailure: FetchFailure | undefined;
-  /** Time until the next attempt that no request has to cause; 0 while one is under way. */
+  /** Milliseconds until the next scheduled fetch; 0 while one is in progress and before the first. */
   readonly nextAttemptMs: number;
 }
 
-export type KeySetEvent =
+export type KeySetEvent = { readonly issuer: string } & (
   | {
       readonly type: 'fetched';
       /** Key identifiers that came and went, a replaced key in both. */
       readonly added: readonly string[];
       readonly removed: readonly string[];
+      /** How many attempts had failed before this one. */
       readonly afterFailures: number;
     }
   | {
       readonly type: 'failed';
       readonly failure: FetchFailure;
+      /** The HTTP status, when the failure is one of status. */
       readonly status: number | undefined;
+      /** The issuer that the metadata name, when it is not the configured one. */
+      readonly found: string | undefined;
+      /** How many attempts have failed in a row. */
       readonly failures: number;
     }
   /** The keys held became too old to be trusted. */
-  | { readonly type: 'expired' };
+  | { readonly type: 'expired' }
+);
 
 export interface KeySetOptions {
-  /** Address of the JWK Set (RFC 7517 §5). */
-  readonly uri: string;
-  /** Age at which the keys are refreshed. Up to a tenth is added, so that a fleet started at once does not ask at once. */
+  /** Named in events and state. */
+  readonly issuer: string;
+  readonly source: KeySetSource;
+  /** Keys are imported for these algorithms only. */
+  readonly algorithms: readonly Algorithm[];
+  /** Age at which the keys are refreshed. Up to a tenth is added, so that a fleet started at once does not fetch at once. */
   readonly maxAgeMs: number;
-  /** How long past that age the keys go on being trusted while the issuer cannot be reached. */
+  /** How long past that age the keys are still trusted while the issuer cannot be reached. */
   readonly maxStaleMs: number;
-  /** Least time between the starts of two attempts, whether the first failed or not. */
+  /** Least time between the starts of two attempts, failed or not. */
   readonly cooldownMs: number;
-  /** Bound on one fetch, its body included. */
+  /** Time limit of one attempt, everything included. */
   readonly timeoutMs: number;
-  readonly onEvent?: (event: KeySetEvent) => void;
-  readonly fetch?: Fetch;
-  readonly clock?: Clock;
-  /** At least 0 and below 1, like `Math.random`. */
-  readonly random?: () => number;
+  /** Its exceptions are ignored: an observer cannot turn a good fetch into a failed one. */
+  readonly onEvent?: ((event: KeySetEvent) => void) | undefined;
+  readonly clock?: Clock | undefined;
+  /** At least 0 and below 1; defaults to `Math.random`. */
+  readonly random?: (() => number) | undefined;
 }
 
-/** Thrown when keys are needed, none are held and none can be had: an outage, never the token's fault. */
+/** Thrown when keys are needed, none are held and none can be fetched: an outage, never the token's fault. */
 export class KeySetUnavailableError extends Error {
   constructor(readonly retryAfterSeconds: number) {
     super('The key set is unavailable');
   }
 }
 
-/** Returns the RS256 keys published at `uri`: fetched in the background, kept while the issuer is down, never waited for when held. */
+/** Returns the keys of one issuer: fetched in the background, kept while the issuer is down, never waited for when held. */
 export function createKeySet(options: KeySetOptions): KeySet {
   return new RefreshingKeySet(options);
 }
 
 class RefreshingKeySet implements KeySet {
-  readonly #options: Required<Omit<KeySetOptions, 'onEvent'>> & Pick<KeySetOptions, 'onEvent'>;
+  readonly #options: KeySetOptions;
   readonly #clock: Clock;
+  readonly #random: () => number;
   readonly #stopped = new AbortController();
   #keys: Keys = new Map();
   #fetchedAt = Number.NEGATIVE_INFINITY;
+  /** When the keys held become too old to be trusted. Judged at use: timers are late in a process that was paused. */
+  #expiresAt = Number.POSITIVE_INFINITY;
   #attemptedAt = Number.NEGATIVE_INFINITY;
-  #nextAttemptAt = Number.NEGATIVE_INFINITY;
+  #nextAttemptAt = Number.POSITIVE_INFINITY;
   #failures = 0;
   #lastFailure: FetchFailure | undefined;
   #pending: Promise<void> | undefined;
   #cancelTimer = () => {};
 
   constructor(options: KeySetOptions) {
-    this.#options = { fetch, clock: systemClock, random: Math.random, ...options };
-    this.#clock = this.#options.clock;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
   }
 
   find(kid: string): readonly VerificationKey[] | Promise<readonly VerificationKey[]> {
+    this.#judgeAge();
     const keys = this.#keys.get(kid);
     if (keys) return keys;
-    const isTooEarly = this.#clock.now() < this.#attemptedAt + this.#options.cooldownMs;
+    const isTooEarly = this.#clock.now() < this.#earliestAttemptAt();
     if (isTooEarly && !this.#pending) return this.#lookUp(kid);
     return this.#attempt().then(() => this.#lookUp(kid));
   }
 
+  isCurrent(key: VerificationKey): boolean {
+    this.#judgeAge();
+    return key.isCurrent;
+  }
+
   state(): KeySetState {
+    this.#judgeAge();
     const now = this.#clock.now();
     return {
+      issuer: this.#options.issuer,
       keys: this.#keys.size,
       ageMs: this.#keys.size > 0 ? now - this.#fetchedAt : undefined,
       lastFailure: this.#lastFailure,
-      nextAttemptMs: this.#pending ? 0 : Math.max(0, this.#nextAttemptAt - now),
+      // Nothing is scheduled before the first attempt and during one.
+      nextAttemptMs: Number.isFinite(this.#nextAttemptAt) ? Math.max(0, this.#nextAttemptAt - now) : 0,
     };
   }
 
   start(): void {
-    void this.#attempt();
+    if (this.#attemptedAt === Number.NEGATIVE_INFINITY) void this.#attempt();
   }
 
   stop(): void {
@@ -129,28 +149,35 @@ class RefreshingKeySet implements KeySet {
     this.#stopped.abort();
   }
 
+  #judgeAge(): void {
+    const now = this.#clock.now();
+    if (now >= this.#expiresAt) this.#expire();
+    if (now >= this.#nextAttemptAt && !this.#stopped.signal.aborted) void this.#attempt();
+  }
+
   #lookUp(kid: string): readonly VerificationKey[] {
     if (this.#keys.size > 0) return this.#keys.get(kid) ?? [];
-    const retryAfterMs = this.#attemptedAt + this.#options.cooldownMs - this.#clock.now();
+    const retryAfterMs = this.#earliestAttemptAt() - this.#clock.now();
     throw new KeySetUnavailableError(Math.max(1, Math.ceil(retryAfterMs / 1000)));
   }
 
   #attempt(): Promise<void> {
     this.#pending ??= this.#refresh().finally(() => {
       this.#pending = undefined;
+      this.#sleep();
     });
     return this.#pending;
   }
 
   async #refresh(): Promise<void> {
-    const { fetch, uri, timeoutMs } = this.#options;
-    this.#cancelTimer();
+    const { source, algorithms, timeoutMs } = this.#options;
     this.#attemptedAt = this.#clock.now();
+    this.#nextAttemptAt = Number.POSITIVE_INFINITY;
     const timeout = new AbortController();
     const cancelTimeout = this.#clock.schedule(() => timeout.abort(), timeoutMs);
     try {
-      const jwks = await fetchJwkSet(fetch, uri, AbortSignal.any([timeout.signal, this.#stopped.signal]));
-      this.#succeeded(await importKeys(jwks, this.#keys));
+      const jwkSet = await source(AbortSignal.any([timeout.signal, this.#stopped.signal]));
+      this.#succeeded(await importJwkSet(jwkSet, algorithms, this.#keys));
     } catch (error) {
       if (timeout.signal.aborted) this.#failed(new FetchError('timeout'));
       else if (!this.#stopped.signal.aborted)
@@ -161,20 +188,30 @@ class RefreshingKeySet implements KeySet {
   }
 
   #succeeded(keys: Keys): void {
-    const event = { type: 'fetched', ...difference(this.#keys, keys), afterFailures: this.#failures } as const;
+    const { maxAgeMs, maxStaleMs } = this.#options;
+    const afterFailures = this.#failures;
+    const change = difference(this.#keys, keys);
     this.#hold(keys);
-    this.#fetchedAt = this.#clock.now();
+    // Counted from the start of the fetch: an answer that came slowly is as old as its request.
+    this.#fetchedAt = this.#attemptedAt;
+    this.#expiresAt = this.#fetchedAt + maxAgeMs + maxStaleMs;
+    this.#nextAttemptAt = Math.max(this.#fetchedAt + this.#jittered(maxAgeMs), this.#earliestAttemptAt());
     this.#failures = 0;
     this.#lastFailure = undefined;
-    this.#sleepUntil(this.#fetchedAt + this.#jittered(this.#options.maxAgeMs));
-    this.#options.onEvent?.(event);
+    this.#emit({ issuer: this.#options.issuer, type: 'fetched', ...change, afterFailures });
   }
 
-  #failed({ failure, status }: FetchError): void {
+  #failed({ failure, detail: { status, found } }: FetchError): void {
     this.#failures += 1;
     this.#lastFailure = failure;
-    this.#sleepUntil(this.#attemptedAt + this.#jittered(this.#options.cooldownMs));
-    this.#options.onEvent?.({ type: 'failed', failure, status, failures: this.#failures });
+    this.#nextAttemptAt = this.#attemptedAt + this.#jittered(this.#options.cooldownMs);
+    this.#emit({ issuer: this.#options.issuer, type: 'failed', failure, status, found, failures: this.#failures });
+  }
+
+  #expire(): void {
+    this.#hold(new Map());
+    this.#expiresAt = Number.POSITIVE_INFINITY;
+    this.#emit({ issuer: this.#options.issuer, type: 'expired' });
   }
 
   #hold(keys: Keys): void {
@@ -183,28 +220,34 @@ class RefreshingKeySet implements KeySet {
     this.#keys = keys;
   }
 
-  /** Sleeps until the next attempt, or until the keys held are too old to be trusted if that is sooner. */
-  #sleepUntil(attemptAt: number): void {
-    this.#nextAttemptAt = attemptAt;
-    const wakeAt = this.#keys.size > 0 ? Math.min(attemptAt, this.#distrustAt()) : attemptAt;
-    this.#cancelTimer = this.#clock.schedule(() => this.#wake(), Math.max(0, wakeAt - this.#clock.now()));
+  /** Sleeps until the next attempt, or until the keys held expire if that is sooner: for processes that get no requests. */
+  #sleep(): void {
+    this.#cancelTimer();
+    if (this.#stopped.signal.aborted) return;
+    const wakeAt = Math.min(this.#nextAttemptAt, this.#expiresAt);
+    this.#cancelTimer = this.#clock.schedule(
+      () => {
+        this.#judgeAge();
+        if (!this.#pending) this.#sleep();
+      },
+      Math.max(0, wakeAt - this.#clock.now()),
+    );
   }
 
-  #wake(): void {
-    if (this.#keys.size > 0 && this.#clock.now() >= this.#distrustAt()) {
-      this.#hold(new Map());
-      this.#options.onEvent?.({ type: 'expired' });
+  #emit(event: KeySetEvent): void {
+    try {
+      this.#options.onEvent?.(event);
+    } catch {
+      // An observer's fault is the observer's to report.
     }
-    if (this.#clock.now() >= this.#nextAttemptAt) void this.#attempt();
-    else this.#sleepUntil(this.#nextAttemptAt);
   }
 
-  #distrustAt(): number {
-    return this.#fetchedAt + this.#options.maxAgeMs + this.#options.maxStaleMs;
+  #earliestAttemptAt(): number {
+    return this.#attemptedAt + this.#options.cooldownMs;
   }
 
   #jittered(delayMs: number): number {
-    return delayMs * (1 + this.#options.random() / 10);
+    return delayMs * (1 + this.#random() / 10);
   }
 }
 

@@ -1,4 +1,4 @@
-/** What a refused request is answered with. `error` is the RFC 6750 §3.1 code of its challenge; none means a bare challenge. */
+/** How a refused request is answered. `error` is the RFC 6750 §3.1 code of its challenge; none means a bare challenge. */
 interface Answer {
   readonly status: 401 | 403 | 503;
   readonly code: string;
@@ -13,8 +13,15 @@ const invalidToken = (description: string): Answer => ({
   error: 'invalid_token',
 });
 
+const invalidClaims = (description: string): Answer => ({
+  status: 401,
+  code: 'invalid_claims',
+  description,
+  error: 'invalid_token',
+});
+
 /**
- * Every outcome that refuses a request. The name is the fine reason, for logs and metrics only; the client learns the
+ * Every outcome that refuses a request. The name is the internal reason, for logs and metrics only; the client gets the
  * contract's code and a constant sentence, so nothing of a token, a key or an exception can reach it.
  */
 export const refusals = {
@@ -31,92 +38,114 @@ export const refusals = {
   credentials_malformed: {
     status: 401,
     code: 'invalid_header',
-    description: 'Authorization header must be the word Bearer and one token',
+    description: 'Authorization header must be Bearer followed by one token',
     error: 'invalid_request',
   },
   token_oversized: invalidToken('Token is longer than 8192 characters'),
+  token_opaque: invalidToken('Token is opaque, not a JWT: request a token for the audience of this API'),
+  token_encrypted: invalidToken(
+    'Token is encrypted: configure the issuer to sign access tokens without encrypting them',
+  ),
   token_malformed: invalidToken('Token is not a JWT in compact serialization'),
-  algorithm_unsupported: invalidToken('Token must be signed with RS256'),
-  key_id_missing: invalidToken('Token header must name its key in kid'),
-  critical_header: invalidToken('Token header must not have crit'),
+  algorithm_unsupported: invalidToken('Token is signed with an algorithm that is not accepted'),
+  key_id_missing: invalidToken('Token header has no kid'),
+  critical_header: invalidToken('Token header must not contain crit'),
   type_unsupported: invalidToken('Token type must be JWT or at+jwt'),
-  key_unknown: invalidToken('No key of the issuer matches the token'),
-  signature_invalid: invalidToken('Token signature cannot be verified'),
+  key_unknown: invalidToken('No key in the key set of the issuer matches the token'),
+  signature_invalid: invalidToken('Token signature is invalid'),
   claims_malformed: invalidToken('Token claims are malformed'),
-  issuer_mismatch: {
-    status: 401,
-    code: 'invalid_claims',
-    description: 'Incorrect claims: the issuer is not the expected one',
-    error: 'invalid_token',
-  },
-  audience_mismatch: {
-    status: 401,
-    code: 'invalid_claims',
-    description: 'Incorrect claims: the required audience is missing',
-    error: 'invalid_token',
-  },
+  issuer_mismatch: invalidClaims('Incorrect claims: the issuer is not accepted'),
+  audience_mismatch: invalidClaims('Incorrect claims: the required audience is missing'),
+  required_claim_mismatch: invalidClaims('Incorrect claims: a required claim is missing or has another value'),
   token_not_yet_valid: invalidToken('Token is not valid yet'),
   token_expired: { status: 401, code: 'token_expired', description: 'Token is expired', error: 'invalid_token' },
-  token_bound: invalidToken('Token is bound to a key and cannot be used as a plain Bearer token'),
+  token_bound: invalidToken('Token is bound to a key or certificate and cannot be used as a plain Bearer token'),
   scope_insufficient: {
     status: 403,
     code: 'Unauthorized',
-    description: 'Token does not carry the scope this resource requires',
+    description: 'Token does not have the scope that this resource requires',
     error: 'insufficient_scope',
   },
   keys_unavailable: {
     status: 503,
     code: 'key_set_unavailable',
-    description: 'The keys of the issuer cannot be had at the moment',
+    description: 'Signing keys are currently unavailable',
   },
 } as const satisfies Record<string, Answer>;
 
-/** The fine reason of a refusal. */
+/** The internal reason of a refusal. */
 export type RefusalReason = keyof typeof refusals;
 
-/** Thrown to refuse a request, so that a guard which is reached can only fail closed. */
-export class RefusedError extends Error {
-  /**
-   * @param reason what is wrong, see {@link refusals}
-   * @param detail `scope` that is missing; `retryAfterSeconds`, a whole number, for an outage
-   */
-  constructor(
-    readonly reason: RefusalReason,
-    readonly detail: { readonly scope?: string; readonly retryAfterSeconds?: number } = {},
-  ) {
-    super(refusals[reason].description);
-  }
+/** The body of a refusal, before it is rendered: the Error object and the internal reason. */
+export interface RefusalDescription {
+  readonly status: number;
+  readonly code: string;
+  readonly description: string;
+  readonly reason: RefusalReason;
 }
 
-const withoutDetail = Object.fromEntries(
-  Object.keys(refusals).map((reason) => {
-    const error = new RefusedError(reason as RefusalReason, Object.freeze({}));
-    return [reason, Object.freeze(error)];
-  }),
-) as Readonly<Record<RefusalReason, RefusedError>>;
-
-/** Returns the error for a reason without detail, always the same one: taking its stack would be a fifth of what a refusal costs. */
-export function refused(reason: RefusalReason): RefusedError {
-  return withoutDetail[reason];
+/** What a refusal depends on besides its reason. */
+export interface RefusalDetail {
+  /** The scopes that the route requires, as a client must request them. */
+  readonly scopes?: readonly string[];
+  /** Whole seconds after which a retry may succeed, during an outage; defaults to 1. */
+  readonly retryAfterSeconds?: number | undefined;
 }
+
+export interface RefusalOptions {
+  /** Address of the resource's metadata; challenges carry it (RFC 9728 §5.1). */
+  readonly resourceMetadata?: string | undefined;
+  /** Headers that every refusal gets besides its own. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Returns the JSON body of a refusal instead of the Error object. */
+  readonly errorBody?: ((refusal: RefusalDescription) => object) | undefined;
+}
+
+/** Makes the response to a refused request. */
+export type Refuse = (reason: RefusalReason, detail?: RefusalDetail) => Response;
 
 /**
- * Returns a function from a refusal to its headers: `WWW-Authenticate` (RFC 6750 §3) on every 401 and 403, `Retry-After`
- * on a 503. With `resourceMetadata`, an absolute address, challenges carry it (RFC 9728 §5.1).
+ * Returns a function from a reason to the finished response: status, JSON body, and `WWW-Authenticate` (RFC 6750 §3) on
+ * every 401 and 403 or `Retry-After` on a 503. Nothing else writes a challenge.
  */
-export function createRefusalHeaders(
-  resourceMetadata: string | undefined,
-): (refused: RefusedError) => Readonly<Record<string, string>> {
-  const challenge = ({ error, description }: Answer, scope?: string) => {
-    const parameters = { error, error_description: error && description, scope, resource_metadata: resourceMetadata };
-    const quoted = Object.entries(parameters).flatMap(([name, value]) => (value ? [`${name}="${value}"`] : []));
-    return { 'www-authenticate': quoted.length > 0 ? `Bearer ${quoted.join(', ')}` : 'Bearer' };
-  };
-  // A flood of bad tokens is answered from here.
-  const ready = new Map(Object.entries(refusals).map(([reason, answer]) => [reason, challenge(answer)]));
+export function createRefuse({ resourceMetadata, headers, errorBody }: RefusalOptions): Refuse {
+  const headersOf = (reason: RefusalReason, detail: RefusalDetail) =>
+    new Headers({
+      ...headers,
+      'content-type': 'application/json',
+      ...refusalHeaders(reason, detail, resourceMetadata),
+    });
+  const prepared = Object.fromEntries(
+    Object.entries(refusals).map(([reason, { code, description }]) => [
+      reason,
+      { body: JSON.stringify({ code, description }), headers: headersOf(reason as RefusalReason, {}) },
+    ]),
+  ) as Readonly<Record<RefusalReason, { readonly body: string; readonly headers: Headers }>>;
 
-  return ({ reason, detail: { scope, retryAfterSeconds = 1 } }) => {
-    if (reason === 'keys_unavailable') return { 'retry-after': String(retryAfterSeconds) };
-    return (scope === undefined && ready.get(reason)) || challenge(refusals[reason], scope);
+  return (reason, detail) => {
+    const { status, code, description } = refusals[reason];
+    const { body, headers } = prepared[reason];
+    return new Response(errorBody ? JSON.stringify(errorBody({ status, code, description, reason })) : body, {
+      status,
+      headers: detail ? headersOf(reason, detail) : headers,
+    });
   };
+}
+
+/** Returns the headers that a refusal has of its own. */
+export function refusalHeaders(
+  reason: RefusalReason,
+  { scopes, retryAfterSeconds = 1 }: RefusalDetail,
+  resourceMetadata?: string,
+): Readonly<Record<string, string>> {
+  const { status, description, error }: Answer = refusals[reason];
+  if (status === 503) return { 'retry-after': String(retryAfterSeconds) };
+  const parameters = {
+    error,
+    error_description: error && description,
+    scope: scopes?.join(' '),
+    resource_metadata: resourceMetadata,
+  };
+  const quoted = Object.entries(parameters).flatMap(([name, value]) => (value ? [`${name}="${value}"`] : []));
+  return { 'www-authenticate': quoted.length > 0 ? `Bearer ${quoted.join(', ')}` : 'Bearer' };
 }

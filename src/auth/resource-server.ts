@@ -1,83 +1,171 @@
-import { type AnyElysia, Elysia, t } from 'elysia';
-import { RefusedError, refused } from './refusal.ts';
-import type { Claims, Verifier } from './verifier.ts';
+import { Elysia } from 'elysia';
+import type { Clock } from './clock.ts';
+import type { Fetch } from './fetch-json.ts';
+import { forbidEarlierRoutes, forbidSkippedGuards } from './guarded-routes.ts';
+import { createKeySet, type KeySet, type KeySetState } from './key-set.ts';
+import { createKeySetSource } from './key-set-source.ts';
+import { type CheckedOptions, checkOptions, isScopeToken, type ResourceServerOptions } from './options.ts';
+import { createRefuse, type RefusalDetail, type RefusalReason } from './refusal.ts';
+import { resourceMetadataPath, resourceMetadataUrl } from './resource-metadata.ts';
+import { securityOf } from './schema.ts';
+import { createScopeCheck } from './scopes.ts';
+import { createVerifier, type VerifierState } from './verifier.ts';
 
-/** The bearer plugin, for the plugin that holds protected routes: `new Elysia().use(bearer).get(…)`. */
-export type Bearer = ReturnType<typeof createBearer>;
-
-export interface BearerOptions {
-  readonly verifier: Pick<Verifier, 'verify'>;
-  /** Told the claims of every token that was accepted. */
-  readonly onAccepted?: ((request: Request, claims: Claims) => void) | undefined;
+/** What a guard takes from its surroundings. */
+export interface GuardEnvironment {
+  readonly fetch?: Fetch;
+  /** Monotonic time, for the age of keys. */
+  readonly clock?: Clock;
+  /** Wall-clock time in milliseconds since 1970, for `exp` and `nbf`. */
+  readonly now?: () => number;
+  /** At least 0 and below 1. */
+  readonly random?: () => number;
+  /** Headers that every refusal gets besides its own. */
+  readonly responseHeaders?: Readonly<Record<string, string>>;
 }
+
+export interface GuardState extends VerifierState {
+  /** In the order of the option `issuer`. */
+  readonly issuers: readonly KeySetState[];
+}
+
+/** A guard with what its owner needs besides the plugin. */
+export type Guard = ReturnType<typeof createGuard>;
 
 /**
- * Returns a plugin without routes that protects every route of the plugin which uses it, and of no other: a request
- * without a valid bearer token is refused, `claims` is derived from it, and the option `scope` of a route asks for a scope.
+ * Returns a plugin that guards every route added after it to the same Elysia instance, and routes of no other instance: a
+ * request without a valid access token is refused before its body and query are validated. Handlers get `claims`; the route
+ * option `scope` requires one scope or all of several. Keys are fetched when the application starts or when they are first
+ * needed, and are refreshed in the background. Create it once and use it wherever it is needed.
+ * @example
+ * new Elysia()
+ *   .use(resourceServer({ issuer: 'https://tenant.example.com/', audience: 'https://api.example.com' }))
+ *   .get('/me', ({ claims }) => claims.sub)
+ *   .get('/reports', () => reports(), { scope: 'read:reports' })
+ * @throws {TypeError} an option is missing, mistyped, out of range or unknown
+ * @throws {Error} from `.use()`, when the instance already has routes, which would stay open
  */
-export function createBearer({ verifier, onAccepted }: BearerOptions) {
-  return new Elysia()
-    .guard({
-      as: 'scoped',
-      response: {
-        401: errorObject('authorization_header_missing', 'invalid_header', 'invalid_claims', 'token_expired'),
-        503: errorObject('key_set_unavailable'),
-      },
+export function resourceServer(options: ResourceServerOptions) {
+  return createGuard(options).plugin;
+}
+
+/** Returns {@link resourceServer} together with its state and its start and stop, for an application that observes them. */
+export function createGuard(options: ResourceServerOptions, environment: GuardEnvironment = {}) {
+  const checked = checkOptions(options);
+  const { onAccepted, onRefused, errorBody } = options;
+  const { publicUrl, scopePrefix = '' } = checked;
+  const keySets = new Map(
+    checked.issuer.map((issuer) => [issuer, keySetOf(issuer, checked, options.onKeySetEvent, environment)]),
+  );
+  const verifier = createVerifier({ ...checked, keySets, now: environment.now, random: environment.random });
+  const hasScopes = createScopeCheck(checked);
+  const metadataPath = publicUrl === undefined ? undefined : resourceMetadataPath(publicUrl);
+  const respond = createRefuse({
+    resourceMetadata: publicUrl === undefined ? undefined : resourceMetadataUrl(publicUrl),
+    headers: environment.responseHeaders,
+    errorBody,
+  });
+  const refuse = (request: Request, reason: RefusalReason, detail?: RefusalDetail) => {
+    onRefused?.(request, reason);
+    return respond(reason, detail);
+  };
+  const start = () => {
+    for (const keySet of keySets.values()) keySet.start();
+  };
+
+  const plugin = new Elysia({ name: 'protected-api', seed: checked })
+    .onStart((app) => {
+      forbidSkippedGuards(app);
+      start();
     })
-    .derive({ as: 'scoped' }, async ({ request }) => {
-      const pending = verifier.verify(readToken(request.headers.get('authorization')));
+    // What is returned through Elysia's own `status` ends the request, whatever the application's onError makes of errors.
+    .derive({ as: 'scoped' }, async ({ request, route, status }) => {
+      if (route === metadataPath) return undefined as never;
+      const credentials = readCredentials(request.headers.get('authorization'));
+      if ('refusal' in credentials) return status(401, refuse(request, credentials.refusal)) as never;
+      const pending = verifier.verify(credentials.token);
       // Awaiting what is there already would only cost the request a turn.
       const verdict = pending instanceof Promise ? await pending : pending;
-      if ('refusal' in verdict)
-        throw 'retryAfterSeconds' in verdict ? new RefusedError(verdict.refusal, verdict) : refused(verdict.refusal);
-      onAccepted?.(request, verdict.claims);
-      return { claims: verdict.claims };
+      if ('refusal' in verdict) {
+        const isOutage = verdict.refusal === 'keys_unavailable';
+        return status(isOutage ? 503 : 401, refuse(request, verdict.refusal, isOutage ? verdict : undefined)) as never;
+      }
+      const { claims } = verdict;
+      onAccepted?.(request, claims);
+      return { claims };
     })
     .macro({
-      /** The route asks for this scope on top of a valid token. */
-      scope: (scope: string) => ({
-        detail: { security: securityOf(scope) },
-        response: { 403: errorObject('Unauthorized') },
-        beforeHandle({ claims }) {
-          if (!hasScope(claims, scope)) throw new RefusedError('scope_insufficient', { scope });
-        },
-      }),
+      /** The route requires this scope, or all of these, besides a valid token. */
+      scope: (scope: string | readonly string[]) => {
+        const required = readRequiredScopes(scope);
+        const named = required.map((name) => scopePrefix + name);
+        return {
+          detail: { security: securityOf(named) },
+          beforeHandle({ claims, request, status }) {
+            if (!claims || !hasScopes(claims, required))
+              return status(403, refuse(request, 'scope_insufficient', { scopes: named })) as never;
+          },
+        };
+      },
     });
+  forbidEarlierRoutes(plugin);
+
+  return {
+    plugin,
+    /** Begins to fetch keys; without it they are fetched when the application listens, or when they are first needed. */
+    start,
+    /** Ends the background refresh. */
+    stop() {
+      for (const keySet of keySets.values()) keySet.stop();
+    },
+    state: (): GuardState => ({
+      ...verifier.state(),
+      issuers: [...keySets.values()].map((keySet) => keySet.state()),
+    }),
+  };
 }
 
-/** Returns the schema of the Error object, for a status that is answered with these codes. */
-export function errorObject<const Codes extends [string, ...string[]]>(...codes: Codes) {
-  // Without a default of its own the type would make the first code one.
-  const code = t.UnionEnum(codes, { default: undefined });
-  return t.Object({ code, description: t.String() }, { title: 'Error' });
-}
-
-/** Returns what a protected route asks for, in the words of OpenAPI: a token got from the issuer, or one that is there already. */
-export function securityOf(...scopes: string[]): { oauth2?: string[]; bearer?: string[] }[] {
-  return [{ oauth2: scopes }, { bearer: [] }];
-}
-
-/** Returns the scopes that any of these routes asks for. */
-export function scopesOf(routes: AnyElysia['routes']): string[] {
-  const declared = routes.flatMap(({ hooks }) => hooks.detail?.security ?? []);
-  return [...new Set(declared.flatMap(({ oauth2 }) => oauth2 ?? []))];
+function keySetOf(
+  issuer: string,
+  options: CheckedOptions,
+  onEvent: ResourceServerOptions['onKeySetEvent'],
+  { fetch = globalThis.fetch, clock, random }: GuardEnvironment,
+): KeySet {
+  const { jwksUri, jwksAllowHttp: allowHttp, algorithms } = options;
+  return createKeySet({
+    issuer,
+    source: createKeySetSource({ issuer, jwksUri, allowHttp, fetch }),
+    algorithms,
+    maxAgeMs: options.jwksMaxAgeSeconds * 1000,
+    maxStaleMs: options.jwksMaxStaleSeconds * 1000,
+    cooldownMs: options.jwksCooldownSeconds * 1000,
+    timeoutMs: options.jwksTimeoutSeconds * 1000,
+    onEvent,
+    clock,
+    random,
+  });
 }
 
 /** RFC 6750 §2.1: one scheme, one token. Two header lines arrive joined by a comma and so have too many parts. */
-function readToken(authorization: string | null): string {
+function readCredentials(
+  authorization: string | null,
+): { readonly token: string } | { readonly refusal: RefusalReason } {
   if (authorization?.startsWith('Bearer ')) {
     // The usual form, eight times as fast as the general one below.
     const token = authorization.slice('Bearer '.length);
-    if (!token.includes(' ') && !token.includes('\t')) return token;
+    if (token !== '' && !token.includes(' ') && !token.includes('\t')) return { token };
   }
   const [scheme, token, ...rest] = authorization?.match(/[^ \t]+/g) ?? [];
-  if (scheme === undefined) throw refused('credentials_missing');
-  if (scheme.toLowerCase() !== 'bearer') throw refused('scheme_unsupported');
-  if (token === undefined || rest.length > 0) throw refused('credentials_malformed');
-  return token;
+  if (scheme === undefined) return { refusal: 'credentials_missing' };
+  if (scheme.toLowerCase() !== 'bearer') return { refusal: 'scheme_unsupported' };
+  if (token === undefined || rest.length > 0) return { refusal: 'credentials_malformed' };
+  return { token };
 }
 
-/** RFC 6749 §3.3: a list separated by white space, each element compared exactly. Anything but text grants nothing. */
-function hasScope(claims: Claims | undefined, scope: string): boolean {
-  return typeof claims?.scope === 'string' && claims.scope.split(/\s+/).includes(scope);
+/** @throws {TypeError} not a scope, or none */
+function readRequiredScopes(scope: string | readonly string[]): readonly string[] {
+  const scopes = typeof scope === 'string' ? [scope] : [...scope];
+  if (scopes.length === 0 || !scopes.every(isScopeToken))
+    throw new TypeError('Cannot guard a route: scope must be a scope or a list of scopes (RFC 6749 section 3.3)');
+  return scopes;
 }

@@ -1,5 +1,5 @@
+import type { Claims } from '../auth/claims.ts';
 import type { RefusalReason } from '../auth/refusal.ts';
-import type { Claims } from '../auth/verifier.ts';
 import type { RouteEntry } from '../http/route-table.ts';
 import type { Log } from './log.ts';
 import type { RequestCounts } from './request-counts.ts';

@@ -1,10 +1,10 @@
-import { type RefusalReason, RefusedError, refusals } from '../auth/refusal.ts';
+import { type RefusalDetail, type RefusalReason, refusals } from '../auth/refusal.ts';
 import { failures } from '../http/answers.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
 /** Makes the headers of a refusal, for the document as for a request. */
-export type RefusalHeaders = (refused: RefusedError) => Headers;
+export type RefusalHeaders = (reason: RefusalReason, detail: RefusalDetail) => Headers;
 
 /** The name under which `components.responses` holds what several operations answer alike. */
 export const sharedResponses = { 401: 'Unauthorized', 503: 'KeySetUnavailable', default: 'UnexpectedError' } as const;
@@ -53,12 +53,16 @@ export function describeShared(refusalHeaders: RefusalHeaders): Readonly<Record<
 }
 
 /** Returns the response of a status with which requests are refused, with an example for each reason. */
-export function describeRefusal(status: 401 | 403 | 503, refusalHeaders: RefusalHeaders, scope?: string): object {
+export function describeRefusal(
+  status: 401 | 403 | 503,
+  refusalHeaders: RefusalHeaders,
+  scopes?: readonly string[],
+): object {
   const reasons = (Object.keys(refusals) as RefusalReason[]).filter((reason) => refusals[reason].status === status);
   const examples = reasons.map((name) => {
     const { code, description } = refusals[name];
-    const refusal = new RefusedError(name, { ...(scope && { scope }), retryAfterSeconds: 30 });
-    return { name, body: { code, description }, headers: refusalHeaders(refusal) };
+    const headers = refusalHeaders(name, { ...(scopes && { scopes }), retryAfterSeconds: 30 });
+    return { name, body: { code, description }, headers };
   });
   return toResponse(descriptions[status], examples);
 }

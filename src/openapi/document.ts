@@ -2,13 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import type { AnyElysia } from 'elysia';
 import packageJson from '../../package.json' with { type: 'json' };
-import { scopesOf } from '../auth/resource-server.ts';
+import { isGuarded } from '../auth/guarded-routes.ts';
+import { scopesOf } from '../auth/schema.ts';
 import { describeRefusal, describeShared, errorSchema, type RefusalHeaders, sharedResponses } from './answers.ts';
 import { name, summary } from './layout.ts';
 
 export interface DocumentOptions {
-  readonly issuer: string;
-  readonly audience: string;
+  readonly issuer: readonly string[];
+  readonly audience: readonly string[];
   /** Where clients get tokens; undefined when unknown. */
   readonly tokenEndpoint: string | undefined;
   /** Where clients reach the API; undefined when unknown. */
@@ -48,6 +49,9 @@ export function createDocument(app: AnyElysia, options: DocumentOptions) {
   const { issuer, audience, tokenEndpoint, publicUrl, refusalHeaders } = options;
   const paths = toOpenAPISchema(app).paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   const schemas: Record<string, object> = { Error: errorSchema };
+  const guarded = new Set(
+    app.routes.filter(isGuarded).map(({ method, path }) => `${method.toLowerCase()} ${templateOf(path)}`),
+  );
 
   return {
     openapi: '3.1.2',
@@ -61,8 +65,15 @@ export function createDocument(app: AnyElysia, options: DocumentOptions) {
     },
     ...(publicUrl !== undefined && { servers: [{ url: publicUrl }] }),
     tags: [{ name: 'Messages', description: 'One message for each level of access' }],
-    paths: mapValues(paths, (operations) =>
-      mapValues(operations, (operation) => completeOperation(operation, { schemas, tokenEndpoint, refusalHeaders })),
+    paths: mapValues(paths, (operations, path) =>
+      mapValues(operations, (operation, method) =>
+        completeOperation(operation, {
+          schemas,
+          tokenEndpoint,
+          refusalHeaders,
+          isProtected: guarded.has(`${method} ${path}`),
+        }),
+      ),
     ),
     components: {
       schemas,
@@ -81,8 +92,8 @@ export function createDocument(app: AnyElysia, options: DocumentOptions) {
   };
 }
 
-const describeApi = (issuer: string, audience: string) => `\
-Access tokens are JWTs that \`${issuer}\` issues for the audience \`${audience}\`. Send one in the request header
+const describeApi = (issuer: readonly string[], audience: readonly string[]) => `\
+Access tokens are JWTs that \`${issuer.join('` or `')}\` issues for the audience \`${audience.join('` or `')}\`. Send one in the request header
 \`Authorization: Bearer <token>\`.
 
 Every error response is a JSON object with a \`code\` for programs and a \`description\` for people. Besides the errors
@@ -98,22 +109,32 @@ interface Completion {
   readonly schemas: Record<string, object>;
   readonly tokenEndpoint: string | undefined;
   readonly refusalHeaders: RefusalHeaders;
+  readonly isProtected: boolean;
 }
 
-/** A route is protected when it declares the 401 of the guard. */
-function completeOperation(operation: Operation, { schemas, tokenEndpoint, refusalHeaders }: Completion): Operation {
-  const { responses = {}, security = [] } = operation;
+/** The OpenAPI form of a route's path. */
+const templateOf = (path: string) => path.replace(/:(\w+)\??/g, '{$1}');
+
+function completeOperation(
+  operation: Operation,
+  { schemas, tokenEndpoint, refusalHeaders, isProtected }: Completion,
+): Operation {
+  const { security = [] } = operation;
   const scopes = security.flatMap(({ oauth2 = [] }) => oauth2);
+  const responses: Operation['responses'] = {
+    ...operation.responses,
+    ...(isProtected && { 401: {}, 503: {}, ...(scopes.length > 0 && { 403: {} }) }),
+  };
   const requirements = [...(tokenEndpoint === undefined ? [] : [{ oauth2: scopes }]), { bearer: scopes }];
   const describe = (response: ResponseObject, status: string): ResponseObject => {
     if (status === '401' || status === '503') return { $ref: `#/components/responses/${sharedResponses[status]}` };
-    if (status === '403') return describeRefusal(403, refusalHeaders, scopes.join(' '));
+    if (status === '403') return describeRefusal(403, refusalHeaders, scopes);
     return describeDeclared(response, status, schemas);
   };
   const unexpected = { $ref: `#/components/responses/${sharedResponses.default}` };
   return {
     ...operation,
-    security: '401' in responses ? requirements : [],
+    security: isProtected ? requirements : [],
     responses: { ...mapValues(responses, describe), default: unexpected },
   };
 }

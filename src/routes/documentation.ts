@@ -1,12 +1,12 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { scopesOf } from '../auth/resource-server.ts';
+import { scopesOf } from '../auth/schema.ts';
 import { isTrustedHost } from '../http/trusted-host.ts';
 import type { RefusalHeaders } from '../openapi/answers.ts';
 import type { DemoClient } from '../openapi/authorization-dialog.ts';
 
 export interface DocumentationOptions {
-  readonly issuer: string;
-  readonly audience: string;
+  readonly issuer: readonly string[];
+  readonly audience: readonly string[];
   /** Where clients reach the API; undefined when unknown. */
   readonly publicUrl: string | undefined;
   readonly refusalHeaders: RefusalHeaders;
@@ -26,7 +26,10 @@ const misdirected = {
  * are created, and their modules loaded, on the first request for them: most processes never get one.
  */
 export function createDocumentation(app: () => AnyElysia, options: DocumentationOptions) {
-  const { issuer, clients } = options;
+  const {
+    issuer: [issuer = ''],
+    clients,
+  } = options;
   const getTokenEndpoint = memoize(async () => {
     const named = await options.tokenEndpoint?.();
     if (named !== undefined && URL.canParse(named)) return named;
@@ -39,7 +42,8 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
   const getPage = memoize(async () => {
     const { createPage } = await import('../openapi/page.ts');
     const scopes = scopesOf(app().routes);
-    return createPage(await getDocument(), { ...options, tokenEndpoint: await getTokenEndpoint(), scopes });
+    const [audience = ''] = options.audience;
+    return createPage(await getDocument(), { ...options, audience, tokenEndpoint: await getTokenEndpoint(), scopes });
   });
 
   return new Elysia({ detail: { hide: true } })

@@ -1,5 +1,6 @@
 import { Elysia, t } from 'elysia';
-import type { Bearer } from '../auth/resource-server.ts';
+import type { Guard } from '../auth/resource-server.ts';
+import { guardResponses, scopeResponses } from '../auth/schema.ts';
 
 /** The schema of the Message object, with what one endpoint says as its example. */
 const messageObject = (message: string) =>
@@ -13,12 +14,12 @@ const authenticated = 'Hello from a private endpoint! You need to be authenticat
 const scoped =
   'Hello from a private endpoint! You need to be authenticated and have a scope of read:messages to see this.';
 
-/** Returns the API itself: one open route, and two behind the bearer plugin. */
-export function createMessages(bearer: Bearer) {
+/** Returns the API itself: one public route, and two behind the guard. */
+export function createMessages(guard: Guard['plugin']) {
   const protectedMessages = new Elysia()
-    .use(bearer)
+    .use(guard)
     .get('/api/private', () => ({ message: authenticated }), {
-      response: { 200: messageObject(authenticated) },
+      response: { 200: messageObject(authenticated), ...guardResponses },
       detail: {
         operationId: 'getPrivateMessage',
         summary: 'Requires an access token',
@@ -26,7 +27,7 @@ export function createMessages(bearer: Bearer) {
       },
     })
     .get('/api/private-scoped', () => ({ message: scoped }), {
-      response: { 200: messageObject(scoped) },
+      response: { 200: messageObject(scoped), ...guardResponses, ...scopeResponses },
       scope: 'read:messages',
       detail: {
         operationId: 'getScopedMessage',

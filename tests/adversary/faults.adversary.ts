@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
-import { createApp } from '../../src/app.ts';
 import { expectError } from '../support/expect-error.ts';
+import { createTestApp } from '../support/test-app.ts';
 
 const SECRET = 'password hunter2 at db.internal';
 class CodedError extends Error {
@@ -32,9 +32,7 @@ describe('a handler that', () => {
   for (const [name, handler] of Object.entries(mistakes)) {
     test(`${name} is answered 500 and tells nobody why (CWE-209; contract: never the text of an exception)`, async () => {
       const told: unknown[] = [];
-      const app = createApp({
-        verifier: { verify: () => ({ refusal: 'signature_invalid' }) },
-        readiness: () => 'ready',
+      const { app } = createTestApp({
         onInternalError: (error) => told.push(error),
         extension: new Elysia().get('/mistake', handler),
       });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { AUDIENCE, SCOPE } from '../support/mint.ts';
+import { AUDIENCE, mintToken, SCOPE } from '../support/mint.ts';
 import { type Answer, readAnswer } from './answers.ts';
 import { authorizations, keySets } from './arbitraries.ts';
 import { build, ISSUER, NOW_SECONDS, plans, publishedKeys } from './mutations.ts';
@@ -24,9 +24,9 @@ async function targetFor({ keys, toleranceSeconds }: World, cacheSize: number): 
     toleranceSeconds,
     fetch: async () => Response.json({ keys }),
   });
-  target.keySet.start();
-  // Nothing falls due before the fetch has answered; a kid that is not there waits for it.
-  await Promise.resolve(target.keySet.find('wait for the first fetch')).catch(() => {});
+  target.guard.start();
+  // Nothing falls due before the fetch has answered; a token with a kid that is not there waits for it.
+  await target.show(mintToken(ISSUER, { header: { kid: 'never published' } }));
   return target;
 }
 
@@ -91,7 +91,7 @@ describe('the service and an independent verifier agree', () => {
         }
       });
       afterAll(() => {
-        for (const { keySet } of targets) keySet.stop();
+        for (const { guard } of targets) guard.stop();
       });
 
       test(
@@ -125,7 +125,7 @@ describe('the service and an independent verifier agree', () => {
         holdEverywhere(targets, authorization, judge(authorization, here)),
       );
       expect(counts.get('accepted')).toBeGreaterThan(0);
-      for (const { keySet } of targets) keySet.stop();
+      for (const { guard } of targets) guard.stop();
     },
     propertyTimeoutMs,
   );
@@ -138,7 +138,7 @@ describe('the service and an independent verifier agree', () => {
         const authorization = `Bearer ${build(plan)}`;
         const target = await targetFor(here, 10);
         const code = await holdEverywhere([target], authorization, judge(authorization, here));
-        target.keySet.stop();
+        target.guard.stop();
         return code;
       });
       for (const code of ['Unauthorized', 'invalid_header', 'key_set_unavailable']) {

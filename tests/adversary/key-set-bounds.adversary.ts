@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { createKeySet, type KeySetEvent } from '../../src/auth/key-set.ts';
+import type { KeySetEvent } from '../../src/auth/key-set.ts';
 import { createFrozenClock } from '../support/frozen-clock.ts';
+import { keySetAt } from '../support/key-set.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { SIGNING_KID } from '../support/mint.ts';
 import { KEY_SET_TIMES } from './target.ts';
@@ -21,8 +22,7 @@ const streamOf = (pieces: readonly Uint8Array[]) =>
 async function fetchOnce(response: () => Response, kid = SIGNING_KID) {
   const events: KeySetEvent[] = [];
   const requests: RequestInit[] = [];
-  const keySet = createKeySet({
-    uri: 'https://issuer.example.test/keys',
+  const keySet = keySetAt('https://issuer.example.test/keys', {
     ...KEY_SET_TIMES,
     clock: createFrozenClock(),
     onEvent: (event) => events.push(event),

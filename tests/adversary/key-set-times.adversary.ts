@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { createKeySet, type KeySetEvent, KeySetUnavailableError } from '../../src/auth/key-set.ts';
+import { type KeySetEvent, KeySetUnavailableError } from '../../src/auth/key-set.ts';
 import { createFrozenClock } from '../support/frozen-clock.ts';
+import { KEY_SET_ISSUER, keySetAt } from '../support/key-set.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { SIGNING_KID } from '../support/mint.ts';
 import { KEY_SET_TIMES } from './target.ts';
@@ -10,8 +11,7 @@ function setUp(times: Partial<typeof KEY_SET_TIMES> = {}) {
   const clock = createFrozenClock();
   const events: KeySetEvent[] = [];
   const issuer: { answer: (signal: AbortSignal | null | undefined) => Promise<Response> } = { answer: good };
-  const keySet = createKeySet({
-    uri: 'https://issuer.example.test/keys',
+  const keySet = keySetAt('https://issuer.example.test/keys', {
     ...KEY_SET_TIMES,
     ...times,
     clock,
@@ -112,7 +112,7 @@ describe('createKeySet()', () => {
     expect(keySet.state().keys).toBe(1);
     clock.advance(1);
     expect(keySet.state().keys).toBe(0);
-    expect(events.at(-1)).toEqual({ type: 'expired' });
+    expect(events.at(-1)).toEqual({ issuer: KEY_SET_ISSUER, type: 'expired' });
     issuer.answer = good;
     clock.advance(15_000);
     await settle();

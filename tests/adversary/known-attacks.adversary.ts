@@ -24,10 +24,10 @@ describe('a known attack', () => {
   beforeAll(async () => {
     issuer = await startTemptingIssuer();
     target = createTarget({ issuer: issuer.url });
-    target.keySet.start();
+    target.guard.start();
   });
   afterAll(async () => {
-    target.keySet.stop();
+    target.guard.stop();
     await issuer.close();
   });
 

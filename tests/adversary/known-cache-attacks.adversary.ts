@@ -20,7 +20,7 @@ describe('a token that was accepted and remembered', () => {
     issuer.keys = [publish(rsaKey(SIGNING_KID), SIGNING_KID), publish(rsaKey('other'), 'other')];
     issuer.mode = { kind: 'keys' };
     target = createTarget({ issuer: issuer.url, nowMs: NOW_SECONDS * 1000 });
-    target.keySet.start();
+    target.guard.start();
   });
 
   const mint = (claims: Record<string, unknown> = {}, overrides: TokenOverrides = {}) =>
@@ -113,7 +113,7 @@ describe('a token that was accepted and remembered', () => {
   /** Lets time pass to the next attempt and waits for its end. */
   async function fetchKeysAgain(afterMs: number = KEY_SET_TIMES.maxAgeMs): Promise<void> {
     target.clock.advance(afterMs);
-    await until(() => target.keySet.state().nextAttemptMs > 0, 'the fetch ends');
+    await until(() => target.guard.state().issuers.every(({ nextAttemptMs }) => nextAttemptMs > 0), 'the fetch ends');
   }
 
   test('is refused once its key has left the set (CVE-2025-22149)', async () => {

@@ -27,8 +27,8 @@ const spoilers: readonly { readonly name: string; readonly keys: readonly unknow
   { name: 'another key under the same kid', keys: [publish(rsaKey('other'), SIGNING_KID)] },
   { name: 'a curve nobody knows', keys: [{ kty: 'EC', crv: 'P-1', kid: SIGNING_KID, x: 'AA', y: 'AA' }] },
   {
-    name: 'a thousand other keys',
-    keys: Array.from({ length: 1000 }, (_, at) => publish(rsaKey('other'), `other ${at}`)),
+    name: 'as many other keys as there can be',
+    keys: Array.from({ length: 999 }, (_, at) => publish(rsaKey('other'), `other ${at}`)),
   },
 ];
 
@@ -52,7 +52,7 @@ describe('an attack on the key set', () => {
 
   const mint = (kid = SIGNING_KID, key = rsaKey(SIGNING_KID)) => mintToken(issuer.url, { header: { kid }, key });
   const started = async () => {
-    target.keySet.start();
+    target.guard.start();
     await expectMessage(await target.show(mint()));
   };
 
@@ -144,7 +144,7 @@ describe('an attack on the key set', () => {
     });
     target = createTarget({ issuer: issuer.url, jwksUri: `${server.url}keys` });
     await expectError(await target.show(mint()), 503, 'key_set_unavailable');
-    expect(target.keySet.state().lastFailure).toBe('too_large');
+    expect(target.guard.state().issuers[0]?.lastFailure).toBe('encoded');
     expect(served).toBe(1);
     await server.stop(true);
   });

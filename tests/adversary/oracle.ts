@@ -33,7 +33,6 @@ type Members = Readonly<Record<string, unknown>>;
 const MAX_TOKEN_BYTES = 8192;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const TYPES = ['jwt', 'at+jwt', 'application/at+jwt'];
-const BOM = Buffer.of(0xef, 0xbb, 0xbf);
 
 const only = (outcome: Outcome): Judgement => ({ outcomes: [outcome], scopes: [] });
 
@@ -82,7 +81,7 @@ function decode(text: string): Buffer | undefined {
 /** RFC 8259 §8.1: UTF-8; a byte order mark may be skipped. */
 function parse(bytes: Buffer): Members | undefined {
   if (!isUtf8(bytes)) return undefined;
-  const text = (bytes.subarray(0, 3).equals(BOM) ? bytes.subarray(3) : bytes).toString('utf8');
+  const text = bytes.toString('utf8');
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
@@ -142,7 +141,9 @@ function importKey(n: unknown, e: unknown): KeyObject | undefined {
 function importAnew(n: string, e: string): KeyObject | undefined {
   try {
     const key = createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' });
-    return (key.asymmetricKeyDetails?.modulusLength ?? 0) >= 2048 ? key : undefined;
+    const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
+    const isOdd = (Buffer.from(n, 'base64url').at(-1) ?? 0) % 2 === 1;
+    return modulusLength >= 2048 && isOdd && publicExponent >= 3n && publicExponent % 2n === 1n ? key : undefined;
   } catch {
     return undefined;
   }
@@ -174,6 +175,12 @@ function judgeClaims(claims: Members, { issuer, audience, nowSeconds, toleranceS
   const scope = own(claims, 'scope');
   return {
     outcomes,
-    scopes: typeof scope === 'string' ? scope.split(/\s/).filter((one) => one !== '') : [],
+    scopes: scopesIn(scope),
   };
+}
+
+function scopesIn(scope: unknown): readonly string[] {
+  if (typeof scope === 'string') return scope.split(/\s/).filter((one) => one !== '');
+  const isList = Array.isArray(scope) && scope.every((one) => typeof one === 'string');
+  return isList ? scope : [];
 }

@@ -1,8 +1,8 @@
-import { createApp } from '../../src/app.ts';
-import { createKeySet, type KeySet } from '../../src/auth/key-set.ts';
-import { type Claims, createVerifier, type VerifierState } from '../../src/auth/verifier.ts';
+import type { Claims } from '../../src/auth/claims.ts';
+import type { Guard } from '../../src/auth/resource-server.ts';
+import type { VerifierState } from '../../src/auth/verifier.ts';
 import { createFrozenClock, type FrozenClock } from '../support/frozen-clock.ts';
-import { AUDIENCE } from '../support/mint.ts';
+import { createTestApp } from '../support/test-app.ts';
 
 export const PRIVATE = '/api/private';
 export const SCOPED = '/api/private-scoped';
@@ -13,7 +13,7 @@ export interface Target {
   nowMs: number;
   /** Time of the key set: its age, cooldown and time-outs. */
   readonly clock: FrozenClock;
-  readonly keySet: KeySet;
+  readonly guard: Guard;
   /** Requests a path with this Authorization value, or without one. */
   send(authorization: string | null, path?: string): Promise<Response>;
   /** Requests a path with this token. */
@@ -38,48 +38,36 @@ export interface TargetOptions {
 
 export const KEY_SET_TIMES = { maxAgeMs: 600_000, maxStaleMs: 86_400_000, cooldownMs: 30_000, timeoutMs: 5_000 };
 
-/** Returns a target that holds no keys until `keySet.start()` or the first token that needs one. */
+/** Returns a target that holds no keys until `guard.start()` or the first token that needs one. */
 export function createTarget(options: TargetOptions): Target {
   const { issuer, cacheSize = 1000, toleranceSeconds = 0, nowMs = Date.now() } = options;
   const clock = createFrozenClock();
-  const keySet = createKeySet({
-    uri: options.jwksUri ?? `${issuer}.well-known/jwks.json`,
-    ...KEY_SET_TIMES,
-    maxStaleMs: options.maxStaleMs ?? KEY_SET_TIMES.maxStaleMs,
-    clock,
-    random: () => 0,
-    ...(options.fetch && { fetch: options.fetch }),
-  });
-  const verifier = createVerifier({
-    issuer,
-    audience: AUDIENCE,
-    keySet,
-    clockToleranceSeconds: toleranceSeconds,
-    cacheSize,
-    now: () => target.nowMs,
-  });
   let lastClaims: Claims | undefined;
-  const app = createApp({
-    verifier,
-    onAccepted(_, claims) {
-      lastClaims = claims;
+  const { app, guard } = createTestApp({
+    options: {
+      issuer,
+      jwksUri: options.jwksUri ?? `${issuer}.well-known/jwks.json`,
+      jwksAllowHttp: true,
+      clockToleranceSeconds: toleranceSeconds,
+      tokenCacheSize: cacheSize,
+      jwksMaxStaleSeconds: (options.maxStaleMs ?? KEY_SET_TIMES.maxStaleMs) / 1000,
+      onAccepted(_, claims) {
+        lastClaims = claims;
+      },
     },
-    readiness: () => 'ready',
-    onInternalError(error) {
-      throw error;
-    },
+    environment: { clock, random: () => 0, now: () => target.nowMs, fetch: options.fetch ?? fetch },
   });
 
   const target: Target = {
     nowMs,
     clock,
-    keySet,
+    guard,
     send: async (authorization, path = PRIVATE) =>
       app.fetch(
         new Request(`http://service.example.test${path}`, { headers: authorization === null ? {} : { authorization } }),
       ),
     show: (token, path) => target.send(`Bearer ${token}`, path),
-    cache: () => verifier.state(),
+    cache: () => guard.state(),
     lastClaims: () => lastClaims,
   };
   return target;

@@ -104,7 +104,7 @@ describe('the time that an answer takes', () => {
     wrongAtEnd = good.map((token) => spoil(token, 255));
   });
   afterAll(async () => {
-    target.keySet.stop();
+    target.guard.stop();
     await issuer.close();
   });
 

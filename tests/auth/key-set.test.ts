@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { createKeySet, type KeySet, type KeySetEvent, KeySetUnavailableError } from '../../src/auth/key-set.ts';
+import { type KeySet, type KeySetEvent, KeySetUnavailableError } from '../../src/auth/key-set.ts';
 import { createFrozenClock, type FrozenClock } from '../support/frozen-clock.ts';
 import { type Issuer, type IssuerMode, startIssuer } from '../support/issuer.ts';
+import { KEY_SET_ISSUER, keySetAt } from '../support/key-set.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 
 const maxAgeMs = 600_000;
@@ -42,8 +43,7 @@ async function setUp({
   const events: KeySetEvent[] = [];
   const uri = `${issuer.url}.well-known/jwks.json`;
   const onEvent = (event: KeySetEvent) => events.push(event);
-  const keySet = createKeySet({
-    uri,
+  const keySet = keySetAt(uri, {
     maxAgeMs,
     maxStaleMs,
     cooldownMs,
@@ -104,7 +104,9 @@ describe('createKeySet()', () => {
   test('holds the keys after one fetch and finds them at once', async () => {
     const { issuer, keySet, events } = await setUpWithKeys();
     expect(keySet.find('one')).toBeArrayOfSize(1);
-    expect(events).toEqual([{ type: 'fetched', added: ['one'], removed: [], afterFailures: 0 }]);
+    expect(events).toEqual([
+      { issuer: KEY_SET_ISSUER, type: 'fetched', added: ['one'], removed: [], afterFailures: 0 },
+    ]);
     expect(issuer.fetches).toBe(1);
   });
 
@@ -165,7 +167,7 @@ describe('createKeySet()', () => {
     await advance(1);
     expect(() => keySet.find('one')).toThrow('The key set is unavailable');
     expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined, lastFailure: 'network' });
-    expect(events).toContainEqual({ type: 'expired' });
+    expect(events).toContainEqual({ issuer: KEY_SET_ISSUER, type: 'expired' });
 
     await issuer.comeBack();
     await advance(cooldownMs);

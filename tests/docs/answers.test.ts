@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import Ajv from 'ajv/dist/2020';
 import { Elysia } from 'elysia';
-import { createApp } from '../../src/app.ts';
 import { type RefusalReason, refusals } from '../../src/auth/refusal.ts';
 import { failures } from '../../src/http/answers.ts';
 import { type Bench, bearer, benchFor } from '../support/bench.ts';
@@ -10,11 +9,14 @@ import { inProcessForm } from '../support/in-process.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { nowSeconds, SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
 import { type DocumentedAnswer, documentedAnswers, type OpenApiDocument } from '../support/openapi.ts';
+import { createTestApp } from '../support/test-app.ts';
 
 /** What is wrong with the token that is answered with the example of this name. */
 const faults: Readonly<Record<string, TokenOverrides>> = {
   example1: {},
-  token_malformed: { reshape: () => 'no-token' },
+  token_malformed: { reshape: () => 'no.token' },
+  token_opaque: { reshape: () => 'no-token' },
+  token_encrypted: { reshape: () => 'a.b.c.d.e' },
   token_oversized: { reshape: (token) => token.padEnd(8193, 'x') },
   algorithm_unsupported: { header: { alg: 'HS256' } },
   key_id_missing: { header: { kid: undefined } },
@@ -92,7 +94,8 @@ function describeAnswers(form: Form, settings: Readonly<Record<string, string>>)
     const reasons = Object.keys(refusals) as RefusalReason[];
     const names = new Set(answers.map(({ name }) => name));
     expect([...names].sort()).toEqual(['example1', ...reasons, ...Object.keys(failures)].sort());
-    const provoked = [...Object.keys(faults), ...Object.keys(requests), 'keys_unavailable'];
+    // The last takes a setting: tests/auth holds it.
+    const provoked = [...Object.keys(faults), ...Object.keys(requests), 'keys_unavailable', 'required_claim_mismatch'];
     expect(provoked).toEqual(expect.arrayContaining(['example1', ...reasons]));
   });
 }
@@ -104,11 +107,14 @@ describe('a documented answer', () => {
   describe('of the executable', () => describeAnswers(executableForm, {}));
 
   test('internal_error is sent as it is shown', async () => {
-    const app = createApp({
-      verifier: { verify: () => Promise.reject(new Error('Unexpected')) },
-      readiness: () => 'ready',
+    const { app } = createTestApp({
+      options: {
+        onRefused() {
+          throw new Error('Unexpected');
+        },
+      },
       onInternalError: () => {},
-      discovery: { issuer: 'https://i.example.test/', audience: 'a', publicUrl: undefined, hasDocumentation: true },
+      discovery: { hasDocumentation: true },
       extension: new Elysia().get('/broken', () => Promise.reject(new Error('Unexpected'))),
     });
     const get = (path: string) => app.handle(new Request(`http://localhost${path}`, { headers: bearer('a.b.c') }));

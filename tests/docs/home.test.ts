@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
-import { createApp } from '../../src/app.ts';
-import type { Verifier } from '../../src/auth/verifier.ts';
 import { createHome } from '../../src/routes/home.ts';
 import { expectCrossOrigin, expectError } from '../support/expect-error.ts';
 import { inProcessForm } from '../support/in-process.ts';
@@ -85,15 +83,6 @@ describe('GET /', () => {
       'endpoints',
     ]);
     expect(await (await ask('text/html', settings)).text()).not.toContain('<a ');
-  });
-
-  test('tells no more than what it is where an application is made without more', async () => {
-    const verifier: Pick<Verifier, 'verify'> = { verify: () => ({ refusal: 'signature_invalid' }) };
-    const app = createApp({ verifier, readiness: () => 'ready', onInternalError: () => {} });
-    const get = (path: string) => app.handle(new Request(`http://localhost${path}`));
-    expect(Object.keys((await (await get('/')).json()) as object)).toEqual(['name', 'description', 'endpoints']);
-    for (const path of ['/openapi', '/openapi/json', '/.well-known/oauth-protected-resource'])
-      expect((await get(path)).status).toBe(404);
   });
 
   test('escapes the address that clients know', async () => {

@@ -2,15 +2,14 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Elysia, t } from 'elysia';
 import packageJson from '../../package.json' with { type: 'json' };
-import { createApp } from '../../src/app.ts';
-import { createBearer } from '../../src/auth/resource-server.ts';
-import type { Verifier } from '../../src/auth/verifier.ts';
+import { resourceServer } from '../../src/auth/resource-server.ts';
 import { createDocumentation } from '../../src/routes/documentation.ts';
 import { embeddedBenchFor } from '../support/embedded-issuer.ts';
 import { executableForm, type Form, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { AUDIENCE, SCOPE } from '../support/mint.ts';
 import { type OpenApiDocument, responsesOf } from '../support/openapi.ts';
+import { createTestApp } from '../support/test-app.ts';
 
 const ISSUER = 'https://issuer.example.test/';
 
@@ -155,8 +154,8 @@ describe('the OpenAPI document', () => {
       [undefined, `${ISSUER}oauth/token`],
     ] as const) {
       const app = createDocumentation(() => new Elysia(), {
-        issuer: ISSUER,
-        audience: AUDIENCE,
+        issuer: [ISSUER],
+        audience: [AUDIENCE],
         publicUrl: undefined,
         refusalHeaders: () => ({}),
         tokenEndpoint: async () => named,
@@ -179,8 +178,8 @@ describe('the OpenAPI document', () => {
       .get('/text', () => 'text', { response: t.String() })
       .delete('/reports', ({ status }) => status(204, undefined), { response: { 204: t.Void() } });
     const app = createDocumentation(() => documented, {
-      issuer: ISSUER,
-      audience: AUDIENCE,
+      issuer: [ISSUER],
+      audience: [AUDIENCE],
       publicUrl: undefined,
       refusalHeaders: () => ({}),
     });
@@ -208,15 +207,11 @@ describe('the OpenAPI document', () => {
   });
 
   test('learns of a route from the line that adds it', async () => {
-    const verifier: Pick<Verifier, 'verify'> = { verify: () => ({ refusal: 'signature_invalid' }) };
     const reports = new Elysia()
-      .use(createBearer({ verifier }))
+      .use(resourceServer({ issuer: ISSUER, audience: AUDIENCE }))
       .get('/reports', () => ({ reports: [] }), { scope: 'read:reports' });
-    const app = createApp({
-      verifier,
-      readiness: () => 'ready',
-      onInternalError: () => {},
-      discovery: { issuer: ISSUER, audience: AUDIENCE, publicUrl: 'https://api.example.test', hasDocumentation: true },
+    const { app } = createTestApp({
+      discovery: { publicUrl: 'https://api.example.test', hasDocumentation: true },
       extension: reports,
     });
     const get = async (path: string) => (await app.handle(new Request(`http://localhost${path}`))).json();

@@ -60,7 +60,12 @@ for (const form of [inProcessForm, executableForm]) {
 
 describe('the documentation page', () => {
   const documentationOf = (app: () => AnyElysia, issuer = ISSUER) =>
-    createDocumentation(app, { issuer, audience: AUDIENCE, publicUrl: undefined, refusalHeaders: () => ({}) });
+    createDocumentation(app, {
+      issuer: [issuer],
+      audience: [AUDIENCE],
+      publicUrl: undefined,
+      refusalHeaders: () => ({}),
+    });
 
   test('is made once, and again only after a failure', async () => {
     let made = 0;
@@ -108,10 +113,8 @@ describe('the documentation page', () => {
 
   test('is not made, nor what makes it loaded, before the first request for it', async () => {
     const script = `
-      const { createApp } = await import(${JSON.stringify(join(import.meta.dir, '../../src/app.ts'))});
-      const discovery = { issuer: '${ISSUER}', audience: 'a', publicUrl: undefined, hasDocumentation: true };
-      const verifier = { verify: () => ({ refusal: 'signature_invalid' }) };
-      const app = createApp({ verifier, readiness: () => 'ready', onInternalError: console.error, discovery });
+      const { createTestApp } = await import(${JSON.stringify(join(import.meta.dir, '../support/test-app.ts'))});
+      const { app } = createTestApp({ discovery: { hasDocumentation: true } });
       for (const path of ['/', '/api/public', '/api/private', '/openapi/json', '/openapi']) {
         await app.handle(new Request('http://localhost' + path));
         const isLoaded = (name) => Object.keys(require.cache).some((path) => path.includes(name));

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Elysia, NotFoundError, status, t } from 'elysia';
-import { createApp } from '../../src/app.ts';
 import { expectCrossOrigin, expectError, expectPreflight } from '../support/expect-error.ts';
+import { createTestApp } from '../support/test-app.ts';
 
 const SECRET = 'secret of the handler';
 const untyped: unknown = SECRET;
@@ -47,13 +47,7 @@ const told: unknown[] = [];
 beforeEach(() => {
   told.length = 0;
 });
-const app = createApp({
-  verifier: {
-    verify() {
-      throw new Error('No route of this test asks for a token');
-    },
-  },
-  readiness: () => 'ready',
+const { app } = createTestApp({
   onInternalError: (error) => void told.push(error),
   extension: routes.use(guarded),
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { createApp } from '../../src/app.ts';
 import { createCommonHeaders } from '../../src/http/answers.ts';
+import { createTestApp } from '../support/test-app.ts';
 
 for (const { dpop, allowed } of [
   { dpop: 'off', allowed: 'Content-Type, Authorization' },
@@ -8,14 +8,7 @@ for (const { dpop, allowed } of [
   { dpop: 'required', allowed: 'Content-Type, Authorization, DPoP' },
 ] as const) {
   test(`pages of any origin may send ${allowed} when DPoP is ${dpop}`, async () => {
-    const app = createApp({
-      verifier: { verify: () => ({ refusal: 'token_malformed' }) },
-      readiness: () => 'ready',
-      commonHeaders: createCommonHeaders({ dpop }),
-      onInternalError(error) {
-        throw error;
-      },
-    });
+    const { app } = createTestApp({ commonHeaders: createCommonHeaders({ dpop }) });
     for (const method of ['GET', 'OPTIONS']) {
       const { headers } = await app.fetch(new Request('http://localhost/api/private', { method }));
       expect(headers.get('access-control-allow-headers')).toBe(allowed);

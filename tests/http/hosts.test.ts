@@ -1,13 +1,7 @@
 import { expect, test } from 'bun:test';
-import { createApp } from '../../src/app.ts';
+import { createTestApp } from '../support/test-app.ts';
 
-const app = createApp({
-  verifier: { verify: () => ({ refusal: 'token_malformed' }) },
-  readiness: () => 'ready',
-  onInternalError(error) {
-    throw error;
-  },
-});
+const { app } = createTestApp();
 
 for (const scheme of ['http', 'https']) {
   for (const host of ['a', 'a:1', 'localhost', '127.0.0.1:3010', '[::1]:3010', `${'long.'.repeat(40)}test`]) {

@@ -50,7 +50,6 @@ const badSettings: readonly BadSetting[] = [
     'https://',
   ]),
   ...rows('ISSUER', /fragment/, ['https://issuer.example.test/#part']),
-  ...rows('ISSUER', /slash/, ['https://issuer.example.test', 'https://issuer.example.test/tenant']),
   { setting: 'AUDIENCE', value: undefined, wanted: /identifier/, beside: { ISSUER } },
   ...rows('AUDIENCE', /identifier/, ['   ']),
   ...rows('JWKS_URI', HTTPS, ['http://issuer.example.test/keys', 'keys.json', 'file:///keys.json']),

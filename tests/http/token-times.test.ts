@@ -1,53 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createApp } from '../../src/app.ts';
-import { createKeySet } from '../../src/auth/key-set.ts';
-import { createVerifier } from '../../src/auth/verifier.ts';
 import { bearer } from '../support/bench.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { mintToken, SIGNING_KID } from '../support/mint.ts';
+import { createTestApp } from '../support/test-app.ts';
 
 /** The time stands still here unless a test moves it. */
 const NOW_SECONDS = 1_800_000_000;
 let nowMs = NOW_SECONDS * 1000;
 
 let issuer: Issuer;
-let keySet: ReturnType<typeof createKeySet>;
 
 beforeAll(async () => {
   issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
-  keySet = createKeySet({
-    uri: `${issuer.url}.well-known/jwks.json`,
-    maxAgeMs: 600_000,
-    maxStaleMs: 0,
-    cooldownMs: 30_000,
-    timeoutMs: 5_000,
-  });
-  keySet.start();
 });
 
-afterAll(async () => {
-  keySet.stop();
-  await issuer.close();
-});
+afterAll(() => issuer.close());
 
 /** Returns how the private endpoint answers a token at the time that stands. */
 function serviceWith(clockToleranceSeconds: number): (claims: Readonly<Record<string, number>>) => Promise<Response> {
-  const verifier = createVerifier({
-    issuer: issuer.url,
-    audience: AUDIENCE,
-    keySet,
-    clockToleranceSeconds,
-    cacheSize: 100,
-    now: () => nowMs,
-  });
-  const app = createApp({
-    verifier,
-    readiness: () => 'ready',
-    onInternalError: (error) => {
-      throw error;
-    },
+  const { app } = createTestApp({
+    options: { issuer: issuer.url, clockToleranceSeconds, tokenCacheSize: 100 },
+    environment: { fetch, now: () => nowMs },
   });
   return async (claims) => {
     const token = mintToken(issuer.url, { claims: { iat: NOW_SECONDS, ...claims } });

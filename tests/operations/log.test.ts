@@ -30,7 +30,7 @@ for (const form of [sourceForm, executableForm]) {
             msg: 'Listening',
             version: packageJson.version,
             port: expect.any(Number),
-            issuer: issuer.url,
+            issuer: [issuer.url],
           },
           { level: 'info', msg: 'Key set fetched', added: [SIGNING_KID], removed: [] },
           { level: 'info', msg: 'Shutting down', signal: 'SIGTERM' },
@@ -91,7 +91,12 @@ for (const form of [sourceForm, executableForm]) {
         );
         expect(lines).toContainEqual(expect.objectContaining({ requestId: madeId, route: 'unmatched', status: 404 }));
         expect(lines).toContainEqual(
-          expect.objectContaining({ msg: 'Settings', issuer: issuer.url, audience: AUDIENCE, tokenCacheSize: 10000 }),
+          expect.objectContaining({
+            msg: 'Settings',
+            issuer: [issuer.url],
+            audience: [AUDIENCE],
+            tokenCacheSize: 10000,
+          }),
         );
       },
       form.startTimeoutMs,

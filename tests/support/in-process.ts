@@ -12,9 +12,9 @@ export const inProcessForm: Form = {
   startTimeoutMs: 20_000,
   async start(environment) {
     const settings = readSettings(environment, false);
-    if (settings.issuer === undefined) throw new TypeError('ISSUER and AUDIENCE are not set');
+    if (settings.isEmbedded) throw new TypeError('ISSUER and AUDIENCE are not set');
     const log = createLog('silent', { isTerminal: false, hasColour: false });
-    const service = createService({ settings, issuer: settings.issuer, log, droppedLogLines: () => 0 });
+    const service = createService({ settings, log, droppedLogLines: () => 0 });
     service.start();
     const server = Bun.serve({ hostname: '127.0.0.1', port: 0, development: false, fetch: service.fetch });
     const origin = `http://127.0.0.1:${server.port}`;

@@ -1,39 +1,41 @@
 import { Elysia } from 'elysia';
-import { createBearer } from '../../src/auth/resource-server.ts';
-import type { Claims } from '../../src/auth/verifier.ts';
+import type { Claims } from '../../src/auth/claims.ts';
+import { resourceServer } from '../../src/auth/resource-server.ts';
 
-/** Nothing here is run: the compiler says whether a route can be added as it should, and not as it should not. */
-const bearer = createBearer({ verifier: { verify: () => ({ refusal: 'signature_invalid' }) } });
+/** Nothing here is run: the compiler tells whether a route can be added as it should, and not as it should not. */
+const guard = resourceServer({ issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' });
 
-export const accepted = new Elysia().use(bearer).get(
+export const accepted = new Elysia().use(guard).get(
   '/reports',
-  ({ claims }) => {
+  ({ claims, status }) => {
     const known: Claims = claims;
     const issuer: string = claims.iss;
-    return { known, issuer };
+    return known.sub === 'nobody' ? status(404, 'Not found') : { issuer };
   },
-  { scope: 'read:reports' },
+  { scope: ['read:reports', 'export'] },
 );
 
-new Elysia().use(bearer).get('/reports', ({ claims }) => {
-  // @ts-expect-error: claims are typed, so an unknown one is not just anything
+new Elysia().use(guard).get('/reports', ({ claims }) => {
+  // @ts-expect-error: exp is a number
   const expiry: string = claims.exp;
-  // @ts-expect-error: claims are shared between requests
+  // @ts-expect-error: a claim that nobody checked is unknown
+  const subject: string = claims.sub;
+  // @ts-expect-error: requests share claims
   claims.iss = 'another';
-  return expiry;
+  return expiry + subject;
 });
 
 // @ts-expect-error: a misspelt option would guard nothing
-new Elysia().use(bearer).get('/reports', () => 'ok', { scopes: 'read:reports' });
+new Elysia().use(guard).get('/reports', () => 'ok', { scopes: 'read:reports' });
 
-// @ts-expect-error: a scope is a text
-new Elysia().use(bearer).get('/reports', () => 'ok', { scope: ['read:reports'] });
+// @ts-expect-error: a scope is text
+new Elysia().use(guard).get('/reports', () => 'ok', { scope: 1 });
 
-// @ts-expect-error: without the plugin there is no scope to ask for
+// @ts-expect-error: without the plugin there is no option scope
 new Elysia().get('/reports', () => 'ok', { scope: 'read:reports' });
 
 // @ts-expect-error: a public route has no claims
 new Elysia().get('/reports', ({ claims }) => claims);
 
-// @ts-expect-error: nor has a route that is added beside a plugin of protected routes
+// @ts-expect-error: neither has a route that is added beside a plugin of protected routes
 new Elysia().use(accepted).get('/open', ({ claims }) => claims);

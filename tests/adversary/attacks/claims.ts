@@ -155,7 +155,9 @@ export const claimAttacks: readonly Attack[] = [...issuers, ...audiences, ...tim
 export const scopeAttacks: readonly { readonly name: string; readonly claims: Record<string, unknown> }[] = [
   { name: 'no scope', claims: { scope: undefined } },
   { name: 'an empty scope', claims: { scope: '' } },
-  { name: 'a list', claims: { scope: [SCOPE] } },
+  { name: 'a list of lists', claims: { scope: [[SCOPE]] } },
+  { name: 'a list with a number in it', claims: { scope: [SCOPE, 1] } },
+  { name: 'a list of texts with spaces', claims: { scope: [`openid ${SCOPE}`] } },
   { name: 'an object', claims: { scope: { [SCOPE]: true } } },
   { name: 'a longer scope', claims: { scope: `${SCOPE}:all` } },
   { name: 'a shorter scope', claims: { scope: SCOPE.slice(0, -1) } },

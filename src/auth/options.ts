@@ -1,0 +1,234 @@
+import { isSecureUrl } from './address.ts';
+import { type Algorithm, algorithmOf, algorithms } from './algorithm.ts';
+import type { Claims } from './claims.ts';
+import type { KeySetEvent } from './key-set.ts';
+import type { RefusalDescription, RefusalReason } from './refusal.ts';
+
+/** Options of {@link resourceServer}. Lists are arrays; `issuer` and `audience` also take one string. */
+export interface ResourceServerOptions {
+  /**
+   * The authorization servers whose tokens are accepted, compared exactly with `iss`: https addresses without query,
+   * fragment, credentials or braces; http for loopback hosts only.
+   */
+  readonly issuer: string | readonly string[];
+  /** The identifiers of this API; a token must name at least one in `aud`. */
+  readonly audience: string | readonly string[];
+  /** Address of the key set, with a single issuer only. By default it is found as the README describes under "Your issuer". */
+  readonly jwksUri?: string | undefined;
+  /** Allows plain http for key sets and metadata on hosts other than loopback. Defaults to false. */
+  readonly jwksAllowHttp?: boolean | undefined;
+  /** Accepted signature algorithms. Defaults to `['RS256']`. `Ed25519` is another name of `EdDSA`. */
+  readonly algorithms?: readonly (Algorithm | 'Ed25519')[] | undefined;
+  /**
+   * Claims that can hold the scopes; the first that the token has decides. A name that begins with `/` is a JSON Pointer
+   * (RFC 6901). Defaults to `['scope']`.
+   */
+  readonly scopeClaim?: readonly string[] | undefined;
+  /** Only scopes with this prefix count, and count without it. Challenges name scopes with it. */
+  readonly scopePrefix?: string | undefined;
+  /** The claim that names the audience of a token that has no `aud` at all. Defaults to `aud`. */
+  readonly audienceClaim?: string | undefined;
+  /** Claims that must be exactly the given string. */
+  readonly requiredClaims?: Readonly<Record<string, string>> | undefined;
+  /** The https address at which clients reach the API. Challenges then carry `resource_metadata` (RFC 9728 §5.1). */
+  readonly publicUrl?: string | undefined;
+  /** Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. */
+  readonly jwksMaxAgeSeconds?: number | undefined;
+  /** How long past that age known keys are trusted while the issuer cannot be reached: 0 to 1,000,000. Defaults to 86,400. */
+  readonly jwksMaxStaleSeconds?: number | undefined;
+  /** Least time between the starts of two fetches from one issuer: 1 to 3,600. Defaults to 30. */
+  readonly jwksCooldownSeconds?: number | undefined;
+  /** Time limit of one fetch, body included: 1 to 60. Defaults to 5. */
+  readonly jwksTimeoutSeconds?: number | undefined;
+  /** Leeway for `exp` and `nbf`: 0 to 300. Defaults to 0. */
+  readonly clockToleranceSeconds?: number | undefined;
+  /** Verified tokens that are cached: 0 (none) to 1,000,000. Defaults to 10,000. The cache never takes more than 64 MiB. */
+  readonly tokenCacheSize?: number | undefined;
+  /** Called with the claims of every accepted token, before the scope is checked. What it throws fails the request. */
+  readonly onAccepted?: ((request: Request, claims: Claims) => void) | undefined;
+  /** Called with the internal reason of every refusal. What it throws fails the request. */
+  readonly onRefused?: ((request: Request, reason: RefusalReason) => void) | undefined;
+  /** Called when keys were fetched, could not be fetched, or expired. What it throws is ignored. */
+  readonly onKeySetEvent?: ((event: KeySetEvent) => void) | undefined;
+  /** Returns the JSON body of a refusal. Defaults to the Error object `{ code, description }`. Status and challenge stay. */
+  readonly errorBody?: ((refusal: RefusalDescription) => object) | undefined;
+}
+
+/** The options that are values, checked, with their defaults. */
+export interface CheckedOptions {
+  readonly issuer: readonly string[];
+  readonly audience: readonly string[];
+  readonly jwksUri: string | undefined;
+  readonly jwksAllowHttp: boolean;
+  readonly algorithms: readonly Algorithm[];
+  readonly scopeClaim: readonly string[];
+  readonly scopePrefix: string | undefined;
+  readonly audienceClaim: string;
+  readonly requiredClaims: Readonly<Record<string, string>>;
+  /** Without a trailing slash. */
+  readonly publicUrl: string | undefined;
+  readonly jwksMaxAgeSeconds: number;
+  readonly jwksMaxStaleSeconds: number;
+  readonly jwksCooldownSeconds: number;
+  readonly jwksTimeoutSeconds: number;
+  readonly clockToleranceSeconds: number;
+  readonly tokenCacheSize: number;
+}
+
+/** How an option is written in an environment variable: see `readSettings`. */
+export type OptionKind = 'text' | 'list' | 'pairs' | 'boolean' | 'integer';
+
+/** What an option must be. */
+export interface OptionRule {
+  readonly kind: OptionKind;
+  /** Completes the sentence "… must be …". */
+  readonly expected: string;
+  readonly isValid: (value: unknown) => boolean;
+  /** Undefined for an option that has none. */
+  readonly fallback?: unknown;
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
+
+const list = (expected: string, isMember: (value: unknown) => boolean, fallback?: readonly string[]): OptionRule => ({
+  kind: 'list',
+  expected,
+  isValid: (value) => Array.isArray(value) && value.length > 0 && value.every(isMember),
+  fallback,
+});
+
+const text = (expected: string, isValid: (value: string) => boolean, fallback?: string): OptionRule => ({
+  kind: 'text',
+  expected,
+  isValid: (value) => isText(value) && isValid(value),
+  fallback,
+});
+
+/** Returns the rule of a whole number in a range, both ends included. */
+export const integer = (fallback: number | undefined, min: number, max: number): OptionRule => ({
+  kind: 'integer',
+  expected: `a whole number from ${min} to ${max}`,
+  isValid: (value) => Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
+  fallback,
+});
+
+/** Returns the rule of a switch. */
+export const boolean = (fallback: boolean): OptionRule => ({
+  kind: 'boolean',
+  expected: 'true or false',
+  isValid: (value) => typeof value === 'boolean',
+  fallback,
+});
+
+/** Returns the rule of one of a few words. */
+export const choice = (words: readonly string[], fallback: string): OptionRule =>
+  text(`one of ${words.join(', ')}`, (value) => words.includes(value), fallback);
+
+const isAddress = (value: unknown, allowHttp = false) =>
+  typeof value === 'string' && isSecureUrl(value, allowHttp) && !value.includes('?');
+
+/** RFC 6749 §3.3: what a scope consists of. It ends up between quotes in a challenge. */
+export const isScopeToken = (value: unknown) => typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
+
+const isClaimName = (value: unknown) => isText(value) && (!value.startsWith('/') || !/~(?![01])/.test(value));
+
+const isStringRecord = (value: unknown) =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.entries(value).every(([name, member]) => isText(name) && typeof member === 'string');
+
+/** Above this many seconds nobody waits: eleven days and a half. */
+const maxDurationSeconds = 1_000_000;
+
+const anHttpsAddress = 'an https address without query, fragment or credentials (http for a loopback host only)';
+
+/** The rule of each option that is a value; `readSettings` uses the same ones. */
+export const optionRules = {
+  // Whether plain http is allowed for another host is decided by findConflicts.
+  issuer: list(`the authorization server: ${anHttpsAddress}`, (value) => isAddress(value, true)),
+  audience: list('the API identifier that tokens have in aud', isText),
+  jwksUri: text(
+    'an https address without fragment or credentials (http for a loopback host, or with JWKS_ALLOW_HTTP)',
+    (value) => isSecureUrl(value, true),
+  ),
+  jwksAllowHttp: boolean(false),
+  algorithms: list(`out of ${algorithms.join(', ')}, Ed25519`, (name) => algorithmOf(name) !== undefined, ['RS256']),
+  scopeClaim: list('names of claims, or JSON Pointers that begin with /', isClaimName, ['scope']),
+  scopePrefix: text('printable ASCII without spaces, quotes or backslashes', isScopeToken),
+  audienceClaim: text('the name of a claim', () => true, 'aud'),
+  requiredClaims: { kind: 'pairs', expected: 'name=value', isValid: isStringRecord, fallback: {} },
+  publicUrl: text(anHttpsAddress, (value) => isAddress(value)),
+  jwksMaxAgeSeconds: integer(600, 1, maxDurationSeconds),
+  jwksMaxStaleSeconds: integer(86_400, 0, maxDurationSeconds),
+  jwksCooldownSeconds: integer(30, 1, 3600),
+  jwksTimeoutSeconds: integer(5, 1, 60),
+  clockToleranceSeconds: integer(0, 0, 300),
+  tokenCacheSize: integer(10_000, 0, 1_000_000),
+} as const satisfies Record<keyof CheckedOptions, OptionRule>;
+
+/** Returns what the rules of single options cannot see: each a pair of an option and what it must be. */
+export function findConflicts({
+  issuer,
+  jwksUri,
+  jwksAllowHttp,
+}: Pick<CheckedOptions, 'issuer' | 'jwksUri' | 'jwksAllowHttp'>): readonly (readonly [
+  name: 'issuer' | 'jwksUri',
+  expected: string,
+])[] {
+  const conflicts: ['issuer' | 'jwksUri', string][] = [];
+  const isAllowed = (address: string) => isSecureUrl(address, jwksAllowHttp);
+  if (!issuer.every(isAllowed)) conflicts.push(['issuer', optionRules.issuer.expected]);
+  if (jwksUri !== undefined && !isAllowed(jwksUri)) conflicts.push(['jwksUri', optionRules.jwksUri.expected]);
+  if (jwksUri !== undefined && issuer.length > 1) conflicts.push(['jwksUri', 'unset when there are several issuers']);
+  return conflicts;
+}
+
+const callbacks = ['onAccepted', 'onRefused', 'onKeySetEvent', 'errorBody'] as const;
+
+/**
+ * Returns the options that are values, with their defaults.
+ * @throws {TypeError} an option is missing, mistyped, out of range or unknown; the message names it
+ */
+export function checkOptions(options: ResourceServerOptions): CheckedOptions {
+  if (typeof options !== 'object' || options === null) throw new TypeError('Cannot guard routes: options are missing');
+  const { issuer, audience, ...others } = options;
+  const given: Record<string, unknown> = { ...others, issuer: listOf(issuer), audience: listOf(audience) };
+  const checked: Record<string, unknown> = {};
+  for (const [name, { isValid, expected, fallback }] of Object.entries<OptionRule>(optionRules)) {
+    const value = given[name] === undefined ? fallback : given[name];
+    if (value === undefined ? isRequired(name) : !isValid(value)) throw wrongOption(name, expected);
+    checked[name] = value;
+  }
+  for (const name of callbacks)
+    if (given[name] !== undefined && typeof given[name] !== 'function') throw wrongOption(name, 'a function');
+  const known = [...Object.keys(optionRules), ...callbacks];
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new TypeError(`Cannot guard routes: ${unknown} is not an option`);
+  const result = normalize(checked as unknown as CheckedOptions);
+  const [conflict] = findConflicts(result);
+  if (conflict) throw wrongOption(...conflict);
+  return result;
+}
+
+/** Every other option has a default, or none and may be missing. */
+export const isRequired = (name: string) => name === 'issuer' || name === 'audience';
+
+const listOf = (value: unknown) => (typeof value === 'string' ? [value] : value);
+
+const wrongOption = (name: string, expected: string) =>
+  new TypeError(`Cannot guard routes: ${name} must be ${expected}`);
+
+/** Returns a frozen copy with one spelling for each value, so that a later change to the caller's objects changes nothing. */
+export function normalize<Options extends CheckedOptions>(options: Options): Options {
+  const { issuer, audience, scopeClaim, requiredClaims, publicUrl } = options;
+  return Object.freeze({
+    ...options,
+    issuer: [...new Set(issuer)],
+    audience: [...new Set(audience)],
+    algorithms: [...new Set(options.algorithms.flatMap((name) => algorithmOf(name) ?? []))],
+    scopeClaim: [...scopeClaim],
+    requiredClaims: { ...requiredClaims },
+    publicUrl: publicUrl?.replace(/\/$/, ''),
+  });
+}

@@ -1,0 +1,45 @@
+import { Elysia } from 'elysia';
+import { type ListedRoute, markOpen } from './guarded-routes.ts';
+import { checkOptions, type ResourceServerOptions } from './options.ts';
+import { scopesOf } from './schema.ts';
+
+/** Options of {@link resourceMetadata}: those of the guard, `publicUrl` included. */
+export interface ResourceMetadataOptions extends ResourceServerOptions {
+  readonly publicUrl: string;
+  /** Address of documentation for developers. */
+  readonly resourceDocumentation?: string | undefined;
+}
+
+/** Returns the path of a resource's metadata: the well-known part goes between host and path (RFC 9728 §3.1). */
+export function resourceMetadataPath(publicUrl: string): string {
+  const { pathname } = new URL(publicUrl);
+  return `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
+}
+
+/** Returns the address of a resource's metadata. */
+export function resourceMetadataUrl(publicUrl: string): string {
+  return new URL(publicUrl).origin + resourceMetadataPath(publicUrl);
+}
+
+/**
+ * Returns a plugin that serves the metadata by which a client finds the authorization servers and scopes of this API
+ * (RFC 9728 §2). The scopes are those that the routes of the application require.
+ * @example
+ * const options = { issuer: 'https://tenant.example.com/', audience: 'https://api.example.com', publicUrl: 'https://api.example.com' };
+ * new Elysia().use(resourceMetadata(options)).use(resourceServer(options))
+ * @throws {TypeError} a wrong option, or no `publicUrl`
+ */
+export function resourceMetadata({ resourceDocumentation, ...options }: ResourceMetadataOptions) {
+  const { issuer, publicUrl } = checkOptions(options);
+  if (publicUrl === undefined) throw new TypeError('Cannot serve resource metadata: publicUrl is missing');
+  // Elysia tells a plugin how to ask for the routes of the whole application when the plugin is used.
+  const plugin = new Elysia() as Elysia & { getGlobalRoutes(): readonly ListedRoute[] };
+  const serve = () => ({
+    resource: publicUrl,
+    authorization_servers: issuer,
+    scopes_supported: scopesOf(plugin.getGlobalRoutes()),
+    bearer_methods_supported: ['header'],
+    ...(resourceDocumentation !== undefined && { resource_documentation: resourceDocumentation }),
+  });
+  return plugin.get(resourceMetadataPath(publicUrl), markOpen(serve), { detail: { hide: true } });
+}

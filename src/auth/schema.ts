@@ -1,0 +1,33 @@
+import { t } from 'elysia';
+
+/** Returns the schema of the Error object, for a status that is answered with these codes. */
+export function errorObject<const Codes extends [string, ...string[]]>(...codes: Codes) {
+  // Without a default of its own the type would make the first code one.
+  const code = t.UnionEnum(codes, { default: undefined });
+  return t.Object({ code, description: t.String() }, { title: 'Error' });
+}
+
+/**
+ * The responses of the guard, for the `response` of a route or `guard`: typed clients then narrow errors by status. The
+ * plugin does not declare them by itself, because a route behind it could then answer with no other status.
+ */
+export const guardResponses = {
+  401: errorObject('authorization_header_missing', 'invalid_header', 'invalid_claims', 'token_expired'),
+  503: errorObject('key_set_unavailable'),
+};
+
+/** The response to a token without the scope that a route requires. */
+export const scopeResponses = { 403: errorObject('Unauthorized') };
+
+/** Returns what a guarded route requires, in the words of OpenAPI: a token from the issuer, or one that the client already has. */
+export function securityOf(scopes: readonly string[]): { oauth2?: string[]; bearer?: string[] }[] {
+  return [{ oauth2: [...scopes] }, { bearer: [] }];
+}
+
+/** Returns the scopes that any of these routes requires. */
+export function scopesOf(
+  routes: readonly { readonly hooks: { readonly detail?: { readonly security?: unknown } } }[],
+): string[] {
+  const declared = routes.flatMap(({ hooks }) => (hooks.detail?.security ?? []) as { readonly oauth2?: string[] }[]);
+  return [...new Set(declared.flatMap(({ oauth2 }) => oauth2 ?? []))];
+}
