@@ -1,11 +1,11 @@
 import type { AnyElysia } from 'elysia';
 import { createApp } from './app.ts';
 import { isSecureUrl } from './auth/address.ts';
-import type { KeySetEvent } from './auth/key-set.ts';
 import { fetchMetadata } from './auth/metadata.ts';
 import { optionRules } from './auth/options.ts';
 import { createGuard } from './auth/resource-server.ts';
 import { createCommonHeaders } from './http/answers.ts';
+import { createRefusalHints, logKeySetEvent } from './observe/guard-log.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { createRequestCounts } from './observe/request-counts.ts';
@@ -30,12 +30,16 @@ export type Service = ReturnType<typeof createService>;
 export function createService({ settings, log, droppedLogLines, embedded }: ServiceOptions) {
   const counts = settings.metricsPort === undefined ? undefined : createRequestCounts();
   const observation = createObservation({ log, counts });
+  const hint = createRefusalHints(log);
   const commonHeaders = createCommonHeaders();
   const guard = createGuard(
     {
       ...guardOptionsOf(settings),
       onAccepted: observation.onAccepted,
-      onRefused: observation.onRefused,
+      onRefused(request, reason) {
+        hint(reason);
+        observation.onRefused?.(request, reason);
+      },
       onKeySetEvent(event) {
         if (event.type !== 'expired')
           metrics?.countFetch(event.issuer, event.type === 'fetched' ? 'success' : event.failure);
@@ -73,6 +77,8 @@ export function createService({ settings, log, droppedLogLines, embedded }: Serv
     fetch: app.fetch,
     metrics,
     start() {
+      if (settings.jwksAllowHttp)
+        log.warn('JWKS_ALLOW_HTTP is set: keys that arrive over plain http can be replaced on the way');
       guard.start();
       if (settings.docs && !embedded) tokenEndpoint = findTokenEndpoint(settings);
     },
@@ -104,24 +110,4 @@ async function findTokenEndpoint(settings: Settings): Promise<string | undefined
 function guardOptionsOf(settings: Settings) {
   const names = Object.keys(optionRules) as (keyof typeof optionRules)[];
   return Object.fromEntries(names.map((name) => [name, settings[name]])) as Pick<Settings, keyof typeof optionRules>;
-}
-
-/** An outage is logged when it begins and when it ends, not at every attempt. */
-function logKeySetEvent(log: Log, event: KeySetEvent): void {
-  switch (event.type) {
-    case 'expired':
-      log.error({ issuer: event.issuer }, 'Key set expired');
-      break;
-    case 'failed': {
-      const { issuer, failure, status, found, failures } = event;
-      const detail = { issuer, failure, status, found, failures };
-      log[failures === 1 ? 'warn' : 'debug'](detail, 'Cannot fetch the key set');
-      break;
-    }
-    case 'fetched': {
-      const { issuer, added, removed, afterFailures } = event;
-      if (afterFailures > 0) log.info({ issuer, afterFailures }, 'Key set can be fetched again');
-      log[added.length + removed.length > 0 ? 'info' : 'debug']({ issuer, added, removed }, 'Key set fetched');
-    }
-  }
 }

@@ -1,0 +1,40 @@
+import type { KeySetEvent } from '../auth/key-set.ts';
+import type { RefusalReason } from '../auth/refusal.ts';
+import type { Log } from './log.ts';
+
+/** Logs when an outage of an issuer begins and when it ends; the attempts between are for the level debug. */
+export function logKeySetEvent(log: Log, event: KeySetEvent): void {
+  const { issuer } = event;
+  switch (event.type) {
+    case 'expired':
+      log.error({ issuer }, 'Key set expired');
+      break;
+    case 'failed': {
+      const { failure, status, found, failures } = event;
+      log[failures === 1 ? 'warn' : 'debug']({ issuer, failure, status, found, failures }, 'Cannot fetch the key set');
+      break;
+    }
+    case 'fetched': {
+      const { added, removed, afterFailures } = event;
+      if (afterFailures > 0) log.info({ issuer, afterFailures }, 'Key set can be fetched again');
+      log[added.length + removed.length > 0 ? 'info' : 'debug']({ issuer, added, removed }, 'Key set fetched');
+    }
+  }
+}
+
+/** What is wrong with the client or the issuer, rather than with one token: the commonest mistakes of a first day. */
+const hints: Partial<Readonly<Record<RefusalReason, string>>> = {
+  token_opaque: 'A client sent an opaque access token. Ask your issuer for a token with an audience, which is a JWT',
+  token_encrypted: 'A client sent an encrypted access token. Ask your issuer for signed tokens without encryption',
+};
+
+/** Returns a function that logs a hint the first time a refusal has a reason that needs one. */
+export function createRefusalHints(log: Log): (reason: RefusalReason) => void {
+  const given = new Set<RefusalReason>();
+  return (reason) => {
+    const hint = hints[reason];
+    if (hint === undefined || given.has(reason)) return;
+    given.add(reason);
+    log.warn({ outcome: reason }, hint);
+  };
+}
