@@ -10,7 +10,7 @@ const maxStaleMs = 900_000;
 const cooldownMs = 30_000;
 const timeoutMs = 5_000;
 
-interface Bench {
+interface Fixture {
   readonly issuer: Issuer;
   readonly keySet: KeySet;
   readonly clock: FrozenClock;
@@ -36,7 +36,7 @@ async function setUp({
   mode?: IssuerMode;
   random?: number;
   timeoutMs?: number;
-} = {}): Promise<Bench> {
+} = {}): Promise<Fixture> {
   const issuer = await startIssuer(keys);
   if (mode) issuer.mode = mode;
   const clock = createFrozenClock();
@@ -67,11 +67,11 @@ async function setUp({
   return { issuer, keySet, clock, events, settle, advance };
 }
 
-async function setUpWithKeys(options?: Parameters<typeof setUp>[0]): Promise<Bench> {
-  const bench = await setUp(options);
-  bench.keySet.start();
-  await bench.settle();
-  return bench;
+async function setUpWithKeys(options?: Parameters<typeof setUp>[0]): Promise<Fixture> {
+  const fixture = await setUp(options);
+  fixture.keySet.start();
+  await fixture.settle();
+  return fixture;
 }
 
 const text = (body: string): IssuerMode => ({ kind: 'answer', text: body });

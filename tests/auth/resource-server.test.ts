@@ -4,7 +4,7 @@ import { isGuarded } from '../../src/auth/guarded-routes.ts';
 import type { ResourceServerOptions } from '../../src/auth/options.ts';
 import { resourceMetadata } from '../../src/auth/resource-metadata.ts';
 import { createGuard, resourceServer } from '../../src/auth/resource-server.ts';
-import { bearer } from '../support/bench.ts';
+import { bearer } from '../support/fixture.ts';
 import { createFrozenClock } from '../support/frozen-clock.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';

@@ -16,7 +16,7 @@ async function importVerificationKey(name: string) {
   return { algorithm: 'RS256' as const, identity: name, cryptoKey, isCurrent: true };
 }
 
-interface Harness {
+interface Fixture {
   verify(token: string): Verdict | Promise<Verdict>;
   cacheHits(): number;
   cacheEntries(): number;
@@ -32,10 +32,10 @@ async function setUp({
   extraKeys = [],
   find,
   ...options
-}: Partial<VerifierOptions> & { extraKeys?: VerificationKey[]; find?: Find } = {}): Promise<Harness> {
+}: Partial<VerifierOptions> & { extraKeys?: VerificationKey[]; find?: Find } = {}): Promise<Fixture> {
   const key = await importVerificationKey(SIGNING_KID);
   const findKey: Find = (kid) => {
-    bench.lookUps += 1;
+    fixture.lookUps += 1;
     return kid === SIGNING_KID && key.isCurrent ? [...extraKeys, key] : [];
   };
   const isCurrent = (known: VerificationKey) => known.isCurrent;
@@ -48,10 +48,10 @@ async function setUp({
     keySets: new Map([[issuer, { find: find ?? findKey, isCurrent }]]),
     clockToleranceSeconds: 0,
     tokenCacheSize: 100,
-    now: () => bench.now * 1000,
+    now: () => fixture.now * 1000,
     ...options,
   });
-  const bench: Harness = {
+  const fixture: Fixture = {
     verify: (token) => verifier.verify(token),
     cacheHits: () => verifier.state().cacheHits,
     cacheEntries: () => verifier.state().cacheEntries,
@@ -59,7 +59,7 @@ async function setUp({
     now: frozenSeconds,
     lookUps: 0,
   };
-  return bench;
+  return fixture;
 }
 
 const mint = (claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}) =>
@@ -69,14 +69,14 @@ const refusalOf = (verdict: Verdict) => ('refusal' in verdict ? verdict.refusal 
 
 describe('createVerifier()', () => {
   test('verifies a token once and then answers from memory, in the same microtask', async () => {
-    const bench = await setUp();
+    const fixture = await setUp();
     const token = mint();
-    const first = await bench.verify(token);
-    const second = bench.verify(`${token}`);
+    const first = await fixture.verify(token);
+    const second = fixture.verify(`${token}`);
     expect(second).not.toBeInstanceOf(Promise);
     expect(second).toMatchObject(first);
-    expect(bench.cacheHits()).toBe(1);
-    expect(bench.lookUps).toBe(1);
+    expect(fixture.cacheHits()).toBe(1);
+    expect(fixture.lookUps).toBe(1);
   });
 
   const times: readonly {
@@ -124,25 +124,25 @@ describe('createVerifier()', () => {
   for (const { name, claims, at, tolerance = 0, want } of times) {
     for (const cached of [false, true]) {
       test(`${name}, ${cached ? 'remembered' : 'seen for the first time'}`, async () => {
-        const bench = await setUp({ clockToleranceSeconds: tolerance });
+        const fixture = await setUp({ clockToleranceSeconds: tolerance });
         const token = mint({ iat: 1, ...claims });
         if (cached) {
-          bench.now = 1000 - (claims.nbf === undefined ? 1 : 0);
-          expect(refusalOf(await bench.verify(token))).toBe('accepted');
+          fixture.now = 1000 - (claims.nbf === undefined ? 1 : 0);
+          expect(refusalOf(await fixture.verify(token))).toBe('accepted');
         }
-        bench.now = at;
-        expect(refusalOf(await bench.verify(token))).toBe(want);
-        expect(bench.cacheHits()).toBe(cached ? 1 : 0);
+        fixture.now = at;
+        expect(refusalOf(await fixture.verify(token))).toBe(want);
+        expect(fixture.cacheHits()).toBe(cached ? 1 : 0);
       });
     }
   }
 
   test('forgets what a key verified once the key is no longer current', async () => {
-    const bench = await setUp();
+    const fixture = await setUp();
     const token = mint();
-    expect(refusalOf(await bench.verify(token))).toBe('accepted');
-    bench.key.isCurrent = false;
-    expect(refusalOf(await bench.verify(token))).toBe('key_unknown');
+    expect(refusalOf(await fixture.verify(token))).toBe('accepted');
+    fixture.key.isCurrent = false;
+    expect(refusalOf(await fixture.verify(token))).toBe('key_unknown');
   });
 
   test('does not take a token for a remembered one that differs in its last character', async () => {
@@ -237,10 +237,10 @@ describe('createVerifier()', () => {
   ];
   for (const { name, token, want } of gate) {
     test(`refuses a token ${name} at once, without asking for a key`, async () => {
-      const bench = await setUp();
-      const verdict = bench.verify(token);
+      const fixture = await setUp();
+      const verdict = fixture.verify(token);
       expect(verdict).toEqual({ refusal: want } as Verdict);
-      expect(bench.lookUps).toBe(0);
+      expect(fixture.lookUps).toBe(0);
     });
   }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
-import { benchFor } from '../support/bench.ts';
 import { BROWSER_TIMEOUT_MS, launchChromium } from '../support/browser.ts';
+import { fixtureFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { SIGNING_KID } from '../support/mint.ts';
@@ -37,8 +37,8 @@ const fetchInPage = (page: Page, request: PageRequest): Promise<Seen> =>
 
 describe('a page of another origin in Chromium', () => {
   const keys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
-  const bench = benchFor(sourceForm, { keys });
-  const outage = benchFor(sourceForm, { keys, prepare: (issuer) => issuer.goDown() });
+  const fixture = fixtureFor(sourceForm, { keys });
+  const outage = fixtureFor(sourceForm, { keys, prepare: (issuer) => issuer.goDown() });
   let browser: Browser;
   let page: Page;
   let pageServer: Bun.Server<undefined>;
@@ -62,13 +62,13 @@ describe('a page of another origin in Chromium', () => {
 
   const get = (path: string, token?: string, init: PageRequest['init'] = {}) =>
     fetchInPage(page, {
-      url: `${bench().service.origin}${path}`,
+      url: `${fixture().service.origin}${path}`,
       init: { ...init, headers: { ...init.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) } },
     });
   const message = { message: expect.any(String) };
 
   test('is of another origin than the service', () => {
-    expect(new URL(page.url()).origin).not.toBe(bench().service.origin);
+    expect(new URL(page.url()).origin).not.toBe(fixture().service.origin);
   });
 
   test('reads the public message', async () => {
@@ -77,13 +77,13 @@ describe('a page of another origin in Chromium', () => {
 
   test('reads the protected messages with a token', async () => {
     for (const path of ['/api/private', '/api/private-scoped'])
-      expect(await get(path, bench().mint())).toMatchObject({ status: 200, body: message });
+      expect(await get(path, fixture().mint())).toMatchObject({ status: 200, body: message });
   });
 
   test('may send Content-Type as well, and HEAD', async () => {
     const headers = { 'content-type': 'application/json' };
-    expect(await get('/api/private', bench().mint(), { headers })).toMatchObject({ status: 200 });
-    expect(await get('/api/private', bench().mint(), { method: 'HEAD' })).toMatchObject({ status: 200 });
+    expect(await get('/api/private', fixture().mint(), { headers })).toMatchObject({ status: 200 });
+    expect(await get('/api/private', fixture().mint(), { method: 'HEAD' })).toMatchObject({ status: 200 });
   });
 
   test('reads body and challenge of a 401 without a token', async () => {
@@ -95,7 +95,7 @@ describe('a page of another origin in Chromium', () => {
   });
 
   test('reads body and challenge of a 401 for an expired token', async () => {
-    expect(await get('/api/private', bench().mint({ claims: { exp: 1 } }))).toMatchObject({
+    expect(await get('/api/private', fixture().mint({ claims: { exp: 1 } }))).toMatchObject({
       status: 401,
       body: { code: 'token_expired' },
       challenge: expect.stringContaining('error="invalid_token"'),
@@ -103,7 +103,7 @@ describe('a page of another origin in Chromium', () => {
   });
 
   test('reads body and challenge of a 403', async () => {
-    expect(await get('/api/private-scoped', bench().mint({ claims: { scope: '' } }))).toMatchObject({
+    expect(await get('/api/private-scoped', fixture().mint({ claims: { scope: '' } }))).toMatchObject({
       status: 403,
       body: { code: 'Unauthorized' },
       challenge: expect.stringMatching(/error="insufficient_scope".*scope="read:messages"/),
@@ -111,7 +111,7 @@ describe('a page of another origin in Chromium', () => {
   });
 
   test('reads the body of a 404, with a preflight before it', async () => {
-    expect(await get('/api/nothing', bench().mint())).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    expect(await get('/api/nothing', fixture().mint())).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });
 
   test('reads the body of a 405 for a request that needs no preflight', async () => {

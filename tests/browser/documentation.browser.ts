@@ -7,7 +7,7 @@ import {
   describeDocumentationPage,
   ENDPOINTS,
 } from '../support/documentation-page.ts';
-import { embeddedBenchFor } from '../support/embedded-issuer.ts';
+import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { executableForm, type Service, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { AUDIENCE } from '../support/mint.ts';
@@ -30,9 +30,9 @@ async function faultsOf({ page }: Documentation, when: string): Promise<string[]
 }
 
 describe('the documentation page', () => {
-  const bench = embeddedBenchFor(sourceForm);
+  const fixture = embeddedFixtureFor(sourceForm);
   const openPage = browserForTests();
-  const origin = () => new URL(bench().issuer).origin;
+  const origin = () => new URL(fixture().issuer).origin;
 
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const viewport of [{ width: 1280, height: 844 }, PHONE.viewport]) {

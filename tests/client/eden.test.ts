@@ -1,18 +1,19 @@
 import { describe, expect, test } from 'bun:test';
 import { treaty } from '@elysiajs/eden';
 import type { App } from '../../src/app.ts';
-import { type Bench, bearer, benchFor } from '../support/bench.ts';
+import { bearer, type Fixture, fixtureFor } from '../support/fixture.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
 
 const keys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
-const clientOf = ({ service }: Bench, headers: Record<string, string> = {}) => treaty<App>(service.origin, { headers });
+const clientOf = ({ service }: Fixture, headers: Record<string, string> = {}) =>
+  treaty<App>(service.origin, { headers });
 
 describe('treaty<App>()', () => {
-  const bench = benchFor(inProcessForm, { keys });
-  const outage = benchFor(inProcessForm, { keys, prepare: (issuer) => issuer.goDown() });
-  const withToken = (overrides?: TokenOverrides) => clientOf(bench(), bearer(bench().mint(overrides)));
+  const fixture = fixtureFor(inProcessForm, { keys });
+  const outage = fixtureFor(inProcessForm, { keys, prepare: (issuer) => issuer.goDown() });
+  const withToken = (overrides?: TokenOverrides) => clientOf(fixture(), bearer(fixture().mint(overrides)));
 
   test('reads the messages of all three endpoints', async () => {
     const { api } = withToken();
@@ -25,7 +26,7 @@ describe('treaty<App>()', () => {
   });
 
   test('tells a 401 by its code', async () => {
-    const { data, error } = await clientOf(bench()).api.private.get();
+    const { data, error } = await clientOf(fixture()).api.private.get();
     if (error?.status !== 401) throw new Error('Not a 401');
     const code: 'authorization_header_missing' | 'invalid_header' | 'invalid_claims' | 'token_expired' =
       error.value.code;

@@ -1,9 +1,9 @@
 import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { bearer } from '../support/bench.ts';
 import { freePort, until, untilItAnswers } from '../support/child-process.ts';
 import { containerForm, docker, imageUnderTest, runContainer } from '../support/container.ts';
 import { readPrinted } from '../support/embedded-issuer.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
+import { bearer } from '../support/fixture.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';

@@ -3,7 +3,7 @@ import Ajv from 'ajv/dist/2020';
 import { Elysia } from 'elysia';
 import { type RefusalReason, refusals } from '../../src/auth/refusal.ts';
 import { failures } from '../../src/http/answers.ts';
-import { type Bench, bearer, benchFor } from '../support/bench.ts';
+import { bearer, type Fixture, fixtureFor } from '../support/fixture.ts';
 import { executableForm, type Form } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { publish, rsaKey } from '../support/keys.ts';
@@ -41,7 +41,7 @@ const requests: Readonly<Record<string, RequestInit>> = {
   method_not_allowed: { method: 'POST' },
 };
 
-const read = async ({ service }: Bench) => (await (await service.fetch('/openapi/json')).json()) as OpenApiDocument;
+const read = async ({ service }: Fixture) => (await (await service.fetch('/openapi/json')).json()) as OpenApiDocument;
 
 async function expectAsDocumented(response: Response, answer: DocumentedAnswer, schemas: object): Promise<void> {
   if (answer.status !== 'default') expect(String(response.status)).toBe(answer.status);
@@ -63,12 +63,12 @@ async function expectAsDocumented(response: Response, answer: DocumentedAnswer, 
 
 function describeAnswers(form: Form, settings: Readonly<Record<string, string>>): void {
   const keys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
-  const bench = benchFor(form, { keys, settings });
-  const outage = benchFor(form, { keys, settings, prepare: (issuer) => issuer.goDown() });
+  const fixture = fixtureFor(form, { keys, settings });
+  const outage = fixtureFor(form, { keys, settings, prepare: (issuer) => issuer.goDown() });
   let answers: DocumentedAnswer[];
   let schemas: object;
   beforeAll(async () => {
-    const document = await read(bench());
+    const document = await read(fixture());
     answers = documentedAnswers(document);
     schemas = document.components.schemas;
   });
@@ -80,11 +80,12 @@ function describeAnswers(form: Form, settings: Readonly<Record<string, string>>)
   };
 
   for (const [name, fault] of Object.entries(faults)) {
-    test(`${name} is sent as it is shown`, () => tryAll([name], ({ path }) => bench().get(path, bench().mint(fault))));
+    test(`${name} is sent as it is shown`, () =>
+      tryAll([name], ({ path }) => fixture().get(path, fixture().mint(fault))));
   }
 
   for (const [name, init] of Object.entries(requests)) {
-    test(`${name} is sent as it is shown`, () => tryAll([name], ({ path }) => bench().service.fetch(path, init)));
+    test(`${name} is sent as it is shown`, () => tryAll([name], ({ path }) => fixture().service.fetch(path, init)));
   }
 
   test('keys_unavailable is sent as it is shown', () =>

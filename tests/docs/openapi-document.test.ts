@@ -4,7 +4,7 @@ import { Elysia, t } from 'elysia';
 import packageJson from '../../package.json' with { type: 'json' };
 import { resourceServer } from '../../src/auth/resource-server.ts';
 import { createDocumentation } from '../../src/routes/documentation.ts';
-import { embeddedBenchFor } from '../support/embedded-issuer.ts';
+import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { executableForm, type Form, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { AUDIENCE, SCOPE } from '../support/mint.ts';
@@ -233,14 +233,14 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the OpenAPI document of an embedded issuer', () => {
-  const bench = embeddedBenchFor(sourceForm);
+  const fixture = embeddedFixtureFor(sourceForm);
 
   test('leads to its token endpoint, and carries none of its secrets', async () => {
-    const text = await (await bench().service.fetch('/openapi/json')).text();
+    const text = await (await fixture().service.fetch('/openapi/json')).text();
     const document = JSON.parse(text) as OpenApiDocument;
     const { tokenUrl } = document.components.securitySchemes.oauth2?.flows?.clientCredentials ?? {};
-    expect(tokenUrl).toBe(`${bench().issuer}oauth/token`);
+    expect(tokenUrl).toBe(`${fixture().issuer}oauth/token`);
     expect(Object.keys(document.paths)).toHaveLength(3);
-    for (const { clientSecret } of [bench().reader, bench().visitor]) expect(text).not.toContain(clientSecret);
+    for (const { clientSecret } of [fixture().reader, fixture().visitor]) expect(text).not.toContain(clientSecret);
   });
 });

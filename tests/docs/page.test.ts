@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import { createDocumentation } from '../../src/routes/documentation.ts';
 import { runToEnd } from '../support/child-process.ts';
-import { embeddedBenchFor } from '../support/embedded-issuer.ts';
+import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { executableForm, type Service, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { AUDIENCE } from '../support/mint.ts';
@@ -133,14 +133,14 @@ describe('the documentation page', () => {
 });
 
 describe('the documentation page of an embedded issuer', () => {
-  const bench = embeddedBenchFor(sourceForm);
+  const fixture = embeddedFixtureFor(sourceForm);
 
   test('offers both clients, and keeps them from pages of other origins and from caches', async () => {
-    const response = await bench().service.fetch('/openapi');
-    expect(response.headers.get('access-control-allow-origin')).toBe(new URL(bench().issuer).origin);
+    const response = await fixture().service.fetch('/openapi');
+    expect(response.headers.get('access-control-allow-origin')).toBe(new URL(fixture().issuer).origin);
     expect(response.headers.get('cache-control')).toBe('no-store');
     const html = await response.text();
-    for (const { clientId, clientSecret } of [bench().reader, bench().visitor]) {
+    for (const { clientId, clientSecret } of [fixture().reader, fixture().visitor]) {
       expect(html).toContain(`Demo client <strong>${clientId}</strong>`);
       expect(html).toContain(clientSecret);
     }

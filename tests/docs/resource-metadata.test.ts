@@ -12,7 +12,7 @@ import {
   resourceDiscoveryRequest,
   WWWAuthenticateChallengeError,
 } from 'oauth4webapi';
-import { embeddedBenchFor } from '../support/embedded-issuer.ts';
+import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { challengeOf, expectCrossOrigin } from '../support/expect-error.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
@@ -80,7 +80,7 @@ describe('the metadata of the protected resource', () => {
 
 for (const form of [sourceForm, executableForm]) {
   describe(`a client that knows only an address of ${form.name}`, () => {
-    const bench = embeddedBenchFor(form);
+    const fixture = embeddedFixtureFor(form);
 
     /** Goes from a 401 to a token, as RFC 9728 §5 has it; only the credentials are known beforehand. */
     async function findToken(address: URL, { clientId, clientSecret }: { clientId: string; clientSecret: string }) {
@@ -114,8 +114,8 @@ for (const form of [sourceForm, executableForm]) {
     }
 
     test('finds the issuer, gets a token and succeeds', async () => {
-      const address = new URL('/api/private-scoped', bench().issuer);
-      const token = await findToken(address, bench().reader);
+      const address = new URL('/api/private-scoped', fixture().issuer);
+      const token = await findToken(address, fixture().reader);
       const response = await protectedResourceRequest(token, 'GET', address, undefined, undefined, overHttp);
       expect(response.status).toBe(200);
     });

@@ -7,10 +7,10 @@ import {
   clientCredentialsGrant,
   discovery,
 } from 'openid-client';
-import { bearer } from '../support/bench.ts';
 import { type RunningProcess, run, until } from '../support/child-process.ts';
-import { embeddedBenchFor } from '../support/embedded-issuer.ts';
+import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
+import { bearer } from '../support/fixture.ts';
 import { executableForm, type Service, sourceForm } from '../support/forms.ts';
 import { AUDIENCE, SCOPE } from '../support/mint.ts';
 
@@ -68,7 +68,7 @@ for (const form of [sourceForm, executableForm]) {
   });
 
   describe(`${form.name} with its embedded issuer`, () => {
-    const bench = embeddedBenchFor(form);
+    const fixture = embeddedFixtureFor(form);
 
     for (const [method, authenticate] of [
       ['client_secret_post', ClientSecretPost],
@@ -76,7 +76,7 @@ for (const form of [sourceForm, executableForm]) {
     ] as const) {
       for (const role of ['reader', 'visitor'] as const) {
         test(`satisfies a real client from discovery on, as ${role} by ${method}`, async () => {
-          const { issuer, audience, service, [role]: credentials } = bench();
+          const { issuer, audience, service, [role]: credentials } = fixture();
           const client = await discovery(
             new URL(issuer),
             credentials.clientId,

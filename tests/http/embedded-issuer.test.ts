@@ -1,27 +1,31 @@
 import { describe, expect, test } from 'bun:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { bearer } from '../support/bench.ts';
 import type { Environment } from '../support/child-process.ts';
-import { type EmbeddedBench, embeddedBenchFor } from '../support/embedded-issuer.ts';
+import { type EmbeddedFixture, embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { expectCrossOrigin, expectError, expectMessage } from '../support/expect-error.ts';
+import { bearer } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 
 type Parameters = readonly [name: string, value: string][];
 
 const FORM = 'application/x-www-form-urlencoded';
 
-function post(bench: EmbeddedBench, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
-  return bench.service.fetch('/oauth/token', { method: 'POST', body, headers: { 'content-type': FORM, ...headers } });
+function post(
+  fixture: EmbeddedFixture,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return fixture.service.fetch('/oauth/token', { method: 'POST', body, headers: { 'content-type': FORM, ...headers } });
 }
 
-const postForm = (bench: EmbeddedBench, parameters: Parameters, headers?: Readonly<Record<string, string>>) =>
-  post(bench, new URLSearchParams(parameters).toString(), headers);
+const postForm = (fixture: EmbeddedFixture, parameters: Parameters, headers?: Readonly<Record<string, string>>) =>
+  post(fixture, new URLSearchParams(parameters).toString(), headers);
 
-const grant = ({ audience }: EmbeddedBench): Parameters => [
+const grant = ({ audience }: EmbeddedFixture): Parameters => [
   ['grant_type', 'client_credentials'],
   ['audience', audience],
 ];
-const credentials = ({ reader }: EmbeddedBench): Parameters => [
+const credentials = ({ reader }: EmbeddedFixture): Parameters => [
   ['client_id', reader.clientId],
   ['client_secret', reader.clientSecret],
 ];
@@ -51,7 +55,7 @@ async function readToken(response: Response): Promise<TokenAnswer> {
 
 interface RefusedRow {
   readonly name: string;
-  readonly send: (bench: EmbeddedBench) => Promise<Response>;
+  readonly send: (fixture: EmbeddedFixture) => Promise<Response>;
   readonly status: 400 | 401;
   readonly error: string;
 }
@@ -60,148 +64,148 @@ interface RefusedRow {
 const refused: readonly RefusedRow[] = [
   {
     name: 'a wrong secret in the body',
-    send: (bench) =>
-      postForm(bench, [...grant(bench), ['client_id', bench.reader.clientId], ['client_secret', 'wrong']]),
+    send: (fixture) =>
+      postForm(fixture, [...grant(fixture), ['client_id', fixture.reader.clientId], ['client_secret', 'wrong']]),
     status: 401,
     error: 'invalid_client',
   },
   {
     name: "another client's secret",
-    send: (bench) =>
-      postForm(bench, [
-        ...grant(bench),
-        ['client_id', bench.reader.clientId],
-        ['client_secret', bench.visitor.clientSecret],
+    send: (fixture) =>
+      postForm(fixture, [
+        ...grant(fixture),
+        ['client_id', fixture.reader.clientId],
+        ['client_secret', fixture.visitor.clientSecret],
       ]),
     status: 401,
     error: 'invalid_client',
   },
   {
     name: 'a wrong secret by Basic',
-    send: (bench) => postForm(bench, grant(bench), basic(bench.reader.clientId, 'wrong')),
+    send: (fixture) => postForm(fixture, grant(fixture), basic(fixture.reader.clientId, 'wrong')),
     status: 401,
     error: 'invalid_client',
   },
   {
     name: 'Basic credentials that are no base64',
-    send: (bench) => postForm(bench, grant(bench), { authorization: 'Basic %%%' }),
+    send: (fixture) => postForm(fixture, grant(fixture), { authorization: 'Basic %%%' }),
     status: 401,
     error: 'invalid_client',
   },
   {
     name: 'Basic credentials with a third part',
-    send: (bench) =>
-      postForm(bench, grant(bench), {
-        authorization: `Basic ${btoa(`${bench.reader.clientId}:${bench.reader.clientSecret}:junk`)}`,
+    send: (fixture) =>
+      postForm(fixture, grant(fixture), {
+        authorization: `Basic ${btoa(`${fixture.reader.clientId}:${fixture.reader.clientSecret}:junk`)}`,
       }),
     status: 401,
     error: 'invalid_client',
   },
   {
     name: 'Basic credentials with text after them',
-    send: (bench) => {
-      const { authorization } = basic(bench.reader.clientId, bench.reader.clientSecret);
-      return postForm(bench, grant(bench), { authorization: `${authorization} junk` });
+    send: (fixture) => {
+      const { authorization } = basic(fixture.reader.clientId, fixture.reader.clientSecret);
+      return postForm(fixture, grant(fixture), { authorization: `${authorization} junk` });
     },
     status: 401,
     error: 'invalid_client',
   },
   {
     name: 'an unknown client',
-    send: (bench) => postForm(bench, [...grant(bench), ['client_id', 'nobody'], ['client_secret', 'x']]),
+    send: (fixture) => postForm(fixture, [...grant(fixture), ['client_id', 'nobody'], ['client_secret', 'x']]),
     status: 401,
     error: 'invalid_client',
   },
-  { name: 'no client', send: (bench) => postForm(bench, grant(bench)), status: 401, error: 'invalid_client' },
+  { name: 'no client', send: (fixture) => postForm(fixture, grant(fixture)), status: 401, error: 'invalid_client' },
   {
     name: 'a client without a secret',
-    send: (bench) => postForm(bench, [...grant(bench), ['client_id', bench.reader.clientId]]),
+    send: (fixture) => postForm(fixture, [...grant(fixture), ['client_id', fixture.reader.clientId]]),
     status: 401,
     error: 'invalid_client',
   },
   {
     name: 'two ways of client authentication',
-    send: (bench) =>
+    send: (fixture) =>
       postForm(
-        bench,
-        [...grant(bench), ...credentials(bench)],
-        basic(bench.reader.clientId, bench.reader.clientSecret),
+        fixture,
+        [...grant(fixture), ...credentials(fixture)],
+        basic(fixture.reader.clientId, fixture.reader.clientSecret),
       ),
     status: 400,
     error: 'invalid_request',
   },
   {
     name: 'an unsupported grant',
-    send: (bench) => postForm(bench, [['grant_type', 'password'], ...credentials(bench)]),
+    send: (fixture) => postForm(fixture, [['grant_type', 'password'], ...credentials(fixture)]),
     status: 400,
     error: 'unsupported_grant_type',
   },
   {
     name: 'no grant_type',
-    send: (bench) => postForm(bench, credentials(bench)),
+    send: (fixture) => postForm(fixture, credentials(fixture)),
     status: 400,
     error: 'invalid_request',
   },
   {
     name: 'an empty grant_type',
-    send: (bench) => postForm(bench, [['grant_type', ''], ...credentials(bench)]),
+    send: (fixture) => postForm(fixture, [['grant_type', ''], ...credentials(fixture)]),
     status: 400,
     error: 'invalid_request',
   },
   {
     name: 'a repeated grant_type',
-    send: (bench) => postForm(bench, [...grant(bench), ...grant(bench), ...credentials(bench)]),
+    send: (fixture) => postForm(fixture, [...grant(fixture), ...grant(fixture), ...credentials(fixture)]),
     status: 400,
     error: 'invalid_request',
   },
   {
     name: 'a repeated client_id',
-    send: (bench) => postForm(bench, [...grant(bench), ...credentials(bench), ['client_id', 'other']]),
+    send: (fixture) => postForm(fixture, [...grant(fixture), ...credentials(fixture), ['client_id', 'other']]),
     status: 400,
     error: 'invalid_request',
   },
   {
     name: 'a scope that the client may not have',
-    send: (bench) => postForm(bench, [...grant(bench), ['scope', 'write:messages'], ...credentials(bench)]),
+    send: (fixture) => postForm(fixture, [...grant(fixture), ['scope', 'write:messages'], ...credentials(fixture)]),
     status: 400,
     error: 'invalid_scope',
   },
   {
     name: 'another API',
-    send: (bench) =>
-      postForm(bench, [
+    send: (fixture) =>
+      postForm(fixture, [
         ['grant_type', 'client_credentials'],
         ['audience', 'https://other.example.test/'],
-        ...credentials(bench),
+        ...credentials(fixture),
       ]),
     status: 400,
     error: 'invalid_target',
   },
   {
     name: 'JSON cut short',
-    send: (bench) => post(bench, '{"grant_type":', { 'content-type': 'application/json' }),
+    send: (fixture) => post(fixture, '{"grant_type":', { 'content-type': 'application/json' }),
     status: 400,
     error: 'invalid_request',
   },
   {
     name: 'a JSON array',
-    send: (bench) => post(bench, '["client_credentials"]', { 'content-type': 'application/json' }),
+    send: (fixture) => post(fixture, '["client_credentials"]', { 'content-type': 'application/json' }),
     status: 400,
     error: 'invalid_request',
   },
   {
     name: 'JSON null',
-    send: (bench) => post(bench, 'null', { 'content-type': 'application/json' }),
+    send: (fixture) => post(fixture, 'null', { 'content-type': 'application/json' }),
     status: 400,
     error: 'invalid_request',
   },
   {
     name: 'a JSON member that is no text',
-    send: (bench) =>
+    send: (fixture) =>
       post(
-        bench,
+        fixture,
         JSON.stringify({
-          ...Object.fromEntries([...grant(bench), ...credentials(bench)]),
+          ...Object.fromEntries([...grant(fixture), ...credentials(fixture)]),
           grant_type: ['client_credentials'],
         }),
         { 'content-type': 'application/json' },
@@ -211,8 +215,8 @@ const refused: readonly RefusedRow[] = [
   },
 ];
 
-function describeTokenEndpoint(bench: () => EmbeddedBench): void {
-  const accepted: Readonly<Record<string, (bench: EmbeddedBench) => Promise<Response>>> = {
+function describeTokenEndpoint(fixture: () => EmbeddedFixture): void {
+  const accepted: Readonly<Record<string, (fixture: EmbeddedFixture) => Promise<Response>>> = {
     'a form': (it) => postForm(it, [...grant(it), ...credentials(it)]),
     'a form with a charset': (it) =>
       postForm(it, [...grant(it), ...credentials(it)], { 'content-type': `${FORM}; charset=UTF-8` }),
@@ -237,35 +241,35 @@ function describeTokenEndpoint(bench: () => EmbeddedBench): void {
 
   for (const [name, send] of Object.entries(accepted)) {
     test(`gives a token with the scope for ${name}, which is accepted`, async () => {
-      const { access_token: token, scope } = await readToken(await send(bench()));
+      const { access_token: token, scope } = await readToken(await send(fixture()));
       expect(scope).toBe('read:messages');
-      await expectMessage(await bench().service.fetch('/api/private-scoped', { headers: bearer(token) }));
+      await expectMessage(await fixture().service.fetch('/api/private-scoped', { headers: bearer(token) }));
     });
   }
 
   test('gives the other client a token without the scope: 200 and 403', async () => {
-    const { clientId, clientSecret } = bench().visitor;
+    const { clientId, clientSecret } = fixture().visitor;
     const answer = await readToken(
-      await postForm(bench(), [...grant(bench()), ['client_id', clientId], ['client_secret', clientSecret]]),
+      await postForm(fixture(), [...grant(fixture()), ['client_id', clientId], ['client_secret', clientSecret]]),
     );
     const headers = bearer(answer.access_token);
-    await expectMessage(await bench().service.fetch('/api/private', { headers }));
-    await expectError(await bench().service.fetch('/api/private-scoped', { headers }), 403, 'Unauthorized');
+    await expectMessage(await fixture().service.fetch('/api/private', { headers }));
+    await expectError(await fixture().service.fetch('/api/private-scoped', { headers }), 403, 'Unauthorized');
   });
 
   test('gives what the specification says an access token has', async () => {
     const { access_token: token, expires_in: lifetime } = await readToken(
-      await postForm(bench(), [...grant(bench()), ...credentials(bench())]),
+      await postForm(fixture(), [...grant(fixture()), ...credentials(fixture())]),
     );
     expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'RS256', kid: expect.any(String) });
     const { iss, aud, exp = 0, iat = 0, scope } = decodeJwt(token);
-    expect({ iss, aud, scope }).toEqual({ iss: bench().issuer, aud: bench().audience, scope: 'read:messages' });
+    expect({ iss, aud, scope }).toEqual({ iss: fixture().issuer, aud: fixture().audience, scope: 'read:messages' });
     expect(exp - iat).toBe(lifetime);
   });
 
   for (const { name, send, status, error } of refused) {
     test(`refuses ${name}: ${error}`, async () => {
-      const response = await send(bench());
+      const response = await send(fixture());
       const text = await response.text();
       expect({ status: response.status, text }).toEqual({ status, text: expect.stringContaining(error) });
       expect(response.headers.get('content-type')).toBe('application/json');
@@ -281,15 +285,15 @@ function describeTokenEndpoint(bench: () => EmbeddedBench): void {
   }
 
   test('takes POST only', async () => {
-    const response = await bench().service.fetch('/oauth/token');
+    const response = await fixture().service.fetch('/oauth/token');
     expect(response.headers.get('allow')).toBe('POST');
     await expectError(response, 405, 'method_not_allowed');
   });
 }
 
-function describeDiscovery(bench: () => EmbeddedBench): void {
+function describeDiscovery(fixture: () => EmbeddedFixture): void {
   const read = async (path: string) => {
-    const response = await bench().service.fetch(path);
+    const response = await fixture().service.fetch(path);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('application/json');
     expectCrossOrigin(response);
@@ -299,9 +303,9 @@ function describeDiscovery(bench: () => EmbeddedBench): void {
   test('the metadata has what RFC 8414 §2 requires, and names endpoints that are there', async () => {
     const metadata = await read('/.well-known/oauth-authorization-server');
     expect(metadata).toMatchObject({
-      issuer: bench().issuer,
-      token_endpoint: `${bench().issuer}oauth/token`,
-      jwks_uri: `${bench().issuer}.well-known/jwks.json`,
+      issuer: fixture().issuer,
+      token_endpoint: `${fixture().issuer}oauth/token`,
+      jwks_uri: `${fixture().issuer}.well-known/jwks.json`,
       response_types_supported: [],
       grant_types_supported: ['client_credentials'],
       scopes_supported: ['read:messages'],
@@ -323,18 +327,18 @@ function describeDiscovery(bench: () => EmbeddedBench): void {
 
 /** DNS rebinding: a website's own name, pointed at this machine, is what its requests have as Host. */
 function describeHosts(settings: Environment, hosts: Readonly<Record<string, boolean>>): void {
-  const bench = embeddedBenchFor(sourceForm, settings);
+  const fixture = embeddedFixtureFor(sourceForm, settings);
   for (const [host, isTrusted] of Object.entries(hosts)) {
     test(`${isTrusted ? 'gives' : 'refuses'} secrets and tokens to a client that calls it ${host}`, async () => {
       const headers = { host };
-      const token = await postForm(bench(), [...grant(bench()), ...credentials(bench())], headers);
+      const token = await postForm(fixture(), [...grant(fixture()), ...credentials(fixture())], headers);
       expect(token.status).toBe(isTrusted ? 200 : 421);
       expect((await token.text()).includes('access_token')).toBe(isTrusted);
-      const page = await bench().service.fetch('/openapi', { headers });
+      const page = await fixture().service.fetch('/openapi', { headers });
       expect(page.status).toBe(isTrusted ? 200 : 421);
-      expect((await page.text()).includes(bench().reader.clientSecret)).toBe(isTrusted);
+      expect((await page.text()).includes(fixture().reader.clientSecret)).toBe(isTrusted);
       for (const path of ['/.well-known/jwks.json', '/api/public'])
-        expect((await bench().service.fetch(path, { headers })).status).toBe(200);
+        expect((await fixture().service.fetch(path, { headers })).status).toBe(200);
     });
   }
 }
@@ -374,18 +378,22 @@ describe('the embedded issuer', () => {
 
 for (const form of [sourceForm, executableForm]) {
   describe(form.name, () => {
-    const bench = embeddedBenchFor(form);
-    const another = embeddedBenchFor(form);
-    describe('the token endpoint', () => describeTokenEndpoint(bench));
-    describe('discovery', () => describeDiscovery(bench));
+    const fixture = embeddedFixtureFor(form);
+    const another = embeddedFixtureFor(form);
+    describe('the token endpoint', () => describeTokenEndpoint(fixture));
+    describe('discovery', () => describeDiscovery(fixture));
 
     test('keys and secrets are made afresh at each start', async () => {
-      expect(another().reader.clientSecret).not.toBe(bench().reader.clientSecret);
-      expect(another().visitor.clientSecret).not.toBe(bench().visitor.clientSecret);
+      expect(another().reader.clientSecret).not.toBe(fixture().reader.clientSecret);
+      expect(another().visitor.clientSecret).not.toBe(fixture().visitor.clientSecret);
       const { access_token: token } = await readToken(
         await postForm(another(), [...grant(another()), ...credentials(another())]),
       );
-      await expectError(await bench().service.fetch('/api/private', { headers: bearer(token) }), 401, 'invalid_header');
+      await expectError(
+        await fixture().service.fetch('/api/private', { headers: bearer(token) }),
+        401,
+        'invalid_header',
+      );
     });
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { bearer } from '../support/bench.ts';
+import { bearer } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';

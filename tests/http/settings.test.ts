@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
-import { bearer } from '../support/bench.ts';
 import { type Environment, freePort, runToEnd } from '../support/child-process.ts';
 import { expectMessage } from '../support/expect-error.ts';
+import { bearer } from '../support/fixture.ts';
 import { type CommandForm, executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { bearer } from '../support/bench.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
+import { bearer } from '../support/fixture.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { mintToken, SIGNING_KID } from '../support/mint.ts';

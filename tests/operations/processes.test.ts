@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { bearer } from '../support/bench.ts';
 import { type Environment, freePort, run, until, untilItAnswers } from '../support/child-process.ts';
+import { bearer } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';

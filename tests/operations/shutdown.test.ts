@@ -6,7 +6,7 @@ import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
 
-interface Bench {
+interface Fixture {
   readonly origin: string;
   readonly port: number;
   readonly issuer: Issuer;
@@ -18,7 +18,7 @@ afterEach(async () => {
   await Promise.all(issuers.splice(0).map((issuer) => issuer.close()));
 });
 
-async function setUp(command: readonly string[], settings: Record<string, string> = {}): Promise<Bench> {
+async function setUp(command: readonly string[], settings: Record<string, string> = {}): Promise<Fixture> {
   const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
   issuers.push(issuer);
   // A first fetch that hangs, and with it every request that needs a key: what is under way can be told apart from time.
@@ -31,7 +31,7 @@ async function setUp(command: readonly string[], settings: Record<string, string
 }
 
 /** Begins a request that waits for the key set, and returns once the service has it. */
-async function beginSlowRequest({ origin, issuer }: Bench): Promise<{ outcome: Promise<number | 'cut off'> }> {
+async function beginSlowRequest({ origin, issuer }: Fixture): Promise<{ outcome: Promise<number | 'cut off'> }> {
   const headers = { authorization: `Bearer ${mintToken(issuer.url)}` };
   const answer = fetch(`${origin}/api/private`, { headers }).then(
     ({ status }) => status,
@@ -46,42 +46,42 @@ for (const form of [sourceForm, executableForm]) {
   describe(`SIGTERM to ${form.name}`, () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       test(`${signal} ends an idle process with 0, idle connections or not`, async () => {
-        const bench = await setUp(await form.command());
-        const socket = connect(bench.port, '127.0.0.1');
+        const fixture = await setUp(await form.command());
+        const socket = connect(fixture.port, '127.0.0.1');
         await new Promise<void>((done) => socket.once('connect', () => done()));
-        bench.child.signal(signal);
-        expect((await bench.child.finished).status).toBe(0);
+        fixture.child.signal(signal);
+        expect((await fixture.child.finished).status).toBe(0);
         socket.destroy();
       });
     }
 
     test('answers what is under way before it ends', async () => {
-      const bench = await setUp(await form.command(), { JWKS_TIMEOUT_SECONDS: '1' });
-      const slow = await beginSlowRequest(bench);
-      bench.child.signal('SIGTERM');
+      const fixture = await setUp(await form.command(), { JWKS_TIMEOUT_SECONDS: '1' });
+      const slow = await beginSlowRequest(fixture);
+      fixture.child.signal('SIGTERM');
       expect(await slow.outcome).toBe(503);
-      expect((await bench.child.finished).status).toBe(0);
+      expect((await fixture.child.finished).status).toBe(0);
     });
 
     test('ends after SHUTDOWN_TIMEOUT_SECONDS whatever is under way', async () => {
-      const bench = await setUp(await form.command(), { JWKS_TIMEOUT_SECONDS: '60', SHUTDOWN_TIMEOUT_SECONDS: '1' });
-      const slow = await beginSlowRequest(bench);
-      bench.child.signal('SIGTERM');
-      expect((await bench.child.finished).status).toBe(0);
+      const fixture = await setUp(await form.command(), { JWKS_TIMEOUT_SECONDS: '60', SHUTDOWN_TIMEOUT_SECONDS: '1' });
+      const slow = await beginSlowRequest(fixture);
+      fixture.child.signal('SIGTERM');
+      expect((await fixture.child.finished).status).toBe(0);
       expect(await slow.outcome).toBe('cut off');
     });
 
     test('says 503 on /readyz for SHUTDOWN_DELAY_SECONDS while requests are still taken', async () => {
-      const bench = await setUp(await form.command(), { SHUTDOWN_DELAY_SECONDS: '60' });
-      bench.child.signal('SIGTERM');
-      await until(async () => (await fetch(`${bench.origin}/readyz`)).status === 503, 'not ready');
-      const readiness = await fetch(`${bench.origin}/readyz`);
+      const fixture = await setUp(await form.command(), { SHUTDOWN_DELAY_SECONDS: '60' });
+      fixture.child.signal('SIGTERM');
+      await until(async () => (await fetch(`${fixture.origin}/readyz`)).status === 503, 'not ready');
+      const readiness = await fetch(`${fixture.origin}/readyz`);
       expect(await readiness.json()).toEqual({ code: 'shutting_down', description: expect.any(String) });
-      expect((await fetch(`${bench.origin}/api/public`)).status).toBe(200);
-      expect((await fetch(`${bench.origin}/livez`)).status).toBe(200);
+      expect((await fetch(`${fixture.origin}/api/public`)).status).toBe(200);
+      expect((await fetch(`${fixture.origin}/livez`)).status).toBe(200);
 
-      bench.child.signal('SIGTERM');
-      expect((await bench.child.finished).status).toBe(1);
+      fixture.child.signal('SIGTERM');
+      expect((await fixture.child.finished).status).toBe(1);
     });
   });
 }

@@ -1,6 +1,6 @@
 import { afterEach, expect, setSystemTime, test } from 'bun:test';
-import { bearer } from '../support/bench.ts';
 import { until } from '../support/child-process.ts';
+import { bearer } from '../support/fixture.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { BROWSER_TIMEOUT_MS, launchChromium } from './browser.ts';
-import { embeddedBenchFor } from './embedded-issuer.ts';
+import { embeddedFixtureFor } from './embedded-issuer.ts';
 import type { Form } from './forms.ts';
 
 export const ENDPOINTS = ['/api/public', '/api/private', '/api/private-scoped'];
@@ -91,7 +91,7 @@ export function browserForTests() {
 /** Tests that a person can read the page of this form of the service and send requests, and that it contacts nobody else. */
 export function describeDocumentationPage(form: Form): void {
   describe(`the documentation page of ${form.name} in Chromium`, () => {
-    const bench = embeddedBenchFor(form);
+    const fixture = embeddedFixtureFor(form);
     const openPage = browserForTests();
 
     const rows: readonly [name: string, way: RegExp | undefined, statuses: readonly string[]][] = [
@@ -102,7 +102,7 @@ export function describeDocumentationPage(form: Form): void {
     test.each(rows)(
       '%s',
       async (_name, way, statuses) => {
-        const { origin } = new URL(bench().issuer);
+        const { origin } = new URL(fixture().issuer);
         const documentation = await openPage();
         await documentation.open(origin);
         if (way) await documentation.authorizeAs(way);

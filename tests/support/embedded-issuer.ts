@@ -8,7 +8,7 @@ export interface Credentials {
 }
 
 /** A service that is its own authorization server, and what it printed for the person who started it. */
-export interface EmbeddedBench {
+export interface EmbeddedFixture {
   readonly service: Service;
   /** What the issuer calls itself, with its trailing slash. */
   readonly issuer: string;
@@ -22,7 +22,7 @@ export interface EmbeddedBench {
 const PRINTED_CLIENT = /client_id=(?<clientId>[\w.-]+)[^|]*?client_secret=(?<clientSecret>[\w.-]+)/g;
 
 /** Returns what the commands say that are printed for a person. */
-export function readPrinted(banner: string): Omit<EmbeddedBench, 'service'> {
+export function readPrinted(banner: string): Omit<EmbeddedFixture, 'service'> {
   const [reader, visitor] = [...banner.matchAll(PRINTED_CLIENT)].map(({ groups }) => ({
     clientId: groups?.clientId ?? '',
     clientSecret: groups?.clientSecret ?? '',
@@ -35,15 +35,15 @@ export function readPrinted(banner: string): Omit<EmbeddedBench, 'service'> {
 }
 
 /** Starts the service as its own issuer before the tests of the enclosing describe(), and ends it after. */
-export function embeddedBenchFor(form: Form, settings: Environment = {}): () => EmbeddedBench {
-  let bench: EmbeddedBench | undefined;
+export function embeddedFixtureFor(form: Form, settings: Environment = {}): () => EmbeddedFixture {
+  let fixture: EmbeddedFixture | undefined;
   beforeAll(async () => {
     const service = await form.start(settings, ['--dev']);
-    bench = { service, ...readPrinted(service.output()) };
+    fixture = { service, ...readPrinted(service.output()) };
   }, form.startTimeoutMs);
-  afterAll(() => bench?.service.close(), form.startTimeoutMs);
+  afterAll(() => fixture?.service.close(), form.startTimeoutMs);
   return () => {
-    if (bench === undefined) throw new TypeError('The bench is there only while tests run');
-    return bench;
+    if (fixture === undefined) throw new TypeError('The fixture is there only while tests run');
+    return fixture;
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import type { Bench } from '../../support/bench.ts';
 import { type Challenge, expectError, expectMessage } from '../../support/expect-error.ts';
+import type { Fixture } from '../../support/fixture.ts';
 import { type RawAnswer, rawGet } from '../../support/raw-http.ts';
 import { PRIVATE, SCOPED } from './token-rows.ts';
 
@@ -124,8 +124,9 @@ function answered({ status, response }: RawAnswer): Response {
 }
 
 /** Rows on the Authorization header before its token is looked at, sent over raw connections. */
-export function authorizationHeaderRows(bench: () => Bench): void {
-  const send = ({ lines }: HeaderRow, path = PRIVATE) => rawGet(bench().service.origin, path, lines(bench().mint()));
+export function authorizationHeaderRows(fixture: () => Fixture): void {
+  const send = ({ lines }: HeaderRow, path = PRIVATE) =>
+    rawGet(fixture().service.origin, path, lines(fixture().mint()));
 
   describe('an Authorization header', () => {
     for (const row of accepted) {
@@ -146,22 +147,22 @@ export function authorizationHeaderRows(bench: () => Bench): void {
       test(`lets nobody in with ${row.name}, and the service goes on`, async () => {
         const { status } = await send(row);
         expect([0, 400, 401]).toContain(status);
-        await expectMessage(await bench().get(PRIVATE, bench().mint()));
+        await expectMessage(await fixture().get(PRIVATE, fixture().mint()));
       });
     }
 
     test('is not replaced by a token in the query', async () => {
-      const token = bench().mint();
-      const response = await bench().service.fetch(
+      const token = fixture().mint();
+      const response = await fixture().service.fetch(
         `${PRIVATE}?access_token=${token}&token=${token}&authorization=${token}`,
       );
       await expectError(response, 401, 'authorization_header_missing');
     });
 
     test('is not replaced by a token in a body', async () => {
-      const body = `access_token=${bench().mint()}`;
+      const body = `access_token=${fixture().mint()}`;
       const lines = ['Content-Type: application/x-www-form-urlencoded', `Content-Length: ${body.length}`, '', body];
-      const answer = await rawGet(bench().service.origin, PRIVATE, lines);
+      const answer = await rawGet(fixture().service.origin, PRIVATE, lines);
       await expectError(answered(answer), 401, 'authorization_header_missing');
     });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { type Bench, bearer } from '../../support/bench.ts';
 import { expectCrossOrigin, expectPreflight, expectProtected } from '../../support/expect-error.ts';
+import { bearer, type Fixture } from '../../support/fixture.ts';
 import { PRIVATE, SCOPED } from './token-rows.ts';
 
 const ORIGIN = 'https://spa.example.test';
@@ -9,13 +9,13 @@ interface AnswerRow {
   readonly name: string;
   readonly status: number;
   readonly path: string;
-  readonly init?: (bench: Bench) => RequestInit;
+  readonly init?: (fixture: Fixture) => RequestInit;
 }
 
 const withToken =
   (claims: Readonly<Record<string, unknown>> = {}) =>
-  (bench: Bench) => ({
-    headers: bearer(bench.mint({ claims })),
+  (fixture: Fixture) => ({
+    headers: bearer(fixture.mint({ claims })),
   });
 
 const answers: readonly AnswerRow[] = [
@@ -33,13 +33,13 @@ const answers: readonly AnswerRow[] = [
 const preflights = ['/api/public', PRIVATE, SCOPED, '/api/nothing', '/nothing'];
 
 /** Rows on what a page of another origin may do. */
-export function crossOriginRows(bench: () => Bench): void {
+export function crossOriginRows(fixture: () => Fixture): void {
   describe('a page of another origin', () => {
     for (const { name, status, path, init } of answers) {
       for (const origin of [ORIGIN, 'null', undefined]) {
         test(`may read the answer to ${name} (${status}) from origin ${origin}`, async () => {
-          const { headers, ...rest } = init?.(bench()) ?? {};
-          const response = await bench().service.fetch(path, {
+          const { headers, ...rest } = init?.(fixture()) ?? {};
+          const response = await fixture().service.fetch(path, {
             ...rest,
             headers: { ...Object.fromEntries(new Headers(headers)), ...(origin && { origin }) },
           });
@@ -53,7 +53,7 @@ export function crossOriginRows(bench: () => Bench): void {
     for (const path of preflights) {
       for (const method of ['GET', 'HEAD', 'DELETE']) {
         test(`is told in a preflight what it may send to ${path} with ${method}, without credentials`, async () => {
-          const response = await bench().service.fetch(path, {
+          const response = await fixture().service.fetch(path, {
             method: 'OPTIONS',
             headers: {
               origin: ORIGIN,
@@ -69,7 +69,7 @@ export function crossOriginRows(bench: () => Bench): void {
     }
 
     test('is told on the answer itself that Content-Type and Authorization are permitted', async () => {
-      const response = await bench().service.fetch('/api/public', { headers: { origin: ORIGIN } });
+      const response = await fixture().service.fetch('/api/public', { headers: { origin: ORIGIN } });
       const permitted = (response.headers.get('access-control-allow-headers') ?? '').toLowerCase().split(/, */).sort();
       expect(permitted).toEqual(['authorization', 'content-type']);
     });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { type Bench, bearer } from '../../support/bench.ts';
 import { expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
+import { bearer, type Fixture } from '../../support/fixture.ts';
 import { rawRequest } from '../../support/raw-http.ts';
 import { PRIVATE, SCOPED } from './token-rows.ts';
 
@@ -26,27 +26,27 @@ const NEAR_GUARDED = [
   '/api/private-scoped%20',
 ];
 
-function messages(bench: () => Bench): void {
+function messages(fixture: () => Fixture): void {
   test('each endpoint gives a message of its own, as JSON', async () => {
     const told = new Set<string>();
-    for (const path of PATHS) told.add(await expectMessage(await bench().get(path, bench().mint())));
+    for (const path of PATHS) told.add(await expectMessage(await fixture().get(path, fixture().mint())));
     expect(told.size).toBe(PATHS.length);
   });
 
   test('the public endpoint asks for nothing', async () => {
-    await expectMessage(await bench().service.fetch(PUBLIC));
+    await expectMessage(await fixture().service.fetch(PUBLIC));
   });
 
   test('a query changes nothing', async () => {
-    await expectMessage(await bench().service.fetch(`${PUBLIC}?a=1&a=2&b`));
-    await expectMessage(await bench().get(`${SCOPED}?a=1`, bench().mint()));
+    await expectMessage(await fixture().service.fetch(`${PUBLIC}?a=1&a=2&b`));
+    await expectMessage(await fixture().get(`${SCOPED}?a=1`, fixture().mint()));
   });
 
   for (const path of PATHS) {
     test(`HEAD ${path} has the status and headers of GET, and no body`, async () => {
-      for (const headers of [bearer(bench().mint()), {}]) {
+      for (const headers of [bearer(fixture().mint()), {}]) {
         const [get, head] = await Promise.all(
-          ['GET', 'HEAD'].map((method) => bench().service.fetch(path, { method, headers })),
+          ['GET', 'HEAD'].map((method) => fixture().service.fetch(path, { method, headers })),
         );
         expect(head?.status).toBe(get?.status ?? 0);
         for (const name of ['content-type', 'cache-control', 'www-authenticate', 'access-control-allow-origin'])
@@ -58,12 +58,12 @@ function messages(bench: () => Bench): void {
   }
 }
 
-function wrongMethods(bench: () => Bench): void {
+function wrongMethods(fixture: () => Fixture): void {
   for (const path of PATHS) {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       test(`${method} ${path} is refused with what is allowed instead, with a token or without`, async () => {
-        for (const headers of [bearer(bench().mint()), {}]) {
-          const response = await bench().service.fetch(path, { method, headers });
+        for (const headers of [bearer(fixture().mint()), {}]) {
+          const response = await fixture().service.fetch(path, { method, headers });
           const allowed = (response.headers.get('allow') ?? '').split(/, */).filter((name) => name !== 'OPTIONS');
           expect(allowed.sort()).toEqual(['GET', 'HEAD']);
           if (path !== PUBLIC) expectProtected(response);
@@ -74,7 +74,7 @@ function wrongMethods(bench: () => Bench): void {
   }
 }
 
-function unknownPaths(bench: () => Bench): void {
+function unknownPaths(fixture: () => Fixture): void {
   for (const path of [
     '/nothing',
     '/api',
@@ -89,22 +89,22 @@ function unknownPaths(bench: () => Bench): void {
   ]) {
     test(`${path} is not found, with a token or without, whatever the method`, async () => {
       for (const method of ['GET', 'POST', 'DELETE']) {
-        for (const headers of [bearer(bench().mint()), {}])
-          await expectError(await bench().service.fetch(path, { method, headers }), 404, 'not_found');
+        for (const headers of [bearer(fixture().mint()), {}])
+          await expectError(await fixture().service.fetch(path, { method, headers }), 404, 'not_found');
       }
     });
   }
 
   test('HEAD on an unknown path is 404 without a body', async () => {
     // Over a connection in every form: it is the server that leaves a body out.
-    const response = await fetch(`${bench().service.origin}/nothing`, { method: 'HEAD' });
+    const response = await fetch(`${fixture().service.origin}/nothing`, { method: 'HEAD' });
     expect(response.status).toBe(404);
     expect(await response.text()).toBe('');
   });
 
   for (const path of NEAR_GUARDED) {
     test(`${path} lets nobody in without a token`, async () => {
-      const { status } = await bench().service.fetch(path);
+      const { status } = await fixture().service.fetch(path);
       expect([400, 401, 404]).toContain(status);
     });
   }
@@ -114,7 +114,7 @@ function unknownPaths(bench: () => Bench): void {
 const inChunks = (body: string) => ({ body: new Blob([body]).stream(), duplex: 'half' }) as RequestInit;
 const withLength = (body: string): RequestInit => ({ body });
 
-function bodies(bench: () => Bench): void {
+function bodies(fixture: () => Fixture): void {
   const limit = 64 * 1024;
   for (const { name, send } of [
     { name: 'of known length', send: withLength },
@@ -124,27 +124,27 @@ function bodies(bench: () => Bench): void {
       test(`a body ${name} of more than 64 KiB to ${path} is refused, and readable for pages of any origin`, async () => {
         for (const size of [limit + 1, 8 * limit]) {
           const init = { method: 'POST', ...send('x'.repeat(size)) };
-          await expectError(await bench().service.fetch(path, init), 413, 'payload_too_large');
+          await expectError(await fixture().service.fetch(path, init), 413, 'payload_too_large');
         }
       });
     }
 
     test(`a body ${name} of 64 KiB is not too large`, async () => {
-      const response = await bench().service.fetch(PUBLIC, { method: 'POST', ...send('x'.repeat(limit)) });
+      const response = await fixture().service.fetch(PUBLIC, { method: 'POST', ...send('x'.repeat(limit)) });
       await expectError(response, 405, 'method_not_allowed');
     });
   }
 }
 
 /** Over a connection in every form: no Request can be made of these. */
-function rawRequests(bench: () => Bench): void {
+function rawRequests(fixture: () => Fixture): void {
   for (const { line, status, code, allow } of [
     { line: 'CONNECT service.example.test:80 HTTP/1.1', status: 404, code: 'not_found', allow: null },
     { line: `CONNECT ${PRIVATE} HTTP/1.1`, status: 405, code: 'method_not_allowed', allow: 'GET, HEAD' },
   ]) {
     test(`${line} is answered with ${status}, and the connection is closed`, async () => {
       const headers = ['Host: service.example.test', 'Transfer-Encoding: chunked'];
-      const { response } = await rawRequest(bench().service.origin, [line, ...headers]);
+      const { response } = await rawRequest(fixture().service.origin, [line, ...headers]);
       if (response === undefined) throw new TypeError('The connection was closed without an answer');
       expect(response.headers.get('connection')).toBe('close');
       expect(response.headers.get('allow')).toBe(allow);
@@ -158,30 +158,30 @@ function rawRequests(bench: () => Bench): void {
     { path: '/nothing', status: 404 },
   ]) {
     test(`HTTP/1.0 without a Host: ${path} is answered with ${status}`, async () => {
-      expect((await rawRequest(bench().service.origin, [`GET ${path} HTTP/1.0`])).status).toBe(status);
+      expect((await rawRequest(fixture().service.origin, [`GET ${path} HTTP/1.0`])).status).toBe(status);
     });
   }
 }
 
-function probes(bench: () => Bench): void {
+function probes(fixture: () => Fixture): void {
   test('/livez is 200 while the service serves', async () => {
-    expect((await bench().service.fetch('/livez')).status).toBe(200);
+    expect((await fixture().service.fetch('/livez')).status).toBe(200);
   });
 
   test('/readyz is 200 once keys are held', async () => {
-    await expectMessage(await bench().get(PRIVATE, bench().mint()));
-    expect((await bench().service.fetch('/readyz')).status).toBe(200);
+    await expectMessage(await fixture().get(PRIVATE, fixture().mint()));
+    expect((await fixture().service.fetch('/readyz')).status).toBe(200);
   });
 }
 
 /** Rows on methods, paths and what every answer has. */
-export function httpMannersRows(bench: () => Bench): void {
+export function httpMannersRows(fixture: () => Fixture): void {
   describe('over HTTP', () => {
-    messages(bench);
-    wrongMethods(bench);
-    unknownPaths(bench);
-    bodies(bench);
-    rawRequests(bench);
-    probes(bench);
+    messages(fixture);
+    wrongMethods(fixture);
+    unknownPaths(fixture);
+    bodies(fixture);
+    rawRequests(fixture);
+    probes(fixture);
   });
 }

@@ -1,5 +1,5 @@
 import { describe } from 'bun:test';
-import { benchFor } from '../../support/bench.ts';
+import { fixtureFor } from '../../support/fixture.ts';
 import type { Form } from '../../support/forms.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
 import { SIGNING_KID } from '../../support/mint.ts';
@@ -17,26 +17,26 @@ import { tokenSpellingRows } from './token-spelling.ts';
 export function describeHttpTable(form: Form): void {
   describe(form.name, () => {
     describe('with its issuer up', () => {
-      const bench = benchFor(form, { keys: crowdedKeySet });
-      httpMannersRows(bench);
-      authorizationHeaderRows(bench);
+      const fixture = fixtureFor(form, { keys: crowdedKeySet });
+      httpMannersRows(fixture);
+      authorizationHeaderRows(fixture);
       describe('a token with', () => {
-        tokenClaimRows(bench);
-        tokenHeaderRows(bench);
-        tokenSpellingRows(bench);
+        tokenClaimRows(fixture);
+        tokenHeaderRows(fixture);
+        tokenSpellingRows(fixture);
       });
-      scopeRows(bench);
-      crossOriginRows(bench);
-      keySetRows(bench);
+      scopeRows(fixture);
+      crossOriginRows(fixture);
+      keySetRows(fixture);
     });
 
     const goodKeys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
     describe('with its issuer down', () => {
-      outageRows(benchFor(form, { keys: goodKeys, prepare: (issuer) => issuer.goDown() }));
+      outageRows(fixtureFor(form, { keys: goodKeys, prepare: (issuer) => issuer.goDown() }));
     });
     describe('with its issuer answering 500', () => {
       outageRows(
-        benchFor(form, {
+        fixtureFor(form, {
           keys: goodKeys,
           prepare: (issuer) => {
             issuer.mode = { kind: 'answer', status: 500 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createPublicKey } from 'node:crypto';
-import type { Bench } from '../../support/bench.ts';
+import type { Fixture } from '../../support/fixture.ts';
 import { ecKey, exactRsaKey, type PublishedKey, publish, rsaKey } from '../../support/keys.ts';
 import { nowSeconds, SIGNING_KID, type TokenOverrides } from '../../support/mint.ts';
 import { accepts, refuses, type TokenRow } from './token-rows.ts';
@@ -100,24 +100,24 @@ const tokenRow =
   });
 
 /** Rows on which keys of the set may verify a token. */
-export function keySetRows(bench: () => Bench): void {
+export function keySetRows(fixture: () => Fixture): void {
   describe('a token signed by', () => {
-    accepts(bench, usable.map(tokenRow()));
-    refuses(bench, unusable.map(tokenRow()), 'invalid_header');
+    accepts(fixture, usable.map(tokenRow()));
+    refuses(fixture, unusable.map(tokenRow()), 'invalid_header');
     refuses(
-      bench,
+      fixture,
       [{ name: 'neither of two keys under one kid', token: () => ({ header: { kid: 'twins' } }) }],
       'invalid_header',
     );
     refuses(
-      bench,
+      fixture,
       usable.filter(({ kid }) => kid === 'twins').map(tokenRow({ claims: { exp: nowSeconds() - 60 } })),
       'token_expired',
     );
   });
 
   test('asks the issuer no more than twice in all of this: at the start, and once within the cooldown', () => {
-    expect(bench().issuer.fetches).toBeGreaterThan(0);
-    expect(bench().issuer.fetches).toBeLessThanOrEqual(2);
+    expect(fixture().issuer.fetches).toBeGreaterThan(0);
+    expect(fixture().issuer.fetches).toBeLessThanOrEqual(2);
   });
 }

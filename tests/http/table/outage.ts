@@ -1,33 +1,33 @@
 import { describe, expect, test } from 'bun:test';
-import { type Bench, bearer } from '../../support/bench.ts';
 import { expectError, expectMessage, expectPreflight } from '../../support/expect-error.ts';
+import { bearer, type Fixture } from '../../support/fixture.ts';
 import { faultyHeaders } from './token-header.ts';
 import { PRIVATE, refuses, SCOPED } from './token-rows.ts';
 import { faultySpellings } from './token-spelling.ts';
 
 /** Rows on a service whose issuer has never given it a key: an outage is not the token's fault, and a bad token not an outage. */
-export function outageRows(bench: () => Bench): void {
+export function outageRows(fixture: () => Fixture): void {
   for (const path of [PRIVATE, SCOPED]) {
     test(`GET ${path} is 503 with Retry-After for a token that may be good`, async () => {
-      const response = await bench().get(path, bench().mint());
+      const response = await fixture().get(path, fixture().mint());
       expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
       await expectError(response, 503, 'key_set_unavailable');
     });
   }
 
   test('HEAD is 503 without a body', async () => {
-    const response = await bench().get(PRIVATE, bench().mint(), { method: 'HEAD' });
+    const response = await fixture().get(PRIVATE, fixture().mint(), { method: 'HEAD' });
     expect(response.status).toBe(503);
     expect(response.headers.get('retry-after')).not.toBeNull();
     expect(await response.text()).toBe('');
   });
 
   test('an expired token is 503 as well: its signature comes first', async () => {
-    await expectError(await bench().get(PRIVATE, bench().mint({ claims: { exp: 1 } })), 503, 'key_set_unavailable');
+    await expectError(await fixture().get(PRIVATE, fixture().mint({ claims: { exp: 1 } })), 503, 'key_set_unavailable');
   });
 
   test('what needs no key is answered as ever', async () => {
-    const { service, mint, get } = bench();
+    const { service, mint, get } = fixture();
     await expectMessage(await service.fetch('/api/public'));
     await expectError(await service.fetch(PRIVATE), 401, 'authorization_header_missing');
     await expectError(
@@ -47,22 +47,22 @@ export function outageRows(bench: () => Bench): void {
   });
 
   describe('without asking for a key, a token with', () => {
-    refuses(bench, [...faultyHeaders, ...faultySpellings], 'invalid_header');
-    refuses(bench, [{ name: 'more than 8 KiB', token: { claims: { note: 'n'.repeat(8192) } } }], 'invalid_header');
+    refuses(fixture, [...faultyHeaders, ...faultySpellings], 'invalid_header');
+    refuses(fixture, [{ name: 'more than 8 KiB', token: { claims: { note: 'n'.repeat(8192) } } }], 'invalid_header');
   });
 
   test('preflights are answered as ever', async () => {
     const headers = { origin: 'https://spa.example.test', 'access-control-request-method': 'GET' };
-    expectPreflight(await bench().service.fetch(PRIVATE, { method: 'OPTIONS', headers }));
+    expectPreflight(await fixture().service.fetch(PRIVATE, { method: 'OPTIONS', headers }));
   });
 
   describe('probes', () => {
     test('/livez is 200: a restart would mend nothing', async () => {
-      expect((await bench().service.fetch('/livez')).status).toBe(200);
+      expect((await fixture().service.fetch('/livez')).status).toBe(200);
     });
 
     test('/readyz is 503 and says why, and when to ask again', async () => {
-      const response = await bench().service.fetch('/readyz');
+      const response = await fixture().service.fetch('/readyz');
       expect(response.status).toBe(503);
       expect(response.headers.get('content-type')).toBe('application/json');
       expect(response.headers.get('retry-after')).toMatch(/^\d+$/);

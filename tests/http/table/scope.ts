@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import type { Bench } from '../../support/bench.ts';
 import { expectError, expectMessage } from '../../support/expect-error.ts';
+import type { Fixture } from '../../support/fixture.ts';
 import { accepts, PRIVATE, SCOPED, type TokenRow } from './token-rows.ts';
 
 const withScope = (scope: unknown): TokenRow => ({ name: JSON.stringify(scope), token: { claims: { scope } } });
@@ -46,26 +46,26 @@ const insufficient: readonly TokenRow[] = [
 ];
 
 /** Rows on what the scope claim grants. */
-export function scopeRows(bench: () => Bench): void {
+export function scopeRows(fixture: () => Fixture): void {
   describe('the scope claim', () => {
-    accepts(bench, sufficient, SCOPED);
+    accepts(fixture, sufficient, SCOPED);
 
     for (const { name, token } of insufficient) {
       test(`grants nothing as ${name}: 403 on the scoped path, 200 on the other`, async () => {
-        const minted = bench().mint(typeof token === 'function' ? {} : token);
-        await expectError(await bench().get(SCOPED, minted), 403, 'Unauthorized');
-        await expectMessage(await bench().get(PRIVATE, minted));
+        const minted = fixture().mint(typeof token === 'function' ? {} : token);
+        await expectError(await fixture().get(SCOPED, minted), 403, 'Unauthorized');
+        await expectMessage(await fixture().get(PRIVATE, minted));
       });
     }
 
     test('is not asked for before there is a token', async () => {
-      await expectError(await bench().service.fetch(SCOPED), 401, 'authorization_header_missing');
+      await expectError(await fixture().service.fetch(SCOPED), 401, 'authorization_header_missing');
     });
 
     test('decides anew for each token, whichever came first', async () => {
-      const [granted, bare] = [bench().mint(), bench().mint({ claims: { scope: '' } })];
+      const [granted, bare] = [fixture().mint(), fixture().mint({ claims: { scope: '' } })];
       const statuses = [];
-      for (const token of [granted, bare, granted, bare]) statuses.push((await bench().get(SCOPED, token)).status);
+      for (const token of [granted, bare, granted, bare]) statuses.push((await fixture().get(SCOPED, token)).status);
       expect(statuses).toEqual([200, 403, 200, 403]);
     });
   });

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import type { Bench } from '../../support/bench.ts';
 import { challengeOf } from '../../support/expect-error.ts';
+import type { Fixture } from '../../support/fixture.ts';
 import { rsaKey } from '../../support/keys.ts';
 import { AUDIENCE, goodParts, nowSeconds } from '../../support/mint.ts';
 import { accepts, PRIVATE, refuses, type TokenRow } from './token-rows.ts';
@@ -115,25 +115,25 @@ const firstFaultIsClaim: readonly TokenRow[] = [
 ];
 
 /** Rows on what the payload says. */
-export function tokenClaimRows(bench: () => Bench): void {
-  accepts(bench, accepted);
-  refuses(bench, wrongIssuer, 'invalid_claims');
-  refuses(bench, wrongAudience, 'invalid_claims');
-  refuses(bench, pastExpiry, 'token_expired');
-  refuses(bench, mistypedTimes, 'invalid_header');
-  refuses(bench, bound, 'invalid_header');
-  refuses(bench, notClaims, 'invalid_header');
-  refuses(bench, firstFaultIsSignature, 'invalid_header');
-  refuses(bench, firstFaultIsClaim, 'invalid_claims');
+export function tokenClaimRows(fixture: () => Fixture): void {
+  accepts(fixture, accepted);
+  refuses(fixture, wrongIssuer, 'invalid_claims');
+  refuses(fixture, wrongAudience, 'invalid_claims');
+  refuses(fixture, pastExpiry, 'token_expired');
+  refuses(fixture, mistypedTimes, 'invalid_header');
+  refuses(fixture, bound, 'invalid_header');
+  refuses(fixture, notClaims, 'invalid_header');
+  refuses(fixture, firstFaultIsSignature, 'invalid_header');
+  refuses(fixture, firstFaultIsClaim, 'invalid_claims');
   refuses(
-    bench,
+    fixture,
     [{ name: 'an expired token without the scope', token: { claims: { ...expired, scope: '' } } }],
     'token_expired',
   );
 
   for (const aud of ['https://other.example.test/', undefined]) {
     test(`says in the challenge that the required audience is missing when aud is ${aud}`, async () => {
-      const response = await bench().get(PRIVATE, bench().mint({ claims: { aud } }));
+      const response = await fixture().get(PRIVATE, fixture().mint({ claims: { aud } }));
       expect(challengeOf(response).error_description).toMatch(/required audience is missing/);
     });
   }

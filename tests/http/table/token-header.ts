@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { constants, createHmac, createPublicKey, sign } from 'node:crypto';
-import type { Bench } from '../../support/bench.ts';
 import { expectError } from '../../support/expect-error.ts';
+import type { Fixture } from '../../support/fixture.ts';
 import { type Issuer, startIssuer } from '../../support/issuer.ts';
 import { ecKey, publish, rsaKey } from '../../support/keys.ts';
 import { SIGNING_KID, type TokenOverrides } from '../../support/mint.ts';
@@ -125,7 +125,7 @@ const notHeader: readonly TokenRow[] = [
   },
 ];
 
-function ignoredMembers(bench: () => Bench): void {
+function ignoredMembers(fixture: () => Fixture): void {
   let stranger: Issuer | undefined;
   beforeAll(async () => {
     stranger = await startIssuer([publish(rsaKey('stranger'), SIGNING_KID)]);
@@ -141,10 +141,10 @@ function ignoredMembers(bench: () => Bench): void {
       x5c: ['MIIB'],
       x5t: 'AAAA',
     };
-    const forged = bench().mint({ header: pointers, key: rsaKey('stranger') });
-    await expectError(await bench().get(PRIVATE, forged), 401, 'invalid_header');
+    const forged = fixture().mint({ header: pointers, key: rsaKey('stranger') });
+    await expectError(await fixture().get(PRIVATE, forged), 401, 'invalid_header');
 
-    const signed = await bench().get(PRIVATE, bench().mint({ header: pointers }));
+    const signed = await fixture().get(PRIVATE, fixture().mint({ header: pointers }));
     expect(signed.status).toBe(200);
     expect(stranger?.fetches).toBe(0);
   });
@@ -160,10 +160,10 @@ export const faultyHeaders: readonly TokenRow[] = [
 ];
 
 /** Rows on what the JOSE header says. */
-export function tokenHeaderRows(bench: () => Bench): void {
-  accepts(bench, accepted);
-  refuses(bench, faultyHeaders, 'invalid_header');
-  refuses(bench, unknownKeyId, 'invalid_header');
-  refuses(bench, [signedUnderAnotherName], 'invalid_header');
-  ignoredMembers(bench);
+export function tokenHeaderRows(fixture: () => Fixture): void {
+  accepts(fixture, accepted);
+  refuses(fixture, faultyHeaders, 'invalid_header');
+  refuses(fixture, unknownKeyId, 'invalid_header');
+  refuses(fixture, [signedUnderAnotherName], 'invalid_header');
+  ignoredMembers(fixture);
 }

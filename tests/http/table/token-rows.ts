@@ -1,6 +1,6 @@
 import { test } from 'bun:test';
-import type { Bench } from '../../support/bench.ts';
 import { type Challenge, expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
+import type { Fixture } from '../../support/fixture.ts';
 import type { TokenOverrides } from '../../support/mint.ts';
 
 /** A token by what sets it apart from a good one; a function where that needs the issuer's address. */
@@ -12,14 +12,14 @@ export interface TokenRow {
 export const PRIVATE = '/api/private';
 export const SCOPED = '/api/private-scoped';
 
-const overridesOf = ({ token }: TokenRow, bench: Bench) =>
-  typeof token === 'function' ? token(bench.issuer.url) : token;
+const overridesOf = ({ token }: TokenRow, fixture: Fixture) =>
+  typeof token === 'function' ? token(fixture.issuer.url) : token;
 
 /** Every row is answered with the message, on `path`. */
-export function accepts(bench: () => Bench, rows: readonly TokenRow[], path = PRIVATE): void {
+export function accepts(fixture: () => Fixture, rows: readonly TokenRow[], path = PRIVATE): void {
   for (const row of rows) {
     test(`accepts ${row.name}`, async () => {
-      const response = await bench().get(path, bench().mint(overridesOf(row, bench())));
+      const response = await fixture().get(path, fixture().mint(overridesOf(row, fixture())));
       await expectMessage(response);
       expectProtected(response);
     });
@@ -28,16 +28,16 @@ export function accepts(bench: () => Bench, rows: readonly TokenRow[], path = PR
 
 /** Every row is refused as this error, on both protected paths: the token is judged before its scope. */
 export function refuses(
-  bench: () => Bench,
+  fixture: () => Fixture,
   rows: readonly TokenRow[],
   code: 'invalid_header' | 'invalid_claims' | 'token_expired',
   challenge: Challenge = 'invalid_token',
 ): void {
   for (const row of rows) {
     test(`refuses ${row.name}: ${code}`, async () => {
-      const token = bench().mint(overridesOf(row, bench()));
-      await expectError(await bench().get(PRIVATE, token), 401, code, challenge);
-      await expectError(await bench().get(SCOPED, token), 401, code, challenge);
+      const token = fixture().mint(overridesOf(row, fixture()));
+      await expectError(await fixture().get(PRIVATE, token), 401, code, challenge);
+      await expectError(await fixture().get(SCOPED, token), 401, code, challenge);
     });
   }
 }

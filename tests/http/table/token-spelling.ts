@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import type { Bench } from '../../support/bench.ts';
 import { expectError, expectMessage } from '../../support/expect-error.ts';
+import type { Fixture } from '../../support/fixture.ts';
 import { rsaKey } from '../../support/keys.ts';
 import type { TokenOverrides } from '../../support/mint.ts';
 import { rawGet } from '../../support/raw-http.ts';
@@ -115,12 +115,12 @@ const signatures: readonly TokenRow[] = [
 export const faultySpellings: readonly TokenRow[] = [...spellings, ...shapes];
 
 /** Returns overrides that make the finished token exactly this long: a base64url part cannot have every length, two can. */
-function ofLength(bench: Bench, bytes: number): TokenOverrides {
+function ofLength(fixture: Fixture, bytes: number): TokenOverrides {
   const longest = Math.floor((bytes * 3) / 4);
   for (const pad of ['', 'p', 'pp', 'ppp']) {
     for (let letters = longest; letters > longest - 1024; letters -= 1) {
       const overrides = { header: { 'x-pad': pad }, claims: { note: 'n'.repeat(letters) } };
-      const { length } = bench.mint({ ...overrides, signWith: () => Buffer.alloc(256) });
+      const { length } = fixture.mint({ ...overrides, signWith: () => Buffer.alloc(256) });
       if (length === bytes) return overrides;
       if (length < bytes) break;
     }
@@ -128,40 +128,40 @@ function ofLength(bench: Bench, bytes: number): TokenOverrides {
   throw new TypeError(`No token is ${bytes} bytes long`);
 }
 
-function lengths(bench: () => Bench): void {
+function lengths(fixture: () => Fixture): void {
   test(`accepts a token of ${MAX_TOKEN_BYTES} bytes`, async () => {
-    const token = bench().mint(ofLength(bench(), MAX_TOKEN_BYTES));
+    const token = fixture().mint(ofLength(fixture(), MAX_TOKEN_BYTES));
     expect(token).toHaveLength(MAX_TOKEN_BYTES);
-    await expectMessage(await bench().get(PRIVATE, token));
+    await expectMessage(await fixture().get(PRIVATE, token));
   });
 
   test(`refuses a good token of ${MAX_TOKEN_BYTES + 1} bytes: invalid_header`, async () => {
-    const token = bench().mint(ofLength(bench(), MAX_TOKEN_BYTES + 1));
+    const token = fixture().mint(ofLength(fixture(), MAX_TOKEN_BYTES + 1));
     expect(token).toHaveLength(MAX_TOKEN_BYTES + 1);
-    await expectError(await bench().get(PRIVATE, token), 401, 'invalid_header');
+    await expectError(await fixture().get(PRIVATE, token), 401, 'invalid_header');
   });
 
   for (const bytes of [1, 2, 100, 1024, 8192, 8193, 12 * 1024]) {
     test(`refuses ${bytes} bytes that are no token: invalid_header`, async () => {
-      await expectError(await bench().get(PRIVATE, 'A'.repeat(bytes)), 401, 'invalid_header');
+      await expectError(await fixture().get(PRIVATE, 'A'.repeat(bytes)), 401, 'invalid_header');
     });
   }
 
   for (const kibibytes of [16, 32, 64]) {
     test(`survives a token of ${kibibytes} KiB, which the server itself may turn away`, async () => {
-      const { service, mint } = bench();
+      const { service, mint } = fixture();
       const token = mint({ claims: { note: 'n'.repeat(kibibytes * 768) } });
       const { status } = await rawGet(service.origin, PRIVATE, [`Authorization: Bearer ${token}`]);
       // 0: the connection was reset before the answer could be read.
       expect([0, 400, 401, 431]).toContain(status);
-      await expectMessage(await bench().get(PRIVATE, mint()));
+      await expectMessage(await fixture().get(PRIVATE, mint()));
     });
   }
 }
 
 /** Rows on how a token is written down: its parts, their encoding, its signature's bytes and its length. */
-export function tokenSpellingRows(bench: () => Bench): void {
-  refuses(bench, faultySpellings, 'invalid_header');
-  refuses(bench, signatures, 'invalid_header');
-  lengths(bench);
+export function tokenSpellingRows(fixture: () => Fixture): void {
+  refuses(fixture, faultySpellings, 'invalid_header');
+  refuses(fixture, signatures, 'invalid_header');
+  lengths(fixture);
 }

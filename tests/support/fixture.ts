@@ -5,7 +5,7 @@ import { type Issuer, startIssuer } from './issuer.ts';
 import { AUDIENCE, mintToken, type TokenOverrides } from './mint.ts';
 
 /** A service, the issuer that it trusts, and tokens of that issuer. */
-export interface Bench {
+export interface Fixture {
   readonly service: Service;
   readonly issuer: Issuer;
   mint(overrides?: TokenOverrides): string;
@@ -13,7 +13,7 @@ export interface Bench {
   get(path: string, token: string, init?: RequestInit): Promise<Response>;
 }
 
-export interface BenchOptions {
+export interface FixtureOptions {
   readonly keys: () => readonly unknown[];
   readonly settings?: Environment;
   /** Sets the issuer's faults before the service first asks it for keys. */
@@ -22,15 +22,15 @@ export interface BenchOptions {
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-/** Starts issuer and service before the tests of the enclosing describe() and ends them after; the bench is there once a test runs. */
-export function benchFor(form: Form, { keys, settings = {}, prepare = () => {} }: BenchOptions): () => Bench {
-  let bench: Bench | undefined;
+/** Starts issuer and service before the tests of the enclosing describe() and ends them after; the fixture is there once a test runs. */
+export function fixtureFor(form: Form, { keys, settings = {}, prepare = () => {} }: FixtureOptions): () => Fixture {
+  let fixture: Fixture | undefined;
 
   beforeAll(async () => {
     const issuer = await startIssuer(keys());
     await prepare(issuer);
     const service = await form.start({ ISSUER: issuer.url, AUDIENCE, ...settings });
-    bench = {
+    fixture = {
       service,
       issuer,
       mint: (overrides) => mintToken(issuer.url, overrides),
@@ -39,12 +39,12 @@ export function benchFor(form: Form, { keys, settings = {}, prepare = () => {} }
   }, form.startTimeoutMs);
 
   afterAll(async () => {
-    await bench?.service.close();
-    await bench?.issuer.close();
+    await fixture?.service.close();
+    await fixture?.issuer.close();
   }, form.startTimeoutMs);
 
   return () => {
-    if (bench === undefined) throw new TypeError('The bench is there only while tests run');
-    return bench;
+    if (fixture === undefined) throw new TypeError('The fixture is there only while tests run');
+    return fixture;
   };
 }
