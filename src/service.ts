@@ -1,6 +1,7 @@
 import type { AnyElysia } from 'elysia';
 import { createApp } from './app.ts';
 import { isSecureUrl } from './auth/address.ts';
+import type { Fetch } from './auth/fetch-json.ts';
 import { fetchMetadata } from './auth/metadata.ts';
 import { optionRules } from './auth/options.ts';
 import { createGuard } from './auth/resource-server.ts';
@@ -20,6 +21,8 @@ export interface ServiceOptions {
   readonly log: Log;
   /** Returns how many lines of the log were lost, for the metrics. */
   readonly droppedLogLines: () => number;
+  /** Fetches metadata and key sets; defaults to the runtime's own. */
+  readonly fetch?: Fetch;
   /** The embedded issuer: its routes, and the clients that may be used from the documentation. */
   readonly embedded?: { readonly routes: AnyElysia; readonly clients: readonly DemoClient[] };
 }
@@ -27,7 +30,7 @@ export interface ServiceOptions {
 export type Service = ReturnType<typeof createService>;
 
 /** Returns the whole service, wired but for the process around it: no listener, no signals. `start` begins its only I/O. */
-export function createService({ settings, log, droppedLogLines, embedded }: ServiceOptions) {
+export function createService({ settings, log, droppedLogLines, fetch, embedded }: ServiceOptions) {
   const counts = settings.metricsPort === undefined ? undefined : createRequestCounts();
   const observation = createObservation({ log, counts });
   const hint = createRefusalHints(log);
@@ -46,7 +49,7 @@ export function createService({ settings, log, droppedLogLines, embedded }: Serv
         logKeySetEvent(log, event);
       },
     },
-    { responseHeaders: commonHeaders },
+    { responseHeaders: commonHeaders, ...(fetch && { fetch }) },
   );
   const metrics: Metrics | undefined = counts && createMetrics({ counts, state: guard.state, droppedLogLines });
 

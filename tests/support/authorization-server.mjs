@@ -1,27 +1,34 @@
 // A real authorization server in a process of its own: it brings no types, and writes warnings of its own to the terminal.
-// Arguments: the API identifier. Prints one line of JSON, its issuer identifier, once it listens.
+// Arguments: the API identifier, the algorithm (RS256 by default). Prints one line of JSON, its issuer identifier and two
+// clients, once it listens.
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
 
-const audience = process.argv[2];
+const [audience, alg = 'RS256'] = process.argv.slice(2);
 const server = createServer();
 await new Promise((done) => server.listen(0, '127.0.0.1', done));
 const issuer = `http://127.0.0.1:${server.address().port}`;
 
-const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const makeKey = {
+  RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  EdDSA: () => generateKeyPairSync('ed25519'),
+};
+const { privateKey } = makeKey[alg]();
 const client = (id, scope) => ({
   client_id: id,
   client_secret: `${id}-secret`,
   grant_types: ['client_credentials'],
   redirect_uris: [],
   response_types: [],
+  id_token_signed_response_alg: alg,
   ...(scope && { scope }),
 });
 
 const provider = new Provider(issuer, {
   clients: [client('reader', 'read:messages'), client('visitor')],
-  jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'provider-key', use: 'sig', alg: 'RS256' }] },
+  jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'provider-key', use: 'sig', alg }] },
   scopes: ['read:messages'],
   features: {
     clientCredentials: { enabled: true },
@@ -33,10 +40,14 @@ const provider = new Provider(issuer, {
         audience,
         scope: 'read:messages',
         accessTokenFormat: 'jwt',
-        jwt: { sign: { alg: 'RS256' } },
+        jwt: { sign: { alg } },
       }),
     },
   },
 });
 server.on('request', provider.callback());
-process.stdout.write(`${JSON.stringify({ issuer })}\n`);
+const clients = {
+  reader: { id: 'reader', secret: 'reader-secret', scope: 'read:messages' },
+  visitor: { id: 'visitor', secret: 'visitor-secret' },
+};
+process.stdout.write(`${JSON.stringify({ issuer, clients })}\n`);

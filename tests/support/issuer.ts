@@ -21,6 +21,10 @@ export interface Issuer {
   /** What the key set holds from the next fetch on. */
   keys: readonly unknown[];
   mode: IssuerMode;
+  /** What is served besides, by path: metadata, and key sets at addresses that metadata name. */
+  readonly documents: Map<string, IssuerMode>;
+  /** The path of every request since the start. */
+  readonly requests: string[];
   /** Requests to the key-set endpoint since the start, failed ones included. */
   readonly fetches: number;
   /** Refuses connections until `comeBack`. */
@@ -86,6 +90,12 @@ function answer(response: ServerResponse, mode: IssuerMode, keys: readonly unkno
 export async function startIssuer(keys: readonly unknown[] = []): Promise<Issuer> {
   let fetches = 0;
   const server = createServer((request, response) => {
+    issuer.requests.push(request.url ?? '');
+    const document = issuer.documents.get(request.url ?? '');
+    if (document) {
+      answer(response, document, issuer.keys);
+      return;
+    }
     if (!request.url?.endsWith('/.well-known/jwks.json')) {
       response.writeHead(404).end();
       return;
@@ -106,6 +116,8 @@ export async function startIssuer(keys: readonly unknown[] = []): Promise<Issuer
     url: `http://127.0.0.1:${port}/`,
     keys,
     mode: { kind: 'keys' },
+    documents: new Map(),
+    requests: [],
     get fetches() {
       return fetches;
     },

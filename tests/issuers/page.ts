@@ -1,0 +1,147 @@
+import { join } from 'node:path';
+import { type RefusalReason, refusals } from '../../src/auth/refusal.ts';
+import { type Issuer, type Outcome, SOURCES_READ_ON, type TokenForm } from './form.ts';
+import { ISSUERS } from './forms.ts';
+
+/** Where the page is. */
+export const PAGE = join(import.meta.dir, '../../docs/issuers.md');
+
+const ANSWERS: Readonly<Record<Outcome, string>> = {
+  scope: '200, with the scope',
+  'no scope': '200 on `/api/private`, 403 on `/api/private-scoped`',
+  invalid_header: '401 `invalid_header`',
+  invalid_claims: '401 `invalid_claims`',
+};
+
+const INTRODUCTION = `# Settings for your issuer
+
+For each issuer: the settings to paste, what to switch on at the issuer, and the tokens that are refused, with the reason.
+The rows of this page are the rows of a test ([tests/issuers](../tests/issuers)), which makes each token as the issuer documents
+it and sends it to the service with exactly these settings. Names in capitals are yours to replace, \`read:messages\` is the scope
+that \`/api/private-scoped\` asks for, and every setting is explained in [.env.example](../.env.example).
+`;
+
+/** Returns docs/issuers.md as the table of forms has it. */
+export function renderPage(): string {
+  const contents = ISSUERS.map(({ name }) => `[${name}](#${anchor(name)})`).join(', ');
+  return [
+    INTRODUCTION,
+    `${contents}\n`,
+    renderFirstDay(),
+    ...ISSUERS.map(renderIssuer),
+    REAL_SERVERS,
+    SPECIAL_CASES,
+  ].join('\n');
+}
+
+/** What to do about a refusal that a first token meets. */
+const FIRST_REFUSALS: readonly (readonly [reason: RefusalReason, advice: string])[] = [
+  [
+    'token_opaque',
+    'The token is meant for the issuer itself. Ask your issuer for a token with an audience (`audience` or `resource`), or switch JWT access tokens on',
+  ],
+  ['token_encrypted', 'The same, or remove the encryption key of your API at the issuer'],
+  ['algorithm_unsupported', 'Set `ALGORITHMS` to what the header of the token has as `alg`. HS256 is never accepted'],
+  ['key_id_missing', 'Switch the key ID on at the issuer'],
+  [
+    'type_unsupported',
+    'The token is not an access token for an API: a logout token, for example, or one that the issuer keeps for itself',
+  ],
+  ['key_unknown', 'The token is of another issuer or meant for another API, or `JWKS_URI` is wrong'],
+  ['issuer_mismatch', 'Copy `iss` of the token to `ISSUER`; often a slash at the end is all that differs'],
+  [
+    'audience_mismatch',
+    'Ask for the right audience, or copy `aud` of the token to `AUDIENCE` if it names this API and nothing else',
+  ],
+  ['required_claim_mismatch', 'Compare the token with `REQUIRED_CLAIMS`'],
+  ['scope_insufficient', 'Ask for the scope, or set `SCOPE_CLAIM` to the claim that has it'],
+  [
+    'keys_unavailable',
+    'The log names the reason. `issuer_mismatch` there: the metadata name another issuer, and the log has both',
+  ],
+];
+
+function renderFirstDay(): string {
+  const rows = FIRST_REFUSALS.map(([reason, advice]) => {
+    const { status, code, description } = refusals[reason];
+    return `| ${status} \`${code}\` | ${description} | ${advice} |`;
+  });
+  return `## When the first token is refused
+
+Look at the description in the answer. The header and the claims of a token are JSON in base64url: paste it into a decoder that
+runs on your machine, or split it at the dots and decode the first two parts.
+
+| Answer | \`description\` | What to do |
+| --- | --- | --- |
+${rows.join('\n')}
+`;
+}
+
+const REAL_SERVERS = `## Real servers
+
+These run in the tests (\`bun run test:issuers\`), and their tokens are requested by a real client:
+[oidc-provider](https://github.com/panva/node-oidc-provider) with RS256, ES256 and EdDSA, Better Auth with its OAuth provider plugin,
+[OpenAuth](https://openauth.js.org), [oauth2-mock-server](https://github.com/axa-group/oauth2-mock-server), and
+[Glewlwyd](https://github.com/babelouest/glewlwyd) with RS256 and ES256.
+`;
+
+const SPECIAL_CASES = `## Special cases
+
+**Several issuers.** \`ISSUER=https://TENANT.us.auth0.com/,https://login.microsoftonline.com/TENANT_ID/v2.0\` accepts tokens of either, each
+verified with its own issuer's keys. The other settings count for all of them; \`JWKS_URI\` cannot be set.
+
+**A private certificate authority.** Set \`NODE_EXTRA_CA_CERTS\` to a file with its certificates in PEM form when you start the service:
+
+\`\`\`sh
+NODE_EXTRA_CA_CERTS=/etc/ssl/private-ca.pem ISSUER=https://login.internal.example.com/ AUDIENCE=https://api.example.com protected-api
+\`\`\`
+
+**Plain http in a private network**, such as Docker Compose: \`JWKS_ALLOW_HTTP=true\`, with \`JWKS_URI=http://issuer:8080/...\` where the issuer is
+known to clients by another address.
+
+**Keys that are published as certificates only** (\`x5c\` without \`n\` and \`e\`, or \`x\` and \`y\`) are not supported: RFC 7517 requires the key's own
+members, and every issuer on this page has them.
+
+**An issuer that is not on this page** works when its access tokens are JWTs with \`kid\`, \`iss\`, \`exp\`, an audience and one of the algorithms of
+\`ALGORITHMS\`, and when its keys are found: at \`JWKS_URI\`, or through its metadata.
+`;
+
+function renderIssuer({ name, request, sources, forms }: Issuer): string {
+  // Tokens without any scope are all that some issuers have; beside forms with a scope they are a mistake.
+  const best = forms.find(({ outcome }) => outcome === 'scope')?.outcome ?? 'no scope';
+  const accepted = forms.filter(({ outcome }) => outcome === best);
+  const refused = forms.filter(({ outcome }) => outcome !== best);
+  const parts = [
+    `## ${name}\n`,
+    ...groupBySettings(accepted).map(renderAccepted),
+    request && `Request a token:\n\n\`\`\`sh\n${request}\n\`\`\`\n`,
+    refused.length > 0 && `Refused:\n\n${refused.map(renderRefused).join('\n')}\n`,
+    `Sources, read on ${SOURCES_READ_ON}: ${sources.map((source) => `<${source}>`).join(', ')}\n`,
+  ];
+  return parts.filter((part) => part).join('\n');
+}
+
+const textOf = (settings: TokenForm['settings']) =>
+  Object.entries(settings)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n');
+
+function groupBySettings(forms: readonly TokenForm[]): readonly (readonly TokenForm[])[] {
+  return [...Map.groupBy(forms, ({ settings }) => textOf(settings)).values()];
+}
+
+function renderAccepted(forms: readonly TokenForm[]): string {
+  const [first] = forms;
+  const list = forms.map(({ name, advice }) => `- **${name}.** ${advice}`).join('\n');
+  return `\`\`\`sh\n${first ? textOf(first.settings) : ''}\n\`\`\`\n\n${list}\n`;
+}
+
+function renderRefused({ name, outcome, advice }: TokenForm): string {
+  return `- **${name}**: ${ANSWERS[outcome]}. ${advice}`;
+}
+
+function anchor(name: string): string {
+  return name.toLowerCase().replaceAll(' ', '-');
+}
+
+if (import.meta.main) await Bun.write(PAGE, renderPage());
