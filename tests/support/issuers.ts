@@ -1,0 +1,95 @@
+import type { Algorithm } from '../../src/auth/algorithm.ts';
+import { createKeySet } from '../../src/auth/key-set.ts';
+import { createVerifier, type VerifierState } from '../../src/auth/verifier.ts';
+import { createFrozenClock, type FrozenClock } from './frozen-clock.ts';
+import { AUDIENCE, mintToken, SIGNING_KID, type TokenOverrides } from './mint.ts';
+import { signAs, signingKey } from './signatures.ts';
+
+export const COOLDOWN_MS = 30_000;
+
+export interface IssuerState {
+  /** What the key set holds from the next fetch on; an error is what the fetch fails with. */
+  keys: readonly unknown[] | Error;
+  /** Fetches of the key set since the start. */
+  fetches: number;
+}
+
+export interface Issuers {
+  readonly clock: FrozenClock;
+  /** By the issuer's name. */
+  readonly states: Readonly<Record<string, IssuerState>>;
+  /** Returns `accepted`, or the reason of the refusal. */
+  verify(token: string): Promise<string>;
+  cache(): VerifierState;
+}
+
+/** Returns a verifier of tokens of these issuers, each with its own keys, which are fetched on first use. */
+export function createIssuers(
+  keys: Readonly<Record<string, IssuerState['keys']>>,
+  algorithms: readonly Algorithm[] = ['RS256'],
+): Issuers {
+  const clock = createFrozenClock();
+  const names = Object.keys(keys);
+  const states = Object.fromEntries(
+    names.map((name): [string, IssuerState] => [name, { keys: keys[name] ?? [], fetches: 0 }]),
+  );
+  const keySetOf = (issuer: string, state: IssuerState) =>
+    createKeySet({
+      issuer,
+      async source() {
+        state.fetches += 1;
+        if (state.keys instanceof Error) throw state.keys;
+        return { keys: state.keys };
+      },
+      algorithms,
+      maxAgeMs: 600_000,
+      maxStaleMs: 600_000,
+      cooldownMs: COOLDOWN_MS,
+      timeoutMs: 5_000,
+      clock,
+      random: () => 0,
+    });
+  const verifier = createVerifier({
+    issuer: names,
+    audience: [AUDIENCE],
+    audienceClaim: 'aud',
+    requiredClaims: {},
+    clockToleranceSeconds: 0,
+    algorithms,
+    keySets: new Map(Object.entries(states).map(([name, state]) => [name, keySetOf(name, state)])),
+    tokenCacheSize: 100,
+  });
+  return {
+    clock,
+    states,
+    async verify(token) {
+      const verdict = await verifier.verify(token);
+      return 'refusal' in verdict ? verdict.refusal : 'accepted';
+    },
+    cache: () => verifier.state(),
+  };
+}
+
+export interface SignedBy {
+  readonly alg?: string;
+  readonly kid?: string;
+  /** Name of the key; the algorithm of the signature decides its kind. */
+  readonly signer?: string;
+  /** The algorithm of the signature, when it is not the header's. */
+  readonly signature?: string;
+  readonly overrides?: TokenOverrides;
+}
+
+/** Returns a token of `issuer` with a real signature of any algorithm. */
+export function mintSigned(
+  issuer: string,
+  { alg = 'RS256', kid = SIGNING_KID, signer = kid, ...rest }: SignedBy = {},
+): string {
+  const scheme = rest.signature ?? alg;
+  const { header, ...overrides } = rest.overrides ?? {};
+  return mintToken(issuer, {
+    header: { alg, kid, ...header },
+    signWith: (input) => signAs(scheme, signingKey(scheme, signer), input),
+    ...overrides,
+  });
+}
