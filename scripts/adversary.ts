@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 const usage = `Usage: bun run test:adversary [--long] [--tokens=N] [--seed=N] [FILE...]
 
-  --long      a million mutated tokens (some twenty minutes) in place of 20000
+  --long      a million mutated tokens (an hour or more) in place of 20000
   --tokens=N  so many mutated tokens
   --seed=N    repeat a run by the seed that it printed
   FILE        only these files of tests/adversary

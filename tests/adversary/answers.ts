@@ -9,6 +9,9 @@ export interface Answer {
   readonly text: string;
 }
 
+/** What some worlds are configured with; challenges then name scopes with it. */
+export const SCOPE_PREFIX = 'api/';
+
 /** Every refusal a protected path may give: its status and what its challenge must say. */
 const REFUSALS: Readonly<Record<string, { readonly status: number; readonly challenge: RegExp | null }>> = {
   authorization_header_missing: { status: 401, challenge: /^Bearer$/ },
@@ -20,7 +23,9 @@ const REFUSALS: Readonly<Record<string, { readonly status: number; readonly chal
   invalid_claims: { status: 401, challenge: /^Bearer error="invalid_token", error_description="[^"\\]+"$/ },
   Unauthorized: {
     status: 403,
-    challenge: new RegExp(`^Bearer error="insufficient_scope", error_description="[^"\\\\]+", scope="${SCOPE}"$`),
+    challenge: new RegExp(
+      `^Bearer error="insufficient_scope", error_description="[^"\\\\]+", scope="(?:${SCOPE_PREFIX})?${SCOPE}"$`,
+    ),
   },
   key_set_unavailable: { status: 503, challenge: null },
 };

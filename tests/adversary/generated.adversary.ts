@@ -3,30 +3,75 @@ import fc from 'fast-check';
 import { AUDIENCE, mintToken, SCOPE } from '../support/mint.ts';
 import { type Answer, readAnswer } from './answers.ts';
 import { authorizations, keySets } from './arbitraries.ts';
-import { build, ISSUER, NOW_SECONDS, plans, publishedKeys } from './mutations.ts';
-import { type Judgement, judge, type World } from './oracle.ts';
+import { build, ISSUER, NOW_SECONDS, plans, plansOfTwo, publishedByTwo, publishedKeys } from './mutations.ts';
+import { type AlgorithmName, DEFAULTS, type Judgement, judge, type World } from './oracle.ts';
 import { propertyTimeoutMs, seed, tokens } from './run.ts';
 import { createTarget, PRIVATE, SCOPED, type Target } from './target.ts';
 
 const world = (keys: readonly unknown[], toleranceSeconds = 0): World => ({
-  issuer: ISSUER,
+  ...DEFAULTS,
+  issuers: { [ISSUER]: keys },
   audience: AUDIENCE,
   nowSeconds: NOW_SECONDS,
   toleranceSeconds,
-  keys,
 });
 
-async function targetFor({ keys, toleranceSeconds }: World, cacheSize: number): Promise<Target> {
+const everyAlgorithm: readonly AlgorithmName[] = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+];
+
+/** Worlds with two issuers that publish their keys under one kid, with settings that are not the defaults. */
+const worldsOfTwo: readonly (() => World)[] = [
+  () => ({ ...world([]), issuers: publishedByTwo(), algorithms: everyAlgorithm }),
+  () => ({
+    ...world([]),
+    issuers: publishedByTwo(),
+    algorithms: ['RS256', 'PS256', 'ES384'],
+    scopeClaim: ['scp', '/realm/roles', 'scope'],
+    audienceClaim: 'client_id',
+    requiredClaims: { token_use: 'access' },
+  }),
+  () => ({
+    ...world([]),
+    issuers: publishedByTwo(),
+    algorithms: ['ES256', 'EdDSA'],
+    scopeClaim: ['permissions', 'scp'],
+    scopePrefix: 'api/',
+    audienceClaim: 'azp',
+  }),
+];
+
+async function targetFor(
+  { issuers, audience, nowSeconds, toleranceSeconds, scopePrefix, ...options }: World,
+  cacheSize: number,
+): Promise<Target> {
+  const names = Object.keys(issuers);
+  const [only = '', ...others] = names;
   const target = createTarget({
-    issuer: ISSUER,
-    nowMs: NOW_SECONDS * 1000,
+    issuer: others.length === 0 ? only : names,
+    nowMs: nowSeconds * 1000,
     cacheSize,
     toleranceSeconds,
-    fetch: async () => Response.json({ keys }),
+    options: { ...options, audience, scopePrefix: scopePrefix || undefined },
+    fetch: async (url) => {
+      const issuer = names.find((name) => url.startsWith(name)) ?? '';
+      const isMetadata = url.endsWith('/openid-configuration');
+      return Response.json(isMetadata ? { issuer, jwks_uri: `${issuer}/keys` } : { keys: issuers[issuer] });
+    },
   });
   target.guard.start();
   // Nothing falls due before the fetch has answered; a token with a kid that is not there waits for it.
-  await target.show(mintToken(ISSUER, { header: { kid: 'never published' } }));
+  const header = { alg: options.algorithms[0], kid: 'never published' };
+  for (const name of names) await target.show(mintToken(name, { header }));
   return target;
 }
 
@@ -91,7 +136,7 @@ describe('the service and an independent verifier agree', () => {
         }
       });
       afterAll(() => {
-        for (const { guard } of targets) guard.stop();
+        for (const target of targets) target.guard.stop();
       });
 
       test(
@@ -116,6 +161,30 @@ describe('the service and an independent verifier agree', () => {
     });
   }
 
+  for (const [at, worldOfTwo] of worldsOfTwo.entries()) {
+    test(
+      `on mutated tokens of two issuers, world ${at + 1}`,
+      async () => {
+        const here = worldOfTwo();
+        const targets = [await targetFor(here, 1000), await targetFor(here, 0)];
+        const counts = await holds(
+          `tokens of two issuers, world ${at + 1}`,
+          plansOfTwo(here.algorithms),
+          tokens / 10,
+          (plan) => {
+            const authorization = `Bearer ${build(plan)}`;
+            return holdEverywhere(targets, authorization, judge(authorization, here));
+          },
+        );
+        for (const code of ['Unauthorized', 'accepted', 'invalid_claims', 'invalid_header', 'token_expired']) {
+          expect([...counts.keys()]).toContain(code);
+        }
+        for (const target of targets) target.guard.stop();
+      },
+      propertyTimeoutMs,
+    );
+  }
+
   test(
     'on random Authorization headers',
     async () => {
@@ -125,7 +194,7 @@ describe('the service and an independent verifier agree', () => {
         holdEverywhere(targets, authorization, judge(authorization, here)),
       );
       expect(counts.get('accepted')).toBeGreaterThan(0);
-      for (const { guard } of targets) guard.stop();
+      for (const target of targets) target.guard.stop();
     },
     propertyTimeoutMs,
   );

@@ -2,9 +2,12 @@ import type { KeyObject } from 'node:crypto';
 import fc from 'fast-check';
 import { ecKey, publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SCOPE, SIGNING_KID } from '../support/mint.ts';
+import { signAs, signingKey } from '../support/signatures.ts';
 import { EDITS, type Edit } from './edits.ts';
 
 export const ISSUER = 'https://issuer.example.test/';
+/** The other issuer of the worlds that have two: it names itself without a slash. */
+export const OTHER_ISSUER = 'https://other.example.test/tenant';
 /** When generated tokens are judged: between two seconds, so that fractions of one count. */
 export const NOW_SECONDS = 1_900_000_000.5;
 
@@ -34,6 +37,38 @@ export function publishedKeys(): readonly unknown[] {
   ];
 }
 
+/** The algorithms that both issuers of a world with two sign with; PS512 and the others share RSA keys with RS256. */
+const ALGORITHMS = ['RS256', 'RS512', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
+/** Every key of both issuers has this `kid`. */
+const SHARED_KID = 'shared';
+
+/** Where a plan begins: a good token of an issuer. */
+interface Base {
+  readonly issuer: string;
+  readonly alg: string;
+  readonly kid: string;
+}
+
+/** By the name of the signer whose token it is. */
+const BASES: ReadonlyMap<string, Base> = new Map(
+  [ISSUER, OTHER_ISSUER].flatMap((issuer) =>
+    ALGORITHMS.map((alg): [string, Base] => [`${alg} of ${issuer}`, { issuer, alg, kid: SHARED_KID }]),
+  ),
+);
+
+/** What each of two issuers publishes: keys of every kind under one `kid`, beside keys for one algorithm only. */
+export function publishedByTwo(): Readonly<Record<string, readonly unknown[]>> {
+  const keysOf = (issuer: string) => [
+    null,
+    publish(rsaKey('encrypting'), SHARED_KID, { use: 'enc', alg: 'RSA-OAEP' }),
+    ...['RS256', 'ES256', 'ES384', 'ES512', 'EdDSA'].map((alg) => publish(signingKey(alg, issuer), SHARED_KID)),
+    publish(signingKey('PS256', issuer), 'PS256 only', { alg: 'PS256' }),
+    publish(signingKey('EdDSA', issuer), 'Ed25519 by name', { alg: 'Ed25519' }),
+    publish(signingKey('ES256', issuer), 'for ES384, it says', { alg: 'ES384' }),
+  ];
+  return { [ISSUER]: keysOf(ISSUER), [OTHER_ISSUER]: keysOf(OTHER_ISSUER) };
+}
+
 /** A member of a JSON object by its text, so that names can repeat and numbers need not fit. */
 type Member = readonly [name: string, valueText: string];
 
@@ -44,6 +79,8 @@ interface Change {
 
 /** How a token is made: readable, so that a counterexample tells by itself what was done. */
 export interface Plan {
+  /** Name of the good token that it begins with; by default that of the only issuer. */
+  readonly base?: string;
   readonly header: readonly Change[];
   readonly payload: readonly Change[];
   readonly wrapHeader: readonly [string, string];
@@ -53,19 +90,22 @@ export interface Plan {
 }
 
 const json = (value: unknown) => JSON.stringify(value);
-const goodHeader: readonly Member[] = [
-  ['alg', '"RS256"'],
+const goodHeader = ({ alg, kid }: Base): readonly Member[] => [
+  ['alg', json(alg)],
   ['typ', '"JWT"'],
-  ['kid', json(SIGNING_KID)],
+  ['kid', json(kid)],
 ];
-const goodPayload: readonly Member[] = [
-  ['iss', json(ISSUER)],
+const goodPayload = ({ issuer }: Base): readonly Member[] => [
+  ['iss', json(issuer)],
   ['aud', json(AUDIENCE)],
   ['sub', '"client-1"'],
   ['iat', String(NOW_SECONDS - 10)],
   ['exp', String(NOW_SECONDS + 300)],
   ['scope', json(SCOPE)],
+  ['token_use', '"access"'],
+  ['permissions', json([`api/${SCOPE}`])],
 ];
+const onlyBase: Base = { issuer: ISSUER, alg: 'RS256', kid: SIGNING_KID };
 
 function apply(members: readonly Member[], changes: readonly Change[], [before, after]: readonly [string, string]) {
   let result = members;
@@ -79,12 +119,15 @@ function apply(members: readonly Member[], changes: readonly Change[], [before, 
 }
 
 /** Makes the token of a plan, with a real signature over whatever the plan left of header and payload. */
-export function build({ header, payload, wrapHeader, wrapPayload, signer, edits }: Plan): string {
-  const key = SIGNERS[signer]?.();
+export function build({ base = '', header, payload, wrapHeader, wrapPayload, signer, edits }: Plan): string {
+  const good = BASES.get(base) ?? onlyBase;
+  const signedBy = BASES.get(signer);
+  const scheme = signedBy?.alg ?? 'RS256';
+  const key = signedBy ? signingKey(scheme, signedBy.issuer) : SIGNERS[signer]?.();
   const token = mintToken(ISSUER, {
-    headerText: apply(goodHeader, header, wrapHeader),
-    payloadText: apply(goodPayload, payload, wrapPayload),
-    ...(key && { key }),
+    headerText: apply(goodHeader(good), header, wrapHeader),
+    payloadText: apply(goodPayload(good), payload, wrapPayload),
+    ...(key && { signWith: (input) => signAs(scheme, key, input) }),
   });
   return edits.reduce((edited, edit) => EDITS[edit.how](edited, edit), token);
 }
@@ -109,20 +152,7 @@ const oddValues = [
   '1e308',
 ];
 const times = [...seconds, ...oddValues, '0.1', `"${NOW_SECONDS + 300}"`, `[${NOW_SECONDS + 300}]`, '9007199254740993'];
-const algorithms = [
-  'RS256',
-  'rs256',
-  'RS256 ',
-  'RS384',
-  'RS512',
-  'PS256',
-  'HS256',
-  'ES256',
-  'EdDSA',
-  'none',
-  'None',
-  'nOnE',
-];
+const algorithms = [...ALGORITHMS, 'Ed25519', 'PS512', 'rs256', 'RS256 ', 'RS384', 'HS256', 'none', 'None', 'nOnE'];
 const keyIds = [
   SIGNING_KID,
   'twins',
@@ -133,9 +163,15 @@ const keyIds = [
   'unknown',
   '__proto__',
   'SIGNING-KEY',
+  SHARED_KID,
+  'PS256 only',
+  'Ed25519 by name',
+  'for ES384, it says',
 ];
 const issuers = [
   ISSUER,
+  OTHER_ISSUER,
+  `${OTHER_ISSUER}/`,
   ISSUER.slice(0, -1),
   `${ISSUER}/`,
   `${ISSUER}x`,
@@ -208,8 +244,12 @@ const payloadMember = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(...times).map((text): Member => ['nbf', text]) },
   fc.constantFrom(...times).map((text): Member => ['iat', text]),
   oneOf('scope', scopes),
-  oneOf('scp', [SCOPE, [SCOPE]]),
-  oneOf('permissions', [[SCOPE]]),
+  oneOf('scp', [SCOPE, [SCOPE], ['other', SCOPE], [SCOPE, 1], `${SCOPE}\tother`]),
+  oneOf('permissions', [[SCOPE], [`api/${SCOPE}`], `other api/${SCOPE}`, ['api/'], { [SCOPE]: true }]),
+  oneOf('realm', [{ roles: [SCOPE] }, { roles: SCOPE }, { roles: { [SCOPE]: {} } }, { roles: null }, [[SCOPE]]]),
+  oneOf('token_use', ['access', 'id', 'ACCESS', ['access']]),
+  oneOf('client_id', audiences),
+  oneOf('azp', audiences),
   oneOf('cnf', [{ jkt: 'x' }]),
   anyMember(['iss', 'aud', 'exp', 'nbf', 'scope', 'sub', 'jti', 'Exp', '__proto__']),
 );
@@ -253,15 +293,33 @@ const edit = fc.record<Edit>({
   text: letters,
 });
 
-/** Plans for tokens: about a third ends up valid, the rest is wrong in one way or several at once. */
-export const plans: fc.Arbitrary<Plan> = fc.record({
+const planOf = <Signer>(signer: fc.Arbitrary<Signer>) => ({
   header: changes(headerMember),
   payload: changes(payloadMember),
   wrapHeader: wrap,
   wrapPayload: wrap,
-  signer: fc.oneof({ weight: 12, arbitrary: fc.constant(SIGNING_KID) }, fc.constantFrom(...Object.keys(SIGNERS))),
+  signer,
   edits: fc.oneof(
     { weight: 1, arbitrary: fc.constant<Edit[]>([]) },
     { weight: 1, arbitrary: fc.array(edit, { minLength: 1, maxLength: 2 }) },
   ),
 });
+
+/** Plans for tokens: about a third ends up valid, the rest is wrong in one way or several at once. */
+export const plans: fc.Arbitrary<Plan> = fc.record(
+  planOf(fc.oneof({ weight: 12, arbitrary: fc.constant(SIGNING_KID) }, fc.constantFrom(...Object.keys(SIGNERS)))),
+);
+
+/**
+ * The same for tokens of two issuers, mostly with these algorithms; one in five is signed as a token of another issuer or
+ * algorithm.
+ */
+export function plansOfTwo(algorithms: readonly string[]): fc.Arbitrary<Plan> {
+  const names = [...BASES.keys()];
+  const accepted = names.filter((name) => algorithms.includes(BASES.get(name)?.alg ?? ''));
+  const base = fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...accepted) }, fc.constantFrom(...names));
+  const signer = fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, fc.constantFrom(...names));
+  return fc
+    .tuple(base, signer)
+    .chain(([begun, signed = begun]) => fc.record({ base: fc.constant(begun), ...planOf(fc.constant(signed)) }));
+}

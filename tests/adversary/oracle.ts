@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { constants, createPublicKey, type KeyObject, verify } from 'node:crypto';
 
 /** What a request can come to, scope aside, by the contract's code; the last is what an issuer without usable keys causes. */
 export type Outcome =
@@ -17,16 +17,32 @@ export interface Judgement {
   readonly scopes: readonly string[];
 }
 
+export type AlgorithmName = `${'RS' | 'PS' | 'ES'}${256 | 384 | 512}` | 'EdDSA';
+
 /** The world in which a request is judged. */
 export interface World {
-  readonly issuer: string;
+  /** The `keys` member of each issuer's key set, as published, by the issuer's name. */
+  readonly issuers: Readonly<Record<string, readonly unknown[]>>;
   readonly audience: string;
   /** Seconds since 1970, fractions included. */
   readonly nowSeconds: number;
   readonly toleranceSeconds: number;
-  /** The `keys` member of the key set, as published. */
-  readonly keys: readonly unknown[];
+  /** What the settings of the same names say. */
+  readonly algorithms: readonly AlgorithmName[];
+  readonly scopeClaim: readonly string[];
+  readonly scopePrefix: string;
+  readonly audienceClaim: string;
+  readonly requiredClaims: Readonly<Record<string, string>>;
 }
+
+/** The settings at their defaults. */
+export const DEFAULTS = {
+  algorithms: ['RS256' as AlgorithmName],
+  scopeClaim: ['scope'],
+  scopePrefix: '',
+  audienceClaim: 'aud',
+  requiredClaims: {},
+} as const;
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -54,21 +70,34 @@ function judgeToken(token: string, world: World): Judgement {
   if (token.length > MAX_TOKEN_BYTES || encoded.length !== 3 || !header || !payload || !signature) {
     return only('invalid_header');
   }
-  const kid = keyIdOf(parse(header));
-  if (kid === undefined) return only('invalid_header');
+  const named = readHeader(parse(header), world);
+  if (named === undefined) return only('invalid_header');
 
+  const claims = parse(payload);
+  const published = keysOf(claims, world);
+  // What is no JSON object has no issuer either: which of the two faults is told is left open.
+  if (published === undefined)
+    return claims ? only('invalid_claims') : { outcomes: ['invalid_claims', 'invalid_header'], scopes: [] };
   const input = Buffer.from(token.slice(0, token.lastIndexOf('.')), 'latin1');
   const judgeWith = (keys: readonly UsableKey[]) => {
     if (keys.length === 0) return only('key_set_unavailable');
-    const isSigned = keys.some((key) => key.kid === kid && verify('RSA-SHA256', input, key.publicKey, signature));
-    const claims = parse(payload);
+    const isSigned = keys.some(
+      (key) => key.kid === named.kid && key.algorithm === named.algorithm && isSignedBy(key, input, signature),
+    );
     return isSigned && claims ? judgeClaims(claims, world) : only('invalid_header');
   };
   // Whether a key in a loose spelling of base64url is malformed is left open, so either is right.
-  const keys = usableKeys(world.keys);
+  const keys = world.algorithms.flatMap((algorithm) => usableKeys(published, algorithm));
   const strict = judgeWith(keys.filter(({ isCanonical }) => isCanonical));
   const loose = judgeWith(keys);
   return { outcomes: [...strict.outcomes, ...loose.outcomes], scopes: loose.scopes };
+}
+
+/** Of several issuers the token chooses one; of one there is nothing to choose. */
+function keysOf(claims: Members | undefined, { issuers }: World): readonly unknown[] | undefined {
+  const [only, ...others] = Object.keys(issuers);
+  const iss = others.length === 0 ? only : own(claims ?? {}, 'iss');
+  return typeof iss === 'string' && Object.hasOwn(issuers, iss) ? issuers[iss] : undefined;
 }
 
 /** RFC 4648 §5 without padding and §3.5: one spelling for each byte string. */
@@ -78,12 +107,11 @@ function decode(text: string): Buffer | undefined {
   return (ALPHABET.indexOf(text.slice(-1)) & spareBits) === 0 ? Buffer.from(text, 'base64url') : undefined;
 }
 
-/** RFC 8259 §8.1: UTF-8; a byte order mark may be skipped. */
+/** RFC 8259 §8.1: UTF-8, and no byte order mark. */
 function parse(bytes: Buffer): Members | undefined {
   if (!isUtf8(bytes)) return undefined;
-  const text = bytes.toString('utf8');
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
   } catch {
     return undefined;
@@ -92,69 +120,118 @@ function parse(bytes: Buffer): Members | undefined {
 
 const own = (members: Members, name: string): unknown => (Object.hasOwn(members, name) ? members[name] : undefined);
 
-function keyIdOf(header: Members | undefined): string | undefined {
-  if (header === undefined || own(header, 'alg') !== 'RS256' || Object.hasOwn(header, 'crit')) return undefined;
+/** RFC 9864: Ed25519 is EdDSA by another name. */
+const sameAlgorithm = (name: unknown) => (name === 'Ed25519' ? 'EdDSA' : name);
+
+interface Named {
+  readonly algorithm: string;
+  readonly kid: string;
+}
+
+function readHeader(header: Members | undefined, { algorithms }: World): Named | undefined {
+  if (header === undefined || Object.hasOwn(header, 'crit')) return undefined;
+  const algorithm = sameAlgorithm(own(header, 'alg'));
   const typ = own(header, 'typ');
   const isTypeAllowed = typ === undefined || (typeof typ === 'string' && TYPES.includes(typ.toLowerCase()));
   const kid = own(header, 'kid');
-  return isTypeAllowed && typeof kid === 'string' && kid !== '' ? kid : undefined;
+  if (typeof algorithm !== 'string' || !algorithms.some((accepted) => accepted === algorithm)) return undefined;
+  return isTypeAllowed && typeof kid === 'string' && kid !== '' ? { algorithm, kid } : undefined;
 }
 
-interface UsableKey {
-  readonly kid: string;
+interface UsableKey extends Named {
   readonly publicKey: KeyObject;
   readonly isCanonical: boolean;
 }
 
-function usableKeys(keys: readonly unknown[]): readonly UsableKey[] {
+const KINDS: Readonly<Record<string, readonly [kty: string, crv: string | undefined]>> = {
+  RS: ['RSA', undefined],
+  PS: ['RSA', undefined],
+  ES256: ['EC', 'P-256'],
+  ES384: ['EC', 'P-384'],
+  ES512: ['EC', 'P-521'],
+  EdDSA: ['OKP', 'Ed25519'],
+};
+const PARAMETERS: Readonly<Record<string, readonly string[]>> = { RSA: ['n', 'e'], EC: ['x', 'y'], OKP: ['x'] };
+
+function usableKeys(keys: readonly unknown[], algorithm: string): readonly UsableKey[] {
+  const [kty, crv] = KINDS[algorithm] ?? KINDS[algorithm.slice(0, 2)] ?? ['', ''];
   return keys.flatMap((key) => {
     const members = typeof key === 'object' && key !== null ? (key as Members) : {};
-    const [n, e] = [own(members, 'n'), own(members, 'e')];
-    const publicKey = isForVerifying(members) ? importKey(n, e) : undefined;
-    const isCanonical = [n, e].every((text) => decode(String(text)) !== undefined);
-    return publicKey ? [{ kid: String(own(members, 'kid')), publicKey, isCanonical }] : [];
+    const isOfKind = own(members, 'kty') === kty && (crv === undefined || own(members, 'crv') === crv);
+    if (!isOfKind || !isForVerifying(members, algorithm)) return [];
+    const parameters = Object.fromEntries((PARAMETERS[kty] ?? []).map((name) => [name, own(members, name)]));
+    const publicKey = importKey({ kty, ...(crv && { crv }), ...parameters });
+    const isCanonical = Object.values(parameters).every((text) => decode(String(text)) !== undefined);
+    return publicKey ? [{ algorithm, kid: String(own(members, 'kid')), publicKey, isCanonical }] : [];
   });
 }
 
-function isForVerifying(key: Members): boolean {
+function isForVerifying(key: Members, algorithm: string): boolean {
   const kid = own(key, 'kid');
+  const alg = own(key, 'alg');
   const operations = own(key, 'key_ops');
   return (
-    own(key, 'kty') === 'RSA' &&
     typeof kid === 'string' &&
     kid !== '' &&
     [undefined, 'sig'].includes(own(key, 'use') as undefined) &&
-    [undefined, 'RS256'].includes(own(key, 'alg') as undefined) &&
+    (alg === undefined || sameAlgorithm(alg) === algorithm) &&
     (operations === undefined || (Array.isArray(operations) && operations.includes('verify')))
   );
 }
 
 const imported = new Map<string, KeyObject | undefined>();
 
-function importKey(n: unknown, e: unknown): KeyObject | undefined {
-  if (typeof n !== 'string' || typeof e !== 'string') return undefined;
-  const name = `${n}.${e}`;
-  if (!imported.has(name)) imported.set(name, importAnew(n, e));
+function importKey(jwk: Readonly<Record<string, unknown>>): KeyObject | undefined {
+  if (Object.values(jwk).some((member) => typeof member !== 'string')) return undefined;
+  const name = JSON.stringify(jwk);
+  if (!imported.has(name)) imported.set(name, importAnew(jwk));
   return imported.get(name);
 }
 
-function importAnew(n: string, e: string): KeyObject | undefined {
+/** RSA needs 2048 bits and an odd exponent of at least 3 (RFC 8017 §3.1), and an odd modulus. */
+function importAnew(jwk: Readonly<Record<string, unknown>>): KeyObject | undefined {
   try {
-    const key = createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' });
-    const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
-    const isOdd = (Buffer.from(n, 'base64url').at(-1) ?? 0) % 2 === 1;
-    return modulusLength >= 2048 && isOdd && publicExponent >= 3n && publicExponent % 2n === 1n ? key : undefined;
+    const key = createPublicKey({ key: jwk, format: 'jwk' });
+    if (jwk.kty !== 'RSA') return key;
+    const modulus = Buffer.from(String(jwk.n), 'base64url');
+    const exponent = Buffer.from(String(jwk.e), 'base64url');
+    const isOdd = (bytes: Buffer) => ((bytes.at(-1) ?? 0) & 1) === 1;
+    const isSound = isOdd(modulus) && isOdd(exponent) && !/^0*1$/.test(exponent.toString('hex'));
+    return isSound && (key.asymmetricKeyDetails?.modulusLength ?? 0) >= 2048 ? key : undefined;
   } catch {
     return undefined;
   }
 }
 
-function judgeClaims(claims: Members, { issuer, audience, nowSeconds, toleranceSeconds }: World): Judgement {
-  if (own(claims, 'iss') !== issuer) return only('invalid_claims');
-  const aud = own(claims, 'aud');
+function isSignedBy({ algorithm, publicKey: key }: UsableKey, input: Buffer, signature: Buffer): boolean {
+  const hash = `sha${algorithm.slice(2)}`;
+  switch (algorithm.slice(0, 2)) {
+    case 'RS':
+      return verify(hash, input, key, signature);
+    case 'PS':
+      return verify(
+        hash,
+        input,
+        { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },
+        signature,
+      );
+    case 'ES':
+      return verify(hash, input, { key, dsaEncoding: 'ieee-p1363' }, signature);
+    default:
+      return verify(null, input, key, signature);
+  }
+}
+
+function judgeClaims(claims: Members, world: World): Judgement {
+  const { issuers, audience, audienceClaim, requiredClaims, nowSeconds, toleranceSeconds } = world;
+  const iss = own(claims, 'iss');
+  if (typeof iss !== 'string' || !Object.hasOwn(issuers, iss)) return only('invalid_claims');
+  const aud = own(claims, Object.hasOwn(claims, 'aud') ? 'aud' : audienceClaim);
   const audiences: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
   const isAudience = audiences.every((one) => typeof one === 'string') && audiences.includes(audience);
   if (!isAudience) return only('invalid_claims');
+  if (Object.entries(requiredClaims).some(([name, value]) => own(claims, name) !== value))
+    return only('invalid_claims');
 
   const exp = own(claims, 'exp');
   const others = ['iat', 'nbf'].map((name) => own(claims, name)).filter((time) => time !== undefined);
@@ -172,15 +249,24 @@ function judgeClaims(claims: Members, { issuer, audience, nowSeconds, toleranceS
   const outcomes: Outcome[] = isExpired || isFaulty ? [] : ['accepted'];
   if (isExpired) outcomes.push('token_expired');
   if (isFaultyForSome) outcomes.push('invalid_header');
-  const scope = own(claims, 'scope');
-  return {
-    outcomes,
-    scopes: scopesIn(scope),
-  };
+  return { outcomes, scopes: scopesOf(claims, world) };
 }
 
-function scopesIn(scope: unknown): readonly string[] {
-  if (typeof scope === 'string') return scope.split(/\s/).filter((one) => one !== '');
-  const isList = Array.isArray(scope) && scope.every((one) => typeof one === 'string');
-  return isList ? scope : [];
+/** The first claim that the token has decides; only what begins with the prefix counts. */
+function scopesOf(claims: Members, { scopeClaim, scopePrefix }: World): readonly string[] {
+  const values = scopeClaim.map((name) => (name.startsWith('/') ? pointedAt(claims, name) : own(claims, name)));
+  const value = values.find((candidate) => candidate !== undefined);
+  const isList = Array.isArray(value) && value.every((element) => typeof element === 'string');
+  const granted: readonly string[] = typeof value === 'string' ? value.split(/\s/) : isList ? value : [];
+  return granted.filter((one) => one.startsWith(scopePrefix)).map((one) => one.slice(scopePrefix.length));
+}
+
+/** RFC 6901, for pointers into objects only. */
+function pointedAt(claims: Members, pointer: string): unknown {
+  let value: unknown = claims;
+  for (const name of pointer.slice(1).split('/')) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+    value = own(value as Members, name);
+  }
+  return value;
 }

@@ -1,4 +1,5 @@
 import type { Claims } from '../../src/auth/claims.ts';
+import type { ResourceServerOptions } from '../../src/auth/options.ts';
 import type { Guard } from '../../src/auth/resource-server.ts';
 import type { VerifierState } from '../../src/auth/verifier.ts';
 import { createFrozenClock, type FrozenClock } from '../support/frozen-clock.ts';
@@ -24,7 +25,7 @@ export interface Target {
 }
 
 export interface TargetOptions {
-  readonly issuer: string;
+  readonly issuer: string | readonly string[];
   /** Where the keys are; `${issuer}.well-known/jwks.json` by default. */
   readonly jwksUri?: string;
   /** Tokens remembered; a thousand by default. */
@@ -32,6 +33,8 @@ export interface TargetOptions {
   readonly toleranceSeconds?: number;
   readonly nowMs?: number;
   readonly maxStaleMs?: number;
+  /** What else the guard is configured with. */
+  readonly options?: Partial<ResourceServerOptions>;
   /** Answers the key set's fetches in place of the network. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
@@ -46,7 +49,8 @@ export function createTarget(options: TargetOptions): Target {
   const { app, guard } = createTestApp({
     options: {
       issuer,
-      jwksUri: options.jwksUri ?? `${issuer}.well-known/jwks.json`,
+      ...(typeof issuer === 'string' && { jwksUri: options.jwksUri ?? `${issuer}.well-known/jwks.json` }),
+      ...options.options,
       jwksAllowHttp: true,
       clockToleranceSeconds: toleranceSeconds,
       tokenCacheSize: cacheSize,
