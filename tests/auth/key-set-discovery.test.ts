@@ -14,7 +14,7 @@ const OAUTH = '/.well-known/oauth-authorization-server/tenant';
 const KEYS = '/tenant/keys';
 const USUAL = '/tenant/.well-known/jwks.json';
 
-interface Bench {
+interface Fixture {
   readonly server: Issuer;
   readonly keySet: KeySet;
   readonly clock: FrozenClock;
@@ -33,7 +33,7 @@ afterEach(async () => {
 const text = (body: string): IssuerMode => ({ kind: 'answer', text: body });
 
 /** Sets up a key set of the issuer `/tenant`, or `/tenant/`, which knows nothing but its name. */
-async function setUp(slash: '' | '/' = '', allowHttp = false): Promise<Bench> {
+async function setUp(slash: '' | '/' = '', allowHttp = false): Promise<Fixture> {
   const server = await startIssuer([publish(rsaKey('one'), 'one')]);
   const origin = server.url.slice(0, -1);
   const issuer = `${origin}/tenant${slash}`;
@@ -73,7 +73,7 @@ async function setUp(slash: '' | '/' = '', allowHttp = false): Promise<Bench> {
 }
 
 /** Starts the first fetch and returns the paths that it requested. `stalls` ends one that never would. */
-async function start({ server, keySet, clock, advance }: Bench, stalls = false): Promise<readonly string[]> {
+async function start({ server, keySet, clock, advance }: Fixture, stalls = false): Promise<readonly string[]> {
   keySet.start();
   if (stalls) {
     while (server.requests.length === 0) await Bun.sleep(1);
@@ -86,63 +86,63 @@ async function start({ server, keySet, clock, advance }: Bench, stalls = false):
 interface Place {
   readonly name: string;
   readonly slash?: '/';
-  readonly serve: (bench: Bench) => void;
+  readonly serve: (fixture: Fixture) => void;
   readonly requests: readonly string[];
 }
 
-const serveKeys = ({ server }: Bench, path = KEYS) => server.documents.set(path, { kind: 'keys' });
+const serveKeys = ({ server }: Fixture, path = KEYS) => server.documents.set(path, { kind: 'keys' });
 
 /** Where the keys of an issuer can be, and what is requested until they are found. */
 const places: readonly Place[] = [
   {
     name: 'named by its OpenID metadata',
-    serve(bench) {
-      bench.server.documents.set(OPENID, bench.metadata());
-      serveKeys(bench);
+    serve(fixture) {
+      fixture.server.documents.set(OPENID, fixture.metadata());
+      serveKeys(fixture);
     },
     requests: [OPENID, KEYS],
   },
   {
     name: 'named by its RFC 8414 metadata only',
-    serve(bench) {
-      bench.server.documents.set(OAUTH, bench.metadata());
-      serveKeys(bench);
+    serve(fixture) {
+      fixture.server.documents.set(OAUTH, fixture.metadata());
+      serveKeys(fixture);
     },
     requests: [OPENID, OAUTH, KEYS],
   },
   {
     name: 'named by its RFC 8414 metadata, while its OpenID metadata are of another issuer',
-    serve(bench) {
-      bench.server.documents.set(OPENID, bench.metadata({ issuer: 'https://other.example.test' }));
-      bench.server.documents.set(OAUTH, bench.metadata());
-      serveKeys(bench);
+    serve(fixture) {
+      fixture.server.documents.set(OPENID, fixture.metadata({ issuer: 'https://other.example.test' }));
+      fixture.server.documents.set(OAUTH, fixture.metadata());
+      serveKeys(fixture);
     },
     requests: [OPENID, OAUTH, KEYS],
   },
   {
     name: 'at the usual place below a slash, with metadata that nobody asks for',
     slash: '/',
-    serve(bench) {
-      bench.server.documents.set(OPENID, bench.metadata());
-      serveKeys(bench, USUAL);
+    serve(fixture) {
+      fixture.server.documents.set(OPENID, fixture.metadata());
+      serveKeys(fixture, USUAL);
     },
     requests: [USUAL],
   },
   {
     name: 'named by its OpenID metadata, with nothing at the usual place',
     slash: '/',
-    serve(bench) {
-      bench.server.documents.set(OPENID, bench.metadata());
-      serveKeys(bench);
+    serve(fixture) {
+      fixture.server.documents.set(OPENID, fixture.metadata());
+      serveKeys(fixture);
     },
     requests: [USUAL, OPENID, KEYS],
   },
   {
     name: 'at an address with an empty segment and a query',
-    serve(bench) {
+    serve(fixture) {
       const path = '/tenant//keys?version=2';
-      bench.server.documents.set(OPENID, bench.metadata({ jwks_uri: new URL(bench.server.url).origin + path }));
-      serveKeys(bench, path);
+      fixture.server.documents.set(OPENID, fixture.metadata({ jwks_uri: new URL(fixture.server.url).origin + path }));
+      serveKeys(fixture, path);
     },
     requests: [OPENID, '/tenant//keys?version=2'],
   },
@@ -150,7 +150,7 @@ const places: readonly Place[] = [
 
 interface Fault {
   readonly name: string;
-  readonly mode: IssuerMode | ((bench: Bench) => IssuerMode);
+  readonly mode: IssuerMode | ((fixture: Fixture) => IssuerMode);
   readonly failure: string;
   /** What is requested before the attempt fails. */
   readonly requests: readonly string[];
@@ -221,100 +221,100 @@ const faults: readonly Fault[] = [
 describe('createKeySetSource()', () => {
   for (const { name, slash, serve, requests } of places) {
     test(`finds the keys ${name}, and from then on asks for the key set alone`, async () => {
-      const bench = await setUp(slash);
-      serve(bench);
-      expect(await start(bench)).toEqual([...requests]);
-      expect(bench.keySet.find('one')).toBeArrayOfSize(1);
+      const fixture = await setUp(slash);
+      serve(fixture);
+      expect(await start(fixture)).toEqual([...requests]);
+      expect(fixture.keySet.find('one')).toBeArrayOfSize(1);
       for (let refresh = 0; refresh < 3; refresh += 1) {
-        expect(await bench.advance(maxAgeMs)).toEqual(requests.slice(-1));
+        expect(await fixture.advance(maxAgeMs)).toEqual(requests.slice(-1));
       }
     });
   }
 
   for (const { name, mode, failure, requests, stalls } of faults) {
     test(`fails once a cooldown while the metadata ${name}, and recovers`, async () => {
-      const bench = await setUp();
-      const faulty = typeof mode === 'function' ? mode(bench) : mode;
-      for (const path of both) bench.server.documents.set(path, faulty);
-      expect(await start(bench, stalls)).toEqual([...requests]);
-      expect(bench.events).toMatchObject([{ type: 'failed', failure, failures: 1 }]);
+      const fixture = await setUp();
+      const faulty = typeof mode === 'function' ? mode(fixture) : mode;
+      for (const path of both) fixture.server.documents.set(path, faulty);
+      expect(await start(fixture, stalls)).toEqual([...requests]);
+      expect(fixture.events).toMatchObject([{ type: 'failed', failure, failures: 1 }]);
 
-      places[0]?.serve(bench);
+      places[0]?.serve(fixture);
       const leftMs = cooldownMs - (stalls ? timeoutMs : 0);
-      expect(await bench.advance(leftMs - 1)).toEqual([]);
-      expect(await bench.advance(1)).toEqual([OPENID, KEYS]);
-      expect(bench.events.at(-1)).toMatchObject({ type: 'fetched', added: ['one'], afterFailures: 1 });
+      expect(await fixture.advance(leftMs - 1)).toEqual([]);
+      expect(await fixture.advance(1)).toEqual([OPENID, KEYS]);
+      expect(fixture.events.at(-1)).toMatchObject({ type: 'fetched', added: ['one'], afterFailures: 1 });
     });
   }
 
   test('says which issuer the metadata name when it is not the configured one', async () => {
-    const bench = await setUp();
-    const found = `${bench.server.url}tenant/`;
-    bench.server.documents.set(OPENID, bench.metadata({ issuer: found }));
-    await start(bench);
-    expect(bench.events).toMatchObject([{ issuer: found.slice(0, -1), failure: 'issuer_mismatch', found }]);
+    const fixture = await setUp();
+    const found = `${fixture.server.url}tenant/`;
+    fixture.server.documents.set(OPENID, fixture.metadata({ issuer: found }));
+    await start(fixture);
+    expect(fixture.events).toMatchObject([{ issuer: found.slice(0, -1), failure: 'issuer_mismatch', found }]);
   });
 
   test('takes a key set by plain http in a private network when that is allowed', async () => {
-    const bench = await setUp('', true);
-    bench.server.documents.set(OPENID, bench.metadata({ jwks_uri: 'http://keys.invalid/' }));
-    await start(bench);
-    expect(bench.events).toMatchObject([{ type: 'failed', failure: 'network' }]);
+    const fixture = await setUp('', true);
+    fixture.server.documents.set(OPENID, fixture.metadata({ jwks_uri: 'http://keys.invalid/' }));
+    await start(fixture);
+    expect(fixture.events).toMatchObject([{ type: 'failed', failure: 'network' }]);
   });
 
   test('does not look for metadata while the usual place fails with anything but a 404', async () => {
-    const bench = await setUp('/');
-    bench.server.documents.set(USUAL, { kind: 'answer', status: 503 });
-    bench.server.documents.set(OPENID, bench.metadata());
-    expect(await start(bench)).toEqual([USUAL]);
+    const fixture = await setUp('/');
+    fixture.server.documents.set(USUAL, { kind: 'answer', status: 503 });
+    fixture.server.documents.set(OPENID, fixture.metadata());
+    expect(await start(fixture)).toEqual([USUAL]);
   });
 
   test('follows a key set that moved within the attempt that finds it gone', async () => {
-    const bench = await setUp();
-    places[0]?.serve(bench);
-    await start(bench);
-    bench.server.documents.delete(KEYS);
-    const moved = `${new URL(bench.server.url).origin}/moved`;
-    bench.server.documents.set(OPENID, bench.metadata({ jwks_uri: moved }));
-    serveKeys(bench, '/moved');
-    expect(await bench.advance(maxAgeMs)).toEqual([KEYS, OPENID, '/moved']);
-    expect(await bench.advance(maxAgeMs)).toEqual(['/moved']);
-    expect(bench.events.at(-1)).toMatchObject({ type: 'fetched', removed: [] });
+    const fixture = await setUp();
+    places[0]?.serve(fixture);
+    await start(fixture);
+    fixture.server.documents.delete(KEYS);
+    const moved = `${new URL(fixture.server.url).origin}/moved`;
+    fixture.server.documents.set(OPENID, fixture.metadata({ jwks_uri: moved }));
+    serveKeys(fixture, '/moved');
+    expect(await fixture.advance(maxAgeMs)).toEqual([KEYS, OPENID, '/moved']);
+    expect(await fixture.advance(maxAgeMs)).toEqual(['/moved']);
+    expect(fixture.events.at(-1)).toMatchObject({ type: 'fetched', removed: [] });
   });
 
   test('looks again, a cooldown later, when the key set fails in another way', async () => {
-    const bench = await setUp();
-    places[0]?.serve(bench);
-    await start(bench);
-    bench.server.documents.set(KEYS, { kind: 'answer', status: 500 });
-    const moved = `${new URL(bench.server.url).origin}/moved`;
-    bench.server.documents.set(OPENID, bench.metadata({ jwks_uri: moved }));
-    serveKeys(bench, '/moved');
-    expect(await bench.advance(maxAgeMs)).toEqual([KEYS]);
-    expect(bench.keySet.find('one')).toBeArrayOfSize(1);
-    expect(await bench.advance(cooldownMs)).toEqual([OPENID, '/moved']);
+    const fixture = await setUp();
+    places[0]?.serve(fixture);
+    await start(fixture);
+    fixture.server.documents.set(KEYS, { kind: 'answer', status: 500 });
+    const moved = `${new URL(fixture.server.url).origin}/moved`;
+    fixture.server.documents.set(OPENID, fixture.metadata({ jwks_uri: moved }));
+    serveKeys(fixture, '/moved');
+    expect(await fixture.advance(maxAgeMs)).toEqual([KEYS]);
+    expect(fixture.keySet.find('one')).toBeArrayOfSize(1);
+    expect(await fixture.advance(cooldownMs)).toEqual([OPENID, '/moved']);
   });
 
   test('finds the keys once the issuer comes up that was down at the start', async () => {
-    const bench = await setUp();
-    places[0]?.serve(bench);
-    await bench.server.goDown();
-    expect(await start(bench)).toEqual([]);
-    expect(bench.events).toMatchObject([{ type: 'failed', failure: 'network' }]);
-    await bench.server.comeBack();
-    expect(await bench.advance(cooldownMs)).toEqual([OPENID, KEYS]);
-    expect(bench.keySet.find('one')).toBeArrayOfSize(1);
+    const fixture = await setUp();
+    places[0]?.serve(fixture);
+    await fixture.server.goDown();
+    expect(await start(fixture)).toEqual([]);
+    expect(fixture.events).toMatchObject([{ type: 'failed', failure: 'network' }]);
+    await fixture.server.comeBack();
+    expect(await fixture.advance(cooldownMs)).toEqual([OPENID, KEYS]);
+    expect(fixture.keySet.find('one')).toBeArrayOfSize(1);
   });
 
   test('keeps the keys while the issuer is down later, and looks for them again afterwards', async () => {
-    const bench = await setUp();
-    places[0]?.serve(bench);
-    await start(bench);
-    await bench.server.goDown();
-    await bench.advance(maxAgeMs);
-    expect(bench.keySet.find('one')).toBeArrayOfSize(1);
-    expect(bench.events.at(-1)).toMatchObject({ type: 'failed', failure: 'network' });
-    await bench.server.comeBack();
-    expect(await bench.advance(cooldownMs)).toEqual([OPENID, KEYS]);
+    const fixture = await setUp();
+    places[0]?.serve(fixture);
+    await start(fixture);
+    await fixture.server.goDown();
+    await fixture.advance(maxAgeMs);
+    expect(fixture.keySet.find('one')).toBeArrayOfSize(1);
+    expect(fixture.events.at(-1)).toMatchObject({ type: 'failed', failure: 'network' });
+    await fixture.server.comeBack();
+    expect(await fixture.advance(cooldownMs)).toEqual([OPENID, KEYS]);
   });
 });

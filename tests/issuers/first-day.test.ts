@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { bearer } from '../support/fixture.ts';
 import { until } from '../support/child-process.ts';
 import { expectError } from '../support/expect-error.ts';
+import { bearer } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken } from '../support/mint.ts';

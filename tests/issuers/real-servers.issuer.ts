@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { decodeProtectedHeader } from 'jose';
 import { allowInsecureRequests, ClientSecretBasic, clientCredentialsGrant, discovery } from 'openid-client';
-import { bearer } from '../support/fixture.ts';
 import { type Environment, type RunningProcess, run, until } from '../support/child-process.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
+import { bearer } from '../support/fixture.ts';
 import { type Service, sourceForm } from '../support/forms.ts';
 import { AUDIENCE } from '../support/mint.ts';
 
