@@ -47,20 +47,40 @@ export function forbidEarlierRoutes(plugin: AnyElysia): void {
 }
 
 /**
- * Throws when a guarded route would be answered without its guard. Elysia 1.4 skips all hooks of a handler that is a value
- * when it has hooks of four kinds (`composeHandler` in src/compose.ts), and those of a mounted handler with `aot: false`
- * (src/dynamic-handle.ts); tests fail when that changes.
+ * Throws when a route of the application that `plugin` is part of would be answered without the guard that it has. Elysia 1.4
+ * - skips all hooks of a handler that is a value when they are of four kinds (`composeHandler` in src/compose.ts);
+ * - skips the hooks of a mounted handler with `aot: false` (src/dynamic-handle.ts);
+ * - ignores the macros that follow one which is off (`applyMacro` in src/index.ts), and leaves their options where they are.
+ * A test for each fails when that changes.
  */
-export function forbidSkippedGuards(app: AnyElysia): void {
-  const isSkipped = (route: ListedRoute) =>
-    typeof route.handler === 'function'
-      ? app.config.aot === false && (route.hooks as { readonly config?: { readonly mount?: unknown } }).config?.mount
-      : ['parse', 'transform', 'beforeHandle', 'afterHandle'].every((kind) => hooksOf(route, kind).length > 0);
-  const skipped = app.routes.find((route) => isGuarded(route) && isSkipped(route));
-  if (skipped)
-    throw new Error(
-      `Cannot guard routes: Elysia skips the hooks of ${skipped.method} ${skipped.path}; give it a function as its handler`,
-    );
+export function forbidSkippedGuards(plugin: AnyElysia): void {
+  const app = rootOf(plugin);
+  for (const route of app.routes.filter(isGuarded)) {
+    const { method, path, handler } = route;
+    const { scope, config } = route.hooks as {
+      readonly scope?: unknown;
+      readonly config?: { readonly mount?: unknown };
+    };
+    if (scope !== undefined)
+      throw new Error(
+        `Cannot guard routes: Elysia ignores the scope of ${method} ${path}; put scope first in its options`,
+      );
+    const isSkipped =
+      typeof handler === 'function'
+        ? app.config.aot === false && config?.mount !== undefined
+        : ['parse', 'transform', 'beforeHandle', 'afterHandle'].every((kind) => hooksOf(route, kind).length > 0);
+    if (isSkipped)
+      throw new Error(
+        `Cannot guard routes: Elysia skips the hooks of ${method} ${path}; give it a function as its handler`,
+      );
+  }
+}
+
+/** Elysia tells a plugin its parent, and the root of an application has none. */
+function rootOf(app: AnyElysia): AnyElysia {
+  const { getParent } = app as unknown as { getParent(): AnyElysia | null | undefined };
+  const parent = getParent.call(app);
+  return parent ? rootOf(parent) : app;
 }
 
 /** Preflights carry no credentials, so the routes that answer them cannot be guarded. */

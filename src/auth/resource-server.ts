@@ -59,27 +59,26 @@ export function createGuard(options: ResourceServerOptions, environment: GuardEn
   );
   const verifier = createVerifier({ ...checked, keySets, now: environment.now, random: environment.random });
   const hasScopes = createScopeCheck(checked);
-  const metadataPath = publicUrl === undefined ? undefined : resourceMetadataPath(publicUrl);
-  const respond = createRefuse({
-    resourceMetadata: publicUrl === undefined ? undefined : resourceMetadataUrl(publicUrl),
-    headers: environment.responseHeaders,
-    errorBody,
-  });
+  const resourceMetadata = publicUrl && resourceMetadataUrl(publicUrl);
+  const metadataPath = publicUrl && resourceMetadataPath(publicUrl);
+  const respond = createRefuse({ resourceMetadata, headers: environment.responseHeaders, errorBody });
   const refuse = (request: Request, reason: RefusalReason, detail?: RefusalDetail) => {
     onRefused?.(request, reason);
     return respond(reason, detail);
   };
-  const start = () => {
+  let hasBegun = false;
+  /** Before the first request, and when the application starts to listen. */
+  const begin = () => {
+    forbidSkippedGuards(plugin);
     for (const keySet of keySets.values()) keySet.start();
+    hasBegun = true;
   };
 
   const plugin = new Elysia({ name: 'protected-api', seed: checked })
-    .onStart((app) => {
-      forbidSkippedGuards(app);
-      start();
-    })
+    .onStart(begin)
     // What is returned through Elysia's own `status` ends the request, whatever the application's onError makes of errors.
     .derive({ as: 'scoped' }, async ({ request, route, status }) => {
+      if (!hasBegun) begin();
       if (route === metadataPath) return undefined as never;
       const credentials = readCredentials(request.headers.get('authorization'));
       if ('refusal' in credentials) return status(401, refuse(request, credentials.refusal)) as never;
@@ -113,7 +112,7 @@ export function createGuard(options: ResourceServerOptions, environment: GuardEn
   return {
     plugin,
     /** Begins to fetch keys; without it they are fetched when the application listens, or when they are first needed. */
-    start,
+    start: begin,
     /** Ends the background refresh. */
     stop() {
       for (const keySet of keySets.values()) keySet.stop();
