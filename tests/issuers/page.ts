@@ -64,17 +64,27 @@ const FIRST_REFUSALS: readonly (readonly [reason: RefusalReason, advice: string]
 function renderFirstDay(): string {
   const rows = FIRST_REFUSALS.map(([reason, advice]) => {
     const { status, code, description } = refusals[reason];
-    return `| ${status} \`${code}\` | ${description} | ${advice} |`;
+    return [`${status} \`${code}\``, description, advice];
   });
   return `## When the first token is refused
 
 Look at the description in the answer. The header and the claims of a token are JSON in base64url: paste it into a decoder that
 runs on your machine, or split it at the dots and decode the first two parts.
 
-| Answer | \`description\` | What to do |
-| --- | --- | --- |
-${rows.join('\n')}
+${renderTable([['Answer', '`description`', 'What to do'], ...rows])}
 `;
+}
+
+/** Columns are as wide as their widest cell, as the formatter has them. */
+function renderTable([head = [], ...rows]: readonly (readonly string[])[]): string {
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[], fill = ' ') =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0, fill)).join(' | ')} |`;
+  const rule = line(
+    head.map(() => ''),
+    '-',
+  );
+  return [line(head), rule, ...rows.map((row) => line(row))].join('\n');
 }
 
 const REAL_SERVERS = `## Real servers
