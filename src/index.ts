@@ -125,7 +125,7 @@ async function createServiceAt(
   const origin = settings.publicUrl ?? `http://localhost:${port}`;
   const issuer = `${origin}/`;
   const { routes, clients } = await createEmbeddedIssuer({ issuer, audience: origin });
-  const hasColour = process.stderr.isTTY === true && !process.env.NO_COLOR;
+  const hasColour = isatty(2) && !process.env.NO_COLOR;
   process.stderr.write(renderBanner({ origin, audience: origin, clients, hasDocumentation: settings.docs, hasColour }));
   const embedded = { routes, clients: [clients.reader, clients.visitor] };
   const own = {
@@ -178,7 +178,7 @@ async function exit(status: number, log: Log): Promise<never> {
 
 async function serve(settings: Settings): Promise<void> {
   const destination = createDestination();
-  // Not process.stdout.isTTY, which makes the pipe non-blocking for every process that shares it.
+  // Not process.stdout.isTTY: to read it makes the pipe non-blocking for every process that shares it.
   const format = { isTerminal: isatty(1), hasColour: !process.env.NO_COLOR };
   const log = createLog(settings.logLevel, format, destination);
   const die = (error: unknown) => {

@@ -1,41 +1,54 @@
 import { expect, test } from 'bun:test';
-import { createRefusalHints } from '../../src/observe/guard-log.ts';
+import type { KeySetEvent } from '../../src/auth/key-set.ts';
+import { logKeySetEvent } from '../../src/observe/guard-log.ts';
 import { createLog } from '../../src/observe/log.ts';
-import { createService } from '../../src/service.ts';
-import { readSettings } from '../../src/settings.ts';
 
-/** Returns a log and the lines that it has written. */
-function listeningLog() {
-  const lines: Record<string, unknown>[] = [];
+const issuer = 'https://issuer.example.test/';
+
+function linesOf(events: readonly KeySetEvent[]): unknown[] {
+  const lines: unknown[] = [];
   const destination = {
     write: (line: string) => void lines.push(JSON.parse(line)),
-    flush: (done: () => void) => done(),
+    flush() {},
     droppedLines: () => 0,
     onRecovered() {},
   };
-  return { log: createLog('info', { isTerminal: false, hasColour: false }, destination), lines };
+  const log = createLog('info', { isTerminal: false, hasColour: false }, destination);
+  for (const event of events) logKeySetEvent(log, event);
+  return lines;
 }
 
-test('createRefusalHints() logs what to do about opaque and encrypted tokens, each once', () => {
-  const { log, lines } = listeningLog();
-  const hint = createRefusalHints(log);
-  for (const reason of ['token_opaque', 'token_malformed', 'token_opaque', 'token_encrypted'] as const) hint(reason);
-  expect(lines.map(({ level, outcome }) => [level, outcome])).toEqual([
-    ['warn', 'token_opaque'],
-    ['warn', 'token_encrypted'],
-  ]);
-});
+const failed = (failures: number) =>
+  ({ issuer, type: 'failed', failure: 'status', status: 500, found: undefined, failures }) as const;
+const fetched = (added: readonly string[], removed: readonly string[], afterFailures = 0) =>
+  ({ issuer, type: 'fetched', added, removed, afterFailures }) as const;
 
-test('a service that may fetch keys over plain http warns at the start', () => {
-  const { log, lines } = listeningLog();
-  const environment = {
-    ISSUER: 'http://keycloak.test/realms/a',
-    AUDIENCE: 'a',
-    DOCS: 'false',
-    JWKS_ALLOW_HTTP: 'true',
-  };
-  const service = createService({ settings: readSettings(environment, false), log, droppedLogLines: () => 0 });
-  service.start();
-  service.stop();
-  expect(lines[0]).toMatchObject({ level: 'warn', msg: expect.stringContaining('JWKS_ALLOW_HTTP') });
-});
+for (const { name, events, lines } of [
+  {
+    name: 'an outage once, and its end once',
+    events: [failed(1), failed(2), failed(3), fetched(['a'], [], 3)],
+    lines: [
+      { level: 'warn', issuer, msg: 'Cannot fetch the key set', failure: 'status', status: 500, failures: 1 },
+      { level: 'info', issuer, msg: 'Key set can be fetched again', afterFailures: 3 },
+      { level: 'info', issuer, msg: 'Key set fetched', added: ['a'], removed: [] },
+    ],
+  },
+  {
+    name: 'keys that come and go, and no fetch that brings the same',
+    events: [fetched(['a'], []), fetched([], []), fetched(['b'], ['a'])],
+    lines: [
+      { level: 'info', issuer, msg: 'Key set fetched', added: ['a'], removed: [] },
+      { level: 'info', issuer, msg: 'Key set fetched', added: ['b'], removed: ['a'] },
+    ],
+  },
+  {
+    name: 'keys that expire, as an error',
+    events: [{ issuer, type: 'expired' } as const],
+    lines: [{ level: 'error', issuer, msg: 'Key set expired' }],
+  },
+]) {
+  test(`logKeySetEvent() logs ${name}`, () => {
+    const time = expect.any(String);
+    expect(linesOf(events)).toEqual(lines.map((line) => ({ ...line, time })));
+  });
+}

@@ -41,27 +41,6 @@ for (const form of [sourceForm, executableForm]) {
     );
 
     test(
-      'tells an outage of the issuer once, and its end once',
-      async () => {
-        const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
-        issuer.mode = { kind: 'answer', status: 500 };
-        const service = await form.start({ ISSUER: issuer.url, AUDIENCE, JWKS_COOLDOWN_SECONDS: '1' });
-        await until(() => issuer.fetches >= 3, 'the issuer is asked again');
-        issuer.mode = { kind: 'keys' };
-        await until(() => service.output().includes('Key set fetched'), 'keys are held');
-        await service.close();
-        await issuer.close();
-        const lines = linesOf(service.output()).filter(({ msg }) => String(msg).toLowerCase().includes('key set'));
-        expect(lines).toMatchObject([
-          { level: 'warn', failure: 'status', status: 500, failures: 1 },
-          { level: 'info', msg: 'Key set can be fetched again' },
-          { level: 'info', msg: 'Key set fetched', added: [SIGNING_KID] },
-        ]);
-      },
-      form.startTimeoutMs,
-    );
-
-    test(
       'has a line for each request with LOG_LEVEL=debug, whose id is given back',
       async () => {
         const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
