@@ -172,14 +172,14 @@ describe('resourceServer()', () => {
     });
   }
 
-  test('cannot see a scope after an object macro that is off, which Elysia drops (SECURITY.md)', async () => {
+  // A known limit, in SECURITY.md: `mergeHook` of Elysia 1.4 drops all hooks of a route that has an option set to false.
+  test('cannot see the scope of a route that sets an object macro to false; the token is checked', async () => {
     const app = new Elysia()
       .use(guard())
       .macro({ flag: { beforeHandle() {} } })
-      .get('/dropped', () => 'open', { flag: false, scope: 'a' })
-      .get('/kept', () => 'open', { scope: 'a', flag: false });
+      .get('/dropped', () => 'open', { scope: 'a', flag: false });
+    expect((await send(app, '/dropped')).status).toBe(401);
     expect((await send(app, '/dropped', withScopes('b'))).status).toBe(200);
-    expect((await send(app, '/kept', withScopes('b'))).status).toBe(403);
   });
 
   test('answers with the body of errorBody, and keeps status and challenge', async () => {
