@@ -22,7 +22,8 @@ export function readHeader(
 ): TokenHeader | { readonly refusal: RefusalReason } {
   if (token.length > maxTokenLength) return { refusal: 'token_oversized' };
   const parts = token.split('.', 6);
-  if (parts.length === 1) return { refusal: 'token_opaque' };
+  // Some opaque tokens have a dot in them; a JWT that was cut off begins like a JWT: with `{"` in base64url.
+  if (parts.length < 3 && !token.startsWith('eyJ')) return { refusal: 'token_opaque' };
   if (parts.length === 5) return { refusal: 'token_encrypted' };
   if (parts.length !== 3 || !parts.every(isCanonicalBase64Url)) return { refusal: 'token_malformed' };
 

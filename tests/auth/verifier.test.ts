@@ -202,8 +202,10 @@ describe('createVerifier()', () => {
   const gate: readonly { name: string; token: string; want: string }[] = [
     { name: 'longer than 8192 characters', token: 'a'.repeat(8193), want: 'token_oversized' },
     { name: 'of one part', token: 'opaque', want: 'token_opaque' },
+    { name: 'of two parts that are no JWT', token: 'ory_at_opaque.too', want: 'token_opaque' },
+    { name: 'cut off after its header', token: 'eyJhbGciOiJSUzI1NiJ9', want: 'token_malformed' },
     { name: 'of five parts', token: 'a..b.c.d', want: 'token_encrypted' },
-    { name: 'of two parts', token: 'e30.e30', want: 'token_malformed' },
+    { name: 'of two parts', token: 'eyJhbGciOiJSUzI1NiJ9.e30', want: 'token_malformed' },
     { name: 'of four parts', token: `${mint()}.e30`, want: 'token_malformed' },
     { name: 'with an empty signature', token: mint().replace(/[^.]+$/, ''), want: 'token_malformed' },
     { name: 'with padding', token: `${mint()}==`, want: 'token_malformed' },

@@ -14,7 +14,7 @@ import { createTestApp } from '../support/test-app.ts';
 /** What is wrong with the token that is answered with the example of this name. */
 const faults: Readonly<Record<string, TokenOverrides>> = {
   example1: {},
-  token_malformed: { reshape: () => 'no.token' },
+  token_malformed: { reshape: () => 'not.a.token.either' },
   token_opaque: { reshape: () => 'no-token' },
   token_encrypted: { reshape: () => 'a.b.c.d.e' },
   token_oversized: { reshape: (token) => token.padEnd(8193, 'x') },

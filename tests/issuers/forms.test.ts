@@ -61,6 +61,7 @@ async function hold({ settings, token, outcome }: TokenForm): Promise<void> {
   const headers = bearer(typeof token === 'string' ? token : mint(token));
   const request = async (path: string) => service.fetch(new Request(`http://localhost${path}`, { headers }));
   try {
+    if (typeof token === 'string') await expectHint(await request('/api/private'), token);
     const [open, scoped] = [await request('/api/private'), await request('/api/private-scoped')];
     if (outcome === 'scope' || outcome === 'no scope') await expectMessage(open);
     else await expectError(open, 401, outcome);
@@ -70,6 +71,12 @@ async function hold({ settings, token, outcome }: TokenForm): Promise<void> {
   } finally {
     service.stop();
   }
+}
+
+/** A token that is no signed JWT is the commonest mistake of a first day: the answer says which kind it is. */
+async function expectHint(response: Response, token: string): Promise<void> {
+  const kind = token.split('.').length === 5 ? 'encrypted' : 'opaque';
+  expect(await response.json()).toEqual({ code: 'invalid_header', description: expect.stringContaining(kind) });
 }
 
 for (const { name: issuer, forms } of ISSUERS) {
