@@ -20,9 +20,7 @@ describe('package.json', () => {
 describe('the version of Bun', () => {
   test('is the same wherever one is named', async () => {
     const pinned = manifest.devDependencies['bun-types'];
-    for await (const file of new Bun.Glob('{Dockerfile,README.md,CONTRIBUTING.md,.github/workflows/*.yml}').scan({
-      dot: true,
-    })) {
+    for (const file of ['Dockerfile', 'README.md', 'CONTRIBUTING.md', '.github/workflows/release.yml']) {
       const named = [...(await Bun.file(file).text()).matchAll(/\bbun[:@](\d+\.\d+\.\d+)/g)].map(
         ([, version]) => version,
       );

@@ -15,10 +15,10 @@ const ANSWERS: Readonly<Record<Outcome, string>> = {
 
 const INTRODUCTION = `# Settings for your issuer
 
-For each issuer: the settings to paste, what to switch on at the issuer, and the tokens that are refused, with the reason.
-The rows of this page are the rows of a test ([tests/issuers](../tests/issuers)), which makes each token as the issuer documents
-it and sends it to the service with exactly these settings. Names in capitals are yours to replace, \`read:messages\` is the scope
-that \`/api/private-scoped\` asks for, and every setting is explained in [.env.example](../.env.example).
+For each issuer, this page lists the settings, what to enable at the issuer, and which tokens are rejected and why. It is generated
+from the rows of a test ([tests/issuers](../tests/issuers)), which creates each token as the issuer documents it and sends it to the
+service with exactly these settings. Replace the names in capitals with your own. \`read:messages\` is the scope that
+\`/api/private-scoped\` requires. [.env.example](../.env.example) explains every setting.
 `;
 
 /** Returns docs/issuers.md as the table of forms has it. */
@@ -38,26 +38,26 @@ export function renderPage(): string {
 const FIRST_REFUSALS: readonly (readonly [reason: RefusalReason, advice: string])[] = [
   [
     'token_opaque',
-    'The token is meant for the issuer itself. Ask your issuer for a token with an audience (`audience` or `resource`), or switch JWT access tokens on',
+    'The token is meant for the issuer itself. Ask your issuer for a token with an audience (`audience` or `resource`), or enable JWT access tokens',
   ],
-  ['token_encrypted', 'The same, or remove the encryption key of your API at the issuer'],
-  ['algorithm_unsupported', 'Set `ALGORITHMS` to what the header of the token has as `alg`. HS256 is never accepted'],
-  ['key_id_missing', 'Switch the key ID on at the issuer'],
+  ['token_encrypted', 'The same, or remove the encryption key of your API from the issuer'],
+  ['algorithm_unsupported', 'Set `ALGORITHMS` to the `alg` in the header of the token. HS256 is never accepted'],
+  ['key_id_missing', 'Enable key IDs at the issuer'],
   [
     'type_unsupported',
-    'The token is not an access token for an API: a logout token, for example, or one that the issuer keeps for itself',
+    'The token is not an access token for an API. It may be a logout token, or one for the issuer itself',
   ],
-  ['key_unknown', 'The token is of another issuer or meant for another API, or `JWKS_URI` is wrong'],
-  ['issuer_mismatch', 'Copy `iss` of the token to `ISSUER`; often a slash at the end is all that differs'],
+  ['key_unknown', 'The token is from another issuer or for another API, or `JWKS_URI` is wrong'],
+  ['issuer_mismatch', 'Copy `iss` of the token to `ISSUER`. They often differ only by a trailing slash'],
   [
     'audience_mismatch',
-    'Ask for the right audience, or copy `aud` of the token to `AUDIENCE` if it names this API and nothing else',
+    'Request a token for the right audience, or copy `aud` of the token to `AUDIENCE` if it identifies this API and nothing else',
   ],
   ['required_claim_mismatch', 'Compare the token with `REQUIRED_CLAIMS`'],
-  ['scope_insufficient', 'Ask for the scope, or set `SCOPE_CLAIM` to the claim that has it'],
+  ['scope_insufficient', 'Request the scope, or set `SCOPE_CLAIM` to the claim that has it'],
   [
     'keys_unavailable',
-    'The log names the reason. `issuer_mismatch` there: the metadata name another issuer, and the log has both',
+    'The log has the reason. If it is `issuer_mismatch`, the metadata names another issuer, and the log has both',
   ],
 ];
 
@@ -66,12 +66,12 @@ function renderFirstDay(): string {
     const { status, code, description } = refusals[reason];
     return [`${status} \`${code}\``, description, advice];
   });
-  return `## When the first token is refused
+  return `## If your first token is rejected
 
-Look at the description in the answer. The header and the claims of a token are JSON in base64url: paste it into a decoder that
-runs on your machine, or split it at the dots and decode the first two parts.
+Look at the description in the response, and compare the token with the settings. The first two parts of a token are its header and
+its claims, as JSON in base64url. Decode them on your own machine: a token is a credential.
 
-${renderTable([['Answer', '`description`', 'What to do'], ...rows])}
+${renderTable([['Response', '`description`', 'What to do'], ...rows])}
 `;
 }
 
@@ -89,7 +89,7 @@ function renderTable([head = [], ...rows]: readonly (readonly string[])[]): stri
 
 const REAL_SERVERS = `## Real servers
 
-These run in the tests (\`bun run test:issuers\`), and their tokens are requested by a real client:
+\`bun run test:issuers\` runs the following servers. A real client requests the tokens.
 [oidc-provider](https://github.com/panva/node-oidc-provider) with RS256, ES256 and EdDSA, Better Auth with its OAuth provider plugin,
 [OpenAuth](https://openauth.js.org), [oauth2-mock-server](https://github.com/axa-group/oauth2-mock-server), and
 [Glewlwyd](https://github.com/babelouest/glewlwyd) with RS256 and ES256.
@@ -98,22 +98,22 @@ These run in the tests (\`bun run test:issuers\`), and their tokens are requeste
 const SPECIAL_CASES = `## Special cases
 
 **Several issuers.** \`ISSUER=https://TENANT.us.auth0.com/,https://login.microsoftonline.com/TENANT_ID/v2.0\` accepts tokens of either, each
-verified with its own issuer's keys. The other settings count for all of them; \`JWKS_URI\` cannot be set.
+verified with its own issuer's keys. The other settings apply to all of them. \`JWKS_URI\` cannot be set.
 
-**A private certificate authority.** Set \`NODE_EXTRA_CA_CERTS\` to a file with its certificates in PEM form when you start the service:
+**A private certificate authority.** Set \`NODE_EXTRA_CA_CERTS\` to a PEM file with its certificates when you start the service:
 
 \`\`\`sh
 NODE_EXTRA_CA_CERTS=/etc/ssl/private-ca.pem ISSUER=https://login.internal.example.com/ AUDIENCE=https://api.example.com protected-api
 \`\`\`
 
-**Plain http in a private network**, such as Docker Compose: \`JWKS_ALLOW_HTTP=true\`, with \`JWKS_URI=http://issuer:8080/...\` where the issuer is
-known to clients by another address.
+**Plain http in a private network**, such as Docker Compose: \`JWKS_ALLOW_HTTP=true\`, and \`JWKS_URI=http://issuer:8080/...\` if
+clients reach the issuer at another address.
 
-**Keys that are published as certificates only** (\`x5c\` without \`n\` and \`e\`, or \`x\` and \`y\`) are not supported: RFC 7517 requires the key's own
-members, and every issuer on this page has them.
+**Keys that are published as certificates only** (\`x5c\` without \`n\` and \`e\`, or \`x\` and \`y\`) are not supported. RFC 7517
+requires these members, and every issuer on this page publishes them.
 
-**An issuer that is not on this page** works when its access tokens are JWTs with \`kid\`, \`iss\`, \`exp\`, an audience and one of the algorithms of
-\`ALGORITHMS\`, and when its keys are found: at \`JWKS_URI\`, or through its metadata.
+**An issuer that is not on this page** works if its access tokens are JWTs with \`kid\`, \`iss\`, \`exp\`, an audience and an algorithm in
+\`ALGORITHMS\`, and if its keys are at \`JWKS_URI\` or in its metadata.
 `;
 
 function renderIssuer({ name, request, sources, forms }: Issuer): string {
@@ -125,7 +125,7 @@ function renderIssuer({ name, request, sources, forms }: Issuer): string {
     `## ${name}\n`,
     ...groupBySettings(accepted).map(renderAccepted),
     request && `Request a token:\n\n\`\`\`sh\n${request}\n\`\`\`\n`,
-    refused.length > 0 && `Refused:\n\n${refused.map(renderRefused).join('\n')}\n`,
+    refused.length > 0 && `Rejected:\n\n${refused.map(renderRefused).join('\n')}\n`,
     `Sources, read on ${SOURCES_READ_ON}: ${sources.map((source) => `<${source}>`).join(', ')}\n`,
   ];
   return parts.filter((part) => part).join('\n');
@@ -143,7 +143,7 @@ function groupBySettings(forms: readonly TokenForm[]): readonly (readonly TokenF
 function renderAccepted(forms: readonly TokenForm[]): string {
   const [first] = forms;
   const list = forms.map(({ name, advice }) => `- **${name}.** ${advice}`).join('\n');
-  return `\`\`\`sh\n${first ? textOf(first.settings) : ''}\n\`\`\`\n\n${list}\n`;
+  return `\`\`\`dotenv\n${first ? textOf(first.settings) : ''}\n\`\`\`\n\n${list}\n`;
 }
 
 function renderRefused({ name, outcome, advice }: TokenForm): string {
