@@ -24,7 +24,7 @@ const GROUPS: readonly (readonly string[])[] = [
   ['tests/auth', 'tests/guards.test.ts'],
   ['./tests/adversary/known-attacks.adversary.ts', './tests/adversary/known-cache-attacks.adversary.ts'],
   ['./tests/adversary/key-set-bounds.adversary.ts', './tests/adversary/key-set-times.adversary.ts'],
-  ['./tests/adversary/known-key-set-attacks.adversary.ts', './tests/adversary/faults.adversary.ts'],
+  ['./tests/adversary/known-key-set-attacks.adversary.ts', './tests/http/internal-error.test.ts'],
   ['tests/http/http-table.test.ts', '-t', 'in-process'],
   ['tests/http/internal-error.test.ts', 'tests/http/added-routes.test.ts', 'tests/http/hosts.test.ts'],
   // In a copy there is no executable to build, and no lockfile to build it from.

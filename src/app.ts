@@ -4,6 +4,7 @@ import { resourceMetadata, resourceMetadataUrl } from './auth/resource-metadata.
 import type { Guard } from './auth/resource-server.ts';
 import type { CommonHeaders } from './http/answers.ts';
 import { createHttpPlugin, elysiaOptions, type HttpPluginOptions } from './http/plugin.ts';
+import { pagePath } from './openapi/about.ts';
 import { createDocumentation, type DocumentationOptions } from './routes/documentation.ts';
 import { createHealth, type Readiness } from './routes/health.ts';
 import { createHome } from './routes/home.ts';
@@ -40,7 +41,7 @@ export function createApp({ guard, readiness, discovery, extension, ...http }: D
 
   if (publicUrl !== undefined) {
     const { issuer, audience } = discovery;
-    const resourceDocumentation = hasDocumentation ? `${publicUrl}/openapi` : undefined;
+    const resourceDocumentation = hasDocumentation ? publicUrl + pagePath : undefined;
     app.use(resourceMetadata({ issuer, audience, publicUrl, resourceDocumentation }));
   }
   if (hasDocumentation)

@@ -1,3 +1,4 @@
+import { name, pagePath } from '../openapi/about.ts';
 import type { Client } from './issuer.ts';
 
 export interface BannerOptions {
@@ -15,8 +16,11 @@ export interface BannerOptions {
  */
 export function renderBanner({ origin, audience, clients, hasDocumentation, hasColour }: BannerOptions): string {
   const paint = (code: number, text: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text);
-  const link = (name: string, path: string) => `${paint(1, name)}  ${paint(36, escapeUrl(origin + path))}\n`;
-  const getToken = (name: string, client: Client) => `export ${name}=$(curl -sS ${word(`${origin}/oauth/token`)} \\
+  const link = (text: string, path: string) => `${paint(1, text)}  ${paint(36, escapeUrl(origin + path))}\n`;
+  const getToken = (
+    variable: string,
+    client: Client,
+  ) => `export ${variable}=$(curl -sS ${word(`${origin}/oauth/token`)} \\
   -d grant_type=client_credentials -d audience=${escapeFormValue(audience)} \\
   -d client_id=${client.id} -d client_secret=${client.secret} |
   grep -o 'eyJ[^"]*')`;
@@ -38,7 +42,7 @@ ${call('/api/private-scoped', 'TOKEN')}
 ${call('/api/private')}
 ${call('/api/private-scoped', 'PLAIN')}
 
-${hasDocumentation ? link('Documentation', '/openapi') : ''}${link('Protected API', '')}
+${hasDocumentation ? link('Documentation', pagePath) : ''}${link(name, '')}
 `;
 }
 

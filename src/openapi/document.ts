@@ -4,8 +4,8 @@ import type { AnyElysia } from 'elysia';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isGuarded } from '../auth/guarded-routes.ts';
 import { scopesOf } from '../auth/schema.ts';
+import { name, summary } from './about.ts';
 import { describeRefusal, describeShared, errorSchema, type RefusalHeaders, sharedResponses } from './answers.ts';
-import { name, summary } from './layout.ts';
 
 export interface DocumentOptions {
   readonly issuer: readonly string[];
@@ -60,7 +60,7 @@ export function createDocument(app: AnyElysia, options: DocumentOptions) {
       version: packageJson.version,
       summary,
       description: describeApi(issuer, audience),
-      contact: { name: 'The Protected API authors' },
+      contact: { name: `The ${name} authors` },
       license: { name: packageJson.license, identifier: packageJson.license },
     },
     ...(publicUrl !== undefined && { servers: [{ url: publicUrl }] }),

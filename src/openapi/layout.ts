@@ -1,7 +1,6 @@
+import { name } from './about.ts';
 import style from './page/page.css' with { type: 'text' };
 
-export const name = 'Protected API';
-export const summary = 'A sample API with one public endpoint and two that require an OAuth 2.0 access token.';
 export { style };
 
 /** Markup whose interpolated values are escaped already. */

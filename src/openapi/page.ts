@@ -1,7 +1,8 @@
+import { name } from './about.ts';
 import { errors } from './answers.ts';
 import { type AuthorizationOptions, renderDialog } from './authorization-dialog.ts';
 import type { OpenApiDocument, Operation, ResponseObject } from './document.ts';
-import { type Html, html, name, paragraphs, renderPage, style } from './layout.ts';
+import { type Html, html, paragraphs, renderPage, style } from './layout.ts';
 import script from './page/page.js' with { type: 'text' };
 
 /**

@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { scopesOf } from '../auth/schema.ts';
 import { isTrustedHost } from '../http/trusted-host.ts';
+import { documentPath, pagePath } from '../openapi/about.ts';
 import type { RefusalHeaders } from '../openapi/answers.ts';
 import type { DemoClient } from '../openapi/authorization-dialog.ts';
 
@@ -22,8 +23,8 @@ const misdirected = {
 };
 
 /**
- * Returns the OpenAPI document of `app` at `/openapi/json`, and at `/openapi` a page to read it and send requests. Both
- * are created, and their modules loaded, on the first request for them: most processes never get one.
+ * Returns the OpenAPI document of `app`, and a page to read it and send requests. Both are created, and their modules
+ * loaded, on the first request for them: most processes never get one.
  */
 export function createDocumentation(app: () => AnyElysia, options: DocumentationOptions) {
   const {
@@ -47,13 +48,13 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
   });
 
   return new Elysia({ detail: { hide: true } })
-    .get('/openapi/json', async () => getDocument())
-    .get('/openapi', async ({ request, status }) => {
+    .get(documentPath, async () => getDocument())
+    .get(pagePath, async ({ request, status }) => {
       if (clients && !isTrustedHost(request, issuer)) return status(421, misdirected);
       return (await getPage()).page();
     })
-    .get('/openapi/page.css', async () => (await getPage()).style())
-    .get('/openapi/page.js', async () => (await getPage()).script());
+    .get(`${pagePath}/page.css`, async () => (await getPage()).style())
+    .get(`${pagePath}/page.js`, async () => (await getPage()).script());
 }
 
 /** Returns a function that calls `make` once, and again only after a failure. */

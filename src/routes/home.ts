@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type AnyElysia, Elysia } from 'elysia';
 import { qualityOf } from '../http/accept.ts';
-import { html, name, renderPage, style, styleElement, summary } from '../openapi/layout.ts';
+import { documentPath, name, pagePath, summary } from '../openapi/about.ts';
+import { html, renderPage, style, styleElement } from '../openapi/layout.ts';
 
 export interface HomeOptions {
   /** Where clients reach the API, without a trailing slash; undefined when unknown. */
@@ -23,7 +24,7 @@ interface Home {
 
 /** Returns `GET /`: the name of the API, its endpoints and links to its documentation, as JSON or HTML by the Accept header. */
 export function createHome({ publicUrl = '', hasDocumentation, routes }: HomeOptions) {
-  const links = hasDocumentation ? { documentation: `${publicUrl}/openapi`, openapi: `${publicUrl}/openapi/json` } : {};
+  const links = hasDocumentation ? { documentation: publicUrl + pagePath, openapi: publicUrl + documentPath } : {};
   const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': renderPolicy() };
 
   return new Elysia({ detail: { hide: true } }).get('/', ({ request, set }) => {

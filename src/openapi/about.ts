@@ -1,0 +1,8 @@
+/** The name of the API on its pages, in its document and in the banner. */
+export const name = 'Protected API';
+export const summary = 'A sample API with one public endpoint and two that require an OAuth 2.0 access token.';
+
+/** Path of the page that documents the API. */
+export const pagePath = '/openapi';
+/** Path of the OpenAPI document. */
+export const documentPath = `${pagePath}/json`;
