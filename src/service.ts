@@ -49,7 +49,7 @@ export function createService({ settings, log, droppedLogLines, fetch, embedded 
         logKeySetEvent(log, event);
       },
     },
-    { responseHeaders: commonHeaders, ...(fetch && { fetch }) },
+    { responseHeaders: commonHeaders, sendsUncopied: true, ...(fetch && { fetch }) },
   );
   const metrics: Metrics | undefined = counts && createMetrics({ counts, state: guard.state, droppedLogLines });
 

@@ -210,6 +210,25 @@ describe('resourceServer()', () => {
     expect(await (await send(app, '/guarded', bearer('opaque'))).text()).toBe('caught');
   });
 
+  for (const sendsUncopied of [false, true]) {
+    for (const headers of [{}, { 'x-powered-by': 'a test' }]) {
+      test(`answers 401 when sendsUncopied is ${sendsUncopied} and the application sets ${JSON.stringify(headers)}`, async () => {
+        const options = { issuer: 'https://issuer.example.test/', audience: AUDIENCE };
+        const seen: unknown[] = [];
+        const app = new Elysia()
+          .onRequest(({ set }) => Object.assign(set.headers, headers) && undefined)
+          .onAfterResponse(({ set }) => void seen.push(set.status))
+          .use(createGuard(options, { sendsUncopied }).plugin)
+          .get('/guarded', () => 'ok');
+        const response = await send(app, '/guarded', {});
+        expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+        expect(await response.json()).toMatchObject({ code: 'authorization_header_missing' });
+        await Bun.sleep(0);
+        expect(seen).toEqual([sendsUncopied ? 200 : 401]);
+      });
+    }
+  }
+
   test('answers 503 with the rest of the cooldown while no keys can be fetched', async () => {
     for (const jwksCooldownSeconds of [1, 17]) {
       const fetch = () => Promise.reject(new TypeError('unreachable'));
