@@ -1,8 +1,8 @@
 import { isLoopbackHost } from './fetch-json.ts';
 
 /**
- * Whether `value` is an absolute https address without credentials, fragment, braces or any character that means something
- * to a shell or to HTML. Plain http is for loopback hosts, and for others with `allowHttp`.
+ * Whether `value` is an absolute https address without credentials, fragment, braces or characters that are special to a shell
+ * or to HTML. Plain http is allowed for loopback hosts, and with `allowHttp` for all hosts.
  */
 export function isSecureUrl(value: string, allowHttp = false): boolean {
   if (!/^https?:\/\/[^\s"'#$<>\\`{}]+$/.test(value) || !/^[\x21-\x7e]+$/.test(value) || !URL.canParse(value))

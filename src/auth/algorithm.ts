@@ -1,4 +1,4 @@
-/** The asymmetric signature algorithms that tokens can be accepted with (RFC 7518 §3.1, RFC 8037 §3.1). */
+/** The signature algorithms that can be accepted, all of them asymmetric (RFC 7518 §3.1, RFC 8037 §3.1). */
 export const algorithms = [
   'RS256',
   'RS384',
@@ -14,7 +14,7 @@ export const algorithms = [
 
 export type Algorithm = (typeof algorithms)[number];
 
-/** Returns the algorithm that a token, a key or a setting names; undefined for any other. `Ed25519` (RFC 9864) is EdDSA. */
+/** Returns the algorithm of this name, or undefined if it is not supported. `Ed25519` (RFC 9864) is another name of EdDSA. */
 export function algorithmOf(name: unknown): Algorithm | undefined {
   return name === 'Ed25519' ? 'EdDSA' : algorithms.find((algorithm) => algorithm === name);
 }

@@ -1,33 +1,33 @@
 import type { RefusalReason } from './refusal.ts';
 
-/** The claims of a verified access token (RFC 7519 §4, RFC 9068 §2.2), frozen: requests that present the same token share them. */
+/** The claims of a verified access token (RFC 7519 §4, RFC 9068 §2.2). Frozen, because requests with the same token share them. */
 export interface Claims {
   readonly iss: string;
-  /** With the option `audienceClaim` it may be missing, and the claim of that name is what was checked. */
+  /** May be missing with the option `audienceClaim`. The claim of that name was then checked instead. */
   readonly aud: string | readonly string[];
   readonly exp: number;
-  /** Any other claim is as the issuer wrote it: check its type before using it. */
+  /** Other claims are not validated: check their types before using them. */
   readonly [name: string]: unknown;
 }
 
 export interface ClaimRules {
   /** Compared exactly with `iss`. */
   readonly issuer: readonly string[];
-  /** One of them must be, or be among, `aud`. */
+  /** `aud` must be or contain one of them. */
   readonly audience: readonly string[];
   /** The claim that names the audience of a token without `aud`. */
   readonly audienceClaim: string;
-  /** Claims that must be exactly this string. */
+  /** Claims that must have exactly this value. */
   readonly requiredClaims: Readonly<Record<string, string>>;
-  /** Leeway for `exp` and `nbf`. */
+  /** Tolerated clock difference for `exp` and `nbf`. */
   readonly clockToleranceSeconds: number;
 }
 
 type TimeClaims = Readonly<Record<string, unknown>>;
 
 /**
- * Returns why claims are refused, undefined when they are good; in the order issuer, audience, required claims, time.
- * It checks no scope, no `sub`, no `jti` and no revocation.
+ * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims and time, in this
+ * order. Does NOT check scopes, `sub`, `jti` or revocation.
  */
 export function refuseClaims(claims: TimeClaims, rules: ClaimRules, nowSeconds: number): RefusalReason | undefined {
   const { issuer, audience, audienceClaim, requiredClaims } = rules;
@@ -41,7 +41,7 @@ export function refuseClaims(claims: TimeClaims, rules: ClaimRules, nowSeconds: 
   return refuseTime(claims, rules.clockToleranceSeconds, nowSeconds);
 }
 
-/** Returns why claims that were good before are refused now. Times are compared to the fraction of a second. */
+/** Returns why claims that were valid before are rejected now. Times are compared with fractions of a second. */
 export function refuseTime(
   { exp, nbf }: TimeClaims,
   clockToleranceSeconds: number,
@@ -52,12 +52,12 @@ export function refuseTime(
   return undefined;
 }
 
-/** Returns a claim of the token itself, never a member that every object inherits. */
+/** Returns a claim of the token, never an inherited property such as `constructor`. */
 export function ownClaim(claims: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined;
 }
 
-/** RFC 7519 §4.1.3: one string or a list of strings. A list with anything else in it names no audience. */
+/** RFC 7519 §4.1.3: one string or a list of strings. A list with any other member names no audience. */
 function audiencesOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   return isStringList(value) ? value : [];

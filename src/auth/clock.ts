@@ -1,10 +1,10 @@
 import { clearTimeout, setTimeout } from 'node:timers';
 
-/** Monotonic time and timers, so that a wall clock that jumps moves neither a refresh nor an expiry. */
+/** Monotonic time and timers, so that changes of the wall clock affect neither refresh nor expiry. */
 export interface Clock {
-  /** Milliseconds since some fixed moment. */
+  /** Milliseconds since an arbitrary fixed time. */
   now(): number;
-  /** Calls back once, after `delayMs`; returns a function that cancels. */
+  /** Calls back once after `delayMs`, and returns a function that cancels the call. */
   schedule(callback: () => void, delayMs: number): () => void;
 }
 

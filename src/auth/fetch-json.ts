@@ -1,4 +1,4 @@
-/** Why a document of the issuer cannot be used; never the text of an exception or of the issuer's answer. */
+/** Why a document of the issuer cannot be used. It never contains text of an exception or of the issuer's response. */
 export type FetchFailure =
   | 'timeout'
   | 'network'
@@ -11,11 +11,11 @@ export type FetchFailure =
   | 'insecure_address'
   | 'no_usable_key';
 
-/** Thrown when a document cannot be fetched, or is not what it should be. */
+/** Thrown if a document cannot be fetched or is not valid. */
 export class FetchError extends Error {
   /**
-   * @param failure kind of failure, for log and metric
-   * @param detail `status`: the HTTP status; `found`: the issuer that the metadata name instead of the configured one
+   * @param failure kind of failure, for logs and metrics
+   * @param detail `status`: the HTTP status; `found`: the issuer that the metadata names instead of the configured one
    */
   constructor(
     readonly failure: FetchFailure,
@@ -27,22 +27,23 @@ export class FetchError extends Error {
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Key sets and metadata are a few kilobytes; a larger answer is a mistake or an attack. */
+/** Key sets and metadata are a few kilobytes; a larger response is a mistake or an attack. */
 const maxBodyBytes = 1024 * 1024;
 
 /**
- * Returns the JSON at `url`: an answer with status 200, not redirected, not compressed, of at most 1 MiB.
- * @throws {FetchError} anything else; what `fetch` throws is passed on
+ * Returns the JSON at `url`. The response must have the status 200, must not be redirected or compressed, and is limited to
+ * 1 MiB.
+ * @throws {FetchError} for any other response; errors of `fetch` are passed on
  */
 export async function fetchJson(fetch: Fetch, url: string, signal: AbortSignal): Promise<unknown> {
   const response = await fetch(url, {
-    // A redirect could lead to a host the operator never named.
+    // A redirect could lead to a host that the operator did not configure.
     redirect: 'manual',
     signal,
     headers: { accept: 'application/json', 'accept-encoding': 'identity' },
-    // Bun only. A runtime that decompresses does so before the bytes can be counted.
+    // Bun only. Bun would decompress the body before its bytes can be counted.
     ...{ decompress: false },
-    // Bun only. A proxy that the environment names does not reach this machine's loopback.
+    // Bun only. A proxy named in the environment cannot reach the loopback interface of this machine.
     ...(isLoopbackHost(new URL(url).hostname) && { proxy: false }),
   });
   const refusal = refuseAnswer(response);
@@ -57,7 +58,7 @@ export async function fetchJson(fetch: Fetch, url: string, signal: AbortSignal):
   }
 }
 
-/** Whether a host name, as a parsed address has it, is this machine's own. */
+/** Whether a host name, as `URL` normalizes it, is a loopback host. */
 export function isLoopbackHost(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }

@@ -2,29 +2,29 @@ import { base64url, importJWK, type JWK } from 'jose';
 import type { Algorithm } from './algorithm.ts';
 import { FetchError } from './fetch-json.ts';
 
-/** A key of the set, imported for one algorithm. It stops being current for good when it leaves the set or is replaced in it. */
+/** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
 export interface ImportedKey {
   readonly algorithm: Algorithm;
   readonly cryptoKey: CryptoKey;
-  /** The public members that make it this key: a key with another value is another key. */
+  /** The public members that identify the key. A key with another value is another key. */
   readonly identity: string;
   isCurrent: boolean;
 }
 
-/** By `kid`, under which there can be several. */
+/** By `kid`. Several keys can have the same one. */
 export type Keys = ReadonlyMap<string, readonly ImportedKey[]>;
 
-/** A member of a JWK Set that has a `kid`; nothing else of it is known yet. */
+/** A member of a JWK Set that has a `kid`. Its other members are not validated yet. */
 interface NamedJwk {
   readonly kid: string;
   readonly [member: string]: unknown;
 }
 
 const maxKeys = 1000;
-/** Every key under a `kid` is tried on a token that names it, so their number bounds what one token can cost. */
+/** Every key with a `kid` is tried on a token that names it, so this limits the cost of one token. */
 const maxKeysPerId = 100;
 
-/** What a JWK must be for an algorithm (RFC 7518 §6, RFC 8037 §2). */
+/** The key type that an algorithm requires (RFC 7518 §6, RFC 8037 §2). */
 const keyTypes: Readonly<Record<Algorithm, { readonly kty: string; readonly crv?: string }>> = {
   RS256: { kty: 'RSA' },
   RS384: { kty: 'RSA' },
@@ -39,9 +39,9 @@ const keyTypes: Readonly<Record<Algorithm, { readonly kty: string; readonly crv?
 };
 
 /**
- * Returns the usable keys of a JWK Set (RFC 7517 §5), imported once for each of `algorithms` that they fit. Keys in `held`
- * are taken over, so that what they verified stays verified. A key that is malformed, weak or for something else is left out.
- * @throws {FetchError} no JWK Set, an empty one, too many keys, or no usable key
+ * Returns the usable keys of a JWK Set (RFC 7517 §5), imported for each of `algorithms` that they fit. Keys that are also in
+ * `held` are reused, so that cached tokens stay valid. Keys that are malformed, weak or for another purpose are skipped.
+ * @throws {FetchError} not a JWK Set, an empty one, too many keys, or no usable key
  */
 export async function importJwkSet(jwkSet: unknown, algorithms: readonly Algorithm[], held: Keys): Promise<Keys> {
   const keys = new Map<string, ImportedKey[]>();
@@ -75,7 +75,7 @@ function isNamed(key: unknown): key is NamedJwk {
   return isObject(key) && typeof key.kid === 'string' && key.kid !== '';
 }
 
-/** Whether the key says of itself that it verifies signatures of this algorithm. Members that it lacks exclude nothing. */
+/** Whether the members of the key allow it to verify signatures of this algorithm. Missing members allow everything. */
 function isFor({ kty, crv, use, alg, key_ops: operations }: NamedJwk, algorithm: Algorithm): boolean {
   const type = keyTypes[algorithm];
   return (
@@ -91,7 +91,7 @@ function identityOf({ kty, crv, n, e, x, y }: NamedJwk, algorithm: Algorithm): s
   return JSON.stringify([algorithm, kty, crv, n, e, x, y]);
 }
 
-/** Returns undefined for a malformed or weak key: it spoils no other. Only public members are imported. */
+/** Returns undefined for a malformed or weak key, which must not affect the others. Only public members are imported. */
 async function importKey(
   { kty, crv, n, e, x, y }: NamedJwk,
   algorithm: Algorithm,
@@ -108,8 +108,8 @@ async function importKey(
 }
 
 /**
- * At least 2048 bits (RFC 7518 §3.3), which are counted here because a CryptoKey rounds them up to whole bytes; odd modulus,
- * odd exponent of at least 3: with any other, signatures can be made without the private key.
+ * Requires at least 2048 bits (RFC 7518 §3.3), counted here because a CryptoKey rounds up to whole bytes, an odd modulus, and
+ * an odd exponent of at least 3. With other values, signatures can be forged without the private key.
  */
 function isSoundRsaKey(n: unknown, e: unknown): boolean {
   const modulus = toBigInt(n);

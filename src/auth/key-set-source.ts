@@ -4,19 +4,19 @@ import { fetchMetadata } from './metadata.ts';
 
 export interface KeySetSourceOptions {
   readonly issuer: string;
-  /** Address of the key set, when it is configured. Otherwise it is looked for. */
+  /** Address of the key set, if configured. By default it is discovered. */
   readonly jwksUri?: string | undefined;
   /** Whether metadata may name an address with plain http on a host other than loopback. */
   readonly allowHttp: boolean;
   readonly fetch: Fetch;
 }
 
-/** Fetches the JWK Set of an issuer, wherever it is. What it returns is JSON, not yet known to be a key set. */
+/** Fetches the JWK Set of an issuer. It returns any JSON: whether that is a key set is checked later. */
 export type KeySetSource = (signal: AbortSignal) => Promise<unknown>;
 
 /**
- * Returns the source of an issuer's keys: `jwksUri`; else `.well-known/jwks.json` below an issuer that ends with a slash;
- * else, when that is a 404 or the issuer has no such slash, what its metadata name. A found address is used until it fails.
+ * Returns the source of an issuer's keys: `jwksUri` if set, otherwise `.well-known/jwks.json` below an issuer that ends with
+ * a slash. If that is a 404, or the issuer has no trailing slash, the address in its metadata, which is used until it fails.
  */
 export function createKeySetSource({ issuer, jwksUri, allowHttp, fetch }: KeySetSourceOptions): KeySetSource {
   const usual = jwksUri ?? (issuer.endsWith('/') ? `${issuer}.well-known/jwks.json` : undefined);

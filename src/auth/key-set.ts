@@ -4,32 +4,32 @@ import { FetchError, type FetchFailure } from './fetch-json.ts';
 import { type ImportedKey, importJwkSet, type Keys } from './jwk-set.ts';
 import type { KeySetSource } from './key-set-source.ts';
 
-/** A key that may verify tokens of one algorithm. Ask {@link KeySet.isCurrent} before trusting what it verified earlier. */
+/** A key that verifies tokens of one algorithm. Check {@link KeySet.isCurrent} before trusting what it verified earlier. */
 export type VerificationKey = Readonly<ImportedKey>;
 
 export interface KeySet {
   /**
-   * Returns the keys published under `kid`: at once when they are held or when it is too early to ask the issuer again,
-   * otherwise after one fetch that all callers share. An empty list means that the issuer publishes no such key.
-   * @throws {KeySetUnavailableError} no keys are held and none can be fetched
+   * Returns the keys with this `kid`: at once if they are cached or if the cooldown has not passed, otherwise after one fetch
+   * that all callers share. An empty list means that the issuer publishes no such key.
+   * @throws {KeySetUnavailableError} no trusted keys are cached and none can be fetched
    */
   find(kid: string): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
-  /** Whether a key found earlier may still be trusted: it has not left the set, and the set has not expired. */
+  /** Whether a key is still trusted: it has not left the set, and the set has not expired. */
   isCurrent(key: VerificationKey): boolean;
   state(): KeySetState;
-  /** Begins the first fetch; from then on the keys are refreshed in the background. */
+  /** Starts the first fetch. From then on, keys are refreshed in the background. */
   start(): void;
-  /** Ends the background refresh and a fetch in progress. */
+  /** Stops the background refresh and aborts a fetch in progress. */
   stop(): void;
 }
 
 export interface KeySetState {
   readonly issuer: string;
-  /** How many key identifiers are held and trusted; 0 means that no token can be verified. */
+  /** Number of trusted key IDs; 0 means that no token can be verified. */
   readonly keys: number;
-  /** Age of the keys in milliseconds; undefined when none are held. */
+  /** Age of the keys in milliseconds; undefined without keys. */
   readonly ageMs: number | undefined;
-  /** Why the last attempt failed; undefined after a success and before the first attempt. */
+  /** Why the last fetch failed; undefined after a success and before the first fetch. */
   readonly lastFailure: FetchFailure | undefined;
   /** Milliseconds until the next scheduled fetch; 0 while one is in progress and before the first. */
   readonly nextAttemptMs: number;
@@ -38,23 +38,23 @@ export interface KeySetState {
 export type KeySetEvent = { readonly issuer: string } & (
   | {
       readonly type: 'fetched';
-      /** Key identifiers that came and went, a replaced key in both. */
+      /** IDs of the keys that were added and removed. A replaced key is in both. */
       readonly added: readonly string[];
       readonly removed: readonly string[];
-      /** How many attempts had failed before this one. */
+      /** Number of failed fetches since the previous success. */
       readonly afterFailures: number;
     }
   | {
       readonly type: 'failed';
       readonly failure: FetchFailure;
-      /** The HTTP status, when the failure is one of status. */
+      /** The HTTP status, for the failures `status` and `redirect`. */
       readonly status: number | undefined;
-      /** The issuer that the metadata name, when it is not the configured one. */
+      /** The issuer that the metadata names, for the failure `issuer_mismatch`. */
       readonly found: string | undefined;
-      /** How many attempts have failed in a row. */
+      /** Number of consecutive failures. */
       readonly failures: number;
     }
-  /** The keys held became too old to be trusted. */
+  /** The keys are too old to be trusted. */
   | { readonly type: 'expired' }
 );
 
@@ -64,29 +64,29 @@ export interface KeySetOptions {
   readonly source: KeySetSource;
   /** Keys are imported for these algorithms only. */
   readonly algorithms: readonly Algorithm[];
-  /** Age at which the keys are refreshed. Up to a tenth is added, so that a fleet started at once does not fetch at once. */
+  /** Age at which keys are refreshed. Up to ten percent is added, so that instances started together do not fetch together. */
   readonly maxAgeMs: number;
-  /** How long past that age the keys are still trusted while the issuer cannot be reached. */
+  /** How long past that age keys stay trusted while the issuer cannot be reached. */
   readonly maxStaleMs: number;
-  /** Least time between the starts of two attempts, failed or not. */
+  /** Minimum time between the starts of two fetches, failed or not. */
   readonly cooldownMs: number;
-  /** Time limit of one attempt, everything included. */
+  /** Time limit of one fetch, including discovery and the body. */
   readonly timeoutMs: number;
-  /** Its exceptions are ignored: an observer cannot turn a good fetch into a failed one. */
+  /** Its exceptions are ignored, so that a listener cannot make a fetch fail. */
   readonly onEvent?: ((event: KeySetEvent) => void) | undefined;
   readonly clock?: Clock | undefined;
   /** At least 0 and below 1; defaults to `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
-/** Thrown when keys are needed, none are held and none can be fetched: an outage, never the token's fault. */
+/** Thrown if no trusted keys are cached and none can be fetched. This is an outage, not a fault of the token. */
 export class KeySetUnavailableError extends Error {
   constructor(readonly retryAfterSeconds: number) {
     super('The key set is unavailable');
   }
 }
 
-/** Returns the keys of one issuer: fetched in the background, kept while the issuer is down, never waited for when held. */
+/** Returns the keys of one issuer. They are refreshed in the background, and kept during an outage of the issuer. */
 export function createKeySet(options: KeySetOptions): KeySet {
   return new RefreshingKeySet(options);
 }
@@ -98,7 +98,7 @@ class RefreshingKeySet implements KeySet {
   readonly #stopped = new AbortController();
   #keys: Keys = new Map();
   #fetchedAt = Number.NEGATIVE_INFINITY;
-  /** When the keys held become too old to be trusted. Judged at use: timers are late in a process that was paused. */
+  /** When the keys become too old to be trusted. Checked at each use, because timers are late in a process that was paused. */
   #expiresAt = Number.POSITIVE_INFINITY;
   #attemptedAt = Number.NEGATIVE_INFINITY;
   #nextAttemptAt = Number.POSITIVE_INFINITY;
@@ -135,7 +135,7 @@ class RefreshingKeySet implements KeySet {
       keys: this.#keys.size,
       ageMs: this.#keys.size > 0 ? now - this.#fetchedAt : undefined,
       lastFailure: this.#lastFailure,
-      // Nothing is scheduled before the first attempt and during one.
+      // Nothing is scheduled before the first fetch or during one.
       nextAttemptMs: Number.isFinite(this.#nextAttemptAt) ? Math.max(0, this.#nextAttemptAt - now) : 0,
     };
   }
@@ -192,7 +192,7 @@ class RefreshingKeySet implements KeySet {
     const afterFailures = this.#failures;
     const change = difference(this.#keys, keys);
     this.#hold(keys);
-    // Counted from the start of the fetch: an answer that came slowly is as old as its request.
+    // Counted from the start of the fetch, because a slow response may be as old as its request.
     this.#fetchedAt = this.#attemptedAt;
     this.#expiresAt = this.#fetchedAt + maxAgeMs + maxStaleMs;
     this.#nextAttemptAt = Math.max(this.#fetchedAt + this.#jittered(maxAgeMs), this.#earliestAttemptAt());
@@ -220,7 +220,7 @@ class RefreshingKeySet implements KeySet {
     this.#keys = keys;
   }
 
-  /** Sleeps until the next attempt, or until the keys held expire if that is sooner: for processes that get no requests. */
+  /** Waits for the next fetch or for the expiry, whichever comes first, so that an idle process refreshes its keys too. */
   #sleep(): void {
     this.#cancelTimer();
     if (this.#stopped.signal.aborted) return;
@@ -238,7 +238,7 @@ class RefreshingKeySet implements KeySet {
     try {
       this.#options.onEvent?.(event);
     } catch {
-      // An observer's fault is the observer's to report.
+      // The listener is responsible for its own errors.
     }
   }
 

@@ -1,16 +1,16 @@
 import { type Fetch, FetchError, fetchJson } from './fetch-json.ts';
 
-/** What is read of an authorization server's metadata. Its lists of algorithms are about ID tokens and are ignored. */
+/** The part of an authorization server's metadata that is used. Its lists of algorithms describe ID tokens and are ignored. */
 export interface Metadata {
-  /** Address of the JWK Set, unchecked; undefined when the document names none. */
+  /** Address of the JWK Set, not validated; undefined if the document has none. */
   readonly jwksUri: string | undefined;
-  /** Address of the token endpoint, unchecked; undefined when the document names none. */
+  /** Address of the token endpoint, not validated; undefined if the document has none. */
   readonly tokenEndpoint: string | undefined;
 }
 
 /**
  * Returns the metadata of `issuer`: OpenID Connect Discovery 1.0 §4 first, then RFC 8414 §3.
- * @throws {FetchError} neither document is there, or the last one tried names another issuer (RFC 8414 §3.3)
+ * @throws {FetchError} neither document can be fetched, or they name another issuer (RFC 8414 §3.3)
  */
 export async function fetchMetadata(fetch: Fetch, issuer: string, signal: AbortSignal): Promise<Metadata> {
   const [first, second] = metadataUrls(issuer);
@@ -21,7 +21,7 @@ export async function fetchMetadata(fetch: Fetch, issuer: string, signal: AbortS
     try {
       return readMetadata(await fetchJson(fetch, second, signal), issuer);
     } catch (secondError) {
-      // A wrong issuer in the first document says more than the absence of the second.
+      // A wrong issuer in the first document is more helpful to report than a missing second document.
       throw error.failure === 'issuer_mismatch' && secondError instanceof FetchError ? error : secondError;
     }
   }

@@ -1,9 +1,9 @@
 import { isStringList, ownClaim } from './claims.ts';
 
 export interface ScopeRules {
-  /** Claims that can hold the scopes; the first that a token has decides. A name that begins with `/` is a JSON Pointer. */
+  /** Claims that hold the scopes; the first that a token has decides. A name that begins with `/` is a JSON Pointer. */
   readonly scopeClaim: readonly string[];
-  /** Scopes without this prefix grant nothing; the others count without it. */
+  /** Only scopes with this prefix count, and they count without it. */
   readonly scopePrefix: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export function createScopeCheck({ scopeClaim, scopePrefix = '' }: ScopeRules) {
   };
 }
 
-/** RFC 6749 §3.3: text is a list separated by white space. Of a list, each element is a scope. Anything else grants nothing. */
+/** RFC 6749 §3.3: text is a list separated by white space. In a list, each element is a scope. Anything else grants nothing. */
 function scopesIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return value.split(/\s+/);
   return isStringList(value) ? value : [];
@@ -32,7 +32,7 @@ function scopesIn(value: unknown): readonly string[] {
 
 const nameReader = (name: string) => (claims: Source) => ownClaim(claims, name);
 
-/** RFC 6901 §4. Claims are JSON, so a value that is there is never undefined. */
+/** RFC 6901 §4. Claims are JSON, so a present value is never undefined. */
 function pointerReader(pointer: string) {
   const path = pointer
     .slice(1)

@@ -3,46 +3,49 @@ import { LRUCache } from 'lru-cache';
 export interface TokenCache<Entry> {
   /** Tokens in the cache. */
   readonly size: number;
-  /** Estimated heap that they take. */
+  /** Their estimated heap size in bytes. */
   readonly bytes: number;
-  /** Returns the entry of exactly this token, good or not, and counts it as the most recently used. */
+  /** Returns the entry of exactly this token, even if it is no longer valid, and marks it as the most recently used. */
   get(token: string): Entry | undefined;
   /**
-   * Offers an entry. It is not stored if it alone takes more than a 512th of `maxBytes`, nor, mostly, if the cache is full
-   * of good entries.
+   * Offers an entry. It is not stored if it takes more than 1/512 of `maxBytes`. While the cache is full of valid entries, only
+   * one entry in {@link admitOneIn} is stored.
    */
   set(token: string, entry: Entry): void;
 }
 
 export interface CacheEntry {
-  /** What the token says, parsed and frozen: the part of an entry whose size depends on the token. */
+  /** The parsed and frozen claims: the part of an entry whose size depends on the token. */
   readonly claims: unknown;
 }
 
 export interface TokenCacheOptions<Entry> {
   /** At least 1. */
   readonly maxEntries: number;
-  /** Bounds the estimated heap; 64 MiB by default. */
+  /** Limit of the estimated heap size; defaults to 64 MiB. */
   readonly maxBytes?: number;
-  /** Whether an entry would still be accepted; a bad one gives way to any newcomer. */
+  /** Whether an entry is still valid. An invalid one can always be replaced. */
   readonly isGood: (entry: Entry) => boolean;
-  /** At least 0 and below 1; `Math.random` by default. */
+  /** At least 0 and below 1; defaults to `Math.random`. */
   readonly random?: () => number;
 }
 
-/** While the cache is full of good entries, one in so many newcomers is admitted: on no trace of `bench/admission.ts` far from the best. */
+/**
+ * One in this many new entries is admitted while the cache is full of valid ones. Close to the best value on each trace of
+ * `bench/admission.ts`.
+ */
 const admitOneIn = 8;
-/** Key, entry and their places in the cache, without characters and claims. */
+/** Heap size of an entry without the characters of its token and without its claims. */
 const entryBytes = 512;
 
 /**
- * Returns a cache of verified tokens, bounded by entries and by heap, that replaces the least recently used.
- * If each newcomer were admitted, a rotation of more tokens than there is room for would evict each token before its next use.
+ * Returns a cache of verified tokens, limited in entries and heap size, that evicts the least recently used one. If every new
+ * entry were admitted, a rotation of more tokens than the cache holds would evict each token before its next use.
  */
 export function createTokenCache<Entry extends CacheEntry>(options: TokenCacheOptions<Entry>): TokenCache<Entry> {
   const { maxEntries, maxBytes = 64 * 1024 * 1024, isGood, random = Math.random } = options;
   const cache = new LRUCache<string, Entry>({
-    // Its tables are allocated at once: no larger than for as many entries as there can be.
+    // The cache allocates its tables at once, so they are no larger than the heap limit allows.
     max: Math.max(1, Math.min(maxEntries, Math.floor(maxBytes / entryBytes))),
     maxSize: maxBytes,
     maxEntrySize: Math.ceil(maxBytes / 512),
@@ -74,18 +77,19 @@ export function createTokenCache<Entry extends CacheEntry>(options: TokenCacheOp
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** A token is a slice of its header line, and would keep the whole line in memory: up to 16 KiB of spaces before it. */
+/** A token is a slice of its header line, and would keep the whole line in memory, including up to 16 KiB of spaces. */
 function copyOf(token: string): string {
   return decoder.decode(encoder.encode(token));
 }
 
-/** Most tokens have the same names in the same order. Long sequences, and names that are numbers, are kept with each object. */
+/** Most tokens have the same names in the same order, stored once. Long sequences and numeric names are stored per object. */
 const maxKnownShapes = 256;
 const maxShapeNames = 32;
 
 /**
- * Returns a function that estimates, never too low, the heap that frozen claims take. Measured in JavaScriptCore, which keeps
- * the elements of a frozen array in a hash table, and describes each new sequence of member names; V8 needs less.
+ * Returns a function that estimates the heap size of frozen claims, and never underestimates it. Measured in JavaScriptCore,
+ * which stores the elements of a frozen array in a hash table and allocates a structure for each new sequence of member names.
+ * V8 needs less.
  */
 function createHeapEstimate(): (value: unknown) => number {
   const knownShapes = new Set<string>();

@@ -2,19 +2,19 @@ import { base64url } from 'jose';
 import { type Algorithm, algorithmOf } from './algorithm.ts';
 import type { RefusalReason } from './refusal.ts';
 
-/** What must be known of a token before its key is looked up. */
+/** The part of a token's header that selects its key. */
 export interface TokenHeader {
   readonly algorithm: Algorithm;
   readonly kid: string;
 }
 
-/** A generous bound: access tokens are below 2 KiB, and common servers limit a header line to 8 KiB. */
+/** Generous: access tokens are usually below 2 KiB, and common servers limit a header line to 8 KiB. */
 const maxTokenLength = 8192;
 const allowedTypes = new Set<unknown>([undefined, 'jwt', 'at+jwt', 'application/at+jwt']);
 
 /**
- * Returns the header of a token in JWS compact serialization (RFC 7515 §7.1), or why it is refused: all that can be decided
- * without a key. Members such as `jwk`, `jku` and `x5u` are ignored: a token never brings its own key.
+ * Returns the header of a token in JWS compact serialization (RFC 7515 §7.1), or why the token is rejected, as far as that can
+ * be decided without a key. Members such as `jwk`, `jku` and `x5u` are ignored: a token never supplies its own key.
  */
 export function readHeader(
   token: string,
@@ -22,7 +22,7 @@ export function readHeader(
 ): TokenHeader | { readonly refusal: RefusalReason } {
   if (token.length > maxTokenLength) return { refusal: 'token_oversized' };
   const parts = token.split('.', 6);
-  // Some opaque tokens have a dot in them; a JWT that was cut off begins like a JWT: with `{"` in base64url.
+  // Some opaque tokens contain a dot. A truncated JWT begins with `eyJ`, which is `{"` in base64url.
   if (parts.length < 3 && !token.startsWith('eyJ')) return { refusal: 'token_opaque' };
   if (parts.length === 5) return { refusal: 'token_encrypted' };
   if (parts.length !== 3 || !parts.every(isCanonicalBase64Url)) return { refusal: 'token_malformed' };
@@ -38,20 +38,20 @@ export function readHeader(
   return { algorithm, kid };
 }
 
-/** Returns the `iss` that a token claims, not verified: good for choosing one of the configured issuers and for nothing else. */
+/** Returns the unverified `iss` of a token. Use it only to select one of the configured issuers. */
 export function readUnverifiedIssuer(token: string): unknown {
   return parseJsonObject(base64url.decode(token.split('.', 2)[1] ?? ''))?.iss;
 }
 
-/** Whole groups of four characters, then perhaps two or three, the last of which leaves no bit unused. */
+/** Groups of four characters, then optionally two or three, without unused bits in the last one. */
 const canonicalBase64Url = /^(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
 
-/** One spelling for each byte string (RFC 4648 §3.5): no padding, no spare bits, no white space, and not empty. */
+/** Whether the text is canonical base64url (RFC 4648 §3.5): not empty, without padding, unused bits or white space. */
 export function isCanonicalBase64Url(text: string): boolean {
   return text !== '' && canonicalBase64Url.test(text);
 }
 
-/** Returns the JSON object in `bytes`; undefined for anything else, a byte order mark before it included. */
+/** Returns the JSON object in `bytes`, or undefined for anything else, including an object after a byte order mark. */
 export function parseJsonObject(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));

@@ -6,31 +6,31 @@ import type { RefusalReason } from './refusal.ts';
 import { parseJsonObject, readHeader, readUnverifiedIssuer, type TokenHeader } from './token.ts';
 import { createTokenCache } from './token-cache.ts';
 
-/** The outcome of a token: its claims, or why it is refused; during an outage of the issuer, when to try again. */
+/** The result for a token: its claims, or why it is rejected. During an outage also when to retry. */
 export type Verdict =
   | { readonly claims: Claims }
   | { readonly refusal: RefusalReason; readonly retryAfterSeconds?: number };
 
 export interface Verifier {
-  /** Returns the verdict on a token: at once when it is cached or refused before any cryptography, else a promise. */
+  /** Returns the verdict on a token: at once if it is cached or rejected before its signature is checked, otherwise a promise. */
   verify(token: string): Verdict | Promise<Verdict>;
   state(): VerifierState;
 }
 
 export interface VerifierState {
-  /** Tokens that were answered from the cache, since the start. */
+  /** Number of tokens that were found in the cache since the start. */
   readonly cacheHits: number;
-  /** Verified tokens in the cache now. */
+  /** Number of tokens in the cache. */
   readonly cacheEntries: number;
 }
 
 export interface VerifierOptions extends ClaimRules {
   readonly algorithms: readonly Algorithm[];
-  /** The keys of each issuer, by the issuer's name. */
+  /** The keys of each issuer, by issuer identifier. */
   readonly keySets: ReadonlyMap<string, Pick<KeySet, 'find' | 'isCurrent'>>;
-  /** Whether a token bound to a key or certificate can be good: its proof is then checked elsewhere. Defaults to false. */
+  /** Accepts tokens that are bound to a key or certificate, for a caller that checks the proof. Defaults to false. */
   readonly acceptsBoundTokens?: boolean | undefined;
-  /** How many verified tokens are cached; 0 turns the cache off. */
+  /** Maximum number of cached tokens; 0 disables the cache. */
   readonly tokenCacheSize: number;
   /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
   readonly now?: (() => number) | undefined;
@@ -47,8 +47,8 @@ interface CachedToken {
 }
 
 /**
- * Returns a verifier of access tokens in JWT form: the signature by a key of the issuer first, then the claims.
- * It checks no scope, no `sub`, no `jti` and no revocation: a token is good until it expires or its key goes.
+ * Returns a verifier of access tokens in JWT form. It verifies the signature with a key of the issuer, then the claims. It does
+ * NOT check scopes, `sub`, `jti` or revocation: a token is valid until it expires or its key leaves the key set.
  */
 export function createVerifier(options: VerifierOptions): Verifier {
   const {
@@ -75,7 +75,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     if (!claims) return { refusal: 'claims_malformed' };
     const refusal = refuseClaims(claims, options, nowSeconds());
     if (refusal) return { refusal };
-    // RFC 9449 §7.1, RFC 8705 §3: whoever presents such a token must prove possession of a key.
+    // RFC 9449 §7.1, RFC 8705 §3: the client must prove possession of the key.
     if ('cnf' in claims && !acceptsBoundTokens) return { refusal: 'token_bound' };
     const verified = { claims: deepFreeze(claims) as Claims, key, keys };
     cache?.set(token, verified);
@@ -98,7 +98,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     }
   }
 
-  /** With several issuers, the unverified `iss` selects one by exact comparison; what it claims is verified afterwards. */
+  /** With several issuers, the unverified `iss` selects one by exact comparison. It is verified with the other claims later. */
   function keysFor(token: string): Keys | undefined {
     if (onlyKeys) return onlyKeys;
     const issuer = readUnverifiedIssuer(token);
@@ -122,17 +122,17 @@ export function createVerifier(options: VerifierOptions): Verifier {
   };
 }
 
-/** Returns the payload; undefined when the signature is not this key's. */
+/** Returns the payload, or undefined if the signature does not match the key. */
 async function verifySignature(
   token: string,
   { cryptoKey, algorithm }: VerificationKey,
 ): Promise<Uint8Array | undefined> {
-  // jose compares the spelling in the header, which was inspected before.
+  // jose compares this with the `alg` of the header, which may have either name.
   const spellings = algorithm === 'EdDSA' ? ['EdDSA', 'Ed25519'] : [algorithm];
   try {
     return (await compactVerify(token, cryptoKey, { algorithms: spellings })).payload;
   } catch (error) {
-    // The header was inspected before, so what is left of jose's errors is the signature.
+    // The header was checked before, so any error of jose is about the signature.
     if (error instanceof errors.JOSEError) return undefined;
     throw error;
   }
