@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { refusalHeaders } from './auth/refusal.ts';
+import type { DpopMode } from './auth/credentials.ts';
+import { exampleHeaders } from './auth/refusal.ts';
 import { resourceMetadata, resourceMetadataUrl } from './auth/resource-metadata.ts';
 import type { Guard } from './auth/resource-server.ts';
 import type { CommonHeaders } from './http/answers.ts';
@@ -13,6 +14,8 @@ import { createMessages } from './routes/messages.ts';
 /** What clients can learn of the API: where it is, and whose tokens it accepts. */
 export interface Discovery extends Omit<DocumentationOptions, 'refusalHeaders'> {
   readonly hasDocumentation: boolean;
+  /** `off` by default. */
+  readonly dpop?: DpopMode | undefined;
 }
 
 /** What the application needs from outside; it does no I/O of its own and reads no environment. */
@@ -30,8 +33,9 @@ export type App = ReturnType<typeof createApp>;
 
 /** Returns the Web-standard application: `fetch(Request): Response`, with every route and every error answer of the service. */
 export function createApp({ guard, readiness, discovery, extension, ...http }: Dependencies) {
-  const { publicUrl, hasDocumentation } = discovery;
-  const metadataUrl = publicUrl === undefined ? undefined : resourceMetadataUrl(publicUrl);
+  const { publicUrl, hasDocumentation, dpop = 'off' } = discovery;
+  const resourceMetadataAddress = publicUrl === undefined ? undefined : resourceMetadataUrl(publicUrl);
+  const challenges = { resourceMetadata: resourceMetadataAddress, dpop };
 
   const app = new Elysia(elysiaOptions)
     .use(createHttpPlugin({ ...http, routes: (): AnyElysia['routes'] => app.routes }))
@@ -42,13 +46,13 @@ export function createApp({ guard, readiness, discovery, extension, ...http }: D
   if (publicUrl !== undefined) {
     const { issuer, audience } = discovery;
     const resourceDocumentation = hasDocumentation ? publicUrl + pagePath : undefined;
-    app.use(resourceMetadata({ issuer, audience, publicUrl, resourceDocumentation }));
+    app.use(resourceMetadata({ issuer, audience, publicUrl, dpop, resourceDocumentation }));
   }
   if (hasDocumentation)
     app.use(
       createDocumentation(() => app, {
         ...discovery,
-        refusalHeaders: (reason, detail) => refusalHeaders(reason, detail, metadataUrl),
+        refusalHeaders: (reason, detail) => exampleHeaders(reason, detail, challenges),
       }),
     );
   if (extension) app.use(extension);

@@ -196,8 +196,13 @@ async function serve(settings: Settings): Promise<void> {
   if (service.metrics) metricsServer?.reload({ fetch: service.metrics.fetch });
   shutDownOnSignal(service, metricsServer ? [server, metricsServer] : [server], settings, log);
   service.start();
-  // The query of the key set's address can hold a secret.
-  log.debug({ ...service.settings, jwksUri: service.settings.jwksUri?.replace(/\?.*/, '') }, 'Settings');
+  // Without what can hold a secret: the query of the one address, the credentials of the other.
+  const { jwksUri, redisUrl } = service.settings;
+  const shown = {
+    jwksUri: jwksUri?.replace(/\?.*/, ''),
+    redisUrl: redisUrl?.replace(/\/\/.*@/s, '//***@').replace(/\?.*/, ''),
+  };
+  log.debug({ ...service.settings, ...shown }, 'Settings');
   log.info({ version: packageJson.version, port: server.port, issuer: service.settings.issuer }, 'Listening');
 }
 

@@ -1,17 +1,19 @@
 import type { AnyElysia } from 'elysia';
 import { createApp } from './app.ts';
 import { isSecureUrl } from './auth/address.ts';
+import { usualClaimMs } from './auth/dpop.ts';
 import type { Fetch } from './auth/fetch-json.ts';
 import { fetchMetadata } from './auth/metadata.ts';
 import { optionRules } from './auth/options.ts';
 import { createGuard } from './auth/resource-server.ts';
 import { createCommonHeaders } from './http/answers.ts';
-import { createRefusalHints, logKeySetEvent } from './observe/guard-log.ts';
+import { createRefusalHints, logKeySetEvent, logStoreEvent } from './observe/guard-log.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { createRequestCounts } from './observe/request-counts.ts';
 import { createObservation } from './observe/requests.ts';
 import type { DemoClient } from './openapi/authorization-dialog.ts';
+import { createRedisReplayStore } from './redis/replay-store.ts';
 import type { Readiness } from './routes/health.ts';
 import type { Settings } from './settings.ts';
 
@@ -34,10 +36,13 @@ export function createService({ settings, log, droppedLogLines, fetch, embedded 
   const counts = settings.metricsPort === undefined ? undefined : createRequestCounts();
   const observation = createObservation({ log, counts });
   const hint = createRefusalHints(log);
-  const commonHeaders = createCommonHeaders();
+  const { dpop } = settings;
+  const commonHeaders = createCommonHeaders({ dpop });
+  const replayStore = createStore(settings, log, (failure) => metrics?.countStoreFailure(failure));
   const guard = createGuard(
     {
       ...guardOptionsOf(settings),
+      replayStore,
       onAccepted: observation.onAccepted,
       onRefused(request, reason) {
         hint(reason);
@@ -51,13 +56,16 @@ export function createService({ settings, log, droppedLogLines, fetch, embedded 
     },
     { responseHeaders: commonHeaders, sendsUncopied: true, ...(fetch && { fetch }) },
   );
-  const metrics: Metrics | undefined = counts && createMetrics({ counts, state: guard.state, droppedLogLines });
+  const metrics: Metrics | undefined =
+    counts && createMetrics({ counts, state: guard.state, replayStore, droppedLogLines });
 
   let tokenEndpoint: Promise<string | undefined> | undefined;
   let isShuttingDown = false;
   const readiness = (): Readiness => {
     if (isShuttingDown) return 'shutting_down';
-    return guard.state().issuers.some(({ keys }) => keys > 0) ? 'ready' : 'key_set_unavailable';
+    if (!guard.state().issuers.some(({ keys }) => keys > 0)) return 'key_set_unavailable';
+    const canAccept = dpop !== 'required' || replayStore === undefined || replayStore.state().isConnected;
+    return canAccept ? 'ready' : 'replay_store_unavailable';
   };
   const app = createApp({
     guard: guard.plugin,
@@ -80,8 +88,11 @@ export function createService({ settings, log, droppedLogLines, fetch, embedded 
     fetch: app.fetch,
     metrics,
     start() {
+      replayStore?.start();
       if (settings.jwksAllowHttp)
         log.warn('JWKS_ALLOW_HTTP is set: keys that arrive over plain http can be replaced on the way');
+      if (dpop !== 'off' && settings.reusePort && !replayStore)
+        log.warn('REUSE_PORT without REDIS_URL: each process that shares the port accepts a DPoP proof once');
       guard.start();
       if (settings.docs && !embedded) tokenEndpoint = findTokenEndpoint(settings);
     },
@@ -89,7 +100,10 @@ export function createService({ settings, log, droppedLogLines, fetch, embedded 
     announceShutdown() {
       isShuttingDown = true;
     },
-    stop: guard.stop,
+    stop() {
+      replayStore?.stop();
+      guard.stop();
+    },
   };
 }
 
@@ -113,4 +127,17 @@ async function findTokenEndpoint(settings: Settings): Promise<string | undefined
 function guardOptionsOf(settings: Settings) {
   const names = Object.keys(optionRules) as (keyof typeof optionRules)[];
   return Object.fromEntries(names.map((name) => [name, settings[name]])) as Pick<Settings, keyof typeof optionRules>;
+}
+
+/** Returns the store that several processes share, where the settings name one. */
+function createStore({ dpop, redisUrl }: Settings, log: Log, onFailure: (failure: string) => void) {
+  if (dpop === 'off' || redisUrl === undefined) return undefined;
+  return createRedisReplayStore({
+    url: redisUrl,
+    usualClaimMs,
+    onEvent(event) {
+      if (event.type === 'failed') onFailure(event.failure);
+      logStoreEvent(log, event);
+    },
+  });
 }

@@ -23,6 +23,8 @@ export interface Settings extends CheckedOptions {
   readonly shutdownTimeoutSeconds: number;
   readonly reusePort: boolean;
   readonly docs: boolean;
+  /** Where processes share which proofs were used; it can contain a password. Undefined without such a place. */
+  readonly redisUrl: string | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -41,6 +43,10 @@ export class SettingsError extends Error {
 
 const isHost = (value: unknown) => typeof value === 'string' && /^[\w.:-]+$/.test(value);
 
+function isRedisUrl(value: unknown): boolean {
+  return typeof value === 'string' && /^(?:redis|valkey)s?:\/\/[^\s/]/.test(value) && URL.canParse(value);
+}
+
 /** The settings that only a process has; the others are the options of the guard. */
 const processRules = {
   port: integer(3010, 0, 65535),
@@ -50,6 +56,7 @@ const processRules = {
   shutdownTimeoutSeconds: integer(10, 0, 3600),
   reusePort: boolean(false),
   docs: boolean(true),
+  redisUrl: { kind: 'text', expected: 'an address that begins with redis:// or rediss://', isValid: isRedisUrl },
   logLevel: choice(logLevels, 'info'),
 } as const satisfies Record<string, OptionRule>;
 
@@ -62,7 +69,9 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
   const problems: string[] = [];
   const report = (name: string, expected: string) => {
     const value = environment[name];
-    problems.push(`${name} must be ${expected}, got ${value ? quote(value) : 'nothing'}`);
+    problems.push(
+      `${name} must be ${expected}, got ${value ? quote(name === 'REDIS_URL' ? '***' : value) : 'nothing'}`,
+    );
   };
   const isEmbedded = isDev || (environment.NODE_ENV !== 'production' && !environment.ISSUER && !environment.AUDIENCE);
 
@@ -77,7 +86,8 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
   }
   const defaults = { ...ofAnIssuer, host: isEmbedded ? '127.0.0.1' : '0.0.0.0' };
   const settings = Object.assign(values, { ...defaults, ...values }) as unknown as Settings;
-  for (const [option, expected] of findConflicts(settings)) report(variableOf(option), expected);
+  for (const [option, expected] of findConflicts(isEmbedded ? { ...settings, publicUrl: '' } : settings))
+    report(variableOf(option), expected);
   if (isEmbedded && !isDev && !isLoopback(settings.host))
     report('HOST', 'a loopback address with the built-in development issuer (or start with --dev)');
   if (problems.length > 0) throw new SettingsError(problems);

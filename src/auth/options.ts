@@ -1,8 +1,10 @@
 import { isSecureUrl } from './address.ts';
 import { type Algorithm, algorithmOf, algorithms } from './algorithm.ts';
 import type { Claims } from './claims.ts';
+import type { DpopMode } from './credentials.ts';
 import type { KeySetEvent } from './key-set.ts';
 import type { RefusalDescription, RefusalReason } from './refusal.ts';
+import type { ReplayStore } from './replay-store.ts';
 
 /** Options of {@link resourceServer}. Lists are arrays; `issuer` and `audience` also take one string. */
 export interface ResourceServerOptions {
@@ -30,6 +32,13 @@ export interface ResourceServerOptions {
   readonly audienceClaim?: string | undefined;
   /** Claims that must be exactly the given string. */
   readonly requiredClaims?: Readonly<Record<string, string>> | undefined;
+  /**
+   * `on`: tokens that are bound to a key are accepted with a DPoP proof (RFC 9449), beside plain ones. `required`: plain
+   * tokens are refused. Defaults to `off`. Needs `publicUrl`.
+   */
+  readonly dpop?: DpopMode | undefined;
+  /** Remembers used proofs. Defaults to the memory of this process; several processes need a store that they share. */
+  readonly replayStore?: ReplayStore | undefined;
   /** The https address at which clients reach the API. Challenges then carry `resource_metadata` (RFC 9728 §5.1). */
   readonly publicUrl?: string | undefined;
   /** Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. */
@@ -65,6 +74,7 @@ export interface CheckedOptions {
   readonly scopePrefix: string | undefined;
   readonly audienceClaim: string;
   readonly requiredClaims: Readonly<Record<string, string>>;
+  readonly dpop: DpopMode;
   /** Without a trailing slash. */
   readonly publicUrl: string | undefined;
   readonly jwksMaxAgeSeconds: number;
@@ -158,6 +168,7 @@ export const optionRules = {
   scopePrefix: text('printable ASCII without spaces, quotes or backslashes', isScopeToken),
   audienceClaim: text('the name of a claim', () => true, 'aud'),
   requiredClaims: { kind: 'pairs', expected: 'name=value', isValid: isStringRecord, fallback: {} },
+  dpop: choice(['off', 'on', 'required'], 'off'),
   publicUrl: text(anHttpsAddress, (value) => isAddress(value)),
   jwksMaxAgeSeconds: integer(600, 1, maxDurationSeconds),
   jwksMaxStaleSeconds: integer(86_400, 0, maxDurationSeconds),
@@ -172,15 +183,19 @@ export function findConflicts({
   issuer,
   jwksUri,
   jwksAllowHttp,
-}: Pick<CheckedOptions, 'issuer' | 'jwksUri' | 'jwksAllowHttp'>): readonly (readonly [
-  name: 'issuer' | 'jwksUri',
+  dpop,
+  publicUrl,
+}: Pick<CheckedOptions, 'issuer' | 'jwksUri' | 'jwksAllowHttp' | 'dpop' | 'publicUrl'>): readonly (readonly [
+  name: 'issuer' | 'jwksUri' | 'publicUrl',
   expected: string,
 ])[] {
-  const conflicts: ['issuer' | 'jwksUri', string][] = [];
+  const conflicts: ['issuer' | 'jwksUri' | 'publicUrl', string][] = [];
   const isAllowed = (address: string) => isSecureUrl(address, jwksAllowHttp);
   if (!issuer.every(isAllowed)) conflicts.push(['issuer', optionRules.issuer.expected]);
   if (jwksUri !== undefined && !isAllowed(jwksUri)) conflicts.push(['jwksUri', optionRules.jwksUri.expected]);
   if (jwksUri !== undefined && issuer.length > 1) conflicts.push(['jwksUri', 'unset when there are several issuers']);
+  if (dpop !== 'off' && publicUrl === undefined)
+    conflicts.push(['publicUrl', `${anHttpsAddress}, which DPoP proofs are for`]);
   return conflicts;
 }
 
@@ -202,7 +217,10 @@ export function checkOptions(options: ResourceServerOptions): CheckedOptions {
   }
   for (const name of callbacks)
     if (given[name] !== undefined && typeof given[name] !== 'function') throw wrongOption(name, 'a function');
-  const known = [...Object.keys(optionRules), ...callbacks];
+  const { replayStore } = options;
+  if (replayStore !== undefined && typeof replayStore?.claim !== 'function')
+    throw wrongOption('replayStore', 'an object with a method claim');
+  const known = [...Object.keys(optionRules), ...callbacks, 'replayStore'];
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown !== undefined) throw new TypeError(`Cannot guard routes: ${unknown} is not an option`);
   const result = normalize(checked as unknown as CheckedOptions);

@@ -1,9 +1,12 @@
-/** How a refused request is answered. `error` is the RFC 6750 §3.1 code of its challenge; none means a bare challenge. */
+import { acceptedSchemes, type DpopMode, type Scheme } from './credentials.ts';
+import { proofAlgorithms } from './proof-key.ts';
+
+/** How a refused request is answered. `error` is the code of its challenge (RFC 6750 §3.1, RFC 9449 §7.1); none means a bare challenge. */
 interface Answer {
   readonly status: 401 | 403 | 503;
   readonly code: string;
   readonly description: string;
-  readonly error?: 'invalid_request' | 'invalid_token' | 'insufficient_scope';
+  readonly error?: 'invalid_request' | 'invalid_token' | 'insufficient_scope' | 'invalid_dpop_proof';
 }
 
 const invalidToken = (description: string): Answer => ({
@@ -19,6 +22,45 @@ const invalidClaims = (description: string): Answer => ({
   description,
   error: 'invalid_token',
 });
+
+const invalidProof = (description: string): Answer => ({
+  status: 401,
+  code: 'invalid_header',
+  description,
+  error: 'invalid_dpop_proof',
+});
+
+/** The outcomes that only DPoP has. */
+const dpopRefusals = {
+  dpop_required: {
+    status: 401,
+    code: 'invalid_header',
+    description: 'Authorization header must start with DPoP',
+  },
+  token_certificate_bound: invalidToken('Token is bound to a certificate and cannot be used with a DPoP proof'),
+  token_unbound: invalidToken('Token is not bound to a key and cannot be used with a DPoP proof'),
+  proof_missing: invalidProof('DPoP header is missing'),
+  proof_repeated: invalidProof('Request must have one DPoP header with one proof'),
+  proof_oversized: invalidProof('Proof is longer than 4096 characters'),
+  proof_malformed: invalidProof('Proof is not a JWT in compact serialization'),
+  proof_type: invalidProof('Proof type must be dpop+jwt'),
+  proof_algorithm: invalidProof('Proof is signed with an algorithm that is not accepted'),
+  proof_critical_header: invalidProof('Proof header must not contain crit'),
+  proof_key: invalidProof('Proof jwk must be a public key that fits alg; RSA keys have 2048 to 4096 bits'),
+  proof_method: invalidProof('Proof htm does not match the method of the request'),
+  proof_url: invalidProof('Proof htu does not match the address of the request'),
+  proof_time: invalidProof('Proof iat is more than 60 seconds away from the current time'),
+  proof_token_hash: invalidProof('Proof ath is not the SHA-256 hash of the token'),
+  proof_id: invalidProof('Proof jti must be a string of 1 to 256 characters'),
+  proof_signature: invalidProof('Proof signature is invalid'),
+  proof_replayed: invalidProof('Proof has been used already'),
+  proof_key_mismatch: invalidToken('Token is bound to a key other than the one that signed the proof'),
+  replay_unknown: {
+    status: 503,
+    code: 'replay_store_unavailable',
+    description: 'Proofs cannot be checked for replay at the moment',
+  },
+} as const satisfies Record<string, Answer>;
 
 /**
  * Every outcome that refuses a request. The name is the internal reason, for logs and metrics only; the client gets the
@@ -38,7 +80,7 @@ export const refusals = {
   credentials_malformed: {
     status: 401,
     code: 'invalid_header',
-    description: 'Authorization header must be Bearer followed by one token',
+    description: 'Authorization header must be a scheme followed by one token',
     error: 'invalid_request',
   },
   token_oversized: invalidToken('Token is longer than 8192 characters'),
@@ -71,6 +113,7 @@ export const refusals = {
     code: 'key_set_unavailable',
     description: 'Signing keys are currently unavailable',
   },
+  ...dpopRefusals,
 } as const satisfies Record<string, Answer>;
 
 /** The internal reason of a refusal. */
@@ -92,42 +135,49 @@ export interface RefusalDetail {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-export interface RefusalOptions {
+export interface ChallengeOptions {
   /** Address of the resource's metadata; challenges carry it (RFC 9728 §5.1). */
   readonly resourceMetadata?: string | undefined;
+  /** Which schemes are accepted; `off` by default. */
+  readonly dpop?: DpopMode | undefined;
+}
+
+export interface RefusalOptions extends ChallengeOptions {
   /** Headers that every refusal gets besides its own. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Returns the JSON body of a refusal instead of the Error object. */
   readonly errorBody?: ((refusal: RefusalDescription) => object) | undefined;
 }
 
-/** Makes the response to a refused request. */
-export type Refuse = (reason: RefusalReason, detail?: RefusalDetail) => Response;
+/** Makes the response to a refused request that presented its token by this scheme. */
+export type Refuse = (reason: RefusalReason, scheme: Scheme, detail?: RefusalDetail) => Response;
 
 /**
  * Returns a function from a reason to the finished response: status, JSON body, and `WWW-Authenticate` (RFC 6750 §3) on
  * every 401 and 403 or `Retry-After` on a 503. Nothing else writes a challenge.
  */
-export function createRefuse({ resourceMetadata, headers, errorBody }: RefusalOptions): Refuse {
-  const headersOf = (reason: RefusalReason, detail: RefusalDetail) =>
+export function createRefuse({ headers, errorBody, ...options }: RefusalOptions): Refuse {
+  const headersOf = (reason: RefusalReason, scheme: Scheme, detail: RefusalDetail) =>
     new Headers({
       ...headers,
       'content-type': 'application/json',
-      ...refusalHeaders(reason, detail, resourceMetadata),
+      ...refusalHeaders(reason, scheme, detail, options),
     });
-  const prepared = Object.fromEntries(
-    Object.entries(refusals).map(([reason, { code, description }]) => [
-      reason,
-      { body: JSON.stringify({ code, description }), headers: headersOf(reason as RefusalReason, {}) },
-    ]),
-  ) as Readonly<Record<RefusalReason, { readonly body: string; readonly headers: Headers }>>;
+  const prepare = (scheme: Scheme) =>
+    Object.fromEntries(
+      Object.entries(refusals).map(([reason, { code, description }]) => [
+        reason,
+        { body: JSON.stringify({ code, description }), headers: headersOf(reason as RefusalReason, scheme, {}) },
+      ]),
+    ) as Readonly<Record<RefusalReason, { readonly body: string; readonly headers: Headers }>>;
+  const prepared = { Bearer: prepare('Bearer'), DPoP: prepare('DPoP') };
 
-  return (reason, detail) => {
+  return (reason, scheme, detail) => {
     const { status, code, description } = refusals[reason];
-    const { body, headers } = prepared[reason];
+    const { body, headers } = prepared[scheme][reason];
     return new Response(errorBody ? JSON.stringify(errorBody({ status, code, description, reason })) : body, {
       status,
-      headers: detail ? headersOf(reason, detail) : headers,
+      headers: detail ? headersOf(reason, scheme, detail) : headers,
     });
   };
 }
@@ -135,17 +185,43 @@ export function createRefuse({ resourceMetadata, headers, errorBody }: RefusalOp
 /** Returns the headers that a refusal has of its own. */
 export function refusalHeaders(
   reason: RefusalReason,
+  scheme: Scheme,
   { scopes, retryAfterSeconds = 1 }: RefusalDetail,
-  resourceMetadata?: string,
+  { resourceMetadata, dpop = 'off' }: ChallengeOptions,
 ): Readonly<Record<string, string>> {
   const { status, description, error }: Answer = refusals[reason];
   if (status === 503) return { 'retry-after': String(retryAfterSeconds) };
-  const parameters = {
-    error,
-    error_description: error && description,
-    scope: scopes?.join(' '),
-    resource_metadata: resourceMetadata,
+  const challenge = (name: Scheme) => {
+    const parameters = {
+      error,
+      error_description: error && description,
+      scope: scopes?.join(' '),
+      algs: name === 'DPoP' && proofAlgorithms.join(' '),
+      resource_metadata: resourceMetadata,
+    };
+    const quoted = Object.entries(parameters).flatMap(([key, value]) => (value ? [`${key}="${value}"`] : []));
+    return quoted.length > 0 ? `${name} ${quoted.join(', ')}` : name;
   };
-  const quoted = Object.entries(parameters).flatMap(([name, value]) => (value ? [`${name}="${value}"`] : []));
-  return { 'www-authenticate': quoted.length > 0 ? `Bearer ${quoted.join(', ')}` : 'Bearer' };
+  const schemes = error === undefined ? acceptedSchemes(dpop) : [scheme];
+  return { 'www-authenticate': schemes.map(challenge).join(', ') };
+}
+
+/**
+ * Returns the headers of a refusal for documentation, by the scheme that leads to it; undefined for a reason that does not
+ * occur with the schemes that are accepted.
+ */
+export function exampleHeaders(
+  reason: RefusalReason,
+  detail: RefusalDetail,
+  options: ChallengeOptions,
+): Readonly<Record<string, string>> | undefined {
+  const { dpop = 'off' } = options;
+  const isOfDpop = Object.hasOwn(dpopRefusals, reason);
+  const without: Readonly<Record<DpopMode, boolean>> = {
+    off: isOfDpop,
+    on: reason === 'dpop_required',
+    required: reason === 'scheme_unsupported' || reason === 'token_bound',
+  };
+  if (without[dpop]) return undefined;
+  return refusalHeaders(reason, isOfDpop || dpop === 'required' ? 'DPoP' : 'Bearer', detail, options);
 }

@@ -17,7 +17,7 @@ export interface MemoryReplayStoreOptions {
   /** How many claims are held at most: 200000 by default, which take up to 50 MiB and last for 2200 proofs a second. */
   readonly maxEntries?: number;
   /** Wall-clock time in milliseconds since 1970, as the proofs are judged by; `Date.now` by default. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
 export interface MemoryReplayStore extends ReplayStore {

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { type ListedRoute, markOpen } from './guarded-routes.ts';
 import { checkOptions, type ResourceServerOptions } from './options.ts';
+import { proofAlgorithms } from './proof-key.ts';
 import { scopesOf } from './schema.ts';
 
 /** Options of {@link resourceMetadata}: those of the guard, `publicUrl` included. */
@@ -30,7 +31,7 @@ export function resourceMetadataUrl(publicUrl: string): string {
  * @throws {TypeError} a wrong option, or no `publicUrl`
  */
 export function resourceMetadata({ resourceDocumentation, ...options }: ResourceMetadataOptions) {
-  const { issuer, publicUrl } = checkOptions(options);
+  const { issuer, publicUrl, dpop } = checkOptions(options);
   if (publicUrl === undefined) throw new TypeError('Cannot serve resource metadata: publicUrl is missing');
   // Elysia tells a plugin how to ask for the routes of the whole application when the plugin is used.
   const plugin = new Elysia() as Elysia & { getGlobalRoutes(): readonly ListedRoute[] };
@@ -39,6 +40,8 @@ export function resourceMetadata({ resourceDocumentation, ...options }: Resource
     authorization_servers: issuer,
     scopes_supported: scopesOf(plugin.getGlobalRoutes()),
     bearer_methods_supported: ['header'],
+    ...(dpop !== 'off' && { dpop_signing_alg_values_supported: proofAlgorithms }),
+    ...(dpop === 'required' && { dpop_bound_access_tokens_required: true }),
     ...(resourceDocumentation !== undefined && { resource_documentation: resourceDocumentation }),
   });
   return plugin.get(resourceMetadataPath(publicUrl), markOpen(serve), { detail: { hide: true } });

@@ -1,5 +1,7 @@
 import { Elysia } from 'elysia';
+import { createBindingCheck } from './binding.ts';
 import type { Clock } from './clock.ts';
+import { createCredentialsReader } from './credentials.ts';
 import type { Fetch } from './fetch-json.ts';
 import { forbidEarlierRoutes, forbidSkippedGuards } from './guarded-routes.ts';
 import { createKeySet, type KeySet, type KeySetState } from './key-set.ts';
@@ -60,22 +62,15 @@ export function resourceServer(options: ResourceServerOptions) {
 /** Returns {@link resourceServer} together with its state and its start and stop, for an application that observes them. */
 export function createGuard(options: ResourceServerOptions, environment: GuardEnvironment = {}) {
   const checked = checkOptions(options);
-  const { onAccepted, onRefused, errorBody } = options;
-  const { publicUrl, scopePrefix = '' } = checked;
-  const keySets = new Map(
-    checked.issuer.map((issuer) => [issuer, keySetOf(issuer, checked, options.onKeySetEvent, environment)]),
-  );
-  const verifier = createVerifier({ ...checked, keySets, now: environment.now, random: environment.random });
+  const { dpop, publicUrl, scopePrefix = '' } = checked;
+  const readCredentials = createCredentialsReader(dpop);
+  const keySets = createKeySets(checked, options.onKeySetEvent, environment);
+  const { now, random } = environment;
+  const verifier = createVerifier({ ...checked, keySets, acceptsBoundTokens: dpop !== 'off', now, random });
+  const refusePresentation = createBindingCheck({ ...checked, replayStore: options.replayStore, now });
   const hasScopes = createScopeCheck(checked);
-  const resourceMetadata = publicUrl && resourceMetadataUrl(publicUrl);
   const metadataPath = publicUrl && resourceMetadataPath(publicUrl);
-  const respond = createRefuse({ resourceMetadata, headers: environment.responseHeaders, errorBody });
-  const refuse = (status: Status, request: Request, reason: RefusalReason, detail?: RefusalDetail) => {
-    onRefused?.(request, reason);
-    const response = respond(reason, detail);
-    // Elysia copies a Response beside which there is another status than 200. The client gets the status of the Response.
-    return status(environment.sendsUncopied ? 200 : response.status, response) as never;
-  };
+  const refuse = createRefusing(checked, options, environment);
   let hasBegun = false;
   /** Before the first request, and when the application starts to listen. */
   const begin = () => {
@@ -97,8 +92,11 @@ export function createGuard(options: ResourceServerOptions, environment: GuardEn
       const verdict = pending instanceof Promise ? await pending : pending;
       if ('refusal' in verdict)
         return refuse(status, request, verdict.refusal, 'retryAfterSeconds' in verdict ? verdict : undefined);
-      onAccepted?.(request, verdict.claims);
-      return { claims: verdict.claims };
+      const { claims } = verdict;
+      const refusal = refusePresentation && (await refusePresentation(request, credentials, claims));
+      if (refusal) return refuse(status, request, refusal);
+      options.onAccepted?.(request, claims);
+      return { claims };
     })
     .macro({
       /** The route requires this scope, or all of these, besides a valid token. */
@@ -131,6 +129,31 @@ export function createGuard(options: ResourceServerOptions, environment: GuardEn
   };
 }
 
+/** Returns what ends a refused request, with a challenge in the scheme that the request used. */
+function createRefusing(
+  { dpop, publicUrl }: CheckedOptions,
+  { onRefused, errorBody }: ResourceServerOptions,
+  { responseHeaders: headers, sendsUncopied }: GuardEnvironment,
+) {
+  const readCredentials = createCredentialsReader(dpop);
+  const resourceMetadata = publicUrl && resourceMetadataUrl(publicUrl);
+  const respond = createRefuse({ resourceMetadata, dpop, headers, errorBody });
+  return (status: Status, request: Request, reason: RefusalReason, detail?: RefusalDetail) => {
+    onRefused?.(request, reason);
+    const response = respond(reason, readCredentials(request.headers.get('authorization')).scheme, detail);
+    // Elysia copies a Response beside which there is another status than 200. The client gets the status of the Response.
+    return status(sendsUncopied ? 200 : response.status, response) as never;
+  };
+}
+
+function createKeySets(
+  options: CheckedOptions,
+  onEvent: ResourceServerOptions['onKeySetEvent'],
+  environment: GuardEnvironment,
+): ReadonlyMap<string, KeySet> {
+  return new Map(options.issuer.map((issuer) => [issuer, keySetOf(issuer, options, onEvent, environment)]));
+}
+
 function keySetOf(
   issuer: string,
   options: CheckedOptions,
@@ -150,22 +173,6 @@ function keySetOf(
     clock,
     random,
   });
-}
-
-/** RFC 6750 §2.1: one scheme, one token. Two header lines arrive joined by a comma and so have too many parts. */
-function readCredentials(
-  authorization: string | null,
-): { readonly token: string } | { readonly refusal: RefusalReason } {
-  if (authorization?.startsWith('Bearer ')) {
-    // The usual form, eight times as fast as the general one below.
-    const token = authorization.slice('Bearer '.length);
-    if (token !== '' && !token.includes(' ') && !token.includes('\t')) return { token };
-  }
-  const [scheme, token, ...rest] = authorization?.match(/[^ \t]+/g) ?? [];
-  if (scheme === undefined) return { refusal: 'credentials_missing' };
-  if (scheme.toLowerCase() !== 'bearer') return { refusal: 'scheme_unsupported' };
-  if (token === undefined || rest.length > 0) return { refusal: 'credentials_malformed' };
-  return { token };
 }
 
 /** @throws {TypeError} not a scope, or none */

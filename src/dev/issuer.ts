@@ -1,6 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Elysia } from 'elysia';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { judgeProof } from '../auth/dpop.ts';
+import { proofAlgorithms } from '../auth/proof-key.ts';
+import { refusals } from '../auth/refusal.ts';
 import { isTrustedHost } from '../http/trusted-host.ts';
 
 /** A client of the embedded issuer that uses the client-credentials grant (RFC 6749 §4.4). */
@@ -32,7 +35,7 @@ const misdirected = {
   error_description: 'Host must be localhost, a loopback address or the host of PUBLIC_URL',
 };
 
-/** An error response of the token endpoint (RFC 6749 §5.2; `invalid_target` is from RFC 8707 §2). */
+/** An error response of the token endpoint (RFC 6749 §5.2; `invalid_target` is from RFC 8707 §2, `invalid_dpop_proof` from RFC 9449 §5). */
 class GrantError extends Error {
   constructor(
     readonly error:
@@ -40,7 +43,8 @@ class GrantError extends Error {
       | 'invalid_client'
       | 'unsupported_grant_type'
       | 'invalid_scope'
-      | 'invalid_target',
+      | 'invalid_target'
+      | 'invalid_dpop_proof',
     readonly error_description: string,
   ) {
     super(error);
@@ -52,16 +56,18 @@ class GrantError extends Error {
  * call and kept in memory only. NOT for production: it has no rate limit, no revocation and no key rotation.
  */
 export async function createEmbeddedIssuer({ issuer, audience }: EmbeddedIssuerOptions) {
+  const tokenEndpoint = `${issuer}oauth/token`;
   const { privateKey, publicKey } = await generateKeyPair('RS256');
   const jwk: JWK = { ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' };
   const secret = () => randomBytes(16).toString('hex');
   const reader: Client = { id: 'reader', secret: secret(), scope: 'read:messages' };
   const visitor: Client = { id: 'visitor', secret: secret(), scope: '' };
 
-  async function grant(request: TokenRequest) {
+  async function grant(request: TokenRequest, thumbprint: string | undefined) {
     const client = authenticate([reader, visitor], request);
     const scope = grantScope(client, request.parameters, audience);
-    const accessToken = await new SignJWT({ client_id: client.id, ...(scope && { scope }) })
+    const cnf = thumbprint && { jkt: thumbprint };
+    const accessToken = await new SignJWT({ client_id: client.id, ...(scope && { scope }), ...(cnf && { cnf }) })
       .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid })
       .setIssuer(issuer)
       .setSubject(client.id)
@@ -70,26 +76,28 @@ export async function createEmbeddedIssuer({ issuer, audience }: EmbeddedIssuerO
       .setIssuedAt()
       .setExpirationTime(`${lifetimeSeconds}s`)
       .sign(privateKey);
-    return { access_token: accessToken, token_type: 'Bearer', expires_in: lifetimeSeconds, ...(scope && { scope }) };
+    const type = cnf ? 'DPoP' : 'Bearer';
+    return { access_token: accessToken, token_type: type, expires_in: lifetimeSeconds, ...(scope && { scope }) };
   }
 
   const routes = new Elysia({ detail: { hide: true } })
     .get('/.well-known/jwks.json', () => ({ keys: [jwk] }))
     .get('/.well-known/oauth-authorization-server', () => ({
       issuer,
-      token_endpoint: `${issuer}oauth/token`,
+      token_endpoint: tokenEndpoint,
       jwks_uri: `${issuer}.well-known/jwks.json`,
       scopes_supported: scopes,
       response_types_supported: [],
       grant_types_supported: ['client_credentials'],
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      dpop_signing_alg_values_supported: proofAlgorithms,
     }))
     .post(
       '/oauth/token',
       async ({ request, set, status }) => {
         if (!isTrustedHost(request, issuer)) return status(421, misdirected);
         try {
-          return await grant(await readTokenRequest(request));
+          return await grant(await readTokenRequest(request), await readKeyOfClient(request, tokenEndpoint));
         } catch (error) {
           if (!(error instanceof GrantError)) throw error;
           const { error: code, error_description } = error;
@@ -103,6 +111,18 @@ export async function createEmbeddedIssuer({ issuer, audience }: EmbeddedIssuerO
     );
 
   return { routes, clients: { reader, visitor } };
+}
+
+/**
+ * Returns the thumbprint of the key that a token is to be bound to: the key of the request's proof (RFC 9449 §5), undefined
+ * without one. A proof that was used before is accepted.
+ */
+async function readKeyOfClient(request: Request, url: string): Promise<string | undefined> {
+  const text = request.headers.get('dpop');
+  if (text === null) return undefined;
+  const proof = await judgeProof(text, { method: 'POST', url, token: undefined, nowMs: Date.now() });
+  if (typeof proof === 'string') throw new GrantError('invalid_dpop_proof', refusals[proof].description);
+  return proof.thumbprint;
 }
 
 /** Reads the client's credentials from the Authorization header or from the body, but never from both (RFC 6749 §2.3.1). */

@@ -1,5 +1,6 @@
 import type { KeySetEvent } from '../auth/key-set.ts';
 import type { RefusalReason } from '../auth/refusal.ts';
+import type { StoreEvent } from '../redis/replay-store.ts';
 import type { Log } from './log.ts';
 
 /** Logs when an outage of an issuer begins and when it ends; the attempts between are for the level debug. */
@@ -37,4 +38,19 @@ export function createRefusalHints(log: Log): (reason: RefusalReason) => void {
     given.add(reason);
     log.warn({ outcome: reason }, hint);
   };
+}
+
+/** Logs an outage of the replay store when it begins and when it ends. */
+export function logStoreEvent(log: Log, event: StoreEvent): void {
+  if (event.type === 'failed') {
+    const { failure, failures } = event;
+    log[failures === 1 ? 'warn' : 'debug'](
+      { failure, failures },
+      'Cannot use the replay store: requests with DPoP are answered with 503',
+    );
+    return;
+  }
+  const { afterFailures, evicts } = event;
+  log.info({ afterFailures }, 'Connected to the replay store');
+  if (evicts) log.warn('The replay store deletes keys when its memory is full: set maxmemory-policy to noeviction');
 }

@@ -20,6 +20,8 @@ export interface MetricSources {
     readonly cacheHits: number;
     readonly cacheEntries: number;
   };
+  /** The store that is shared with other processes, where there is one. */
+  readonly replayStore?: { state(): { readonly isConnected: boolean } } | undefined;
   readonly droppedLogLines: () => number;
 }
 
@@ -32,6 +34,7 @@ export function createMetrics(sources: MetricSources) {
   addTokenMetrics(registers, sources);
   addKeySetGauges(registers, sources);
   addReadCounter(registers, 'log_lines_dropped_total', 'Log lines that could not be written.', sources.droppedLogLines);
+  const storeFailures = sources.replayStore && addStoreMetrics(registers, sources.replayStore);
   const fetches = new Counter({
     name: 'key_set_fetches_total',
     help: 'Attempts to fetch the key set, by issuer and result: success, or the kind of failure.',
@@ -45,6 +48,7 @@ export function createMetrics(sources: MetricSources) {
       if (new URL(request.url, 'http://localhost').pathname !== '/metrics') return new Response(null, { status: 404 });
       return new Response(await registry.metrics(), { headers: { 'content-type': registry.contentType } });
     },
+    countStoreFailure: (failure: string) => storeFailures?.inc({ failure }),
     countFetch: (issuer: string, result: string) => fetches.inc({ issuer, result }),
   };
 }
@@ -122,6 +126,23 @@ function addTokenMetrics(registers: Registry[], { counts, state }: MetricSources
     collect() {
       this.set(state().cacheEntries);
     },
+  });
+}
+
+function addStoreMetrics(registers: Registry[], store: NonNullable<MetricSources['replayStore']>) {
+  new Gauge({
+    name: 'replay_store_up',
+    help: '1 while the replay store can be written to, else 0.',
+    registers,
+    collect() {
+      this.set(Number(store.state().isConnected));
+    },
+  });
+  return new Counter({
+    name: 'replay_store_failures_total',
+    help: 'Failed attempts to connect to the replay store or to use it, by kind of failure.',
+    labelNames: ['failure'],
+    registers,
   });
 }
 

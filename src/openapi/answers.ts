@@ -3,8 +3,8 @@ import { failures } from '../http/answers.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Makes the headers of a refusal, for the document as for a request. */
-export type RefusalHeaders = (reason: RefusalReason, detail: RefusalDetail) => Headers;
+/** Returns the headers of a refusal; undefined for a reason that does not occur with the settings of the service. */
+export type RefusalHeaders = (reason: RefusalReason, detail: RefusalDetail) => Headers | undefined;
 
 /** The name under which `components.responses` holds what several operations answer alike. */
 export const sharedResponses = { 401: 'Unauthorized', 503: 'KeySetUnavailable', default: 'UnexpectedError' } as const;
@@ -20,11 +20,14 @@ const headerDescriptions: Readonly<Record<string, string>> = {
   'Retry-After': 'Seconds to wait before the next request',
 };
 
-/** Everything that a request can be answered with instead of success. */
-export const errors = [...Object.values(refusals), ...Object.values(failures)];
+/** Returns everything that a request can be answered with instead of success. */
+export function errorsOf(refusalHeaders: RefusalHeaders) {
+  const reasons = (Object.keys(refusals) as RefusalReason[]).filter((reason) => refusalHeaders(reason, {}));
+  return [...reasons.map((reason) => refusals[reason]), ...Object.values(failures)];
+}
 
-/** The schema of every error response. */
-export const errorSchema = {
+/** Returns the schema of every error response. */
+export const errorSchemaOf = (refusalHeaders: RefusalHeaders) => ({
   title: 'Error',
   type: 'object',
   required: ['code', 'description'],
@@ -32,11 +35,11 @@ export const errorSchema = {
     code: {
       type: 'string',
       description: 'Machine-readable error code',
-      enum: [...new Set(errors.map(({ code }) => code))],
+      enum: [...new Set(errorsOf(refusalHeaders).map(({ code }) => code))],
     },
     description: { type: 'string', description: 'Human-readable explanation' },
   },
-};
+});
 
 /** Returns `components.responses`: the responses that do not depend on the operation. */
 export function describeShared(refusalHeaders: RefusalHeaders): Readonly<Record<string, object>> {
@@ -59,10 +62,10 @@ export function describeRefusal(
   scopes?: readonly string[],
 ): object {
   const reasons = (Object.keys(refusals) as RefusalReason[]).filter((reason) => refusals[reason].status === status);
-  const examples = reasons.map((name) => {
+  const examples = reasons.flatMap((name) => {
     const { code, description } = refusals[name];
     const headers = refusalHeaders(name, { ...(scopes && { scopes }), retryAfterSeconds: 30 });
-    return { name, body: { code, description }, headers };
+    return headers ? [{ name, body: { code, description }, headers }] : [];
   });
   return toResponse(descriptions[status], examples);
 }

@@ -5,7 +5,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { isGuarded } from '../auth/guarded-routes.ts';
 import { scopesOf } from '../auth/schema.ts';
 import { name, summary } from './about.ts';
-import { describeRefusal, describeShared, errorSchema, type RefusalHeaders, sharedResponses } from './answers.ts';
+import { describeRefusal, describeShared, errorSchemaOf, type RefusalHeaders, sharedResponses } from './answers.ts';
 
 export interface DocumentOptions {
   readonly issuer: readonly string[];
@@ -48,7 +48,7 @@ interface MediaType {
 export function createDocument(app: AnyElysia, options: DocumentOptions) {
   const { issuer, audience, tokenEndpoint, publicUrl, refusalHeaders } = options;
   const paths = toOpenAPISchema(app).paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  const schemas: Record<string, object> = { Error: errorSchema };
+  const schemas: Record<string, object> = { Error: errorSchemaOf(refusalHeaders) };
   const guarded = new Set(
     app.routes.filter(isGuarded).map(({ method, path }) => `${method.toLowerCase()} ${templateOf(path)}`),
   );

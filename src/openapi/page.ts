@@ -1,15 +1,19 @@
 import { name } from './about.ts';
-import { errors } from './answers.ts';
+import { errorsOf, type RefusalHeaders } from './answers.ts';
 import { type AuthorizationOptions, renderDialog } from './authorization-dialog.ts';
 import type { OpenApiDocument, Operation, ResponseObject } from './document.ts';
 import { type Html, html, paragraphs, renderPage, style } from './layout.ts';
 import script from './page/page.js' with { type: 'text' };
 
+export interface PageOptions extends AuthorizationOptions {
+  readonly refusalHeaders: RefusalHeaders;
+}
+
 /**
  * Returns the page on which the endpoints of `document` are read and tried, with the script and the style that it loads.
  * Its policy lets the browser contact nothing but this service and the token endpoint.
  */
-export function createPage(document: OpenApiDocument, options: AuthorizationOptions) {
+export function createPage(document: OpenApiDocument, options: PageOptions) {
   const { tokenEndpoint, clients } = options;
   const markup = renderPage(head, renderBody(document, options));
   const tokenOrigin = tokenEndpoint === undefined ? [] : [new URL(tokenEndpoint).origin];
@@ -42,7 +46,7 @@ const respond = (type: string, body: string, headers: Readonly<Record<string, st
 const head = html`<link rel="stylesheet" href="openapi/page.css">
 <script type="module" src="openapi/page.js"></script>`;
 
-function renderBody(document: OpenApiDocument, options: AuthorizationOptions): Html {
+function renderBody(document: OpenApiDocument, options: PageOptions): Html {
   const { info, paths } = document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => renderOperation(method, path, operation, document)),
@@ -62,7 +66,7 @@ ${paragraphs(info.description)}
 <h2>Endpoints</h2>
 ${operations}
 <h2>Error codes</h2>
-${renderErrorCodes()}
+${renderErrorCodes(options.refusalHeaders)}
 </main>
 <footer><p><a href="openapi/json">OpenAPI document</a> · ${info.license.name} license</p></footer>
 ${renderDialog(options)}`;
@@ -119,9 +123,9 @@ function renderResponse(status: string, { description, content }: ResponseObject
 }
 
 /** Returns every error code with its status and the descriptions that it comes with. */
-function renderErrorCodes(): Html {
+function renderErrorCodes(refusalHeaders: RefusalHeaders): Html {
   const byCode = Map.groupBy(
-    errors.toSorted((a, b) => a.status - b.status),
+    errorsOf(refusalHeaders).toSorted((a, b) => a.status - b.status),
     ({ status, code }) => `${status} ${code}`,
   );
   const entries = [...byCode].map(

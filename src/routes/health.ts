@@ -1,10 +1,12 @@
 import { Elysia } from 'elysia';
+import { refusals } from '../auth/refusal.ts';
 
 /** Whether the service should receive requests at the moment, or the reason why not. */
-export type Readiness = 'ready' | 'key_set_unavailable' | 'shutting_down';
+export type Readiness = 'ready' | 'key_set_unavailable' | 'replay_store_unavailable' | 'shutting_down';
 
 const reasons = {
   key_set_unavailable: 'Signing keys are currently unavailable',
+  replay_store_unavailable: refusals.replay_unknown.description,
   shutting_down: 'Service is shutting down',
 } as const;
 

@@ -17,6 +17,9 @@ const settings = {
   AUDIENCE: 'https://api.example.test/',
   JWKS_URI: 'https://keys.issuer.invalid/jwks',
   SHUTDOWN_TIMEOUT_SECONDS: '12',
+  DPOP: 'on',
+  PUBLIC_URL: 'https://api.example.test',
+  REDIS_URL: 'redis://replay-store:6379',
 };
 
 /** A copy of the repository, so that the settings of whoever runs the tests stay as they are. */
@@ -56,9 +59,20 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  compose('down --timeout 0');
+  compose('--profile replay-store down --timeout 0');
   await rm(copied, { recursive: true });
 });
+
+/** Where its image cannot be pulled, Debian's redis-server stands in for it: that proves the options of the file, not the image. */
+async function ensureStoreImage(): Promise<void> {
+  const { services } = Bun.YAML.parse(file) as { services: { 'replay-store': { image: string } } };
+  const { image } = services['replay-store'];
+  const script = `docker image inspect ${image} || timeout 120 docker pull ${image} ||
+    tar -c --dereference --absolute-names $(ldd /usr/bin/redis-server | grep -o '/[^ ]*') /usr/bin/redis-server |
+      docker import --change 'LABEL standin=1' --change 'ENV PATH=/usr/bin' - ${image}`;
+  const { exitCode, stderr } = Bun.spawnSync(['bash', '-c', script], { env: process.env, stderr: 'pipe' });
+  if (exitCode !== 0) throw new Error(`Cannot get ${image}: ${stderr}`);
+}
 
 interface Resolved {
   readonly services: {
@@ -85,6 +99,12 @@ test('its instructions start a service that turns healthy, needs no more than th
   expect((await fetch(`http://127.0.0.1:${port}/api/public`)).status).toBe(200);
   expect(await inspect('.Config.Env')).toContain(`JWKS_URI=${settings.JWKS_URI}`);
   expect(await inspect('.HostConfig')).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'], Memory: 256 * 2 ** 20 });
-  compose('stop');
+
+  // The option: a store that the service is already looking for.
+  await ensureStoreImage();
+  compose('--profile replay-store up --detach replay-store');
+  const connected = 'Connected to the replay store';
+  await until(() => compose('logs protected-api').includes(connected), 'the store', 20_000);
+  compose('--profile replay-store stop');
   expect(await inspect('.State.ExitCode')).toBe(0);
 });

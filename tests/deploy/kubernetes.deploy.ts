@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
 import type { IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler';
@@ -12,44 +11,21 @@ import { runContainer } from '../support/container.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { mintToken, SIGNING_KID } from '../support/mint.ts';
+import { compile, type Manifest, modelPath, render } from './manifests.ts';
 import { root, unknownSettings } from './settings.ts';
 
 setDefaultTimeout(120_000);
 
-interface Manifest {
-  readonly apiVersion: string;
-  readonly kind: string;
-}
 let manifests: readonly Manifest[];
 
 beforeAll(() => {
-  const { stdout, stderr, exitCode } = Bun.spawnSync(['kubectl', 'kustomize', join(root, 'deploy/kubernetes')]);
-  if (exitCode !== 0) throw new Error(`Cannot render deploy/kubernetes: ${stderr}`);
-  manifests = Bun.YAML.parse(stdout.toString()) as Manifest[];
+  manifests = render(join(root, 'deploy/kubernetes'));
 });
 
 function find<Kind extends Manifest>(kind: Kind['kind']): Kind {
   const found = manifests.find((manifest) => manifest.kind === kind);
   if (!found) throw new Error(`There is no ${kind}`);
   return found as Kind;
-}
-
-const modelPath = ({ apiVersion, kind }: Manifest) => `kubernetes-models/${apiVersion}/${kind}`;
-
-/** Returns what the compiler says of manifests written as typed literals, which is where an unknown field is an error. */
-async function compile(checked: readonly Manifest[]): Promise<string> {
-  await mkdir(join(root, 'dist'), { recursive: true });
-  const folder = await mkdtemp(join(root, 'dist/manifests-'));
-  const source = checked.map(
-    (manifest) =>
-      `import type { I${manifest.kind} } from '${modelPath(manifest)}';\n` +
-      `(${JSON.stringify(manifest, null, 2)}) satisfies I${manifest.kind};\n`,
-  );
-  await Bun.write(join(folder, 'manifests.ts'), source.join('\n'));
-  await Bun.write(join(folder, 'tsconfig.json'), '{"extends":"../../tsconfig.json","include":["."]}');
-  const { stdout } = Bun.spawnSync([process.execPath, 'x', 'tsc', '--project', folder], { cwd: root });
-  await rm(folder, { recursive: true });
-  return stdout.toString();
 }
 
 describe('the schema of Kubernetes', () => {

@@ -1,0 +1,190 @@
+import { parseArgs } from 'node:util';
+import { compactVerify, importJWK } from 'jose';
+import { createProofVerifier, usualClaimMs } from '../src/auth/dpop.ts';
+import { createMemoryReplayStore, type ReplayStore } from '../src/auth/replay-store.ts';
+import { createRedisReplayStore } from '../src/redis/replay-store.ts';
+import { makeProof, proofKey, publicJwk, thumbprintOf } from '../tests/support/proof.ts';
+import { type Case, cases, loadOf } from './harness/cases.ts';
+import { startKeySetServer } from './harness/key-set-server.ts';
+import { describeMachine } from './harness/machine.ts';
+import { table, writeSection } from './harness/results-page.ts';
+import { freePort, pinSelf, type ServerProcess } from './harness/server-process.ts';
+import { startService } from './harness/service.ts';
+import { ratios, type Summary, summarize } from './harness/statistics.ts';
+import { prepareTokens, type Tokens } from './harness/tokens.ts';
+import { runWrk } from './harness/wrk.ts';
+
+const usage = `Measures what a DPoP proof costs, and what DPoP costs plain tokens; writes a section of bench/results.md
+  --rounds N    samples of each figure (10)
+  --print       print the section instead of writing it`;
+
+const publicUrl = 'https://api.example.com';
+const path = '/api/private';
+const token = 'x'.repeat(800);
+/** As many as the load of the other benchmarks has connections. */
+const atOnce = 64;
+const proofsASample = 2000;
+
+interface Candidate {
+  readonly label: string;
+  readonly run: (proof: string) => Promise<boolean>;
+}
+
+async function createCandidates(algorithm: string, redis: ReplayStore): Promise<readonly Candidate[]> {
+  const key = proofKey(algorithm);
+  const joseKey = await importJWK(publicJwk(key), algorithm);
+  const thumbprint = thumbprintOf(key);
+  const request = { method: 'GET', url: `http://127.0.0.1:3010${path}` };
+  const verifyWith = (replayStore: ReplayStore) => {
+    const verify = createProofVerifier({ publicUrl, replayStore });
+    return async (proof: string) => (await verify(proof, request, token, thumbprint)) === 'accepted';
+  };
+  return [
+    { label: 'signature alone (jose compactVerify)', run: (proof) => compactVerify(proof, joseKey).then(() => true) },
+    { label: 'proof, used ones in memory', run: verifyWith(createMemoryReplayStore()) },
+    { label: 'proof, used ones in Redis on loopback', run: verifyWith(redis) },
+  ];
+}
+
+async function sample({ label, run }: Candidate, proofs: readonly string[]): Promise<number> {
+  const start = Bun.nanoseconds();
+  for (let from = 0; from < proofs.length; from += atOnce) {
+    const verdicts = await Promise.all(proofs.slice(from, from + atOnce).map(run));
+    if (!verdicts.every(Boolean)) throw new Error(`Wrong outcome: ${label}`);
+  }
+  return (proofs.length / (Bun.nanoseconds() - start)) * 1e9;
+}
+
+async function measureProofs(algorithm: string, redis: ReplayStore, rounds: number): Promise<string[][]> {
+  const candidates = await createCandidates(algorithm, redis);
+  const rates = new Map<string, number[]>();
+  // The first round warms up.
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const candidate of candidates) {
+      const target = { url: publicUrl + path, token, nowSeconds: Math.floor(Date.now() / 1000) };
+      const proofs = Array.from({ length: proofsASample }, () => makeProof(target, { algorithm }));
+      const rate = await sample(candidate, proofs);
+      if (round > 0) rates.set(candidate.label, [...(rates.get(candidate.label) ?? []), rate]);
+    }
+  }
+  return candidates.map(({ label }) => [`${algorithm}: ${label}`, ...cells(summarize(rates.get(label) ?? []))]);
+}
+
+const cells = ({ median, min, max }: Summary) =>
+  [median, min, max].map((rate) => Math.round(rate).toLocaleString('en'));
+
+/** Starts a redis-server for the benchmark alone, on the other core, as a fleet has it elsewhere. */
+async function startStore() {
+  const port = await freePort();
+  const command = ['taskset', '-c', '1', 'redis-server', '--port', String(port), '--save', '', '--appendonly', 'no'];
+  const child = Bun.spawn(command, { stdout: 'ignore', stderr: 'ignore' });
+  const store = createRedisReplayStore({ url: `redis://127.0.0.1:${port}`, usualClaimMs });
+  store.start();
+  while (!store.state().isConnected) await Bun.sleep(10);
+  // A server that came after the first attempt may have lost what it knew: proofs have to be newer than that.
+  await Bun.sleep(1100);
+  return {
+    store,
+    port,
+    async stop() {
+      store.stop();
+      child.kill();
+      await child.exited;
+    },
+  };
+}
+
+const kinds = ['off', 'on', 'off again'] as const;
+type Kind = (typeof kinds)[number];
+
+/** Returns the server's CPU time for a request in microseconds, by kind of server, measured over slices in which the kinds take turns: the machine's mood changes more slowly than that. */
+async function measureCost(
+  testCase: Case,
+  servers: ReadonlyMap<Kind, ServerProcess>,
+  tokens: Tokens,
+  slices: number,
+): Promise<(kind: Kind) => number> {
+  const spent = new Map<Kind, { seconds: number; requests: number }>();
+  for (let slice = 0; slice <= slices; slice += 1) {
+    for (const [kind, server] of servers) {
+      const before = server.cpuSeconds();
+      const { requests } = await runWrk({ url: server.url, seconds: 1, args: loadOf(testCase, tokens, 0) });
+      const seconds = server.cpuSeconds() - before;
+      const sum = spent.get(kind) ?? { seconds: 0, requests: 0 };
+      // The first slice warms up.
+      if (slice > 0) spent.set(kind, { seconds: sum.seconds + seconds, requests: sum.requests + requests });
+    }
+  }
+  return (kind: Kind) => ((spent.get(kind)?.seconds ?? 0) / (spent.get(kind)?.requests ?? 0)) * 1e6;
+}
+
+/** CPU time of the server for a plain token, with DPoP off and on, side by side. */
+async function measurePlainTokens(redisPort: number, rounds: number): Promise<string> {
+  const tokens = prepareTokens();
+  const keySet = startKeySetServer(tokens.jwks);
+  const settingsOf = (kind: Kind) =>
+    kind === 'on' ? { DPOP: 'on', PUBLIC_URL: publicUrl, REDIS_URL: `redis://127.0.0.1:${redisPort}` } : {};
+  const measured = cases.filter(({ name }) => name === 'public' || name === 'one token' || name === 'bad signature');
+  const costs = new Map<string, number[]>();
+  for (let round = 0; round < rounds; round += 1) {
+    const servers = new Map<Kind, ServerProcess>();
+    for (const kind of [...kinds.slice(round % 3), ...kinds.slice(0, round % 3)])
+      servers.set(kind, await startService({ jwksUri: keySet.uri('dpop'), settings: settingsOf(kind) }));
+    for (const testCase of measured) {
+      const cost = await measureCost(testCase, servers, tokens, 4);
+      for (const kind of kinds)
+        costs.set(`${testCase.name} ${kind}`, [...(costs.get(`${testCase.name} ${kind}`) ?? []), cost(kind)]);
+    }
+    await Promise.all([...servers.values()].map((server) => server.stop()));
+  }
+  await keySet.stop();
+  const percent = ({ median, min, max }: Summary) =>
+    [median, min, max].map((ratio) => `${((ratio - 1) * 100).toFixed(1)} %`).join(' / ');
+  const rows = measured.map(({ name }) => {
+    const [off = [], on = [], again = []] = kinds.map((kind) => costs.get(`${name} ${kind}`));
+    const [offCost, onCost] = [off, on].map((values) => summarize(values).median.toFixed(2));
+    return [
+      name,
+      offCost ?? '',
+      onCost ?? '',
+      percent(summarize(ratios(on, off))),
+      percent(summarize(ratios(again, off))),
+    ];
+  });
+  return table(['', 'off, µs', 'on, µs', 'on / off: median / lowest / highest', 'off again / off'], rows);
+}
+
+async function main(): Promise<void> {
+  const options = {
+    rounds: { type: 'string', default: '10' },
+    print: { type: 'boolean' },
+    help: { type: 'boolean' },
+  } as const;
+  const { values } = parseArgs({ options });
+  if (values.help) return console.log(usage);
+  const rounds = Number(values.rounds);
+  const machine = describeMachine();
+  const redis = await startStore();
+  pinSelf(0);
+  const rows: string[][] = [];
+  for (const algorithm of ['ES256', 'EdDSA']) rows.push(...(await measureProofs(algorithm, redis.store, rounds)));
+  pinSelf(1);
+  const plain = await measurePlainTokens(redis.port, rounds);
+  await redis.stop();
+  const section = `## What a DPoP proof costs (\`bun run bench:dpop\`)
+
+${machine}
+
+Proofs verified per second by one process on one core, ${atOnce} at a time, each accepted once; redis-server on the other core. ${rounds} samples of ${proofsASample} proofs of each kind, the kinds taking turns.
+
+${table(['Proofs per second', 'median', 'lowest', 'highest'], rows)}
+
+CPU time of the server for a request with a plain Bearer token, without DPoP and with \`DPOP=on\` and Redis. ${rounds} fresh processes of each kind, the kinds taking turns second by second. The last column is the method's own spread: the same server twice.
+
+${plain}
+`;
+  if (values.print) console.log(section);
+  else writeSection('dpop', section);
+}
+
+await main();

@@ -1,0 +1,13 @@
+import * as client from 'openid-client';
+
+const { API = 'http://localhost:3010', CLIENT_ID = '', CLIENT_SECRET } = process.env;
+const config = await client.discovery(new URL(`${API}/`), CLIENT_ID, CLIENT_SECRET, undefined, {
+  algorithm: 'oauth2',
+  execute: [client.allowInsecureRequests], // only for http://localhost
+});
+const options = { DPoP: client.getDPoPHandle(config, await client.randomDPoPKeyPair()) };
+const { access_token } = await client.clientCredentialsGrant(config, { audience: API }, options);
+
+const url = new URL(`${API}/api/private`);
+const response = await client.fetchProtectedResource(config, access_token, url, 'GET', undefined, undefined, options);
+console.log(response.status, await response.json());

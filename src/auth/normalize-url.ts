@@ -1,0 +1,39 @@
+const httpUrl = /^(https?):\/\/([^/?#]+)([^?#]*)/i;
+
+/**
+ * Returns an http or https address in the one form that all its equivalents have (RFC 3986 §6.2.2 and §6.2.3), without query
+ * and fragment; undefined for anything else. It is not WHATWG's `URL`, which also takes as equal what RFC 3986 keeps apart,
+ * such as a backslash and a slash.
+ */
+export function normalizeUrl(url: string): string | undefined {
+  const [, scheme, authority, path] = httpUrl.exec(url) ?? [];
+  if (scheme === undefined || authority === undefined || path === undefined) return undefined;
+  const isSecure = scheme.length === 'https'.length;
+  const host = toLowerAscii(decodeUnreserved(authority)).replace(isSecure ? /:(?:443)?$/ : /:(?:80)?$/, '');
+  return `${isSecure ? 'https' : 'http'}://${host}${removeDotSegments(decodeUnreserved(path))}`;
+}
+
+/** Decodes the octets that need no encoding, and spells the others in upper case. */
+function decodeUnreserved(text: string): string {
+  return text.replace(/%[0-9a-f]{2}/gi, (triplet) => {
+    const character = String.fromCharCode(Number.parseInt(triplet.slice(1), 16));
+    return /[\w.~-]/.test(character) ? character : triplet.toUpperCase();
+  });
+}
+
+/** Not toLowerCase() alone, to which a Kelvin sign is a k. */
+function toLowerAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/** RFC 3986 §5.2.4. An empty path is a slash. */
+function removeDotSegments(path: string): string {
+  const kept: string[] = [];
+  let isFolder = false;
+  for (const segment of path.split('/').slice(1)) {
+    isFolder = segment === '.' || segment === '..';
+    if (segment === '..') kept.pop();
+    else if (!isFolder) kept.push(segment);
+  }
+  return `/${kept.join('/')}${isFolder && kept.length > 0 ? '/' : ''}`;
+}

@@ -1,0 +1,91 @@
+import { base64url, importJWK } from 'jose';
+import type { Algorithm } from './algorithm.ts';
+import { isCanonicalBase64Url } from './token.ts';
+
+/** The algorithms that a proof may be signed with. */
+export const proofAlgorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'] as const satisfies readonly Algorithm[];
+
+export type ProofAlgorithm = (typeof proofAlgorithms)[number];
+
+/** The public members of a key: what is imported, and what its thumbprint is made of (RFC 7638 §3.2). */
+export type PublicJwk = Readonly<Record<'kty', string> & Partial<Record<'crv' | 'x' | 'y' | 'n' | 'e', string>>>;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** What a key must be for an algorithm (RFC 7518 §6, RFC 8037 §2). Coordinates have as many bytes as the curve asks for. */
+const shapes: Readonly<Record<ProofAlgorithm, { readonly kty: string; readonly crv: string; readonly bytes: number }>> =
+  {
+    ES256: { kty: 'EC', crv: 'P-256', bytes: 32 },
+    ES384: { kty: 'EC', crv: 'P-384', bytes: 48 },
+    EdDSA: { kty: 'OKP', crv: 'Ed25519', bytes: 32 },
+    // The most that is verified: four times the bits cost sixteen times as much, and a client chooses its key.
+    RS256: { kty: 'RSA', crv: '', bytes: 512 },
+    PS256: { kty: 'RSA', crv: '', bytes: 512 },
+  };
+const minModulusBits = 2048;
+/** Exponents are 3 or 65537 in practice; a large one makes verification hundreds of times as slow. */
+const maxExponentBytes = 4;
+const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
+
+/**
+ * Returns the public key in the `jwk` of a proof, without members that matter nothing; undefined when it does not fit the
+ * algorithm, is weak, too large, not spelled canonically, for something else, or comes with private members. Whether a
+ * point is on its curve is NOT checked here but by {@link importProofKey}.
+ */
+export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk | undefined {
+  if (typeof jwk !== 'object' || jwk === null || Array.isArray(jwk)) return undefined;
+  const members: Members = { ...jwk };
+  const { n, e, x, y } = members;
+  const { kty, crv, bytes } = shapes[algorithm];
+  if (members.kty !== kty || !isForVerifying(members, algorithm)) return undefined;
+  if (kty === 'RSA') return isSoundModulus(n, bytes) && isSoundExponent(e) ? { kty, n, e } : undefined;
+  if (members.crv !== crv || !isCoordinate(x, bytes)) return undefined;
+  if (kty === 'OKP') return { kty, crv, x };
+  return isCoordinate(y, bytes) ? { kty, crv, x, y } : undefined;
+}
+
+/** Returns the key for the algorithm; undefined when its point is not on the curve. */
+export async function importProofKey(jwk: PublicJwk, algorithm: ProofAlgorithm): Promise<CryptoKey | undefined> {
+  try {
+    const key = await importJWK(jwk, algorithm);
+    return key instanceof Uint8Array ? undefined : key;
+  } catch {
+    return undefined;
+  }
+}
+
+function isForVerifying(members: Members, algorithm: ProofAlgorithm): boolean {
+  const { use, alg, key_ops: operations } = members;
+  return (
+    !secretMembers.some((name) => Object.hasOwn(members, name)) &&
+    (use === undefined || use === 'sig') &&
+    (alg === undefined || alg === algorithm || (alg === 'Ed25519' && algorithm === 'EdDSA')) &&
+    (operations === undefined || (Array.isArray(operations) && operations.includes('verify')))
+  );
+}
+
+function bytesOf(value: unknown): Uint8Array {
+  return typeof value === 'string' && isCanonicalBase64Url(value) ? base64url.decode(value) : new Uint8Array();
+}
+
+function isCoordinate(value: unknown, bytes: number): value is string {
+  return bytesOf(value).length === bytes;
+}
+
+/** RFC 7518 §6.3.1.1: no leading zeros, so the first byte tells how many bits there are. */
+function isSoundModulus(value: unknown, maxBytes: number): value is string {
+  const bytes = bytesOf(value);
+  const [first = 0] = bytes;
+  const bits = bytes.length * 8 - (Math.clz32(first) - 24);
+  return first > 0 && bits >= minModulusBits && bytes.length <= maxBytes && isOdd(bytes);
+}
+
+function isSoundExponent(value: unknown): value is string {
+  const bytes = bytesOf(value);
+  const isOne = bytes.length === 1 && bytes[0] === 1;
+  return bytes.length <= maxExponentBytes && bytes[0] !== 0 && isOdd(bytes) && !isOne;
+}
+
+function isOdd(bytes: Uint8Array): boolean {
+  return (bytes.at(-1) ?? 0) % 2 === 1;
+}

@@ -1,0 +1,227 @@
+import { isUtf8 } from 'node:buffer';
+import { constants, createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+
+/** What a proof can come to, in the words of RFC 9449 §7.1. */
+export type ProofOutcome = 'accepted' | 'invalid_dpop_proof' | 'invalid_token';
+
+/** The request that a proof comes with, and when. */
+export interface ProofWorld {
+  readonly publicUrl: string;
+  readonly method: string;
+  /** As it was sent. */
+  readonly path: string;
+  readonly token: string;
+  readonly thumbprint: string;
+  readonly nowSeconds: number;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
+const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
+
+/**
+ * Judges the value of a DPoP header by the contract's text alone, replay aside. Like the oracle for tokens it is written against
+ * node:crypto, shares no code with the service and is as plain as it can be.
+ */
+export function judgeProof(proof: string | null, world: ProofWorld): ProofOutcome {
+  if (proof === null || proof.length > 4096) return 'invalid_dpop_proof';
+  const encoded = proof.split('.');
+  const [header, payload] = encoded.slice(0, 2).map((part) => parse(decode(part)));
+  const signature = decode(encoded[2] ?? '');
+  if (encoded.length !== 3 || !header || !payload || !signature) return 'invalid_dpop_proof';
+  if (own(header, 'typ') !== 'dpop+jwt' || Object.hasOwn(header, 'crit')) return 'invalid_dpop_proof';
+
+  const jwk = membersOf(own(header, 'jwk'));
+  const input = Buffer.from(proof.slice(0, proof.lastIndexOf('.')), 'latin1');
+  const isSigned = jwk !== undefined && isSignedBy(jwk, own(header, 'alg'), input, signature);
+  if (!isSigned || !areClaimsGood(payload, world)) return 'invalid_dpop_proof';
+  return thumbprintOf(jwk) === world.thumbprint ? 'accepted' : 'invalid_token';
+}
+
+const own = (members: Members, name: string): unknown => (Object.hasOwn(members, name) ? members[name] : undefined);
+
+function membersOf(value: unknown): Members | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
+}
+
+/** RFC 4648 §5 without padding and §3.5: one spelling for each byte string. */
+function decode(text: string): Buffer | undefined {
+  if (!/^[A-Za-z0-9_-]+$/.test(text) || text.length % 4 === 1) return undefined;
+  const spareBits = { 0: 0, 2: 0b1111, 3: 0b11 }[text.length % 4] ?? 0;
+  return (ALPHABET.indexOf(text.slice(-1)) & spareBits) === 0 ? Buffer.from(text, 'base64url') : undefined;
+}
+
+function parse(bytes: Buffer | undefined): Members | undefined {
+  if (!bytes || !isUtf8(bytes)) return undefined;
+  try {
+    return membersOf(JSON.parse(bytes.toString('utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+function isSignedBy(jwk: Members, algorithm: unknown, input: Buffer, signature: Buffer): boolean {
+  if (PRIVATE_MEMBERS.some((name) => Object.hasOwn(jwk, name)) || !isForVerifying(jwk, algorithm)) return false;
+  const isRsa = (key: KeyObject | undefined) => key !== undefined && isSoundRsaKey(jwk);
+  switch (algorithm) {
+    case 'ES256':
+      return isSignedWithEc(importKey(jwk, { kty: 'EC', crv: 'P-256' }, ['x', 'y']), 32, 'sha256', input, signature);
+    case 'ES384':
+      return isSignedWithEc(importKey(jwk, { kty: 'EC', crv: 'P-384' }, ['x', 'y']), 48, 'sha384', input, signature);
+    case 'EdDSA':
+    case 'Ed25519': {
+      const key = importKey(jwk, { kty: 'OKP', crv: 'Ed25519' }, ['x']);
+      return key !== undefined && verify(null, input, key, signature);
+    }
+    case 'RS256': {
+      const key = importKey(jwk, { kty: 'RSA' }, ['n', 'e']);
+      return key !== undefined && isRsa(key) && verify('sha256', input, key, signature);
+    }
+    case 'PS256': {
+      const key = importKey(jwk, { kty: 'RSA' }, ['n', 'e']);
+      const padding = constants.RSA_PKCS1_PSS_PADDING;
+      return key !== undefined && isRsa(key) && verify('sha256', input, { key, padding, saltLength: 32 }, signature);
+    }
+    default:
+      return false;
+  }
+}
+
+function isForVerifying(jwk: Members, algorithm: unknown): boolean {
+  const names = ['EdDSA', 'Ed25519'].includes(String(algorithm)) ? ['EdDSA', 'Ed25519'] : [algorithm];
+  const operations = own(jwk, 'key_ops');
+  return (
+    [undefined, 'sig'].includes(own(jwk, 'use') as undefined) &&
+    [undefined, ...names].includes(own(jwk, 'alg') as undefined) &&
+    (operations === undefined || (Array.isArray(operations) && operations.includes('verify')))
+  );
+}
+
+const imported = new Map<string, KeyObject | undefined>();
+
+/** Every value in its one spelling; node:crypto itself would take others. */
+function importKey(
+  jwk: Members,
+  type: Readonly<Record<string, string>>,
+  names: readonly string[],
+): KeyObject | undefined {
+  const values = names.map((name) => own(jwk, name));
+  const isOfType = Object.entries(type).every(([name, value]) => own(jwk, name) === value);
+  if (!isOfType || !values.every((value) => typeof value === 'string' && decode(value) !== undefined)) return undefined;
+  const key = { ...type, ...Object.fromEntries(names.map((name, index) => [name, values[index]])) };
+  const id = JSON.stringify(key);
+  if (!imported.has(id)) imported.set(id, importAnew(key, names));
+  return imported.get(id);
+}
+
+function importAnew(jwk: Readonly<Record<string, unknown>>, names: readonly string[]): KeyObject | undefined {
+  try {
+    const key = createPublicKey({ key: jwk, format: 'jwk' });
+    const again: Members = { ...key.export({ format: 'jwk' }) };
+    // Nothing but this spelling of these values makes this key.
+    return names.every((name) => again[name] === jwk[name]) ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSignedWithEc(
+  key: KeyObject | undefined,
+  bytes: number,
+  hash: string,
+  input: Buffer,
+  signature: Buffer,
+): boolean {
+  if (key === undefined || signature.length !== bytes * 2) return false;
+  return verify(hash, input, { key, dsaEncoding: 'ieee-p1363' }, signature);
+}
+
+function isSoundRsaKey(jwk: Members): boolean {
+  const [n, e] = ['n', 'e'].map((name) => BigInt(`0x${decode(String(own(jwk, name)))?.toString('hex')}`));
+  if (n === undefined || e === undefined) return false;
+  return n >= 2n ** 2047n && n < 2n ** 4096n && n % 2n === 1n && e >= 3n && e < 2n ** 32n && e % 2n === 1n;
+}
+
+/** RFC 7638 §3: the required members in the order of their names. */
+function thumbprintOf(jwk: Members): string {
+  const names =
+    { EC: ['crv', 'kty', 'x', 'y'], OKP: ['crv', 'kty', 'x'], RSA: ['e', 'kty', 'n'] }[String(jwk.kty)] ?? [];
+  return sha256(`{${names.map((name) => `"${name}":${JSON.stringify(jwk[name])}`).join(',')}}`);
+}
+
+function areClaimsGood(claims: Members, { publicUrl, method, path, token, nowSeconds }: ProofWorld): boolean {
+  const [iat, jti, htu] = ['iat', 'jti', 'htu'].map((name) => own(claims, name));
+  return (
+    own(claims, 'htm') === method &&
+    typeof htu === 'string' &&
+    normalize(htu) === normalize(publicUrl + path) &&
+    typeof iat === 'number' &&
+    iat >= nowSeconds - 60 &&
+    iat <= nowSeconds + 60 &&
+    own(claims, 'ath') === sha256(token) &&
+    typeof jti === 'string' &&
+    jti.length >= 1 &&
+    jti.length <= 256
+  );
+}
+
+/** RFC 3986, by its own appendix B and its own steps: taken apart, normalized, put together without query and fragment. */
+function normalize(uri: string): string | undefined {
+  const [, , scheme = '', , authority = '', path = ''] =
+    /^(([^:/?#]+):)?(\/\/([^/?#]*))?([^?#]*)(\?([^#]*))?(#(.*))?$/s.exec(uri) ?? [];
+  const protocol = lower(scheme);
+  if (authority === '' || !['http', 'https'].includes(protocol)) return undefined;
+  const [host, port] = splitPort(lower(spell(authority)));
+  const isDefault = ['', protocol === 'https' ? '443' : '80'].includes(port);
+  return `${protocol}://${host}${isDefault ? '' : `:${port}`}${withoutDots(spell(path)) || '/'}`;
+}
+
+const lower = (text: string) => [...text].map((one) => (one >= 'A' && one <= 'Z' ? one.toLowerCase() : one)).join('');
+
+function splitPort(authority: string): readonly [host: string, port: string] {
+  const colon = authority.lastIndexOf(':');
+  const hasPort = colon !== -1 && [...authority.slice(colon + 1)].every((one) => one >= '0' && one <= '9');
+  return hasPort ? [authority.slice(0, colon), authority.slice(colon + 1)] : [authority, ''];
+}
+
+/** §6.2.2.1 and §6.2.2.2. */
+function spell(text: string): string {
+  let spelt = '';
+  for (let at = 0; at < text.length; at += 1) {
+    const digits = text.slice(at + 1, at + 3);
+    if (text[at] !== '%' || !/^[0-9A-Fa-f]{2}$/.test(digits)) {
+      spelt += text[at];
+      continue;
+    }
+    const code = Number.parseInt(digits, 16);
+    const isUnreserved = code < 128 && /[A-Za-z0-9\-._~]/.test(String.fromCharCode(code));
+    spelt += isUnreserved ? String.fromCharCode(code) : `%${digits.toUpperCase()}`;
+    at += 2;
+  }
+  return spelt;
+}
+
+/** §5.2.4, step by step. */
+function withoutDots(path: string): string {
+  let input = path;
+  let output = '';
+  while (input !== '') {
+    if (input.startsWith('../')) input = input.slice(3);
+    else if (input.startsWith('./')) input = input.slice(2);
+    else if (input.startsWith('/./')) input = input.slice(2);
+    else if (input === '/.') input = '/';
+    else if (input.startsWith('/../') || input === '/..') {
+      input = `/${input.slice(4)}`;
+      output = output.slice(0, Math.max(0, output.lastIndexOf('/')));
+    } else if (input === '.' || input === '..') input = '';
+    else {
+      const end = input.indexOf('/', 1);
+      const segment = end === -1 ? input : input.slice(0, end);
+      output += segment;
+      input = input.slice(segment.length);
+    }
+  }
+  return output;
+}
