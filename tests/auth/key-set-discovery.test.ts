@@ -247,6 +247,39 @@ describe('createKeySetSource()', () => {
     });
   }
 
+  const other = { issuer: 'https://other.example.test' };
+  const mixed: readonly (readonly [string, (fixture: Fixture) => readonly IssuerMode[], failure: string])[] = [
+    ['absent and then malformed', () => [{ kind: 'answer', status: 404 }, text('null')], 'malformed'],
+    [
+      'of another issuer and then absent',
+      ({ metadata }) => [metadata(other), { kind: 'answer', status: 404 }],
+      'issuer_mismatch',
+    ],
+    [
+      'absent and then of another issuer',
+      ({ metadata }) => [{ kind: 'answer', status: 404 }, metadata(other)],
+      'issuer_mismatch',
+    ],
+    ['of another issuer and then cut off', ({ metadata }) => [metadata(other), { kind: 'cut off' }], 'network'],
+  ];
+  for (const [name, modes, failure] of mixed) {
+    test(`reports ${failure} when the metadata are ${name}`, async () => {
+      const fixture = await setUp();
+      const [openid, oauth] = modes(fixture);
+      if (openid) fixture.server.documents.set(OPENID, openid);
+      if (oauth) fixture.server.documents.set(OAUTH, oauth);
+      expect(await start(fixture)).toEqual(both);
+      expect(fixture.events).toMatchObject([{ type: 'failed', failure }]);
+    });
+  }
+
+  test('reports no more than 256 characters of an issuer that is not the configured one', async () => {
+    const fixture = await setUp();
+    fixture.server.documents.set(OPENID, fixture.metadata({ issuer: 'x'.repeat(300) }));
+    await start(fixture);
+    expect(fixture.events).toMatchObject([{ found: 'x'.repeat(256) }]);
+  });
+
   test('says which issuer the metadata name when it is not the configured one', async () => {
     const fixture = await setUp();
     const found = `${fixture.server.url}tenant/`;
