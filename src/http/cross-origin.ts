@@ -2,12 +2,12 @@ import { cors } from '@elysiajs/cors';
 import { type AnyElysia, Elysia } from 'elysia';
 import type { CommonHeaders } from './answers.ts';
 
-/** Answers a preflight for a path that takes these methods. */
+/** Answers a preflight for a path that allows these methods. */
 export type Preflight = (request: Request, methods: readonly string[]) => Response | Promise<Response>;
 
-/** Returns a function that answers preflights for a day, from any origin and without credentials. */
+/** Returns a function that answers preflights from any origin, without credentials. Browsers cache the response for a day. */
 export function createPreflight(commonHeaders: CommonHeaders): Preflight {
-  // One application for each list of methods, of which the routes have a few.
+  // One application per list of methods. The routes have only a few different ones.
   const apps = new Map<string, AnyElysia>();
   return (request, methods) => {
     const allowed = methods.join(', ');
@@ -20,7 +20,7 @@ export function createPreflight(commonHeaders: CommonHeaders): Preflight {
 function createPreflightApp(commonHeaders: CommonHeaders, methods: string): AnyElysia {
   return new Elysia().headers(commonHeaders).use(
     cors({
-      // The plugin would add `Vary: *` to the origin; the common headers name it.
+      // The plugin would add `Vary: *`. The common headers contain the origin.
       origin: false,
       methods,
       allowedHeaders: commonHeaders['access-control-allow-headers'],

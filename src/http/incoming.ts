@@ -2,8 +2,8 @@
 const maxBodyBytes = 64 * 1024;
 
 /**
- * Returns the request with an address of the form `http://host/path`. Callers of a Web-standard `fetch` may pass https,
- * and a request of HTTP/1.0 without a Host has a bare path.
+ * Returns the request with an address of the form `http://host/path`. Callers of a Web-standard `fetch` may pass https.
+ * An HTTP/1.0 request without a Host header has only a path.
  */
 export function withHttpUrl(request: Request): Request {
   const { url } = request;
@@ -19,13 +19,13 @@ export function pathOf(url: string): string {
   return url.slice(start, end === -1 ? undefined : end);
 }
 
-/** Whether the request has a body but no Content-Length: the body is chunked, or was never sent over a connection. */
+/** Whether the request has a body but no Content-Length, because it is chunked or was created in this process. */
 export function hasUnknownLength(request: Request): boolean {
   return !isBodiless(request.method) && request.body !== null && !request.headers.has('content-length');
 }
 
 /**
- * Returns the request with its body in memory and a Content-Length. Reading stops when the body is longer than 64 KiB.
+ * Returns the request with its body in memory and a Content-Length. Stops reading after 64 KiB.
  */
 export async function withLength(request: Request): Promise<Request> {
   const chunks: Uint8Array[] = [];
@@ -37,7 +37,7 @@ export async function withLength(request: Request): Promise<Request> {
       if (length > maxBodyBytes) break;
     }
   } catch {
-    // The connection broke. Reading this body again fails, so a part of it is never accepted as the whole.
+    // The connection was lost. Reading this body again fails, so an incomplete body is never accepted.
     return request;
   }
   const measured = new Request(request, { body: new Blob(chunks) });

@@ -8,9 +8,9 @@ export type Fetch = (request: Request) => Response | Promise<Response>;
 
 export interface HttpPluginOptions {
   readonly commonHeaders: CommonHeaders;
-  /** The routes of the application; read at the first request that needs them. */
+  /** Returns the routes of the application. Called on the first request that needs them. */
   readonly routes: () => Parameters<typeof createRouteTable>[0];
-  /** Called with an unexpected error; the client gets a 500 that says nothing about it. */
+  /** Called with an unexpected error. The client gets a 500 without details. */
   readonly onInternalError: (error: unknown, request: Request) => void;
   /** Wraps the function that answers requests, to count and log them. */
   readonly observe?: ((fetch: Fetch, routeOf: RouteOf) => Fetch) | undefined;
@@ -52,7 +52,7 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
       const isStatus = responseValue instanceof ElysiaCustomStatusResponse;
       const body: unknown = isStatus ? responseValue.response : responseValue;
       if (body instanceof Error) {
-        // Elysia would send the text of an Error that a handler returns:
+        // Elysia would send the message of an Error that a handler returns:
         // https://github.com/elysiajs/elysia/blob/1.4.29/src/adapter/bun/handler.ts#L504-L530
         onInternalError(body, request);
         return fail('internal_error');
@@ -80,7 +80,7 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
     });
 }
 
-/** Gives requests the form that all other code relies on: an `http:` address, and a body of known length. */
+/** Normalizes requests for all other code: an `http:` address, and a body of known length. */
 function createReceiving(fetch: Fetch): Fetch {
   return (received) => {
     const request = withHttpUrl(received);
@@ -112,7 +112,7 @@ function createAnswering(fetch: Fetch, { answers, preflight, routeOf }: Answerin
 }
 
 /**
- * Bun takes the connection of a CONNECT request for a tunnel and answers no other request on it, unless it is closed.
+ * Bun treats the connection of a CONNECT request as a tunnel and answers no further request on it, so it must be closed.
  * @see https://github.com/oven-sh/bun/pull/37585
  */
 async function closeConnection(pending: Response | Promise<Response>): Promise<Response> {
@@ -129,14 +129,14 @@ function lazyRouteTable(routes: HttpPluginOptions['routes']): RouteOf {
   };
 }
 
-/** Whether a handler's value is sent as JSON: a plain object or a list, not a Response, a file or a stream. */
+/** Whether the value of a handler is sent as JSON: a plain object or an array, but not a Response, a file or a stream. */
 function isJson(value: unknown): value is object {
   return typeof value === 'object' && value !== null && (value.constructor === Object || Array.isArray(value));
 }
 
 /**
- * Makes Elysia send a Response as it is. It copies one when `set` has a status other than 200, which is a third of what a
- * refusal costs; the status of the Response counts in any case, unless it is 200.
+ * Makes Elysia send a Response without copying it. Elysia copies it if `set.status` is not 200, which takes a third of the time
+ * of a rejection. The status of the Response itself is sent in any case, unless it is 200.
  * @see https://github.com/elysiajs/elysia/blob/1.4.29/src/adapter/utils.ts#L486-L510
  */
 export function sendUncopied(set: { status?: number | string }): void {

@@ -1,13 +1,13 @@
-/** A route as clients see it: its pattern, and the methods that its path takes. */
+/** A route as clients see it: its pattern, and the methods that its path allows. */
 export interface RouteEntry {
   readonly path: string;
   readonly methods: readonly string[];
 }
 
-/** Returns the route that takes a request path, undefined when there is none. */
+/** Returns the route of a request path, or undefined if there is none. */
 export type RouteOf = (path: string) => RouteEntry | undefined;
 
-/** Methods listed for a route that takes every method. */
+/** Methods listed for a route that allows all methods. */
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Returns the lookup in these routes. OPTIONS is left out of the methods, because preflights are answered on any path. */
@@ -22,7 +22,7 @@ export function createRouteTable(routes: readonly { readonly method: string; rea
   const matching = (path: string) => dynamic.filter(({ pattern }) => pattern.test({ pathname: path }));
   const entries = new Map(
     [...methods.keys()].map((path) => {
-      // A path such as /notes/new also takes the methods of /notes/:id.
+      // A path such as /notes/new also allows the methods of /notes/:id.
       const all = [path, ...matching(path).map((other) => other.path)].flatMap((one) => methods.get(one) ?? []);
       return [path, { path, methods: [...new Set(all)] }];
     }),

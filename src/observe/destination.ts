@@ -1,6 +1,6 @@
 import { write as writeToDescriptor } from 'node:fs';
 
-/** As `write` of node:fs. */
+/** Like `write` of node:fs. */
 type Write = (
   descriptor: number,
   bytes: Uint8Array,
@@ -11,32 +11,32 @@ type Write = (
 ) => void;
 
 export interface DestinationOptions {
-  /** File descriptor that lines are written to; 1, standard output, by default. */
+  /** File descriptor to write to; defaults to 1, standard output. */
   readonly descriptor?: number;
-  /** Characters kept while a write is under way; lines beyond are dropped. 1 MiB by default. */
+  /** Maximum number of characters that wait for a write in progress; further lines are dropped. Defaults to 1,048,576. */
   readonly maxWaiting?: number;
   readonly write?: Write;
-  /** Calls back after a pause, for a descriptor that is full and does not block. */
+  /** Calls back after a pause. Used if a non-blocking descriptor is full. */
   readonly pause?: (callback: () => void) => void;
 }
 
-/** Where a log is written. */
+/** Writes log lines. */
 export interface Destination {
-  /** Takes a line that ends with a newline; never waits and never throws. */
+  /** Accepts a line that ends with a newline. Never blocks and never throws. */
   write(line: string): void;
-  /** Calls back once everything that was taken is written or dropped. */
+  /** Calls back once all accepted lines are written or dropped. */
   flush(done: () => void): void;
-  /** Lines that were taken and could not be written. */
+  /** Number of lines that could not be written. */
   readonly droppedLines: () => number;
-  /** Calls back with the lines lost since the last time, once lines can be written again. */
+  /** Calls back with the number of lines dropped since the last call, once lines can be written again. */
   onRecovered(listener: (lines: number) => void): void;
 }
 
 const newline = 0x0a;
 
 /**
- * Returns a destination that cannot stop or stall the service: one write is under way at a time, outside the event loop,
- * what comes meanwhile waits in a bounded buffer, and a line that cannot be written is counted and forgotten.
+ * Returns a destination that cannot stop or block the service. One write at a time is in progress, outside the event loop.
+ * Other lines wait in a bounded buffer. A line that cannot be written is counted and dropped.
  */
 export function createDestination(options: DestinationOptions = {}): Destination {
   return new BoundedDestination(options);
@@ -47,7 +47,7 @@ class BoundedDestination implements Destination {
   #waiting: string[] = [];
   #waitingLength = 0;
   #isWriting = false;
-  /** Whether the last byte written is not the end of a line: then a newline comes first. */
+  /** Whether the last write ended in the middle of a line. The next one then starts with a newline. */
   #isTorn = false;
   #dropped = 0;
   #reported = 0;
@@ -112,7 +112,7 @@ class BoundedDestination implements Destination {
 
   #succeeded(): void {
     this.#isTorn = false;
-    // Taken before the loss is reported, so that there is room for the report.
+    // Emptied before the loss is reported, so that the buffer has room for the report.
     const text = this.#takeWaiting();
     const lost = this.#dropped - this.#reported;
     this.#reported = this.#dropped;

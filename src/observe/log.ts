@@ -5,12 +5,12 @@ import { createDestination, type Destination } from './destination.ts';
 export type Log = Logger;
 
 export interface LogFormat {
-  /** Lines for a person instead of JSON. */
+  /** Writes readable lines instead of JSON. */
   readonly isTerminal: boolean;
   readonly hasColour: boolean;
 }
 
-/** Returns a log on `destination`, standard output by default: JSON lines, or lines for a person on a terminal. */
+/** Returns a log that writes JSON lines, or readable lines on a terminal, to `destination`, which defaults to standard output. */
 export function createLog(level: string, format: LogFormat, destination: Destination = createDestination()): Log {
   const log = pino(
     {
@@ -31,7 +31,7 @@ function prettify(destination: Destination, hasColour: boolean) {
   return { write: (line: string) => destination.write(pretty(line)) };
 }
 
-/** Not pino's own serializer: it copies every property of an error, and jose's errors carry the claims of the token. */
+/** Replaces pino's own serializer, which copies all properties of an error. Errors of jose contain the claims of the token. */
 function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error };
   const { name, message, stack, cause } = error;

@@ -1,17 +1,17 @@
 import type { RouteEntry } from '../http/route-table.ts';
 
-/** Upper bounds of the duration buckets: from a cached token on an idle machine to a request that waits for the key set. */
+/** Upper bounds of the duration buckets, from a cached token on an idle machine to a request that waits for the key set. */
 export const durationBoundsSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
 
 const durationBoundsMs = durationBoundsSeconds.map((seconds) => seconds * 1000);
 
 /** Requests to one route. */
 export interface RouteCounts {
-  /** The pattern of the route; `unmatched` for all paths that have none. */
+  /** The pattern of the route, or `unmatched` for all unknown paths. */
   readonly route: string;
   /** Indexed by status. */
   readonly statuses: Float64Array;
-  /** Indexed like {@link durationBoundsSeconds}; the last one counts what is beyond every bound. */
+  /** Indexed like {@link durationBoundsSeconds}. The last element counts durations above all bounds. */
   readonly durations: Float64Array;
   durationSumMs: number;
 }
@@ -19,9 +19,9 @@ export interface RouteCounts {
 export type RequestCounts = ReturnType<typeof createRequestCounts>;
 
 /**
- * Returns the counts that metrics are rendered from: plain numbers in arrays, because a metrics library takes longer to
- * find a series by its labels than the service takes to answer. Routes come from the route table, so a client cannot
- * create one.
+ * Returns the counts that metrics are rendered from. They are plain numbers in arrays, because a metrics library takes longer
+ * to find a series by its labels than the service takes to respond. Routes come from the route table, so a client cannot
+ * create a series.
  */
 export function createRequestCounts() {
   const routes = new Map<RouteEntry | undefined, RouteCounts>();
@@ -48,7 +48,7 @@ export function createRequestCounts() {
       refusals[reason] = (refusals[reason] ?? 0) + 1;
     },
     routes: () => [...routes.values()],
-    /** One outcome a request: the scope is checked after the token was accepted, and its refusal replaces the acceptance. */
+    /** One outcome per request. A token without the scope was accepted before the scope was checked, so it is subtracted here. */
     outcomes: () => ({ ...refusals, accepted: acceptedTokens - (refusals.scope_insufficient ?? 0) }),
   };
 }

@@ -7,7 +7,7 @@ import type { RequestCounts } from './request-counts.ts';
 type Fetch = (request: Request) => Response | Promise<Response>;
 type RouteOf = (path: string) => RouteEntry | undefined;
 
-/** What the log line of a request says beside its answer. */
+/** What the log line of a request contains besides the response. */
 interface RequestRecord {
   readonly requestId: string;
   outcome?: 'accepted' | RefusalReason;
@@ -16,13 +16,13 @@ interface RequestRecord {
 
 export interface ObservationOptions {
   readonly log: Log;
-  /** Undefined without metrics. */
+  /** Undefined if metrics are disabled. */
   readonly counts: RequestCounts | undefined;
 }
 
 /**
- * Returns what counts and logs requests: two hooks for the application and a wrapper for its `fetch`. Without metrics and
- * below the level debug, the hooks are undefined and the wrapper only echoes `X-Request-Id`.
+ * Returns two hooks for the application and a wrapper for its `fetch`, which count and log requests. If metrics are disabled
+ * and the log level is above debug, the hooks are undefined and the wrapper only echoes `X-Request-Id`.
  */
 export function createObservation({ log, counts }: ObservationOptions) {
   const isLogged = log.isLevelEnabled('debug');
@@ -52,7 +52,7 @@ export function createObservation({ log, counts }: ObservationOptions) {
   }
 
   return {
-    /** The id that the request's answer has; undefined when it has none. */
+    /** The `X-Request-Id` of the response, or undefined if it has none. */
     requestIdOf: (request: Request) =>
       records.get(request)?.requestId ?? (cleanRequestId(request.headers.get('x-request-id')) || undefined),
     onAccepted: isObserved
@@ -92,14 +92,14 @@ export function createObservation({ log, counts }: ObservationOptions) {
   };
 }
 
-/** Returns the route of an absolute address: cutting out the path and looking it up costs four times as much as finding the whole address. */
+/** Returns the route of an absolute address. Extracting the path and looking it up takes four times as long as this cache. */
 function memoizeRoutes(routeOf: RouteOf): RouteOf {
   const known = new Map<string, RouteEntry>();
   return (url) => {
     const found = known.get(url);
     if (found) return found;
     const entry = routeOf(pathOf(url));
-    // Bounded, because a client chooses the host and the query.
+    // Bounded, because clients choose the host and the query.
     if (entry && known.size < 100) known.set(url, entry);
     return entry;
   };
@@ -112,7 +112,7 @@ function pathOf(url: string): string {
   return url.slice(start, end === -1 ? undefined : end);
 }
 
-/** A client chooses its request id: it is cut to a length and to characters that mean nothing to a log or a terminal. */
+/** Clients choose the request ID, so its length and characters are limited to what is safe in a log and on a terminal. */
 function cleanRequestId(value: string | null): string {
   return value === null ? '' : value.replace(/[^\w.:-]/g, '').slice(0, 64);
 }

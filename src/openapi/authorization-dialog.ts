@@ -4,7 +4,7 @@ export interface AuthorizationOptions {
   readonly audience: string;
   /** The scopes that the operations require. */
   readonly scopes: readonly string[];
-  /** Where clients get tokens; undefined when unknown: then the page only takes an existing token. */
+  /** Address of the token endpoint. If it is undefined, the page only accepts an existing token. */
   readonly tokenEndpoint: string | undefined;
   /** The clients of the embedded issuer, whose credentials anyone who can open the page may use. */
   readonly clients?: readonly DemoClient[] | undefined;
@@ -17,14 +17,14 @@ export interface DemoClient {
   readonly scope: string;
 }
 
-/** One of the ways to get a token: a radio button, and the fields that belong to it. */
+/** A way to get a token: a radio button and its fields. */
 interface Way {
   readonly value: string;
   readonly label: Html;
   readonly fields: Html;
 }
 
-/** Returns the dialog in which a person chooses how to get a token; the first way is preselected. */
+/** Returns the dialog in which the user chooses how to get a token. The first way is preselected. */
 export function renderDialog({ audience, scopes, tokenEndpoint, clients = [] }: AuthorizationOptions): Html {
   const ways: readonly Way[] = [
     ...clients.map(describeClient),

@@ -3,7 +3,7 @@ import style from './page/page.css' with { type: 'text' };
 
 export { style };
 
-/** Markup whose interpolated values are escaped already. */
+/** Markup that is already escaped. */
 class Html {
   constructor(readonly markup: string) {}
 }
@@ -20,7 +20,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Returns the template as markup. Text is escaped for elements and quoted attributes; `false` and `undefined` are left out. */
+/** Returns the template as markup. Text is escaped for elements and quoted attributes. `false` and `undefined` are omitted. */
 export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
   const render = (value: Value): string => {
     if (value === undefined || value === false) return '';
@@ -31,10 +31,10 @@ export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
   return new Html(strings.map((string, index) => string + render(values[index])).join(''));
 }
 
-/** The style of every page, for pages that hold it themselves. */
+/** The style of every page, for pages with an inline style. */
 export const styleElement = new Html(`<style>${style}</style>`);
 
-/** Returns Markdown as markup, as far as it is used here: paragraphs and inline code. */
+/** Returns Markdown as markup. Supports only paragraphs and inline code. */
 export function paragraphs(markdown: string): Html[] {
   return markdown
     .trim()
@@ -42,7 +42,7 @@ export function paragraphs(markdown: string): Html[] {
     .map((paragraph) => html`<p>${inlineCode(paragraph)}</p>\n`);
 }
 
-/** Returns text as markup, with what is between backticks as code. */
+/** Returns text as markup, with code between backticks. */
 function inlineCode(text: string): Html[] {
   return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 }
@@ -50,7 +50,7 @@ function inlineCode(text: string): Html[] {
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%231d4ed8'/%3E%3Cpath d='M5 7V5.5a3 3 0 0 1 6 0V7h.5v5h-7V7zm1.5 0h3V5.5a1.5 1.5 0 0 0-3 0z' fill='%23fff'/%3E%3C/svg%3E";
 
-/** Returns a whole page: `head` loads its style, `body` is its content. */
+/** Returns a complete page. `head` loads its style, `body` is its content. */
 export function renderPage(head: Html, body: Html): string {
   return html`<!doctype html>
 <html lang="en">

@@ -8,12 +8,12 @@ import type { DemoClient } from '../openapi/authorization-dialog.ts';
 export interface DocumentationOptions {
   readonly issuer: readonly string[];
   readonly audience: readonly string[];
-  /** Where clients reach the API; undefined when unknown. */
+  /** Address at which clients reach the API; undefined if unknown. */
   readonly publicUrl: string | undefined;
   readonly refusalHeaders: RefusalHeaders;
-  /** Returns the token endpoint in the metadata of the issuer; undefined when they are unknown. Called once. */
+  /** Returns the token endpoint in the metadata of the issuer, or undefined if it is unknown. Called once. */
   readonly tokenEndpoint?: (() => Promise<string | undefined>) | undefined;
-  /** The clients of the embedded issuer. The page holds their secrets, so only requests to a trusted Host get it. */
+  /** The clients of the embedded issuer. The page contains their secrets, so it is served only to requests with a trusted Host. */
   readonly clients?: readonly DemoClient[] | undefined;
 }
 

@@ -2,7 +2,7 @@ import { Elysia, t } from 'elysia';
 import type { Guard } from '../auth/resource-server.ts';
 import { guardResponses, scopeResponses } from '../auth/schema.ts';
 
-/** The schema of the Message object, with what one endpoint says as its example. */
+/** The schema of the Message object, with the message of one endpoint as its example. */
 const messageObject = (message: string) =>
   t.Object(
     { message: t.String({ description: 'Human-readable text' }) },

@@ -38,7 +38,7 @@ forget.addEventListener('click', () => {
 
 find(HTMLElement, '#cancel').addEventListener('click', () => dialog.close());
 
-/** Only the fields of the chosen way are shown, required and sent. */
+/** Shows and enables only the fields of the chosen way. */
 function showFields() {
   problem.textContent = '';
   const way = new FormData(form).get('way');
@@ -56,7 +56,7 @@ form.addEventListener('submit', async (event) => {
   const token = fields.get('token');
   try {
     if (token === null) await requestToken(fields);
-    else setToken(String(token).replace(/^\s*(Bearer\s)?\s*|\s+$/gi, ''), 'Authorized with an existing token.');
+    else setToken(String(token).replace(/^\s*(Bearer\s)?\s*|\s+$/gi, ''), 'Authorized with a pasted token.');
     dialog.close();
   } catch (error) {
     problem.textContent = error instanceof Error ? error.message : String(error);
@@ -64,7 +64,7 @@ form.addEventListener('submit', async (event) => {
 });
 
 /**
- * Gets a token with the client credentials grant: everything is in the form, audience included.
+ * Gets a token with the client credentials grant. All parameters are in the form, including the audience.
  * @type {(fields: FormData) => Promise<void>}
  */
 async function requestToken(fields) {
@@ -78,10 +78,10 @@ async function requestToken(fields) {
     audience,
     ...(scope && { scope }),
   });
-  // With credentials, a 401 could open the password prompt of the browser.
+  // With credentials, a 401 could open the browser's password prompt.
   const response = await fetch(tokenEndpoint, { method: 'POST', body, credentials: 'omit' }).catch(() => {
     throw new Error(
-      `Cannot reach ${tokenEndpoint} from this page: it is down, or does not allow cross-origin requests. Get a token with another tool and use it as an existing token.`,
+      `Cannot reach ${tokenEndpoint} from this page: it is unavailable, or does not allow cross-origin requests. Get a token with another tool and paste it here.`,
     );
   });
   const answer = await response.json().catch(() => ({}));
