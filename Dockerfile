@@ -9,7 +9,8 @@ ARG TARGETARCH
 WORKDIR /build
 # Dependencies change less often than the source, so they have their own layer.
 COPY package.json bun.lock ./
-RUN bun install --frozen-lockfile --production --ignore-scripts
+# The service's packages are development dependencies: the plugin, which is what npm installs, needs none of them.
+RUN bun install --frozen-lockfile --ignore-scripts
 COPY scripts ./scripts
 COPY src ./src
 RUN bun run build --target "bun-linux-${TARGETARCH}"

@@ -1,17 +1,26 @@
+import { bundledPackages } from './bill-of-materials.ts';
+
 /**
- * `bun audit` of what is shipped. Bun ends with the same status for a finding and for an advisory service out of reach;
- * here a finding is 1, and 2 says that nothing was checked, so that a closed network can tell them apart.
+ * `bun audit` of what is shipped: of the packages in the executable, which the dependencies of the plugin are among. Bun ends
+ * with the same status for a finding and for an advisory service out of reach; here a finding is 1, and 2 says that nothing
+ * was checked, so that a closed network can tell them apart.
  */
-const audit = Bun.spawnSync([process.execPath, 'audit', '--production', '--json']);
-const findings = audit.stdout.toString().trim();
+const audit = Bun.spawnSync([process.execPath, 'audit', '--json']);
+const output = audit.stdout.toString().trim();
 const trouble = audit.stderr.toString().trim();
 
-if (audit.exitCode === 0) {
-  console.log('audit: no known vulnerability');
-} else if (findings === '' && trouble.startsWith('error: POST ')) {
+if (output === '' && trouble.startsWith('error: POST ')) {
   console.error('audit: NOT CHECKED, the advisory service cannot be reached');
   process.exitCode = 2;
-} else {
-  console.error(`audit: ${trouble}\n${findings}`);
+} else if (audit.exitCode !== 0 && output === '') {
+  console.error(`audit: ${trouble}`);
   process.exitCode = 1;
+} else {
+  const { metafile } = await Bun.build({ entrypoints: ['src/index.ts'], target: 'bun', metafile: true });
+  if (!metafile) throw new Error('Cannot list what is shipped: the bundler returned no metafile');
+  const shipped = new Set((await bundledPackages(metafile)).map(({ name }) => name));
+  const found = Object.entries<unknown>(JSON.parse(output || '{}')).filter(([name]) => shipped.has(name));
+  if (found.length === 0) console.log(`audit: no known vulnerability in the ${shipped.size} packages that are shipped`);
+  else console.error(`audit: ${JSON.stringify(Object.fromEntries(found), null, 2)}`);
+  process.exitCode = found.length === 0 ? 0 : 1;
 }

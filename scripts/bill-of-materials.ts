@@ -54,8 +54,10 @@ export function licenceProblems(packages: readonly PackageManifest[]): string[] 
  */
 export function billOfMaterials(packages: readonly PackageManifest[], executableSha256: string): object {
   const reference = new Map(packages.map((found) => [found.name, purl(found)]));
-  const dependsOn = ({ dependencies, peerDependencies }: Partial<PackageManifest>) =>
-    Object.keys({ ...dependencies, ...peerDependencies }).flatMap((name) => reference.get(name) ?? []);
+  const dependsOn = (...lists: (Readonly<Record<string, string>> | undefined)[]) =>
+    Object.keys(Object.assign({}, ...lists)).flatMap((name) => reference.get(name) ?? []);
+  // Packages that only the service needs are development dependencies: npm installs the plugin.
+  const direct = dependsOn(manifest.dependencies, manifest.devDependencies);
   return {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
@@ -71,8 +73,11 @@ export function billOfMaterials(packages: readonly PackageManifest[], executable
     },
     components: [bunComponent(), ...packages.map(packageComponent)],
     dependencies: [
-      { ref: purl(manifest), dependsOn: [bunComponent()['bom-ref'], ...dependsOn(manifest)] },
-      ...packages.map((found) => ({ ref: purl(found), dependsOn: dependsOn(found) })),
+      { ref: purl(manifest), dependsOn: [bunComponent()['bom-ref'], ...direct] },
+      ...packages.map((found) => ({
+        ref: purl(found),
+        dependsOn: dependsOn(found.dependencies, found.peerDependencies),
+      })),
     ],
   };
 }

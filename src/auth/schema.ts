@@ -1,7 +1,13 @@
 import { t } from 'elysia';
 
+/** The schema of the Error object. It names no type of TypeBox, which a package manager may hide from users of this package. */
+export interface ErrorObject<Codes extends [string, ...string[]]>
+  extends ReturnType<
+    typeof t.Object<{ code: ReturnType<typeof t.UnionEnum<Codes>>; description: ReturnType<typeof t.String> }>
+  > {}
+
 /** Returns the schema of the Error object, for a status that is answered with these codes. */
-export function errorObject<const Codes extends [string, ...string[]]>(...codes: Codes) {
+export function errorObject<const Codes extends [string, ...string[]]>(...codes: Codes): ErrorObject<Codes> {
   // Without a default of its own the type would make the first code one.
   const code = t.UnionEnum(codes, { default: undefined });
   return t.Object({ code, description: t.String() }, { title: 'Error' });

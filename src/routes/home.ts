@@ -31,7 +31,11 @@ export function createHome({ publicUrl = '', hasDocumentation, routes }: HomeOpt
     const accept = request.headers.get('accept');
     const endpoints = routes()
       .filter(({ method, path, hooks }) => method !== 'OPTIONS' && !path.startsWith('/.') && !hooks.detail?.hide)
-      .map(({ method, path, hooks }) => ({ method, path, summary: hooks.detail?.summary }));
+      .map(({ method, path, hooks }): { method: string; path: string; summary: string | undefined } => ({
+        method,
+        path,
+        summary: hooks.detail?.summary,
+      }));
     set.headers.vary = 'Accept';
     if (qualityOf(accept, 'text/html') <= qualityOf(accept, 'application/json'))
       return { name, description: summary, ...links, endpoints };

@@ -10,6 +10,7 @@ import { build } from '../../scripts/build.ts';
 
 interface Bill {
   readonly metadata: { readonly component: { readonly hashes: readonly { readonly content: string }[] } };
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
   readonly components: readonly { readonly name: string; readonly version: string; readonly licenses: unknown[] }[];
 }
 
@@ -35,6 +36,12 @@ describe('build()', () => {
   test('lists every package in the bundle and nothing else but Bun', async () => {
     const listed = bill.components.map(({ name, version }) => `${name}@${version}`);
     expect(listed.toSorted()).toEqual([`bun@${Bun.version}`, ...(await packagesByPathComments())].toSorted());
+  });
+
+  test('says what the service itself depends on', () => {
+    const [service] = bill.dependencies;
+    const names = service?.dependsOn.map((reference) => reference.replace(/^pkg:npm\/(.+)@.*$/, '$1'));
+    expect(names).toEqual(expect.arrayContaining(['elysia', 'jose', 'lru-cache', 'pino', 'prom-client']));
   });
 
   test('makes the same executable in any folder', async () => {

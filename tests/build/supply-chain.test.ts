@@ -20,7 +20,13 @@ describe('package.json', () => {
 describe('the version of Bun', () => {
   test('is the same wherever one is named', async () => {
     const pinned = manifest.devDependencies['bun-types'];
-    for (const file of ['Dockerfile', 'README.md', 'CONTRIBUTING.md', '.github/workflows/release.yml']) {
+    for (const file of [
+      'Dockerfile',
+      'README.md',
+      'CONTRIBUTING.md',
+      'package.json',
+      '.github/workflows/release.yml',
+    ]) {
       const named = [...(await Bun.file(file).text()).matchAll(/\bbun[:@](\d+\.\d+\.\d+)/g)].map(
         ([, version]) => version,
       );
@@ -42,15 +48,17 @@ describe('bun.lock', () => {
 });
 
 describe('audit', () => {
-  const finding = {
-    jose: [
+  const finding = (name: string) => ({
+    [name]: [
       { id: 1, title: 'Test', severity: 'high', vulnerable_versions: '*', url: 'https://github.com/advisories/GHSA-0' },
     ],
-  };
+  });
 
   test.each([
     ['passes without a known vulnerability', () => Response.json({}), 0, 'audit: no known vulnerability'],
-    ['fails on a known vulnerability', () => Response.json(finding), 1, 'GHSA-0'],
+    ['fails on a known vulnerability', () => Response.json(finding('jose')), 1, 'GHSA-0'],
+    ['fails on one in the executable', () => Response.json(finding('pino')), 1, 'GHSA-0'],
+    ['passes when only a tool has one', () => Response.json(finding('typescript')), 0, 'no known vulnerability'],
     ['ends with 2 when there is no service to ask', () => new Response(null, { status: 405 }), 2, 'NOT CHECKED'],
   ])('%s', async (_name, fetch, exitCode, output) => {
     await using service = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch });

@@ -1,6 +1,5 @@
 import { Elysia } from 'elysia';
-import type { Claims } from '../../src/auth/claims.ts';
-import { resourceServer } from '../../src/auth/resource-server.ts';
+import { type Claims, resourceServer } from 'protected-api';
 
 /** Nothing here is run: the compiler tells whether a route can be added as it should, and not as it should not. */
 const guard = resourceServer({ issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' });

@@ -1,5 +1,5 @@
 import { treaty } from '@elysiajs/eden';
-import type { App } from '../../src/app.ts';
+import type { App } from 'protected-api/service';
 
 /** Nothing here is run: the compiler says what a typed client knows of the API, and what it does not let pass. */
 const { api } = treaty<App>('http://localhost:3010');

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import manifest from '../../package.json';
+import { run, runToEnd } from '../support/child-process.ts';
+import { type Installation, installPackage } from '../support/installed-package.ts';
+
+const root = join(import.meta.dir, '../..');
+/** Package of the compiler, module resolution, and the module system that goes with it. */
+const compilations = [
+  ['typescript', 'nodenext', 'nodenext'],
+  ['typescript', 'bundler', 'esnext'],
+  ['typescript-5', 'nodenext', 'nodenext'],
+] as const;
+
+describe('the package, installed from its tarball', () => {
+  let installation: Installation;
+  const inFolder = (...path: string[]) => join(installation.folder, ...path);
+  const inPackage = (...path: string[]) => inFolder('node_modules', manifest.name, ...path);
+
+  beforeAll(async () => {
+    installation = await installPackage('elysia', '@elysiajs/eden');
+    const readme = await Bun.file(join(root, 'README.md')).text();
+    const [, example = ''] = /```ts\n(import \{ Elysia \}.*?from 'protected-api';.*?)```/s.exec(readme) ?? [];
+    await Bun.write(inFolder('readme.ts'), example);
+    // Held by the compiler: what it accepts, and at each `@ts-expect-error` what it rejects.
+    for (const name of ['protected-route.ts', 'typed-client.ts'])
+      await Bun.write(inFolder(name), await Bun.file(join(root, 'tests/types', name)).text());
+  }, 120_000);
+  afterAll(() => installation.remove());
+
+  test('holds JavaScript, declarations, LICENSE and README.md only', async () => {
+    expect((await readdir(inPackage())).toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
+    const others = (await readdir(inPackage('dist'), { recursive: true })).filter(
+      (name) => !/\.(js|d\.ts)$/.test(name),
+    );
+    expect(others).toEqual(['lib']);
+    expect((await readdir(inPackage('dist/lib'))).filter((name) => /test|service\.js|pino|prom/.test(name))).toEqual(
+      [],
+    );
+  });
+
+  test('brings jose and lru-cache and nothing else', async () => {
+    expect(await Bun.file(inPackage('package.json')).json()).toMatchObject({
+      version: manifest.version,
+      dependencies: { jose: expect.any(String), 'lru-cache': expect.any(String) },
+      peerDependencies: { elysia: expect.any(String) },
+    });
+    const { packages } = await Bun.file(inFolder('node_modules/.package-lock.json')).json();
+    const namesOf = (list: object | undefined) => Object.keys(list ?? {}).toSorted();
+    expect(namesOf(packages['node_modules/protected-api'].dependencies)).toEqual(['jose', 'lru-cache']);
+    for (const name of ['jose', 'lru-cache'])
+      expect(namesOf(packages[`node_modules/${name}`].dependencies)).toEqual([]);
+  });
+
+  for (const [compiler, resolution, module] of compilations) {
+    test(`compiles with ${compiler} under ${resolution}: the README's example, guarded routes, a typed client`, async () => {
+      const tsc = join(root, 'node_modules', compiler, 'bin/tsc');
+      const options = [
+        '--noEmit',
+        '--strict',
+        '--target',
+        'es2022',
+        '--module',
+        module,
+        '--moduleResolution',
+        resolution,
+      ];
+      const files = ['readme.ts', 'protected-route.ts', 'typed-client.ts'].map((name) => inFolder(name));
+      const { status, stdout } = await run(['node', tsc, ...options, ...files], { PATH: process.env.PATH ?? '' })
+        .finished;
+      expect([0, 1, 2], 'the compiler ended by itself').toContain(status);
+      // The declarations of Elysia 1.4 and Eden do not compile by themselves, so applications set skipLibCheck. Ours do.
+      const errors = stdout
+        .split('\n')
+        .filter((line) => /error TS/.test(line) && !/@?elysia(js)?\/\S*\.d\.ts/.test(line));
+      expect(errors).toEqual([]);
+    }, 120_000);
+  }
+
+  test("runs the README's example, which guards its routes", async () => {
+    const example = await Bun.file(inFolder('readme.ts')).text();
+    const [start, listen] = [/^new Elysia\(\)/m, /\.listen\(3010\)/] as const;
+    expect(example).toMatch(start);
+    expect(example).toMatch(listen);
+    await Bun.write(
+      inFolder('run.ts'),
+      `${example.replace(start, 'const app = new Elysia()').replace(listen, '')}
+      for (const path of ['/me', '/reports']) {
+        const response = await app.handle(new Request('http://localhost' + path));
+        console.log(response.status, response.headers.get('www-authenticate'), (await response.json()).code);
+      }`,
+    );
+    const { stdout, stderr } = await runToEnd([process.execPath, inFolder('run.ts')]);
+    expect(stdout + stderr).toBe('401 Bearer authorization_header_missing\n'.repeat(2));
+  });
+});
