@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
@@ -34,9 +35,18 @@ const flags = {
   version: { type: 'boolean', default: false },
 } as const;
 
+/** Writes to standard output (1) or standard error (2). If that is closed or on a full disk, the text is lost and nothing else. */
+function print(descriptor: 1 | 2, text: string): void {
+  try {
+    writeSync(descriptor, text);
+  } catch {
+    // There is nowhere left to say so.
+  }
+}
+
 /** Ends the process with one line and no stack trace, for a mistake in how it was started. */
 function fail(message: string): never {
-  process.stderr.write(`${message}\n`);
+  print(2, `${message}\n`);
   process.exit(1);
 }
 
@@ -126,7 +136,7 @@ async function createServiceAt(
   const issuer = `${origin}/`;
   const { routes, clients } = await createEmbeddedIssuer({ issuer, audience: origin });
   const hasColour = isatty(2) && !process.env.NO_COLOR;
-  process.stderr.write(renderBanner({ origin, audience: origin, clients, hasDocumentation: settings.docs, hasColour }));
+  print(2, renderBanner({ origin, audience: origin, clients, hasDocumentation: settings.docs, hasColour }));
   const embedded = { routes, clients: [clients.reader, clients.visitor] };
   const own = {
     issuer: [issuer],
@@ -207,7 +217,7 @@ async function serve(settings: Settings): Promise<void> {
 }
 
 const { dev, healthcheck, help, version } = readFlags();
-if (help) process.stdout.write(usage);
-else if (version) process.stdout.write(`${packageJson.version}\n`);
+if (help) print(1, usage);
+else if (version) print(1, `${packageJson.version}\n`);
 else if (healthcheck) await checkHealth();
 else await serve(readSettingsOrFail(dev));

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, type RunningProcess, run, until, untilItAnswers } from '../support/child-process.ts';
-import { executableForm } from '../support/forms.ts';
+import { executableForm, sourceForm } from '../support/forms.ts';
 
 // A process starts slowly on a busy machine.
 setDefaultTimeout(30_000);
@@ -19,11 +19,11 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Starts the service at debug with its standard output redirected by `redirection`, a piece of bash. */
-async function start(redirection: string) {
+async function start(redirection: string, flags: readonly string[] = []) {
   const [port, metricsPort] = [await freePort(), await freePort()];
   const origin = `http://127.0.0.1:${port}`;
   const script = `exec 3<>"$PIPE"; exec "$@" ${redirection}`;
-  const child: RunningProcess = run(['bash', '-c', script, 'bash', ...(await executableForm.command())], {
+  const child: RunningProcess = run(['bash', '-c', script, 'bash', ...(await executableForm.command()), ...flags], {
     ISSUER: `http://127.0.0.1:${await freePort()}/`,
     AUDIENCE: 'x',
     HOST: '127.0.0.1',
@@ -116,4 +116,47 @@ describe('the service whose standard output', () => {
     expect(lines.filter(({ route }) => route === '/api/public')).toHaveLength(1000);
     expect(lines.at(-1)).toMatchObject({ msg: 'Stopped' });
   });
+});
+
+describe('an error that nobody handles', () => {
+  for (const { name, redirection, lines } of [
+    {
+      name: 'is logged',
+      redirection: '',
+      lines: [{ level: 'fatal', msg: 'Fatal error', err: { message: 'planted' } }],
+    },
+    { name: 'is not logged where nothing can be', redirection: '> /dev/full', lines: [] },
+  ]) {
+    test(`${name}, and ends the process with 1`, async () => {
+      const [bun, runIt, file] = await sourceForm.command();
+      const command = [bun, runIt, '--preload', './plant.ts', file].filter((part) => part !== undefined);
+      // As soon as the process handles errors.
+      const planted = `const { on } = process;
+process.on = (name, listener) => {
+  if (name === 'SIGTERM') setTimeout(() => { throw new Error('planted'); });
+  return on.call(process, name, listener);
+};`;
+      const settings = {
+        ISSUER: `http://127.0.0.1:${await freePort()}/`,
+        AUDIENCE: 'x',
+        PORT: '0',
+        LOG_LEVEL: 'error',
+      };
+      const script = ['bash', '-c', `exec "$@" ${redirection}`, 'bash', ...command];
+      const { status, stdout, stderr } = await run(script, settings, { 'plant.ts': planted }).finished;
+      expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+      const logged = stdout.split('\n').filter(Boolean);
+      expect(logged.map((line) => JSON.parse(line))).toMatchObject(lines);
+    });
+  }
+});
+
+describe('a service with the embedded issuer', () => {
+  for (const redirection of ['2> /dev/full', '2> >(true)', '2>&-', '> /dev/full 2>&1']) {
+    test(`serves with ${redirection}, though its commands are lost`, async () => {
+      const service = await start(redirection, ['--dev']);
+      expect(await service.request(100)).toBe(100);
+      expect(await service.stop()).toMatchObject({ status: 0, stderr: '' });
+    });
+  }
 });
