@@ -43,18 +43,22 @@ export function readUnverifiedIssuer(token: string): unknown {
   return parseJsonObject(base64url.decode(token.split('.', 2)[1] ?? ''))?.iss;
 }
 
-/** Groups of four characters, then optionally two or three, without unused bits in the last one. */
-const canonicalBase64Url = /^(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
+/** The characters that the last group may end with, by its length: those without unused bits. */
+const lastCharacters = [undefined, '', 'AQgw', 'AEIMQUYcgkosw048'];
 
 /** Whether the text is canonical base64url (RFC 4648 §3.5): not empty, without padding, unused bits or white space. */
 export function isCanonicalBase64Url(text: string): boolean {
-  return text !== '' && canonicalBase64Url.test(text);
+  // One expression for all of it takes twice as long.
+  const allowed = lastCharacters[text.length % 4];
+  return /^[\w-]+$/.test(text) && (allowed === undefined || allowed.includes(text.slice(-1)));
 }
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Returns the JSON object in `bytes`, or undefined for anything else, including an object after a byte order mark. */
 export function parseJsonObject(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+    const value: unknown = JSON.parse(strictUtf8.decode(bytes));
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
   } catch {
     return undefined;
