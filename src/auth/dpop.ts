@@ -116,7 +116,7 @@ function readProof(text: string | null): SignedProof | ProofRefusal {
   if (text === null || text.trim() === '') return 'proof_missing';
   if (text.length > maxProofLength) return 'proof_oversized';
   if (text.includes(',')) return 'proof_repeated';
-  const parts = text.split('.', 4);
+  const parts = text.split('.');
   if (parts.length !== 3 || !parts.every(isCanonicalBase64Url)) return 'proof_malformed';
   const [header, claims] = parts.map((part) => parseJsonObject(base64url.decode(part)));
   if (!header || !claims) return 'proof_malformed';

@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
+import { Elysia } from 'elysia';
 import { createProofVerifier, type ProofVerdict } from '../../src/auth/dpop.ts';
+import type { ResourceServerOptions } from '../../src/auth/options.ts';
 import { createMemoryReplayStore, type ReplayStore } from '../../src/auth/replay-store.ts';
-import { exactRsaKey, rsaKey } from '../support/keys.ts';
+import { resourceServer } from '../../src/auth/resource-server.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { exactRsaKey, publish, rsaKey } from '../support/keys.ts';
+import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
 import { goodProofParts, makeProof, type ProofOverrides, proofKey, publicJwk, thumbprintOf } from '../support/proof.ts';
 
 const publicUrl = 'https://api.example.test';
@@ -391,12 +396,47 @@ describe('createProofVerifier()', () => {
         return true;
       },
     });
-    for (const iat of [nowSeconds - 60, nowSeconds + 60])
+    for (const iat of [nowSeconds - 60, nowSeconds + 60, nowSeconds + 0.0005])
       await verify(makeProof(target, { claims: { iat, jti: 'secret' } }), request, token, thumbprint);
     const hash = createHash('sha256').update(`${thumbprint}.secret`).digest('base64url');
     expect(seen).toEqual([
       [hash, 30_000],
       [hash, 150_000],
+      [hash, 90_001],
     ]);
+  });
+});
+
+describe('resourceServer() with dpop', () => {
+  const options = { issuer: 'https://issuer.example.test/', audience: 'https://api.example.test/' };
+
+  for (const [wrong, name] of [
+    [{ dpop: 'on' }, 'publicUrl'],
+    [{ dpop: 'required', publicUrl: 'http://api.example.test' }, 'publicUrl'],
+    [{ dpop: true, publicUrl }, 'dpop'],
+    [{ dpop: 'on', publicUrl, replayStore: {} }, 'replayStore'],
+    [{ dpop: 'on', publicUrl, replayStore: null }, 'replayStore'],
+  ] as const) {
+    test(`rejects ${JSON.stringify(wrong)}`, () => {
+      const create = () => resourceServer({ ...options, ...wrong } as unknown as ResourceServerOptions);
+      expect(create).toThrow(TypeError);
+      expect(create).toThrow(new RegExp(`: ${name} must be`));
+    });
+  }
+
+  test('asks the store of the application', async () => {
+    const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+    const claims = { cnf: { jkt: thumbprintOf(proofKey()) } };
+    const bound = mintToken(issuer.url, { claims });
+    const used = new Set<string>();
+    const replayStore = { claim: async (key: string) => !used.has(key) && Boolean(used.add(key)) };
+    const guard = resourceServer({ issuer: issuer.url, audience: AUDIENCE, dpop: 'required', publicUrl, replayStore });
+    const app = new Elysia().use(guard).get('/me', ({ claims }) => claims.sub);
+    const proof = makeProof({ url: `${publicUrl}/me`, token: bound, nowSeconds: Math.floor(Date.now() / 1000) });
+    const request = () =>
+      new Request('http://localhost/me', { headers: { authorization: `DPoP ${bound}`, dpop: proof } });
+    expect([(await app.handle(request())).status, (await app.handle(request())).status]).toEqual([200, 401]);
+    expect(used.size).toBe(1);
+    await issuer.close();
   });
 });

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import type { KeySetEvent } from '../../src/auth/key-set.ts';
-import { logKeySetEvent } from '../../src/observe/guard-log.ts';
-import { createLog } from '../../src/observe/log.ts';
+import { logKeySetEvent, logStoreEvent } from '../../src/observe/guard-log.ts';
+import { createLog, type Log } from '../../src/observe/log.ts';
 
 const issuer = 'https://issuer.example.test/';
 
-function linesOf(events: readonly KeySetEvent[]): unknown[] {
+function linesOf<Event>(events: readonly Event[], logEvent: (log: Log, event: Event) => void): unknown[] {
   const lines: unknown[] = [];
   const destination = {
     write: (line: string) => void lines.push(JSON.parse(line)),
@@ -14,7 +14,7 @@ function linesOf(events: readonly KeySetEvent[]): unknown[] {
     onRecovered() {},
   };
   const log = createLog('info', { isTerminal: false, hasColour: false }, destination);
-  for (const event of events) logKeySetEvent(log, event);
+  for (const event of events) logEvent(log, event);
   return lines;
 }
 
@@ -49,6 +49,20 @@ for (const { name, events, lines } of [
 ]) {
   test(`logKeySetEvent() logs ${name}`, () => {
     const time = expect.any(String);
-    expect(linesOf(events)).toEqual(lines.map((line) => ({ ...line, time })));
+    expect(linesOf<KeySetEvent>(events, logKeySetEvent)).toEqual(lines.map((line) => ({ ...line, time })));
   });
 }
+
+test('logStoreEvent() logs an outage once and its end, and warns of a store that forgets', () => {
+  const failed = (failures: number) => ({ type: 'failed', failure: 'timeout', failures }) as const;
+  const connected = (afterFailures: number, evicts: boolean) => ({ type: 'connected', afterFailures, evicts }) as const;
+  const time = expect.any(String);
+  const msg = 'Cannot use the replay store: requests with DPoP are answered with 503';
+  const forgets = 'The replay store deletes keys when its memory is full: set maxmemory-policy to noeviction';
+  expect(linesOf([connected(0, true), failed(1), failed(2), connected(2, false)], logStoreEvent)).toEqual([
+    { level: 'info', time, afterFailures: 0, msg: 'Connected to the replay store' },
+    { level: 'warn', time, msg: forgets },
+    { level: 'warn', time, failure: 'timeout', failures: 1, msg },
+    { level: 'info', time, afterFailures: 2, msg: 'Connected to the replay store' },
+  ]);
+});
