@@ -11,27 +11,27 @@ import { createHealth, type Readiness } from './routes/health.ts';
 import { createHome } from './routes/home.ts';
 import { createMessages } from './routes/messages.ts';
 
-/** What clients can learn of the API: where it is, and whose tokens it accepts. */
+/** What clients can discover about the API: its address, and the issuers of its tokens. */
 export interface Discovery extends Omit<DocumentationOptions, 'refusalHeaders'> {
   readonly hasDocumentation: boolean;
-  /** `off` by default. */
+  /** Defaults to `off`. */
   readonly dpop?: DpopMode | undefined;
 }
 
-/** What the application needs from outside; it does no I/O of its own and reads no environment. */
+/** The dependencies of the application, which does no I/O itself and reads no environment. */
 export interface Dependencies extends Pick<HttpPluginOptions, 'onInternalError' | 'observe'> {
   readonly guard: Guard['plugin'];
   readonly commonHeaders: CommonHeaders;
   readonly readiness: () => Readiness;
   readonly discovery: Discovery;
-  /** Further routes: the embedded issuer's. */
+  /** Additional routes: those of the embedded issuer. */
   readonly extension?: AnyElysia | undefined;
 }
 
-/** The application's type, for typed clients. */
+/** The type of the application, for typed clients. */
 export type App = ReturnType<typeof createApp>;
 
-/** Returns the Web-standard application: `fetch(Request): Response`, with every route and every error answer of the service. */
+/** Returns the application with all routes and error responses of the service, as a Web-standard `fetch(Request): Response`. */
 export function createApp({ guard, readiness, discovery, extension, ...http }: Dependencies) {
   const { publicUrl, hasDocumentation, dpop = 'off' } = discovery;
   const resourceMetadataAddress = publicUrl === undefined ? undefined : resourceMetadataUrl(publicUrl);

@@ -35,16 +35,16 @@ const flags = {
   version: { type: 'boolean', default: false },
 } as const;
 
-/** Writes to standard output (1) or standard error (2). If that is closed or on a full disk, the text is lost and nothing else. */
+/** Writes to standard output (1) or standard error (2). If that fails, such as on a full disk, the text is lost. */
 function print(descriptor: 1 | 2, text: string): void {
   try {
     writeSync(descriptor, text);
   } catch {
-    // There is nowhere left to say so.
+    // There is nowhere left to report this.
   }
 }
 
-/** Ends the process with one line and no stack trace, for a mistake in how it was started. */
+/** Exits with one line and no stack trace, for a mistake of the operator. */
 function fail(message: string): never {
   print(2, `${message}\n`);
   process.exit(1);
@@ -69,18 +69,18 @@ function readSettingsOrFail(isDev: boolean): Settings {
   }
 }
 
-/** Where a client on this machine reaches a listener on `host`. */
+/** Returns the origin at which a client on this machine reaches a listener on `host`. */
 function localOrigin(host: string, port: number): string {
   if (host === '0.0.0.0') return `http://127.0.0.1:${port}`;
   if (host === '::') return `http://[::1]:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Asks the running instance. It reads HOST and PORT alone, because a container's check lacks the flags of its service. */
+/** Checks the running instance. Reads only HOST and PORT, because a container's health check lacks the flags of its service. */
 async function checkHealth(): Promise<never> {
   const { HOST: host, PORT: port } = process.env;
   const url = `${localOrigin(host || '0.0.0.0', Number(port || 3010))}/livez`;
-  // No proxy that the environment names reaches this process.
+  // A proxy named in the environment cannot reach this process.
   const isLive = await fetch(url, { proxy: false, redirect: 'manual', signal: AbortSignal.timeout(2000) }).then(
     ({ status }) => status === 200,
     () => false,
@@ -103,11 +103,11 @@ function listen(log: Log, options: { readonly hostname: string; readonly port: n
       reusePort: false,
       ...options,
       development: false,
-      // Longer than the minute for which load balancers keep an idle connection, and than any fetch of the key set.
+      // Longer than the 60 seconds for which load balancers keep an idle connection, and than a fetch of the key set.
       idleTimeout: 75,
       // The application answers large bodies itself, without reading them. Bun's own 413 has no body and no CORS headers.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      // The port is taken before the service exists, because the embedded issuer is named after it.
+      // Replaced below. The listener comes first, because the embedded issuer needs to know its port.
       fetch: () => new Response(null, { status: 503 }),
       error(error) {
         log.error({ err: error }, 'Cannot answer a request');
@@ -122,7 +122,7 @@ function listen(log: Log, options: { readonly hostname: string; readonly port: n
 
 type Server = ReturnType<typeof listen>;
 
-/** Returns the service for this port; without an issuer in its settings it gets one of its own and tells how to use it. */
+/** Returns the service for this port. If the settings have no issuer, creates the embedded one and prints how to use it. */
 async function createServiceAt(
   port: number,
   settings: Settings,
@@ -147,10 +147,10 @@ async function createServiceAt(
   return createService({ settings: { ...settings, ...own }, ...observed, embedded });
 }
 
-/** Accepts no connection any more, and resolves once requests in flight are answered. */
+/** Stops accepting connections, and resolves once requests in flight are answered. */
 async function drain(servers: readonly Server[]): Promise<void> {
   const closed = Promise.all(servers.map((server) => server.stop()));
-  // Bun keeps a connection that has sent no request for ten seconds; what is on its way arrives within one.
+  // Bun would wait ten seconds for idle connections. One second is enough for requests that are on their way.
   const quiet = async () => {
     for (let quietMs = 0; quietMs < 1000; quietMs += 50) {
       await Bun.sleep(50);
@@ -160,7 +160,7 @@ async function drain(servers: readonly Server[]): Promise<void> {
   await Promise.race([closed, quiet()]);
 }
 
-/** On a signal, `/readyz` says 503 first; then no connection is accepted any more, and requests in flight may finish. */
+/** On a signal, `/readyz` answers with 503 first. Then no connection is accepted, and requests in flight are finished. */
 function shutDownOnSignal(service: Service, servers: readonly Server[], settings: Settings, log: Log): void {
   let isShuttingDown = false;
   const shutDown = async (signal: string) => {
@@ -177,10 +177,10 @@ function shutDownOnSignal(service: Service, servers: readonly Server[], settings
   process.on('SIGINT', shutDown);
 }
 
-/** A log that nobody reads must not keep the process. */
+/** An output that nothing reads must not keep the process alive. */
 const maxFlushMs = 1000;
 
-/** Ends the process once its last log lines are written. */
+/** Exits once the last log lines are written. */
 async function exit(status: number, log: Log): Promise<never> {
   await Promise.race([new Promise<void>((done) => log.flush(() => done())), Bun.sleep(maxFlushMs)]);
   process.exit(status);
@@ -188,7 +188,7 @@ async function exit(status: number, log: Log): Promise<never> {
 
 async function serve(settings: Settings): Promise<void> {
   const destination = createDestination();
-  // Not process.stdout.isTTY: to read it makes the pipe non-blocking for every process that shares it.
+  // Not process.stdout.isTTY: reading it makes the pipe non-blocking for every process that shares it.
   const format = { isTerminal: isatty(1), hasColour: !process.env.NO_COLOR };
   const log = createLog(settings.logLevel, format, destination);
   const die = (error: unknown) => {
@@ -206,7 +206,7 @@ async function serve(settings: Settings): Promise<void> {
   if (service.metrics) metricsServer?.reload({ fetch: service.metrics.fetch });
   shutDownOnSignal(service, metricsServer ? [server, metricsServer] : [server], settings, log);
   service.start();
-  // Without what can hold a secret: the query of the one address, the credentials of the other.
+  // The query of jwksUri and the credentials of redisUrl can be secret.
   const { jwksUri, redisUrl } = service.settings;
   const shown = {
     jwksUri: jwksUri?.replace(/\?.*/, ''),

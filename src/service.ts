@@ -18,20 +18,20 @@ import type { Readiness } from './routes/health.ts';
 import type { Settings } from './settings.ts';
 
 export interface ServiceOptions {
-  /** With `issuer` and `audience`, also when the issuer is the embedded one. */
+  /** Must contain `issuer` and `audience`, also with the embedded issuer. */
   readonly settings: Settings;
   readonly log: Log;
-  /** Returns how many lines of the log were lost, for the metrics. */
+  /** Returns the number of dropped log lines, for the metrics. */
   readonly droppedLogLines: () => number;
-  /** Fetches metadata and key sets; defaults to the runtime's own. */
+  /** Fetches metadata and key sets; defaults to the global `fetch`. */
   readonly fetch?: Fetch;
-  /** The embedded issuer: its routes, and the clients that may be used from the documentation. */
+  /** The embedded issuer: its routes, and the clients that the documentation page offers. */
   readonly embedded?: { readonly routes: AnyElysia; readonly clients: readonly DemoClient[] };
 }
 
 export type Service = ReturnType<typeof createService>;
 
-/** Returns the whole service, wired but for the process around it: no listener, no signals. `start` begins its only I/O. */
+/** Returns the complete service without the process around it: no listener and no signal handlers. I/O begins with `start`. */
 export function createService({ settings, log, droppedLogLines, fetch, embedded }: ServiceOptions) {
   const counts = settings.metricsPort === undefined ? undefined : createRequestCounts();
   const observation = createObservation({ log, counts });
@@ -96,7 +96,7 @@ export function createService({ settings, log, droppedLogLines, fetch, embedded 
       guard.start();
       if (settings.docs && !embedded) tokenEndpoint = findTokenEndpoint(settings);
     },
-    /** From now on `/readyz` says that no requests should be sent here; those that arrive are still answered. */
+    /** Makes `/readyz` answer with 503 from now on. Requests are still answered. */
     announceShutdown() {
       isShuttingDown = true;
     },
@@ -107,7 +107,7 @@ export function createService({ settings, log, droppedLogLines, fetch, embedded 
   };
 }
 
-/** Returns the token endpoint that the metadata of the first issuer name, for the documentation page. */
+/** Returns the token endpoint in the metadata of the first issuer, for the documentation page. */
 async function findTokenEndpoint(settings: Settings): Promise<string | undefined> {
   const { issuer, jwksAllowHttp, jwksTimeoutSeconds } = settings;
   try {
@@ -118,7 +118,7 @@ async function findTokenEndpoint(settings: Settings): Promise<string | undefined
     );
     return tokenEndpoint !== undefined && isSecureUrl(tokenEndpoint, jwksAllowHttp) ? tokenEndpoint : undefined;
   } catch {
-    // The key set reports outages; the documentation does without.
+    // The key set reports outages. The documentation works without a token endpoint.
     return undefined;
   }
 }
@@ -129,7 +129,7 @@ function guardOptionsOf(settings: Settings) {
   return Object.fromEntries(names.map((name) => [name, settings[name]])) as Pick<Settings, keyof typeof optionRules>;
 }
 
-/** Returns the store that several processes share, where the settings name one. */
+/** Returns the store that several processes share, if one is configured. */
 function createStore({ dpop, redisUrl }: Settings, log: Log, onFailure: (failure: string) => void) {
   if (dpop === 'off' || redisUrl === undefined) return undefined;
   return createRedisReplayStore({

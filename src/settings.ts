@@ -11,19 +11,19 @@ import {
   optionRules,
 } from './auth/options.ts';
 
-/** How the service is set up, read once at the start. Durations are in seconds, as operators write them. */
+/** The settings of the service, read once at the start. */
 export interface Settings extends CheckedOptions {
-  /** Whether the service is its own issuer. `issuer` and `audience` are then empty: it names itself once the port is known. */
+  /** Whether the service is its own issuer. `issuer` and `audience` are then empty until the port is known. */
   readonly isEmbedded: boolean;
   readonly port: number;
   readonly host: string;
-  /** Undefined when there is no metrics listener. */
+  /** Undefined if metrics are disabled. */
   readonly metricsPort: number | undefined;
   readonly shutdownDelaySeconds: number;
   readonly shutdownTimeoutSeconds: number;
   readonly reusePort: boolean;
   readonly docs: boolean;
-  /** Where processes share which proofs were used; it can contain a password. Undefined without such a place. */
+  /** Address of the shared replay store, which may contain a password. Undefined without one. */
   readonly redisUrl: string | undefined;
   readonly logLevel: LogLevel;
 }
@@ -34,7 +34,7 @@ export type LogLevel = (typeof logLevels)[number];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Lists everything that is wrong with the settings, a line each. */
+/** Lists all configuration errors, one per line. */
 export class SettingsError extends Error {
   constructor(readonly problems: readonly string[]) {
     super(`Cannot read settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
@@ -47,7 +47,7 @@ function isRedisUrl(value: unknown): boolean {
   return typeof value === 'string' && /^(?:redis|valkey)s?:\/\/[^\s/]/.test(value) && URL.canParse(value);
 }
 
-/** The settings that only a process has; the others are the options of the guard. */
+/** The settings of the process. The others are options of the guard. */
 const processRules = {
   port: integer(3010, 0, 65535),
   host: { kind: 'text', expected: 'a host name or an IP address', isValid: isHost },
@@ -62,8 +62,8 @@ const processRules = {
 
 /**
  * Returns the settings in `environment`, frozen; names and defaults are documented in `.env.example`.
- * @param isDev whether the embedded issuer is explicitly asked for
- * @throws {SettingsError} lists every problem at once
+ * @param isDev whether the embedded issuer was requested explicitly
+ * @throws {SettingsError} lists all configuration errors
  */
 export function readSettings(environment: Environment, isDev: boolean): Settings {
   const problems: string[] = [];
@@ -94,7 +94,7 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
   return normalize(settings);
 }
 
-/** What the embedded issuer decides itself. */
+/** The options that the embedded issuer determines. */
 const ofAnIssuer = { issuer: [], audience: [], jwksUri: undefined };
 
 /** `jwksMaxAgeSeconds` is `JWKS_MAX_AGE_SECONDS`. */
@@ -102,7 +102,7 @@ function variableOf(option: string): string {
   return option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
-/** Returns a value that the rule of the setting refuses, when the text is not of this kind. */
+/** Returns the parsed text. If the text is not of this kind, returns a value that fails validation. */
 function parse(text: string, kind: OptionRule['kind']): unknown {
   switch (kind) {
     case 'integer':
@@ -118,7 +118,7 @@ function parse(text: string, kind: OptionRule['kind']): unknown {
   }
 }
 
-/** Returns undefined members for what is not `name=value`, which no rule takes for text. */
+/** Members that are not `name=value` become undefined, which fails validation. */
 function readPairs(text: string): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(
     text.split(',').map((pair) => {
@@ -132,7 +132,7 @@ function isLoopback(host: string): boolean {
   return isLoopbackHost(host.includes(':') ? `[${host}]` : host);
 }
 
-/** Says what was read, without the parts of an address that can hold a secret, and without anything a terminal interprets. */
+/** Quotes a value for an error message, without credentials and query, and without characters that a terminal interprets. */
 function quote(value: string): string {
   const shown = JSON.stringify(value.replace(/.*@/s, '***@').replace(/\?.*/s, '?***'));
   return shown.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -6,14 +6,14 @@ import { createMemoryReplayStore, type ReplayStore } from './replay-store.ts';
 
 export interface BindingOptions {
   readonly dpop: DpopMode;
-  /** Known whenever `dpop` is not off. */
+  /** Required if `dpop` is not `off`. */
   readonly publicUrl: string | undefined;
-  /** The memory of this process by default. */
+  /** Defaults to the memory of this process. */
   readonly replayStore?: ReplayStore | undefined;
   readonly now?: (() => number) | undefined;
 }
 
-/** Returns why a verified token is refused for how it is presented; undefined when it is not. */
+/** Returns why a verified token cannot be used by this request, or undefined if it can. */
 export type RefusePresentation = (
   request: ProvenRequest & Pick<Request, 'headers'>,
   presented: { readonly scheme: Scheme; readonly token: string },
@@ -21,9 +21,9 @@ export type RefusePresentation = (
 ) => RefusalReason | undefined | Promise<RefusalReason | undefined>;
 
 /**
- * Returns a function that decides whether the sender of a request may use its token: a plain one is for whoever has it, one
- * that is bound to a key is for whoever proves to have that key (RFC 9449 §7), and one that is bound to a certificate is for
- * nobody here (RFC 8705 §3). Undefined when `dpop` is off, because the verifier then refuses bound tokens.
+ * Returns a function that decides whether a request may use its token. Anyone may use a plain token. A token that is bound to a
+ * key requires a proof of that key (RFC 9449 §7). A token that is bound to a certificate is rejected (RFC 8705 §3). Returns
+ * undefined if `dpop` is `off`, because the verifier then rejects bound tokens.
  */
 export function createBindingCheck({
   dpop,

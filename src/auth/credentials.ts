@@ -1,23 +1,26 @@
 import type { RefusalReason } from './refusal.ts';
 
-/** The schemes by which a token can be presented (RFC 6750 §2.1, RFC 9449 §7.1). */
+/** The authorization schemes for access tokens (RFC 6750 §2.1, RFC 9449 §7.1). */
 export type Scheme = 'Bearer' | 'DPoP';
 
-/** Whether bound tokens are accepted with their proof, and whether others are accepted at all. */
+/** `on` accepts key-bound tokens with a proof, and plain tokens. `required` accepts only the former, `off` only the latter. */
 export type DpopMode = 'off' | 'on' | 'required';
 
-/** What the Authorization header of a request says. */
+/** The content of an Authorization header, or why it is rejected. */
 export type Credentials =
   | { readonly scheme: Scheme; readonly token: string }
   | { readonly scheme: Scheme; readonly refusal: RefusalReason };
 
-/** Returns the schemes that are accepted, the preferred one last. */
+/** Returns the accepted schemes, the preferred one last. */
 export function acceptedSchemes(dpop: DpopMode): readonly Scheme[] {
   if (dpop === 'off') return ['Bearer'];
   return dpop === 'on' ? ['Bearer', 'DPoP'] : ['DPoP'];
 }
 
-/** Returns a function that reads an Authorization header: one scheme, one token. Two header lines arrive joined by a comma and so have too many parts. */
+/**
+ * Returns a function that reads an Authorization header: one scheme and one token. Two headers arrive joined by a comma, so
+ * they have too many parts.
+ */
 export function createCredentialsReader(dpop: DpopMode): (authorization: string | null) => Credentials {
   const schemes = acceptedSchemes(dpop);
   const [usual = 'Bearer'] = schemes;

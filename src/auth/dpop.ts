@@ -7,23 +7,23 @@ import type { RefusalReason } from './refusal.ts';
 import type { ReplayStore } from './replay-store.ts';
 import { isCanonicalBase64Url, parseJsonObject } from './token.ts';
 
-/** Why a proof, or what is known of its use, refuses the request. */
+/** Why a request is rejected because of its proof. */
 export type ProofRefusal = Extract<RefusalReason, `proof_${string}` | 'replay_unknown'>;
 
-/** What becomes of a proof. Only one of a request with a good token may be shown to {@link VerifyProof}: it is used up by it. */
+/** The result for a proof. Verify the token first: {@link VerifyProof} marks a valid proof as used. */
 export type ProofVerdict = 'accepted' | ProofRefusal;
 
 /** The request that a proof is for. */
 export interface ProvenRequest {
   readonly method: string;
-  /** Absolute; only its path counts, because what names the host is up to the client or a proxy. */
+  /** Absolute. Only its path is used, because the client or a proxy chooses the host. */
   readonly url: string;
 }
 
 /**
- * Judges the proof of one request.
- * @param proof the value of the `DPoP` header; null when there is none
- * @param token the access token of the request, verified already
+ * Verifies the proof of one request, and marks it as used.
+ * @param proof the value of the `DPoP` header; null if there is none
+ * @param token the access token of the request, already verified
  * @param thumbprint of the key that the token is bound to: its `cnf.jkt` (RFC 9449 §6.1)
  */
 export type VerifyProof = (
@@ -34,25 +34,25 @@ export type VerifyProof = (
 ) => Promise<ProofVerdict>;
 
 export interface ProofVerifierOptions {
-  /** The address at which clients reach the API, without a trailing slash. The Host header is never believed. */
+  /** The address at which clients reach the API, without a trailing slash. The Host header is never used. */
   readonly publicUrl: string;
   readonly replayStore: ReplayStore;
-  /** Wall-clock time in milliseconds since 1970; `Date.now` by default. */
+  /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** What a proof must say. */
+/** The values that a proof must have. */
 export interface ExpectedProof {
   readonly method: string;
   readonly url: string;
-  /** Undefined at a token endpoint, where there is no token yet. */
+  /** Undefined at a token endpoint, where no token exists yet. */
   readonly token: string | undefined;
   readonly nowMs: number;
 }
 
-/** A proof with a good signature that says what it must; it may have been used before. */
+/** A proof with a valid signature and the expected values. It may have been used before. */
 export interface GoodProof {
-  /** Of the key that signed it (RFC 7638). */
+  /** Thumbprint of the key that signed it (RFC 7638). */
   readonly thumbprint: string;
   readonly id: string;
   readonly issuedAtMs: number;
@@ -65,23 +65,23 @@ interface SignedProof {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** A proof by an RSA key of 4096 bits takes below 2 KiB. */
+/** A proof signed with an RSA key of 4096 bits is shorter than 2 KiB. */
 const maxProofLength = 4096;
 const maxIdLength = 256;
-/** How far `iat` may be from the time here, either way. */
+/** Maximum difference between `iat` and the current time, in either direction. */
 const windowMs = 60_000;
-/** Claims outlive the window by as much as the clocks of the processes that share a store may differ. */
+/** Maximum difference between the clocks of processes that share a store. Claims last this much longer than the window. */
 const clockDifferenceMs = 30_000;
 
-/** For how long a proof that was made just now is claimed. */
+/** How long a proof that was just created is claimed. */
 export const usualClaimMs = windowMs + clockDifferenceMs;
 
 /**
- * Returns a function that verifies DPoP proofs (RFC 9449 §4.3) and accepts each once. It checks neither the token nor a
- * `nonce`. What it does for one proof is bounded, and only a good proof by the right key reaches the store.
+ * Returns a function that verifies DPoP proofs (RFC 9449 §4.3) and accepts each once. It does NOT check the token or a `nonce`.
+ * The work for one proof is bounded, and only a valid proof signed with the right key reaches the store.
  */
 export function createProofVerifier({ publicUrl, replayStore, now = Date.now }: ProofVerifierOptions): VerifyProof {
-  /** Keys and identifiers are hashed together, so that nobody's identifiers collide with another's. */
+  /** The thumbprint and `jti` are hashed together, so that clients with equal `jti` values do not collide. */
   async function claim({ thumbprint, id, issuedAtMs }: GoodProof): Promise<ProofVerdict> {
     const lifetimeMs = Math.ceil(issuedAtMs + usualClaimMs - now());
     try {
@@ -96,12 +96,12 @@ export function createProofVerifier({ publicUrl, replayStore, now = Date.now }: 
   return async (text, { method, url }, token, thumbprint) => {
     const proof = await judgeProof(text, { method, url: publicUrl + pathOf(url), token, nowMs: now() });
     if (typeof proof === 'string') return proof;
-    // RFC 9449 §7.1: nothing is wrong with the proof then, but the token is not the sender's.
+    // RFC 9449 §7.1: the proof is valid, but the token belongs to another key.
     return proof.thumbprint === thumbprint ? claim(proof) : 'proof_key_mismatch';
   };
 }
 
-/** Returns a proof that is good for what is expected, or why it is refused. Whether it was used before is NOT checked. */
+/** Returns a proof with the expected values, or why it is rejected. Does NOT check whether it was used before. */
 export async function judgeProof(text: string | null, expected: ExpectedProof): Promise<GoodProof | ProofRefusal> {
   const proof = readProof(text);
   if (typeof proof === 'string') return proof;
@@ -111,7 +111,7 @@ export async function judgeProof(text: string | null, expected: ExpectedProof): 
   return { thumbprint: await calculateJwkThumbprint(proof.jwk), id: String(jti), issuedAtMs: Number(iat) * 1000 };
 }
 
-/** Decides all that can be decided without knowing the request. Of members that repeat the last one counts, as in jose. */
+/** Checks everything that does not depend on the request. Of duplicate members the last one counts, as in jose. */
 function readProof(text: string | null): SignedProof | ProofRefusal {
   if (text === null || text.trim() === '') return 'proof_missing';
   if (text.length > maxProofLength) return 'proof_oversized';

@@ -1,6 +1,6 @@
 import type { AnyElysia } from 'elysia';
 
-/** A route as Elysia lists it in `app.routes`, as far as it is read here. */
+/** The part of a route in `app.routes` that is used here. */
 export interface ListedRoute {
   readonly method: string;
   readonly path: string;
@@ -8,26 +8,26 @@ export interface ListedRoute {
   readonly hooks: object;
 }
 
-/** The hook of every guard, by which a guarded route is recognized. */
+/** The hooks of all guards, by which guarded routes are recognized. */
 const guards = new WeakSet<object>();
-/** Handlers of routes that are open by design. */
+/** Handlers of routes that are public by design. */
 const openHandlers = new WeakSet<object>();
 
-/** Declares that a route with this handler needs no guard. */
+/** Marks routes with this handler as public. */
 export function markOpen<Handler extends object>(handler: Handler): Handler {
   openHandlers.add(handler);
   return handler;
 }
 
-/** Whether a route of `app.routes` is behind a guard. Walk all routes in a test, and a forgotten guard fails it. */
+/** Whether a route in `app.routes` is guarded. Check all routes in a test to find a forgotten guard. */
 export function isGuarded(route: ListedRoute): boolean {
   return hooksOf(route, 'transform').some(({ fn }) => fn !== undefined && guards.has(fn));
 }
 
 /**
- * Makes `.use(plugin)` throw when the application has routes already: Elysia adds hooks to later routes only, so earlier ones
- * would be open. It relies on Elysia telling a plugin its parent by assigning `getParent`
- * (https://github.com/elysiajs/elysia/blob/1.4.30/src/index.ts, `_use`); a test fails when that changes.
+ * Makes `.use(plugin)` throw if the application already has routes. Elysia adds hooks only to later routes, so these would be
+ * unguarded. Relies on Elysia assigning `getParent` to a plugin, which a test verifies
+ * (https://github.com/elysiajs/elysia/blob/1.4.30/src/index.ts, `_use`).
  */
 export function forbidEarlierRoutes(plugin: AnyElysia): void {
   for (const { fn } of hooksOf({ hooks: plugin.event }, 'transform')) if (fn) guards.add(fn);
@@ -47,11 +47,11 @@ export function forbidEarlierRoutes(plugin: AnyElysia): void {
 }
 
 /**
- * Throws when a route of the application that `plugin` is part of would be answered without the guard that it has. Elysia 1.4
- * - skips all hooks of a handler that is a value when they are of four kinds (`composeHandler` in src/compose.ts);
+ * Throws if Elysia would skip the guard of a route in the application that `plugin` is part of. Elysia 1.4
+ * - skips all hooks of a handler that is a value if there are four kinds of them (`composeHandler` in src/compose.ts);
  * - skips the hooks of a mounted handler with `aot: false` (src/dynamic-handle.ts);
- * - ignores the macros that follow one which is off (`applyMacro` in src/index.ts), and leaves their options where they are.
- * A test for each fails when that changes.
+ * - ignores the macros after one that is `false` (`applyMacro` in src/index.ts), and leaves their options in place.
+ * A test for each fails if that changes.
  */
 export function forbidSkippedGuards(plugin: AnyElysia): void {
   const app = rootOf(plugin);
@@ -76,19 +76,19 @@ export function forbidSkippedGuards(plugin: AnyElysia): void {
   }
 }
 
-/** Elysia tells a plugin its parent, and the root of an application has none. */
+/** Elysia assigns a parent to each plugin. The root of an application has none. */
 function rootOf(app: AnyElysia): AnyElysia {
   const { getParent } = app as unknown as { getParent(): AnyElysia | null | undefined };
   const parent = getParent.call(app);
   return parent ? rootOf(parent) : app;
 }
 
-/** Preflights carry no credentials, so the routes that answer them cannot be guarded. */
+/** Preflights have no credentials, so routes that answer them cannot be guarded. */
 function isOpenByDesign({ method, handler }: ListedRoute): boolean {
   return method === 'OPTIONS' || (typeof handler === 'function' && openHandlers.has(handler));
 }
 
-/** Elysia keeps no hook, one, or a list of them. */
+/** Elysia stores no hook, a single one, or a list. */
 function hooksOf({ hooks }: Pick<ListedRoute, 'hooks'>, kind: string): readonly { readonly fn?: object }[] {
   return [(hooks as Readonly<Record<string, unknown>>)[kind] ?? []].flat() as { readonly fn?: object }[];
 }

@@ -114,7 +114,7 @@ class RefreshingKeySet implements KeySet {
   }
 
   find(kid: string): readonly VerificationKey[] | Promise<readonly VerificationKey[]> {
-    this.#judgeAge();
+    this.#checkAge();
     const keys = this.#keys.get(kid);
     if (keys) return keys;
     const isTooEarly = this.#clock.now() < this.#earliestAttemptAt();
@@ -123,12 +123,12 @@ class RefreshingKeySet implements KeySet {
   }
 
   isCurrent(key: VerificationKey): boolean {
-    this.#judgeAge();
+    this.#checkAge();
     return key.isCurrent;
   }
 
   state(): KeySetState {
-    this.#judgeAge();
+    this.#checkAge();
     const now = this.#clock.now();
     return {
       issuer: this.#options.issuer,
@@ -149,7 +149,7 @@ class RefreshingKeySet implements KeySet {
     this.#stopped.abort();
   }
 
-  #judgeAge(): void {
+  #checkAge(): void {
     const now = this.#clock.now();
     if (now >= this.#expiresAt) this.#expire();
     if (now >= this.#nextAttemptAt && !this.#stopped.signal.aborted) void this.#attempt();
@@ -227,7 +227,7 @@ class RefreshingKeySet implements KeySet {
     const wakeAt = Math.min(this.#nextAttemptAt, this.#expiresAt);
     this.#cancelTimer = this.#clock.schedule(
       () => {
-        this.#judgeAge();
+        this.#checkAge();
         if (!this.#pending) this.#sleep();
       },
       Math.max(0, wakeAt - this.#clock.now()),

@@ -1,9 +1,9 @@
 const httpUrl = /^(https?):\/\/([^/?#]+)([^?#]*)/i;
 
 /**
- * Returns an http or https address in the one form that all its equivalents have (RFC 3986 §6.2.2 and §6.2.3), without query
- * and fragment; undefined for anything else. It is not WHATWG's `URL`, which also takes as equal what RFC 3986 keeps apart,
- * such as a backslash and a slash.
+ * Returns the normalized form of an http or https address (RFC 3986 §6.2.2 and §6.2.3) without query and fragment, or undefined
+ * for anything else. `URL` is not used, because it treats addresses as equal that RFC 3986 distinguishes, such as those with a
+ * backslash and a slash.
  */
 export function normalizeUrl(url: string): string | undefined {
   const [, scheme, authority, path] = httpUrl.exec(url) ?? [];
@@ -13,7 +13,7 @@ export function normalizeUrl(url: string): string | undefined {
   return `${isSecure ? 'https' : 'http'}://${host}${removeDotSegments(decodeUnreserved(path))}`;
 }
 
-/** Decodes the octets that need no encoding, and spells the others in upper case. */
+/** Decodes the octets that need no encoding, and writes the others in upper case. */
 function decodeUnreserved(text: string): string {
   return text.replace(/%[0-9a-f]{2}/gi, (triplet) => {
     const character = String.fromCharCode(Number.parseInt(triplet.slice(1), 16));
@@ -21,7 +21,7 @@ function decodeUnreserved(text: string): string {
   });
 }
 
-/** Not toLowerCase() alone, to which a Kelvin sign is a k. */
+/** Not only toLowerCase(), which turns the Kelvin sign into a k. */
 function toLowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

@@ -15,55 +15,55 @@ export interface ResourceServerOptions {
   readonly issuer: string | readonly string[];
   /** The identifiers of this API; a token must name at least one in `aud`. */
   readonly audience: string | readonly string[];
-  /** Address of the key set, with a single issuer only. By default it is found as the README describes under "Your issuer". */
+  /** Address of the key set, for a single issuer. By default it is discovered, see "Your issuer" in the README. */
   readonly jwksUri?: string | undefined;
   /** Allows plain http for key sets and metadata on hosts other than loopback. Defaults to false. */
   readonly jwksAllowHttp?: boolean | undefined;
   /** Accepted signature algorithms. Defaults to `['RS256']`. `Ed25519` is another name of `EdDSA`. */
   readonly algorithms?: readonly (Algorithm | 'Ed25519')[] | undefined;
   /**
-   * Claims that can hold the scopes; the first that the token has decides. A name that begins with `/` is a JSON Pointer
-   * (RFC 6901). Defaults to `['scope']`.
+   * Claims that hold the scopes; the first that a token has decides. A name that begins with `/` is a JSON Pointer (RFC 6901).
+   * Defaults to `['scope']`.
    */
   readonly scopeClaim?: readonly string[] | undefined;
-  /** Only scopes with this prefix count, and count without it. Challenges name scopes with it. */
+  /** Only scopes with this prefix count, and they count without it. Challenges name scopes with the prefix. */
   readonly scopePrefix?: string | undefined;
-  /** The claim that names the audience of a token that has no `aud` at all. Defaults to `aud`. */
+  /** The claim that names the audience of a token without `aud`. By default such a token is rejected. */
   readonly audienceClaim?: string | undefined;
-  /** Claims that must be exactly the given string. */
+  /** Claims that must have exactly these values. */
   readonly requiredClaims?: Readonly<Record<string, string>> | undefined;
   /**
-   * `on`: tokens that are bound to a key are accepted with a DPoP proof (RFC 9449), beside plain ones. `required`: plain
-   * tokens are refused. Defaults to `off`. Needs `publicUrl`.
+   * `on` accepts key-bound tokens with a DPoP proof (RFC 9449) as well as plain ones. `required` rejects plain tokens. Both need
+   * `publicUrl`. Defaults to `off`.
    */
   readonly dpop?: DpopMode | undefined;
-  /** Remembers used proofs. Defaults to the memory of this process; several processes need a store that they share. */
+  /** Stores which proofs were used. Defaults to the memory of this process. Several processes must share a store. */
   readonly replayStore?: ReplayStore | undefined;
   /** The https address at which clients reach the API. Challenges then carry `resource_metadata` (RFC 9728 §5.1). */
   readonly publicUrl?: string | undefined;
   /** Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. */
   readonly jwksMaxAgeSeconds?: number | undefined;
-  /** How long past that age known keys are trusted while the issuer cannot be reached: 0 to 1,000,000. Defaults to 86,400. */
+  /** How long past that age keys stay trusted while the issuer cannot be reached: 0 to 1,000,000. Defaults to 86,400. */
   readonly jwksMaxStaleSeconds?: number | undefined;
-  /** Least time between the starts of two fetches from one issuer: 1 to 3,600. Defaults to 30. */
+  /** Minimum time between the starts of two fetches from one issuer: 1 to 3,600. Defaults to 30. */
   readonly jwksCooldownSeconds?: number | undefined;
   /** Time limit of one fetch, body included: 1 to 60. Defaults to 5. */
   readonly jwksTimeoutSeconds?: number | undefined;
-  /** Leeway for `exp` and `nbf`: 0 to 300. Defaults to 0. */
+  /** Tolerated clock difference for `exp` and `nbf`: 0 to 300. Defaults to 0. */
   readonly clockToleranceSeconds?: number | undefined;
-  /** Verified tokens that are cached: 0 (none) to 1,000,000. Defaults to 10,000. The cache never takes more than 64 MiB. */
+  /** Verified tokens to cache, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
   readonly tokenCacheSize?: number | undefined;
-  /** Called with the claims of every accepted token, before the scope is checked. What it throws fails the request. */
+  /** Called with the claims of every accepted token, before the scope is checked. An exception fails the request. */
   readonly onAccepted?: ((request: Request, claims: Claims) => void) | undefined;
-  /** Called with the internal reason of every refusal. What it throws fails the request. */
+  /** Called with the internal reason of every rejection. An exception fails the request. */
   readonly onRefused?: ((request: Request, reason: RefusalReason) => void) | undefined;
-  /** Called when keys were fetched, could not be fetched, or expired. What it throws is ignored. */
+  /** Called when keys were fetched, could not be fetched, or expired. Exceptions are ignored. */
   readonly onKeySetEvent?: ((event: KeySetEvent) => void) | undefined;
-  /** Returns the JSON body of a refusal. Defaults to the Error object `{ code, description }`. Status and challenge stay. */
+  /** Returns the JSON body of a rejection. Defaults to the Error object. Does not change status or headers. */
   readonly errorBody?: ((refusal: RefusalDescription) => object) | undefined;
 }
 
-/** The options that are values, checked, with their defaults. */
+/** The options that are values, validated and with defaults. */
 export interface CheckedOptions {
   readonly issuer: readonly string[];
   readonly audience: readonly string[];
@@ -85,16 +85,16 @@ export interface CheckedOptions {
   readonly tokenCacheSize: number;
 }
 
-/** How an option is written in an environment variable: see `readSettings`. */
+/** The format of an option in an environment variable, see `readSettings`. */
 export type OptionKind = 'text' | 'list' | 'pairs' | 'boolean' | 'integer';
 
-/** What an option must be. */
+/** The requirements of an option. */
 export interface OptionRule {
   readonly kind: OptionKind;
   /** Completes the sentence "… must be …". */
   readonly expected: string;
   readonly isValid: (value: unknown) => boolean;
-  /** Undefined for an option that has none. */
+  /** The default. Undefined for an option without one. */
   readonly fallback?: unknown;
 }
 
@@ -114,7 +114,7 @@ const text = (expected: string, isValid: (value: string) => boolean, fallback?: 
   fallback,
 });
 
-/** Returns the rule of a whole number in a range, both ends included. */
+/** Returns the rule of a whole number from `min` to `max`. */
 export const integer = (fallback: number | undefined, min: number, max: number): OptionRule => ({
   kind: 'integer',
   expected: `a whole number from ${min} to ${max}`,
@@ -122,7 +122,7 @@ export const integer = (fallback: number | undefined, min: number, max: number):
   fallback,
 });
 
-/** Returns the rule of a switch. */
+/** Returns the rule of a boolean. */
 export const boolean = (fallback: boolean): OptionRule => ({
   kind: 'boolean',
   expected: 'true or false',
@@ -130,14 +130,14 @@ export const boolean = (fallback: boolean): OptionRule => ({
   fallback,
 });
 
-/** Returns the rule of one of a few words. */
+/** Returns the rule of an enumeration. */
 export const choice = (words: readonly string[], fallback: string): OptionRule =>
   text(`one of ${words.join(', ')}`, (value) => words.includes(value), fallback);
 
 const isAddress = (value: unknown, allowHttp = false) =>
   typeof value === 'string' && isSecureUrl(value, allowHttp) && !value.includes('?');
 
-/** RFC 6749 §3.3: what a scope consists of. It ends up between quotes in a challenge. */
+/** The characters of a scope (RFC 6749 §3.3). They need no escaping in a challenge. */
 export const isScopeToken = (value: unknown) => typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
 
 const isClaimName = (value: unknown) => isText(value) && (!value.startsWith('/') || !/~(?![01])/.test(value));
@@ -148,14 +148,14 @@ const isStringRecord = (value: unknown) =>
   !Array.isArray(value) &&
   Object.entries(value).every(([name, member]) => isText(name) && typeof member === 'string');
 
-/** Above this many seconds nobody waits: eleven days and a half. */
+/** 11.6 days. A longer duration is a mistake. */
 const maxDurationSeconds = 1_000_000;
 
 const anHttpsAddress = 'an https address without query, fragment or credentials (http for a loopback host only)';
 
-/** The rule of each option that is a value; `readSettings` uses the same ones. */
+/** The rule of each option that is a value. `readSettings` uses them too. */
 export const optionRules = {
-  // Whether plain http is allowed for another host is decided by findConflicts.
+  // findConflicts decides whether plain http is allowed for this host.
   issuer: list(`the authorization server: ${anHttpsAddress}`, (value) => isAddress(value, true)),
   audience: list('the API identifier that tokens have in aud', isText),
   jwksUri: text(
@@ -178,7 +178,7 @@ export const optionRules = {
   tokenCacheSize: integer(10_000, 0, 1_000_000),
 } as const satisfies Record<keyof CheckedOptions, OptionRule>;
 
-/** Returns what the rules of single options cannot see: each a pair of an option and what it must be. */
+/** Returns the options that are not allowed in combination with others, each with what it must be. */
 export function findConflicts({
   issuer,
   jwksUri,
@@ -202,7 +202,7 @@ export function findConflicts({
 const callbacks = ['onAccepted', 'onRefused', 'onKeySetEvent', 'errorBody'] as const;
 
 /**
- * Returns the options that are values, with their defaults.
+ * Validates the options, and returns those that are values, with defaults.
  * @throws {TypeError} an option is missing, mistyped, out of range or unknown; the message names it
  */
 export function checkOptions(options: ResourceServerOptions): CheckedOptions {
@@ -229,7 +229,7 @@ export function checkOptions(options: ResourceServerOptions): CheckedOptions {
   return result;
 }
 
-/** Every other option has a default, or none and may be missing. */
+/** Other options have a default, or are optional. */
 export const isRequired = (name: string) => name === 'issuer' || name === 'audience';
 
 const listOf = (value: unknown) => (typeof value === 'string' ? [value] : value);
@@ -237,7 +237,7 @@ const listOf = (value: unknown) => (typeof value === 'string' ? [value] : value)
 const wrongOption = (name: string, expected: string) =>
   new TypeError(`Cannot guard routes: ${name} must be ${expected}`);
 
-/** Returns a frozen copy with one spelling for each value, so that a later change to the caller's objects changes nothing. */
+/** Returns a normalized, frozen copy, so that later changes to the caller's objects have no effect. */
 export function normalize<Options extends CheckedOptions>(options: Options): Options {
   const { issuer, audience, scopeClaim, requiredClaims, publicUrl } = options;
   return Object.freeze({

@@ -2,35 +2,35 @@ import { base64url, importJWK } from 'jose';
 import type { Algorithm } from './algorithm.ts';
 import { isCanonicalBase64Url } from './token.ts';
 
-/** The algorithms that a proof may be signed with. */
+/** The algorithms with which a proof can be signed. */
 export const proofAlgorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'] as const satisfies readonly Algorithm[];
 
 export type ProofAlgorithm = (typeof proofAlgorithms)[number];
 
-/** The public members of a key: what is imported, and what its thumbprint is made of (RFC 7638 §3.2). */
+/** The public members of a key, which are imported and from which the thumbprint is computed (RFC 7638 §3.2). */
 export type PublicJwk = Readonly<Record<'kty', string> & Partial<Record<'crv' | 'x' | 'y' | 'n' | 'e', string>>>;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What a key must be for an algorithm (RFC 7518 §6, RFC 8037 §2). Coordinates have as many bytes as the curve asks for. */
+/** The key that an algorithm requires (RFC 7518 §6, RFC 8037 §2): `bytes` long coordinates, or at most so long an RSA modulus. */
 const shapes: Readonly<Record<ProofAlgorithm, { readonly kty: string; readonly crv: string; readonly bytes: number }>> =
   {
     ES256: { kty: 'EC', crv: 'P-256', bytes: 32 },
     ES384: { kty: 'EC', crv: 'P-384', bytes: 48 },
     EdDSA: { kty: 'OKP', crv: 'Ed25519', bytes: 32 },
-    // The most that is verified: four times the bits cost sixteen times as much, and a client chooses its key.
+    // Limited because clients choose the key: a modulus of four times the size takes sixteen times as long to verify.
     RS256: { kty: 'RSA', crv: '', bytes: 512 },
     PS256: { kty: 'RSA', crv: '', bytes: 512 },
   };
 const minModulusBits = 2048;
-/** Exponents are 3 or 65537 in practice; a large one makes verification hundreds of times as slow. */
+/** Exponents are 3 or 65537 in practice. A large one makes verification hundreds of times slower. */
 const maxExponentBytes = 4;
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 
 /**
- * Returns the public key in the `jwk` of a proof, without members that matter nothing; undefined when it does not fit the
- * algorithm, is weak, too large, not spelled canonically, for something else, or comes with private members. Whether a
- * point is on its curve is NOT checked here but by {@link importProofKey}.
+ * Returns the public key in the `jwk` of a proof, without other members. Returns undefined if it does not fit the algorithm, is
+ * weak, too large, not canonically encoded or for another purpose, or has private members. Does NOT check whether a point is on
+ * its curve: {@link importProofKey} does.
  */
 export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk | undefined {
   if (typeof jwk !== 'object' || jwk === null || Array.isArray(jwk)) return undefined;
@@ -44,7 +44,7 @@ export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk
   return isCoordinate(y, bytes) ? { kty, crv, x, y } : undefined;
 }
 
-/** Returns the key for the algorithm; undefined when its point is not on the curve. */
+/** Returns the imported key, or undefined if its point is not on the curve. */
 export async function importProofKey(jwk: PublicJwk, algorithm: ProofAlgorithm): Promise<CryptoKey | undefined> {
   try {
     const key = await importJWK(jwk, algorithm);
@@ -72,7 +72,7 @@ function isCoordinate(value: unknown, bytes: number): value is string {
   return bytesOf(value).length === bytes;
 }
 
-/** RFC 7518 §6.3.1.1: no leading zeros, so the first byte tells how many bits there are. */
+/** RFC 7518 §6.3.1.1: there are no leading zeros, so the first byte determines the number of bits. */
 function isSoundModulus(value: unknown, maxBytes: number): value is string {
   const bytes = bytesOf(value);
   const [first = 0] = bytes;

@@ -1,7 +1,7 @@
 import { acceptedSchemes, type DpopMode, type Scheme } from './credentials.ts';
 import { proofAlgorithms } from './proof-key.ts';
 
-/** How a refused request is answered. `error` is the code of its challenge (RFC 6750 §3.1, RFC 9449 §7.1); none means a bare challenge. */
+/** The response to a rejection. `error` is the code of its challenge (RFC 6750 §3.1, RFC 9449 §7.1), which is bare without it. */
 interface Answer {
   readonly status: 401 | 403 | 503;
   readonly code: string;
@@ -30,7 +30,7 @@ const invalidProof = (description: string): Answer => ({
   error: 'invalid_dpop_proof',
 });
 
-/** The outcomes that only DPoP has. */
+/** The outcomes that occur only with DPoP. */
 const dpopRefusals = {
   dpop_required: {
     status: 401,
@@ -58,13 +58,13 @@ const dpopRefusals = {
   replay_unknown: {
     status: 503,
     code: 'replay_store_unavailable',
-    description: 'Proofs cannot be checked for replay at the moment',
+    description: 'Replay detection is currently unavailable',
   },
 } as const satisfies Record<string, Answer>;
 
 /**
- * Every outcome that refuses a request. The name is the internal reason, for logs and metrics only; the client gets the
- * contract's code and a constant sentence, so nothing of a token, a key or an exception can reach it.
+ * Every reason to reject a request. The reason itself is only for logs and metrics. Clients get the code and a constant
+ * description, so responses never contain parts of a token, a key or an exception.
  */
 export const refusals = {
   credentials_missing: {
@@ -116,10 +116,10 @@ export const refusals = {
   ...dpopRefusals,
 } as const satisfies Record<string, Answer>;
 
-/** The internal reason of a refusal. */
+/** The internal reason of a rejection. */
 export type RefusalReason = keyof typeof refusals;
 
-/** The body of a refusal, before it is rendered: the Error object and the internal reason. */
+/** What the body of a rejection is made from: the Error object, the status and the internal reason. */
 export interface RefusalDescription {
   readonly status: number;
   readonly code: string;
@@ -127,34 +127,34 @@ export interface RefusalDescription {
   readonly reason: RefusalReason;
 }
 
-/** What a refusal depends on besides its reason. */
+/** What a rejection depends on besides its reason. */
 export interface RefusalDetail {
-  /** The scopes that the route requires, as a client must request them. */
+  /** The scopes that the route requires, in the form in which a client must request them. */
   readonly scopes?: readonly string[];
-  /** Whole seconds after which a retry may succeed, during an outage; defaults to 1. */
+  /** Whole seconds after which a client should retry during an outage. Defaults to 1. */
   readonly retryAfterSeconds?: number | undefined;
 }
 
 export interface ChallengeOptions {
-  /** Address of the resource's metadata; challenges carry it (RFC 9728 §5.1). */
+  /** Address of the resource's metadata, for challenges (RFC 9728 §5.1). */
   readonly resourceMetadata?: string | undefined;
-  /** Which schemes are accepted; `off` by default. */
+  /** Determines the accepted schemes. Defaults to `off`. */
   readonly dpop?: DpopMode | undefined;
 }
 
 export interface RefusalOptions extends ChallengeOptions {
-  /** Headers that every refusal gets besides its own. */
+  /** Additional headers of every rejection. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Returns the JSON body of a refusal instead of the Error object. */
+  /** Returns the JSON body of a rejection instead of the Error object. */
   readonly errorBody?: ((refusal: RefusalDescription) => object) | undefined;
 }
 
-/** Makes the response to a refused request that presented its token by this scheme. */
+/** Returns the response to a rejected request that used this scheme. */
 export type Refuse = (reason: RefusalReason, scheme: Scheme, detail?: RefusalDetail) => Response;
 
 /**
- * Returns a function from a reason to the finished response: status, JSON body, and `WWW-Authenticate` (RFC 6750 §3) on
- * every 401 and 403 or `Retry-After` on a 503. Nothing else writes a challenge.
+ * Returns a function from a reason to the complete response: status, JSON body, and `WWW-Authenticate` (RFC 6750 §3) for a 401
+ * or 403, or `Retry-After` for a 503. No other code writes challenges.
  */
 export function createRefuse({ headers, errorBody, ...options }: RefusalOptions): Refuse {
   const headersOf = (reason: RefusalReason, scheme: Scheme, detail: RefusalDetail) =>
@@ -182,7 +182,7 @@ export function createRefuse({ headers, errorBody, ...options }: RefusalOptions)
   };
 }
 
-/** Returns the headers that a refusal has of its own. */
+/** Returns the headers of a rejection. */
 export function refusalHeaders(
   reason: RefusalReason,
   scheme: Scheme,
@@ -207,8 +207,8 @@ export function refusalHeaders(
 }
 
 /**
- * Returns the headers of a refusal for documentation, by the scheme that leads to it; undefined for a reason that does not
- * occur with the schemes that are accepted.
+ * Returns the headers of a rejection for the documentation, by scheme, or undefined for a reason that cannot occur with the
+ * accepted schemes.
  */
 export function exampleHeaders(
   reason: RefusalReason,

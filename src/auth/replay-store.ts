@@ -1,43 +1,43 @@
-/** Remembers which proofs were used. One for all processes that share a public address, or a proof can be used once at each. */
+/** Stores which proofs were used. Processes with the same public address must share one, or each of them accepts a proof once. */
 export interface ReplayStore {
   /**
-   * Claims `key` for `lifetimeMs`: true for the first caller only, false for every other until that time has passed.
-   * Rejects, or throws, when it cannot be known whether the key is claimed. It must settle within a time of its own: the
-   * request waits for it.
+   * Claims `key` for `lifetimeMs`. Returns true for the first caller, and false for all others until that time has passed.
+   * Rejects or throws if it is unknown whether the key is claimed. Must have a time limit of its own, because the request
+   * waits for it.
    * @param key at most 64 characters of base64url
    * @param lifetimeMs a whole number, at most 150000
    */
   claim(key: string, lifetimeMs: number): boolean | Promise<boolean>;
 }
 
-/** Thrown when it cannot be known whether a key is claimed. */
+/** Thrown if it is unknown whether a key is claimed. */
 export class ReplayUnknownError extends Error {}
 
 export interface MemoryReplayStoreOptions {
-  /** How many claims are held at most: 200000 by default, which take up to 50 MiB and last for 2200 proofs a second. */
+  /** Maximum number of claims. Defaults to 200,000, which take up to 50 MiB and are enough for 2,200 proofs per second. */
   readonly maxEntries?: number;
-  /** Wall-clock time in milliseconds since 1970, as the proofs are judged by; `Date.now` by default. */
+  /** Wall-clock time in milliseconds since 1970, the same as for proofs; defaults to `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 
 export interface MemoryReplayStore extends ReplayStore {
   claim(key: string, lifetimeMs: number): boolean;
-  /** How many claims are held, some of them perhaps no longer live. */
+  /** Number of claims, including some that may have expired. */
   state(): { readonly entries: number };
 }
 
-/** Looking for claims that are no longer live costs a walk over the holes that earlier ones left. */
+/** Finding expired claims is not free: the Map iterates over the gaps that deleted entries left. */
 const sweepIntervalMs = 1000;
 
-/** Returns a store in this process's memory. It gives up no live claim to make room: when it is full, new claims are rejected. */
+/** Returns a store in the memory of this process. It never evicts a live claim. While it is full, new claims are rejected. */
 export function createMemoryReplayStore(options: MemoryReplayStoreOptions = {}): MemoryReplayStore {
   const { maxEntries = 200_000, now = Date.now } = options;
   const expiresAtMs = new Map<string, number>();
   let sweptAtMs = now();
-  // A clock that is set back makes proofs good again whose claims were swept. They would expire no later than this.
+  // If the clock is set back, proofs whose claims were swept are valid again. They expire no later than this.
   let sweptUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** In the order of claims, so one that is live keeps others behind it for a while, by no more than a lifetime. */
+  /** Iterates in the order of claims, so a live claim can delay the removal of later ones, by at most one lifetime. */
   function sweep(nowMs: number): void {
     if (Math.abs(nowMs - sweptAtMs) < sweepIntervalMs) return;
     sweptAtMs = nowMs;
@@ -55,8 +55,9 @@ export function createMemoryReplayStore(options: MemoryReplayStoreOptions = {}):
       const heldUntilMs = expiresAtMs.get(key);
       if (heldUntilMs !== undefined && heldUntilMs > nowMs) return false;
       const expiryMs = nowMs + lifetimeMs;
-      if (expiryMs <= sweptUntilMs) throw new ReplayUnknownError('The clock was set back past what is remembered');
-      if (expiresAtMs.size >= maxEntries) throw new ReplayUnknownError('The memory of used proofs is full');
+      if (expiryMs <= sweptUntilMs) throw new ReplayUnknownError('Cannot claim a proof: the clock was set back');
+      if (expiresAtMs.size >= maxEntries)
+        throw new ReplayUnknownError('Cannot claim a proof: the memory for used proofs is full');
       expiresAtMs.delete(key);
       expiresAtMs.set(key, expiryMs);
       return true;

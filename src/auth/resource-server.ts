@@ -13,7 +13,7 @@ import { securityOf } from './schema.ts';
 import { createScopeCheck } from './scopes.ts';
 import { createVerifier, type VerifierState } from './verifier.ts';
 
-/** What a guard takes from its surroundings. */
+/** The environment of a guard, replaceable for tests. */
 export interface GuardEnvironment {
   readonly fetch?: Fetch;
   /** Monotonic time, for the age of keys. */
@@ -22,11 +22,11 @@ export interface GuardEnvironment {
   readonly now?: () => number;
   /** At least 0 and below 1. */
   readonly random?: () => number;
-  /** Headers that every refusal gets besides its own. */
+  /** Additional headers of every rejection. */
   readonly responseHeaders?: Readonly<Record<string, string>>;
   /**
-   * Whether Elysia is kept from copying each refusal, which takes two thirds of its time. Hooks of the application then see a
-   * `set.status` of 200 beside it, so this is for an application that takes the status from the response.
+   * Prevents Elysia from copying each rejection, which takes two thirds of its time. Hooks of the application then see a
+   * `set.status` of 200, so this requires an application that reads the status of the response instead.
    */
   readonly sendsUncopied?: boolean;
 }
@@ -39,12 +39,12 @@ export interface GuardState extends VerifierState {
   readonly issuers: readonly KeySetState[];
 }
 
-/** A guard with what its owner needs besides the plugin. */
+/** A guard, with access to its state and lifecycle. */
 export type Guard = ReturnType<typeof createGuard>;
 
 /**
  * Returns a plugin that guards every route added after it to the same Elysia instance, and routes of no other instance: a
- * request without a valid access token is refused before its body and query are validated. Handlers get `claims`; the route
+ * request without a valid access token is rejected before its body and query are validated. Handlers get `claims`; the route
  * option `scope` requires one scope or all of several. Keys are fetched when the application starts or when they are first
  * needed, and are refreshed in the background. Create it once and use it wherever it is needed.
  * @example
@@ -53,13 +53,13 @@ export type Guard = ReturnType<typeof createGuard>;
  *   .get('/me', ({ claims }) => claims.sub)
  *   .get('/reports', () => reports(), { scope: 'read:reports' })
  * @throws {TypeError} an option is missing, mistyped, out of range or unknown
- * @throws {Error} from `.use()`, when the instance already has routes, which would stay open
+ * @throws {Error} from `.use()`, if the instance already has routes, which would stay unguarded
  */
 export function resourceServer(options: ResourceServerOptions) {
   return createGuard(options).plugin;
 }
 
-/** Returns {@link resourceServer} together with its state and its start and stop, for an application that observes them. */
+/** Returns the plugin of {@link resourceServer} with its state, `start` and `stop`. */
 export function createGuard(options: ResourceServerOptions, environment: GuardEnvironment = {}) {
   const checked = checkOptions(options);
   const { dpop, publicUrl, scopePrefix = '' } = checked;
@@ -81,14 +81,14 @@ export function createGuard(options: ResourceServerOptions, environment: GuardEn
 
   const plugin = new Elysia({ name: 'protected-api', seed: checked })
     .onStart(begin)
-    // What is returned through Elysia's own `status` ends the request, whatever the application's onError makes of errors.
+    // A return value of Elysia's `status` ends the request. A thrown error would reach the onError of the application.
     .derive({ as: 'scoped' }, async ({ request, route, status }) => {
       if (!hasBegun) begin();
       if (route === metadataPath) return undefined as never;
       const credentials = readCredentials(request.headers.get('authorization'));
       if ('refusal' in credentials) return refuse(status, request, credentials.refusal);
       const pending = verifier.verify(credentials.token);
-      // Awaiting what is there already would only cost the request a turn.
+      // Awaiting a value would delay the request by a microtask.
       const verdict = pending instanceof Promise ? await pending : pending;
       if ('refusal' in verdict)
         return refuse(status, request, verdict.refusal, 'retryAfterSeconds' in verdict ? verdict : undefined);
@@ -99,7 +99,7 @@ export function createGuard(options: ResourceServerOptions, environment: GuardEn
       return { claims };
     })
     .macro({
-      /** The route requires this scope, or all of these, besides a valid token. */
+      /** Requires this scope, or all of these scopes, in addition to a valid token. */
       scope: (scope: string | readonly string[]) => {
         const required = readRequiredScopes(scope);
         const named = required.map((name) => scopePrefix + name);
@@ -116,9 +116,9 @@ export function createGuard(options: ResourceServerOptions, environment: GuardEn
 
   return {
     plugin,
-    /** Begins to fetch keys; without it they are fetched when the application listens, or when they are first needed. */
+    /** Starts to fetch keys. Otherwise they are fetched when the application starts to listen, or when they are first needed. */
     start: begin,
-    /** Ends the background refresh. */
+    /** Stops the background refresh. */
     stop() {
       for (const keySet of keySets.values()) keySet.stop();
     },
@@ -129,7 +129,7 @@ export function createGuard(options: ResourceServerOptions, environment: GuardEn
   };
 }
 
-/** Returns what ends a refused request, with a challenge in the scheme that the request used. */
+/** Returns a function that rejects a request, with a challenge in the scheme that the request used. */
 function createRefusing(
   { dpop, publicUrl }: CheckedOptions,
   { onRefused, errorBody }: ResourceServerOptions,
@@ -141,7 +141,7 @@ function createRefusing(
   return (status: Status, request: Request, reason: RefusalReason, detail?: RefusalDetail) => {
     onRefused?.(request, reason);
     const response = respond(reason, readCredentials(request.headers.get('authorization')).scheme, detail);
-    // Elysia copies a Response beside which there is another status than 200. The client gets the status of the Response.
+    // With any status but 200, Elysia would copy the Response. The client gets the status of the Response in both cases.
     return status(sendsUncopied ? 200 : response.status, response) as never;
   };
 }
@@ -175,7 +175,7 @@ function keySetOf(
   });
 }
 
-/** @throws {TypeError} not a scope, or none */
+/** @throws {TypeError} the value is not a scope or a list of scopes */
 function readRequiredScopes(scope: string | readonly string[]): readonly string[] {
   const scopes = typeof scope === 'string' ? [scope] : [...scope];
   if (scopes.length === 0 || !scopes.every(isScopeToken))

@@ -1,6 +1,6 @@
 import { t } from 'elysia';
 
-/** The schema of the Error object. It names no type of TypeBox, which a package manager may hide from users of this package. */
+/** The schema of the Error object. Does not name types of TypeBox, which a package manager may hide from users of this package. */
 export interface ErrorObject<Codes extends [string, ...string[]]>
   extends ReturnType<
     typeof t.Object<{ code: ReturnType<typeof t.UnionEnum<Codes>>; description: ReturnType<typeof t.String> }>
@@ -8,14 +8,14 @@ export interface ErrorObject<Codes extends [string, ...string[]]>
 
 /** Returns the schema of the Error object, for a status that is answered with these codes. */
 export function errorObject<const Codes extends [string, ...string[]]>(...codes: Codes): ErrorObject<Codes> {
-  // Without a default of its own the type would make the first code one.
+  // Without this, the type would use the first code as a default.
   const code = t.UnionEnum(codes, { default: undefined });
   return t.Object({ code, description: t.String() }, { title: 'Error' });
 }
 
 /**
- * The responses of the guard, for the `response` of a route or `guard`: typed clients then narrow errors by status. The
- * plugin does not declare them by itself, because a route behind it could then answer with no other status.
+ * The responses of the guard, for the `response` of a route or `guard`, so that typed clients can narrow errors by status. The
+ * plugin does not declare them itself, because routes behind it could then not respond with other statuses.
  */
 export const guardResponses = {
   401: errorObject('authorization_header_missing', 'invalid_header', 'invalid_claims', 'token_expired'),
@@ -25,12 +25,12 @@ export const guardResponses = {
 /** The response to a token without the scope that a route requires. */
 export const scopeResponses = { 403: errorObject('Unauthorized') };
 
-/** Returns what a guarded route requires, in the words of OpenAPI: a token from the issuer, or one that the client already has. */
+/** Returns the OpenAPI security requirements of a guarded route: a token from the issuer, or an existing one. */
 export function securityOf(scopes: readonly string[]): { oauth2?: string[]; bearer?: string[] }[] {
   return [{ oauth2: [...scopes] }, { bearer: [] }];
 }
 
-/** Returns the scopes that any of these routes requires. */
+/** Returns all scopes that these routes require. */
 export function scopesOf(
   routes: readonly { readonly hooks: { readonly detail?: { readonly security?: unknown } } }[],
 ): string[] {

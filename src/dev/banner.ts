@@ -11,8 +11,8 @@ export interface BannerOptions {
 }
 
 /**
- * Returns the text for whoever starts the service with its embedded issuer: commands that get tokens and call each endpoint,
- * then the addresses. The commands work when pasted into bash, zsh and fish (3.4 or later), even with the lines around them.
+ * Returns the text that is printed at the start of the service with its embedded issuer: commands that get tokens and call each
+ * endpoint, then the addresses. The text can be pasted into bash, zsh and fish (3.4 or later), including the other lines.
  */
 export function renderBanner({ origin, audience, clients, hasDocumentation, hasColour }: BannerOptions): string {
   const paint = (code: number, text: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text);
@@ -46,7 +46,7 @@ ${hasDocumentation ? link('Documentation', pagePath) : ''}${link(name, '')}
 `;
 }
 
-/** Percent-encodes what is special to a shell or a terminal. Settings refuse such addresses too; this does not rely on it. */
+/** Percent-encodes characters that are special to a shell or a terminal. Settings reject them too. */
 function escapeUrl(url: string): string {
   return url.replace(/[^\w:/.%[\]-]/gu, percentEncode);
 }
@@ -60,7 +60,7 @@ function percentEncode(character: string): string {
   return encodeURIComponent(character).replace(/[!'()*~]/g, (left) => `%${left.charCodeAt(0).toString(16)}`);
 }
 
-/** Returns an address as one word of a command: the brackets of an IPv6 address are a pattern to zsh. */
+/** Returns an address as one word of a command. It is quoted if it has brackets, which zsh would treat as a pattern. */
 function word(url: string): string {
   const escaped = escapeUrl(url);
   return escaped.includes('[') ? `'${escaped}'` : escaped;

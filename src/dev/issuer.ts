@@ -10,14 +10,14 @@ import { isTrustedHost } from '../http/trusted-host.ts';
 export interface Client {
   readonly id: string;
   readonly secret: string;
-  /** The scopes it can be granted, separated by spaces; empty for none. */
+  /** The scopes that it can be granted, separated by spaces. Empty for none. */
   readonly scope: string;
 }
 
 export interface EmbeddedIssuerOptions {
-  /** The issuer identifier with its trailing slash. Its endpoints are below it, and its host can get tokens, besides loopback. */
+  /** The issuer identifier with a trailing slash. The endpoints are below it. Its host can get tokens, as can loopback hosts. */
   readonly issuer: string;
-  /** The only API identifier that tokens are issued for. */
+  /** The only API identifier for which tokens are issued. */
   readonly audience: string;
 }
 
@@ -35,7 +35,7 @@ const misdirected = {
   error_description: 'Host must be localhost, a loopback address or the host of PUBLIC_URL',
 };
 
-/** An error response of the token endpoint (RFC 6749 §5.2; `invalid_target` is from RFC 8707 §2, `invalid_dpop_proof` from RFC 9449 §5). */
+/** An error response of the token endpoint (RFC 6749 §5.2, RFC 8707 §2, RFC 9449 §5). */
 class GrantError extends Error {
   constructor(
     readonly error:
@@ -101,7 +101,7 @@ export async function createEmbeddedIssuer({ issuer, audience }: EmbeddedIssuerO
         } catch (error) {
           if (!(error instanceof GrantError)) throw error;
           const { error: code, error_description } = error;
-          // A challenge for credentials in the body would make browsers show their own password prompt.
+          // After credentials in the body, a challenge would make browsers show their own password prompt.
           if (code === 'invalid_client' && request.headers.get('authorization'))
             set.headers['www-authenticate'] = 'Basic realm="token endpoint"';
           return status(code === 'invalid_client' ? 401 : 400, { error: code, error_description });
@@ -114,8 +114,8 @@ export async function createEmbeddedIssuer({ issuer, audience }: EmbeddedIssuerO
 }
 
 /**
- * Returns the thumbprint of the key that a token is to be bound to: the key of the request's proof (RFC 9449 §5), undefined
- * without one. A proof that was used before is accepted.
+ * Returns the thumbprint of the key in the proof of the request, to which the token will be bound (RFC 9449 §5), or undefined
+ * without a proof. Does NOT check whether the proof was used before.
  */
 async function readKeyOfClient(request: Request, url: string): Promise<string | undefined> {
   const text = request.headers.get('dpop');
@@ -187,7 +187,7 @@ function isSameSecret(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b));
 }
 
-/** Returns the requested scopes, by default all that the client is allowed. */
+/** Returns the requested scopes, by default all that the client can be granted. */
 function grantScope(client: Client, parameters: ReadonlyMap<string, string>, audience: string): string {
   const grantType = parameters.get('grant_type');
   if (!grantType) throw new GrantError('invalid_request', 'grant_type is missing');

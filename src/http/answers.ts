@@ -1,4 +1,4 @@
-/** Error responses that do not come from the guard: the path, the method, the request itself or the service is at fault. */
+/** Error responses that do not come from the guard. */
 export const failures = {
   invalid_request: {
     status: 400,
@@ -15,13 +15,13 @@ export const failures = {
 export type CommonHeaders = ReturnType<typeof createCommonHeaders>;
 
 export interface CommonHeadersOptions {
-  /** `off` by default; otherwise pages of other origins may send the header `DPoP` too. */
+  /** Defaults to `off`. Otherwise pages of other origins may also send the header `DPoP`. */
   readonly dpop?: 'off' | 'on' | 'required';
 }
 
 /**
- * Returns the headers that let a page of any origin read a response, and that forbid storing and sniffing it. They are
- * constants because the hook of @elysiajs/cors, which writes them for each request, costs a fifth of the throughput.
+ * Returns the headers that let pages of any origin read a response, and that forbid storing and sniffing it. They are constant,
+ * because @elysiajs/cors writes them for each request, which costs a fifth of the throughput.
  */
 export function createCommonHeaders({ dpop = 'off' }: CommonHeadersOptions = {}) {
   return {
@@ -36,9 +36,9 @@ export function createCommonHeaders({ dpop = 'off' }: CommonHeadersOptions = {})
 
 export type Answers = ReturnType<typeof createAnswers>;
 
-/** Returns functions that make responses, or complete those that others made, with the common headers. */
+/** Returns functions that create responses with the common headers, or add these to existing responses. */
 export function createAnswers(commonHeaders: CommonHeaders = createCommonHeaders()) {
-  // A copy of a Headers object takes a third of the time that an object literal takes.
+  // Copying a Headers object takes a third of the time of an object literal.
   const jsonHeaders = new Headers({ ...commonHeaders, 'content-type': 'application/json' });
   const json = (status: number, body: object) => new Response(JSON.stringify(body), { status, headers: jsonHeaders });
 
@@ -51,7 +51,7 @@ export function createAnswers(commonHeaders: CommonHeaders = createCommonHeaders
       if (allow) response.headers.set('allow', allow.join(', '));
       return response;
     },
-    /** Adds the common headers that neither the response nor `headers`, which are added later, have. */
+    /** Adds the common headers that neither the response nor `headers`, which Elysia adds later, contains. */
     complete(response: Response, headers: Readonly<Record<string, unknown>>): Response {
       for (const [name, value] of Object.entries(commonHeaders))
         if (!response.headers.has(name) && !(name in headers)) response.headers.set(name, value);

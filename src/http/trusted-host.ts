@@ -1,6 +1,6 @@
 /**
  * Returns whether the Host of a request is loopback (any port) or the host of `publicUrl`. A website that points its own
- * name at this machine (DNS rebinding) sends that name. A request without a Host header is judged by its address.
+ * name at this machine (DNS rebinding) sends that name. Without a Host header, the address of the request is checked.
  */
 export function isTrustedHost(request: Request, publicUrl: string): boolean {
   const host = request.headers.get('host') ?? new URL(request.url).host;

@@ -3,10 +3,10 @@ import { failures } from '../http/answers.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Returns the headers of a refusal; undefined for a reason that does not occur with the settings of the service. */
+/** Returns the headers of a rejection, or undefined for a reason that cannot occur with the settings of the service. */
 export type RefusalHeaders = (reason: RefusalReason, detail: RefusalDetail) => Headers | undefined;
 
-/** The name under which `components.responses` holds what several operations answer alike. */
+/** Names in `components.responses` of the responses that several operations share. */
 export const sharedResponses = { 401: 'Unauthorized', 503: 'KeySetUnavailable', default: 'UnexpectedError' } as const;
 
 const descriptions = {
@@ -20,7 +20,7 @@ const headerDescriptions: Readonly<Record<string, string>> = {
   'Retry-After': 'Seconds to wait before the next request',
 };
 
-/** Returns everything that a request can be answered with instead of success. */
+/** Returns all error responses. */
 export function errorsOf(refusalHeaders: RefusalHeaders) {
   const reasons = (Object.keys(refusals) as RefusalReason[]).filter((reason) => refusalHeaders(reason, {}));
   return [...reasons.map((reason) => refusals[reason]), ...Object.values(failures)];
@@ -55,7 +55,7 @@ export function describeShared(refusalHeaders: RefusalHeaders): Readonly<Record<
   };
 }
 
-/** Returns the response of a status with which requests are refused, with an example for each reason. */
+/** Returns the response of a status for rejected requests, with an example for each reason. */
 export function describeRefusal(
   status: 401 | 403 | 503,
   refusalHeaders: RefusalHeaders,

@@ -10,9 +10,9 @@ import { describeRefusal, describeShared, errorSchemaOf, type RefusalHeaders, sh
 export interface DocumentOptions {
   readonly issuer: readonly string[];
   readonly audience: readonly string[];
-  /** Where clients get tokens; undefined when unknown. */
+  /** Address of the token endpoint; undefined if unknown. */
   readonly tokenEndpoint: string | undefined;
-  /** Where clients reach the API; undefined when unknown. */
+  /** Address at which clients reach the API; undefined if unknown. */
   readonly publicUrl: string | undefined;
   readonly refusalHeaders: RefusalHeaders;
 }
@@ -20,7 +20,7 @@ export interface DocumentOptions {
 /** The OpenAPI document of the service. */
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
-/** An operation, as far as this document and its page read it. */
+/** The part of an operation that the document and its page use. */
 export interface Operation {
   readonly operationId: string;
   readonly summary?: string;
@@ -44,7 +44,7 @@ interface MediaType {
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
-/** Returns the OpenAPI 3.1 document of the routes that are not hidden, made from their schemas. */
+/** Returns the OpenAPI 3.1 document of all routes that are not hidden, generated from their schemas. */
 export function createDocument(app: AnyElysia, options: DocumentOptions) {
   const { issuer, audience, tokenEndpoint, publicUrl, refusalHeaders } = options;
   const paths = toOpenAPISchema(app).paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -146,7 +146,7 @@ function describeDeclared(
   schemas: Record<string, object>,
 ): ResponseObject {
   const media = Object.entries(content).flatMap(([type, declared]): [string, MediaType][] => {
-    // Where a response has no body, entries stand here that are no media types.
+    // For a response without a body, these entries are not media types.
     if (declared?.schema === undefined) return [];
     const { examples = [], ...shape } = declared.schema;
     const values = examples.map((value, index) => [`example${index + 1}`, { value }]);
@@ -163,7 +163,7 @@ function describeDeclared(
   };
 }
 
-/** Two schemas with the same title are one type only when they are equal. */
+/** Schemas with the same title share a name only if they are equal. */
 function nameSchema(schema: NonNullable<MediaType['schema']>, schemas: Record<string, object>) {
   const { title } = schema;
   if (title === undefined || !/^[\w.-]+$/.test(title)) return schema;

@@ -13,7 +13,7 @@ export interface DocumentationOptions {
   readonly refusalHeaders: RefusalHeaders;
   /** Returns the token endpoint in the metadata of the issuer, or undefined if it is unknown. Called once. */
   readonly tokenEndpoint?: (() => Promise<string | undefined>) | undefined;
-  /** The clients of the embedded issuer. The page contains their secrets, so it is served only to requests with a trusted Host. */
+  /** The clients of the embedded issuer. The page contains their secrets, so it requires a trusted Host. */
   readonly clients?: readonly DemoClient[] | undefined;
 }
 
@@ -24,7 +24,7 @@ const misdirected = {
 
 /**
  * Returns the OpenAPI document of `app`, and a page to read it and send requests. Both are created, and their modules
- * loaded, on the first request for them: most processes never get one.
+ * loaded, on the first request, because most processes never get one.
  */
 export function createDocumentation(app: () => AnyElysia, options: DocumentationOptions) {
   const {

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { refusals } from '../auth/refusal.ts';
 
-/** Whether the service should receive requests at the moment, or the reason why not. */
+/** Whether the service is ready for requests, or why it is not. */
 export type Readiness = 'ready' | 'key_set_unavailable' | 'replay_store_unavailable' | 'shutting_down';
 
 const reasons = {

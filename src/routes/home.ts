@@ -5,7 +5,7 @@ import { documentPath, name, pagePath, summary } from '../openapi/about.ts';
 import { html, renderPage, style, styleElement } from '../openapi/layout.ts';
 
 export interface HomeOptions {
-  /** Where clients reach the API, without a trailing slash; undefined when unknown. */
+  /** Address at which clients reach the API, without a trailing slash; undefined if unknown. */
   readonly publicUrl: string | undefined;
   readonly hasDocumentation: boolean;
   /** Called for each request. */
