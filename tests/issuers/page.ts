@@ -19,6 +19,9 @@ For each issuer, this page lists the settings, what to enable at the issuer, and
 from the rows of a test ([tests/issuers](../tests/issuers)), which creates each token as the issuer documents it and sends it to the
 service with exactly these settings. Replace the names in capitals with your own. \`read:messages\` is the scope that
 \`/api/private-scoped\` requires. [.env.example](../.env.example) explains every setting.
+
+The plugin takes the same settings as options in camelCase, with lists as arrays:
+\`resourceServer({ issuer: 'https://ORG.okta.com/oauth2/default', audience: 'api://default', scopeClaim: ['scp'] })\`.
 `;
 
 /** Returns docs/issuers.md as the table of forms has it. */
@@ -98,7 +101,8 @@ const REAL_SERVERS = `## Real servers
 const SPECIAL_CASES = `## Special cases
 
 **Several issuers.** \`ISSUER=https://TENANT.us.auth0.com/,https://login.microsoftonline.com/TENANT_ID/v2.0\` accepts tokens of either, each
-verified with its own issuer's keys. The other settings apply to all of them. \`JWKS_URI\` cannot be set.
+verified with its own issuer's keys. The other settings apply to all of them, so list what each issuer needs, such as
+\`SCOPE_CLAIM=scope,scp,roles\`, two audiences and two algorithms. \`JWKS_URI\` cannot be set.
 
 **A private certificate authority.** Set \`NODE_EXTRA_CA_CERTS\` to a PEM file with its certificates when you start the service:
 

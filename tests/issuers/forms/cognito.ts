@@ -1,8 +1,8 @@
 import type { Issuer, SignedToken } from '../form.ts';
 
 const settings = {
-  ISSUER: 'https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_EXAMPLE',
-  AUDIENCE: '1example23456789,2example23456789',
+  ISSUER: 'https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_POOL',
+  AUDIENCE: 'CLIENT_ID,OTHER_CLIENT_ID',
   AUDIENCE_CLAIM: 'client_id',
   REQUIRED_CLAIMS: 'token_use=access',
   SCOPE_PREFIX: 'https://api.example.com/',
@@ -13,7 +13,7 @@ const token: SignedToken = {
     sub: 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee',
     iss: settings.ISSUER,
     version: 2,
-    client_id: '1example23456789',
+    client_id: 'CLIENT_ID',
     origin_jti: 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee',
     token_use: 'access',
     scope: 'openid https://api.example.com/read:messages',
@@ -51,14 +51,14 @@ export const cognito: Issuer = {
       token: {
         ...token,
         claims: {
-          sub: '1example23456789',
+          sub: 'CLIENT_ID',
           token_use: 'access',
           scope: 'https://api.example.com/read:messages',
           auth_time: 1_700_000_000,
           iss: settings.ISSUER,
           version: 2,
           jti: 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee',
-          client_id: '1example23456789',
+          client_id: 'CLIENT_ID',
         },
       },
       outcome: 'scope',
@@ -81,7 +81,7 @@ export const cognito: Issuer = {
     {
       name: 'A token of another app client',
       settings,
-      token: { ...token, claims: { ...token.claims, client_id: '9example23456789' } },
+      token: { ...token, claims: { ...token.claims, client_id: 'UNLISTED_CLIENT_ID' } },
       outcome: 'invalid_claims',
       advice: 'Add the app client to `AUDIENCE`.',
     },
@@ -95,7 +95,7 @@ export const cognito: Issuer = {
     {
       name: 'An ID token',
       settings,
-      token: { ...token, claims: { ...token.claims, aud: '1example23456789', token_use: 'id', scope: undefined } },
+      token: { ...token, claims: { ...token.claims, aud: 'CLIENT_ID', token_use: 'id', scope: undefined } },
       outcome: 'invalid_claims',
       advice: 'It is about the user and for the app client. Send the access token.',
     },

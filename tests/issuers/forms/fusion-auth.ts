@@ -1,6 +1,6 @@
 import type { Issuer, SignedToken } from '../form.ts';
 
-const application = '3c219e58-ed0e-4b18-ad48-f4f92793ae32';
+const application = 'APPLICATION_ID';
 const settings = { ISSUER: 'https://auth.example.com', AUDIENCE: application };
 const token: SignedToken = {
   header: { alg: 'RS256', typ: 'JWT', gty: ['authorization_code'], kid: 'gGRiDHfCGQQ0zrrxzHfGHN' },
@@ -49,16 +49,16 @@ export const fusionAuth: Issuer = {
     },
     {
       name: 'Permissions of an entity, by client credentials',
-      settings: { ...settings, AUDIENCE: '38bdf5eb-dd4a-4fd1-b2fd-7bc1a1c1a3b5', SCOPE_CLAIM: 'permissions' },
+      settings: { ...settings, AUDIENCE: 'ENTITY_ID', SCOPE_CLAIM: 'permissions' },
       token: {
         ...token,
         claims: {
-          aud: '38bdf5eb-dd4a-4fd1-b2fd-7bc1a1c1a3b5',
+          aud: 'ENTITY_ID',
           iss: settings.ISSUER,
           sub: '858a4b01-62c8-4c2f-bfa7-6d018833bea7',
           jti: '3c4e0b0e-61b3-4c6a-a2b5-2d0e1e2b1a3c',
           permissions: ['read:messages'],
-          scope: 'target-entity:38bdf5eb-dd4a-4fd1-b2fd-7bc1a1c1a3b5:read:messages',
+          scope: 'target-entity:ENTITY_ID:read:messages',
           tid: '30663132-6464-6665-3032-326466613934',
         },
       },

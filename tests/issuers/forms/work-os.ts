@@ -3,7 +3,7 @@ import type { Issuer, SignedToken } from '../form.ts';
 const connect = { ISSUER: 'https://SUBDOMAIN.authkit.app', AUDIENCE: 'https://api.example.com' };
 const session = {
   ISSUER: 'https://api.workos.com',
-  AUDIENCE: 'org_01HRDMC6CM357W30QMHMQ96Q0S',
+  AUDIENCE: 'ORGANIZATION_ID',
   AUDIENCE_CLAIM: 'org_id',
   SCOPE_CLAIM: 'permissions',
   JWKS_URI: 'https://api.workos.com/sso/jwks/CLIENT_ID',
@@ -61,12 +61,12 @@ export const workOs: Issuer = {
     },
     {
       name: 'Connect, token of a machine',
-      settings: { ...connect, AUDIENCE: 'client_01ENVIRONMENT' },
+      settings: { ...connect, AUDIENCE: 'ENVIRONMENT_CLIENT_ID' },
       token: {
         ...connectToken,
         claims: {
           ...connectToken.claims,
-          aud: 'client_01ENVIRONMENT',
+          aud: 'ENVIRONMENT_CLIENT_ID',
           sub: 'client_01JP8BD0CZ401TDF9X54NT5ZEK',
           sid: undefined,
         },

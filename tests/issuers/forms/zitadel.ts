@@ -2,7 +2,7 @@ import type { Issuer, SignedToken } from '../form.ts';
 
 const settings = {
   ISSUER: 'https://INSTANCE.zitadel.cloud',
-  AUDIENCE: '69234237810729019',
+  AUDIENCE: 'PROJECT_ID',
   SCOPE_CLAIM: 'permissions',
 };
 const token: SignedToken = {
@@ -10,7 +10,7 @@ const token: SignedToken = {
   claims: {
     iss: settings.ISSUER,
     sub: '77776025198584418',
-    aud: ['69234237810729234@my_project', '69234237810729019'],
+    aud: ['69234237810729234@my_project', 'PROJECT_ID'],
     azp: '69234237810729234@my_project',
     nbf: 1_700_000_000,
     jti: '69234237813329048',
