@@ -315,6 +315,14 @@ describe('createKeySetSource()', () => {
     expect(fixture.events.at(-1)).toMatchObject({ type: 'fetched', removed: [] });
   });
 
+  test('looks again, a cooldown later, when the key set that the metadata name fails at first', async () => {
+    const fixture = await setUp();
+    fixture.server.documents.set(OPENID, fixture.metadata());
+    fixture.server.documents.set(KEYS, { kind: 'answer', status: 500 });
+    expect(await start(fixture)).toEqual([OPENID, KEYS]);
+    expect(await fixture.advance(cooldownMs)).toEqual([OPENID, KEYS]);
+  });
+
   test('looks again, a cooldown later, when the key set fails in another way', async () => {
     const fixture = await setUp();
     places[0]?.serve(fixture);
