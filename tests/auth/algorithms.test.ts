@@ -206,28 +206,3 @@ describe('createVerifier()', () => {
     });
   }
 });
-
-describe('importJwkSet()', () => {
-  const bad: readonly (readonly [name: string, key: PublishedKey])[] = [
-    ['whose point is not on its curve', key('ES256', { x: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' })],
-    ['without y', key('ES256', { y: undefined })],
-    ['of another curve than its point', key('ES256', { crv: 'P-384' })],
-    ['for Ed25519 with an x that is too short', key('EdDSA', { x: 'AAAA' })],
-    ['for X25519', key('EdDSA', { crv: 'X25519' })],
-    ['for Ed448', key('EdDSA', { crv: 'Ed448' })],
-    ['of secp256k1', key('ES256', { crv: 'secp256k1' })],
-    ['that is a certificate only', { kty: 'RSA', kid: KID, use: 'sig', x5c: ['MIIC'] }],
-    ['for encryption', key('ES256', { use: 'enc' })],
-    ['for key agreement', key('ES256', { alg: 'ECDH-ES' })],
-    ['that only signs', key('EdDSA', { key_ops: ['sign'] })],
-  ];
-  for (const [name, malformed] of bad) {
-    test(`leaves out a key ${name}, and keeps the good one beside it`, async () => {
-      const good = publish(signingKey('ES256', 'good'), 'good');
-      const { verify } = createIssuers({ [ISSUER]: [malformed, good] }, algorithms);
-      expect(await verify(mintSigned(ISSUER, { alg: 'ES256', kid: 'good' }))).toBe('accepted');
-      const alg = malformed.kty === 'OKP' ? 'EdDSA' : malformed.kty === 'RSA' ? 'RS256' : 'ES256';
-      expect(await verify(mintSigned(ISSUER, { alg, kid: KID }))).toBe('key_unknown');
-    });
-  }
-});

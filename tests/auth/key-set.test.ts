@@ -1,329 +1,295 @@
-import { afterEach, describe, expect, test } from 'bun:test';
-import { type KeySet, type KeySetEvent, KeySetUnavailableError } from '../../src/auth/key-set.ts';
-import { createFrozenClock, type FrozenClock } from '../support/frozen-clock.ts';
-import { type Issuer, type IssuerMode, startIssuer } from '../support/issuer.ts';
-import { KEY_SET_ISSUER, keySetAt } from '../support/key-set.ts';
+import { describe, expect, test } from 'bun:test';
+import { FetchError } from '../../src/auth/fetch-json.ts';
+import { createKeySet, type KeySetEvent, type KeySetOptions, KeySetUnavailableError } from '../../src/auth/key-set.ts';
+import { createFrozenClock } from '../support/frozen-clock.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 
-const maxAgeMs = 600_000;
-const maxStaleMs = 900_000;
-const cooldownMs = 30_000;
-const timeoutMs = 5_000;
+const issuer = 'https://issuer.example.test/';
+const times = { maxAgeMs: 600_000, maxStaleMs: 900_000, cooldownMs: 30_000, timeoutMs: 5_000 };
+const { maxAgeMs, maxStaleMs, cooldownMs, timeoutMs } = times;
 
-interface Fixture {
-  readonly issuer: Issuer;
-  readonly keySet: KeySet;
-  readonly clock: FrozenClock;
-  readonly events: KeySetEvent[];
-  /** Waits until no fetch is under way. */
-  settle(): Promise<void>;
-  /** Moves time on and waits for the fetch that this causes. */
-  advance(ms: number): Promise<void>;
-}
+type Source = KeySetOptions['source'];
 
-const open: { close(): Promise<void> | void }[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((thing) => thing.close()));
-});
+/** A source that publishes keys by their kids, each a pair of its own. */
+const publishing =
+  (...kids: readonly string[]): Source =>
+  async () => ({ keys: kids.map((kid) => publish(rsaKey(kid), kid)) });
+const failing: Source = () => Promise.reject(new FetchError('status', { status: 500 }));
+const hanging: Source = (signal) =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
-async function setUp({
-  keys = [publish(rsaKey('one'), 'one')],
-  mode,
-  random = 0,
-  ...times
-}: {
-  keys?: unknown[];
-  mode?: IssuerMode;
-  random?: number;
-  timeoutMs?: number;
-} = {}): Promise<Fixture> {
-  const issuer = await startIssuer(keys);
-  if (mode) issuer.mode = mode;
+function setUp(options: Partial<KeySetOptions> = {}) {
   const clock = createFrozenClock();
   const events: KeySetEvent[] = [];
-  const uri = `${issuer.url}.well-known/jwks.json`;
-  const onEvent = (event: KeySetEvent) => events.push(event);
-  const keySet = keySetAt(uri, {
-    maxAgeMs,
-    maxStaleMs,
-    cooldownMs,
-    timeoutMs,
-    clock,
-    onEvent,
-    random: () => random,
+  /** When each fetch began. */
+  const fetches: number[] = [];
+  const published = { by: publishing('one') };
+  const keySet = createKeySet({
+    issuer,
+    source(signal) {
+      fetches.push(clock.now());
+      return published.by(signal);
+    },
+    algorithms: ['RS256'],
     ...times,
+    clock,
+    random: () => 0,
+    onEvent: (event) => events.push(event),
+    ...options,
   });
-  open.push(issuer, { close: () => keySet.stop() });
+  /** Lets an attempt that is not waiting for time come to its end. */
   const settle = async () => {
-    while (keySet.state().nextAttemptMs === 0) {
-      clock.advance(0);
-      await Bun.sleep(1);
-    }
+    for (let turn = 0; turn < 10 && keySet.state().nextAttemptMs === 0; turn += 1) await Bun.sleep(0);
   };
-  const advance = (ms: number) => {
+  const advance = async (ms: number) => {
     clock.advance(ms);
-    return settle();
+    await settle();
   };
-  return { issuer, keySet, clock, events, settle, advance };
+  const start = async () => {
+    keySet.start();
+    await settle();
+  };
+  /** Returns what a request for a key comes to. */
+  const ask = async (kid: string) => (await keySet.find(kid)).length;
+  return { keySet, clock, events, fetches, published, settle, advance, start, ask };
 }
 
-async function setUpWithKeys(options?: Parameters<typeof setUp>[0]): Promise<Fixture> {
-  const fixture = await setUp(options);
-  fixture.keySet.start();
-  await fixture.settle();
+async function started(options?: Partial<KeySetOptions>) {
+  const fixture = setUp(options);
+  await fixture.start();
   return fixture;
 }
 
-const text = (body: string): IssuerMode => ({ kind: 'answer', text: body });
-const good = JSON.stringify({ keys: [publish(rsaKey('one'), 'one')] });
-
-/** Every way in which an issuer can fail, and what the key set calls it. */
-const faults: readonly { name: string; mode: IssuerMode; failure: string; stalls?: true }[] = [
-  { name: 'hangs', mode: { kind: 'hang' }, failure: 'timeout', stalls: true },
-  { name: 'drips', mode: { kind: 'drip' }, failure: 'timeout', stalls: true },
-  { name: 'answers 404', mode: { kind: 'answer', status: 404, text: good }, failure: 'status' },
-  { name: 'answers 500', mode: { kind: 'answer', status: 500, text: good }, failure: 'status' },
-  { name: 'answers 206', mode: { kind: 'answer', status: 206, text: good }, failure: 'status' },
-  {
-    name: 'redirects',
-    mode: { kind: 'answer', status: 302, headers: { location: '/elsewhere' } },
-    failure: 'redirect',
-  },
-  { name: 'answers HTML', mode: text('<!doctype html><title>Sign in</title>'), failure: 'malformed' },
-  { name: 'answers nothing', mode: text(''), failure: 'malformed' },
-  { name: 'answers null', mode: text('null'), failure: 'malformed' },
-  { name: 'answers {}', mode: text('{}'), failure: 'malformed' },
-  { name: 'answers keys that are no list', mode: text('{"keys":{}}'), failure: 'malformed' },
-  { name: 'answers an empty list', mode: text('{"keys":[]}'), failure: 'malformed' },
-  { name: 'answers a null among the keys and nothing else', mode: text('{"keys":[null]}'), failure: 'no_usable_key' },
-  { name: 'cuts its answer off', mode: { kind: 'cut off' }, failure: 'network' },
-  { name: 'answers 40 MB', mode: { kind: 'huge' }, failure: 'too_large' },
-];
-
 describe('createKeySet()', () => {
   test('holds the keys after one fetch and finds them at once', async () => {
-    const { issuer, keySet, events } = await setUpWithKeys();
+    const { keySet, clock, events, fetches, start } = setUp();
+    expect(keySet.state()).toEqual({ issuer, keys: 0, ageMs: undefined, lastFailure: undefined, nextAttemptMs: 0 });
+    await start();
+    await start();
     expect(keySet.find('one')).toBeArrayOfSize(1);
-    expect(events).toEqual([
-      { issuer: KEY_SET_ISSUER, type: 'fetched', added: ['one'], removed: [], afterFailures: 0 },
-    ]);
-    expect(issuer.fetches).toBe(1);
+    clock.advance(1234);
+    expect(keySet.state()).toMatchObject({ keys: 1, ageMs: 1234, nextAttemptMs: maxAgeMs - 1234 });
+    expect(events).toEqual([{ issuer, type: 'fetched', added: ['one'], removed: [], afterFailures: 0 }]);
+    expect(fetches).toBeArrayOfSize(1);
   });
 
-  for (const { name, mode, failure, stalls } of faults) {
-    describe(`when the issuer ${name}`, () => {
-      test('at the start, says that the keys are unavailable, asks once a cooldown and recovers', async () => {
-        const { issuer, keySet, clock, events, settle, advance } = await setUp({ mode });
-        const waiting = Promise.resolve(keySet.find('one')).catch((error: unknown) => error);
-        while (issuer.fetches === 0) await Bun.sleep(1);
-        if (stalls) clock.advance(timeoutMs);
-        expect(await waiting).toBeInstanceOf(KeySetUnavailableError);
-        await settle();
-        expect(events).toMatchObject([{ type: 'failed', failure, failures: 1 }]);
-        expect(() => keySet.find('one')).toThrow(KeySetUnavailableError);
-        expect(issuer.fetches).toBe(1);
-
-        issuer.mode = { kind: 'keys' };
-        await advance(cooldownMs - (stalls ? timeoutMs : 0) - 1);
-        expect(issuer.fetches).toBe(1);
-        await advance(1);
-        expect(issuer.fetches).toBe(2);
-        expect(keySet.find('one')).toBeArrayOfSize(1);
-        expect(events.at(-1)).toMatchObject({ type: 'fetched', afterFailures: 1 });
-      });
-
-      test('later, keeps the keys until they are too stale, and recovers', async () => {
-        const { issuer, keySet, clock, events, settle, advance } = await setUpWithKeys();
-        issuer.mode = mode;
-        clock.advance(maxAgeMs);
-        if (stalls) {
-          while (issuer.fetches === 1) await Bun.sleep(1);
-          clock.advance(timeoutMs);
-        }
-        await settle();
-        expect(issuer.fetches).toBe(2);
-        expect(events.at(-1)).toMatchObject({ type: 'failed', failure, failures: 1 });
-        expect(keySet.find('one')).toBeArrayOfSize(1);
-
-        issuer.mode = { kind: 'keys' };
-        await advance(keySet.state().nextAttemptMs);
-        expect(issuer.fetches).toBe(3);
-        expect(keySet.state()).toMatchObject({ keys: 1, ageMs: expect.any(Number), lastFailure: undefined });
-      });
-    });
-  }
-
-  test('while the issuer refuses connections, trusts the keys to the last millisecond of their staleness and not beyond', async () => {
-    const { issuer, keySet, advance, events } = await setUpWithKeys();
-    await issuer.goDown();
-    await advance(maxAgeMs);
-    for (let leftMs = maxStaleMs - 1; leftMs > 0; ) {
-      const stepMs = Math.min(leftMs, keySet.state().nextAttemptMs);
-      await advance(stepMs);
-      leftMs -= stepMs;
-    }
-    expect(keySet.find('one')).toBeArrayOfSize(1);
-    expect(keySet.state().ageMs).toBe(maxAgeMs + maxStaleMs - 1);
-    await advance(1);
-    expect(() => keySet.find('one')).toThrow('The key set is unavailable');
-    expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined, lastFailure: 'network' });
-    expect(events).toContainEqual({ issuer: KEY_SET_ISSUER, type: 'expired' });
-
-    await issuer.comeBack();
-    await advance(cooldownMs);
-    expect(keySet.find('one')).toBeArrayOfSize(1);
+  test('shares one fetch among parallel first requests', async () => {
+    const { ask, fetches } = setUp();
+    expect(new Set(await Promise.all(Array.from({ length: 1000 }, () => ask('one'))))).toEqual(new Set([1]));
+    expect(fetches).toBeArrayOfSize(1);
   });
 
-  test('says when it can be asked again, in whole seconds counted from the last attempt', async () => {
-    const { keySet, clock, settle } = await setUp({ mode: { kind: 'answer', status: 500 } });
-    keySet.start();
-    await settle();
-    for (const [afterMs, seconds] of [
+  test('says during an outage when to ask again, and asks itself once a cooldown, counted from the start of an attempt', async () => {
+    const { keySet, clock, published, fetches, events, advance, start, ask } = setUp();
+    published.by = failing;
+    await start();
+    for (const [afterMs, retryAfterSeconds] of [
       [0, 30],
       [1, 30],
       [9_999, 20],
       [19_999, 1],
     ] as const) {
       clock.advance(afterMs);
-      expect(() => keySet.find('one')).toThrow(expect.objectContaining({ retryAfterSeconds: seconds }));
+      expect(() => keySet.find('one')).toThrow(expect.objectContaining({ retryAfterSeconds }));
     }
+    published.by = hanging;
+    await advance(1);
+    const waiting = ask('one').catch((error: unknown) => error);
+    await advance(timeoutMs);
+    expect(await waiting).toBeInstanceOf(KeySetUnavailableError);
+    published.by = publishing('one');
+    await advance(cooldownMs - timeoutMs - 1);
+    expect(fetches).toBeArrayOfSize(2);
+    await advance(1);
+    expect(keySet.find('one')).toBeArrayOfSize(1);
+    expect(events).toEqual([
+      { issuer, type: 'failed', failure: 'status', status: 500, found: undefined, failures: 1 },
+      { issuer, type: 'failed', failure: 'timeout', status: undefined, found: undefined, failures: 2 },
+      { issuer, type: 'fetched', added: ['one'], removed: [], afterFailures: 2 },
+    ]);
+    published.by = failing;
+    await advance(maxAgeMs);
+    expect(events.at(-1)).toMatchObject({ failures: 1 });
+    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: 'status' });
   });
 
-  test('shares one fetch among 1,000 parallel first requests', async () => {
-    const { issuer, keySet } = await setUp();
-    const found = await Promise.all(Array.from({ length: 1_000 }, () => keySet.find('one')));
-    expect(found.every((keys) => keys.length === 1)).toBe(true);
-    expect(issuer.fetches).toBe(1);
+  test('names a failure that is not one of the answer a failure of the network', async () => {
+    const { published, events, start } = setUp();
+    published.by = () => Promise.reject(new TypeError('refused'));
+    await start();
+    expect(events).toMatchObject([{ type: 'failed', failure: 'network' }]);
   });
 
-  test('accepts a rotated key within the request that first shows it', async () => {
-    const { issuer, keySet, clock } = await setUpWithKeys();
-    issuer.keys = [publish(rsaKey('one'), 'one'), publish(rsaKey('two'), 'two')];
-    clock.advance(cooldownMs);
-    expect(await keySet.find('two')).toBeArrayOfSize(1);
-    expect(issuer.fetches).toBe(2);
+  test('says to ask again in a second at least, though the attempt took longer than the cooldown', async () => {
+    const { clock, published, ask } = setUp({ cooldownMs: 1000 });
+    published.by = hanging;
+    const waiting = ask('one').catch((error: unknown) => error);
+    clock.advance(timeoutMs);
+    expect(await waiting).toMatchObject({ retryAfterSeconds: 1 });
   });
 
-  for (const state of ['up', 'down'] as const) {
-    test(`asks at most once a cooldown for 10,000 distinct unknown kids with the issuer ${state}`, async () => {
-      const { issuer, keySet, clock, settle } = await setUpWithKeys();
-      if (state === 'down') issuer.mode = { kind: 'answer', status: 500 };
-      for (let cooldown = 0; cooldown < 4; cooldown += 1) {
-        const kids = Array.from({ length: 2_500 }, (_, index) => `unknown ${cooldown} ${index}`);
-        const found = await Promise.all(kids.map((kid) => keySet.find(kid)));
-        expect(found.every((keys) => keys.length === 0)).toBe(true);
-        expect(keySet.find('one')).toBeArrayOfSize(1);
-        clock.advance(cooldownMs);
-        await settle();
-      }
-      expect(issuer.fetches).toBe(state === 'up' ? 4 : 5);
-    });
-  }
-
-  test('fails fast on an unknown kid within the cooldown', async () => {
-    const { issuer, keySet } = await setUpWithKeys();
-    expect(keySet.find('unknown')).toEqual([]);
-    expect(issuer.fetches).toBe(1);
-  });
-
-  test('finds a key at once while a fetch hangs', async () => {
-    const { issuer, keySet, clock } = await setUpWithKeys();
-    issuer.mode = { kind: 'hang' };
-    clock.advance(maxAgeMs);
-    while (issuer.fetches === 1) await Bun.sleep(1);
+  test('while the issuer is down, trusts the keys to the last millisecond of their staleness and not beyond', async () => {
+    const { keySet, clock, published, advance, events } = await started();
+    published.by = failing;
+    for (let leftMs = maxAgeMs + maxStaleMs - 1; leftMs > 0; ) {
+      const stepMs = Math.min(leftMs, keySet.state().nextAttemptMs);
+      await advance(stepMs);
+      leftMs -= stepMs;
+    }
+    expect(keySet.state()).toMatchObject({ keys: 1, ageMs: maxAgeMs + maxStaleMs - 1 });
+    // No request comes: the timer lets go of the keys, though the next attempt is later.
+    clock.advance(1);
+    expect(events.at(-1)).toEqual({ issuer, type: 'expired' });
+    expect(() => keySet.find('one')).toThrow('The key set is unavailable');
+    expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined });
+    published.by = publishing('one');
+    await advance(cooldownMs);
     expect(keySet.find('one')).toBeArrayOfSize(1);
   });
 
-  test('makes a removed key and a replaced key no longer current, and keeps the others', async () => {
-    const keys = ['kept', 'removed', 'replaced'].map((kid) => publish(rsaKey(kid), kid));
-    const { issuer, keySet, advance, events } = await setUpWithKeys({ keys });
-    const before = await Promise.all(['kept', 'removed', 'replaced'].map((kid) => keySet.find(kid)));
-    issuer.keys = [publish(rsaKey('kept'), 'kept'), publish(rsaKey('other'), 'replaced')];
+  test('judges the age of the keys at use, in a process that was stopped while they expired', async () => {
+    const { keySet, clock, ask } = await started();
+    const [key] = await keySet.find('one');
+    if (!key) throw new TypeError('There is no key');
+    clock.pause(maxAgeMs + maxStaleMs - 1);
+    expect(keySet.isCurrent(key)).toBe(true);
+    clock.pause(1);
+    expect(keySet.isCurrent(key)).toBe(false);
+    expect(await ask('one')).toBe(1);
+  });
+
+  test('does not extend trust by an attempt that hangs when the keys expire', async () => {
+    const { keySet, published, advance } = await started({ maxStaleMs: 80_000, cooldownMs: 80_000, timeoutMs: 60_000 });
+    published.by = hanging;
     await advance(maxAgeMs);
-    expect(before.map(([key]) => key?.isCurrent)).toEqual([true, false, false]);
-    expect(keySet.find('kept')).toEqual(before[0] ?? []);
-    expect(keySet.find('removed')).toEqual([]);
-    expect(keySet.find('replaced')).not.toEqual(before[2] ?? []);
-    expect(events.at(-1)).toMatchObject({ added: ['replaced'], removed: ['removed', 'replaced'] });
+    await advance(60_000);
+    await advance(19_999);
+    expect(keySet.state().keys).toBe(1);
+    await advance(1);
+    expect(keySet.state().keys).toBe(0);
   });
 
-  test('holds every usable key under one kid', async () => {
-    const { keySet } = await setUpWithKeys({ keys: [publish(rsaKey('one'), 'twin'), publish(rsaKey('two'), 'twin')] });
-    expect(keySet.find('twin')).toBeArrayOfSize(2);
+  test('never fetches less than a cooldown apart, however short the maximum age', async () => {
+    const { fetches, advance, ask } = await started({ maxAgeMs: 1000, maxStaleMs: 0 });
+    for (let second = 0; second < 300; second += 1) {
+      await advance(1000);
+      await ask('unknown').catch(() => undefined);
+    }
+    const gapsMs = fetches.slice(1).map((at, index) => at - (fetches[index] ?? 0));
+    expect(gapsMs).toEqual(gapsMs.map(() => cooldownMs));
+    expect(gapsMs).toBeArrayOfSize(10);
   });
 
-  const key = publish(rsaKey('bad'), 'bad');
-  const unusable: readonly { name: string; bad: unknown }[] = [
-    { name: 'null', bad: null },
-    { name: 'text', bad: 'bad' },
-    { name: 'without kty', bad: { ...key, kty: undefined } },
-    { name: 'symmetric', bad: { kty: 'oct', kid: 'bad', k: 'c2VjcmV0' } },
-    { name: 'elliptic', bad: { ...key, kty: 'EC' } },
-    { name: 'without kid', bad: { ...key, kid: undefined } },
-    { name: 'with a kid that is a number', bad: { ...key, kid: 7 } },
-    { name: 'with an n that is no base64url', bad: { ...key, n: '!' } },
-    { name: 'with an empty n', bad: { ...key, n: '' } },
-    { name: 'without e', bad: { ...key, e: undefined } },
-    { name: 'of 1024 bits', bad: publish(rsaKey('weak', 1024), 'bad') },
-    { name: 'of 2047 bits', bad: publish(rsaKey('nearly', 2047), 'bad') },
-    { name: 'for encryption', bad: { ...key, use: 'enc' } },
-    { name: 'for RS512', bad: { ...key, alg: 'RS512' } },
-    { name: 'for PS256', bad: { ...key, alg: 'PS256' } },
-    { name: 'whose operations lack verify', bad: { ...key, key_ops: ['sign'] } },
-    { name: 'whose operations are no list', bad: { ...key, key_ops: 'verify' } },
-  ];
-  for (const { name, bad } of unusable) {
-    test(`leaves out a key ${name} and keeps the good one beside it`, async () => {
-      const { keySet } = await setUpWithKeys({ keys: [bad, publish(rsaKey('one'), 'one')] });
-      expect(keySet.find('bad')).toEqual([]);
-      expect(keySet.find('one')).toBeArrayOfSize(1);
+  test('finds a rotated key within the request that first shows it', async () => {
+    const { clock, published, ask, fetches } = await started();
+    published.by = publishing('one', 'two');
+    expect(await ask('two')).toBe(0);
+    clock.advance(cooldownMs);
+    expect(await ask('two')).toBe(1);
+    expect(fetches).toBeArrayOfSize(2);
+  });
+
+  for (const source of [publishing('one'), failing]) {
+    const state = source === failing ? 'down' : 'up';
+    test(`asks once a cooldown for 10,000 unknown kids, and keeps one timer, with the issuer ${state}`, async () => {
+      const { keySet, clock, published, fetches, ask } = await started();
+      published.by = source;
+      for (let cooldown = 1; cooldown <= 4; cooldown += 1) {
+        clock.pause(cooldownMs);
+        const found = await Promise.all(Array.from({ length: 2500 }, (_, index) => ask(`unknown ${index}`)));
+        expect(found.every((count) => count === 0)).toBe(true);
+        expect(keySet.find('one')).toBeArrayOfSize(1);
+        expect(fetches).toBeArrayOfSize(1 + cooldown);
+        expect(clock.waiting).toBe(1);
+      }
     });
   }
 
-  for (const overrides of [{}, { use: undefined }, { alg: 'RS256' }, { key_ops: ['verify'] }, { d: 'c2VjcmV0' }]) {
-    test(`holds a key with ${JSON.stringify(overrides)} laid over it, for verifying only`, async () => {
-      const { keySet } = await setUpWithKeys({ keys: [publish(rsaKey('one'), 'one', overrides)] });
-      const [held] = await keySet.find('one');
-      expect(held?.cryptoKey.usages).toEqual(['verify']);
-    });
-  }
+  test('finds a key at once while a fetch hangs', async () => {
+    const { keySet, clock, published } = await started();
+    published.by = hanging;
+    clock.advance(maxAgeMs);
+    expect(keySet.find('one')).toBeArrayOfSize(1);
+    expect(keySet.state().nextAttemptMs).toBe(0);
+  });
+
+  test('makes a removed key and a replaced key no longer current for good, and keeps the others', async () => {
+    const { keySet, published, advance, events } = setUp();
+    const publishPairs =
+      (...pairs: readonly (readonly [kid: string, name: string])[]): Source =>
+      async () => ({ keys: pairs.map(([kid, name]) => publish(rsaKey(name), kid)) });
+    const before = [
+      ['kept', 'kept'],
+      ['gone', 'gone'],
+      ['twins', 'first'],
+      ['twins', 'second'],
+    ] as const;
+    published.by = publishPairs(...before);
+    const keys = [...(await keySet.find('kept')), ...(await keySet.find('gone')), ...(await keySet.find('twins'))];
+    published.by = publishPairs(['kept', 'kept'], ['twins', 'first'], ['twins', 'third']);
+    await advance(maxAgeMs);
+    expect(keys.map((key) => keySet.isCurrent(key))).toEqual([true, false, true, false]);
+    published.by = publishPairs(...before);
+    await advance(maxAgeMs);
+    expect(keys.map((key) => keySet.isCurrent(key))).toEqual([true, false, true, false]);
+    expect(keySet.find('kept')).toEqual(keys.slice(0, 1));
+    expect(events).toMatchObject([
+      { added: ['kept', 'gone', 'twins'], removed: [] },
+      { added: ['twins'], removed: ['gone', 'twins'] },
+      { added: ['gone', 'twins'], removed: ['twins'] },
+    ]);
+  });
 
   test('adds up to a tenth to the maximum age and to the cooldown, so that a fleet spreads', async () => {
-    const { keySet, settle, issuer, advance } = await setUpWithKeys({ random: 0.999 });
+    const { keySet, published, advance } = await started({ random: () => 0.999 });
     expect(keySet.state().nextAttemptMs).toBeCloseTo(maxAgeMs * 1.0999);
-    issuer.mode = { kind: 'answer', status: 500 };
+    published.by = failing;
     await advance(maxAgeMs * 1.0999);
-    await settle();
     expect(keySet.state().nextAttemptMs).toBeCloseTo(cooldownMs * 1.0999);
   });
 
-  test('has no time to the next attempt before the first, and while one is under way that a request caused', async () => {
-    const { issuer, keySet, clock } = await setUp();
-    expect(keySet.state().nextAttemptMs).toBe(0);
-    await keySet.find('one');
-    issuer.mode = { kind: 'hang' };
-    clock.advance(cooldownMs);
-    void keySet.find('unknown');
-    expect(keySet.state().nextAttemptMs).toBe(0);
-  });
-
   test('tries again at once when an attempt took longer than the cooldown', async () => {
-    const { issuer, keySet, clock, events } = await setUp({ mode: { kind: 'hang' }, timeoutMs: cooldownMs + 1 });
-    keySet.start();
-    while (issuer.fetches === 0) await Bun.sleep(1);
-    clock.advance(cooldownMs + 1);
-    while (events.length === 0) await Bun.sleep(1);
-    clock.advance(0);
-    while (issuer.fetches === 1) await Bun.sleep(1);
+    const { published, fetches, events, clock, advance, start } = setUp({ timeoutMs: cooldownMs + 1 });
+    published.by = hanging;
+    await start();
+    await advance(cooldownMs + 1);
     expect(events).toMatchObject([{ type: 'failed', failure: 'timeout' }]);
+    await advance(0);
+    expect(fetches).toEqual([clock.now() - cooldownMs - 1, clock.now()]);
   });
 
-  test('leaves no timer and no fetch behind once stopped', async () => {
-    const { issuer, keySet, clock, events } = await setUp({ mode: { kind: 'hang' } });
-    keySet.start();
-    while (issuer.fetches === 0) await Bun.sleep(1);
+  test('is changed by nothing that an observer throws', async () => {
+    const { keySet, clock, published, advance, start } = setUp({
+      onEvent() {
+        throw new Error('observer');
+      },
+    });
+    await start();
+    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: undefined, nextAttemptMs: maxAgeMs });
+    published.by = failing;
+    await advance(maxAgeMs);
+    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: 'status', nextAttemptMs: cooldownMs });
+    clock.pause(maxStaleMs);
+    expect(keySet.state().keys).toBe(0);
     keySet.stop();
-    while (clock.waiting > 0) await Bun.sleep(1);
-    expect(events).toEqual([]);
+    await advance(0);
+    expect(clock.waiting).toBe(0);
   });
+
+  for (const source of [publishing('one'), hanging]) {
+    test(`leaves no timer and no fetch behind when stopped ${source === hanging ? 'while it fetches' : 'with keys held'}`, async () => {
+      const { keySet, clock, published, events, fetches, start, settle } = setUp();
+      published.by = source;
+      await start();
+      const told = events.length;
+      expect(clock.waiting).toBe(1);
+      keySet.stop();
+      await settle();
+      expect(clock.waiting).toBe(0);
+      clock.pause(maxAgeMs);
+      keySet.state();
+      expect(fetches).toBeArrayOfSize(1);
+      expect(events).toBeArrayOfSize(told);
+    });
+  }
 });

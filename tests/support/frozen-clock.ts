@@ -8,6 +8,8 @@ interface Timer {
 export interface FrozenClock extends Clock {
   /** Moves time on, calling back in order what falls due on the way. */
   advance(ms: number): void;
+  /** Moves time on and calls nothing back, as in a process that was stopped. */
+  pause(ms: number): void;
   /** Timers that wait. */
   readonly waiting: number;
 }
@@ -34,6 +36,9 @@ export function createFrozenClock(): FrozenClock {
         due.callback();
       }
       now = until;
+    },
+    pause(ms) {
+      now += ms;
     },
     get waiting() {
       return timers.size;

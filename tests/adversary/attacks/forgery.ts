@@ -26,13 +26,6 @@ function cubeRootAbove(value: bigint): bigint {
 const toBytes = (value: bigint) => Buffer.from(value.toString(16).padStart(SIGNATURE_BYTES * 2, '0'), 'hex');
 const toInteger = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 
-/** Returns what RS256 signs (RFC 8017 §9.2), which is its own signature where the public exponent is 1. */
-export function encodeForSigning(input: Uint8Array): Buffer {
-  const info = Buffer.concat([SHA_256_PREFIX, createHash('sha256').update(input).digest()]);
-  const padding = Buffer.alloc(SIGNATURE_BYTES - 3 - info.length, 0xff);
-  return Buffer.concat([Buffer.of(0, 1), padding, Buffer.of(0), info]);
-}
-
 /**
  * Returns a signature that is right as far as the hash and garbage after it, made without the private key: a verifier which does not
  * see that the padding ends too early takes it when the exponent is 3 (Bleichenbacher 2006).
