@@ -107,14 +107,19 @@ async function importKey(
   }
 }
 
+/** OpenSSL and BoringSSL verify no signature with a longer modulus. */
+const maxModulusBits = 16_384;
+
 /**
  * Requires at least 2048 bits (RFC 7518 §3.3), counted here because a CryptoKey rounds up to whole bytes, an odd modulus, and
- * an odd exponent of at least 3. With other values, signatures can be forged without the private key.
+ * an odd exponent of at least 3 below it. With other values, signatures can be forged without the private key, or none is good.
  */
 function isSoundRsaKey(n: unknown, e: unknown): boolean {
   const modulus = toBigInt(n);
   const exponent = toBigInt(e);
-  return modulus.toString(2).length >= 2048 && modulus % 2n === 1n && exponent >= 3n && exponent % 2n === 1n;
+  const bits = modulus.toString(2).length;
+  const isOdd = modulus % 2n === 1n && exponent % 2n === 1n;
+  return bits >= 2048 && bits <= maxModulusBits && isOdd && exponent >= 3n && exponent < modulus;
 }
 
 function toBigInt(value: unknown): bigint {
