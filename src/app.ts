@@ -3,9 +3,9 @@ import type { DpopMode } from './auth/credentials.ts';
 import { exampleHeaders } from './auth/refusal.ts';
 import { resourceMetadata, resourceMetadataUrl } from './auth/resource-metadata.ts';
 import type { Guard } from './auth/resource-server.ts';
-import type { CommonHeaders } from './http/answers.ts';
 import { createHttpPlugin, elysiaOptions, type HttpPluginOptions } from './http/plugin.ts';
 import { pagePath } from './openapi/about.ts';
+import type { RefusalHeaders } from './openapi/answers.ts';
 import { createDocumentation, type DocumentationOptions } from './routes/documentation.ts';
 import { createHealth, type Readiness } from './routes/health.ts';
 import { createHome } from './routes/home.ts';
@@ -19,9 +19,8 @@ export interface Discovery extends Omit<DocumentationOptions, 'refusalHeaders'> 
 }
 
 /** The dependencies of the application, which does no I/O itself and reads no environment. */
-export interface Dependencies extends Pick<HttpPluginOptions, 'onInternalError' | 'observe'> {
+export interface Dependencies extends Omit<HttpPluginOptions, 'routes'> {
   readonly guard: Guard['plugin'];
-  readonly commonHeaders: CommonHeaders;
   readonly readiness: () => Readiness;
   readonly discovery: Discovery;
   /** Additional routes: those of the embedded issuer. */
@@ -34,13 +33,13 @@ export type App = ReturnType<typeof createApp>;
 /** Returns the application with all routes and error responses of the service, as a Web-standard `fetch(Request): Response`. */
 export function createApp({ guard, readiness, discovery, extension, ...http }: Dependencies) {
   const { publicUrl, hasDocumentation, dpop = 'off' } = discovery;
-  const resourceMetadataAddress = publicUrl === undefined ? undefined : resourceMetadataUrl(publicUrl);
-  const challenges = { resourceMetadata: resourceMetadataAddress, dpop };
+  const challenges = { dpop, resourceMetadata: publicUrl === undefined ? undefined : resourceMetadataUrl(publicUrl) };
+  const routes = (): AnyElysia['routes'] => app.routes;
 
   const app = new Elysia(elysiaOptions)
-    .use(createHttpPlugin({ ...http, routes: (): AnyElysia['routes'] => app.routes }))
+    .use(createHttpPlugin({ ...http, routes }))
     .use(createMessages(guard))
-    .use(createHome({ publicUrl, hasDocumentation, routes: (): AnyElysia['routes'] => app.routes }))
+    .use(createHome({ publicUrl, hasDocumentation, routes }))
     .use(createHealth(readiness));
 
   if (publicUrl !== undefined) {
@@ -48,13 +47,10 @@ export function createApp({ guard, readiness, discovery, extension, ...http }: D
     const resourceDocumentation = hasDocumentation ? publicUrl + pagePath : undefined;
     app.use(resourceMetadata({ issuer, audience, publicUrl, dpop, resourceDocumentation }));
   }
-  if (hasDocumentation)
-    app.use(
-      createDocumentation(() => app, {
-        ...discovery,
-        refusalHeaders: (reason, detail) => exampleHeaders(reason, detail, challenges),
-      }),
-    );
+  if (hasDocumentation) {
+    const refusalHeaders: RefusalHeaders = (reason, detail) => exampleHeaders(reason, detail, challenges);
+    app.use(createDocumentation(() => app, { ...discovery, refusalHeaders }));
+  }
   if (extension) app.use(extension);
   return app;
 }
