@@ -16,21 +16,20 @@ should notice. Exit status 1 when a mutant survives that scripts/mutants-left.ts
 `;
 
 /** What is mutated: everything that decides who gets in and what is answered. */
-const FILES = ['errors', 'clock', 'jwk-set', 'key-set', 'verifier', 'bearer']
-  .map((name) => `src/auth/${name}.ts`)
-  .concat('src/app.ts');
+const FILES = [...new Bun.Glob('src/auth/*.ts').scanSync(join(import.meta.dir, '..')), 'src/app.ts'].sort();
 /** What kills, quickest first: a mutant meets the next only when it survived those before. */
 const GROUPS: readonly (readonly string[])[] = [
   ['tests/auth', 'tests/guards.test.ts'],
   ['./tests/adversary/known-attacks.adversary.ts', './tests/adversary/known-cache-attacks.adversary.ts'],
   ['./tests/adversary/key-set-bounds.adversary.ts', './tests/adversary/key-set-times.adversary.ts'],
   ['./tests/adversary/known-key-set-attacks.adversary.ts', './tests/http/internal-error.test.ts'],
+  ['tests/http/dpop.test.ts', '-t', 'in-process|DPOP=off'],
   ['tests/http/http-table.test.ts', '-t', 'in-process'],
   ['tests/http/internal-error.test.ts', 'tests/http/added-routes.test.ts', 'tests/http/hosts.test.ts'],
   // In a copy there is no executable to build, and no lockfile to build it from.
   ['tests/docs', '-t', '^(?!.*(?:dist/|executable|src/index|embedded))'],
   ['tests/operations/metrics.test.ts', '-t', 'src/index.ts'],
-  ['./tests/adversary/generated.adversary.ts'],
+  ['./tests/adversary/generated.adversary.ts', './tests/adversary/proofs.adversary.ts'],
 ].map((tests) => ['test', '--bail', ...tests]);
 /** The compiler is a test too: what it refuses cannot be committed. */
 const COMPILER = ['run', 'types'];

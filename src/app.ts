@@ -1,5 +1,4 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import type { DpopMode } from './auth/credentials.ts';
 import { exampleHeaders } from './auth/refusal.ts';
 import { resourceMetadata, resourceMetadataUrl } from './auth/resource-metadata.ts';
 import type { Guard } from './auth/resource-server.ts';
@@ -14,8 +13,6 @@ import { createMessages } from './routes/messages.ts';
 /** What clients can discover about the API: its address, and the issuers of its tokens. */
 export interface Discovery extends Omit<DocumentationOptions, 'refusalHeaders'> {
   readonly hasDocumentation: boolean;
-  /** Defaults to `off`. */
-  readonly dpop?: DpopMode | undefined;
 }
 
 /** The dependencies of the application, which does no I/O itself and reads no environment. */

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import type { AnyElysia } from 'elysia';
 import packageJson from '../../package.json' with { type: 'json' };
+import type { DpopMode } from '../auth/credentials.ts';
 import { isGuarded } from '../auth/guarded-routes.ts';
 import { scopesOf } from '../auth/schema.ts';
 import { name, summary } from './about.ts';
@@ -14,6 +15,8 @@ export interface DocumentOptions {
   readonly tokenEndpoint: string | undefined;
   /** Address at which clients reach the API; undefined if unknown. */
   readonly publicUrl: string | undefined;
+  /** `off` by default. */
+  readonly dpop?: DpopMode | undefined;
   readonly refusalHeaders: RefusalHeaders;
 }
 
@@ -46,7 +49,7 @@ interface MediaType {
 
 /** Returns the OpenAPI 3.1 document of all routes that are not hidden, generated from their schemas. */
 export function createDocument(app: AnyElysia, options: DocumentOptions) {
-  const { issuer, audience, tokenEndpoint, publicUrl, refusalHeaders } = options;
+  const { tokenEndpoint, publicUrl, refusalHeaders } = options;
   const paths = toOpenAPISchema(app).paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   const schemas: Record<string, object> = { Error: errorSchemaOf(refusalHeaders) };
   const guarded = new Set(
@@ -59,7 +62,7 @@ export function createDocument(app: AnyElysia, options: DocumentOptions) {
       title: name,
       version: packageJson.version,
       summary,
-      description: describeApi(issuer, audience),
+      description: describeApi(options),
       contact: { name: `The ${name} authors` },
       license: { name: packageJson.license, identifier: packageJson.license },
     },
@@ -92,9 +95,16 @@ export function createDocument(app: AnyElysia, options: DocumentOptions) {
   };
 }
 
-const describeApi = (issuer: readonly string[], audience: readonly string[]) => `\
+const withProof = '`Authorization: DPoP <token>`, with a proof in the header `DPoP` (RFC 9449)';
+const credentials: Readonly<Record<DpopMode, string>> = {
+  off: '`Authorization: Bearer <token>`',
+  on: `\`Authorization: Bearer <token>\` or, if it is bound to a key, ${withProof}`,
+  required: withProof,
+};
+
+const describeApi = ({ issuer, audience, dpop = 'off' }: DocumentOptions) => `\
 Access tokens are JWTs that \`${issuer.join('` or `')}\` issues for the audience \`${audience.join('` or `')}\`. Send one in the request header
-\`Authorization: Bearer <token>\`.
+${credentials[dpop]}.
 
 Every error response is a JSON object with a \`code\` for programs and a \`description\` for people. Besides the errors
 listed with an endpoint, an unknown path is answered with 404, an unsupported method with 405 and an unexpected failure

@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
+import type { DpopMode } from '../auth/credentials.ts';
 import { scopesOf } from '../auth/schema.ts';
 import { isTrustedHost } from '../http/trusted-host.ts';
 import { documentPath, pagePath } from '../openapi/about.ts';
@@ -10,6 +11,8 @@ export interface DocumentationOptions {
   readonly audience: readonly string[];
   /** Address at which clients reach the API; undefined if unknown. */
   readonly publicUrl: string | undefined;
+  /** `off` by default. */
+  readonly dpop?: DpopMode | undefined;
   readonly refusalHeaders: RefusalHeaders;
   /** Returns the token endpoint in the metadata of the issuer, or undefined if it is unknown. Called once. */
   readonly tokenEndpoint?: (() => Promise<string | undefined>) | undefined;

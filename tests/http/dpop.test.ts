@@ -222,6 +222,15 @@ for (const form of [inProcessForm, sourceForm, executableForm] as readonly Form[
     const fixture = fixtureFor(form, { keys, settings: { DPOP: 'required', PUBLIC_URL } });
     holds(fixture, [...always, ...required]);
 
+    test('says so in the documentation, with what a request can be answered with', async () => {
+      const document = await (await fixture().service.fetch('/openapi/json')).text();
+      expect(document).toContain('in the request header\\n`Authorization: DPoP <token>`, with a proof');
+      for (const reason of ['dpop_required', 'proof_replayed', 'replay_unknown'])
+        expect(document).toContain(`"${reason}"`);
+      expect(document).not.toContain('"scheme_unsupported"');
+      expect(document).toContain('"replay_store_unavailable"');
+    });
+
     test('says so in the metadata', async () => {
       const document = await fixture().service.fetch('/.well-known/oauth-protected-resource');
       expect(await document.json()).toMatchObject({ dpop_bound_access_tokens_required: true });
