@@ -216,6 +216,10 @@ async function serve(settings: Settings): Promise<void> {
   log.info({ version: packageJson.version, port: server.port, issuer: service.settings.issuer }, 'Listening');
 }
 
+const { engines, packageManager } = packageJson;
+if (!Bun.semver.satisfies(Bun.version, engines.bun))
+  fail(`Cannot start: requires Bun ${engines.bun}, got ${Bun.version}. Run npm install --global ${packageManager}`);
+
 const { dev, healthcheck, help, version } = readFlags();
 if (help) print(1, usage);
 else if (version) print(1, `${packageJson.version}\n`);
