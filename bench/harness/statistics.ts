@@ -1,9 +1,13 @@
+/** Returns the value below which this share of the values is. NaN for an empty list. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
+}
+
 /** Returns the middle value, or the mean of the two in the middle. NaN for an empty list. */
 export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const low = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
-  const high = sorted[Math.ceil((sorted.length - 1) / 2)] ?? Number.NaN;
-  return (low + high) / 2;
+  const upper = quantile(values, 0.5);
+  return values.length % 2 === 1 ? upper : (upper + quantile(values, 0.5 - 0.5 / values.length)) / 2;
 }
 
 export interface Summary {

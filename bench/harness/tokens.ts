@@ -117,7 +117,12 @@ export function prepareTokens(): Tokens {
     const jwk = createPublicKey(readFileSync(publicKeyFile(algorithm))).export({ format: 'jwk' });
     return { ...jwk, kid: kidOf(algorithm), use: 'sig', alg: algorithm };
   });
-  const first = (name: TokenFile) => readFirst(name);
+  const known = new Map<TokenFile, string>();
+  const first = (name: TokenFile) => {
+    const token = known.get(name) ?? readFirst(name);
+    known.set(name, token);
+    return token;
+  };
   const header = () => encode(JSON.stringify({ alg: 'RS256', typ: 'JWT', kid: randomUUID() }));
   const unknownKid = () => header() + first('RS256').slice(first('RS256').indexOf('.'));
   return { jwks: JSON.stringify({ keys }), publicKeyFile, file: pathOf, first, unknownKid };
