@@ -134,7 +134,7 @@ describe('the service and an independent verifier agree', () => {
         for (const cacheSize of [1000, 0]) {
           targets.push(await targetFor(world(publishedKeys(), toleranceSeconds), cacheSize));
         }
-      });
+      }, propertyTimeoutMs);
       afterAll(() => {
         for (const target of targets) target.guard.stop();
       });
