@@ -37,6 +37,8 @@ export interface TokenCacheOptions<Entry> {
 const admitOneIn = 8;
 /** Heap size of an entry without the characters of its token and without its claims. */
 const entryBytes = 512;
+/** Of an entry with the shortest token that an issuer could sign. */
+const smallestBytes = 2 * entryBytes;
 
 /**
  * Returns a cache of verified tokens, limited in entries and heap size, that evicts the least recently used one. If every new
@@ -44,17 +46,19 @@ const entryBytes = 512;
  */
 export function createTokenCache<Entry extends CacheEntry>(options: TokenCacheOptions<Entry>): TokenCache<Entry> {
   const { maxEntries, maxBytes = 64 * 1024 * 1024, isGood, random = Math.random } = options;
+  const maxEntrySize = Math.ceil(maxBytes / 512);
   const cache = new LRUCache<string, Entry>({
     // The cache allocates its tables at once, so they are no larger than the heap limit allows.
-    max: Math.max(1, Math.min(maxEntries, Math.floor(maxBytes / entryBytes))),
+    max: Math.max(1, Math.min(maxEntries, Math.floor(maxBytes / smallestBytes))),
     maxSize: maxBytes,
-    maxEntrySize: Math.ceil(maxBytes / 512),
+    maxEntrySize,
   });
   const claimsBytes = createHeapEstimate();
 
-  function isAdmitted(size: number): boolean {
-    const hasRoom = cache.size < cache.max && cache.calculatedSize + size <= maxBytes;
-    if (hasRoom) return true;
+  /** Decided before the size of the entry is known, because most entries are not admitted once the cache is full. */
+  function isAdmitted(): boolean {
+    const isFull = cache.size === cache.max || cache.calculatedSize > maxBytes - maxEntrySize;
+    if (!isFull) return true;
     const oldest = cache.rvalues().next().value;
     return oldest === undefined || !isGood(oldest) || random() * admitOneIn < 1;
   }
@@ -68,8 +72,8 @@ export function createTokenCache<Entry extends CacheEntry>(options: TokenCacheOp
     },
     get: (token) => cache.get(token),
     set(token, entry) {
-      const size = entryBytes + token.length + claimsBytes(entry.claims);
-      if (cache.has(token) || isAdmitted(size)) cache.set(copyOf(token), entry, { size });
+      if (!cache.has(token) && !isAdmitted()) return;
+      cache.set(copyOf(token), entry, { size: entryBytes + token.length + claimsBytes(entry.claims) });
     },
   };
 }

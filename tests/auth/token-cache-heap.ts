@@ -75,8 +75,8 @@ if (claimsOf === undefined) {
     Bun.gc(true);
     return heapStats().heapSize;
   };
-  const cache = newCache();
   const before = heapBytes();
+  const cache = newCache();
   for (let token = 0; token < 10 || token < 1.5 * cache.size; token++) offer(cache, token);
   const heap = heapBytes() - before;
   console.log(JSON.stringify({ entries: cache.size, estimated: cache.bytes, heap }));
