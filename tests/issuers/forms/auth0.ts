@@ -68,7 +68,7 @@ export const auth0: Issuer = {
       token: { ...token, claims: { ...claims, scope: '', permissions: ['read:messages'] } },
       outcome: 'scope',
       advice:
-        'APIs > the API > Enable RBAC and Add Permissions in the Access Token. Then `permissions` says what the user may do, whatever scopes the client asked for.',
+        'APIs > the API > Enable RBAC and Add Permissions in the Access Token. Then `permissions` lists what the user may do, regardless of the scopes that the client requested.',
     },
     {
       name: 'Custom domain',
@@ -80,7 +80,7 @@ export const auth0: Issuer = {
       },
       outcome: 'scope',
       advice:
-        '`iss` is the domain at which the client asked for the token. While clients use both, set both: `ISSUER=https://login.example.com/,https://TENANT.us.auth0.com/`.',
+        '`iss` is the domain from which the client requested the token. If clients use both domains, set both: `ISSUER=https://login.example.com/,https://TENANT.us.auth0.com/`.',
     },
     {
       name: 'PS256',
@@ -95,7 +95,7 @@ export const auth0: Issuer = {
       token:
         'eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIiwiaXNzIjoiaHR0cHM6Ly9URU5BTlQudXMuYXV0aDAuY29tLyJ9..c29tZSBub25jZQ.Y2lwaGVydGV4dA.dGFnIG9mIHRoZSBqd2U',
       outcome: 'invalid_header',
-      advice: 'It is encrypted and meant for Auth0 itself. Ask for one with `audience`.',
+      advice: 'The token is encrypted, and only Auth0 can read it. Request one with `audience`.',
     },
     {
       name: 'HS256',
@@ -103,7 +103,7 @@ export const auth0: Issuer = {
       token: { ...token, header: { alg: 'HS256', typ: 'JWT' } },
       outcome: 'invalid_header',
       advice:
-        'Whoever can verify such a token can make one. Choose RS256 or PS256 as the signing algorithm of the API.',
+        'Anyone who can verify such a token can also create one. Choose RS256 or PS256 as the signing algorithm of the API.',
     },
   ],
 };

@@ -39,7 +39,7 @@ export const authentik: Issuer = {
       token,
       outcome: 'scope',
       advice:
-        'The provider has a Signing Key, and Include claims in id_token is on. Its access tokens name no scopes, so create a scope mapping with the scope name `read:messages` and the expression `return {"permissions": ["read:messages"]}`, and select it in the provider. `AUDIENCE` is the client ID of the provider.',
+        'The provider has a Signing Key, and Include claims in id_token is on. Its access tokens contain no scopes, so create a scope mapping with the scope name `read:messages` and the expression `return {"permissions": ["read:messages"]}`, and select it in the provider. `AUDIENCE` is the client ID of the provider.',
     },
     {
       name: 'ES256',
@@ -72,7 +72,7 @@ export const authentik: Issuer = {
       token:
         'eyJhbGciOiJSU0EtT0FFUC0yNTYiLCJlbmMiOiJBMjU2Q0JDLUhTNTEyIn0.ZW5jcnlwdGVkIGtleQ.c29tZSBub25jZQ.Y2lwaGVydGV4dA.dGFnIG9mIHRoZSBqd2U',
       outcome: 'invalid_header',
-      advice: 'The token is encrypted. Select no Encryption Key.',
+      advice: 'The token is encrypted. Remove the Encryption Key.',
     },
   ],
 };

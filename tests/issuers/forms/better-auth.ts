@@ -49,7 +49,7 @@ export const betterAuth: Issuer = {
       token,
       outcome: 'scope',
       advice:
-        '`REQUIRED_CLAIMS` also keeps out the session tokens of the JWT plugin, which are signed with the same key and have no `azp`. Without it, give the JWT plugin an audience of its own.',
+        '`REQUIRED_CLAIMS` also rejects the session tokens of the JWT plugin, which are signed with the same key and have no `azp`. Without it, give the JWT plugin an audience of its own.',
     },
     {
       name: 'A session token of the JWT plugin',

@@ -45,7 +45,7 @@ export const clerk: Issuer = {
         'A session token has no `aud`: `AUDIENCE` lists the addresses of the pages that may call the API. Sessions > Customize session token: `{"permissions": "{{user.public_metadata.permissions}}"}`. Never read scopes from `unsafe_metadata`, which users can change.',
     },
     {
-      name: 'Session token as it is, without a claim of your own',
+      name: 'A session token without a custom claim',
       settings,
       token: { ...token, claims: { ...token.claims, permissions: undefined } },
       outcome: 'no scope',

@@ -63,7 +63,7 @@ export const cognito: Issuer = {
       },
       outcome: 'scope',
       advice:
-        'An app client with a secret and the client-credentials grant. The client asks for `https://api.example.com/read:messages`.',
+        'An app client with a secret and the client-credentials grant. The client requests `https://api.example.com/read:messages`.',
     },
     {
       name: 'Access token bound to a resource',
@@ -90,14 +90,14 @@ export const cognito: Issuer = {
       settings,
       token: { ...token, claims: { ...token.claims, aud: 'https://other.example.com' } },
       outcome: 'invalid_claims',
-      advice: 'A token that has `aud` is judged by `aud`.',
+      advice: 'If a token has `aud`, only `aud` counts.',
     },
     {
       name: 'An ID token',
       settings,
       token: { ...token, claims: { ...token.claims, aud: 'CLIENT_ID', token_use: 'id', scope: undefined } },
       outcome: 'invalid_claims',
-      advice: 'It is about the user and for the app client. Send the access token.',
+      advice: 'An ID token is for the app client. Send the access token.',
     },
   ],
 };

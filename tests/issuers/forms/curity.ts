@@ -56,7 +56,7 @@ export const curity: Issuer = {
       token: '_0XBPWQQ_6e9b0e0b-61b3-4c6a-a2b5-2d0e1e2b1a3c',
       outcome: 'invalid_header',
       advice:
-        'It is a reference. Issue JWTs, or let the gateway exchange it. A wrapped opaque token does not help: its JWT holds no scopes.',
+        'It is a reference. Issue JWTs, or let the gateway exchange it. A wrapped opaque token does not help: its JWT contains no scopes.',
     },
   ],
 };

@@ -33,7 +33,7 @@ export const duende: Issuer = {
       token,
       outcome: 'scope',
       advice:
-        'An `ApiResource` named like `AUDIENCE` whose `Scopes` hold `read:messages`. The client asks for the scope.',
+        'An `ApiResource` whose name is `AUDIENCE` and whose `Scopes` contain `read:messages`. The client requests the scope.',
     },
     {
       name: 'API resource, scopes as a string',

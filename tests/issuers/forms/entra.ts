@@ -80,7 +80,7 @@ export const entra: Issuer = {
       token: tokenV2,
       outcome: 'scope',
       advice:
-        'App registrations > the API > Manifest: `requestedAccessTokenVersion` (`accessTokenAcceptedVersion` in older ones) is `2`. Expose an API: add the scope `read:messages`. `AUDIENCE` is the Application (client) ID of the API. The client asks for `api://APPLICATION_ID/read:messages`.',
+        'App registrations > the API > Manifest: `requestedAccessTokenVersion` (`accessTokenAcceptedVersion` in older ones) is `2`. Expose an API: add the scope `read:messages`. `AUDIENCE` is the Application (client) ID of the API. The client requests `api://APPLICATION_ID/read:messages`.',
     },
     {
       name: 'v2.0 token of an application',
@@ -91,7 +91,7 @@ export const entra: Issuer = {
       },
       outcome: 'scope',
       advice:
-        'App roles: create `read:messages` for applications, assign it to the client and grant admin consent. The client asks for `api://APPLICATION_ID/.default`.',
+        'App roles: create `read:messages` for applications, assign it to the client and grant admin consent. The client requests `api://APPLICATION_ID/.default`.',
     },
     {
       name: 'v2.0 token of a user who has a role but did not consent to the scope',
@@ -99,15 +99,14 @@ export const entra: Issuer = {
       token: { ...tokenV2, claims: { ...tokenV2.claims, scp: 'user.read', roles: ['read:messages'] } },
       outcome: 'no scope',
       advice:
-        'The first claim that the token has decides, and that is `scp`. With `SCOPE_CLAIM=roles` the roles of users decide instead.',
+        'The first claim that the token has decides: `scp`. With `SCOPE_CLAIM=roles`, the roles of the user decide instead.',
     },
     {
       name: 'v1.0 token of a user',
       settings: v1,
       token: tokenV1,
       outcome: 'scope',
-      advice:
-        'This is what an API gets whose `requestedAccessTokenVersion` is `null` or `1`. `AUDIENCE` is its Application ID URI.',
+      advice: 'For an API whose `requestedAccessTokenVersion` is `null` or `1`. `AUDIENCE` is its Application ID URI.',
     },
     {
       name: 'v1.0 token of an application',
@@ -127,7 +126,7 @@ export const entra: Issuer = {
       },
       outcome: 'invalid_header',
       advice:
-        'A client that asks for `User.Read` and the like gets a token for Microsoft Graph, which nobody else can verify. Ask for a scope of your API.',
+        'A client that requests scopes such as `User.Read` gets a token that only Microsoft Graph can verify. Request a scope of your API.',
     },
   ],
 };

@@ -72,7 +72,7 @@ export const fusionAuth: Issuer = {
       token: { ...token, header: { ...token.header, alg: 'HS256' } },
       outcome: 'invalid_header',
       advice:
-        'The token is signed with HS256. Make an RSA or EC key in Key Master and select it in the application or the tenant.',
+        'The token is signed with HS256. Create an RSA or EC key in Key Master and select it in the application or the tenant.',
     },
   ],
 };

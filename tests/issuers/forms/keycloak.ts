@@ -42,7 +42,7 @@ export const keycloak: Issuer = {
       token,
       outcome: 'scope',
       advice:
-        'Client scopes: create `read:messages` with Include in token scope on, add a mapper of type Audience to it with `my-api` as Included Custom Audience, and give the scope to the client as Optional. The client asks for it.',
+        'Client scopes: create `read:messages` with Include in token scope on, add a mapper of type Audience to it with `my-api` as Included Custom Audience, and give the scope to the client as Optional. The client requests it.',
     },
     {
       name: 'Roles of the API (client roles)',
@@ -50,14 +50,14 @@ export const keycloak: Issuer = {
       token: withoutScope,
       outcome: 'scope',
       advice:
-        'Create the client `my-api` with the role `read:messages`. Whoever has the role gets `my-api` into `aud` by the built-in mapper Audience Resolve.',
+        'Create the client `my-api` with the role `read:messages`. The built-in mapper Audience Resolve adds `my-api` to `aud` for everyone who has the role.',
     },
     {
       name: 'Roles of the realm',
       settings: { ...settings, SCOPE_CLAIM: '/realm_access/roles' },
       token: withoutScope,
       outcome: 'scope',
-      advice: 'Needs a mapper of type Audience as above: roles of the realm add no audience.',
+      advice: 'Requires a mapper of type Audience as above, because realm roles add no audience.',
     },
     {
       name: 'ES256',

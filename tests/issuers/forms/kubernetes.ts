@@ -34,7 +34,7 @@ export const kubernetes: Issuer = {
       token,
       outcome: 'no scope',
       advice:
-        'The client mounts a token with `serviceAccountToken.audience` set to `AUDIENCE`. Give the service `NODE_EXTRA_CA_CERTS=/var/run/secrets/kubernetes.io/serviceaccount/ca.crt`, and let it read the metadata: `kubectl create clusterrolebinding issuer-discovery --clusterrole=system:service-account-issuer-discovery --group=system:unauthenticated`. These tokens have no scopes: `/api/private` takes them, `/api/private-scoped` does not. Set `JWKS_URI=https://kubernetes.default.svc.cluster.local/openid/v1/jwks` where the metadata name an address that the certificate does not.',
+        'The client mounts a token with `serviceAccountToken.audience` set to `AUDIENCE`. Give the service `NODE_EXTRA_CA_CERTS=/var/run/secrets/kubernetes.io/serviceaccount/ca.crt`, and let it read the metadata: `kubectl create clusterrolebinding issuer-discovery --clusterrole=system:service-account-issuer-discovery --group=system:unauthenticated`. These tokens have no scopes: `/api/private` accepts them, `/api/private-scoped` does not. Set `JWKS_URI=https://kubernetes.default.svc.cluster.local/openid/v1/jwks` if the metadata names an address that is not in the certificate.',
     },
     {
       name: 'One service account only',

@@ -41,7 +41,7 @@ export const ory: Issuer = {
       token,
       outcome: 'scope',
       advice:
-        'Set `strategies.access_token` to `jwt` (or `access_token_strategy` of the client), and put the API into the `audience` of the client. The client asks for it with `audience`. Copy `ISSUER` from the metadata: some versions of Hydra name themselves with a trailing slash.',
+        'Set `strategies.access_token` to `jwt` (or `access_token_strategy` of the client), and add the API to the `audience` of the client. The client requests it with `audience`. Copy `ISSUER` from the metadata: some versions of Hydra use a trailing slash.',
     },
     {
       name: 'JWT strategy, scopes as a string',

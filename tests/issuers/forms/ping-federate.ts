@@ -54,14 +54,14 @@ export const pingFederate: Issuer = {
       },
       outcome: 'scope',
       advice:
-        'Use Centralized Signing Key is on. The metadata then name the right key set, so `JWKS_URI` is not needed; `ALGORITHMS` is the JWS algorithm of the instance.',
+        'Use Centralized Signing Key is on. The metadata then has the right key set, so `JWKS_URI` is not needed; `ALGORITHMS` is the JWS algorithm of the instance.',
     },
     {
       name: 'A token without a key ID',
       settings,
       token: { ...token, header: { alg: 'RS256' } },
       outcome: 'invalid_header',
-      advice: 'Switch on Include Key ID Header Parameter.',
+      advice: 'Enable Include Key ID Header Parameter.',
     },
     {
       name: 'An internally managed reference token',

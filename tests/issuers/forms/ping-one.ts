@@ -50,7 +50,7 @@ export const pingOne: Issuer = {
       settings,
       token: { ...token, claims: { ...token.claims, aud: ['https://api.pingone.com'], scope: 'openid' } },
       outcome: 'invalid_claims',
-      advice: 'The client asked for no scope of your resource.',
+      advice: 'The client requested no scope of your resource.',
     },
   ],
 };

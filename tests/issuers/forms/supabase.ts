@@ -66,7 +66,7 @@ export const supabase: Issuer = {
       settings,
       token: { ...token, claims: { ...token.claims, app_metadata: { provider: 'email' } } },
       outcome: 'no scope',
-      advice: 'There is no claim `scope` in the tokens of a session.',
+      advice: 'Session tokens have no `scope` claim.',
     },
     {
       name: 'The legacy JWT secret',

@@ -72,7 +72,8 @@ export const workOs: Issuer = {
         },
       },
       outcome: 'scope',
-      advice: '`aud` of a machine is always the client ID of the environment. For both, list both in `AUDIENCE`.',
+      advice:
+        '`aud` of a machine is always the client ID of the environment. To accept both kinds, list both values in `AUDIENCE`.',
     },
     {
       name: 'Session token of AuthKit, for the members of named organizations',

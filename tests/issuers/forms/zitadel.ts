@@ -51,15 +51,14 @@ export const zitadel: Issuer = {
         claims: { ...token.claims, permissions: undefined, 'urn:zitadel:iam:org:project:roles': roles },
       },
       outcome: 'no scope',
-      advice:
-        'The roles are the names of the members of an object, by organization, and not a list. Use an action, as above.',
+      advice: 'The roles are the member names of an object, not a list. Use an action, as above.',
     },
     {
       name: 'A bearer access token, the default, or a personal access token',
       settings,
       token: 'dEnGhIFs3VnqcQU5D2zRSeiarB1nwH6goIKY0J8MWZbsnWcTuu1C59lW9DgCq1y096GYdXA',
       outcome: 'invalid_header',
-      advice: 'It is opaque. Set the access token type to JWT; personal access tokens have no such form.',
+      advice: 'It is opaque. Set the access token type to JWT; personal access tokens cannot be JWTs.',
     },
   ],
 };
