@@ -26,7 +26,7 @@ describe('the package, installed from its tarball', () => {
     // Held by the compiler: what it accepts, and at each `@ts-expect-error` what it rejects.
     for (const name of ['protected-route.ts', 'typed-client.ts'])
       await Bun.write(inFolder(name), await Bun.file(join(root, 'tests/types', name)).text());
-  }, 120_000);
+  }, 300_000);
   afterAll(() => installation.remove());
 
   test('holds JavaScript, declarations, LICENSE and README.md only', async () => {

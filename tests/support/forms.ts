@@ -33,7 +33,7 @@ export const fetchFrom =
   (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`${origin}${path}`, { redirect: 'manual', ...init });
 
-async function startProcess(
+export async function startProcess(
   command: readonly string[],
   settings: Environment,
   flags: readonly string[],

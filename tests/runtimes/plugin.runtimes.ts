@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { authorizationHeaderRows } from '../http/table/authorization-header.ts';
+import { crowdedKeySet, keySetRows } from '../http/table/key-set.ts';
+import { scopeRows } from '../http/table/scope.ts';
+import { tokenClaimRows } from '../http/table/token-claims.ts';
+import { tokenHeaderRows } from '../http/table/token-header.ts';
+import { tokenSpellingRows } from '../http/table/token-spelling.ts';
+import { runToEnd } from '../support/child-process.ts';
+import { fixtureFor } from '../support/fixture.ts';
+import { startProcess } from '../support/forms.ts';
+import { type Installation, installPackage } from '../support/installed-package.ts';
+import { type IssuerMode, startIssuer } from '../support/issuer.ts';
+import { publish, rsaKey } from '../support/keys.ts';
+import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+
+/** The command of each runtime, before the script. */
+const runtimes = { bun: ['bun'], node: ['node'], deno: ['deno', 'run', '--allow-all'] } as const;
+const environment = { PATH: process.env.PATH ?? '', NO_COLOR: '1' };
+
+const outage = '503 key_set_unavailable\n';
+/** What the issuer does, and what the script writes. */
+const endings: readonly (readonly [what: string, mode: IssuerMode, output: string])[] = [
+  ['publishes its keys', { kind: 'keys' }, '200 client-1\n'],
+  ['fails', { kind: 'answer', status: 500 }, outage],
+  ['redirects', { kind: 'answer', status: 302, headers: { location: '/elsewhere' } }, outage],
+  ['compresses', { kind: 'answer', headers: { 'content-encoding': 'gzip' }, text: 'no gzip' }, outage],
+  ['breaks off', { kind: 'cut off' }, outage],
+  ['sends 40 MB', { kind: 'huge' }, outage],
+];
+
+let installation: Installation;
+const inFolder = (name: string) => join(installation.folder, name);
+beforeAll(async () => {
+  installation = await installPackage('elysia');
+  for (const name of ['server.mjs', 'one-token.mjs']) await copyFile(join(import.meta.dir, name), inFolder(name));
+}, 300_000);
+afterAll(() => installation.remove());
+
+for (const [name, command] of Object.entries(runtimes)) {
+  describe(`the plugin under ${name}`, () => {
+    const fixture = fixtureFor(
+      {
+        name,
+        startTimeoutMs: 30_000,
+        start: (settings) => startProcess([...command, inFolder('server.mjs')], { ...environment, ...settings }, []),
+      },
+      { keys: crowdedKeySet },
+    );
+    authorizationHeaderRows(fixture);
+    tokenClaimRows(fixture);
+    tokenHeaderRows(fixture);
+    tokenSpellingRows(fixture);
+    scopeRows(fixture);
+    keySetRows(fixture);
+
+    for (const [what, mode, output] of endings) {
+      test(`a script that verifies one token ends by itself when the issuer ${what}`, async () => {
+        const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+        issuer.mode = mode;
+        const settings = { ISSUER: issuer.url, AUDIENCE, TOKEN: mintToken(issuer.url) };
+        const finished = await runToEnd([...command, inFolder('one-token.mjs')], { ...environment, ...settings });
+        await issuer.close();
+        expect(finished).toEqual({ status: 0, stdout: output, stderr: '' });
+      }, 30_000);
+    }
+  });
+}
