@@ -1,178 +1,135 @@
-/** A change to one place of a source file that takes a check away or bends it. */
+import { resolve } from 'node:path';
+import ts from 'typescript-5';
+
+/** A change to one place of a source file that removes a check or bends it. */
 export interface Mutant {
   readonly file: string;
   readonly line: number;
-  /** What was done, in a few words. */
-  readonly what: string;
-  /** The line before the change, by which a survivor is known again when lines move. */
+  /** The line before the change and what was done to it: how a survivor is recognized when lines move. */
   readonly original: string;
+  readonly what: string;
   /** The whole changed file. */
   readonly source: string;
 }
 
-interface Change {
-  readonly at: number;
-  readonly length: number;
-  readonly text: string;
-  readonly what: string;
+const otherOperators: Readonly<Record<string, string>> = {
+  '&&': '||',
+  '||': '&&',
+  '??': '&&',
+  '===': '!==',
+  '!==': '===',
+  '<': '<=',
+  '<=': '<',
+  '>': '>=',
+  '>=': '>',
+  '+': '-',
+  '-': '+',
+  '*': '/',
+  '/': '*',
+  '%': '*',
+  '+=': '-=',
+};
+const otherNames: Readonly<Record<string, string>> = {
+  every: 'some',
+  some: 'every',
+  min: 'max',
+  max: 'min',
+  ceil: 'floor',
+  floor: 'ceil',
+};
+
+/** Returns the texts that can stand in place of a node. */
+function replacements(node: ts.Node): readonly string[] {
+  const text = node.getText();
+  const { parent } = node;
+  if (ts.isIfStatement(parent) || ts.isWhileStatement(parent)) {
+    if (node === parent.expression) return ['true', 'false'];
+  }
+  if (ts.isConditionalExpression(parent) && node === parent.condition) return ['true', 'false'];
+  if (ts.isBinaryExpression(parent) && node === parent.operatorToken) return listOf(otherOperators[text]);
+  if (ts.isPropertyAccessExpression(parent) && node === parent.name) return listOf(otherNames[text]);
+  if (ts.isPrefixUnaryExpression(node) && text.startsWith('!')) return [text.slice(1)];
+  if (ts.isNumericLiteral(node)) return [String(Number(text.replaceAll('_', '')) + 1)];
+  if (ts.isBigIntLiteral(node)) return [`${BigInt(text.slice(0, -1)) + 1n}n`];
+  if (ts.isStringLiteral(node) && !ts.isImportDeclaration(parent)) return [text.length > 2 ? "''" : "'mutant'"];
+  if (ts.isRegularExpressionLiteral(node)) return ['/(?!)/g', '/(?:)/g'];
+  if (text === 'true' || text === 'false') return [text === 'true' ? 'false' : 'true'];
+  if (ts.isExpressionStatement(node) || ts.isThrowStatement(node) || ts.isForOfStatement(node)) return [';'];
+  return [];
 }
 
-type Kind = 'code' | 'string' | 'comment' | 'regex' | 'template';
+const listOf = (text: string | undefined) => (text === undefined ? [] : [text]);
 
-/** Returns for each character what it belongs to. It knows as much of TypeScript as this project's formatted sources need. */
-function classify(source: string): readonly Kind[] {
-  const kinds: Kind[] = [];
-  const patterns: readonly (readonly [Kind, RegExp])[] = [
-    ['comment', /\/\/[^\n]*|\/\*[\s\S]*?\*\//y],
-    ['string', /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/y],
-    ['template', /`(?:[^`\\]|\\.)*`/y],
-    ['regex', /(?<=[(,=:[!&|?{};\s]\s?)\/(?![*/ ])(?:[^/\\\n[]|\\.|\[(?:[^\]\\]|\\.)*\])+\/[a-z]*/y],
-  ];
-  while (kinds.length < source.length) {
-    const at = kinds.length;
-    const found = patterns.find(([, pattern]) => {
-      pattern.lastIndex = at;
-      return pattern.test(source);
-    });
-    const end = found ? found[1].lastIndex : at + 1;
-    while (kinds.length < end) kinds.push(found?.[0] ?? 'code');
-  }
-  return kinds;
-}
+/** Whether a node is a member of an object or an element of a list, which can go with its comma. */
+const isMember = ({ parent }: ts.Node) => ts.isObjectLiteralExpression(parent) || ts.isArrayLiteralExpression(parent);
 
-/** Every replacement of a piece of code by another, by what it looks like in formatted code. */
-const REPLACEMENTS: readonly (readonly [pattern: RegExp, text: string])[] = [
-  [/ && /g, ' || '],
-  [/ \|\| /g, ' && '],
-  [/ \?\? /g, ' && '],
-  [/ \?\?= /g, ' = '],
-  [/ === /g, ' !== '],
-  [/ !== /g, ' === '],
-  [/ < /g, ' <= '],
-  [/ < /g, ' > '],
-  [/ <= /g, ' < '],
-  [/ <= /g, ' > '],
-  [/ > /g, ' >= '],
-  [/ > /g, ' < '],
-  [/ >= /g, ' > '],
-  [/ >= /g, ' < '],
-  [/ \+ /g, ' - '],
-  [/ - /g, ' + '],
-  [/ \* /g, ' / '],
-  [/ \/ /g, ' * '],
-  [/ % /g, ' * '],
-  [/ \+= /g, ' -= '],
-  [/ \? /g, ' && false ? '],
-  [/ \? /g, ' || true ? '],
-  [/!(?=[\w(])/g, ''],
-  [/\btrue\b/g, 'false'],
-  [/\bfalse\b/g, 'true'],
-  [/\bundefined\b/g, 'null'],
-  [/\?\./g, '.'],
-  [/\.every\(/g, '.some('],
-  [/\.some\(/g, '.every('],
-  [/Math\.max\(/g, 'Math.min('],
-  [/Math\.min\(/g, 'Math.max('],
-  [/Math\.ceil\(/g, 'Math.floor('],
-  [/Math\.floor\(/g, 'Math.ceil('],
-  [/\.toLowerCase\(\)/g, ''],
-  [/\.startsWith\(/g, '.endsWith('],
-  [/\.find\(/g, '.findLast('],
-  [/\.filter\([^()]*\)/g, ''],
-  [/\bawait /g, ''],
-];
-
-function* replacements(source: string, kinds: readonly Kind[]): Generator<Change> {
-  for (const [pattern, text] of REPLACEMENTS) {
-    for (const { index, 0: found } of source.matchAll(pattern)) {
-      if (kinds[index] === 'code')
-        yield { at: index, length: found.length, text, what: `${found.trim()} to ${text.trim() || 'nothing'}` };
-    }
-  }
-}
-
-/** Numbers go one up, and to 0; texts become empty, or not; patterns match nothing, and anything. */
-function* literals(source: string, kinds: readonly Kind[]): Generator<Change> {
-  for (const { index, 0: found } of source.matchAll(/(?<![\w.$])\d[\d_]*(?![\w.])/g)) {
-    if (kinds[index] !== 'code') continue;
-    const value = Number(found.replaceAll('_', ''));
-    for (const other of new Set([value + 1, value === 0 ? -1 : 0])) {
-      yield { at: index, length: found.length, text: String(other), what: `${found} to ${other}` };
-    }
-  }
-  for (let at = 0; at < source.length; at += 1) {
-    const kind = kinds[at];
-    if ((kind !== 'string' && kind !== 'template' && kind !== 'regex') || kinds[at - 1] === kind) continue;
-    const end = kinds.findIndex((other, position) => position > at && other !== kind);
-    const found = source.slice(at, end);
-    const others = kind === 'regex' ? ['/(?!)/g', '/(?:)/g'] : [found.length > 2 ? "''" : "'mutant'"];
-    for (const text of others) yield { at, length: found.length, text, what: `${found} to ${text}` };
-  }
-}
-
-/** Returns the end of what begins at `start`, just behind the first of `closers` outside every bracket. */
-function endOf(source: string, kinds: readonly Kind[], start: number, closers: string): number {
-  let depth = 0;
-  for (let at = start; at < source.length; at += 1) {
-    if (kinds[at] !== 'code') continue;
-    const character = source.charAt(at);
-    if ('([{'.includes(character)) depth += 1;
-    if (')]}'.includes(character)) depth -= 1;
-    if (depth < 0) return -1;
-    if (depth === 0 && closers.includes(character)) return at + 1;
-  }
-  return -1;
-}
-
-/** Conditions hold always, and never. */
-function* conditions(source: string, kinds: readonly Kind[]): Generator<Change> {
-  for (const { index, 0: found } of source.matchAll(/\b(?:if|while) \(/g)) {
-    if (kinds[index] !== 'code') continue;
-    const at = index + found.length - 1;
-    const end = endOf(source, kinds, at, ')');
-    for (const text of ['(true)', '(false)']) yield { at, length: end - at, text, what: `condition to ${text}` };
-  }
-}
-
-/** Statements, members of objects and elements of lists go, each on its own. */
-function* removals(source: string, kinds: readonly Kind[]): Generator<Change> {
-  for (const { index, 1: indent = '', 2: start = '' } of source.matchAll(/^( *)(\S[^\n]*)/gm)) {
-    const at = index + indent.length;
-    if (
-      kinds[at] === 'comment' ||
-      /^(?:if|import|export|const|let|function|async|class|interface|type|return|\}|\)|\]|\/)/.test(start)
-    )
-      continue;
-    for (const [closer, text] of [
-      [';', ';'],
-      [',', ''],
-    ] as const) {
-      const end = endOf(source, kinds, at, closer);
-      if (end > 0) yield { at, length: end - at, text, what: `without ${start.slice(0, 50)}` };
-    }
-  }
-}
-
-/** Returns every mutant of a file that is another program than the file: what only changes types or does not parse is left out. */
+/** Returns every mutant of a file that is another program than the file: what only changes types is left out. */
 export function mutantsOf(file: string, source: string): readonly Mutant[] {
   const transpiler = new Bun.Transpiler({ loader: 'ts' });
-  const kinds = classify(source);
   const seen = new Set([transpiler.transformSync(source)]);
-  const importsEnd = source.search(/\n\n(?!import)/);
-  const changes = [conditions, removals, replacements, literals].flatMap((mutator) => [...mutator(source, kinds)]);
-  return changes
-    .filter(({ at }) => at > importsEnd)
-    .toSorted((a, b) => a.at - b.at)
-    .flatMap(({ at, length, text, what }) => {
-      const changed = source.slice(0, at) + text + source.slice(at + length);
-      try {
-        const program = transpiler.transformSync(changed);
-        if (seen.has(program)) return [];
-        seen.add(program);
-      } catch {
-        return [];
-      }
-      const line = source.slice(0, at).split('\n').length;
-      return [{ file, line, what, original: source.split('\n')[line - 1]?.trim() ?? '', source: changed }];
+  const mutants: Mutant[] = [];
+  const lines = source.split('\n');
+
+  function add(start: number, end: number, text: string): void {
+    const changed = source.slice(0, start) + text + source.slice(end);
+    try {
+      const program = transpiler.transformSync(changed);
+      if (seen.has(program)) return;
+      seen.add(program);
+    } catch {
+      return;
+    }
+    const line = source.slice(0, start).split('\n').length;
+    const from = source.slice(start, end).replaceAll(/\s+/g, ' ').slice(0, 50);
+    const original = lines[line - 1]?.trim() ?? '';
+    mutants.push({
+      file,
+      line,
+      original,
+      what: text === '' ? `without ${from}` : `${from} to ${text}`,
+      source: changed,
     });
+  }
+
+  function visit(node: ts.Node): void {
+    if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return;
+    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
+    if (node.parent) {
+      for (const text of replacements(node)) add(node.getStart(), node.getEnd(), text);
+      if (isMember(node))
+        add(node.getStart(), source.charAt(node.getEnd()) === ',' ? node.getEnd() + 1 : node.getEnd(), '');
+    }
+    ts.forEachChild(node, visit);
+  }
+  visit(ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true));
+  return mutants;
+}
+
+/** Returns a function that tells whether the compiler accepts a changed file: what it rejects cannot be committed. */
+export function createCompiler(files: readonly string[]): (file: string, source: string) => boolean {
+  const { config } = ts.readConfigFile('tsconfig.json', ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.');
+  const changed = new Map<string, { version: number; source: string | undefined }>();
+  const service = ts.createLanguageService({
+    getCompilationSettings: () => options,
+    getScriptFileNames: () => files.map((file) => resolve(file)),
+    getScriptVersion: (file) => String(changed.get(file)?.version ?? 0),
+    getScriptSnapshot(file) {
+      const text = changed.get(file)?.source ?? ts.sys.readFile(file);
+      return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
+    },
+    getCurrentDirectory: () => process.cwd(),
+    getDefaultLibFileName: ts.getDefaultLibFilePath,
+    fileExists: ts.sys.fileExists,
+    readFile: ts.sys.readFile,
+  });
+  const put = (file: string, source: string | undefined) =>
+    changed.set(file, { version: (changed.get(file)?.version ?? 0) + 1, source });
+  return (name, source) => {
+    const file = resolve(name);
+    put(file, source);
+    const isAccepted = service.getSemanticDiagnostics(file).length === 0;
+    put(file, undefined);
+    return isAccepted;
+  };
 }

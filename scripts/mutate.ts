@@ -1,160 +1,171 @@
-import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Mutant, mutantsOf } from './mutants.ts';
-import { type MutantLeft, mutantsLeft } from './mutants-left.ts';
+import { createCompiler, type Mutant, mutantsOf } from './mutants.ts';
+import { mutantsLeft } from './mutants-left.ts';
 
-const usage = `Usage: bun run mutate [--jobs=N] [--only=PATTERN] [--list]
+const usage = `Usage: bun run mutate [--all] [--seed=N] [--only=PATTERN]
 
-Takes one check at a time out of src/auth and src/app.ts, in a private copy, and runs the tests that
-should notice. Exit status 1 when a mutant survives that scripts/mutants-left.ts does not list.
+Changes one place of src/auth at a time, in a private copy, and runs the tests that cover its line. By default it takes
+mutants at random for two minutes. Exit status 1 when a mutant survives that scripts/mutants-left.ts does not list.
 
-  --jobs=N        so many copies at once (2)
-  --only=PATTERN  only mutants whose FILE:LINE matches this regular expression
-  --list          show the mutants, run nothing
+  --all           every mutant, however long it takes
+  --seed=N        repeat the order of an earlier run
+  --only=PATTERN  every mutant whose FILE:LINE matches this regular expression
 `;
-
-/** What is mutated: everything that decides who gets in and what is answered. */
-const FILES = [...new Bun.Glob('src/auth/*.ts').scanSync(join(import.meta.dir, '..')), 'src/app.ts'].sort();
-/** What kills, quickest first: a mutant meets the next only when it survived those before. */
-const GROUPS: readonly (readonly string[])[] = [
-  ['tests/auth', 'tests/guards.test.ts'],
-  ['./tests/adversary/known-attacks.adversary.ts', './tests/adversary/known-cache-attacks.adversary.ts'],
-  ['./tests/adversary/key-set-bounds.adversary.ts', './tests/adversary/key-set-times.adversary.ts'],
-  ['./tests/adversary/known-key-set-attacks.adversary.ts', './tests/http/internal-error.test.ts'],
-  ['tests/http/dpop.test.ts', '-t', 'in-process|DPOP=off'],
-  ['tests/http/http-table.test.ts', '-t', 'in-process'],
-  ['tests/http/internal-error.test.ts', 'tests/http/added-routes.test.ts', 'tests/http/hosts.test.ts'],
-  // In a copy there is no executable to build, and no lockfile to build it from.
-  ['tests/docs', '-t', '^(?!.*(?:dist/|executable|src/index|embedded))'],
-  ['tests/operations/metrics.test.ts', '-t', 'src/index.ts'],
-  ['./tests/adversary/generated.adversary.ts', './tests/adversary/proofs.adversary.ts'],
-].map((tests) => ['test', '--bail', ...tests]);
-/** The compiler is a test too: what it refuses cannot be committed. */
-const COMPILER = ['run', 'types'];
+const sampleMs = 120_000;
+const sources = [...new Bun.Glob('src/auth/*.ts').scanSync('.')].filter((file) => file !== 'src/auth/index.ts').sort();
+/** Tests in the process itself, without those that measure heap. */
+const suites = [
+  ...new Bun.Glob('tests/auth/*.test.ts').scanSync('.'),
+  ...new Bun.Glob('tests/adversary/{known,key-set}-*.adversary.ts').scanSync('.'),
+  'tests/guards.test.ts',
+];
+const notMeasuring = ['-t', '^(?!.*heap)'];
 /** A mutant that never ends is as dead as one that fails. */
-const MAX_GROUP_MS = 60_000;
-const ENVIRONMENT = { ...process.env, ADVERSARY_TOKENS: '3000', ADVERSARY_SEED: '1' };
+const suiteTimeoutMs = 60_000;
 
-const root = join(import.meta.dir, '..');
-
-function makeCopy(): string {
-  const copy = mkdtempSync(join(tmpdir(), 'mutate-'));
-  for (const name of ['src', 'tests', 'scripts', 'package.json', 'tsconfig.json', 'bunfig.toml']) {
-    cpSync(join(root, name), join(copy, name), { recursive: true });
-  }
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  return copy;
+interface Suite {
+  readonly file: string;
+  readonly ms: number;
+  /** `FILE:LINE` of each line that it runs. */
+  readonly lines: ReadonlySet<string>;
 }
 
-/** The tests of the file itself come first: most mutants die there within a second. */
-function groupsFor(file: string): readonly (readonly string[])[] {
-  const own = file.replace(/^src/, 'tests').replace(/\.ts$/, '.test.ts');
-  const first = existsSync(join(root, own)) ? [['test', '--bail', own]] : [];
-  return [...first, ...GROUPS, COMPILER];
-}
+const { values } = parseArgs({
+  options: {
+    all: { type: 'boolean', default: false },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+    only: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) process.stdout.write(usage);
+else process.exit(await main());
 
-/** Ends the services that tests which failed have left running: they are of the same process group. */
-function endGroup(leader: number): void {
+async function main(): Promise<number> {
+  const copies = Array.from({ length: availableParallelism() }, makeCopy);
   try {
-    process.kill(-leader, 'SIGKILL');
-  } catch {
-    // None is left.
-  }
-}
-
-/** Returns the first group that fails in this copy, where this file is changed; undefined when all pass. */
-async function failingGroup(copy: string, file: string): Promise<string | undefined> {
-  for (const group of groupsFor(file)) {
-    const child = Bun.spawn([process.execPath, ...group], {
-      cwd: copy,
-      env: ENVIRONMENT,
-      stdio: ['ignore', 'ignore', 'ignore'],
-      timeout: MAX_GROUP_MS,
-      killSignal: 'SIGKILL',
-      detached: true,
-    });
-    const status = await child.exited;
-    endGroup(child.pid);
-    if (status !== 0) return group.join(' ');
-  }
-  return undefined;
-}
-
-interface Result {
-  readonly mutant: Mutant;
-  readonly killedBy: string | undefined;
-}
-
-/** Takes mutants from the queue until it is empty, each in this copy, which is whole again afterwards. */
-async function work(copy: string, queue: Mutant[], results: Result[]): Promise<void> {
-  for (let mutant = queue.shift(); mutant; mutant = queue.shift()) {
-    const path = join(copy, mutant.file);
-    const original = await Bun.file(path).text();
-    await Bun.write(path, mutant.source);
-    const killedBy = await failingGroup(copy, mutant.file);
-    await Bun.write(path, original);
-    results.push({ mutant, killedBy });
-    console.log(
-      `${killedBy ? 'killed  ' : 'SURVIVED'} ${mutant.file}:${mutant.line} ${mutant.what} [${queue.length} to go]`,
+    const mutants = sources.flatMap((file) => mutantsOf(file, readFileSync(file, 'utf8')));
+    const covering = await measureSuites(copies);
+    const { only } = values;
+    const isTimed = !values.all && only === undefined;
+    const chosen = shuffled(mutants, Number(values.seed)).filter(
+      ({ file, line }) => only === undefined || new RegExp(only).test(`${file}:${line}`),
     );
-  }
-}
-
-const isSame = (left: MutantLeft, { file, original, what }: Mutant) =>
-  left.file === file && left.original === original && left.what.includes(what);
-
-function report(results: readonly Result[]): number {
-  for (const file of FILES) {
-    const here = results.filter(({ mutant }) => mutant.file === file);
-    if (here.length > 0)
-      console.log(`${file}: ${here.filter(({ killedBy }) => killedBy).length} of ${here.length} killed`);
-  }
-  const survivors = results.flatMap(({ mutant, killedBy }) => (killedBy ? [] : [mutant]));
-  const isListed = (mutant: Mutant) => mutantsLeft.some((left) => isSame(left, mutant));
-  const unlisted = survivors.filter((mutant) => !isListed(mutant));
-  const killedAfterAll = results.flatMap(({ mutant, killedBy }) => (killedBy && isListed(mutant) ? [mutant] : []));
-  console.log(`${results.length} mutants, ${survivors.length} survived, ${unlisted.length} of them without a reason`);
-  const tell = (heading: string, { file, line, what, original }: Mutant) =>
-    console.log(`${heading}: ${file}:${line} ${what}\n    ${original}`);
-  for (const mutant of unlisted) tell('Has no reason', mutant);
-  for (const mutant of killedAfterAll) tell('Is killed, and listed as one left', mutant);
-  return unlisted.length + killedAfterAll.length === 0 ? 0 : 1;
-}
-
-async function run(mutants: readonly Mutant[], jobs: number): Promise<number> {
-  const copies = Array.from({ length: jobs }, makeCopy);
-  try {
-    const failing = await failingGroup(copies[0] ?? '', 'src/app.ts');
-    if (failing) {
-      process.stderr.write(`Cannot mutate: ${failing} fails before anything is changed\n`);
-      return 1;
-    }
-    const queue = [...mutants];
-    const results: Result[] = [];
-    await Promise.all(copies.map((copy) => work(copy, queue, results)));
-    return report(results);
+    const deadline = isTimed ? Date.now() + sampleMs : Number.POSITIVE_INFINITY;
+    const compiles = createCompiler(sources);
+    const queue = chosen.values();
+    const tried: { mutant: Mutant; isKilled: boolean }[] = [];
+    await inParallel(copies, async (copy) => {
+      for (const mutant of queue) {
+        if (!compiles(mutant.file, mutant.source)) continue;
+        const isKilled = await kills(copy, mutant, covering);
+        tried.push({ mutant, isKilled });
+        if (!isKilled) console.log(describe('survived', mutant));
+        if (Date.now() > deadline) return;
+      }
+    });
+    return report(mutants, tried);
   } finally {
     for (const copy of copies) rmSync(copy, { recursive: true, force: true });
   }
 }
 
-const { values } = parseArgs({
-  options: {
-    jobs: { type: 'string', default: '2' },
-    only: { type: 'string', default: '' },
-    list: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
-});
-const sources = await Promise.all(
-  FILES.map(async (file) => ({ file, source: await Bun.file(join(root, file)).text() })),
-);
-const mutants = sources
-  .flatMap(({ file, source }) => mutantsOf(file, source))
-  .filter(({ file, line }) => new RegExp(values.only).test(`${file}:${line}`));
+function makeCopy(): string {
+  const copy = mkdtempSync(join(tmpdir(), 'mutate-'));
+  for (const name of ['src', 'tests', 'package.json', 'tsconfig.json', 'bunfig.toml'])
+    cpSync(name, join(copy, name), { recursive: true });
+  symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
 
-if (values.help) process.stdout.write(usage);
-else if (values.list) for (const { file, line, what } of mutants) console.log(`${file}:${line} ${what}`);
-else process.exit(await run(mutants, Number(values.jobs)));
+/** Runs each suite once and returns them, the quickest first. */
+async function measureSuites(copies: readonly string[]): Promise<readonly Suite[]> {
+  const measured: Suite[] = [];
+  const queue = suites.values();
+  await inParallel(copies, async (copy) => {
+    for (const file of queue) {
+      const startedAt = performance.now();
+      const coverage = join(copy, 'coverage');
+      const arguments_ = ['--coverage', '--coverage-reporter=lcov', `--coverage-dir=${coverage}`];
+      if (!(await passes(copy, ['test', ...arguments_, ...notMeasuring, `./${file}`])))
+        throw new Error(`Cannot mutate: ${file} fails before anything is changed`);
+      const lines = readCoverage(readFileSync(join(coverage, 'lcov.info'), 'utf8'));
+      measured.push({ file, ms: performance.now() - startedAt, lines });
+    }
+  });
+  return measured.toSorted((a, b) => a.ms - b.ms);
+}
+
+/** Returns `FILE:LINE` of each line with a count above 0, from a report in LCOV's format. */
+function readCoverage(report: string): ReadonlySet<string> {
+  const lines = new Set<string>();
+  let file = '';
+  for (const [, kind, value = '', count] of report.matchAll(/^(SF|DA):([^,\n]+)(?:,(\d+))?$/gm)) {
+    if (kind === 'SF') file = value;
+    else if (count !== '0') lines.add(`${file}:${value}`);
+  }
+  return lines;
+}
+
+/** Whether a test that covers the changed line fails. */
+async function kills(copy: string, mutant: Mutant, covering: readonly Suite[]): Promise<boolean> {
+  const path = join(copy, mutant.file);
+  const original = readFileSync(path, 'utf8');
+  await Bun.write(path, mutant.source);
+  try {
+    const own = mutant.file.replace('src', 'tests').replace('.ts', '.test.ts');
+    const suitesOfLine = covering.filter(({ lines }) => lines.has(`${mutant.file}:${mutant.line}`));
+    for (const { file } of suitesOfLine.toSorted((a, b) => Number(b.file === own) - Number(a.file === own)))
+      if (!(await passes(copy, ['test', '--bail', ...notMeasuring, `./${file}`]))) return true;
+    return false;
+  } finally {
+    await Bun.write(path, original);
+  }
+}
+
+async function passes(copy: string, command: readonly string[]): Promise<boolean> {
+  const child = Bun.spawn([process.execPath, ...command], {
+    cwd: copy,
+    stdio: ['ignore', 'ignore', 'ignore'],
+    timeout: suiteTimeoutMs,
+    killSignal: 'SIGKILL',
+  });
+  return (await child.exited) === 0;
+}
+
+function report(mutants: readonly Mutant[], tried: readonly { mutant: Mutant; isKilled: boolean }[]): number {
+  const isListed = ({ file, original, what }: Mutant) =>
+    mutantsLeft.some((left) => left.file === file && left.original === original && left.what.includes(what));
+  const unlisted = tried.filter(({ mutant, isKilled }) => !isKilled && !isListed(mutant));
+  const killed = tried.filter(({ mutant, isKilled }) => isKilled && isListed(mutant));
+  const gone = mutantsLeft.flatMap(({ file, original, what }) =>
+    what
+      .filter((one) => !mutants.some((it) => it.file === file && it.original === original && it.what === one))
+      .map((one) => `listed, but cannot be made any more: ${file} ${one}\n    ${original}`),
+  );
+  for (const { mutant } of unlisted) console.log(describe('survived, and is not listed', mutant));
+  for (const { mutant } of killed) console.log(describe('listed, but killed', mutant));
+  for (const entry of gone) console.log(entry);
+  const survivors = tried.filter(({ isKilled }) => !isKilled).length;
+  console.log(`Seed ${values.seed}: ${tried.length} of ${mutants.length} mutants tried, ${survivors} survived`);
+  return unlisted.length + killed.length + gone.length === 0 ? 0 : 1;
+}
+
+function describe(verdict: string, { file, line, what, original }: Mutant): string {
+  return `${verdict}: ${file}:${line} ${what}\n    ${original}`;
+}
+
+async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  await Promise.all(items.map(work));
+}
+
+/** Returns the items in an order that the seed decides. */
+function shuffled<Item>(items: readonly Item[], seed: number): readonly Item[] {
+  return items
+    .map((item, index) => ({ item, place: Bun.hash(`${seed} ${index}`) }))
+    .toSorted((a, b) => (a.place < b.place ? -1 : 1))
+    .map(({ item }) => item);
+}

@@ -66,12 +66,11 @@ const processRules = {
  * @throws {SettingsError} lists all configuration errors
  */
 export function readSettings(environment: Environment, isDev: boolean): Settings {
-  const problems: string[] = [];
+  const problems = new Map<string, string>();
   const report = (name: string, expected: string) => {
     const value = environment[name];
-    problems.push(
-      `${name} must be ${expected}, got ${value ? quote(name === 'REDIS_URL' ? '***' : value) : 'nothing'}`,
-    );
+    const shown = value ? quote(name === 'REDIS_URL' ? '***' : value) : 'nothing';
+    if (!problems.has(name)) problems.set(name, `${name} must be ${expected}, got ${shown}`);
   };
   const isEmbedded = isDev || (environment.NODE_ENV !== 'production' && !environment.ISSUER && !environment.AUDIENCE);
 
@@ -81,8 +80,11 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
     if (isEmbedded && option in ofAnIssuer) continue;
     const name = variableOf(option);
     const value = environment[name] ? parse(environment[name], kind) : fallback;
-    if (value === undefined ? isRequired(option) : !isValid(value)) report(name, expected);
-    else if (value !== undefined) values[option] = value;
+    const isWrong = value === undefined ? isRequired(option) : !isValid(value);
+    if (isWrong) report(name, expected);
+    // What depends on a wrong value is judged by its default.
+    const used = isWrong ? fallback : value;
+    if (used !== undefined) values[option] = used;
   }
   const defaults = { ...ofAnIssuer, host: isEmbedded ? '127.0.0.1' : '0.0.0.0' };
   const settings = Object.assign(values, { ...defaults, ...values }) as unknown as Settings;
@@ -90,7 +92,7 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
     report(variableOf(option), expected);
   if (isEmbedded && !isDev && !isLoopback(settings.host))
     report('HOST', 'a loopback address with the built-in development issuer (or start with --dev)');
-  if (problems.length > 0) throw new SettingsError(problems);
+  if (problems.size > 0) throw new SettingsError([...problems.values()]);
   return normalize(settings);
 }
 

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'bun:test';
+import { type Environment, readSettings, SettingsError } from '../src/settings.ts';
+
+const good = { NODE_ENV: 'production', ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test/' };
+
+/** Returns what is reported for these settings, without the heading. */
+function problemsOf(environment: Environment, isDev = false): readonly string[] {
+  try {
+    readSettings(environment, isDev);
+    return [];
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+}
+
+const SECONDS = ['-1', '1.5', '1e3', '0x10', '+5', ' 5', '5s', 'soon', '99999999999999999999'];
+
+/** Values that a setting refuses, and what it asks for instead. The rules of the options have a table of their own. */
+const wrong: readonly (readonly [setting: string, expected: RegExp, values: readonly string[]])[] = [
+  [
+    'ISSUER',
+    /https address/,
+    ['http://a.example.test/', 'https://a.example.test/,', ',', 'https://a.example.test/{tid}/'],
+  ],
+  ['AUDIENCE', /API identifier/, ['   ', 'a,,b', ',']],
+  ['JWKS_URI', /https address/, ['http://issuer.example.test/keys', 'keys.json']],
+  ['JWKS_ALLOW_HTTP', /true or false/, ['yes', '1', 'TRUE']],
+  ['ALGORITHMS', /out of RS256/, ['HS256', 'none', 'RS256,', 'RS256 ES256']],
+  ['SCOPE_CLAIM', /names of claims/, ['scope,', '/a~2']],
+  ['SCOPE_PREFIX', /printable ASCII/, ['a b', '"']],
+  ['AUDIENCE_CLAIM', /name of a claim/, [' ']],
+  ['REQUIRED_CLAIMS', /name=value/, ['tid', '=a', 'tid=a,', 'tid=a,b']],
+  ['DPOP', /one of off, on, required/, ['true', 'ON']],
+  ['PORT', /from 0 to 65535/, ['-1', '65536', '80.5', '1e3', '0x50', 'http']],
+  ['HOST', /host name or an IP address/, ['a b', 'a/b', 'http://a']],
+  ['JWKS_MAX_AGE_SECONDS', /from 1 to 1000000/, [...SECONDS, '0', '1000001']],
+  ['JWKS_MAX_STALE_SECONDS', /from 0 to 1000000/, ['-1', 'soon']],
+  ['JWKS_COOLDOWN_SECONDS', /from 1 to 3600/, ['0', '3601']],
+  ['JWKS_TIMEOUT_SECONDS', /from 1 to 60/, ['0', '61']],
+  ['CLOCK_TOLERANCE_SECONDS', /from 0 to 300/, ['-1', '301', 'some']],
+  ['TOKEN_CACHE_SIZE', /from 0 to 1000000/, ['-1', 'large']],
+  ['METRICS_PORT', /from 0 to 65535/, ['65536', 'on']],
+  ['SHUTDOWN_DELAY_SECONDS', /from 0 to 3600/, ['-1', '3601']],
+  ['SHUTDOWN_TIMEOUT_SECONDS', /from 0 to 3600/, ['-1', '3601']],
+  ['REUSE_PORT', /true or false/, ['maybe']],
+  ['DOCS', /true or false/, ['maybe']],
+  ['LOG_LEVEL', /one of debug, info/, ['loud']],
+  ['REDIS_URL', /redis:\/\//, ['http://redis', 'redis://', 'redis:///0']],
+  [
+    'PUBLIC_URL',
+    /https address/,
+    ['http://api.example.test', 'https://api.example.test/"><script>', 'https://api.example.test/$(id)'],
+  ],
+];
+
+describe('readSettings()', () => {
+  for (const [setting, expected, values] of wrong) {
+    for (const value of values) {
+      test(`reports ${setting} of ${JSON.stringify(value)} in one line, with what is expected`, () => {
+        const problems = problemsOf({ ...good, [setting]: value });
+        expect(problems).toEqual([expect.stringMatching(new RegExp(`^${setting} must be .*, got ".*"$`))]);
+        expect(problems[0]).toMatch(expected);
+      });
+    }
+  }
+
+  test('reports every problem at once, and settings that are missing or empty', () => {
+    const oneOfEach = wrong.map(([setting, , [value]]) => [setting, value]);
+    const named = problemsOf(Object.fromEntries(oneOfEach)).map((problem) => problem.replace(/ .*/, ''));
+    expect(named.sort()).toEqual(wrong.map(([setting]) => setting).sort());
+    for (const missing of [{}, { ISSUER: '', AUDIENCE: '' }])
+      expect(problemsOf({ NODE_ENV: 'production', ...missing })).toEqual([
+        expect.stringMatching(/^ISSUER must be .*, got nothing$/),
+        expect.stringMatching(/^AUDIENCE must be .*, got nothing$/),
+      ]);
+  });
+
+  for (const [name, setting, value, shown] of [
+    ['credentials', 'ISSUER', 'https://somebody:hunter2@issuer.example.test/', '***@issuer.example.test/'],
+    [
+      'credentials with a slash',
+      'JWKS_URI',
+      'https://somebody:hunter/2@issuer.example.test/',
+      '***@issuer.example.test/',
+    ],
+    ['credentials without slashes', 'PUBLIC_URL', 'https:somebody:hunter2@api.example.test/', '***@api.example.test/'],
+    ['a query', 'ISSUER', 'https://issuer.example.test/?key=hunter2', 'https://issuer.example.test/?***'],
+    ['the address of a store', 'REDIS_URL', 'http://:hunter2@redis', '***'],
+    ['ESC', 'PUBLIC_URL', 'https://x/\u001b[2J', 'https://x/\\u001b[2J'],
+    ['DEL, C1 and Cyrillic letters', 'PUBLIC_URL', 'https://x/\u007f\u009b\u0430', 'https://x/\\u007f\\u009b\\u0430'],
+    ['a quote and a line end', 'PUBLIC_URL', 'https://x/"\n', 'https://x/\\"\\n'],
+  ] as const) {
+    test(`refuses ${name} in ${setting} and does not repeat what is secret or means something to a terminal`, () => {
+      const [problem] = problemsOf({ ...good, [setting]: value });
+      expect(problem).toEndWith(`, got "${shown}"`);
+    });
+  }
+
+  test('reads lists, pairs, switches and numbers', () => {
+    const settings = readSettings(
+      {
+        ...good,
+        ISSUER: 'https://a.example.test/ , http://127.0.0.1:4000/',
+        AUDIENCE: 'a, b c ,a',
+        ALGORITHMS: 'ES256,Ed25519',
+        SCOPE_CLAIM: 'scp, /realm/roles',
+        REQUIRED_CLAIMS: 'tid=t, org = a=b ,empty=',
+        PORT: '0',
+        METRICS_PORT: '9090',
+        DOCS: 'false',
+        REUSE_PORT: 'true',
+        SHUTDOWN_DELAY_SECONDS: '5',
+      },
+      false,
+    );
+    expect(settings).toMatchObject({
+      isEmbedded: false,
+      issuer: ['https://a.example.test/', 'http://127.0.0.1:4000/'],
+      audience: ['a', 'b c'],
+      algorithms: ['ES256', 'EdDSA'],
+      scopeClaim: ['scp', '/realm/roles'],
+      requiredClaims: { tid: 't', org: 'a=b', empty: '' },
+      port: 0,
+      metricsPort: 9090,
+      docs: false,
+      reusePort: true,
+      shutdownDelaySeconds: 5,
+    });
+    expect(() => Object.assign(settings, { port: 1 })).toThrow(TypeError);
+  });
+
+  test('takes an empty value for a missing one', () => {
+    const empty = Object.fromEntries(wrong.map(([setting]) => [setting, '']));
+    expect(readSettings({ ...empty, ...good }, false)).toEqual(readSettings(good, false));
+  });
+
+  for (const [name, environment, isDev, host] of [
+    ['an issuer', good, false, '0.0.0.0'],
+    ['neither issuer nor audience', {}, false, '127.0.0.1'],
+    ['--dev', good, true, '127.0.0.1'],
+    ['--dev and a host', { HOST: '0.0.0.0' }, true, '0.0.0.0'],
+    ['neither, and IPv6 loopback', { HOST: '::1' }, false, '::1'],
+    ['neither, and localhost', { HOST: 'localhost' }, false, 'localhost'],
+  ] as const) {
+    test(`listens on ${host} with ${name}`, () => {
+      expect(readSettings(environment, isDev)).toMatchObject({ host, isEmbedded: environment !== good || isDev });
+    });
+  }
+
+  test('refuses a host beyond loopback for an embedded issuer that nobody asked for', () => {
+    for (const host of ['0.0.0.0', '192.0.2.1', '::', 'example.test'])
+      expect(problemsOf({ HOST: host })).toEqual([expect.stringMatching(/^HOST must be a loopback address .*--dev/)]);
+  });
+});
