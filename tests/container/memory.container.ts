@@ -8,7 +8,7 @@ import { ecKey, publish } from '../support/keys.ts';
 import { AUDIENCE, mintToken } from '../support/mint.ts';
 
 /** For the ten minutes of a full run: `MEMORY_SECONDS=600 bun test ./tests/container/memory.container.ts`. */
-const seconds = Number(process.env.MEMORY_SECONDS ?? 20);
+const seconds = Number(process.env.MEMORY_SECONDS ?? 10);
 /** As in `deploy/`. */
 const limit = '256m';
 
