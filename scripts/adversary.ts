@@ -21,7 +21,7 @@ const { values, positionals } = parseArgs({
 if (values.help) process.stdout.write(usage);
 else process.exit(await run());
 
-/** Runs the adversary's suite as a test run of its own, file after file: timing and sockets want the machine for themselves. */
+/** Runs the adversary suite as a separate test run, one file at a time, because timing and socket tests need an idle machine. */
 async function run(): Promise<number> {
   const tokens = values.tokens ?? (values.long ? '1000000' : '20000');
   const seed = values.seed ?? String(Math.floor(Math.random() * 2 ** 31));

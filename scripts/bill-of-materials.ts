@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import lock from '../bun.lock';
 import manifest from '../package.json';
 
-/** Licences that ask for no more than their notice. Any other is a decision for a person, so it stops the build. */
+/** Licences that require only their notice. Any other licence needs a decision by a person, so it fails the build. */
 const allowedLicences: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
@@ -23,7 +23,7 @@ interface PackageManifest {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Returns the manifest of every package that has at least one byte in the bundle, ordered by name and version. */
+/** Returns the manifests of all packages with at least one byte in the bundle, ordered by name and version. */
 export async function bundledPackages(metafile: Bun.BuildMetafile): Promise<PackageManifest[]> {
   const folders = new Set<string>();
   for (const output of Object.values(metafile.outputs)) {
@@ -40,7 +40,7 @@ export async function bundledPackages(metafile: Bun.BuildMetafile): Promise<Pack
   return [...packages.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => found);
 }
 
-/** Returns a line for each package whose licence is missing or not on the list; a choice (`OR`) needs one that is. */
+/** Returns a line for each package whose licence is missing or not on the list. Of a choice (`OR`), one must be on the list. */
 export function licenceProblems(packages: readonly PackageManifest[]): string[] {
   const isAllowed = (expression: string) => expression.split(' OR ').some((licence) => allowedLicences.has(licence));
   return packages
@@ -97,7 +97,7 @@ function packageComponent(found: PackageManifest) {
   };
 }
 
-/** What Bun names among its versions because it imitates their interfaces, not because it holds them. */
+/** Entries of `process.versions` whose interfaces Bun imitates, but which it does not contain. */
 const imitated: ReadonlySet<string> = new Set(['bun', 'node', 'modules', 'napi', 'openssl', 'uv', 'v8']);
 
 /** Bun is not in the lockfile but is most of the executable; WebKit's JavaScriptCore in it is under the LGPL. */

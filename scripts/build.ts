@@ -4,23 +4,23 @@ import { billOfMaterials, bundledPackages, licenceProblems } from './bill-of-mat
 /**
  * Writes the executable to `outfile` and its bill of materials beside it, as `<outfile>.cdx.json`.
  *
- * @throws Error when the bundle fails or holds a package whose licence is not on the list.
+ * @throws Error if the bundle fails or contains a package whose licence is not on the list.
  */
 export async function build(outfile: string, target?: string): Promise<void> {
   const { metafile } = await Bun.build({
     entrypoints: ['src/index.ts'],
-    // An executable must not take its configuration from whatever folder it is started in.
+    // An executable must not read configuration from the folder in which it is started.
     compile: {
       outfile,
       autoloadDotenv: false,
       autoloadBunfig: false,
       ...(target !== undefined && { target: target as Bun.Build.CompileTarget }),
     },
-    // Elysia reads the text of its handlers to learn what they use, so their identifiers must keep their names.
+    // Elysia analyses the source of its handlers, so identifiers must keep their names.
     minify: { whitespace: true, syntax: true, identifiers: false },
     bytecode: true,
     format: 'esm',
-    // CommonJS modules would hold the folder of the build otherwise, and two folders make two executables.
+    // Otherwise CommonJS modules would contain the folder of the build, so that builds in two folders would differ.
     define: { 'process.env.NODE_ENV': '"production"', __dirname: '"/"', __filename: '"/"' },
     metafile: true,
   });
@@ -33,7 +33,7 @@ export async function build(outfile: string, target?: string): Promise<void> {
 }
 
 if (import.meta.main) {
-  // A target is a Bun release to embed, such as bun-linux-arm64; without one it is the Bun that runs this.
+  // A target is a Bun release to embed, such as bun-linux-arm64. It defaults to the Bun that runs this script.
   const { values } = parseArgs({ options: { target: { type: 'string' } } });
   const outfile = 'dist/protected-api';
   await build(outfile, values.target);

@@ -1,4 +1,4 @@
-/** Runs each check in turn, up to the first that fails, and ends with a summary: an audit that could not look is named in it. */
+/** Runs the checks in turn, up to the first that fails, and prints a summary. It says so if the audit could not be done. */
 const notChecked = 2;
 const summary: string[] = [];
 

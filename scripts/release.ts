@@ -13,7 +13,7 @@ const targets = [
   'windows-x64',
 ] as const;
 
-/** Returns what is wrong with a tag, by the version in package.json and the changelog; nothing when it can be released. */
+/** Returns why a tag cannot be released, based on the version in package.json and the changelog. Empty if it can be released. */
 export function tagProblems(tag: string, version: string, changelog: string): string[] {
   const problems: string[] = [];
   if (tag !== `v${version}`) problems.push(`Tag ${tag} is not v${version}, the version in package.json`);

@@ -1,40 +1,40 @@
 import { RedisClient } from 'bun';
 import { type ReplayStore, ReplayUnknownError } from '../auth/replay-store.ts';
 
-/** Why the store cannot tell whether a proof was used; never the server's own text, which can repeat what it was sent. */
+/** Why the store cannot determine whether a proof was used. It never contains the server's message, which can repeat what was sent. */
 export type StoreFailure = 'connection' | 'timeout' | 'full' | 'refused' | 'overloaded' | 'forgotten';
 
 export type StoreEvent =
   | {
       readonly type: 'connected';
       readonly afterFailures: number;
-      /** Whether the server makes room by deleting keys, so that a proof could be used again. */
+      /** Whether the server deletes keys when it is full, so that a proof could be used again. */
       readonly evicts: boolean;
     }
   | { readonly type: 'failed'; readonly failure: StoreFailure; readonly failures: number };
 
 export interface RedisReplayStore extends ReplayStore {
   state(): { readonly isConnected: boolean; readonly lastFailure: StoreFailure | undefined };
-  /** Begins to connect, and from then on keeps a connection. */
+  /** Connects, and reconnects from then on. */
   start(): void;
   stop(): void;
 }
 
 export interface RedisReplayStoreOptions {
-  /** Address of Redis or Valkey: `redis://` or `rediss://`, with user, password and database where they are needed. */
+  /** Address of Redis or Valkey: `redis://` or `rediss://`, optionally with user, password and database. */
   readonly url: string;
-  /** For how long a proof that was made just now is claimed: tells which proofs a server that lost its data may have known. */
+  /** How long a proof that was just created is claimed. Determines which proofs a server that lost its data may have stored. */
   readonly usualClaimMs: number;
   readonly onEvent?: ((event: StoreEvent) => void) | undefined;
-  /** Wall-clock time in milliseconds since 1970; `Date.now` by default. */
+  /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
   readonly now?: () => number;
 }
 
-/** Longer than any pause of a healthy server or of this process; requests wait for no longer. */
+/** Longer than any pause of a healthy server or of this process. Requests wait no longer than this. */
 const timeoutMs = 1000;
-/** A server that is back is noticed after this and at most one time-out: within two seconds. */
+/** A recovered server is noticed after this interval and at most one timeout, so within two seconds. */
 const checkIntervalMs = 500;
-/** Bounds the memory that a server which hangs can cost: some 10 MB. */
+/** Limits the memory that a hanging server can cost, to about 10 MB. */
 const maxPending = 20_000;
 const keyPrefix = 'dpop:';
 
@@ -45,9 +45,9 @@ class StoreError extends ReplayUnknownError {
 }
 
 /**
- * Returns a store that all processes with the same `url` share. A claim is one command, and while the server is known to be
- * away it is none: claims are then rejected at once. The server is written to twice a second, so that `state` knows of an
- * outage, a full memory or a read-only replica before a request does.
+ * Returns a store that all processes with the same `url` share. A claim takes one command. While the server is known to be
+ * unavailable, claims are rejected at once. The store writes to the server twice a second, so that `state` shows an outage, a
+ * full memory or a read-only replica before a request encounters it.
  */
 export function createRedisReplayStore(options: RedisReplayStoreOptions): RedisReplayStore {
   return new ConnectedStore(options);
@@ -57,7 +57,7 @@ class ConnectedStore implements RedisReplayStore {
   readonly #options: RedisReplayStoreOptions;
   readonly #now: () => number;
   readonly #checkKey = `${keyPrefix}check:${crypto.randomUUID()}`;
-  /** Bun's client does not always reconnect, so there is a new one for each attempt. Undefined while there is none that works. */
+  /** Bun's client does not always reconnect, so each attempt creates a new one. Undefined while disconnected. */
   #client: RedisClient | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isStopped = false;
@@ -128,7 +128,7 @@ class ConnectedStore implements RedisReplayStore {
     try {
       await within(client.connect());
       await this.#write(client);
-      // Not every account may ask; then every connection counts as one to a server that has lost its data.
+      // Not every account may use INFO. Without it, every reconnection is treated as one to a server that lost its data.
       const info = await within(client.send('INFO', [])).then(String, () => '');
       if (this.#isStopped || !client.connected) throw new StoreError('connection');
       this.#connected(client, info);
@@ -142,7 +142,7 @@ class ConnectedStore implements RedisReplayStore {
     const runId = /^run_id:(\w+)/m.exec(info)?.[1];
     const isFirst = this.#runId === undefined && this.#failures === 0;
     const isSameRun = runId !== undefined && runId === this.#runId;
-    // A server that was restarted, or another one in its place, may have forgotten proofs that were made before now.
+    // A restarted or replaced server may have lost proofs that were created before now.
     if (!isFirst && !isSameRun) this.#forgottenUntilMs = this.#now() + this.#options.usualClaimMs;
     this.#runId = runId ?? 'unknown';
     const evicts = !/^maxmemory:0\b/m.test(info) && /^maxmemory_policy:(?!noeviction)/m.test(info);
@@ -168,7 +168,7 @@ class ConnectedStore implements RedisReplayStore {
   }
 }
 
-/** Rejects after the time-out, but not before the replies that have arrived by then were read. */
+/** Rejects after the timeout, but only after the replies that have already arrived were read. */
 function within<Reply>(reply: Promise<Reply>): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => setImmediate(() => reject(new StoreError('timeout'))), timeoutMs);
