@@ -26,14 +26,14 @@ describe('createApp()', () => {
 
   for (const { method, path } of guarded) {
     for (const sent of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
-      test(`guards ${sent} ${path} against a request without a token`, async () => {
+      test(`rejects ${sent} ${path} without a token`, async () => {
         const response = await send(sent, path);
         expect(response.status).toBe(401);
         expect(response.headers.get('www-authenticate')).toStartWith('Bearer');
         expect(response.headers.get('cache-control')).toBe('no-store');
       });
 
-      test(`guards ${sent} ${path} against a refused token`, async () => {
+      test(`rejects ${sent} ${path} with an invalid token`, async () => {
         const response = await send(sent, path, { authorization: 'Bearer e30.e30.e30' });
         expect(response.status).toBe(401);
         expect(response.headers.get('www-authenticate')).toContain('error="invalid_token"');

@@ -50,7 +50,7 @@ describe('a known attack', () => {
     });
   }
 
-  describe('by scopes where none belong', () => {
+  describe('to gain a scope', () => {
     for (const { name, claims } of scopeAttacks) {
       test(`is granted nothing: ${name} (RFC 6749 §3.3)`, async () => {
         const token = mintToken(issuer.url, { claims });

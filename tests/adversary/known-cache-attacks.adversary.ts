@@ -142,7 +142,7 @@ describe('a token that was accepted and remembered', () => {
   });
 
   for (const pass of ['advance', 'pause'] as const)
-    test(`is not good for ever when the issuer is gone: its keys become too old while time does this: ${pass} (contract: 503, no 401)`, async () => {
+    test(`does not stay valid forever during an outage: its keys expire while time does this: ${pass} (503, not 401)`, async () => {
       target = createTarget({ issuer: issuer.url, nowMs: NOW_SECONDS * 1000, maxStaleMs: KEY_SET_TIMES.cooldownMs });
       const token = mint();
       await remember(token);
@@ -161,7 +161,7 @@ describe('a token that was accepted and remembered', () => {
     expect(target.cache().cacheEntries).toBe(1);
   });
 
-  test('is joined by no refused token, however many are shown', async () => {
+  test('caches no rejected token, however many are sent', async () => {
     await remember(mint());
     const refused = [{ exp: 1 }, { aud: 'other' }, { iss: 'other' }, { cnf: {} }, { nbf: NOW_SECONDS + 60 }];
     for (const claims of refused) await target.show(mint(claims));

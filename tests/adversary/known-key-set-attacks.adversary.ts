@@ -57,7 +57,7 @@ describe('an attack on the key set', () => {
     expect(stranger.fetches).toBe(0);
   });
 
-  test('inflates nothing: 64 MB of keys that came as 64 KB (CWE-409)', async () => {
+  test('decompresses nothing: 64 MB of keys that arrive as 64 KB (CWE-409)', async () => {
     const bomb = gzipSync(`{"keys":[${' '.repeat(64 * 1024 * 1024)}]}`);
     let served = 0;
     const server = Bun.serve({

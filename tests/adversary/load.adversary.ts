@@ -82,7 +82,7 @@ describe('under load from hostile connections, the service', () => {
     ['stop within a chunk', 'POST /api/private HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\nfff\r\nx'],
     ['were answered and stay', 'GET /api/private HTTP/1.1\r\nHost: a.test\r\n\r\n'],
   ] as const) {
-    test(`serves others beside ${CONNECTIONS} connections that ${name}`, async () => {
+    test(`serves other clients during ${CONNECTIONS} connections that ${name}`, async () => {
       await withConnections(CONNECTIONS, greeting, async () => {
         await expectServing();
         expect(service.residentMb() - startMb).toBeLessThan(MAX_GROWTH_MB);
@@ -90,7 +90,7 @@ describe('under load from hostile connections, the service', () => {
     });
   }
 
-  test('serves others beside 200 connections that send a byte at a time', async () => {
+  test('serves other clients during 200 connections that send one byte at a time', async () => {
     const head = 'GET /api/private HTTP/1.1\r\nHost: a.test\r\nX-Slow: ';
     await withConnections(200, head, async (sockets) => {
       for (let round = 0; round < 20; round += 1) {
@@ -101,7 +101,7 @@ describe('under load from hostile connections, the service', () => {
     });
   });
 
-  test('serves others beside 200 connections that read nothing of their answers', async () => {
+  test('serves other clients during 200 connections that do not read their responses', async () => {
     const request = 'GET /api/private HTTP/1.1\r\nHost: a.test\r\n\r\n';
     await withConnections(200, '', async (sockets) => {
       for (const socket of sockets) socket.pause().write(request.repeat(100));
@@ -171,7 +171,7 @@ describe('under load from hostile connections, the service', () => {
     expect(statuses.filter((status) => status === 401).length).toBeGreaterThan(0);
   });
 
-  test('keeps of a token that it remembers no more than the token, whatever surrounded it', async () => {
+  test('stores nothing but the token itself, whatever surrounded it in the header', async () => {
     const tokens = Array.from({ length: 4000 }, (_, at) => mintToken(issuer.url, { claims: { jti: String(at) } }));
     const showAll = async (all: readonly string[], padding: number) => {
       for (let at = 0; at < all.length; at += PARALLEL) {

@@ -65,7 +65,7 @@ describe('over a raw socket, the service', () => {
   }
 
   for (const path of ['/api/private', '/api/private-scoped']) {
-    test(`gives ${path} to nobody who has no token, by none of these`, async () => {
+    test(`does not serve ${path} without a token in any of these ways`, async () => {
       const answers = Object.values(wireAttacks)
         .flat()
         .map(async ({ name, bytes }) => {
@@ -76,7 +76,7 @@ describe('over a raw socket, the service', () => {
     });
   }
 
-  test('takes pipelined requests apart: each is judged by its own token', async () => {
+  test('handles pipelined requests separately: each needs its own token', async () => {
     const good = lines(
       'GET /api/private HTTP/1.1',
       'Host: service.test',
@@ -91,7 +91,7 @@ describe('over a raw socket, the service', () => {
     expect(statuses.length).toBeGreaterThan(0);
   });
 
-  test('takes a request in pieces of one byte', async () => {
+  test('accepts a request byte by byte', async () => {
     const request = lines(
       'GET /api/private HTTP/1.1',
       'Host: service.test',
@@ -114,7 +114,7 @@ for (const [how, environment] of [
       exchange(service().port, lines(`GET ${path} HTTP/${version}`, ...(host === undefined ? [] : [`Host: ${host}`])));
 
     for (const host of [...hosts, undefined]) {
-      test(`answers by the path alone or refuses: Host ${JSON.stringify(host) ?? 'missing, as HTTP/1.0 may'}`, async () => {
+      test(`answers based on the path only, or rejects: Host ${JSON.stringify(host) ?? 'missing, as HTTP/1.0 may'}`, async () => {
         const version = host === undefined ? '1.0' : '1.1';
         const answers = Object.entries(statusByPath).map(async ([path, status]) => {
           const { statuses } = await send(path, host, version);

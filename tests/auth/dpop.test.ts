@@ -342,7 +342,7 @@ describe('createProofVerifier()', () => {
     expect(verdicts.toSorted()).toEqual(['accepted', ...Array(19).fill('proof_replayed')]);
   });
 
-  test('takes an identifier as used by one key only, whatever else the proof says', async () => {
+  test('treats a jti as used only for the same key, whatever else the proof contains', async () => {
     const verify = verifierWith(createMemoryReplayStore());
     const other = proofKey('ES256', 'other');
     const claims = { jti: 'same' };
@@ -355,7 +355,7 @@ describe('createProofVerifier()', () => {
     expect(await verify(makeProof(target, { claims: later }), post, token, thumbprint)).toBe('proof_replayed');
   });
 
-  test('refuses a used proof for as long as it is in its window, on clocks half a minute apart', async () => {
+  test('rejects a used proof throughout its window, on clocks half a minute apart', async () => {
     let now = (nowSeconds - 60) * 1000;
     const replayStore = createMemoryReplayStore({ now: () => now });
     const first = verifierWith(replayStore, () => now);
@@ -382,7 +382,7 @@ describe('createProofVerifier()', () => {
     { name: 'returns nothing', claim: () => undefined },
   ];
   for (const { name, claim } of stores) {
-    test(`cannot know about a proof when the store ${name}`, async () => {
+    test(`cannot decide about a proof when the store ${name}`, async () => {
       const verify = verifierWith({ claim: claim as ReplayStore['claim'] });
       expect(await verify(makeProof(target), request, token, thumbprint)).toBe('replay_unknown');
     });

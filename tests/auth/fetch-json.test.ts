@@ -55,7 +55,7 @@ describe('fetchJson()', () => {
     expect(read).toEqual({ pieces: 17, isCancelled: true });
   });
 
-  test('reads letters that are cut between two pieces', async () => {
+  test('decodes characters that are split between two chunks', async () => {
     const text = 'clé \u{1f511} sûre';
     const { stream } = bodyOf([...Buffer.from(JSON.stringify(text))].map((byte) => Buffer.of(byte)));
     expect((await outcomeOf(new Response(stream))).outcome).toBe(text as never);
@@ -95,7 +95,7 @@ describe('fetchJson()', () => {
     });
   }
 
-  test('asks for JSON that is not compressed, follows no redirect, and goes round a proxy to loopback only', async () => {
+  test('requests uncompressed JSON, follows no redirect, and bypasses a proxy only for loopback', async () => {
     const asked = {
       redirect: 'manual',
       headers: { accept: 'application/json', 'accept-encoding': 'identity' },

@@ -89,7 +89,7 @@ describe('importJwkSet()', () => {
   }
 
   for (const [name, key] of unusable) {
-    test(`leaves out ${name}, and keeps the good key beside it`, async () => {
+    test(`skips ${name}, and keeps the valid key beside it`, async () => {
       const good = publish(rsaKey('good'), 'good', { alg: 'RS256' });
       for (const keys of [
         [key, good],

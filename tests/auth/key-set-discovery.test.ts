@@ -288,7 +288,7 @@ describe('createKeySetSource()', () => {
     expect(fixture.events).toMatchObject([{ issuer: found.slice(0, -1), failure: 'issuer_mismatch', found }]);
   });
 
-  test('takes a key set by plain http in a private network when that is allowed', async () => {
+  test('accepts a key set over plain http in a private network if that is allowed', async () => {
     const fixture = await setUp('', true);
     fixture.server.documents.set(OPENID, fixture.metadata({ jwks_uri: 'http://keys.invalid/' }));
     await start(fixture);

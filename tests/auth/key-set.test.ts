@@ -61,7 +61,7 @@ async function started(options?: Partial<KeySetOptions>) {
 }
 
 describe('createKeySet()', () => {
-  test('holds the keys after one fetch and finds them at once', async () => {
+  test('caches the keys after one fetch and finds them at once', async () => {
     const { keySet, clock, events, fetches, start } = setUp();
     expect(keySet.state()).toEqual({ issuer, keys: 0, ageMs: undefined, lastFailure: undefined, nextAttemptMs: 0 });
     await start();
@@ -79,7 +79,7 @@ describe('createKeySet()', () => {
     expect(fetches).toBeArrayOfSize(1);
   });
 
-  test('says during an outage when to ask again, and asks itself once a cooldown, counted from the start of an attempt', async () => {
+  test('sets Retry-After during an outage, and retries once per cooldown, counted from the start of an attempt', async () => {
     const { keySet, clock, published, fetches, events, advance, start, ask } = setUp();
     published.by = failing;
     await start();
@@ -113,14 +113,14 @@ describe('createKeySet()', () => {
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: 'status' });
   });
 
-  test('names a failure that is not one of the answer a failure of the network', async () => {
+  test('reports any failure without a response as a network failure', async () => {
     const { published, events, start } = setUp();
     published.by = () => Promise.reject(new TypeError('refused'));
     await start();
     expect(events).toMatchObject([{ type: 'failed', failure: 'network' }]);
   });
 
-  test('says to ask again in a second at least, though the attempt took longer than the cooldown', async () => {
+  test('sets Retry-After to at least one second, even if the attempt took longer than the cooldown', async () => {
     const { clock, published, ask } = setUp({ cooldownMs: 1000 });
     published.by = hanging;
     const waiting = ask('one').catch((error: unknown) => error);
@@ -147,7 +147,7 @@ describe('createKeySet()', () => {
     expect(keySet.find('one')).toBeArrayOfSize(1);
   });
 
-  test('judges the age of the keys at use, in a process that was stopped while they expired', async () => {
+  test('checks the age of keys at each use, also in a process that was paused while they expired', async () => {
     const { keySet, clock, ask } = await started();
     const [key] = await keySet.find('one');
     if (!key) throw new TypeError('There is no key');
@@ -258,7 +258,7 @@ describe('createKeySet()', () => {
     expect(fetches).toEqual([clock.now() - cooldownMs - 1, clock.now()]);
   });
 
-  test('is changed by nothing that an observer throws', async () => {
+  test('is not affected by exceptions of a listener', async () => {
     const { keySet, clock, published, advance, start } = setUp({
       onEvent() {
         throw new Error('observer');

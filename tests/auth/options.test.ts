@@ -159,7 +159,7 @@ describe('resourceServer()', () => {
     });
   }
 
-  test('takes plain http of another host for keys only when that is allowed', () => {
+  test('accepts keys over plain http from another host only if that is allowed', () => {
     for (const options of [{ issuer: 'http://issuer.internal/' }, { jwksUri: 'http://issuer.internal/keys' }]) {
       expect(problemOf({ ...good, ...options })).toContain('must be');
       expect(construct({ ...good, ...options, jwksAllowHttp: true })).not.toThrow();
@@ -192,7 +192,7 @@ describe('checkOptions()', () => {
     expect(Object.keys(checkOptions(good)).sort()).toEqual(Object.keys(optionRules).sort());
   });
 
-  test('has one spelling for each value, so that equal guards are seen as equal', () => {
+  test('normalizes values, so that equal guards are recognized', () => {
     const spelled = checkOptions({
       issuer: [issuer, issuer],
       audience: [audience, audience],

@@ -28,7 +28,7 @@ describe('createMemoryReplayStore()', () => {
     expect(claim('a')).toBe(false);
   });
 
-  test('gives up no live claim to make room, and has room again once claims have expired', () => {
+  test('evicts no live claim, and has room again once claims have expired', () => {
     for (const key of ['a', 'b', 'c']) expect(claim(key)).toBe(true);
     expect(() => claim('d')).toThrow(ReplayUnknownError);
     for (const key of ['a', 'b', 'c']) expect(claim(key)).toBe(false);

@@ -55,7 +55,7 @@ describe('createVerifier() with several issuers', () => {
     });
   }
 
-  test('takes the issuer from no other member, and refuses a payload that is no object', async () => {
+  test('reads the issuer from no other member, and rejects a payload that is not an object', async () => {
     const { verify } = setUp();
     expect(await verify(mintSigned(A, { signer: 'a', overrides: { claims: { iss: undefined, issuer: A } } }))).toBe(
       'issuer_mismatch',
@@ -104,7 +104,7 @@ describe('createVerifier() with several issuers', () => {
 });
 
 describe('createVerifier() with one issuer', () => {
-  test('judges the signature before an issuer that is not accepted', async () => {
+  test('verifies the signature before it rejects the issuer', async () => {
     const { verify } = createIssuers({ [A]: [keyOf('a')] });
     expect(await verify(mintSigned(B, { signer: 'a' }))).toBe('issuer_mismatch');
     expect(await verify(mintSigned(B, { signer: 'b' }))).toBe('signature_invalid');

@@ -31,7 +31,7 @@ test('of newcomers to a cache full of good entries, one in eight replaces the le
   expect(['used', 'idle', 'admitted'].map((token) => cache.get(token) !== undefined)).toEqual([true, false, true]);
 });
 
-test('an entry that is no longer good gives way to any newcomer, and a token that is stored to itself', () => {
+test('an invalid entry is replaced by any new one, and a stored token by itself', () => {
   const cache = newCache({ random: () => 0.99 });
   cache.set('bad', { claims: {}, isGood: false });
   for (const token of ['good', 'new']) cache.set(token, entry);

@@ -137,7 +137,7 @@ describe('createVerifier()', () => {
     }
   }
 
-  test('forgets what a key verified once the key is no longer current', async () => {
+  test('rejects a cached token once its key is no longer current', async () => {
     const fixture = await setUp();
     const token = mint();
     expect(refusalOf(await fixture.verify(token))).toBe('accepted');
@@ -145,7 +145,7 @@ describe('createVerifier()', () => {
     expect(refusalOf(await fixture.verify(token))).toBe('key_unknown');
   });
 
-  test('does not take a token for a remembered one that differs in its last character', async () => {
+  test('does not treat a token as a cached one that differs in its last character', async () => {
     const { verify } = await setUp();
     const token = mint();
     await verify(token);
@@ -153,7 +153,7 @@ describe('createVerifier()', () => {
     expect(refusalOf(await verify(altered))).toBe('signature_invalid');
   });
 
-  test('remembers nothing of refused tokens', async () => {
+  test('caches no rejected tokens', async () => {
     const { verify, cacheEntries } = await setUp();
     await verify(mint({ exp: frozenSeconds - 1 }));
     await verify(mint({ aud: 'other' }));
@@ -162,7 +162,7 @@ describe('createVerifier()', () => {
     expect(cacheEntries()).toBe(0);
   });
 
-  test('remembers no more tokens than it is told to, and none when told 0', async () => {
+  test('caches at most tokenCacheSize tokens, and none if it is 0', async () => {
     for (const tokenCacheSize of [0, 2]) {
       const { verify, cacheEntries } = await setUp({ tokenCacheSize });
       for (const jti of ['a', 'b', 'c']) await verify(mint({ jti }));
@@ -179,7 +179,7 @@ describe('createVerifier()', () => {
     expect(() => Object.assign(verdict.claims, { scope: 'all' })).toThrow(TypeError);
   });
 
-  test('takes neither a defect of the key set nor an unfit key for an outage or a bad token', async () => {
+  test('treats a defective key set or an unsuitable key neither as an outage nor as an invalid token', async () => {
     const { privateKey } = await generateKeyPair('RS256');
     const finds: Find[] = [
       () => {
@@ -326,7 +326,7 @@ describe('createVerifier()', () => {
     });
   }
 
-  test('reports a bad signature before anything that the claims say', async () => {
+  test('reports an invalid signature before any fault of the claims', async () => {
     const { verify } = await setUp();
     const token = mintToken(issuer, { key: rsaKey('stranger'), claims: { exp: 1, aud: 'other' } });
     expect(refusalOf(await verify(token))).toBe('signature_invalid');

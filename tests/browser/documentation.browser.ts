@@ -135,7 +135,7 @@ describe('the documentation page', () => {
     await documentation.page.context().close();
   });
 
-  test('says once that a secret is wrong, without a password prompt of the browser', async () => {
+  test('reports a wrong secret once, without a password prompt', async () => {
     const documentation = await openPage();
     const { page, dialog } = documentation;
     const session = await page.context().newCDPSession(page);

@@ -25,7 +25,7 @@ describe('treaty<App>()', () => {
     }
   });
 
-  test('tells a 401 by its code', async () => {
+  test('narrows a 401 by its code', async () => {
     const { data, error } = await clientOf(fixture()).api.private.get();
     if (error?.status !== 401) throw new Error('Not a 401');
     const code: 'authorization_header_missing' | 'invalid_header' | 'invalid_claims' | 'token_expired' =
@@ -37,14 +37,14 @@ describe('treaty<App>()', () => {
     expect(expired.error.value).toEqual({ code: 'token_expired', description: 'Token is expired' });
   });
 
-  test('tells a 403, where a scope is asked for', async () => {
+  test('narrows a 403 where a scope is required', async () => {
     const { error } = await withToken({ claims: { scope: '' } }).api['private-scoped'].get();
     if (error?.status !== 403) throw new Error('Not a 403');
     const code: 'Unauthorized' = error.value.code;
     expect(code).toBe('Unauthorized');
   });
 
-  test('tells a 503, and when to try again', async () => {
+  test('narrows a 503, and reads Retry-After', async () => {
     const { error, response } = await clientOf(outage(), bearer(outage().mint())).api.private.get();
     if (error?.status !== 503) throw new Error('Not a 503');
     const code: 'key_set_unavailable' = error.value.code;

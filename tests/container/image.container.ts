@@ -81,7 +81,7 @@ describe('the image', () => {
     });
   }
 
-  test('answers what is in flight when it is stopped, and then ends with 0', async () => {
+  test('answers requests in flight when it is stopped, and exits with 0', async () => {
     const hanging = await startIssuer();
     hanging.mode = { kind: 'hang' };
     const port = await freePort();

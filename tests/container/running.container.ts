@@ -14,7 +14,7 @@ beforeAll(async () => void (await imageUnderTest()), containerForm.startTimeoutM
 /** An issuer that nobody answers for: the service runs without it. */
 const settings = { ISSUER: 'https://issuer.invalid/', AUDIENCE };
 
-test('a container with --dev gives tokens to the host through a published port, and takes them', async () => {
+test('a container with --dev issues tokens to the host through a published port, and accepts them', async () => {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const container = await runContainer(['--publish', `127.0.0.1:${port}:3010`], {}, ['--dev']);
@@ -42,7 +42,7 @@ test('a container with an issuer is reached from the host through a published po
   expect((await container.stop()).status).toBe(0);
 });
 
-test('a container has no process of root', async () => {
+test('no process of a container runs as root', async () => {
   const container = await runContainer([], settings);
   const listProcesses = () => docker('top', container.name, '-eo', 'pid,uid,comm').catch(() => '');
   let listed = '';
@@ -58,7 +58,7 @@ test('a container has no process of root', async () => {
   await container.stop();
 });
 
-test('a container writes JSON lines, and nothing of a token', async () => {
+test('a container logs JSON lines without any part of a token', async () => {
   const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
   const service = await containerForm.start({ ISSUER: issuer.url, AUDIENCE, LOG_LEVEL: 'debug' });
   const token = mintToken(issuer.url);

@@ -91,7 +91,7 @@ test('the compose file passes every setting of its .env, and nothing but setting
   expect(Number.parseInt(gracePeriod, 10)).toBeGreaterThan(Number(settings.SHUTDOWN_TIMEOUT_SECONDS));
 });
 
-test('its instructions start a service that turns healthy, needs no more than the file allows, and stops', async () => {
+test('its instructions start a service that becomes healthy within the limits of the file, and stops', async () => {
   run(up);
   const id = compose('ps --quiet').trim();
   const inspect = async (format: string) => JSON.parse(await docker('inspect', '--format', `{{json ${format}}}`, id));

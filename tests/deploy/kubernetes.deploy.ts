@@ -105,7 +105,7 @@ describe('the manifests', () => {
     expect(deployment?.replicas).toBeUndefined();
   });
 
-  test('describe a container that starts, turns ready and takes tokens within exactly these limits', async () => {
+  test('describe a container that starts, becomes ready and accepts tokens within these limits', async () => {
     const { securityContext, resources, livenessProbe, readinessProbe } = container() ?? {};
     const { runAsUser, runAsGroup, runAsNonRoot, seccompProfile } = pod()?.securityContext ?? {};
     expect(runAsNonRoot).toBe(true);

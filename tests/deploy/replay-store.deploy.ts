@@ -143,7 +143,7 @@ describe('two instances behind HAProxy and one store, started as the compose fil
     }
   });
 
-  test('get no requests while proofs are required and the store is away, and some once it is back', async () => {
+  test('get no requests while proofs are required and the store is down, and requests again once it is back', async () => {
     await redis.kill();
     await until(async () => !(await isReady()), 'no ready instance');
     await redis.start();

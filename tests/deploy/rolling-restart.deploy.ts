@@ -55,7 +55,7 @@ afterAll(async () => {
   await Promise.all(started.map(({ finished }) => finished));
 });
 
-test('a rolling restart behind HAProxy under constant load fails not one request', async () => {
+test('a rolling restart behind HAProxy under constant load fails no request', async () => {
   const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
   const command = await executableForm.command();
   const startInstance = (port: number) =>

@@ -53,7 +53,7 @@ describe('the systemd unit', () => {
     expect(verified).toEqual({ exitCode: 0, output: '' });
   });
 
-  test('leaves the service little to do harm with', () => {
+  test('restricts the privileges of the service', () => {
     // In tenths: what a service with a network and a compiler cannot do without comes to 1.4 of 10.
     const { exitCode, output } = analyze('security', '--offline=true', '--threshold=15', unitFile);
     expect({ exitCode, output }).toEqual({ exitCode: 0, output: expect.any(String) });
@@ -132,12 +132,12 @@ describe('two instances under systemd, in the sandbox of the unit', () => {
     await issuer.close();
   });
 
-  test('share the port and take tokens', async () => {
+  test('share the port and accept tokens', async () => {
     expect(systemctl('is-active', ...instances)).toBe('active\nactive');
     for (let count = 0; count < 20; count += 1) expect((await callScoped()).status).toBe(200);
   });
 
-  test('have neither a root user nor a capability, and only the system calls allowed', async () => {
+  test('have no root user, no capabilities, and only the allowed system calls', async () => {
     for (const instance of instances) {
       const pid = systemctl('show', '--value', '--property=MainPID', instance);
       const status = Bun.spawnSync([
@@ -155,7 +155,7 @@ describe('two instances under systemd, in the sandbox of the unit', () => {
     }
   });
 
-  test('end one by one as a success, while the other answers', async () => {
+  test('stop one by one with status 0, while the other one answers', async () => {
     systemctl('stop', 'protected-api@1.service');
     const ended = systemctl('show', '--property=ActiveState,Result,ExecMainStatus', 'protected-api@1.service');
     expect(ended.split('\n').toSorted()).toEqual(['ActiveState=inactive', 'ExecMainStatus=0', 'Result=success']);

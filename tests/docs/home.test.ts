@@ -75,7 +75,7 @@ describe('GET /', () => {
     );
   });
 
-  test('says nothing of a documentation that is not there', async () => {
+  test('does not mention a disabled documentation', async () => {
     const settings = { DOCS: 'false' };
     expect(Object.keys((await (await ask('*/*', settings)).json()) as object)).toEqual([
       'name',
@@ -91,7 +91,7 @@ describe('GET /', () => {
     expect(await response.text()).toContain('href="https://x/&quot;&gt;&lt;script&gt;/openapi"');
   });
 
-  test('takes HEAD, and no other method', async () => {
+  test('allows HEAD, but no other method', async () => {
     expect((await ask('text/html', {}, 'HEAD')).status).toBe(200);
     await expectError(await ask('text/html', {}, 'POST'), 405, 'method_not_allowed');
   });

@@ -39,7 +39,7 @@ for (const form of [inProcessForm, executableForm]) {
       expect(await errorsOf(document)).toEqual([]);
     });
 
-    test('says what it is of, under which licence and by whom', () => {
+    test('has a title, a licence and a contact', () => {
       expect(document.info).toMatchObject({
         title: 'Protected API',
         version: packageJson.version,
@@ -59,7 +59,7 @@ for (const form of [inProcessForm, executableForm]) {
       ]);
     });
 
-    test('tells the purpose of each, under names of their own', () => {
+    test('describes each operation, with an operationId', () => {
       const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
       const tags = new Set(document.tags.map(({ name }) => name));
       for (const operation of operations) {
@@ -72,14 +72,14 @@ for (const form of [inProcessForm, executableForm]) {
       expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
     });
 
-    test('tells what each asks for', () => {
+    test('lists the security requirements of each operation', () => {
       const securityOf = (path: string) => document.paths[path]?.get?.security;
       expect(securityOf('/api/public')).toEqual([]);
       expect(securityOf('/api/private')).toEqual([{ oauth2: [] }, { bearer: [] }]);
       expect(securityOf('/api/private-scoped')).toEqual([{ oauth2: [SCOPE] }, { bearer: [SCOPE] }]);
     });
 
-    test('tells where a token is to be had, and which scopes there are', () => {
+    test('names the token endpoint and the scopes', () => {
       const { oauth2, bearer } = document.components.securitySchemes;
       expect(oauth2?.flows?.clientCredentials).toEqual({
         tokenUrl: `${ISSUER}oauth/token`,
@@ -113,7 +113,7 @@ for (const form of [inProcessForm, executableForm]) {
       expect(JSON.stringify(document.components.schemas)).not.toContain('"default"');
     });
 
-    test('names no host but the issuer', () => {
+    test('contains no host but the issuer', () => {
       const hosts = JSON.stringify(document).match(/https?:\/\/[^/"`\\ ]+/g) ?? [];
       const known = [ISSUER, AUDIENCE].map((url) => new URL(url).origin);
       expect(hosts.filter((host) => !known.includes(host))).toEqual([]);
@@ -128,7 +128,7 @@ describe('the OpenAPI document', () => {
     expect(await errorsOf(document)).toEqual([]);
   });
 
-  test('names no server when that address is not known: it is where the document is', async () => {
+  test('has no server if that address is unknown, so that clients use the address of the document', async () => {
     expect(await read(inProcessForm)).not.toHaveProperty('servers');
   });
 

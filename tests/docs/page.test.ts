@@ -111,7 +111,7 @@ describe('the documentation page', () => {
     expect(html).toContain('data-audience="&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;"');
   });
 
-  test('is not made, nor what makes it loaded, before the first request for it', async () => {
+  test('is not created, and its modules are not loaded, before the first request for it', async () => {
     const script = `
       const { createTestApp } = await import(${JSON.stringify(join(import.meta.dir, '../support/test-app.ts'))});
       const { app } = createTestApp({ discovery: { hasDocumentation: true } });
@@ -135,7 +135,7 @@ describe('the documentation page', () => {
 describe('the documentation page of an embedded issuer', () => {
   const fixture = embeddedFixtureFor(sourceForm);
 
-  test('offers both clients, and keeps them from pages of other origins and from caches', async () => {
+  test('offers both clients, but not to pages of other origins or caches', async () => {
     const response = await fixture().service.fetch('/openapi');
     expect(response.headers.get('access-control-allow-origin')).toBe(new URL(fixture().issuer).origin);
     expect(response.headers.get('cache-control')).toBe('no-store');

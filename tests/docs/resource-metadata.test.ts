@@ -64,7 +64,7 @@ describe('the metadata of the protected resource', () => {
     });
   }
 
-  test('tells of no documentation that is not there', async () => {
+  test('does not mention a disabled documentation', async () => {
     const { get, close } = await start({ PUBLIC_URL: 'https://api.example.test', DOCS: 'false' });
     expect(await (await get(WELL_KNOWN)).json()).not.toHaveProperty('resource_documentation');
     await close();
@@ -113,7 +113,7 @@ for (const form of [sourceForm, executableForm]) {
       return (await processClientCredentialsResponse(server, client, grant)).access_token;
     }
 
-    test('finds the issuer, gets a token and succeeds', async () => {
+    test('discovers the issuer, gets a token and succeeds', async () => {
       const address = new URL('/api/private-scoped', fixture().issuer);
       const token = await findToken(address, fixture().reader);
       const response = await protectedResourceRequest(token, 'GET', address, undefined, undefined, overHttp);

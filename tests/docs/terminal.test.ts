@@ -52,7 +52,7 @@ for (const form of [sourceForm, executableForm]) {
       expect(visible(text)).toEqual(expect.arrayContaining(addresses));
     });
 
-    test('does not name a documentation that is not there', async () => {
+    test('does not mention the documentation if it is disabled', async () => {
       const { text } = await seen(form, { DOCS: 'false' });
       expect(text).not.toContain('Documentation');
       expect(text).not.toContain('/openapi');

@@ -57,11 +57,11 @@ const postNote = (body: string | ReadableStream) =>
   fetchPath('/notes', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
 
 describe('a route that is added', () => {
-  test('takes a body of its form', async () => {
+  test('accepts a valid body', async () => {
     expect(await (await postNote('{"text":"hello"}')).json()).toEqual({ text: 'hello' });
   });
 
-  test('takes a body in chunks', async () => {
+  test('accepts a chunked body', async () => {
     expect(await (await postNote(new Blob(['{"text":"hello"}']).stream())).json()).toEqual({ text: 'hello' });
   });
 
@@ -78,7 +78,7 @@ describe('a route that is added', () => {
     expect(pulled).toBeLessThan(100);
   });
 
-  test('does not take what arrived of a body that breaks off for the whole', async () => {
+  test('does not accept an incomplete body as a complete one', async () => {
     const chunks = ['{"text":"hello"}'];
     const body = new ReadableStream({
       pull(controller) {
@@ -101,7 +101,7 @@ describe('a route that is added', () => {
     });
   }
 
-  test('that breaks its own promise is a 500 that tells nothing, and the operator is told', async () => {
+  test('that violates its own schema is a 500 without details, and is logged', async () => {
     const response = await fetchPath('/mistyped');
     expect(await response.clone().text()).not.toContain(SECRET);
     await expectError(response, 500, 'internal_error');

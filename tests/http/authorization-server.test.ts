@@ -56,12 +56,12 @@ for (const form of [sourceForm, executableForm]) {
       await expectStatuses(service, token, true);
     });
 
-    test('refuses the token that a client got without the scope where the scope is asked for', async () => {
+    test('rejects a token without the scope where the scope is required', async () => {
       const { access_token: token } = await getToken('visitor');
       await expectStatuses(service, token, false);
     });
 
-    test('refuses the token of the client that may have the scope and did not ask for it', async () => {
+    test('rejects a token without the scope of a client that could have requested it', async () => {
       const { access_token: token } = await getToken('reader');
       await expectStatuses(service, token, false);
     });

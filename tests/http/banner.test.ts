@@ -113,7 +113,7 @@ describe('renderBanner()', () => {
     '#',
     '~',
   ])
-    test(`leaves nothing of ${JSON.stringify(text)} in an address to the shell or the terminal`, () => {
+    test(`escapes ${JSON.stringify(text)} in an address for the shell and the terminal`, () => {
       const encoded = [...text].map((letter) =>
         /[\w[]/.test(letter) ? letter : `%${letter.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`,
       );
@@ -128,7 +128,7 @@ describe('renderBanner()', () => {
     expect(new URLSearchParams(`audience=${value}`).get('audience')).toBe(audience);
   });
 
-  test('quotes the brackets of an IPv6 address, which zsh takes for a pattern', () => {
+  test('quotes the brackets of an IPv6 address, which zsh treats as a pattern', () => {
     expect(render('http://[::1]:3010')).toContain("curl -iw '\\n\\n' 'http://[::1]:3010/api/public'");
   });
 });

@@ -127,7 +127,7 @@ describe('the embedded issuer and openid-client', () => {
     expect(await Bun.file(join(root, 'README.md')).text()).toContain(`\`\`\`ts\n${example}\`\`\``);
   });
 
-  test('gives no token for a faulty proof', async () => {
+  test('issues no token for an invalid proof', async () => {
     const { service, reader, audience } = fixture();
     const parameters = {
       grant_type: 'client_credentials',

@@ -222,7 +222,7 @@ for (const form of [inProcessForm, sourceForm, executableForm] as readonly Form[
     const fixture = fixtureFor(form, { keys, settings: { DPOP: 'required', PUBLIC_URL } });
     holds(fixture, [...always, ...required]);
 
-    test('says so in the documentation, with what a request can be answered with', async () => {
+    test('is part of the documentation, with all its responses', async () => {
       const document = await (await fixture().service.fetch('/openapi/json')).text();
       expect(document).toContain('in the request header\\n`Authorization: DPoP <token>`, with a proof');
       for (const reason of ['dpop_required', 'proof_replayed', 'replay_unknown'])

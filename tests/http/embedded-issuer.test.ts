@@ -240,7 +240,7 @@ function describeTokenEndpoint(fixture: () => EmbeddedFixture): void {
   };
 
   for (const [name, send] of Object.entries(accepted)) {
-    test(`gives a token with the scope for ${name}, which is accepted`, async () => {
+    test(`issues an accepted token with the scope for ${name}`, async () => {
       const { access_token: token, scope } = await readToken(await send(fixture()));
       expect(scope).toBe('read:messages');
       await expectMessage(await fixture().service.fetch('/api/private-scoped', { headers: bearer(token) }));
@@ -284,7 +284,7 @@ function describeTokenEndpoint(fixture: () => EmbeddedFixture): void {
     });
   }
 
-  test('takes POST only', async () => {
+  test('allows only POST', async () => {
     const response = await fixture().service.fetch('/oauth/token');
     expect(response.headers.get('allow')).toBe('POST');
     await expectError(response, 405, 'method_not_allowed');
@@ -300,7 +300,7 @@ function describeDiscovery(fixture: () => EmbeddedFixture): void {
     return (await response.json()) as Record<string, unknown>;
   };
 
-  test('the metadata has what RFC 8414 §2 requires, and names endpoints that are there', async () => {
+  test('the metadata has all members that RFC 8414 §2 requires, and its endpoints exist', async () => {
     const metadata = await read('/.well-known/oauth-authorization-server');
     expect(metadata).toMatchObject({
       issuer: fixture().issuer,
@@ -383,7 +383,7 @@ for (const form of [sourceForm, executableForm]) {
     describe('the token endpoint', () => describeTokenEndpoint(fixture));
     describe('discovery', () => describeDiscovery(fixture));
 
-    test('keys and secrets are made afresh at each start', async () => {
+    test('generates new keys and secrets at each start', async () => {
       expect(another().reader.clientSecret).not.toBe(fixture().reader.clientSecret);
       expect(another().visitor.clientSecret).not.toBe(fixture().visitor.clientSecret);
       const { access_token: token } = await readToken(

@@ -27,7 +27,7 @@ function describeFlags(form: CommandForm): void {
   });
 
   for (const flag of ['--nope', '-x', '--devel', '--dev=yes', 'serve']) {
-    test(`${flag} is refused in one line that names it`, async () => {
+    test(`rejects ${flag} in one line that names it`, async () => {
       const { status, stdout, stderr } = await runWith([flag]);
       expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
       expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(flag)]);
@@ -47,7 +47,7 @@ function describeFlags(form: CommandForm): void {
     expect((await runWith(['--healthcheck'], environment)).status).toBe(1);
   });
 
-  test('--healthcheck reads HOST and PORT alone: an instance with --dev is live for a check without it', async () => {
+  test('--healthcheck reads only HOST and PORT: it needs no --dev to check an instance with --dev', async () => {
     const port = String(await freePort());
     const service = run([...(await form.command()), '--dev'], { PORT: port });
     await untilItAnswers(`http://127.0.0.1:${port}`, service);

@@ -30,7 +30,7 @@ const mistakes: Readonly<Record<string, () => unknown>> = {
 
 describe('a handler that', () => {
   for (const [name, handler] of Object.entries(mistakes)) {
-    test(`${name} is answered with a 500 that does not say why (CWE-209), and the operator is told`, async () => {
+    test(`${name} is answered with a 500 without details (CWE-209), and logged`, async () => {
       const told: unknown[] = [];
       const { app } = createTestApp({
         onInternalError: (error) => told.push(error),

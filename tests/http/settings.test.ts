@@ -40,7 +40,7 @@ function describeBadStarts(form: CommandForm): void {
     expect(finished.stderr).toMatch(/^Cannot read settings:\n *ISSUER must .*\n *AUDIENCE must .*\n$/);
   });
 
-  test('an address that is not this machine is told in one line', async () => {
+  test('reports an address of another machine in one line', async () => {
     const finished = await startWith(form, { ...good, HOST: '203.0.113.1' });
     expectRefusal(finished);
     expect(finished.stderr.trim().split('\n')).toEqual([expect.stringContaining('203.0.113.1')]);
@@ -59,7 +59,7 @@ function describePortInUse(form: CommandForm): void {
   afterAll(() => void taken.close());
 
   for (const setting of ['PORT', 'METRICS_PORT']) {
-    test(`a ${setting} in use is told in one line`, async () => {
+    test(`reports a ${setting} in use in one line`, async () => {
       const environment = { ...good, HOST: '127.0.0.1', PORT: String(await freePort()), [setting]: port };
       const { status, stderr } = await runToEnd(await form.command(), environment);
       expect(status, stderr).toBe(1);

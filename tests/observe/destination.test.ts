@@ -119,7 +119,7 @@ describe('createDestination()', () => {
     });
   }
 
-  test('keeps no more than its bound while a write is under way', () => {
+  test('buffers no more than its limit while a write is in progress', () => {
     const descriptor = createDescriptor();
     const destination = createDestination({ ...descriptor.options, maxWaiting: 4 });
     for (const line of ['1\n', '2\n', '3\n', '4\n']) destination.write(line);
@@ -164,7 +164,7 @@ describe('createLog()', () => {
     ]);
   });
 
-  test('says so too when as many lines wait as may', () => {
+  test('reports this even if the buffer is full', () => {
     const descriptor = createDescriptor();
     const log = createLog('info', format, createDestination({ ...descriptor.options, maxWaiting: 100 }));
     for (const message of ['1', '2', '3', '4']) log.info(message);
@@ -173,7 +173,7 @@ describe('createLog()', () => {
     expect(lines).toMatchObject([{ msg: '1' }, { msg: '2' }, { lines: 2, msg: 'Log lines were dropped' }]);
   });
 
-  test('describes an error by its type, message, stack and causes, and nothing else that it holds', () => {
+  test('describes an error by its type, message, stack and causes only', () => {
     const descriptor = createDescriptor();
     const log = createLog('info', format, createDestination(descriptor.options));
     const cause = Object.assign(new TypeError('inner'), { claims: { sub: 'secret' } });

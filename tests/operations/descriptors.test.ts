@@ -32,7 +32,7 @@ async function start(limit: number) {
   return { port, service, isLive };
 }
 
-test('out of descriptors, a service answers again once connections are closed', async () => {
+test('a service without free descriptors recovers once connections are closed', async () => {
   const { port, service, isLive } = await start(64);
   const silent = await openSilent(port, 120);
   await until(async () => !(await isLive()), 'no descriptor left');
@@ -42,7 +42,7 @@ test('out of descriptors, a service answers again once connections are closed', 
   expect(await service.finished).toMatchObject({ status: 0, stderr: '' });
 });
 
-test('silent connections that take every descriptor delay the end by little more than a second', async () => {
+test('silent connections that use all descriptors delay the shutdown by little more than a second', async () => {
   const { port, service, isLive } = await start(64);
   const silent = await openSilent(port, 120);
   await until(async () => !(await isLive()), 'no descriptor left');

@@ -78,7 +78,7 @@ test('with REUSE_PORT two instances share a port', async () => {
   expect((await second.finished).status).toBe(0);
 });
 
-test('the embedded issuer is reached on 127.0.0.1 alone, unless HOST says otherwise', async () => {
+test('the embedded issuer listens only on 127.0.0.1 by default', async () => {
   const port = String(await freePort());
   const isReached = (host: string) =>
     fetch(`http://${host}:${port}/livez`).then(
@@ -93,7 +93,7 @@ test('the embedded issuer is reached on 127.0.0.1 alone, unless HOST says otherw
   expect(await isReached('127.0.0.2')).toBe(true);
 });
 
-test('a body announced beyond the limits of Bun is answered by the application', async () => {
+test('a Content-Length above the limits of Bun is answered by the application', async () => {
   const PORT = String(await freePort());
   await using _service = await startOn({ ...settings, PORT });
   const { response } = await rawRequest(`http://127.0.0.1:${PORT}`, [
@@ -106,7 +106,7 @@ test('a body announced beyond the limits of Bun is answered by the application',
   await expectError(response, 413, 'payload_too_large');
 });
 
-test('an idle connection is kept for longer than load balancers keep one, and no longer than twice that', async () => {
+test('an idle connection is kept longer than by load balancers, but at most twice as long', async () => {
   // Seen where it is handed to Bun, because to wait for it takes longer than the suite.
   const spy = `const { serve } = Bun;
 Bun.serve = (options) => {

@@ -32,7 +32,7 @@ for (const form of [sourceForm, executableForm]) {
       await issuer.close();
     });
 
-    test('are Prometheus text on a listener of their own', async () => {
+    test('are Prometheus text on a separate listener', async () => {
       const response = await fetch(`${metricsOrigin}/metrics`);
       expect(response.headers.get('content-type')).toStartWith('text/plain; version=0.0.4');
       expect((await service.fetch('/metrics')).status).toBe(404);

@@ -60,7 +60,7 @@ describe('the service whose standard output', () => {
     { name: 'is on a full disk', redirection: '> /dev/full' },
     { name: 'is a pipe whose reader has gone', redirection: '> >(true)' },
   ]) {
-    test(`${name} serves on, counts what it could not write and stops with 0`, async () => {
+    test(`${name} keeps serving, counts dropped lines and exits with 0`, async () => {
       const service = await start(redirection);
       expect(await service.request(500)).toBe(500);
       await until(async () => (await service.dropped()) >= 500, 'lines that were counted as dropped');
@@ -68,7 +68,7 @@ describe('the service whose standard output', () => {
     });
   }
 
-  test('is closed serves on and stops with 0', async () => {
+  test('is closed keeps serving and exits with 0', async () => {
     const service = await start('>&-');
     expect(await service.request(500)).toBe(500);
     expect(await service.stop()).toMatchObject({ status: 0, stderr: '' });
@@ -105,7 +105,7 @@ describe('the service whose standard output', () => {
     );
   });
 
-  test('is a pipe that is read has the last line of all when it ends', async () => {
+  test('is a pipe gets the last line before the process exits', async () => {
     const service = await start('');
     expect(await service.request(1000)).toBe(1000);
     const { stdout } = await service.stop();
@@ -153,7 +153,7 @@ process.on = (name, listener) => {
 
 describe('a service with the embedded issuer', () => {
   for (const redirection of ['2> /dev/full', '2> >(true)', '2>&-', '> /dev/full 2>&1']) {
-    test(`serves with ${redirection}, though its commands are lost`, async () => {
+    test(`keeps serving with ${redirection}, although its output is lost`, async () => {
       const service = await start(redirection, ['--dev']);
       expect(await service.request(100)).toBe(100);
       expect(await service.stop()).toMatchObject({ status: 0, stderr: '' });

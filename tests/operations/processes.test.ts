@@ -36,7 +36,7 @@ test('kill -9 of one of two instances that share a port leaves the other answeri
   expect((await left?.finished)?.status).toBe(0);
 });
 
-test('a process that was stopped trusts no key past its time, not even for a token that it has accepted', async () => {
+test('a process that was stopped trusts no expired key, not even for a cached token', async () => {
   issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
   const port = await freePort();
   const times = { JWKS_MAX_AGE_SECONDS: '2', JWKS_MAX_STALE_SECONDS: '0', JWKS_COOLDOWN_SECONDS: '1' };

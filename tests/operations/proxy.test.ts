@@ -24,7 +24,7 @@ beforeAll(async () => {
 }, executableForm.startTimeoutMs);
 afterAll(() => void proxy.close());
 
-test('requests to loopback do not go through a proxy that the environment names', async () => {
+test('requests to loopback bypass a proxy in the environment', async () => {
   const port = String(await freePort());
   const command = await executableForm.command();
   const service = run([...command, '--dev'], { PORT: port, ...environment });

@@ -55,7 +55,7 @@ for (const form of [sourceForm, executableForm]) {
       });
     }
 
-    test('answers what is under way before it ends', async () => {
+    test('answers requests in flight before it exits', async () => {
       const fixture = await setUp(await form.command(), { JWKS_TIMEOUT_SECONDS: '1' });
       const slow = await beginSlowRequest(fixture);
       fixture.child.signal('SIGTERM');
@@ -63,7 +63,7 @@ for (const form of [sourceForm, executableForm]) {
       expect((await fixture.child.finished).status).toBe(0);
     });
 
-    test('ends after SHUTDOWN_TIMEOUT_SECONDS whatever is under way', async () => {
+    test('exits after SHUTDOWN_TIMEOUT_SECONDS even with requests in flight', async () => {
       const fixture = await setUp(await form.command(), { JWKS_TIMEOUT_SECONDS: '60', SHUTDOWN_TIMEOUT_SECONDS: '1' });
       const slow = await beginSlowRequest(fixture);
       fixture.child.signal('SIGTERM');

@@ -8,7 +8,7 @@ import { AUDIENCE, mintToken, nowSeconds, SIGNING_KID } from '../support/mint.ts
 
 afterEach(() => void setSystemTime());
 
-test('a wall clock that is set forward and back moves the expiry of tokens, and neither keys nor fetches', async () => {
+test('changes of the wall clock affect the expiry of tokens, but not keys or fetches', async () => {
   const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
   const service = await inProcessForm.start({ ISSUER: issuer.url, AUDIENCE });
   await until(async () => (await service.fetch('/readyz')).ok, 'keys are held');

@@ -134,7 +134,7 @@ for (const { name, start } of proxies) {
         expectCanariesAround(() => exchange(port, lines('GET /api/private HTTP/1.1', `Host: ${host}`))));
     }
 
-    test('a tunnel asked for many times', () =>
+    test('many CONNECT requests', () =>
       expectCanariesAround(async () => {
         const tunnels = Array.from({ length: 20 }, () => exchange(port, lines('CONNECT h:80 HTTP/1.1', 'Host: h:80')));
         await Promise.all(tunnels);

@@ -112,7 +112,7 @@ describe('createRedisReplayStore()', () => {
     testTimeoutMs,
   );
 
-  test('says when the server makes room by forgetting', async () => {
+  test('reports a server that evicts keys', async () => {
     await server.command('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
     store.stop();
     open();
@@ -121,7 +121,7 @@ describe('createRedisReplayStore()', () => {
     expect(events.map((event) => event.type === 'connected' && event.evicts)).toEqual([false, true]);
   });
 
-  test('takes no reply of a read-only replica, or of an account that may not write, for a claim', async () => {
+  test('does not treat an error of a read-only replica or of a read-only account as a claim', async () => {
     await server.command('ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '+@read', '+hello', '+info');
     store.stop();
     open(`redis://reader:secret@127.0.0.1:${server.port}`);

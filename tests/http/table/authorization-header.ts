@@ -144,7 +144,7 @@ export function authorizationHeaderRows(fixture: () => Fixture): void {
     }
 
     for (const row of hostile) {
-      test(`lets nobody in with ${row.name}, and the service goes on`, async () => {
+      test(`rejects ${row.name}, and keeps serving`, async () => {
         const { status } = await send(row);
         expect([0, 400, 401]).toContain(status);
         await expectMessage(await fixture().get(PRIVATE, fixture().mint()));

@@ -52,7 +52,7 @@ export function crossOriginRows(fixture: () => Fixture): void {
 
     for (const path of preflights) {
       for (const method of ['GET', 'HEAD', 'DELETE']) {
-        test(`is told in a preflight what it may send to ${path} with ${method}, without credentials`, async () => {
+        test(`is allowed by a preflight to send a request to ${path} with ${method}, without credentials`, async () => {
           const response = await fixture().service.fetch(path, {
             method: 'OPTIONS',
             headers: {
@@ -68,7 +68,7 @@ export function crossOriginRows(fixture: () => Fixture): void {
       }
     }
 
-    test('is told on the answer itself that Content-Type and Authorization are permitted', async () => {
+    test('is allowed Content-Type and Authorization by the response as well', async () => {
       const response = await fixture().service.fetch('/api/public', { headers: { origin: ORIGIN } });
       const permitted = (response.headers.get('access-control-allow-headers') ?? '').toLowerCase().split(/, */).sort();
       expect(permitted).toEqual(['authorization', 'content-type']);

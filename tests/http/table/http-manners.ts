@@ -27,13 +27,13 @@ const NEAR_GUARDED = [
 ];
 
 function messages(fixture: () => Fixture): void {
-  test('each endpoint gives a message of its own, as JSON', async () => {
+  test('each endpoint returns its own message as JSON', async () => {
     const told = new Set<string>();
     for (const path of PATHS) told.add(await expectMessage(await fixture().get(path, fixture().mint())));
     expect(told.size).toBe(PATHS.length);
   });
 
-  test('the public endpoint asks for nothing', async () => {
+  test('the public endpoint requires no token', async () => {
     await expectMessage(await fixture().service.fetch(PUBLIC));
   });
 
@@ -61,7 +61,7 @@ function messages(fixture: () => Fixture): void {
 function wrongMethods(fixture: () => Fixture): void {
   for (const path of PATHS) {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      test(`${method} ${path} is refused with what is allowed instead, with a token or without`, async () => {
+      test(`${method} ${path} is answered with 405 and Allow, with and without a token`, async () => {
         for (const headers of [bearer(fixture().mint()), {}]) {
           const response = await fixture().service.fetch(path, { method, headers });
           const allowed = (response.headers.get('allow') ?? '').split(/, */).filter((name) => name !== 'OPTIONS');
@@ -87,7 +87,7 @@ function unknownPaths(fixture: () => Fixture): void {
     '/%',
     '/%ff',
   ]) {
-    test(`${path} is not found, with a token or without, whatever the method`, async () => {
+    test(`${path} is not found, with and without a token, for any method`, async () => {
       for (const method of ['GET', 'POST', 'DELETE']) {
         for (const headers of [bearer(fixture().mint()), {}])
           await expectError(await fixture().service.fetch(path, { method, headers }), 404, 'not_found');
@@ -103,7 +103,7 @@ function unknownPaths(fixture: () => Fixture): void {
   });
 
   for (const path of NEAR_GUARDED) {
-    test(`${path} lets nobody in without a token`, async () => {
+    test(`${path} rejects requests without a token`, async () => {
       const { status } = await fixture().service.fetch(path);
       expect([400, 401, 404]).toContain(status);
     });
@@ -164,11 +164,11 @@ function rawRequests(fixture: () => Fixture): void {
 }
 
 function probes(fixture: () => Fixture): void {
-  test('/livez is 200 while the service serves', async () => {
+  test('/livez is 200 while the service is running', async () => {
     expect((await fixture().service.fetch('/livez')).status).toBe(200);
   });
 
-  test('/readyz is 200 once keys are held', async () => {
+  test('/readyz is 200 once keys are cached', async () => {
     await expectMessage(await fixture().get(PRIVATE, fixture().mint()));
     expect((await fixture().service.fetch('/readyz')).status).toBe(200);
   });

@@ -8,7 +8,7 @@ import { faultySpellings } from './token-spelling.ts';
 /** Rows on a service whose issuer has never given it a key: an outage is not the token's fault, and a bad token not an outage. */
 export function outageRows(fixture: () => Fixture): void {
   for (const path of [PRIVATE, SCOPED]) {
-    test(`GET ${path} is 503 with Retry-After for a token that may be good`, async () => {
+    test(`GET ${path} is 503 with Retry-After for a token that may be valid`, async () => {
       const response = await fixture().get(path, fixture().mint());
       expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
       await expectError(response, 503, 'key_set_unavailable');
@@ -57,11 +57,11 @@ export function outageRows(fixture: () => Fixture): void {
   });
 
   describe('probes', () => {
-    test('/livez is 200: a restart would mend nothing', async () => {
+    test('/livez is 200, because a restart would not help', async () => {
       expect((await fixture().service.fetch('/livez')).status).toBe(200);
     });
 
-    test('/readyz is 503 and says why, and when to ask again', async () => {
+    test('/readyz is 503 with a reason and Retry-After', async () => {
       const response = await fixture().service.fetch('/readyz');
       expect(response.status).toBe(503);
       expect(response.headers.get('content-type')).toBe('application/json');

@@ -51,18 +51,18 @@ export function scopeRows(fixture: () => Fixture): void {
     accepts(fixture, sufficient, SCOPED);
 
     for (const { name, token } of insufficient) {
-      test(`grants nothing as ${name}: 403 on the scoped path, 200 on the other`, async () => {
+      test(`grants no scope as ${name}: 403 on the scoped path, 200 on the other`, async () => {
         const minted = fixture().mint(typeof token === 'function' ? {} : token);
         await expectError(await fixture().get(SCOPED, minted), 403, 'Unauthorized');
         await expectMessage(await fixture().get(PRIVATE, minted));
       });
     }
 
-    test('is not asked for before there is a token', async () => {
+    test('is not consulted before the token is verified', async () => {
       await expectError(await fixture().service.fetch(SCOPED), 401, 'authorization_header_missing');
     });
 
-    test('decides anew for each token, whichever came first', async () => {
+    test('decides for each token separately, in any order', async () => {
       const [granted, bare] = [fixture().mint(), fixture().mint({ claims: { scope: '' } })];
       const statuses = [];
       for (const token of [granted, bare, granted, bare]) statuses.push((await fixture().get(SCOPED, token)).status);
