@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { authorizationHeaderRows } from '../http/table/authorization-header.ts';
+import { dpopRows, PUBLIC_URL } from '../http/table/dpop.ts';
 import { crowdedKeySet, keySetRows } from '../http/table/key-set.ts';
 import { scopeRows } from '../http/table/scope.ts';
 import { tokenClaimRows } from '../http/table/token-claims.ts';
@@ -9,7 +10,7 @@ import { tokenHeaderRows } from '../http/table/token-header.ts';
 import { tokenSpellingRows } from '../http/table/token-spelling.ts';
 import { runToEnd } from '../support/child-process.ts';
 import { fixtureFor } from '../support/fixture.ts';
-import { startProcess } from '../support/forms.ts';
+import { type Form, startProcess } from '../support/forms.ts';
 import { type Installation, installPackage } from '../support/installed-package.ts';
 import { type IssuerMode, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
@@ -40,20 +41,19 @@ afterAll(() => installation.remove());
 
 for (const [name, command] of Object.entries(runtimes)) {
   describe(`the plugin under ${name}`, () => {
-    const fixture = fixtureFor(
-      {
-        name,
-        startTimeoutMs: 30_000,
-        start: (settings) => startProcess([...command, inFolder('server.mjs')], { ...environment, ...settings }, []),
-      },
-      { keys: crowdedKeySet },
-    );
+    const form: Form = {
+      name,
+      startTimeoutMs: 30_000,
+      start: (settings) => startProcess([...command, inFolder('server.mjs')], { ...environment, ...settings }, []),
+    };
+    const fixture = fixtureFor(form, { keys: crowdedKeySet });
     authorizationHeaderRows(fixture);
     tokenClaimRows(fixture);
     tokenHeaderRows(fixture);
     tokenSpellingRows(fixture);
     scopeRows(fixture);
     keySetRows(fixture);
+    dpopRows(fixtureFor(form, { keys: crowdedKeySet, settings: { PUBLIC_URL, DPOP: 'on' } }), 'on');
 
     for (const [what, mode, output] of endings) {
       test(`a script that verifies one token ends by itself when the issuer ${what}`, async () => {

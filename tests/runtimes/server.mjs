@@ -5,14 +5,14 @@ import process from 'node:process';
 import { Elysia } from 'elysia';
 import { resourceServer } from 'protected-api';
 
-const { ISSUER: issuer, AUDIENCE: audience, PORT } = process.env;
+const { ISSUER: issuer, AUDIENCE: audience, PUBLIC_URL: publicUrl, DPOP: dpop, PORT } = process.env;
 const reply = (message) =>
   new Response(JSON.stringify({ message }), { headers: { 'content-type': 'application/json' } });
 
 const app = new Elysia()
   .use(
     new Elysia()
-      .use(resourceServer({ issuer, audience }))
+      .use(resourceServer({ issuer, audience, publicUrl, dpop }))
       .get('/api/private', ({ claims }) => reply(`Hello from ${claims.iss}`))
       .get('/api/private-scoped', () => reply('Hello to those with the scope'), { scope: 'read:messages' }),
   )
@@ -31,7 +31,9 @@ createServer(async (incoming, outgoing) => {
   // Deno drops an empty one of several when it copies them.
   const headers = [];
   for (let at = 0; at < incoming.rawHeaders.length; at += 2) headers.push(incoming.rawHeaders.slice(at, at + 2));
-  const response = await app.fetch(new Request(`http://localhost${incoming.url}`, { headers }));
+  const response = await app.fetch(
+    new Request(`http://localhost${incoming.url}`, { method: incoming.method, headers }),
+  );
   const body = new Uint8Array(await response.arrayBuffer());
   const length = { 'content-length': String(body.length) };
   outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), ...ownHeaders, ...length });
