@@ -1,11 +1,11 @@
 // A real authorization server in a process of its own: it brings no types, and writes warnings of its own to the terminal.
-// Arguments: the API identifier, the algorithm (RS256 by default). Prints one line of JSON, its issuer identifier and two
+// Arguments: the API identifier, the algorithm (RS256 by default), the scope. Prints one line of JSON, its issuer identifier and two
 // clients, once it listens.
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
 
-const [audience, alg = 'RS256'] = process.argv.slice(2);
+const [audience, alg = 'RS256', scope = 'read:messages'] = process.argv.slice(2);
 const server = createServer();
 await new Promise((done) => server.listen(0, '127.0.0.1', done));
 const issuer = `http://127.0.0.1:${server.address().port}`;
@@ -16,29 +16,29 @@ const makeKey = {
   EdDSA: () => generateKeyPairSync('ed25519'),
 };
 const { privateKey } = makeKey[alg]();
-const client = (id, scope) => ({
+const client = (id, allowed) => ({
   client_id: id,
   client_secret: `${id}-secret`,
   grant_types: ['client_credentials'],
   redirect_uris: [],
   response_types: [],
   id_token_signed_response_alg: alg,
-  ...(scope && { scope }),
+  ...(allowed && { scope: allowed }),
 });
 
 const provider = new Provider(issuer, {
-  clients: [client('reader', 'read:messages'), client('visitor')],
+  clients: [client('reader', scope), client('visitor')],
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'provider-key', use: 'sig', alg }] },
-  scopes: ['read:messages'],
+  scopes: [scope],
   features: {
     clientCredentials: { enabled: true },
     devInteractions: { enabled: false },
     resourceIndicators: {
       enabled: true,
       defaultResource: () => audience,
-      getResourceServerInfo: () => ({
-        audience,
-        scope: 'read:messages',
+      getResourceServerInfo: (_, resource) => ({
+        audience: resource,
+        scope,
         accessTokenFormat: 'jwt',
         jwt: { sign: { alg } },
       }),

@@ -1,0 +1,32 @@
+import { cors } from '@elysiajs/cors';
+import { Elysia, t } from 'elysia';
+import { resourceServer } from 'protected-api';
+
+// An application with public routes, CORS and an error format of its own (RFC 9457) adds the guard. To start it:
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run examples/existing-app.ts
+const { ISSUER = '', AUDIENCE = '', PORT = '3010' } = process.env;
+
+const guard = resourceServer({
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  errorBody: ({ status, description }) => problem(status, description),
+  onRefused: (request, reason) => console.warn(`Rejected ${request.method} ${request.url}: ${reason}`),
+});
+
+// The guard protects the routes that are added after it to the same instance. So the protected routes get an instance of their
+// own, and the public ones below stay public.
+const orders = new Elysia({ prefix: '/orders' })
+  .use(guard)
+  .get('', ({ claims }) => ({ customer: claims.sub, orders: [] }))
+  .post('', ({ body, status }) => status(201, body), { body: t.Object({ item: t.String() }), scope: 'write:orders' });
+
+new Elysia()
+  .use(cors())
+  .onError(({ code, error }) => problem('status' in error ? error.status : 500, `Cannot answer: ${code}`))
+  .get('/health', () => 'ok')
+  .use(orders)
+  .listen({ hostname: '127.0.0.1', port: PORT });
+
+function problem(status: number, title: string) {
+  return { type: 'about:blank', status, title };
+}
