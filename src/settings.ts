@@ -91,7 +91,7 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
   for (const [option, expected] of findConflicts(isEmbedded ? { ...settings, publicUrl: '' } : settings))
     report(variableOf(option), expected);
   if (isEmbedded && !isDev && !isLoopback(settings.host))
-    report('HOST', 'a loopback address with the built-in development issuer (or start with --dev)');
+    report('HOST', 'a loopback address with the built-in development issuer (--dev allows other addresses)');
   if (problems.size > 0) throw new SettingsError([...problems.values()]);
   return normalize(settings);
 }

@@ -151,20 +151,22 @@ const isStringRecord = (value: unknown) =>
 /** 11.6 days. A longer duration is a mistake. */
 const maxDurationSeconds = 1_000_000;
 
-const anHttpsAddress = 'an https address without query, fragment or credentials (http for a loopback host only)';
+const anHttpsAddress = 'an https address without query, fragment or credentials (http is allowed for loopback hosts)';
 
 /** The rule of each option that is a value. `readSettings` uses them too. */
 export const optionRules = {
   // findConflicts decides whether plain http is allowed for this host.
-  issuer: list(`the authorization server: ${anHttpsAddress}`, (value) => isAddress(value, true)),
-  audience: list('the API identifier that tokens have in aud', isText),
+  issuer: list(`the address of the authorization server: ${anHttpsAddress}`, (value) => isAddress(value, true)),
+  audience: list('the API identifier that tokens contain in aud', isText),
   jwksUri: text(
-    'an https address without fragment or credentials (http for a loopback host, or with JWKS_ALLOW_HTTP)',
+    'an https address without fragment or credentials (http is allowed for loopback hosts, and with JWKS_ALLOW_HTTP)',
     (value) => isSecureUrl(value, true),
   ),
   jwksAllowHttp: boolean(false),
-  algorithms: list(`out of ${algorithms.join(', ')}, Ed25519`, (name) => algorithmOf(name) !== undefined, ['RS256']),
-  scopeClaim: list('names of claims, or JSON Pointers that begin with /', isClaimName, ['scope']),
+  algorithms: list(`a list of ${algorithms.join(', ')} or Ed25519`, (name) => algorithmOf(name) !== undefined, [
+    'RS256',
+  ]),
+  scopeClaim: list('a list of claim names, or JSON Pointers that begin with /', isClaimName, ['scope']),
   scopePrefix: text('printable ASCII without spaces, quotes or backslashes', isScopeToken),
   audienceClaim: text('the name of a claim', () => true, 'aud'),
   requiredClaims: { kind: 'pairs', expected: 'name=value', isValid: isStringRecord, fallback: {} },
@@ -195,7 +197,7 @@ export function findConflicts({
   if (jwksUri !== undefined && !isAllowed(jwksUri)) conflicts.push(['jwksUri', optionRules.jwksUri.expected]);
   if (jwksUri !== undefined && issuer.length > 1) conflicts.push(['jwksUri', 'unset when there are several issuers']);
   if (dpop !== 'off' && publicUrl === undefined)
-    conflicts.push(['publicUrl', `${anHttpsAddress}, which DPoP proofs are for`]);
+    conflicts.push(['publicUrl', `${anHttpsAddress}, which DPoP requires`]);
   return conflicts;
 }
 

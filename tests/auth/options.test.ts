@@ -55,7 +55,7 @@ const rows: Readonly<Record<keyof ResourceServerOptions, Row>> = {
   audience: {
     valid: [audience, ['urn:api', 'another api']],
     wrong: [undefined, null, '', '  ', [], [audience, ''], [audience, 7], {}],
-    expected: /API identifier that tokens have in aud$/,
+    expected: /API identifier that tokens contain in aud$/,
   },
   jwksUri: {
     valid: ['https://keys.example.test/keys?version=1', ...loopback],
@@ -66,12 +66,12 @@ const rows: Readonly<Record<keyof ResourceServerOptions, Row>> = {
   algorithms: {
     valid: [['RS256'], ['ES512', 'EdDSA', 'Ed25519']],
     wrong: [[], 'RS256', ['none'], ['HS256'], ['rs256'], ['RS256', null], null],
-    expected: /out of RS256, RS384, .*, EdDSA, Ed25519$/,
+    expected: /a list of RS256, RS384, .*, EdDSA or Ed25519$/,
   },
   scopeClaim: {
     valid: [['scope'], ['scp', '/resource_access/my~1api/roles', '/a~0b', 'a~b']],
     wrong: [[], 'scope', [''], ['/a~2'], ['/a~'], [7], null],
-    expected: /names of claims, or JSON Pointers that begin with \/$/,
+    expected: /claim names, or JSON Pointers that begin with \/$/,
   },
   scopePrefix: {
     valid: ['https://api.example.test/', '!#[]~'],
@@ -93,7 +93,7 @@ const rows: Readonly<Record<keyof ResourceServerOptions, Row>> = {
   publicUrl: {
     valid: ['https://api.example.test', 'https://api.example.test/base/', ...loopback],
     wrong: [null, 7, withQuery, ...badAddresses],
-    expected: /an https address without query, fragment or credentials \(http for a loopback host only\)$/,
+    expected: /an https address without query, fragment or credentials \(http is allowed for loopback hosts\)$/,
   },
   replayStore: {
     valid: [{ claim: async () => true }],
@@ -145,7 +145,7 @@ describe('resourceServer()', () => {
     ['null', null, 'options are missing'],
     ['text', issuer, 'options are missing'],
     ['an unknown option', { ...good, port: 3010 }, 'port is not an option'],
-    ['DPoP without publicUrl', { ...good, dpop: 'on' }, /^publicUrl must be .*, which DPoP proofs are for$/],
+    ['DPoP without publicUrl', { ...good, dpop: 'on' }, /^publicUrl must be .*, which DPoP requires$/],
     [
       'jwksUri with two issuers',
       { ...good, issuer: [issuer, 'https://b.example.test/'], jwksUri: issuer },
