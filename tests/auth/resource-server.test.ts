@@ -74,6 +74,21 @@ describe('resourceServer()', () => {
     });
   }
 
+  test('lets a script that verifies one token end by itself', async () => {
+    const script = `
+      const { Elysia } = await import('elysia');
+      const { resourceServer } = await import('./src/auth/index.ts');
+      const [issuer, audience, authorization] = process.argv.slice(-3);
+      const app = new Elysia().use(resourceServer({ issuer, audience })).get('/', () => 'ok');
+      const response = await app.handle(new Request('http://localhost/', { headers: { authorization } }));
+      process.stdout.write(String(response.status));`;
+    const { authorization } = bearer(mintToken(issuer.url));
+    const command = [process.execPath, '-e', script, issuer.url, AUDIENCE, authorization];
+    const child = Bun.spawn(command, { timeout: 20_000, stdout: 'pipe', stderr: 'inherit' });
+    expect(await child.stdout.text()).toBe('200');
+    expect(await child.exited).toBe(0);
+  }, 30_000);
+
   test('accepts a token, and gives its claims to the handler', async () => {
     const app = new Elysia().use(guard()).get('/me', ({ claims }) => claims.iss);
     expect(await (await send(app, '/me', withScopes('a'))).text()).toBe(issuer.url);

@@ -105,6 +105,13 @@ describe('createVerifier()', () => {
       want: 'token_expired',
     },
     { name: 'refuses a second before nbf', claims: { nbf: 1000, exp: 2000 }, at: 999, want: 'token_not_yet_valid' },
+    {
+      name: 'refuses a tenth of a second before a fractional nbf',
+      claims: { nbf: 1000.5, exp: 2000 },
+      at: 1000.4,
+      want: 'token_not_yet_valid',
+    },
+    { name: 'accepts past a fractional nbf', claims: { nbf: 1000.5, exp: 2000 }, at: 1000.9, want: 'accepted' },
     { name: 'accepts at nbf', claims: { nbf: 1000, exp: 2000 }, at: 1000, want: 'accepted' },
     {
       name: 'accepts within the tolerance of nbf',
@@ -127,7 +134,7 @@ describe('createVerifier()', () => {
         const fixture = await setUp({ clockToleranceSeconds: tolerance });
         const token = mint({ iat: 1, ...claims });
         if (cached) {
-          fixture.now = 1000 - (claims.nbf === undefined ? 1 : 0);
+          fixture.now = claims.nbf === undefined ? 999 : 1001;
           expect(refusalOf(await fixture.verify(token))).toBe('accepted');
         }
         fixture.now = at;
@@ -273,6 +280,8 @@ describe('createVerifier()', () => {
     { name: 'another issuer', overrides: { iss: 'https://issuer.example.test' }, want: 'issuer_mismatch' },
     { name: 'a list of issuers', overrides: { iss: [issuer] }, want: 'issuer_mismatch' },
     { name: 'no issuer', overrides: { iss: undefined }, want: 'issuer_mismatch' },
+    { name: 'an audience with one slash more', overrides: { aud: `${AUDIENCE}/` }, want: 'audience_mismatch' },
+    { name: 'an audience with one slash less', overrides: { aud: AUDIENCE.slice(0, -1) }, want: 'audience_mismatch' },
     { name: 'no audience', overrides: { aud: undefined }, want: 'audience_mismatch' },
     { name: 'an empty list of audiences', overrides: { aud: [] }, want: 'audience_mismatch' },
     { name: 'an audience beside a number', overrides: { aud: [AUDIENCE, 1] }, want: 'audience_mismatch' },

@@ -37,10 +37,17 @@ const PATHS = ['/api/private?access_token=leaked-in-query', '/nothing/leaked-in-
 for (const form of [sourceForm, executableForm]) {
   describe(form.name, () => {
     test(
-      'writes nothing of a token, even with a line for each request',
+      'writes nothing of a token or of the query of an address, even with a line for each request',
       async () => {
         const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
-        const service = await form.start({ ISSUER: issuer.url, AUDIENCE, LOG_LEVEL: 'debug', METRICS_PORT: '0' });
+        issuer.documents.set('/keys?leaked-in-jwks-uri', { kind: 'keys' });
+        const service = await form.start({
+          ISSUER: issuer.url,
+          JWKS_URI: `${issuer.url}keys?leaked-in-jwks-uri`,
+          AUDIENCE,
+          LOG_LEVEL: 'debug',
+          METRICS_PORT: '0',
+        });
         const sent: string[] = [];
         for (const overrides of Object.values(tokens)) {
           const claims = { private_claim: PRIVATE_CLAIM, ...overrides.claims };

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import type { AddressInfo } from 'node:net';
-import { createServer, type Server } from 'node:net';
 import { type Environment, freePort, runToEnd } from '../support/child-process.ts';
 import { expectMessage } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
@@ -48,15 +46,10 @@ function describeBadStarts(form: CommandForm): void {
 }
 
 function describePortInUse(form: CommandForm): void {
-  let taken: Server;
-  let port = '';
-
-  beforeAll(async () => {
-    taken = createServer();
-    await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
-    port = String((taken.address() as AddressInfo).port);
-  });
-  afterAll(() => void taken.close());
+  // It would share its port, so that a service that shares its own without being asked is seen.
+  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, reusePort: true, fetch: () => new Response() });
+  const port = String(taken.port);
+  afterAll(() => void taken.stop(true));
 
   for (const setting of ['PORT', 'METRICS_PORT']) {
     test(`reports a ${setting} in use in one line`, async () => {
