@@ -92,7 +92,9 @@ describe('createProofVerifier() judges', () => {
       { name: 'no jwk', header: { jwk: undefined }, want: 'proof_key' },
       { name: 'a jwk that is null', header: { jwk: null }, want: 'proof_key' },
       { name: 'a jwk that is a list', header: { jwk: [publicJwk(proofKey())] }, want: 'proof_key' },
-      { name: 'a private member', header: jwk({ d: 'AA' }), want: 'proof_key' },
+      ...['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'].map(
+        (name) => ({ name: `the private member ${name}`, header: jwk({ [name]: 'AA' }), want: 'proof_key' }) as const,
+      ),
       { name: 'an empty private member', header: jwk({ p: null }), want: 'proof_key' },
       { name: 'a symmetric key', header: { jwk: { kty: 'oct', k: 'AAAA' } }, want: 'proof_key' },
       { name: 'a symmetric member beside a public key', header: jwk({ k: 'AAAA' }), want: 'proof_key' },
