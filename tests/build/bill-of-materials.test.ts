@@ -27,7 +27,7 @@ describe('build()', () => {
     bill = JSON.parse(text);
     executableSha256 = new Bun.CryptoHasher('sha256').update(await Bun.file(outfile).bytes()).digest('hex');
     await rm(folder, { recursive: true });
-  });
+  }, 60_000);
 
   test('writes a valid CycloneDX 1.6 bill of materials', async () => {
     expect(await new JsonStrictValidator(Version.v1dot6).validate(text)).toBeNull();
