@@ -27,7 +27,7 @@ describe('the package, installed from its tarball', () => {
     for (const name of ['protected-route.ts', 'typed-client.ts'])
       await Bun.write(inFolder(name), await Bun.file(join(root, 'tests/types', name)).text());
   }, 300_000);
-  afterAll(() => installation.remove());
+  afterAll(() => installation.remove(), 60_000);
 
   test('holds JavaScript, declarations, LICENSE and README.md only', async () => {
     expect((await readdir(inPackage())).toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);

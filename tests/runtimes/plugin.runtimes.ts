@@ -37,7 +37,7 @@ beforeAll(async () => {
   installation = await installPackage('elysia');
   for (const name of ['server.mjs', 'one-token.mjs']) await copyFile(join(import.meta.dir, name), inFolder(name));
 }, 300_000);
-afterAll(() => installation.remove());
+afterAll(() => installation.remove(), 60_000);
 
 for (const [name, command] of Object.entries(runtimes)) {
   describe(`the plugin under ${name}`, () => {
