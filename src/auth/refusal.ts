@@ -53,7 +53,7 @@ const dpopRefusals = {
   proof_token_hash: invalidProof('Proof ath is not the SHA-256 hash of the token'),
   proof_id: invalidProof('Proof jti must be a string of 1 to 256 characters'),
   proof_signature: invalidProof('Proof signature is invalid'),
-  proof_replayed: invalidProof('Proof has been used already'),
+  proof_replayed: invalidProof('Proof has already been used'),
   proof_key_mismatch: invalidToken('Token is bound to a key other than the one that signed the proof'),
   replay_unknown: {
     status: 503,

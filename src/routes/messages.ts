@@ -23,7 +23,7 @@ export function createMessages(guard: Guard['plugin']) {
       detail: {
         operationId: 'getPrivateMessage',
         summary: 'Requires an access token',
-        description: 'Returns a message to any client that sends a valid access token, whatever its scopes.',
+        description: 'Returns a message to any client that sends a valid access token, regardless of its scopes.',
       },
     })
     .get('/api/private-scoped', () => ({ message: scoped }), {
