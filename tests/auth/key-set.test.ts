@@ -102,6 +102,7 @@ describe('createKeySet()', () => {
     expect(fetches).toBeArrayOfSize(2);
     await advance(1);
     expect(keySet.find('one')).toBeArrayOfSize(1);
+    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: undefined });
     expect(events).toEqual([
       { issuer, type: 'failed', failure: 'status', status: 500, found: undefined, failures: 1 },
       { issuer, type: 'failed', failure: 'timeout', status: undefined, found: undefined, failures: 2 },
@@ -148,7 +149,7 @@ describe('createKeySet()', () => {
   });
 
   test('checks the age of keys at each use, also in a process that was paused while they expired', async () => {
-    const { keySet, clock, ask } = await started();
+    const { keySet, clock, published, ask } = await started();
     const [key] = await keySet.find('one');
     if (!key) throw new TypeError('There is no key');
     clock.pause(maxAgeMs + maxStaleMs - 1);
@@ -156,6 +157,9 @@ describe('createKeySet()', () => {
     clock.pause(1);
     expect(keySet.isCurrent(key)).toBe(false);
     expect(await ask('one')).toBe(1);
+    published.by = failing;
+    clock.pause(maxAgeMs + maxStaleMs);
+    await expect(ask('one')).rejects.toBeInstanceOf(KeySetUnavailableError);
   });
 
   test('does not extend trust by an attempt that hangs when the keys expire', async () => {

@@ -306,6 +306,24 @@ describe('createVerifier()', () => {
     });
   }
 
+  for (const [name, options, overrides, want] of [
+    ['the claim that stands for aud', { audienceClaim: 'azp' }, { aud: undefined, azp: AUDIENCE }, 'accepted'],
+    ['another claim than that', { audienceClaim: 'azp' }, { aud: undefined, client_id: AUDIENCE }, 'audience_mismatch'],
+    ['that claim beside another aud', { audienceClaim: 'azp' }, { aud: 'other', azp: AUDIENCE }, 'audience_mismatch'],
+    ['that claim beside an empty aud', { audienceClaim: 'azp' }, { aud: [], azp: AUDIENCE }, 'audience_mismatch'],
+    ['a required claim', { requiredClaims: { tid: 't' } }, { tid: 't' }, 'accepted'],
+    ['another value of it', { requiredClaims: { tid: 't' } }, { tid: 'T' }, 'required_claim_mismatch'],
+    ['a list with it', { requiredClaims: { tid: 't' } }, { tid: ['t'] }, 'required_claim_mismatch'],
+    ['no required claim', { requiredClaims: { tid: 't' } }, {}, 'required_claim_mismatch'],
+    ['one of two required claims', { requiredClaims: { tid: 't', org: 'o' } }, { tid: 't' }, 'required_claim_mismatch'],
+    ['no required claim, expired', { requiredClaims: { tid: 't' } }, { exp: 1 }, 'required_claim_mismatch'],
+  ] as const) {
+    test(`${want === 'accepted' ? 'accepts' : 'refuses'} ${name}`, async () => {
+      const { verify } = await setUp(options);
+      expect(refusalOf(await verify(mint(overrides)))).toBe(want);
+    });
+  }
+
   for (const [exp, nbf] of [
     ['1e400', '0'],
     ['-1e400', '0'],
