@@ -215,6 +215,7 @@ describe('createVerifier()', () => {
     { name: 'of two parts', token: 'eyJhbGciOiJSUzI1NiJ9.e30', want: 'token_malformed' },
     { name: 'of four parts', token: `${mint()}.e30`, want: 'token_malformed' },
     { name: 'with an empty signature', token: mint().replace(/[^.]+$/, ''), want: 'token_malformed' },
+    { name: 'with a dangling character', token: `${mint()}AAa`, want: 'token_malformed' },
     { name: 'with padding', token: `${mint()}==`, want: 'token_malformed' },
     {
       name: 'with spare bits',

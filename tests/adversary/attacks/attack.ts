@@ -1,6 +1,5 @@
-import { type Issuer, startIssuer } from '../../support/issuer.ts';
-import { ecKey, publish, rsaKey } from '../../support/keys.ts';
-import { mintToken, SIGNING_KID, type TokenOverrides } from '../../support/mint.ts';
+import { ecKey, type PublishedKey, publish, rsaKey } from '../../support/keys.ts';
+import { mintToken, type TokenOverrides } from '../../support/mint.ts';
 import { cubicKey } from './forgery.ts';
 
 /** A known attack by the advisory or rule that tells of it, and what it must come to. */
@@ -17,15 +16,14 @@ export interface Attack {
 export const credentialsOf = ({ token }: Attack, issuer: string): string =>
   typeof token === 'function' ? token(issuer) : mintToken(issuer, token);
 
-/** Starts an issuer that publishes every key an attack could hope for; its signing key names no algorithm, as most do not. */
-export function startTemptingIssuer(): Promise<Issuer> {
-  return startIssuer([
-    publish(rsaKey(SIGNING_KID), SIGNING_KID),
+/** Returns every key that an attack could hope for beside the signing key. */
+export function temptingKeys(): readonly PublishedKey[] {
+  return [
     publish(rsaKey('other'), 'other'),
     publish(rsaKey('encrypting'), 'encrypting', { use: 'enc' }),
     publish(rsaKey('weak', 1024), 'weak'),
     publish(ecKey('elliptic'), 'elliptic'),
     publish(cubicKey(), 'cubic'),
     { kty: 'oct', kid: 'symmetric', use: 'sig', k: Buffer.alloc(32, 1).toString('base64url') },
-  ]);
+  ];
 }

@@ -1,8 +1,10 @@
 import { describe } from 'bun:test';
+import { temptingKeys } from '../../adversary/attacks/attack.ts';
 import { fixtureFor } from '../../support/fixture.ts';
 import type { Form } from '../../support/forms.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
 import { SIGNING_KID } from '../../support/mint.ts';
+import { attackRows } from './attacks.ts';
 import { authorizationHeaderRows } from './authorization-header.ts';
 import { crossOriginRows } from './cross-origin.ts';
 import { httpMannersRows } from './http-manners.ts';
@@ -17,7 +19,7 @@ import { tokenSpellingRows } from './token-spelling.ts';
 export function describeHttpTable(form: Form): void {
   describe(form.name, () => {
     describe('with its issuer up', () => {
-      const fixture = fixtureFor(form, { keys: crowdedKeySet });
+      const fixture = fixtureFor(form, { keys: () => [...temptingKeys(), ...crowdedKeySet()] });
       httpMannersRows(fixture);
       authorizationHeaderRows(fixture);
       describe('a token with', () => {
@@ -25,6 +27,7 @@ export function describeHttpTable(form: Form): void {
         tokenHeaderRows(fixture);
         tokenSpellingRows(fixture);
       });
+      attackRows(fixture);
       scopeRows(fixture);
       crossOriginRows(fixture);
       keySetRows(fixture);

@@ -33,6 +33,7 @@ const insufficient: readonly TokenRow[] = [
     null,
     1,
     true,
+    'read:messages:all',
     ['read:messages write:messages'],
     ['read:messages', 1],
     { 'read:messages': true },
@@ -41,6 +42,8 @@ const insufficient: readonly TokenRow[] = [
   { name: 'permissions', token: { claims: { scope: undefined, permissions: ['read:messages'] } } },
   { name: 'scp as text', token: { claims: { scope: undefined, scp: 'read:messages' } } },
   { name: 'scp as a list', token: { claims: { scope: undefined, scp: ['read:messages'] } } },
+  { name: 'a scope in __proto__', token: { claims: { scope: undefined, ['__proto__']: { scope: 'read:messages' } } } },
+  { name: 'Scope', token: { claims: { scope: undefined, Scope: 'read:messages' } } },
   { name: 'scopes', token: { claims: { scope: undefined, scopes: 'read:messages' } } },
   { name: 'roles', token: { claims: { scope: undefined, roles: ['read:messages'] } } },
 ];

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { expectError, expectMessage } from '../../support/expect-error.ts';
 import type { Fixture } from '../../support/fixture.ts';
-import { rsaKey } from '../../support/keys.ts';
 import type { TokenOverrides } from '../../support/mint.ts';
 import { rawGet } from '../../support/raw-http.ts';
 import { PRIVATE, refuses, type TokenRow } from './token-rows.ts';
@@ -91,15 +90,12 @@ const shapes: readonly TokenRow[] = [
 ];
 
 const signatures: readonly TokenRow[] = [
-  { name: 'a signature by another key under the same kid', token: () => ({ key: rsaKey('stranger') }) },
   { name: 'a signature with one bit flipped', token: { reshape: reshaped(2, withFlippedBit) } },
   {
     name: 'a signature a byte short',
     token: { reshape: reshaped(2, (part) => Buffer.from(part, 'base64url').subarray(1).toString('base64url')) },
   },
   { name: 'a good signature with a byte after it', token: { reshape: (token) => `${token}A` } },
-  { name: 'a signature of zeros', token: { signWith: () => Buffer.alloc(256) } },
-  { name: 'a signature of one byte', token: { signWith: () => Buffer.alloc(1) } },
   {
     name: 'a payload altered after it was signed',
     token: { reshape: reshaped(1, () => Buffer.from('{"admin":true}').toString('base64url')) },
