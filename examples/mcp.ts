@@ -25,13 +25,13 @@ new Elysia()
   .post(
     '/mcp',
     async ({ request, claims }) => {
-      // Without sessions, each request has a server of its own, which knows who sent it.
+      // Without sessions, each request gets its own server, which knows the claims of the sender.
       const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
       await createServer(claims).connect(transport);
       return transport.handleRequest(request);
     },
     { scope: 'mcp:tools', parse: 'none' },
   )
-  // Clients try to open a stream for messages that the server sends of its own accord. This one sends none.
+  // Clients try to open a stream for messages that the server initiates. This one sends none.
   .get('/mcp', ({ status }) => status(405, 'Use POST'))
   .listen({ hostname: 'localhost', port: PORT });

@@ -82,7 +82,7 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
     const value = environment[name] ? parse(environment[name], kind) : fallback;
     const isWrong = value === undefined ? isRequired(option) : !isValid(value);
     if (isWrong) report(name, expected);
-    // What depends on a wrong value is judged by its default.
+    // Settings that depend on an invalid one are checked against its default.
     const used = isWrong ? fallback : value;
     if (used !== undefined) values[option] = used;
   }

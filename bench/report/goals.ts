@@ -57,7 +57,7 @@ export function renderGoals(lookup: Lookup, labelOf: (contestant: string) => str
   const accepted = (caseName: CaseName) => lookup('ours', caseName, 'acceptedPerSecond');
   const inOutage = ratios(accepted('outage'), accepted('one token'));
   const spread = spreadFactor(compare(lookup, 'outage', ['ours', 'twin'], 'rate'));
-  const label = 'good tokens, every second request an unknown kid, key set answering 500 / alone';
+  const label = 'valid tokens, with every second request an unknown kid while the key set answers with 500 / alone';
   rows.push([label, 'at least 0.50', verdict(median(inOutage), 0.5, spread), '']);
   return table(['Case', 'Goal', 'By rate', 'By CPU time'], rows);
 }

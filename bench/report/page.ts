@@ -68,7 +68,7 @@ function renderAgainst({ lookup, servers, caseNames }: Shown): string {
   return table(['', ...caseNames], rows);
 }
 
-/** A bar chart that GitHub draws: requests for a second of the server's CPU time. */
+/** A bar chart that GitHub draws: requests per second of the server's CPU time. */
 function renderChart(lookup: Lookup, caseName: CaseName, servers: readonly string[]): string {
   const bars = servers.flatMap((name) => {
     const microseconds = median(lookup(name, caseName, 'cpuMicroseconds'));
@@ -85,7 +85,7 @@ xychart-beta horizontal
 
 function renderProblems(measurements: readonly Measurement[]): string {
   const problems = measurements.flatMap((one) => one.problems);
-  return problems.length === 0 ? '' : `### Not to be trusted\n\n${problems.map((one) => `- ${one}`).join('\n')}\n\n`;
+  return problems.length === 0 ? '' : `### Invalid measurements\n\n${problems.map((one) => `- ${one}`).join('\n')}\n\n`;
 }
 
 /** Returns the section of the results page that the comparison makes. */
@@ -101,28 +101,28 @@ export async function renderComparison({ machine, measurements, rounds, seconds 
     lookup(one.name, caseName, 'requestsPerSecond').map((rate) => rate / 1000);
   const charted = servers.map(({ name }) => name).filter((name) => name !== 'twin' && name !== 'hono-local');
 
-  return `## The service beside its peers (\`bun run bench\`)
+  return `## The service and other servers (\`bun run bench\`)
 
 ${renderChart(lookup, 'one token', charted)}
 
 ${renderChart(lookup, 'bad signature', charted)}
 
 ${machine}
-- Peers: ${await describePeers()}
-- Method: fresh processes of each server on core 0, ${rounds} of each (peers that are several times faster or slower: one); wrk with one thread and 64 connections on core 1, which the key-set server shares. Each case: one answer checked, 1 s to warm up, ${seconds} s measured, all servers in turn before the next case. CPU time is what the scheduler counted for all threads of the server. Ratios are taken within a round. NODE_ENV is production everywhere, and the service has its default settings except where its name says otherwise.
-- A cell: the median (lowest–highest).
+- Other servers: ${await describePeers()}
+- Method: fresh processes of each server run on core 0, ${rounds} of each (one of servers that are several times faster or slower). wrk runs with one thread and 64 connections on core 1, together with the key-set server. For each case, one response is checked, then the server is warmed up for 1 s and measured for ${seconds} s. All servers take their turn before the next case. CPU time is the time that the scheduler counted for all threads of the server. Ratios are computed within a round. NODE_ENV is production for all servers, and the service has its default settings unless its name says otherwise.
+- Cells show the median (lowest–highest).
 
 ${renderProblems(measurements)}### Goals
 
 ${renderGoals(lookup, labelOf)}
 
-### How far two identical servers differ
+### Difference between two identical servers
 
-The service and its twin, as a factor, in the worst round. No smaller difference is a result.
+The service and a second process of it, as a factor, in the worst round. Smaller differences are not significant.
 
 ${renderSpread(shown)}
 
-### CPU time of the server for a request, in microseconds
+### CPU time per request, in microseconds
 
 ${perCase(shown, figure('cpuMicroseconds'), 1)}
 
@@ -130,9 +130,9 @@ ${perCase(shown, figure('cpuMicroseconds'), 1)}
 
 ${perCase(shown, thousands, 1, false)}
 
-### This service divided by each other server
+### This service relative to each other server
 
-By rate / by CPU time, above 1 where the service is better. ~ marks what two identical servers differ by as well.
+By rate / by CPU time. The service is better where the value is above 1. ~ marks differences that two identical servers have too.
 
 ${renderAgainst(shown)}
 
@@ -148,7 +148,7 @@ ${perCase(shown, figure('keySetFetches'), 0)}
 
 ### What the servers check
 
-What a server does not check costs it nothing, and keys given at the start are never refreshed.
+A server does not spend time on what it does not check. Keys that are given at the start are never refreshed.
 
 ${servers.map(({ label, note }) => `- **${label}**: ${note}`).join('\n')}
 `;

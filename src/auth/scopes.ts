@@ -9,7 +9,7 @@ export interface ScopeRules {
 
 type Source = Readonly<Record<string, unknown>>;
 
-/** Returns a function that tells which of the required scopes are missing from claims. */
+/** Returns a function that checks whether claims grant all required scopes. */
 export function createScopeCheck({ scopeClaim, scopePrefix = '' }: ScopeRules) {
   const readers = scopeClaim.map((name) => (name.startsWith('/') ? pointerReader(name) : nameReader(name)));
 
