@@ -33,8 +33,8 @@ const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
  * its curve: {@link importProofKey} does.
  */
 export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk | undefined {
-  if (typeof jwk !== 'object' || jwk === null || Array.isArray(jwk)) return undefined;
-  const members: Members = { ...jwk };
+  // Of what is no object there are no members.
+  const members: Members = { ...(jwk as Members) };
   const { n, e, x, y } = members;
   const { kty, crv, bytes } = shapes[algorithm];
   if (members.kty !== kty || !isForVerifying(members, algorithm)) return undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
 import { Elysia } from 'elysia';
 import { createProofVerifier, type ProofVerdict } from '../../src/auth/dpop.ts';
 import type { ResourceServerOptions } from '../../src/auth/options.ts';
@@ -47,6 +47,8 @@ function holds(rows: readonly Row[]): void {
   }
 }
 
+/** The largest exponent that is a prime of 31 bits. */
+const largeExponent = generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 2 ** 31 - 1 }).privateKey;
 const goodHeader = goodProofParts(target, proofKey(), 'ES256').header;
 const jwk = (overrides: Readonly<Record<string, unknown>>, algorithm = 'ES256') => ({
   jwk: { ...publicJwk(proofKey(algorithm)), ...overrides },
@@ -91,6 +93,7 @@ describe('createProofVerifier() judges', () => {
       { name: 'no alg', header: { alg: undefined }, want: 'proof_algorithm' },
       { name: 'no jwk', header: { jwk: undefined }, want: 'proof_key' },
       { name: 'a jwk that is null', header: { jwk: null }, want: 'proof_key' },
+      { name: 'a jwk that is text', header: { jwk: 'EC' }, want: 'proof_key' },
       { name: 'a jwk that is a list', header: { jwk: [publicJwk(proofKey())] }, want: 'proof_key' },
       ...['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'].map(
         (name) => ({ name: `the private member ${name}`, header: jwk({ [name]: 'AA' }), want: 'proof_key' }) as const,
@@ -119,6 +122,8 @@ describe('createProofVerifier() judges', () => {
         header: { alg: 'RS256', jwk: { kty: 'RSA', n: '_'.repeat(2728), e: 'AQAB' } },
         want: 'proof_key',
       },
+      { name: 'PS256 by RSA of 4104 bits', algorithm: 'PS256', key: exactRsaKey('proof', 4104), want: 'proof_key' },
+      { name: 'an exponent of 4 bytes', algorithm: 'RS256', key: largeExponent, want: 'accepted' },
       { name: 'an exponent of 1', algorithm: 'RS256', header: jwk({ e: 'AQ' }, 'RS256'), want: 'proof_key' },
       { name: 'an even exponent', algorithm: 'RS256', header: jwk({ e: 'Ag' }, 'RS256'), want: 'proof_key' },
       { name: 'an exponent of 5 bytes', algorithm: 'RS256', header: jwk({ e: 'AQAAAAE' }, 'RS256'), want: 'proof_key' },
