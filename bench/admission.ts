@@ -11,7 +11,7 @@ const usage = `Replays traces of tokens against caches of 10,000 and writes a se
 
 const room = 10_000;
 
-/** Says whether a token is in the cache, and offers it if not. All traces are of tokens that stay good throughout. */
+/** Returns whether a token is in the cache, and offers it if not. All tokens of the traces stay valid. */
 type Replay = (token: string) => boolean;
 
 function replayOn(get: (token: string) => unknown, set: (token: string) => unknown): Replay {

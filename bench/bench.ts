@@ -10,15 +10,15 @@ import { startService } from './harness/service.ts';
 import { prepareTokens } from './harness/tokens.ts';
 import { renderComparison } from './report/page.ts';
 
-const usage = `Measures the service beside its peers and writes a section of bench/results.md
+const usage = `Measures the service and other servers, and writes a section of bench/results.md
   --rounds N    fresh processes of each server (5)
   --seconds N   measured part of a case, a whole number (1)
   --only A,B    these servers and the bare one: ${contestants.map(({ name }) => name).join(', ')}
   --cases 'A;B' these cases: ${cases.map(({ name }) => name).join('; ')}
   --print       print the section instead of writing it
-  --quick       one round, printed: shows that everything works`;
+  --quick       one round, printed: verifies that everything works`;
 
-/** A misspelt name must not end in a run that leaves out what was wanted. */
+/** A misspelt name must not silently skip a measurement. */
 function choose<Named extends { readonly name: string }>(all: readonly Named[], wanted?: readonly string[]): Named[] {
   const unknown = wanted?.find((name) => !all.some((one) => one.name === name));
   if (unknown !== undefined) throw new Error(`Cannot find ${JSON.stringify(unknown)}`);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Bound on starting a browser, and on what a page takes on a busy machine. */
+/** Time limit for starting a browser, and for a page on a busy machine. */
 export const BROWSER_TIMEOUT_MS = 30_000;
 
 const CHROMIUM_ARGS = [
@@ -22,7 +22,7 @@ function findChromium(): string {
   return found;
 }
 
-/** Starts a Chromium that asks nobody for anything by itself. */
+/** Starts a Chromium that sends no requests of its own. */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: findChromium(), args: CHROMIUM_ARGS });
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** What a command did: its exit status and what it wrote. */
+/** The exit status and the output of a command. */
 export interface Finished {
   readonly status: number;
   readonly stdout: string;
@@ -17,7 +17,7 @@ export interface RunningProcess {
   readonly stdout: () => string;
   readonly stderr: () => string;
   readonly signal: (name: NodeJS.Signals) => void;
-  /** Resolves once the process has ended and all it wrote has been read. */
+  /** Resolves once the process has exited and its output has been read. */
   readonly finished: Promise<Finished>;
 }
 
@@ -71,7 +71,7 @@ export function run(
 
 const MAX_RUN_MS = 20_000;
 
-/** Runs a command that is expected to end by itself; one that goes on is killed, and its status is then not its own. */
+/** Runs a command that should exit by itself. A command that does not is killed. */
 export async function runToEnd(...args: Parameters<typeof run>): Promise<Finished> {
   const child = run(...args);
   const timer = setTimeout(() => child.signal('SIGKILL'), MAX_RUN_MS);
@@ -80,7 +80,7 @@ export async function runToEnd(...args: Parameters<typeof run>): Promise<Finishe
   return finished;
 }
 
-/** Returns a port of loopback that nothing listens on at the moment. */
+/** Returns a free port of the loopback interface. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -91,7 +91,7 @@ export async function freePort(): Promise<number> {
 
 const POLL_MS = 10;
 
-/** Resolves once `isTrue`; the deadline is for what will never come, not for timing. */
+/** Resolves once `isTrue` returns true, or rejects after a generous time limit. */
 export async function until(
   isTrue: () => boolean | Promise<boolean>,
   what: string,
@@ -104,7 +104,7 @@ export async function until(
   }
 }
 
-/** Resolves once the service answers; rejects with what it wrote when it ends first. */
+/** Resolves once the service responds. If it exits first, rejects with its output. */
 export async function untilItAnswers(origin: string, process: RunningProcess, deadlineMs?: number): Promise<void> {
   let ended: Finished | undefined;
   void process.finished.then((finished) => {

@@ -20,7 +20,7 @@ const clientEnvironment: Environment = Object.fromEntries(
   }),
 );
 
-/** Runs docker to its end; what it says when it fails becomes the error. */
+/** Runs docker until it exits. If it fails, throws its output. */
 export async function docker(...args: readonly string[]): Promise<string> {
   const client = Bun.which('docker');
   if (client === null) throw new Error('Cannot test the container: docker is not on the PATH');
@@ -44,7 +44,7 @@ export function imageUnderTest(): Promise<string> {
   return image;
 }
 
-/** The least that a container needs: no capability, no way to more rights, nothing to write to. */
+/** The minimum that a container needs: no capabilities, no new privileges and no writable files. */
 export const RESTRICTED = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
 
 export interface Container {
@@ -57,7 +57,7 @@ export interface Container {
 
 let started = 0;
 const running = new Set<string>();
-// A test that fails halfway leaves its container behind, and the engine would keep it.
+// A failed test leaves its container behind, which the engine would keep.
 process.on('exit', () => {
   if (running.size > 0) Bun.spawnSync(['docker', 'rm', '--force', ...running]);
 });

@@ -6,9 +6,9 @@ import type { Form } from './forms.ts';
 
 export const ENDPOINTS = ['/api/public', '/api/private', '/api/private-scoped'];
 
-/** The page as a person uses it. */
+/** The page, as a user operates it. */
 export class Documentation {
-  /** Every address that was requested, and everything that the browser complained of. */
+  /** All requested addresses, and all errors that the browser reported. */
   readonly requested: string[] = [];
   readonly complaints: string[] = [];
   readonly authorize: Locator;
@@ -39,7 +39,7 @@ export class Documentation {
     return this.page.getByRole('status', { name: `Response to GET ${path}`, exact: true });
   }
 
-  /** Sends a request and returns what is then shown. */
+  /** Sends a request and returns the displayed response. */
   async send(path: string): Promise<string> {
     const answered = this.page.waitForResponse((response) => response.url().endsWith(path));
     await this.sendButton(path).click();
@@ -55,7 +55,7 @@ export class Documentation {
     return statuses;
   }
 
-  /** Opens the dialog and chooses a way to get a token. */
+  /** Opens the dialog and selects a way to get a token. */
   async choose(way: string | RegExp): Promise<void> {
     await this.authorize.click();
     await this.dialog.getByRole('radio', { name: way }).check();
@@ -88,7 +88,7 @@ export function browserForTests() {
   };
 }
 
-/** Tests that a person can read the page of this form of the service and send requests, and that it contacts nobody else. */
+/** Tests that a user can read the page and send requests from it, and that it contacts no other host. */
 export function describeDocumentationPage(form: Form): void {
   describe(`the documentation page of ${form.name} in Chromium`, () => {
     const fixture = embeddedFixtureFor(form);

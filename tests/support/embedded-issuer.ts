@@ -7,10 +7,10 @@ export interface Credentials {
   readonly clientSecret: string;
 }
 
-/** A service that is its own authorization server, and what it printed for the person who started it. */
+/** A service that is its own authorization server, and the text that it printed. */
 export interface EmbeddedFixture {
   readonly service: Service;
-  /** What the issuer calls itself, with its trailing slash. */
+  /** The issuer identifier with a trailing slash. */
   readonly issuer: string;
   readonly audience: string;
   /** Granted `read:messages`. */
@@ -21,7 +21,7 @@ export interface EmbeddedFixture {
 
 const PRINTED_CLIENT = /client_id=(?<clientId>[\w.-]+)[^|]*?client_secret=(?<clientSecret>[\w.-]+)/g;
 
-/** Returns what the commands say that are printed for a person. */
+/** Returns the data in the printed commands. */
 export function readPrinted(banner: string): Omit<EmbeddedFixture, 'service'> {
   const [reader, visitor] = [...banner.matchAll(PRINTED_CLIENT)].map(({ groups }) => ({
     clientId: groups?.clientId ?? '',

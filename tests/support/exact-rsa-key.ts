@@ -18,7 +18,7 @@ function encode(value: bigint): string {
 }
 
 /**
- * Returns an RSA private key whose modulus has exactly this many bits. BoringSSL, and so Bun, silently rounds what it is asked
+ * Returns an RSA private key whose modulus has exactly this many bits. BoringSSL, and so Bun, silently rounds the requested size
  * to generate down to a multiple of 128.
  */
 export function generateExactRsaKey(bits: number): KeyObject {

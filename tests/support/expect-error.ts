@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { SCOPE } from './mint.ts';
 
-/** What `WWW-Authenticate` says: `bare` is a challenge without `error`, the others name the error. */
+/** The content of `WWW-Authenticate`: `bare` is a challenge without `error`, the others name the error. */
 export type Challenge = 'bare' | 'invalid_request' | 'invalid_token' | 'insufficient_scope';
 
 const CHALLENGES: Readonly<Record<string, Challenge>> = {
@@ -24,7 +24,7 @@ const membersOf = (list: string | null) =>
     .filter((member) => member !== '')
     .sort();
 
-/** Returns the parameters of the single Bearer challenge, and fails when the header is anything else. */
+/** Returns the parameters of the only challenge. Fails if the header contains anything else. */
 export function challengeOf(response: Response): Readonly<Record<string, string>> {
   const header = response.headers.get('www-authenticate') ?? '';
   expect(header).toMatch(BEARER_CHALLENGE);
@@ -35,7 +35,7 @@ export function challengeOf(response: Response): Readonly<Record<string, string>
   return named;
 }
 
-/** Fails unless a page of any origin may read this answer, without credentials. */
+/** Fails unless pages of any origin may read this response, without credentials. */
 export function expectCrossOrigin(response: Response): void {
   const { headers } = response;
   expect(headers.get('access-control-allow-origin')).toBe('*');
@@ -69,7 +69,7 @@ function expectChallenge(response: Response, challenge: Challenge | undefined): 
   expect(others).toEqual(challenge === 'insufficient_scope' ? { scope: SCOPE } : {});
 }
 
-/** Fails unless the answer has everything that every answer of a protected path has, whatever its status. */
+/** Fails unless the response has the headers of all responses of protected paths. */
 export function expectProtected(response: Response): void {
   expectCrossOrigin(response);
   expect(response.headers.get('cache-control')).toBe('no-store');

@@ -16,13 +16,13 @@ export interface Fixture {
 export interface FixtureOptions {
   readonly keys: () => readonly unknown[];
   readonly settings?: Environment;
-  /** Sets the issuer's faults before the service first asks it for keys. */
+  /** Prepares the issuer before the service first fetches its keys. */
   readonly prepare?: (issuer: Issuer) => Promise<void> | void;
 }
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-/** Starts issuer and service before the tests of the enclosing describe() and ends them after; the fixture is there once a test runs. */
+/** Starts issuer and service before the tests of the enclosing describe(), and stops them afterwards. */
 export function fixtureFor(form: Form, { keys, settings = {}, prepare = () => {} }: FixtureOptions): () => Fixture {
   let fixture: Fixture | undefined;
 

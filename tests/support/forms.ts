@@ -5,22 +5,22 @@ import { type Environment, freePort, type RunningProcess, run, untilItAnswers } 
 export interface Service {
   readonly origin: string;
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** What a process has written so far, stdout and stderr; empty in-process. */
+  /** The output of the process so far, stdout and stderr. Empty in-process. */
   output(): string;
-  /** Ends the service as an operator does, and returns the exit status. */
+  /** Stops the service with SIGTERM, and returns the exit status. */
   close(): Promise<number>;
 }
 
 /** One of the ways in which the service is used. */
 export interface Form {
   readonly name: string;
-  /** Bound on making the form ready and starting it. */
+  /** Time limit for preparing the form and starting it. */
   readonly startTimeoutMs: number;
   /** Starts the service on a free port of loopback with these settings. */
   start(settings: Environment, flags?: readonly string[]): Promise<Service>;
 }
 
-/** A form that is a command, so that flags, settings and exit statuses can be looked at. */
+/** A form that is a command, for tests of flags, settings and exit statuses. */
 export interface CommandForm extends Form {
   command(): Promise<readonly string[]>;
 }
@@ -53,7 +53,7 @@ export async function startProcess(
   };
 }
 
-/** `bun run src/index.ts`, from a folder that is not the project's. */
+/** `bun run src/index.ts`, started in another folder. */
 export const sourceForm: CommandForm = {
   name: 'bun run src/index.ts',
   startTimeoutMs: 20_000,
@@ -70,7 +70,7 @@ function newestChangeMs(folder: string): number {
 
 let built: Promise<void> | undefined;
 
-/** Builds the executable once, and not at all when it is newer than everything it is made from. */
+/** Builds the executable once, unless it is newer than all its sources. */
 function ensureBuilt(): Promise<void> {
   built ??= (async () => {
     const changedMs = Math.max(
@@ -86,7 +86,7 @@ function ensureBuilt(): Promise<void> {
   return built;
 }
 
-/** The single-file executable, built when it is missing or older than what it is made from. */
+/** The single-file executable, built if it is missing or older than its sources. */
 export const executableForm: CommandForm = {
   name: 'dist/protected-api',
   startTimeoutMs: 120_000,

@@ -6,15 +6,15 @@ interface Timer {
 }
 
 export interface FrozenClock extends Clock {
-  /** Moves time on, calling back in order what falls due on the way. */
+  /** Advances the time, and calls due timers in order. */
   advance(ms: number): void;
-  /** Moves time on and calls nothing back, as in a process that was stopped. */
+  /** Advances the time without calling timers, as in a process that was stopped. */
   pause(ms: number): void;
-  /** Timers that wait. */
+  /** Number of pending timers. */
   readonly waiting: number;
 }
 
-/** Returns a clock that stands still until a test moves it. */
+/** Returns a clock that only advances when a test does so. */
 export function createFrozenClock(): FrozenClock {
   let now = 1_000_000;
   const timers = new Set<Timer>();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { $ } from 'bun';
 import manifest from '../../package.json';
 
-/** A folder of somebody else, with the package in it as npm installs it from the tarball. */
+/** The folder of an application in which npm installed the package from the tarball. */
 export interface Installation {
   readonly folder: string;
   remove(): Promise<void>;

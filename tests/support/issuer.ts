@@ -18,10 +18,10 @@ export type IssuerMode =
 export interface Issuer {
   /** The issuer identifier: the address with its trailing slash. */
   readonly url: string;
-  /** What the key set holds from the next fetch on. */
+  /** The key set from the next fetch on. */
   keys: readonly unknown[];
   mode: IssuerMode;
-  /** What is served besides, by path: metadata, and key sets at addresses that metadata name. */
+  /** Other documents by path: metadata, and key sets at addresses in metadata. */
   readonly documents: Map<string, IssuerMode>;
   /** The path of every request since the start. */
   readonly requests: string[];

@@ -8,7 +8,7 @@ import { signAs, signingKey } from './signatures.ts';
 export const COOLDOWN_MS = 30_000;
 
 export interface IssuerState {
-  /** What the key set holds from the next fetch on; an error is what the fetch fails with. */
+  /** The key set from the next fetch on, or the error with which fetches fail. */
   keys: readonly unknown[] | Error;
   /** Fetches of the key set since the start. */
   fetches: number;
@@ -16,9 +16,9 @@ export interface IssuerState {
 
 export interface Issuers {
   readonly clock: FrozenClock;
-  /** By the issuer's name. */
+  /** By issuer identifier. */
   readonly states: Readonly<Record<string, IssuerState>>;
-  /** Returns `accepted`, or the reason of the refusal. */
+  /** Returns `accepted`, or the reason of the rejection. */
   verify(token: string): Promise<string>;
   cache(): VerifierState;
 }

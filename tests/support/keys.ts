@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { generateExactRsaKey } from './exact-rsa-key.ts';
 
-/** What a key set may hold. Values are unknown because half of the tests publish broken keys. */
+/** A member of a key set. Its values are unknown, because many tests publish broken keys. */
 export type PublishedKey = Readonly<Record<string, unknown>>;
 
 const pairs = new Map<string, KeyObject>();
@@ -14,7 +14,7 @@ function remembered(name: string, make: () => KeyObject): KeyObject {
   return made;
 }
 
-/** Returns the RSA private key of this name, the same one for the whole process: making one costs a tenth of a second. */
+/** Returns the RSA private key of this name, which is generated once per process, because that takes a tenth of a second. */
 export function rsaKey(name: string, bits = 2048): KeyObject {
   return remembered(
     `rsa ${bits} ${name}`,
@@ -27,7 +27,7 @@ export function exactRsaKey(name: string, bits: number): KeyObject {
   return remembered(`exact rsa ${bits} ${name}`, () => generateExactRsaKey(bits));
 }
 
-/** Returns the P-256 private key of this name, the same one for the whole process. */
+/** Returns the P-256 private key of this name, which is generated once per process. */
 export function ecKey(name: string): KeyObject {
   return remembered(`ec ${name}`, () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
 }

@@ -7,17 +7,17 @@ export const SCOPE = 'read:messages';
 export const SIGNING_KID = 'signing-key';
 
 export interface TokenOverrides {
-  /** Members laid over the header; `undefined` takes one away. */
+  /** Replaces members of the header. `undefined` removes one. */
   readonly header?: Readonly<Record<string, unknown>>;
-  /** Members laid over the claims; `undefined` takes one away. */
+  /** Replaces members of the claims. `undefined` removes one. */
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly key?: KeyObject;
-  /** The header's or the payload's text instead of the JSON of its members, for what JSON.stringify cannot say. */
+  /** The text of the header or the payload, for JSON that JSON.stringify cannot produce. */
   readonly headerText?: string | Uint8Array;
   readonly payloadText?: string | Uint8Array;
-  /** Changes an encoded part before it is signed, so that its spelling is the only fault. */
+  /** Changes an encoded part before it is signed, so that only its encoding is wrong. */
   readonly respell?: { readonly part: 'header' | 'payload'; readonly as: (encoded: string) => string };
-  /** Another signature scheme over the signing input. */
+  /** Signs the signing input in another way. */
   readonly signWith?: (input: Buffer) => Uint8Array;
   /** Changes the finished token. */
   readonly reshape?: (token: string) => string;
@@ -27,7 +27,7 @@ export const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 export const base64url = (text: string | Uint8Array) => Buffer.from(text).toString('base64url');
 
-/** Returns the header and the claims of a token that is accepted everywhere, `read:messages` included. */
+/** Returns the header and the claims of a token that is accepted on all paths, with the scope `read:messages`. */
 export function goodParts(issuer: string): { header: Record<string, unknown>; claims: Record<string, unknown> } {
   const now = nowSeconds();
   return {
@@ -36,7 +36,7 @@ export function goodParts(issuer: string): { header: Record<string, unknown>; cl
   };
 }
 
-/** Returns an access token of this issuer, valid but for what the overrides change, with a real signature over whatever they left. */
+/** Returns a valid access token of this issuer with the given changes and a real signature. */
 export function mintToken(issuer: string, overrides: TokenOverrides = {}): string {
   const good = goodParts(issuer);
   const header = overrides.headerText ?? JSON.stringify({ ...good.header, ...overrides.header });

@@ -1,4 +1,4 @@
-/** What the tests read of an OpenAPI document; the validator has the whole of it checked. */
+/** The part of an OpenAPI document that tests read. The validator checks the rest. */
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: {
@@ -45,7 +45,7 @@ export interface SecurityScheme {
 
 export type Examples<Value> = Readonly<Record<string, { readonly value: Value }>>;
 
-/** One answer that the document shows: of which route, and with what in it. */
+/** An example response in the document, with its route. */
 export interface DocumentedAnswer {
   readonly path: string;
   readonly status: string;
@@ -71,7 +71,7 @@ export function responsesOf(
 
 const nameIn = (reference: string) => reference.split('/').at(-1) ?? '';
 
-/** Returns every answer that is shown, one for each example of each status of each route. */
+/** Returns all example responses in the document. */
 export function documentedAnswers(document: OpenApiDocument): DocumentedAnswer[] {
   return Object.entries(document.paths).flatMap(([path, { get }]) =>
     responsesOf(document, get).flatMap(([status, { headers = {}, content }]) => {

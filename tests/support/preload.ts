@@ -1,4 +1,4 @@
 import { afterAll } from 'bun:test';
 
-// `bun test` ends without the event exit, on which fixtures end what a test that failed halfway has left behind.
+// `bun test` exits without the event exit, on which fixtures stop what a failed test left running.
 afterAll(() => void process.emit('exit', 0));

@@ -34,7 +34,7 @@ const KIND_OF: Readonly<Record<string, string>> = {
 
 const keys = new Map<string, KeyObject>();
 
-/** Returns the private key of this name that signs with this algorithm, the same one for the whole process. */
+/** Returns the private key of this name that signs with this algorithm, which is generated once per process. */
 export function proofKey(algorithm = 'ES256', name = 'client'): KeyObject {
   const kind = KIND_OF[algorithm] ?? 'EC';
   const id = `${kind} ${name}`;
@@ -55,14 +55,14 @@ export function thumbprintOf(key: KeyObject): string {
 }
 
 export interface ProofOverrides {
-  /** Members laid over the header; `undefined` takes one away. */
+  /** Replaces members of the header. `undefined` removes one. */
   readonly header?: Readonly<Record<string, unknown>>;
-  /** Members laid over the claims; `undefined` takes one away. */
+  /** Replaces members of the claims. `undefined` removes one. */
   readonly claims?: Readonly<Record<string, unknown>>;
   /** Defaults to ES256. */
   readonly algorithm?: string;
   readonly key?: KeyObject;
-  /** The header's or the payload's text instead of the JSON of its members, for what JSON.stringify cannot say. */
+  /** The text of the header or the payload, for JSON that JSON.stringify cannot produce. */
   readonly headerText?: string;
   readonly payloadText?: string;
   /** Changes the finished proof. */
@@ -84,13 +84,13 @@ export function goodProofParts({ method = 'GET', url, token, nowSeconds }: Proof
   };
 }
 
-/** A key that does not fit what the header says signs as it can. */
+/** A key that does not fit the `alg` of the header signs with its own algorithm. */
 function signableWith(key: KeyObject, algorithm: string): string {
   const able = { ec: ['ES256', 'ES384'], rsa: ['RS256', 'PS256'], ed25519: ['EdDSA'] }[String(key.asymmetricKeyType)];
   return able?.find((name) => name === algorithm) ?? able?.[0] ?? '';
 }
 
-/** Returns a proof for this request, good but for what the overrides change, with a real signature over whatever they left. */
+/** Returns a valid proof for this request with the given changes and a real signature. */
 export function makeProof(target: ProofTarget, overrides: ProofOverrides = {}): string {
   const { algorithm = 'ES256', key = proofKey(algorithm) } = overrides;
   const good = goodProofParts(target, key, algorithm);

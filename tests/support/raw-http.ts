@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 
-/** The answer to one request, as far as a test of headers needs it. */
+/** The part of a response that tests of headers need. */
 export interface RawAnswer {
-  /** 0 when the connection was closed without an answer. */
+  /** 0 if the connection was closed without a response. */
   readonly status: number;
   readonly response: Response | undefined;
 }
@@ -35,7 +35,7 @@ export function rawGet(origin: string, path: string, headerLines: readonly strin
   ]);
 }
 
-/** Sends the lines of a request and returns the answer once the service has closed the connection. */
+/** Sends the lines of a request, and returns the response once the service has closed the connection. */
 export function rawRequest(origin: string, lines: readonly string[]): Promise<RawAnswer> {
   const { hostname, port } = new URL(origin);
   return new Promise((done) => {

@@ -4,12 +4,12 @@ import { freePort, type RunningProcess, run, until } from './child-process.ts';
 export interface RedisServer {
   readonly port: number;
   readonly url: string;
-  /** Ends the server without a word to anyone, as a crash does; what it held is gone. */
+  /** Kills the server, as a crash does. Its data is lost. */
   kill(): Promise<void>;
-  /** Starts it again on the same port, with other arguments where they are given. */
+  /** Restarts it on the same port, optionally with other arguments. */
   start(args?: readonly string[]): Promise<void>;
   signal(name: NodeJS.Signals): void;
-  /** Runs a command on a connection of its own. */
+  /** Runs a command on a separate connection. */
   command(...words: string[]): Promise<unknown>;
 }
 

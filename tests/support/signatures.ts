@@ -4,7 +4,7 @@ import { ecKey, rsaKey } from './keys.ts';
 const CURVES: Readonly<Record<string, string>> = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' };
 const pairs = new Map<string, KeyObject>();
 
-/** Returns the private key of this name for a JWS algorithm, the same one for the whole process. */
+/** Returns the private key of this name for a JWS algorithm, which is generated once per process. */
 export function signingKey(alg: string, name: string): KeyObject {
   if (/^[RPH]S/.test(alg)) return rsaKey(name);
   if (alg === 'ES256') return ecKey(name);
@@ -21,7 +21,7 @@ function makeKey(alg: string): KeyObject {
   throw new TypeError(`No key for ${alg}`);
 }
 
-/** Returns the signature of a JWS algorithm (RFC 7518 §3, RFC 8037 §3.1) over `input`; HMAC takes the key's public half, as in an attack. */
+/** Returns the signature of a JWS algorithm (RFC 7518 §3, RFC 8037 §3.1) over `input`; HMAC uses the public key as its secret, as in an attack. */
 export function signAs(alg: string, key: KeyObject, input: Buffer): Uint8Array {
   const hash = `sha${alg.slice(2)}`;
   switch (alg.slice(0, 2)) {

@@ -11,7 +11,7 @@ export interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'di
   readonly discovery?: Partial<Dependencies['discovery']>;
 }
 
-/** Returns the application with a guard of its own. Its issuer is unreachable unless `environment.fetch` answers for it. */
+/** Returns the application with its own guard. The issuer is unreachable unless `environment.fetch` answers for it. */
 export function createTestApp({ options, environment, discovery, ...dependencies }: TestAppOptions = {}) {
   const issuer = 'https://issuer.example.test/';
   const { commonHeaders = createCommonHeaders() } = dependencies;
