@@ -177,6 +177,17 @@ describe('createVerifier()', () => {
     }
   });
 
+  test('keeps a good token in a full cache, and replaces one that has expired', async () => {
+    const fixture = await setUp({ tokenCacheSize: 1, random: () => 0.99 });
+    const [first, second] = [mint({ exp: frozenSeconds + 1 }), mint({ jti: 'second' })];
+    await fixture.verify(first);
+    await fixture.verify(second);
+    expect(fixture.verify(first)).not.toBeInstanceOf(Promise);
+    fixture.now += 1;
+    await fixture.verify(second);
+    expect(fixture.verify(second)).not.toBeInstanceOf(Promise);
+  });
+
   test('freezes the claims deeply, because requests share them', async () => {
     const { verify } = await setUp();
     const verdict = await verify(mint({ org: { roles: ['admin'] } }));
@@ -216,6 +227,11 @@ describe('createVerifier()', () => {
     { name: 'of four parts', token: `${mint()}.e30`, want: 'token_malformed' },
     { name: 'with an empty signature', token: mint().replace(/[^.]+$/, ''), want: 'token_malformed' },
     { name: 'with a dangling character', token: `${mint()}AAa`, want: 'token_malformed' },
+    {
+      name: 'with spare bits in three characters',
+      token: mint().replace(/\.[^.]+\./, '.AAB.'),
+      want: 'token_malformed',
+    },
     { name: 'with padding', token: `${mint()}==`, want: 'token_malformed' },
     {
       name: 'with spare bits',
@@ -294,6 +310,7 @@ describe('createVerifier()', () => {
       overrides: { aud: [AUDIENCE, 1], exp: 1 },
       want: 'audience_mismatch',
     },
+    { name: 'a cnf', overrides: { cnf: {} }, want: 'token_bound' },
     { name: 'no exp', overrides: { exp: undefined }, want: 'claims_malformed' },
     { name: 'an exp of text', overrides: { exp: '9999999999' }, want: 'claims_malformed' },
     { name: 'an exp of 0', overrides: { exp: 0 }, want: 'token_expired' },
@@ -322,6 +339,13 @@ describe('createVerifier()', () => {
     test(`${want === 'accepted' ? 'accepts' : 'refuses'} ${name}`, async () => {
       const { verify } = await setUp(options);
       expect(refusalOf(await verify(mint(overrides)))).toBe(want);
+    });
+  }
+
+  for (const typ of [undefined, 'JWT', 'at+jwt', 'AT+JWT', 'application/at+jwt']) {
+    test(`accepts the typ ${typ}`, async () => {
+      const { verify } = await setUp();
+      expect(refusalOf(await verify(mint({}, { typ })))).toBe('accepted');
     });
   }
 
