@@ -55,4 +55,10 @@ export const mutantsLeft: readonly {
     what: ['- to +'],
     reason: 'Speed: expired claims are looked for at every claim instead of once a second.',
   },
+  {
+    file: 'src/auth/dpop.ts',
+    original: "return /^[a-z]+:\\/\\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? '';",
+    what: ["'' to 'mutant'"],
+    reason: 'For what should not happen: the address of a request is absolute.',
+  },
 ];
