@@ -247,6 +247,13 @@ describe('createVerifier()', () => {
       want: 'token_malformed',
     },
     {
+      name: 'whose header has a member that is not UTF-8',
+      token: mintToken(issuer, {
+        headerText: Buffer.from(`{"alg":"RS256","kid":"${SIGNING_KID}","x":"\xff"}`, 'latin1'),
+      }),
+      want: 'token_malformed',
+    },
+    {
       name: 'whose header has a byte order mark',
       token: mintToken(issuer, { headerText: `\ufeff{"alg":"RS256","kid":"${SIGNING_KID}"}` }),
       want: 'token_malformed',
