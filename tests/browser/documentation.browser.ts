@@ -264,7 +264,7 @@ describe('the documentation page with an issuer elsewhere', () => {
     await documentation.choose('Paste a token');
     await documentation.dialog.getByLabel('Access token').last().fill(' Bearer not-a-jwt\n');
     await documentation.submit();
-    expect(await documentation.send('/api/private')).toContain('Token is not a JWT');
+    expect(await documentation.send('/api/private')).toContain('Token is opaque, not a JWT');
     await documentation.page.getByRole('button', { name: 'Remove token' }).click();
     expect(await documentation.send('/api/private')).toContain('authorization_header_missing');
     await documentation.page.context().close();
