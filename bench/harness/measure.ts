@@ -51,6 +51,7 @@ function checkCounts(testCase: NamedCase, { contestant }: Subject, { requests, r
       : refused !== expected;
   return [
     ...(isWrong ? [`${refused} of ${requests} answers are refusals`] : []),
+    ...(requests === 0 ? ['no answers'] : []),
     ...(socketErrors > 0 ? [`${socketErrors} broken connections`] : []),
   ];
 }
