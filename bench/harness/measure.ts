@@ -29,7 +29,6 @@ export interface Subject {
 type NamedCase = Case & { readonly name: CaseName };
 
 const connections = 64;
-const warmupSeconds = 1;
 const expectedStatus = ({ name, status }: NamedCase, { statuses }: Contestant) => statuses?.[name] ?? status;
 
 /** The exact status of one answer; wrk itself only tells below 400 from above. */
@@ -77,7 +76,7 @@ export async function measure(
   keySet.setDown(isOutage);
   try {
     const statusProblems = isOutage ? [] : await checkStatus(testCase, subject, context);
-    await send(warmupSeconds);
+    await send(testCase.warmupSeconds ?? 1);
     const cpuBefore = server.cpuSeconds();
     const load = await send(seconds);
     const cpu = server.cpuSeconds() - cpuBefore;
