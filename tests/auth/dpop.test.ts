@@ -83,7 +83,7 @@ describe('createProofVerifier() judges', () => {
       { name: 'RSA of 4096 bits', algorithm: 'RS256', key: exactRsaKey('proof', 4096), want: 'accepted' },
       {
         name: 'a key with what WebCrypto exports',
-        header: jwk({ ext: true, key_ops: ['verify'], kid: '1' }),
+        header: jwk({ use: 'sig', ext: true, key_ops: ['verify'], kid: '1' }),
         want: 'accepted',
       },
       { name: 'none', header: { alg: 'none' }, want: 'proof_algorithm' },
@@ -108,6 +108,12 @@ describe('createProofVerifier() judges', () => {
       { name: 'Ed448', algorithm: 'EdDSA', header: jwk({ crv: 'Ed448' }, 'EdDSA'), want: 'proof_key' },
       { name: 'X25519', algorithm: 'EdDSA', header: jwk({ crv: 'X25519' }, 'EdDSA'), want: 'proof_key' },
       { name: 'a key for another algorithm', header: jwk({ alg: 'ES384' }), want: 'proof_key' },
+      {
+        name: 'an Ed25519 key for another algorithm',
+        algorithm: 'EdDSA',
+        header: jwk({ alg: 'ES256' }, 'EdDSA'),
+        want: 'proof_key',
+      },
       { name: 'a key for encryption', header: jwk({ use: 'enc' }), want: 'proof_key' },
       { name: 'a key that only signs', header: jwk({ key_ops: ['sign'] }), want: 'proof_key' },
       { name: 'a key without y', header: jwk({ y: undefined }), want: 'proof_key' },
