@@ -151,7 +151,8 @@ const isStringRecord = (value: unknown) =>
 /** 11.6 days. A longer duration is a mistake. */
 const maxDurationSeconds = 1_000_000;
 
-const anHttpsAddress = 'an https address without query, fragment or credentials (http is allowed for loopback hosts)';
+const anHttpsAddress =
+  'an https address without query, fragment, credentials, quotes or braces (http is allowed for loopback hosts)';
 
 /** The rule of each option that is a value. `readSettings` uses them too. */
 export const optionRules = {

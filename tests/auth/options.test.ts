@@ -50,7 +50,7 @@ const rows: Readonly<Record<keyof ResourceServerOptions, Row>> = {
   issuer: {
     valid: [issuer, [issuer], ['https://a.example.test', 'https://b.example.test/path/'], ...loopback],
     wrong: [undefined, null, 7, [], [issuer, ''], [issuer, 7], {}, withQuery, ...badAddresses],
-    expected: /authorization server: an https address without query, fragment or credentials/,
+    expected: /authorization server: an https address without query, fragment, credentials, quotes or braces/,
   },
   audience: {
     valid: [audience, ['urn:api', 'another api']],
@@ -93,7 +93,8 @@ const rows: Readonly<Record<keyof ResourceServerOptions, Row>> = {
   publicUrl: {
     valid: ['https://api.example.test', 'https://api.example.test/base/', ...loopback],
     wrong: [null, 7, withQuery, ...badAddresses],
-    expected: /an https address without query, fragment or credentials \(http is allowed for loopback hosts\)$/,
+    expected:
+      /an https address without query, fragment, credentials, quotes or braces \(http is allowed for loopback hosts\)$/,
   },
   replayStore: {
     valid: [{ claim: async () => true }],
