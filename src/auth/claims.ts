@@ -1,6 +1,9 @@
 import type { RefusalReason } from './refusal.ts';
 
-/** The claims of a verified access token (RFC 7519 §4, RFC 9068 §2.2). Frozen, because requests with the same token share them. */
+/**
+ * The claims of a verified access token (RFC 7519 §4, RFC 9068 §2.2). Requests with the same token share them, so they are
+ * frozen while they are cached.
+ */
 export interface Claims {
   readonly iss: string;
   /** May be missing with the option `audienceClaim`. The claim of that name was then checked instead. */

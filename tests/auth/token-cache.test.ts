@@ -41,6 +41,13 @@ test('an invalid entry is replaced by any new one, and a stored token by itself'
   expect(cache.get('good')).toBe(renewed);
 });
 
+test('claims are frozen if they are stored, and otherwise left as they are', () => {
+  const cache = newCache({ maxEntries: 1, maxBytes: MiB, random: () => 0.99 });
+  const claims = [{ aud: ['large', 'x'.repeat(2000)] }, { aud: ['stored'] }, { aud: ['not admitted'] }];
+  for (const [token, one] of claims.entries()) cache.set(`${token}`, { claims: one });
+  expect(claims.map((one) => Object.isFrozen(one) && Object.isFrozen(one.aud))).toEqual([false, true, false]);
+});
+
 test('the cache is full by bytes as well, and an entry larger than a 512th of them is not stored', () => {
   const cache = newCache({ maxEntries: 1_000_000, maxBytes: MiB, random: () => 0.99 });
   for (let token = 0; token < 5_000; token++) cache.set(String(token), { claims: { sub: 'x'.repeat(100) } });
