@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
 import { cases } from './harness/cases.ts';
-import { type Contestant, type Context, contestants, startContestant } from './harness/contestants.ts';
+import { contestants } from './harness/contestants.ts';
 import { startKeySetServer } from './harness/key-set-server.ts';
 import { describeMachine } from './harness/machine.ts';
-import { type Measurement, measure, type Subject } from './harness/measure.ts';
+import type { Measurement } from './harness/measure.ts';
 import { writeSection } from './harness/results-page.ts';
+import { runRound } from './harness/round.ts';
 import { pinSelf } from './harness/server-process.ts';
 import { startService } from './harness/service.ts';
 import { prepareTokens } from './harness/tokens.ts';
@@ -41,28 +42,6 @@ async function readAnswers(jwksUri: string, token: string): Promise<string> {
   await server.stop();
   return JSON.stringify(answers);
 }
-
-/** Starts a fresh process of everyone, and goes through the cases with all of them in turn: a case's ratios are taken seconds apart. */
-async function runRound(round: number, chosen: readonly Contestant[], context: Context, flags: Flags) {
-  const subjects: Subject[] = [];
-  const measurements: Measurement[] = [];
-  try {
-    for (const contestant of chosen.filter(({ isPeer }) => round === 0 || !isPeer))
-      subjects.push({ contestant, server: await startContestant(contestant, context), sent: new Map() });
-    // Everyone starts a case as often as the others.
-    const first = round % subjects.length;
-    const order = [...subjects.slice(first), ...subjects.slice(0, first)];
-    for (const testCase of choose(cases, flags.cases))
-      for (const subject of order)
-        if (subject.contestant.cases.includes(testCase.name))
-          measurements.push(await measure(testCase, subject, context, flags.seconds));
-  } finally {
-    await Promise.all(subjects.map(({ server }) => server.stop()));
-  }
-  return measurements;
-}
-
-type Flags = ReturnType<typeof readFlags>;
 
 function readFlags() {
   const { values } = parseArgs({
@@ -103,7 +82,7 @@ async function main(): Promise<void> {
   const measurements: Measurement[] = [];
   for (let round = 0; round < flags.rounds; round += 1) {
     console.error(`Round ${round + 1} of ${flags.rounds}`);
-    measurements.push(...(await runRound(round, chosen, context, flags)));
+    measurements.push(...(await runRound(round, chosen, choose(cases, flags.cases), context, flags.seconds)));
   }
   await keySet.stop();
   const section = await renderComparison({ machine, measurements, rounds: flags.rounds, seconds: flags.seconds });

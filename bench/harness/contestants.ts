@@ -66,7 +66,12 @@ const common: readonly CaseName[] = [
   'unknown kid',
   'no header',
 ];
-const service = { program: 'bun', cases: [...common, 'outage'], settings: {}, command: () => sourceCommand } as const;
+const service = {
+  program: 'bun',
+  cases: [...common, 'outage', 'outage, valid only'],
+  settings: {},
+  command: () => sourceCommand,
+} as const;
 const peer = { cases: common, isPeer: true } as const;
 const fetching: readonly CaseName[] = [...common, 'outage'];
 
@@ -169,6 +174,43 @@ export const contestants: readonly Contestant[] = [
     program: 'node',
     command: () => nodeServer('express.ts'),
   },
+];
+
+const hit: readonly CaseName[] = ['one token'];
+const verification: readonly CaseName[] = ['20,000 tokens', 'bad signature'];
+const step = (name: string, label: string, cases: readonly CaseName[]): Contestant => ({
+  name,
+  label,
+  note: '',
+  cases,
+  program: 'bun',
+  command: () => bunServer('steps.ts', name),
+});
+const serviceStep = (
+  name: string,
+  label: string,
+  cases: readonly CaseName[],
+  settings: Readonly<Record<string, string>>,
+): Contestant => ({ ...service, name, label, cases, settings, note: '' });
+
+/** Servers that each do one thing more than the one before, up to the service itself. */
+export const steps: readonly Contestant[] = [
+  { ...step('response', 'the response alone', [...hit, ...verification]), statuses: { 'bad signature': 200 } },
+  step('promise', '+ a promise', hit),
+  step('header', '+ the Authorization header read', hit),
+  step('hit', '+ the token found in the cache: the verifier', hit),
+  step('elysia', '+ Elysia with a derive hook', hit),
+  step('plugin', '+ the HTTP plugin', hit),
+  step('node', '+ signature, `node:crypto` verify', verification),
+  step('subtle', '+ signature, `crypto.subtle.verify` instead', verification),
+  step('jose', '+ signature, jose `compactVerify` instead', verification),
+  step('verifier', '+ header and claims: the verifier', verification),
+  step('verifier-elysia', '+ Elysia with a derive hook', verification),
+  step('verifier-plugin', '+ the HTTP plugin', verification),
+  serviceStep('service', 'the service', hit, {}),
+  serviceStep('service-again', 'the service, again', hit, {}),
+  serviceStep('cold', 'the service, no cache', verification, { TOKEN_CACHE_SIZE: '0' }),
+  serviceStep('cold-again', 'the service, no cache, again', verification, { TOKEN_CACHE_SIZE: '0' }),
 ];
 
 /** Starts a contestant on core 0; one that fetches its keys holds them when this returns. */

@@ -1,25 +1,23 @@
 import { type Case, type CaseName, loadOf, tokenOf } from './cases.ts';
 import type { Contestant, Context } from './contestants.ts';
 import type { ServerProcess } from './server-process.ts';
-import { type Load, runWrk } from './wrk.ts';
+import { type Load, type PausedLoad, runWrk, startPaused } from './wrk.ts';
 
 /** One case, sent to one process. */
 export interface Measurement {
   readonly contestant: string;
   readonly caseName: CaseName;
-  /** Time of the server's CPU for a request, all its threads together. */
+  /** CPU time of the server per request, all its threads together. */
   readonly cpuMicroseconds: number;
   readonly requestsPerSecond: number;
-  /** Answers below 400 a second: in the outage, the good tokens. */
-  readonly acceptedPerSecond: number;
   readonly residentMebibytes: number;
-  /** Over the whole case: the checked request and the warm-up too. */
+  /** During the whole case, including the checked request and the warm-up. */
   readonly keySetFetches: number;
-  /** What was not as expected, so that the figures cannot be trusted. */
+  /** Unexpected outcomes: with any, the figures cannot be trusted. */
   readonly problems: readonly string[];
 }
 
-/** A server under test, and how many requests of each case it was sent. */
+/** A server under test, and the number of requests of each case that it was sent. */
 export interface Subject {
   readonly contestant: Contestant;
   readonly server: ServerProcess;
@@ -28,24 +26,35 @@ export interface Subject {
 
 type NamedCase = Case & { readonly name: CaseName };
 
+/** A case that a server takes part in. */
+export interface Turn {
+  readonly testCase: NamedCase;
+  readonly subject: Subject;
+}
+
 const connections = 64;
+const sliceMs = 50;
+/** In which a server answers what it was sent before a pause. */
+const drainMs = 5;
 const expectedStatus = ({ name, status }: NamedCase, { statuses }: Contestant) => statuses?.[name] ?? status;
 
 /** The exact status of one answer; wrk itself only tells below 400 from above. */
-async function checkStatus(testCase: NamedCase, { contestant, server }: Subject, context: Context): Promise<string[]> {
-  const token = tokenOf(testCase, context.tokens);
+async function checkStatus({ testCase, subject }: Turn, { tokens }: Context): Promise<string[]> {
+  // In an outage, a server may wait for its keys.
+  if (testCase.isOutage) return [];
+  const token = tokenOf(testCase, tokens);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const { status } = await fetch(server.url + testCase.path, { headers });
-  const expected = expectedStatus(testCase, contestant);
+  const { status } = await fetch(subject.server.url + testCase.path, { headers });
+  const expected = expectedStatus(testCase, subject.contestant);
   return status === expected ? [] : [`one answer is ${status} instead of ${expected}`];
 }
 
 /** A benchmark of wrong answers is worth nothing: every answer has to be of the expected class. */
-function checkCounts(testCase: NamedCase, { contestant }: Subject, { requests, refused, socketErrors }: Load) {
+function checkCounts({ testCase, subject: { contestant } }: Turn, { requests, refused, socketErrors }: Load) {
   const expected = expectedStatus(testCase, contestant) < 400 ? 0 : requests;
-  // In an outage peers may refuse good tokens, and that is a finding; every second request is one.
+  // Peers may reject valid tokens during an outage, and that is a finding; every second request is one.
   const isWrong =
-    testCase.name === 'outage'
+    testCase.mode === 'mixed'
       ? contestant.settings !== undefined && Math.abs(refused - requests / 2) > connections
       : refused !== expected;
   return [
@@ -55,43 +64,98 @@ function checkCounts(testCase: NamedCase, { contestant }: Subject, { requests, r
   ];
 }
 
-/** Checks one answer, warms up for a second, and measures; what is wrong is in the measurement's problems. */
-export async function measure(
-  testCase: NamedCase,
-  subject: Subject,
-  context: Context,
-  seconds: number,
-): Promise<Measurement> {
-  const { contestant, server, sent } = subject;
-  const { tokens, keySet } = context;
-  const isOutage = testCase.name === 'outage';
-  const fetchesBefore = keySet.fetches(contestant.name);
-  const send = async (duration: number) => {
-    const before = sent.get(testCase.name) ?? 0;
-    const args = loadOf(testCase, tokens, before);
-    const load = await runWrk({ url: server.url, seconds: duration, connections, args });
-    sent.set(testCase.name, before + load.requests + connections);
-    return load;
+/** A load on one server, and what the server has spent on it so far. */
+interface Run extends Turn {
+  readonly load: PausedLoad;
+  readonly preparation: Preparation;
+  cpuSeconds: number;
+  activeSeconds: number;
+}
+
+interface Preparation {
+  readonly fetchesBefore: number;
+  readonly problems: readonly string[];
+}
+
+/** Checks one answer, and warms up. */
+async function prepare(turn: Turn, context: Context): Promise<Preparation> {
+  const { testCase, subject } = turn;
+  const fetchesBefore = context.keySet.fetches(subject.contestant.name);
+  const problems = await checkStatus(turn, context);
+  const { requests } = await runWrk({ ...loadFor(turn, context), seconds: testCase.warmupSeconds ?? 1 });
+  countSent(turn, requests);
+  return { fetchesBefore, problems };
+}
+
+async function start(turn: Turn, preparation: Preparation, context: Context): Promise<Run> {
+  const { server } = turn.subject;
+  const cpuBefore = server.cpuSeconds();
+  const load = await startPaused(loadFor(turn, context));
+  await Bun.sleep(drainMs);
+  return { ...turn, load, preparation, cpuSeconds: server.cpuSeconds() - cpuBefore, activeSeconds: 0 };
+}
+
+/** A rotation goes on where the last load of this server ended. */
+function loadFor({ testCase, subject: { server, sent } }: Turn, { tokens }: Context) {
+  return { url: server.url, connections, args: loadOf(testCase, tokens, sent.get(testCase.name) ?? 0) };
+}
+
+function countSent({ testCase, subject: { sent } }: Turn, requests: number): void {
+  sent.set(testCase.name, (sent.get(testCase.name) ?? 0) + requests + connections);
+}
+
+/** Adds the time and the CPU time of the server during `send` to those of the run. */
+async function account<Outcome>(run: Run, send: () => Promise<Outcome>): Promise<Outcome> {
+  const { server } = run.subject;
+  const [cpuBefore, before] = [server.cpuSeconds(), performance.now()];
+  const outcome = await send();
+  run.activeSeconds += (performance.now() - before) / 1000;
+  await Bun.sleep(drainMs);
+  run.cpuSeconds += server.cpuSeconds() - cpuBefore;
+  return outcome;
+}
+
+async function finish(run: Run, context: Context): Promise<Measurement> {
+  const { testCase, subject, preparation } = run;
+  const { server, contestant } = subject;
+  const seen = await account(run, run.load.finish);
+  countSent(run, seen.requests);
+  return {
+    contestant: contestant.name,
+    caseName: testCase.name,
+    cpuMicroseconds: (run.cpuSeconds / seen.requests) * 1e6,
+    requestsPerSecond: seen.requests / run.activeSeconds,
+    residentMebibytes: server.residentBytes() / 2 ** 20,
+    keySetFetches: context.keySet.fetches(contestant.name) - preparation.fetchesBefore,
+    problems: [...preparation.problems, ...checkCounts(run, seen)].map(
+      (problem) => `${contestant.label}, ${testCase.name}: ${problem}`,
+    ),
   };
-  keySet.setDown(isOutage);
+}
+
+/**
+ * Checks one answer of each server and warms it up for a second. Then measures all of them in slices of 50 ms that take turns,
+ * because the speed of a virtual machine changes from second to second.
+ */
+export async function measure(turns: readonly Turn[], context: Context, seconds: number): Promise<Measurement[]> {
+  context.keySet.setDown(turns.some(({ testCase }) => testCase.isOutage));
   try {
-    const statusProblems = isOutage ? [] : await checkStatus(testCase, subject, context);
-    await send(testCase.warmupSeconds ?? 1);
-    const cpuBefore = server.cpuSeconds();
-    const load = await send(seconds);
-    const cpu = server.cpuSeconds() - cpuBefore;
-    const problems = [...statusProblems, ...checkCounts(testCase, subject, load)];
-    return {
-      contestant: contestant.name,
-      caseName: testCase.name,
-      cpuMicroseconds: (cpu / load.requests) * 1e6,
-      requestsPerSecond: load.requestsPerSecond,
-      acceptedPerSecond: (load.requests - load.refused) / load.seconds,
-      residentMebibytes: server.residentBytes() / 2 ** 20,
-      keySetFetches: keySet.fetches(contestant.name) - fetchesBefore,
-      problems: problems.map((problem) => `${contestant.label}, ${testCase.name}: ${problem}`),
-    };
+    const prepared: { turn: Turn; preparation: Preparation }[] = [];
+    for (const turn of turns) prepared.push({ turn, preparation: await prepare(turn, context) });
+    // Only now, because servers close connections on which nothing arrives for some seconds.
+    const runs: Run[] = [];
+    for (const { turn, preparation } of prepared) runs.push(await start(turn, preparation, context));
+    for (let slice = 0; slice < (seconds * 1000) / sliceMs; slice += 1)
+      for (const run of runs)
+        await account(run, async () => {
+          run.load.resume();
+          await Bun.sleep(sliceMs);
+          run.load.pause();
+        });
+    const measurements: Measurement[] = [];
+    for (const run of runs) measurements.push(await finish(run, context));
+    return measurements;
   } finally {
-    keySet.setDown(false);
+    context.keySet.setDown(false);
   }
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const sections = ['comparison', 'micro', 'cores', 'admission', 'dpop', 'soak'] as const;
+const sections = ['comparison', 'steps', 'micro', 'cores', 'admission', 'dpop', 'soak'] as const;
 type Section = (typeof sections)[number];
 
 const page = join(import.meta.dir, '..', 'results.md');

@@ -25,6 +25,14 @@ export interface LoadOptions {
   readonly args: readonly string[];
 }
 
+/** A load that is interrupted and continued, so that several servers can be measured at practically the same time. */
+export interface PausedLoad {
+  resume(): void;
+  pause(): void;
+  /** Ends the load and returns what it saw. `seconds` and the rates include the pauses. */
+  finish(): Promise<Load>;
+}
+
 interface Printed {
   readonly requests: number;
   readonly durationUs: number;
@@ -34,14 +42,41 @@ interface Printed {
 }
 
 /** Runs wrk with one thread. */
-export async function runWrk({ url, seconds, connections = 64, cores, env, args }: LoadOptions): Promise<Load> {
+export async function runWrk(options: LoadOptions): Promise<Load> {
+  return readLoad(spawnWrk(options));
+}
+
+/** Starts wrk with one thread, and pauses it once it has prepared its requests. */
+export async function startPaused(options: Omit<LoadOptions, 'seconds'>): Promise<PausedLoad> {
+  const child = spawnWrk({ ...options, seconds: 600, env: { ...options.env, ANNOUNCE_START: 'true' } });
+  const load = readLoad(child);
+  const started = await Promise.race([child.stderr.getReader().read(), load]);
+  if (!('value' in started)) throw new Error('Cannot start wrk');
+  child.kill('SIGSTOP');
+  return {
+    resume: () => child.kill('SIGCONT'),
+    pause: () => child.kill('SIGSTOP'),
+    finish() {
+      child.kill('SIGINT');
+      child.kill('SIGCONT');
+      return load;
+    },
+  };
+}
+
+function spawnWrk({ url, seconds, connections = 64, cores, env, args }: LoadOptions) {
   const pin = cores === undefined ? [] : ['taskset', '-c', cores];
   const script = join(import.meta.dir, 'load.lua');
-  const command = [...pin, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, url, '--', ...args];
-  const child = Bun.spawn(command, { env: { ...process.env, ...env }, stdout: 'pipe', stderr: 'pipe' });
-  const [output, problem] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  // An answer that arrives during a pause is not late.
+  const flags = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', `${seconds + 60}s`];
+  const command = [...pin, 'wrk', ...flags, '-s', script, url, '--', ...args];
+  return Bun.spawn(command, { env: { ...process.env, ...env }, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+}
+
+async function readLoad(child: ReturnType<typeof spawnWrk>): Promise<Load> {
+  const [output] = await Promise.all([child.stdout.text(), child.exited]);
   const summary = output.trim().split('\n').at(-1) ?? '';
-  if (!summary.startsWith('{')) throw new Error(`Cannot read the answer of wrk: ${problem || output}`);
+  if (!summary.startsWith('{')) throw new Error(`Cannot read the answer of wrk: ${output}`);
 
   const printed = JSON.parse(summary) as Printed;
   const elapsed = printed.durationUs / 1e6;
