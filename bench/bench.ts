@@ -12,7 +12,7 @@ import { prepareTokens } from './harness/tokens.ts';
 import { renderComparison } from './report/page.ts';
 
 const usage = `Measures the service and other servers, and writes a section of bench/results.md
-  --rounds N    fresh processes of each server (5)
+  --rounds N    fresh processes of each server (4)
   --seconds N   measured part of a case, a whole number (1)
   --only A,B    these servers and the bare one: ${contestants.map(({ name }) => name).join(', ')}
   --cases 'A;B' these cases: ${cases.map(({ name }) => name).join('; ')}
@@ -46,7 +46,7 @@ async function readAnswers(jwksUri: string, token: string): Promise<string> {
 function readFlags() {
   const { values } = parseArgs({
     options: {
-      rounds: { type: 'string', default: '5' },
+      rounds: { type: 'string', default: '4' },
       seconds: { type: 'string', default: '1' },
       only: { type: 'string' },
       cases: { type: 'string' },

@@ -12,7 +12,7 @@ import { prepareTokens } from './harness/tokens.ts';
 import { createLookup } from './report/goals.ts';
 
 const usage = `Measures servers that each do one thing more than the one before, and writes a section of bench/results.md
-  --rounds N    fresh processes of each server (5)
+  --rounds N    fresh processes of each server (4)
   --print       print the section instead of writing it`;
 
 const titles: Partial<Record<CaseName, string>> = {
@@ -40,7 +40,7 @@ function renderCase(caseName: CaseName, measurements: readonly Measurement[]): s
 }
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, print: { type: 'boolean' }, help: { type: 'boolean' } },
+  options: { rounds: { type: 'string', default: '4' }, print: { type: 'boolean' }, help: { type: 'boolean' } },
 });
 if (values.help) console.log(usage);
 else {

@@ -56,10 +56,13 @@ export async function startPaused(options: Omit<LoadOptions, 'seconds'>): Promis
   return {
     resume: () => child.kill('SIGCONT'),
     pause: () => child.kill('SIGSTOP'),
-    finish() {
-      child.kill('SIGINT');
+    async finish() {
       child.kill('SIGCONT');
-      return load;
+      // Repeated, because the signal ends wrk only if its first thread gets it.
+      const interrupt = () => child.kill('SIGINT');
+      interrupt();
+      const timer = setInterval(interrupt, 20);
+      return load.finally(() => clearInterval(timer));
     },
   };
 }
