@@ -11,7 +11,7 @@ export interface Case {
   readonly tokens?: TokenFile;
   /** Defaults to a second. */
   readonly warmupSeconds?: number;
-  /** The key set answers with 500. Cases of an outage are measured together. */
+  /** The key set answers with 500. Cases of an outage are measured together, without warming up. */
   readonly isOutage?: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface Measurement {
   readonly cpuMicroseconds: number;
   readonly requestsPerSecond: number;
   readonly residentMebibytes: number;
-  /** During the whole case, including the checked request and the warm-up. */
+  /** During the measured part. */
   readonly keySetFetches: number;
   /** Unexpected outcomes: with any, the figures cannot be trusted. */
   readonly problems: readonly string[];
@@ -67,32 +67,27 @@ function checkCounts({ testCase, subject: { contestant } }: Turn, { requests, re
 /** A load on one server, and what the server has spent on it so far. */
 interface Run extends Turn {
   readonly load: PausedLoad;
-  readonly preparation: Preparation;
+  readonly fetchesBefore: number;
+  readonly problems: readonly string[];
   cpuSeconds: number;
   activeSeconds: number;
 }
 
-interface Preparation {
-  readonly fetchesBefore: number;
-  readonly problems: readonly string[];
-}
-
-/** Checks one answer, and warms up. */
-async function prepare(turn: Turn, context: Context): Promise<Preparation> {
-  const { testCase, subject } = turn;
-  const fetchesBefore = context.keySet.fetches(subject.contestant.name);
-  const problems = await checkStatus(turn, context);
-  const { requests } = await runWrk({ ...loadFor(turn, context), seconds: testCase.warmupSeconds ?? 1 });
+/** Sends a case for a second, so that everything is compiled and cached before anything is measured. */
+export async function warmUp(turn: Turn, context: Context): Promise<void> {
+  const { requests } = await runWrk({ ...loadFor(turn, context), seconds: turn.testCase.warmupSeconds ?? 1 });
   countSent(turn, requests);
-  return { fetchesBefore, problems };
 }
 
-async function start(turn: Turn, preparation: Preparation, context: Context): Promise<Run> {
-  const { server } = turn.subject;
+/** Checks one answer, and starts a load that is paused. */
+async function start(turn: Turn, context: Context): Promise<Run> {
+  const { server, contestant } = turn.subject;
+  const fetchesBefore = context.keySet.fetches(contestant.name);
+  const problems = await checkStatus(turn, context);
   const cpuBefore = server.cpuSeconds();
   const load = await startPaused(loadFor(turn, context));
   await Bun.sleep(drainMs);
-  return { ...turn, load, preparation, cpuSeconds: server.cpuSeconds() - cpuBefore, activeSeconds: 0 };
+  return { ...turn, load, fetchesBefore, problems, cpuSeconds: server.cpuSeconds() - cpuBefore, activeSeconds: 0 };
 }
 
 /** A rotation goes on where the last load of this server ended. */
@@ -116,7 +111,7 @@ async function account<Outcome>(run: Run, send: () => Promise<Outcome>): Promise
 }
 
 async function finish(run: Run, context: Context): Promise<Measurement> {
-  const { testCase, subject, preparation } = run;
+  const { testCase, subject } = run;
   const { server, contestant } = subject;
   const seen = await account(run, run.load.finish);
   countSent(run, seen.requests);
@@ -126,25 +121,22 @@ async function finish(run: Run, context: Context): Promise<Measurement> {
     cpuMicroseconds: (run.cpuSeconds / seen.requests) * 1e6,
     requestsPerSecond: seen.requests / run.activeSeconds,
     residentMebibytes: server.residentBytes() / 2 ** 20,
-    keySetFetches: context.keySet.fetches(contestant.name) - preparation.fetchesBefore,
-    problems: [...preparation.problems, ...checkCounts(run, seen)].map(
+    keySetFetches: context.keySet.fetches(contestant.name) - run.fetchesBefore,
+    problems: [...run.problems, ...checkCounts(run, seen)].map(
       (problem) => `${contestant.label}, ${testCase.name}: ${problem}`,
     ),
   };
 }
 
 /**
- * Checks one answer of each server and warms it up for a second. Then measures all of them in slices of 50 ms that take turns,
- * because the speed of a virtual machine changes from second to second.
+ * Measures servers in slices of 50 ms that take turns, because the speed of a virtual machine changes from second to second.
+ * Checks one answer of each before.
  */
 export async function measure(turns: readonly Turn[], context: Context, seconds: number): Promise<Measurement[]> {
   context.keySet.setDown(turns.some(({ testCase }) => testCase.isOutage));
   try {
-    const prepared: { turn: Turn; preparation: Preparation }[] = [];
-    for (const turn of turns) prepared.push({ turn, preparation: await prepare(turn, context) });
-    // Only now, because servers close connections on which nothing arrives for some seconds.
     const runs: Run[] = [];
-    for (const { turn, preparation } of prepared) runs.push(await start(turn, preparation, context));
+    for (const turn of turns) runs.push(await start(turn, context));
     for (let slice = 0; slice < (seconds * 1000) / sliceMs; slice += 1)
       for (const run of runs)
         await account(run, async () => {

@@ -109,7 +109,7 @@ ${renderChart(lookup, 'bad signature', charted)}
 
 ${machine}
 - Other servers: ${await describePeers()}
-- Method: fresh processes of each server run on core 0, ${rounds} of each (one of servers that are several times faster or slower). wrk runs with one thread and 64 connections on core 1, together with the key-set server. For each case, one response is checked, then the server is warmed up for 1 s and measured for ${seconds} s, in slices of 50 ms: wrk is paused while the other servers have their slice, because the speed of a virtual machine changes from second to second. CPU time is the time that the scheduler counted for all threads of the server. Ratios are computed within a round. NODE_ENV is production for all servers, and the service has its default settings unless its name says otherwise.
+- Method: fresh processes of each server run on core 0, ${rounds} of each (one of servers that are several times faster or slower). wrk runs with one thread and 64 connections on core 1, together with the key-set server. Each is warmed up with all cases, 1 s each. Then, case by case, one response of each server is checked, and it is measured for ${seconds} s, in slices of 50 ms: wrk is paused while the other servers have their slice, because the speed of a virtual machine changes from second to second. CPU time is the time that the scheduler counted for all threads of the server. Ratios are computed within a round. NODE_ENV is production for all servers, and the service has its default settings unless its name says otherwise.
 - Cells show the median (lowest–highest).
 
 ${renderProblems(measurements)}### Goals
