@@ -52,13 +52,62 @@ export const mutantsLeft: readonly {
   {
     file: 'src/auth/replay-store.ts',
     original: 'if (Math.abs(nowMs - sweptAtMs) < sweepIntervalMs) return;',
-    what: ['- to +'],
-    reason: 'Speed: expired claims are looked for at every claim instead of once a second.',
+    what: ['- to +', '< to <='],
+    reason: 'Speed: how often expired claims are looked for.',
   },
   {
     file: 'src/auth/dpop.ts',
     original: "return /^[a-z]+:\\/\\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? '';",
     what: ["'' to 'mutant'"],
     reason: 'For what should not happen: the address of a request is absolute.',
+  },
+  {
+    file: 'src/auth/dpop.ts',
+    original: 'if (claimed === expected) return true;',
+    what: ['claimed === expected to false'],
+    reason: 'Speed: equal addresses need no normalization.',
+  },
+  {
+    file: 'src/auth/normalize-url.ts',
+    original: "const start = isSecure ? 'https://' : 'http://';",
+    what: ["'http://' to ''", "'https://' to ''"],
+    reason: 'Normalized addresses are only compared with each other, and the two schemes still differ.',
+  },
+  {
+    file: 'src/auth/normalize-url.ts',
+    original: 'let isFolder = false;',
+    what: ['false to true'],
+    reason: 'It keeps this value only without a segment, and then nothing is written that could end with a slash.',
+  },
+  {
+    file: 'src/auth/binding.ts',
+    original: "publicUrl = '',",
+    what: ["'' to 'mutant'"],
+    reason: 'For the compiler: the options require it with DPoP.',
+  },
+  {
+    file: 'src/auth/proof-key.ts',
+    original: 'const [first = 0] = bytes;',
+    what: ['0 to 1'],
+    reason: 'Without any byte the modulus is too short in both cases.',
+  },
+  {
+    file: 'src/auth/replay-store.ts',
+    original: 'const sweepIntervalMs = 1000;',
+    what: ['1000 to 1001'],
+    reason: 'Speed: how often expired claims are looked for.',
+  },
+  {
+    file: 'src/auth/replay-store.ts',
+    original:
+      "if (expiryMs <= sweptUntilMs) throw new ReplayUnknownError('Cannot claim a proof: the clock was set back');",
+    what: ["'Cannot claim a proof: the clock was set back' to ''"],
+    reason: 'A message that nothing shows: the request is answered with 503.',
+  },
+  {
+    file: 'src/auth/replay-store.ts',
+    original: "throw new ReplayUnknownError('Cannot claim a proof: the memory for used proofs is full');",
+    what: ["'Cannot claim a proof: the memory for used proofs  to ''"],
+    reason: 'A message that nothing shows: the request is answered with 503.',
   },
 ];

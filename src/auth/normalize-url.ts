@@ -10,7 +10,8 @@ export function normalizeUrl(url: string): string | undefined {
   if (scheme === undefined || authority === undefined || path === undefined) return undefined;
   const isSecure = scheme.length === 'https'.length;
   const host = toLowerAscii(decodeUnreserved(authority)).replace(isSecure ? /:(?:443)?$/ : /:(?:80)?$/, '');
-  return `${isSecure ? 'https' : 'http'}://${host}${removeDotSegments(decodeUnreserved(path))}`;
+  const start = isSecure ? 'https://' : 'http://';
+  return start + host + removeDotSegments(decodeUnreserved(path));
 }
 
 /** Decodes the octets that need no encoding, and writes the others in upper case. */

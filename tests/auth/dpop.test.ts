@@ -53,6 +53,8 @@ const goodHeader = goodProofParts(target, proofKey(), 'ES256').header;
 const jwk = (overrides: Readonly<Record<string, unknown>>, algorithm = 'ES256') => ({
   jwk: { ...publicJwk(proofKey(algorithm)), ...overrides },
 });
+const modulus = Buffer.from(String(publicJwk(proofKey('RS256')).n), 'base64url');
+const zeroFirst = Buffer.concat([Buffer.of(0), modulus]).toString('base64url');
 /** A proof of exactly this many characters, by members that nobody reads. */
 const padded = (length: number) => {
   const withPads = (header: number, claims: number) =>
@@ -80,6 +82,7 @@ describe('createProofVerifier() judges', () => {
         header: jwk({ alg: 'Ed25519' }, 'EdDSA'),
         want: 'accepted',
       },
+      { name: 'RSA of 2049 bits', algorithm: 'RS256', key: exactRsaKey('proof', 2049), want: 'accepted' },
       { name: 'RSA of 4096 bits', algorithm: 'RS256', key: exactRsaKey('proof', 4096), want: 'accepted' },
       {
         name: 'a key with what WebCrypto exports',
@@ -121,6 +124,7 @@ describe('createProofVerifier() judges', () => {
       { name: 'a coordinate with padding', header: jwk({ x: `${publicJwk(proofKey()).x}=` }), want: 'proof_key' },
       { name: 'a point that is not on the curve', header: jwk({ y: publicJwk(proofKey()).x }), want: 'proof_key' },
       { name: 'RSA of 2047 bits', algorithm: 'RS256', key: exactRsaKey('proof', 2047), want: 'proof_key' },
+      { name: 'a leading zero', algorithm: 'RS256', header: jwk({ n: zeroFirst }, 'RS256'), want: 'proof_key' },
       { name: 'RSA of 1024 bits', algorithm: 'RS256', key: rsaKey('proof', 1024), want: 'proof_key' },
       { name: 'RSA of 4104 bits', algorithm: 'RS256', key: exactRsaKey('proof', 4104), want: 'proof_key' },
       {

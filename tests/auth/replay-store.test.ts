@@ -45,6 +45,25 @@ describe('createMemoryReplayStore()', () => {
     expect(store.state()).toEqual({ entries: 1 });
   });
 
+  test('puts a key that is claimed again behind the others', () => {
+    store = createMemoryReplayStore({ now: () => now });
+    claim('again');
+    claim('short', lifetimeMs + 1);
+    now += lifetimeMs - 500;
+    claim('new');
+    now += 500;
+    expect(claim('again')).toBe(true);
+    now += 1000;
+    claim('last');
+    expect(store.state()).toEqual({ entries: 3 });
+  });
+
+  test('has room for 200,000 claims by default', () => {
+    const large = createMemoryReplayStore({ now: () => now });
+    for (let key = 0; key < 200_000; key += 1) large.claim(String(key), lifetimeMs);
+    expect(() => large.claim('one more', lifetimeMs)).toThrow(ReplayUnknownError);
+  });
+
   test('holds claims that the clock is set back behind', () => {
     claim('a');
     now -= 3_600_000;

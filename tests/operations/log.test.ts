@@ -41,6 +41,29 @@ for (const form of [sourceForm, executableForm]) {
     );
 
     test(
+      'says in JSON lines, and nothing beside them, that a key set is compressed, even if what it holds is not',
+      async () => {
+        const issuers = Bun.serve({
+          port: 0,
+          hostname: '127.0.0.1',
+          fetch: ({ url }) =>
+            new Response('not compressed', {
+              headers: { 'content-encoding': new URL(url).pathname.split('/')[1] ?? '' },
+            }),
+        });
+        const issuer = ['gzip', 'deflate', 'br', 'zstd'].map((encoding) => new URL(`${encoding}/`, issuers.url).href);
+        const service = await form.start({ ISSUER: issuer.join(), AUDIENCE });
+        await until(() => service.output().split('encoded').length > issuer.length, 'all have failed');
+        await service.close();
+        await issuers.stop(true);
+        const lines = linesOf(service.output());
+        for (const one of issuer)
+          expect(lines).toContainEqual(expect.objectContaining({ issuer: one, failure: 'encoded' }));
+      },
+      form.startTimeoutMs,
+    );
+
+    test(
       'has a line for each request with LOG_LEVEL=debug, whose id is given back',
       async () => {
         const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
