@@ -1,6 +1,7 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cases } from './harness/cases.ts';
-import { contestants } from './harness/contestants.ts';
+import { contestants, serviceIn } from './harness/contestants.ts';
 import { startKeySetServer } from './harness/key-set-server.ts';
 import { describeMachine } from './harness/machine.ts';
 import type { Measurement } from './harness/measure.ts';
@@ -16,6 +17,7 @@ const usage = `Measures the service and other servers, and writes a section of b
   --seconds N   measured part of a case, a whole number (1)
   --only A,B    these servers and the bare one: ${contestants.map(({ name }) => name).join(', ')}
   --cases 'A;B' these cases: ${cases.map(({ name }) => name).join('; ')}
+  --other DIR   measure the service of another checkout as well; dependencies must be installed there
   --print       print the section instead of writing it
   --quick       one round, printed: verifies that everything works`;
 
@@ -49,6 +51,7 @@ function readFlags() {
       rounds: { type: 'string', default: '4' },
       seconds: { type: 'string', default: '1' },
       only: { type: 'string' },
+      other: { type: 'string' },
       cases: { type: 'string' },
       print: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
@@ -61,6 +64,7 @@ function readFlags() {
     rounds: values.quick ? 1 : Number(values.rounds),
     seconds: Number(values.seconds),
     only: values.only?.split(','),
+    others: values.other === undefined ? [] : [serviceIn(resolve(values.other))],
     cases: values.cases?.split(';').map((name) => name.trim()),
   };
 }
@@ -69,7 +73,7 @@ async function main(): Promise<void> {
   const flags = readFlags();
   if (flags.isHelp) return console.log(usage);
   const machine = describeMachine();
-  const chosen = choose(contestants, flags.only).filter(({ label, program }) => {
+  const chosen = [...choose(contestants, flags.only), ...flags.others].filter(({ label, program }) => {
     const isInstalled = Bun.which(program) !== null;
     if (!isInstalled) console.error(`Left out: ${label} (${program} is not installed)`);
     return isInstalled;
@@ -85,7 +89,8 @@ async function main(): Promise<void> {
     measurements.push(...(await runRound(round, chosen, choose(cases, flags.cases), context, flags.seconds)));
   }
   await keySet.stop();
-  const section = await renderComparison({ machine, measurements, rounds: flags.rounds, seconds: flags.seconds });
+  const { rounds, seconds } = flags;
+  const section = await renderComparison({ machine, measurements, servers: chosen, rounds, seconds });
   if (flags.isPrinted) console.log(section);
   else writeSection('comparison', section);
   const problems = measurements.flatMap((one) => one.problems);

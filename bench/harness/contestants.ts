@@ -176,6 +176,15 @@ export const contestants: readonly Contestant[] = [
   },
 ];
 
+/** The service of another checkout of this project, such as an earlier revision. */
+export const serviceIn = (folder: string): Contestant => ({
+  ...service,
+  name: 'other',
+  label: 'the service of another revision',
+  note: 'Another checkout of this project.',
+  command: () => ['bun', 'run', join(folder, 'src/index.ts')],
+});
+
 const hit: readonly CaseName[] = ['one token'];
 const verification: readonly CaseName[] = ['20,000 tokens', 'bad signature'];
 const step = (name: string, label: string, cases: readonly CaseName[]): Contestant => ({

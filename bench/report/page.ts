@@ -10,6 +10,7 @@ export interface Comparison {
   /** What describeMachine() said before the first round. */
   readonly machine: string;
   readonly measurements: readonly Measurement[];
+  readonly servers: readonly Contestant[];
   readonly rounds: number;
   readonly seconds: number;
 }
@@ -89,9 +90,14 @@ function renderProblems(measurements: readonly Measurement[]): string {
 }
 
 /** Returns the section of the results page that the comparison makes. */
-export async function renderComparison({ machine, measurements, rounds, seconds }: Comparison): Promise<string> {
+export async function renderComparison({
+  machine,
+  measurements,
+  servers,
+  rounds,
+  seconds,
+}: Comparison): Promise<string> {
   const lookup = createLookup(measurements);
-  const servers = contestants.filter(({ name }) => measurements.some(({ contestant }) => contestant === name));
   const caseNames = cases
     .map(({ name }) => name)
     .filter((name) => measurements.some(({ caseName }) => caseName === name));
