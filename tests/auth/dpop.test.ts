@@ -312,6 +312,7 @@ describe('createProofVerifier() judges', () => {
         want: 'accepted',
       },
       { name: 'an empty path', claims: { htu: publicUrl }, requested: 'http://x/', want: 'accepted' },
+      { name: 'a path of dots', claims: { htu: `${publicUrl}/a/../.` }, requested: 'http://x/', want: 'accepted' },
       {
         name: 'the default port of http',
         publicUrl: 'http://localhost',
