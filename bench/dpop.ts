@@ -4,15 +4,17 @@ import { createProofVerifier, usualClaimMs } from '../src/auth/dpop.ts';
 import { createMemoryReplayStore, type ReplayStore } from '../src/auth/replay-store.ts';
 import { createRedisReplayStore } from '../src/redis/replay-store.ts';
 import { makeProof, proofKey, publicJwk, thumbprintOf } from '../tests/support/proof.ts';
-import { type Case, cases, loadOf } from './harness/cases.ts';
+import { type CaseName, cases } from './harness/cases.ts';
+import { serviceWith } from './harness/contestants.ts';
 import { startKeySetServer } from './harness/key-set-server.ts';
 import { describeMachine } from './harness/machine.ts';
+import type { Measurement } from './harness/measure.ts';
 import { table, writeSection } from './harness/results-page.ts';
-import { freePort, pinSelf, type ServerProcess } from './harness/server-process.ts';
-import { startService } from './harness/service.ts';
+import { runRound } from './harness/round.ts';
+import { freePort, pinSelf } from './harness/server-process.ts';
 import { ratios, type Summary, summarize } from './harness/statistics.ts';
-import { prepareTokens, type Tokens } from './harness/tokens.ts';
-import { runWrk } from './harness/wrk.ts';
+import { prepareTokens } from './harness/tokens.ts';
+import { createLookup } from './report/goals.ts';
 
 const usage = `Measures what a DPoP proof costs, and what DPoP costs plain tokens; writes a section of bench/results.md
   --rounds N    samples of each figure (10)
@@ -96,64 +98,32 @@ async function startStore() {
   };
 }
 
-const kinds = ['off', 'on', 'off again'] as const;
-type Kind = (typeof kinds)[number];
-
-/** Returns the server's CPU time for a request in microseconds, by kind of server, measured over slices in which the kinds take turns: the machine's mood changes more slowly than that. */
-async function measureCost(
-  testCase: Case,
-  servers: ReadonlyMap<Kind, ServerProcess>,
-  tokens: Tokens,
-  slices: number,
-): Promise<(kind: Kind) => number> {
-  const spent = new Map<Kind, { seconds: number; requests: number }>();
-  for (let slice = 0; slice <= slices; slice += 1) {
-    for (const [kind, server] of servers) {
-      const before = server.cpuSeconds();
-      const { requests } = await runWrk({ url: server.url, seconds: 1, args: loadOf(testCase, tokens, 0) });
-      const seconds = server.cpuSeconds() - before;
-      const sum = spent.get(kind) ?? { seconds: 0, requests: 0 };
-      // The first slice warms up.
-      if (slice > 0) spent.set(kind, { seconds: sum.seconds + seconds, requests: sum.requests + requests });
-    }
-  }
-  return (kind: Kind) => ((spent.get(kind)?.seconds ?? 0) / (spent.get(kind)?.requests ?? 0)) * 1e6;
-}
+const measured: readonly CaseName[] = ['public', 'one token', 'bad signature'];
 
 /** CPU time of the server for a plain token, with DPoP off and on, side by side. */
 async function measurePlainTokens(redisPort: number, rounds: number): Promise<string> {
   const tokens = prepareTokens();
   const keySet = startKeySetServer(tokens.jwks);
-  const settingsOf = (kind: Kind) =>
-    kind === 'on' ? { DPOP: 'on', PUBLIC_URL: publicUrl, REDIS_URL: `redis://127.0.0.1:${redisPort}` } : {};
-  const measured = cases.filter(({ name }) => name === 'public' || name === 'one token' || name === 'bad signature');
-  const costs = new Map<string, number[]>();
-  for (let round = 0; round < rounds; round += 1) {
-    const servers = new Map<Kind, ServerProcess>();
-    for (const kind of [...kinds.slice(round % 3), ...kinds.slice(0, round % 3)])
-      servers.set(kind, await startService({ jwksUri: keySet.uri('dpop'), settings: settingsOf(kind) }));
-    for (const testCase of measured) {
-      const cost = await measureCost(testCase, servers, tokens, 4);
-      for (const kind of kinds)
-        costs.set(`${testCase.name} ${kind}`, [...(costs.get(`${testCase.name} ${kind}`) ?? []), cost(kind)]);
-    }
-    await Promise.all([...servers.values()].map((server) => server.stop()));
-  }
+  const on = { DPOP: 'on', PUBLIC_URL: publicUrl, REDIS_URL: `redis://127.0.0.1:${redisPort}` };
+  const servers = [
+    serviceWith('off', 'off', measured, {}),
+    serviceWith('on', 'on', measured, on),
+    serviceWith('again', 'off again', measured, {}),
+  ];
+  const measurements: Measurement[] = [];
+  for (let round = 0; round < rounds; round += 1)
+    measurements.push(...(await runRound(round, servers, cases, { tokens, keySet, answers: '' }, 1)));
   await keySet.stop();
+  const lookup = createLookup(measurements);
   const percent = ({ median, min, max }: Summary) =>
     [median, min, max].map((ratio) => `${((ratio - 1) * 100).toFixed(1)} %`).join(' / ');
-  const rows = measured.map(({ name }) => {
-    const [off = [], on = [], again = []] = kinds.map((kind) => costs.get(`${name} ${kind}`));
-    const [offCost, onCost] = [off, on].map((values) => summarize(values).median.toFixed(2));
-    return [
-      name,
-      offCost ?? '',
-      onCost ?? '',
-      percent(summarize(ratios(on, off))),
-      percent(summarize(ratios(again, off))),
-    ];
+  const rows = measured.map((caseName) => {
+    const [off = [], on = [], again = []] = servers.map(({ name }) => lookup(name, caseName, 'cpuMicroseconds'));
+    const medians = [off, on].map((values) => summarize(values).median.toFixed(2));
+    return [caseName, ...medians, percent(summarize(ratios(on, off))), percent(summarize(ratios(again, off)))];
   });
-  return table(['', 'off, µs', 'on, µs', 'on / off: median / lowest / highest', 'off again / off'], rows);
+  const ratio = (one: string) => `${one} / off: median / lowest / highest`;
+  return table(['', 'off, µs', 'on, µs', ratio('on'), ratio('off again')], rows);
 }
 
 async function main(): Promise<void> {
@@ -181,7 +151,7 @@ Proofs verified per second of CPU time of one process, ${atOnce} at a time, each
 
 ${table(['Proofs per CPU second', 'median', 'lowest', 'highest'], rows)}
 
-CPU time of the server for a request with a plain Bearer token, without DPoP and with \`DPOP=on\` and Redis. ${rounds} fresh processes of each kind, the kinds taking turns second by second. The last column is the method's own spread: the same server twice.
+CPU time of the server for a request with a plain Bearer token, without DPoP and with \`DPOP=on\` and Redis. ${rounds} fresh processes of each kind, in slices of 50 ms that take turns. The last column is the method's own spread: the same server twice.
 
 ${plain}
 `;

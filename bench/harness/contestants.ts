@@ -176,6 +176,14 @@ export const contestants: readonly Contestant[] = [
   },
 ];
 
+/** Returns the service with settings of its own. */
+export const serviceWith = (
+  name: string,
+  label: string,
+  cases: readonly CaseName[],
+  settings: Readonly<Record<string, string>>,
+): Contestant => ({ ...service, name, label, cases, settings, note: '' });
+
 /** The service of another checkout of this project, such as an earlier revision. */
 export const serviceIn = (folder: string): Contestant => ({
   ...service,
@@ -195,13 +203,6 @@ const step = (name: string, label: string, cases: readonly CaseName[]): Contesta
   program: 'bun',
   command: () => bunServer('steps.ts', name),
 });
-const serviceStep = (
-  name: string,
-  label: string,
-  cases: readonly CaseName[],
-  settings: Readonly<Record<string, string>>,
-): Contestant => ({ ...service, name, label, cases, settings, note: '' });
-
 /** Servers that each do one thing more than the one before, up to the service itself. */
 export const steps: readonly Contestant[] = [
   { ...step('response', 'the response alone', [...hit, ...verification]), statuses: { 'bad signature': 200 } },
@@ -216,10 +217,10 @@ export const steps: readonly Contestant[] = [
   step('verifier', '+ header and claims: the verifier', verification),
   step('verifier-elysia', '+ Elysia with a derive hook', verification),
   step('verifier-plugin', '+ the HTTP plugin', verification),
-  serviceStep('service', 'the service', hit, {}),
-  serviceStep('service-again', 'the service, again', hit, {}),
-  serviceStep('cold', 'the service, no cache', verification, { TOKEN_CACHE_SIZE: '0' }),
-  serviceStep('cold-again', 'the service, no cache, again', verification, { TOKEN_CACHE_SIZE: '0' }),
+  serviceWith('service', 'the service', hit, {}),
+  serviceWith('service-again', 'the service, again', hit, {}),
+  serviceWith('cold', 'the service, no cache', verification, { TOKEN_CACHE_SIZE: '0' }),
+  serviceWith('cold-again', 'the service, no cache, again', verification, { TOKEN_CACHE_SIZE: '0' }),
 ];
 
 /** Starts a contestant on core 0; one that fetches its keys holds them when this returns. */

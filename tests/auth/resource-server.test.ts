@@ -112,7 +112,12 @@ describe('resourceServer()', () => {
 
   for (const scope of [[], '', 'with space', 'with"quote', ['good', 'b\\d']]) {
     test(`rejects a route that requires ${JSON.stringify(scope)}`, () => {
-      expect(() => new Elysia().use(guard()).get('/scoped', () => 'ok', { scope })).toThrow(TypeError);
+      expect(() => new Elysia().use(guard()).get('/scoped', () => 'ok', { scope })).toThrow(
+        expect.objectContaining({
+          name: 'TypeError',
+          message: expect.stringContaining('scope must be a scope or a list'),
+        }),
+      );
     });
   }
 
