@@ -48,7 +48,7 @@ test(
       made += 1;
       const token = mintToken(issuer.url, {
         header: { alg: 'ES256', kid: 'memory' },
-        claims: { ...claims, jti: String(made) },
+        claims: { ...claims, jti: String(made), exp: Math.ceil(Date.now() / 1000) + 60 },
         signWith: (input) => sign('sha256', input, { key, dsaEncoding: 'ieee-p1363' }),
       });
       return (await fetch(`${origin}/api/private`, { headers: bearer(token) })).status;
