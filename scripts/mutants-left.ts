@@ -134,4 +134,40 @@ export const mutantsLeft: readonly {
     what: ["' ' to ''", "'\\t' to ''", "token !== '' && !token.includes(' ') && !token.inc to false"],
     reason: 'Speed: every header is then read by the general form.',
   },
+  {
+    file: 'src/auth/resource-server.ts',
+    original: 'hasBegun = true;',
+    what: ['true to false', 'hasBegun = true; to ;'],
+    reason: 'Speed: what begins is then asked to begin at each request, and has begun already.',
+  },
+  {
+    file: 'src/auth/resource-server.ts',
+    original: "return refuse(status, request, verdict.refusal, 'retryAfterSeconds' in verdict ? verdict : undefined);",
+    what: ["'retryAfterSeconds' in verdict to true"],
+    reason: 'Speed: the same headers are then made for each response.',
+  },
+  {
+    file: 'src/auth/key-set-source.ts',
+    original: 'if (address !== usual) found = address;',
+    what: ['address !== usual to true'],
+    reason: 'The usual address is tried next in both cases.',
+  },
+  {
+    file: 'src/auth/jwk-set.ts',
+    original: "ES256: { kty: 'EC', crv: 'P-256' },",
+    what: ["without crv: 'P-256'"],
+    reason: 'A key of another curve cannot be imported for the algorithm.',
+  },
+  {
+    file: 'src/auth/jwk-set.ts',
+    original: "ES384: { kty: 'EC', crv: 'P-384' },",
+    what: ["without crv: 'P-384'"],
+    reason: 'A key of another curve cannot be imported for the algorithm.',
+  },
+  {
+    file: 'src/auth/jwk-set.ts',
+    original: "ES512: { kty: 'EC', crv: 'P-521' },",
+    what: ["without crv: 'P-521'"],
+    reason: 'A key of another curve cannot be imported for the algorithm.',
+  },
 ];

@@ -264,6 +264,28 @@ describe('resourceServer()', () => {
     }
   });
 
+  test('fetches nothing more once it is stopped', async () => {
+    const clock = createFrozenClock();
+    let fetches = 0;
+    const fetch = () => {
+      fetches += 1;
+      return Promise.reject(new TypeError('unreachable'));
+    };
+    const stoppable = createGuard({ issuer: 'https://issuer.example.test/', audience: AUDIENCE }, { fetch, clock });
+    const advance = async () => {
+      clock.advance(60_000);
+      await Bun.sleep(0);
+    };
+    stoppable.start();
+    await Bun.sleep(0);
+    await advance();
+    expect(fetches).toBeGreaterThan(1);
+    stoppable.stop();
+    const before = fetches;
+    await advance();
+    expect(fetches).toBe(before);
+  });
+
   for (const cnf of [{ jkt: 'thumbprint' }, null]) {
     test(`refuses a token with the cnf ${JSON.stringify(cnf)} as a plain Bearer token`, async () => {
       const app = new Elysia().use(guard()).get('/guarded', () => 'ok');
