@@ -170,4 +170,40 @@ export const mutantsLeft: readonly {
     what: ["without crv: 'P-521'"],
     reason: 'A key of another curve cannot be imported for the algorithm.',
   },
+  {
+    file: 'src/auth/jwk-set.ts',
+    original: "EdDSA: { kty: 'OKP', crv: 'Ed25519' },",
+    what: ["without crv: 'Ed25519'"],
+    reason: 'A key of another curve cannot be imported for the algorithm.',
+  },
+  {
+    file: 'src/auth/jwk-set.ts',
+    original: '(type.crv === undefined || crv === type.crv) &&',
+    what: ['=== to !=='],
+    reason: 'A second lock: a key of another curve cannot be imported for the algorithm.',
+  },
+  {
+    file: 'src/auth/options.ts',
+    original: "requiredClaims: { kind: 'pairs', expected: 'name=value', isValid: isStringRecord, fallback: {} },",
+    what: ['without fallback: {}'],
+    reason: 'No claims are required in both cases.',
+  },
+  {
+    file: 'src/auth/resource-server.ts',
+    original: "const plugin = new Elysia({ name: 'protected-api', seed: checked })",
+    what: ["without name: 'protected-api',", "'protected-api' to ''"],
+    reason: 'A name for a reader: the seed alone tells guards apart.',
+  },
+  {
+    file: 'src/auth/resource-server.ts',
+    original: 'timeoutMs: options.jwksTimeoutSeconds * 1000,',
+    what: ['1000 to 1001'],
+    reason: 'A bound: a thousandth longer.',
+  },
+  {
+    file: 'src/auth/resource-server.ts',
+    original: 'const refusePresentation = createBindingCheck({ ...checked, replayStore: options.replayStore, now });',
+    what: ['without now'],
+    reason: 'For tests: none of them needs another time for proofs than that of the process.',
+  },
 ];

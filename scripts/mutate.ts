@@ -25,6 +25,7 @@ const suites = [
   'tests/docs/openapi-document.test.ts',
   'tests/docs/resource-metadata.test.ts',
   'tests/guards.test.ts',
+  'tests/http/dpop.test.ts',
   'tests/http/http-table.test.ts',
 ];
 const inThisProcess = ['-t', '^(?!.*(?:heap|src/index|dist/))'];

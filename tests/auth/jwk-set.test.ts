@@ -73,6 +73,7 @@ const unusable: readonly (readonly [name: string, key: unknown])[] = [
   ['an elliptic key of P-384 for ES256', publish(signingKey('ES384', 'ec'), 'ec', { alg: 'ES256' })],
   ['a key of secp256k1', ec({ crv: 'secp256k1' })],
   ['a key for key agreement', ec({ alg: 'ECDH-ES' })],
+  ['an Ed25519 key for another algorithm', ed({ alg: 'ES256' })],
   ['an Ed25519 key with a short x', ed({ x: 'AAAA' })],
   ['an X25519 key', ed({ crv: 'X25519' })],
   ['an Ed448 key', ed({ crv: 'Ed448' })],

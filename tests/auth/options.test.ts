@@ -49,7 +49,18 @@ const loopback = ['http://localhost:3000/', 'http://127.0.0.1/', 'http://[::1]/'
 const rows: Readonly<Record<keyof ResourceServerOptions, Row>> = {
   issuer: {
     valid: [issuer, [issuer], ['https://a.example.test', 'https://b.example.test/path/'], ...loopback],
-    wrong: [undefined, null, 7, [], [issuer, ''], [issuer, 7], {}, withQuery, ...badAddresses],
+    wrong: [
+      undefined,
+      null,
+      7,
+      [],
+      [issuer, ''],
+      [issuer, 7],
+      [issuer, 'http://issuer.example.test/'],
+      {},
+      withQuery,
+      ...badAddresses,
+    ],
     expected: /authorization server: an https address without query, fragment, credentials, quotes or braces/,
   },
   audience: {

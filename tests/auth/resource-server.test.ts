@@ -264,7 +264,23 @@ describe('resourceServer()', () => {
     }
   });
 
-  test('fetches nothing more once it is stopped', async () => {
+  test('trusts keys for jwksMaxAgeSeconds and jwksMaxStaleSeconds', async () => {
+    const clock = createFrozenClock();
+    const fetch = async () => Response.json({ keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] });
+    const options = { issuer: 'https://issuer.example.test/', audience: AUDIENCE };
+    const limits = { jwksMaxAgeSeconds: 10, jwksMaxStaleSeconds: 20 };
+    const aging = createGuard({ ...options, ...limits }, { fetch, clock });
+    aging.start();
+    const keys = () => aging.state().issuers.map((state) => state.keys);
+    while (keys()[0] === 0) await Bun.sleep(1);
+    aging.stop();
+    clock.pause(29_999);
+    expect(keys()).toEqual([1]);
+    clock.pause(1);
+    expect(keys()).toEqual([0]);
+  });
+
+  test('fetches keys once it is started, and nothing more once it is stopped', async () => {
     const clock = createFrozenClock();
     let fetches = 0;
     const fetch = () => {
@@ -277,6 +293,7 @@ describe('resourceServer()', () => {
       await Bun.sleep(0);
     };
     stoppable.start();
+    expect(fetches).toBe(1);
     await Bun.sleep(0);
     await advance();
     expect(fetches).toBeGreaterThan(1);
