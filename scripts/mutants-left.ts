@@ -206,4 +206,34 @@ export const mutantsLeft: readonly {
     what: ['without now'],
     reason: 'For tests: none of them needs another time for proofs than that of the process.',
   },
+  {
+    file: 'src/auth/key-set.ts',
+    original: 'nextAttemptMs: Number.isFinite(this.#nextAttemptAt) ? Math.max(0, this.#nextAttemptAt - now) : 0,',
+    what: ['0 to 1'],
+    reason: 'A bound: a millisecond of what is overdue.',
+  },
+  {
+    file: 'src/auth/token-cache.ts',
+    original: 'const maxEntrySize = Math.ceil(maxBytes / 512);',
+    what: ['512 to 513'],
+    reason: 'A bound: a five-hundredth less.',
+  },
+  {
+    file: 'src/auth/token-cache.ts',
+    original: 'if (isShared && knownShapes.size < maxKnownShapes) knownShapes.add(shape);',
+    what: ['< to <='],
+    reason: 'A bound: one shape more.',
+  },
+  {
+    file: 'src/auth/token-cache.ts',
+    original: 'let bytes = Array.isArray(value) ? 208 + 64 * members.length : namesBytes(Object.keys(value));',
+    what: ['* to /'],
+    reason: 'Held by the tests of the heap, which take too long to be run for each mutant.',
+  },
+  {
+    file: 'src/auth/resource-metadata.ts',
+    original: 'return plugin.get(resourceMetadataPath(publicUrl), markOpen(serve), { detail: { hide: true } });',
+    what: ['true to false'],
+    reason: 'The document of the service leaves out what is no endpoint of the API by another way.',
+  },
 ];

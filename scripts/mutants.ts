@@ -105,8 +105,10 @@ export function mutantsOf(file: string, source: string): readonly Mutant[] {
   return mutants;
 }
 
-/** Returns a function that tells whether the compiler accepts a changed file: what it rejects cannot be committed. */
-export function createCompiler(files: readonly string[]): (file: string, source: string) => boolean {
+/** Whether the compiler accepts a changed file, and with `isWhole` also the files that use it. What it rejects cannot be committed. */
+export type Compiles = (file: string, source: string, isWhole?: boolean) => boolean;
+
+export function createCompiler(files: readonly string[]): Compiles {
   const { config } = ts.readConfigFile('tsconfig.json', ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.');
   const changed = new Map<string, { version: number; source: string | undefined }>();
@@ -125,10 +127,11 @@ export function createCompiler(files: readonly string[]): (file: string, source:
   });
   const put = (file: string, source: string | undefined) =>
     changed.set(file, { version: (changed.get(file)?.version ?? 0) + 1, source });
-  return (name, source) => {
+  return (name, source, isWhole = false) => {
     const file = resolve(name);
     put(file, source);
-    const isAccepted = service.getSemanticDiagnostics(file).length === 0;
+    const checked = isWhole ? files.map((one) => resolve(one)) : [file];
+    const isAccepted = checked.every((one) => service.getSemanticDiagnostics(one).length === 0);
     put(file, undefined);
     return isAccepted;
   };

@@ -70,7 +70,7 @@ async function main(): Promise<number> {
     await inParallel(copies, async (copy) => {
       for (const mutant of queue) {
         if (!compiles(mutant.file, mutant.source)) continue;
-        const isKilled = await isKilledBy(copy, mutant, covering);
+        const isKilled = (await isKilledBy(copy, mutant, covering)) || !compiles(mutant.file, mutant.source, true);
         tried.push({ mutant, isKilled });
         if (!isKilled) console.log(describe('survived', mutant));
         if (Date.now() > deadline) return;

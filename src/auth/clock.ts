@@ -4,19 +4,19 @@ import { clearTimeout, setTimeout } from 'node:timers';
 export interface Clock {
   /** Milliseconds since an arbitrary fixed time. */
   now(): number;
-  /** Calls back once after `delayMs`, and returns a function that cancels the call. */
+  /**
+   * Calls back once after `delayMs`, and returns a function that cancels the call.
+   * @param delayMs below 2^31, because `setTimeout` would call back at once; the bounds of the options keep it below
+   */
   schedule(callback: () => void, delayMs: number): () => void;
 }
-
-/** Above 2^31 - 1 milliseconds, setTimeout calls back at once. */
-const maxDelayMs = 2 ** 31 - 1;
 
 /** The clock of the process. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   schedule(callback, delayMs) {
     // node:timers, because the global setTimeout of Deno returns a number, which has no unref.
-    const timer = setTimeout(callback, Math.min(delayMs, maxDelayMs)).unref();
+    const timer = setTimeout(callback, delayMs).unref();
     return () => clearTimeout(timer);
   },
 };

@@ -148,6 +148,12 @@ describe('createKeySet()', () => {
     expect(keySet.find('one')).toBeArrayOfSize(1);
   });
 
+  test('goes on refreshing after keys expired, without any request', async () => {
+    const { advance, fetches } = await started({ maxAgeMs: 10_000, maxStaleMs: 5_000 });
+    await advance(cooldownMs);
+    expect(fetches).toBeArrayOfSize(2);
+  });
+
   test('checks the age of keys at each use, also in a process that was paused while they expired', async () => {
     const { keySet, clock, published, ask } = await started();
     const [key] = await keySet.find('one');

@@ -54,6 +54,7 @@ test('the cache is full by bytes as well, and an entry larger than a 512th of th
   expect(cache.size).toBeGreaterThan(1_000);
   expect(cache.size).toBeLessThan(1_300);
   expect(cache.bytes).toBeLessThanOrEqual(MiB);
+  expect(cache.get('4999')).toBeUndefined();
   const large = newCache({ maxBytes: MiB });
   large.set('large', { claims: 'x'.repeat(1024) });
   expect(large.size).toBe(0);
