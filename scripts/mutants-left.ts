@@ -230,10 +230,4 @@ export const mutantsLeft: readonly {
     what: ['* to /'],
     reason: 'Held by the tests of the heap, which take too long to be run for each mutant.',
   },
-  {
-    file: 'src/auth/resource-metadata.ts',
-    original: 'return plugin.get(resourceMetadataPath(publicUrl), markOpen(serve), { detail: { hide: true } });',
-    what: ['true to false'],
-    reason: 'The document of the service leaves out what is no endpoint of the API by another way.',
-  },
 ];
