@@ -125,7 +125,6 @@ describe('the OpenAPI document', () => {
   test('names the server by the address that clients know, as it is written', async () => {
     const document = await read(inProcessForm, { PUBLIC_URL: 'https://gateway.example.test/base/' });
     expect(document.servers).toEqual([{ url: 'https://gateway.example.test/base' }]);
-    expect(Object.keys(document.paths)).toBeArrayOfSize(3);
     expect(await errorsOf(document)).toEqual([]);
   });
 
