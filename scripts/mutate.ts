@@ -64,7 +64,7 @@ async function main(): Promise<number> {
       isTimed ? sampled.includes(file) : new RegExp(only ?? '').test(`${file}:${line}`),
     );
     const deadline = isTimed ? Date.now() + sampleMs : Number.POSITIVE_INFINITY;
-    const compiles = createCompiler(sources);
+    const compiles = createCompiler(sources, [...new Bun.Glob('tests/{client,types}/*.ts').scanSync('.')]);
     const queue = chosen.values();
     const tried: { mutant: Mutant; isKilled: boolean }[] = [];
     await inParallel(copies, async (copy) => {
