@@ -227,7 +227,7 @@ export const mutantsLeft: readonly {
   {
     file: 'src/auth/token-cache.ts',
     original: 'let bytes = Array.isArray(value) ? 208 + 64 * members.length : namesBytes(Object.keys(value));',
-    what: ['* to /', '+ to -', '208 to 209'],
+    what: ['* to /', '+ to -', '208 to 209', 'Array.isArray(value) to false'],
     reason: 'Held by the tests of the heap, which take too long to be run for each mutant.',
   },
   {

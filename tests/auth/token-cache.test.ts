@@ -46,6 +46,15 @@ test('claims are frozen if they are stored, and otherwise left as they are', () 
   const claims = [{ aud: ['large', 'x'.repeat(2000)] }, { aud: ['stored'] }, { aud: ['not admitted'] }];
   for (const [token, one] of claims.entries()) cache.set(`${token}`, { claims: one });
   expect(claims.map((one) => Object.isFrozen(one) && Object.isFrozen(one.aud))).toEqual([false, true, false]);
+  for (const [length, isStored] of [
+    [427, true],
+    [428, false],
+  ] as const) {
+    const exact = newCache({ maxBytes: MiB });
+    const largest = { a: 'x'.repeat(length) };
+    exact.set('ab', { claims: largest });
+    expect([exact.size === 1, Object.isFrozen(largest)]).toEqual([isStored, isStored]);
+  }
 });
 
 test('the cache is full by bytes as well, and an entry larger than a 512th of them is not stored', () => {
