@@ -301,4 +301,16 @@ export const mutantsLeft: readonly {
     what: ["without title: 'Error'", "'Error' to ''"],
     reason: 'A name in the documents of other applications: that of the service names it itself.',
   },
+  {
+    file: 'src/auth/token-cache.ts',
+    original: 'return 320 + 320 * names.length;',
+    what: ['320 to 321'],
+    reason: 'An estimate that may be too high.',
+  },
+  {
+    file: 'src/auth/token-cache.ts',
+    original: 'const entryBytes = 512;',
+    what: ['512 to 513'],
+    reason: 'An estimate that may be too high.',
+  },
 ];

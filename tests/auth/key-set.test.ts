@@ -149,8 +149,8 @@ describe('createKeySet()', () => {
   });
 
   test('goes on refreshing after keys expired, without any request', async () => {
-    const { advance, fetches } = await started({ maxAgeMs: 10_000, maxStaleMs: 5_000 });
-    await advance(cooldownMs);
+    const { clock, fetches } = await started({ maxAgeMs: 10_000, maxStaleMs: 5_000 });
+    clock.advance(cooldownMs);
     expect(fetches).toBeArrayOfSize(2);
   });
 

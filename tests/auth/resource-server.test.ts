@@ -47,10 +47,12 @@ const applications: Readonly<Record<string, () => AnyElysia>> = {
   'with the route in a plugin used later': () =>
     new Elysia().use(guard()).use(new Elysia().get('/guarded', () => 'ok')),
   'with a static response': () => new Elysia().use(guard()).get('/guarded', new Response('ok')),
-  'with a static response and hooks of other kinds than parse': () =>
-    new Elysia()
-      .use(guard())
-      .get('/guarded', new Response('ok'), { transform() {}, beforeHandle() {}, afterHandle() {} }),
+  'with a static response and no hook before the body is parsed': () =>
+    new Elysia().use(guard()).get('/guarded', new Response('ok'), { beforeHandle() {}, afterHandle() {} }),
+  'with a static response and no hook before the handler': () =>
+    new Elysia().use(guard()).get('/guarded', new Response('ok'), { parse() {}, afterHandle() {} }),
+  'with a static response and no hook after the handler': () =>
+    new Elysia().use(guard()).get('/guarded', new Response('ok'), { parse() {}, beforeHandle() {} }),
   'with a mounted handler': () => new Elysia().use(guard()).mount('/guarded', () => new Response('ok')),
   'with a route for every method': () => new Elysia().use(guard()).all('/guarded', () => 'ok'),
   'with a WebSocket': () => new Elysia().use(guard()).ws('/guarded', { message() {} }),

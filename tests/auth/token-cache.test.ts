@@ -65,7 +65,7 @@ test('the cache is full by bytes as well, and an entry larger than a 512th of th
   expect(cache.bytes).toBeLessThanOrEqual(MiB);
   expect(cache.get('4999')).toBeUndefined();
   const admitting = newCache({ maxEntries: 1_000_000, maxBytes: MiB, random: () => 0 });
-  for (let token = 0; token < 5_000; token++) admitting.set(String(token), { claims: { sub: 'x'.repeat(100) } });
+  for (let token = 0; token < 5_000; token++) admitting.set(String(token), { claims: { sub: 'x'.repeat(400) } });
   expect(admitting.bytes).toBeLessThanOrEqual(MiB);
   const large = newCache({ maxBytes: MiB });
   large.set('large', { claims: 'x'.repeat(1024) });
