@@ -108,14 +108,13 @@ export function mutantsOf(file: string, source: string): readonly Mutant[] {
 /** Whether the compiler accepts a changed file, and with `isWhole` also all other files. What it rejects cannot be committed. */
 export type Compiles = (file: string, source: string, isWhole?: boolean) => boolean;
 
-/** Returns the compiler for `files`; `users` are the files that use them. */
-export function createCompiler(files: readonly string[], users: readonly string[]): Compiles {
+export function createCompiler(files: readonly string[]): Compiles {
   const { config } = ts.readConfigFile('tsconfig.json', ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.');
   const changed = new Map<string, { version: number; source: string | undefined }>();
   const service = ts.createLanguageService({
     getCompilationSettings: () => options,
-    getScriptFileNames: () => [...files, ...users].map((file) => resolve(file)),
+    getScriptFileNames: () => files.map((file) => resolve(file)),
     getScriptVersion: (file) => String(changed.get(file)?.version ?? 0),
     getScriptSnapshot(file) {
       const text = changed.get(file)?.source ?? ts.sys.readFile(file);
@@ -131,7 +130,7 @@ export function createCompiler(files: readonly string[], users: readonly string[
   return (name, source, isWhole = false) => {
     const file = resolve(name);
     put(file, source);
-    const checked = isWhole ? [...files, ...users].map((one) => resolve(one)) : [file];
+    const checked = isWhole ? files.map((one) => resolve(one)) : [file];
     const isAccepted = checked.every((one) => service.getSemanticDiagnostics(one).length === 0);
     put(file, undefined);
     return isAccepted;
