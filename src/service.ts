@@ -6,13 +6,13 @@ import type { Fetch } from './auth/fetch-json.ts';
 import { fetchMetadata } from './auth/metadata.ts';
 import { optionRules } from './auth/options.ts';
 import { createGuard } from './auth/resource-server.ts';
+import type { Client } from './dev/issuer.ts';
 import { createCommonHeaders } from './http/answers.ts';
 import { createRefusalHints, logKeySetEvent, logStoreEvent } from './observe/guard-log.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { createRequestCounts } from './observe/request-counts.ts';
 import { createObservation } from './observe/requests.ts';
-import type { DemoClient } from './openapi/authorization-dialog.ts';
 import { createRedisReplayStore } from './redis/replay-store.ts';
 import type { Readiness } from './routes/health.ts';
 import type { Settings } from './settings.ts';
@@ -26,7 +26,7 @@ export interface ServiceOptions {
   /** Fetches metadata and key sets; defaults to the global `fetch`. */
   readonly fetch?: Fetch;
   /** The embedded issuer: its routes, and the clients that the documentation page offers. */
-  readonly embedded?: { readonly routes: AnyElysia; readonly clients: readonly DemoClient[] };
+  readonly embedded?: { readonly routes: AnyElysia; readonly clients: readonly Client[] };
 }
 
 export type Service = ReturnType<typeof createService>;
@@ -94,7 +94,7 @@ export function createService({ settings, log, droppedLogLines, fetch, embedded 
       if (dpop !== 'off' && settings.reusePort && !replayStore)
         log.warn('REUSE_PORT without REDIS_URL: each process that shares the port accepts a DPoP proof once');
       guard.start();
-      if (settings.docs && !embedded) tokenEndpoint = findTokenEndpoint(settings);
+      if (settings.docs && !embedded) tokenEndpoint = findTokenEndpoint(settings, fetch);
     },
     /** Makes `/readyz` answer with 503 from now on. Requests are still answered. */
     announceShutdown() {
@@ -108,7 +108,7 @@ export function createService({ settings, log, droppedLogLines, fetch, embedded 
 }
 
 /** Returns the token endpoint in the metadata of the first issuer, for the documentation page. */
-async function findTokenEndpoint(settings: Settings): Promise<string | undefined> {
+async function findTokenEndpoint(settings: Settings, fetch: Fetch = globalThis.fetch): Promise<string | undefined> {
   const { issuer, jwksAllowHttp, jwksTimeoutSeconds } = settings;
   try {
     const { tokenEndpoint } = await fetchMetadata(

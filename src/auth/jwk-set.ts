@@ -1,5 +1,5 @@
 import { base64url, importJWK, type JWK } from 'jose';
-import type { Algorithm } from './algorithm.ts';
+import { type Algorithm, algorithmOf } from './algorithm.ts';
 import { FetchError } from './fetch-json.ts';
 
 /** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
@@ -76,13 +76,19 @@ function isNamed(key: unknown): key is NamedJwk {
 }
 
 /** Whether the members of the key allow it to verify signatures of this algorithm. Missing members allow everything. */
-function isFor({ kty, crv, use, alg, key_ops: operations }: NamedJwk, algorithm: Algorithm): boolean {
-  const type = keyTypes[algorithm];
+function isFor(jwk: NamedJwk, algorithm: Algorithm): boolean {
+  const { kty, crv } = keyTypes[algorithm];
+  return jwk.kty === kty && (crv === undefined || jwk.crv === crv) && isForVerifying(jwk, algorithm);
+}
+
+/** Whether `use`, `alg` and `key_ops` of a key allow it to verify signatures of this algorithm (RFC 7517 §4). */
+export function isForVerifying(
+  { use, alg, key_ops: operations }: Readonly<Record<string, unknown>>,
+  algorithm: Algorithm,
+): boolean {
   return (
-    kty === type.kty &&
-    (type.crv === undefined || crv === type.crv) &&
     (use === undefined || use === 'sig') &&
-    (alg === undefined || alg === algorithm || (alg === 'Ed25519' && algorithm === 'EdDSA')) &&
+    (alg === undefined || algorithmOf(alg) === algorithm) &&
     (operations === undefined || (Array.isArray(operations) && operations.includes('verify')))
   );
 }

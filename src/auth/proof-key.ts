@@ -1,5 +1,6 @@
 import { base64url, importJWK } from 'jose';
 import type { Algorithm } from './algorithm.ts';
+import { isForVerifying } from './jwk-set.ts';
 import { isCanonicalBase64Url } from './token.ts';
 
 /** The algorithms with which a proof can be signed. */
@@ -38,6 +39,7 @@ export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk
   const { n, e, x, y } = members;
   const { kty, crv, bytes } = shapes[algorithm];
   if (members.kty !== kty || !isForVerifying(members, algorithm)) return undefined;
+  if (secretMembers.some((name) => Object.hasOwn(members, name))) return undefined;
   if (kty === 'RSA') return isSoundModulus(n, bytes) && isSoundExponent(e) ? { kty, n, e } : undefined;
   if (members.crv !== crv || !isCoordinate(x, bytes)) return undefined;
   if (kty === 'OKP') return { kty, crv, x };
@@ -52,16 +54,6 @@ export async function importProofKey(jwk: PublicJwk, algorithm: ProofAlgorithm):
   } catch {
     return undefined;
   }
-}
-
-function isForVerifying(members: Members, algorithm: ProofAlgorithm): boolean {
-  const { use, alg, key_ops: operations } = members;
-  return (
-    !secretMembers.some((name) => Object.hasOwn(members, name)) &&
-    (use === undefined || use === 'sig') &&
-    (alg === undefined || alg === algorithm || (alg === 'Ed25519' && algorithm === 'EdDSA')) &&
-    (operations === undefined || (Array.isArray(operations) && operations.includes('verify')))
-  );
 }
 
 function bytesOf(value: unknown): Uint8Array {

@@ -27,7 +27,7 @@ export interface VerifierState {
 export interface VerifierOptions extends ClaimRules {
   readonly algorithms: readonly Algorithm[];
   /** The keys of each issuer, by issuer identifier. */
-  readonly keySets: ReadonlyMap<string, Pick<KeySet, 'find' | 'isCurrent'>>;
+  readonly keySets: ReadonlyMap<string, Keys>;
   /** Accepts tokens that are bound to a key or certificate, for a caller that checks the proof. Defaults to false. */
   readonly acceptsBoundTokens?: boolean | undefined;
   /** Maximum number of cached tokens; 0 disables the cache. */

@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { judgeProof } from '../auth/dpop.ts';
 import { proofAlgorithms } from '../auth/proof-key.ts';
 import { refusals } from '../auth/refusal.ts';
-import { isTrustedHost } from '../http/trusted-host.ts';
+import { isTrustedHost, untrustedHost } from '../http/trusted-host.ts';
 
 /** A client of the embedded issuer that uses the client-credentials grant (RFC 6749 §4.4). */
 export interface Client {
@@ -30,10 +30,7 @@ interface TokenRequest {
 const kid = 'embedded';
 const lifetimeSeconds = 3600;
 const scopes = ['read:messages'];
-const misdirected = {
-  error: 'invalid_request',
-  error_description: 'Host must be localhost, a loopback address or the host of PUBLIC_URL',
-};
+const misdirected = { error: 'invalid_request', error_description: untrustedHost };
 
 /** An error response of the token endpoint (RFC 6749 §5.2, RFC 8707 §2, RFC 9449 §5). */
 class GrantError extends Error {

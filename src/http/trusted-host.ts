@@ -1,3 +1,6 @@
+/** The description of the error for a request with another Host. */
+export const untrustedHost = 'Host must be localhost, a loopback address or the host of PUBLIC_URL';
+
 /**
  * Returns whether the Host of a request is loopback (any port) or the host of `publicUrl`. A website that points its own
  * name at this machine (DNS rebinding) sends that name. Without a Host header, the address of the request is checked.

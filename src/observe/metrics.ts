@@ -1,25 +1,14 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { KeySetState } from '../auth/key-set.ts';
+import type { GuardState } from '../auth/resource-server.ts';
 import { durationBoundsSeconds, type RequestCounts, type RouteCounts } from './request-counts.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** What is known of one issuer's keys. */
-export interface IssuerState {
-  /** As in the settings. */
-  readonly issuer: string;
-  readonly keys: number;
-  readonly ageMs: number | undefined;
-  readonly nextAttemptMs: number;
-}
-
 /** What metrics are read from when they are scraped, so that keeping them costs a request next to nothing. */
 export interface MetricSources {
   readonly counts: RequestCounts;
-  readonly state: () => {
-    readonly issuers: readonly IssuerState[];
-    readonly cacheHits: number;
-    readonly cacheEntries: number;
-  };
+  readonly state: () => GuardState;
   /** The store that is shared with other processes, where there is one. */
   readonly replayStore?: { state(): { readonly isConnected: boolean } } | undefined;
   readonly droppedLogLines: () => number;
@@ -161,7 +150,7 @@ function addReadCounter(registers: Registry[], name: string, help: string, read:
 }
 
 function addKeySetGauges(registers: Registry[], { state }: MetricSources): void {
-  const gauge = (name: string, help: string, read: (issuer: IssuerState) => number) =>
+  const gauge = (name: string, help: string, read: (issuer: KeySetState) => number) =>
     new Gauge({
       name,
       help,

@@ -1,11 +1,10 @@
 import type { Claims } from '../auth/claims.ts';
 import type { RefusalReason } from '../auth/refusal.ts';
-import type { RouteEntry } from '../http/route-table.ts';
+import { pathOf } from '../http/incoming.ts';
+import type { Fetch } from '../http/plugin.ts';
+import type { RouteEntry, RouteOf } from '../http/route-table.ts';
 import type { Log } from './log.ts';
 import type { RequestCounts } from './request-counts.ts';
-
-type Fetch = (request: Request) => Response | Promise<Response>;
-type RouteOf = (path: string) => RouteEntry | undefined;
 
 /** What the log line of a request contains besides the response. */
 interface RequestRecord {
@@ -115,13 +114,6 @@ function memoizeRoutes(routeOf: RouteOf): RouteOf {
     if (entry && known.size < 100) known.set(url, entry);
     return entry;
   };
-}
-
-/** The path of an absolute address as it was sent, percent-encoding included. */
-function pathOf(url: string): string {
-  const start = url.indexOf('/', 'http://'.length);
-  const end = url.indexOf('?', start);
-  return url.slice(start, end === -1 ? undefined : end);
 }
 
 /** Clients choose the request ID, so its length and characters are limited to what is safe in a log and on a terminal. */

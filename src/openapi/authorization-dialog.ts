@@ -1,3 +1,4 @@
+import type { Client } from '../dev/issuer.ts';
 import { type Html, html } from './layout.ts';
 
 export interface AuthorizationOptions {
@@ -7,14 +8,7 @@ export interface AuthorizationOptions {
   /** Address of the token endpoint. If it is undefined, the page only accepts an existing token. */
   readonly tokenEndpoint: string | undefined;
   /** The clients of the embedded issuer, whose credentials anyone who can open the page may use. */
-  readonly clients?: readonly DemoClient[] | undefined;
-}
-
-export interface DemoClient {
-  readonly id: string;
-  readonly secret: string;
-  /** Separated by spaces; empty for none. */
-  readonly scope: string;
+  readonly clients?: readonly Client[] | undefined;
 }
 
 /** A way to get a token: a radio button and its fields. */
@@ -48,7 +42,7 @@ ${ways.length > 1 && html`<fieldset>\n<legend>Access token</legend>\n${radios}</
 </dialog>`;
 }
 
-function describeClient({ id, secret, scope }: DemoClient): Way {
+function describeClient({ id, secret, scope }: Client): Way {
   return {
     value: id,
     label: html`Demo client <strong>${id}</strong>, ${scope === '' ? 'without scopes' : html`with the scope <code>${scope}</code>`}`,

@@ -1,10 +1,10 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import type { DpopMode } from '../auth/credentials.ts';
 import { scopesOf } from '../auth/schema.ts';
-import { isTrustedHost } from '../http/trusted-host.ts';
+import type { Client } from '../dev/issuer.ts';
+import { isTrustedHost, untrustedHost } from '../http/trusted-host.ts';
 import { documentPath, pagePath } from '../openapi/about.ts';
 import type { RefusalHeaders } from '../openapi/answers.ts';
-import type { DemoClient } from '../openapi/authorization-dialog.ts';
 
 export interface DocumentationOptions {
   readonly issuer: readonly string[];
@@ -17,13 +17,10 @@ export interface DocumentationOptions {
   /** Returns the token endpoint in the metadata of the issuer, or undefined if it is unknown. Called once. */
   readonly tokenEndpoint?: (() => Promise<string | undefined>) | undefined;
   /** The clients of the embedded issuer. The page contains their secrets, so it requires a trusted Host. */
-  readonly clients?: readonly DemoClient[] | undefined;
+  readonly clients?: readonly Client[] | undefined;
 }
 
-const misdirected = {
-  code: 'misdirected_request',
-  description: 'Host must be localhost, a loopback address or the host of PUBLIC_URL',
-};
+const misdirected = { code: 'misdirected_request', description: untrustedHost };
 
 /**
  * Returns the OpenAPI document of `app`, and a page to read it and send requests. Both are created, and their modules

@@ -5,7 +5,7 @@ import { refusals } from '../auth/refusal.ts';
 export type Readiness = 'ready' | 'key_set_unavailable' | 'replay_store_unavailable' | 'shutting_down';
 
 const reasons = {
-  key_set_unavailable: 'Signing keys are currently unavailable',
+  key_set_unavailable: refusals.keys_unavailable.description,
   replay_store_unavailable: refusals.replay_unknown.description,
   shutting_down: 'Service is shutting down',
 } as const;
