@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { SieveCache } from '@neophi/sieve-cache';
 import { LRUCache } from 'lru-cache';
 import { newCache } from 'transitory';
-import { createTokenCache } from '../src/auth/token-cache.ts';
+import { createTokenCache } from '../src/auth/token/token-cache.ts';
 import { table, writeSection } from './harness/results-page.ts';
 
 const usage = `Replays traces of tokens against caches of 10,000 and writes a section of bench/results.md

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { compactVerify, importJWK } from 'jose';
-import { createProofVerifier, usualClaimMs } from '../src/auth/dpop.ts';
-import { createMemoryReplayStore, type ReplayStore } from '../src/auth/replay-store.ts';
+import { createProofVerifier, usualClaimMs } from '../src/auth/proof/proof.ts';
+import { createMemoryReplayStore, type ReplayStore } from '../src/auth/proof/replay-store.ts';
 import { createRedisReplayStore } from '../src/redis/replay-store.ts';
 import { makeProof, proofKey, publicJwk, thumbprintOf } from '../tests/support/proof.ts';
 import { type CaseName, cases } from './harness/cases.ts';

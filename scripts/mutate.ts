@@ -15,7 +15,9 @@ mutants of the verifier at random for a minute. Exit status 1 when a mutant surv
   --only=PATTERN  every mutant whose FILE:LINE matches this regular expression
 `;
 const sampleMs = 60_000;
-const sources = [...new Bun.Glob('src/auth/*.ts').scanSync('.')].filter((file) => file !== 'src/auth/index.ts').sort();
+const sources = [...new Bun.Glob('src/auth/**/*.ts').scanSync('.')]
+  .filter((file) => file !== 'src/auth/index.ts')
+  .sort();
 /** What samples are taken from: every mutant of these files was tried. */
 const sampled = ['claims', 'scopes', 'token', 'verifier'].map((name) => `src/auth/${name}.ts`);
 /** Tests in the process itself, without those that measure heap. */

@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { exampleHeaders } from './auth/refusal.ts';
-import { resourceMetadata, resourceMetadataUrl } from './auth/resource-metadata.ts';
-import type { Guard } from './auth/resource-server.ts';
+import { resourceMetadata, resourceMetadataUrl } from './auth/elysia/resource-metadata.ts';
+import type { Guard } from './auth/elysia/resource-server.ts';
+import { exampleHeaders } from './auth/refusals.ts';
 import { createHttpPlugin, elysiaOptions, type HttpPluginOptions } from './http/plugin.ts';
 import { pagePath } from './openapi/about.ts';
 import type { RefusalHeaders } from './openapi/answers.ts';

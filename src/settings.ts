@@ -1,4 +1,4 @@
-import { isLoopbackHost } from './auth/fetch-json.ts';
+import { isLoopbackHost } from './auth/keys/fetch-json.ts';
 import {
   boolean,
   type CheckedOptions,

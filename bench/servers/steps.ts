@@ -2,7 +2,7 @@ import { createPublicKey, verify } from 'node:crypto';
 import { Elysia } from 'elysia';
 import { compactVerify, importSPKI } from 'jose';
 import { checkOptions } from '../../src/auth/options.ts';
-import { createVerifier, type Verifier } from '../../src/auth/verifier.ts';
+import { createVerifier, type Verifier } from '../../src/auth/token/verifier.ts';
 import { createAnswers, createCommonHeaders } from '../../src/http/answers.ts';
 import { createHttpPlugin, elysiaOptions } from '../../src/http/plugin.ts';
 import { audience, hostname, issuer, port, privateMessage, publicKeyPem } from './environment.ts';

@@ -1,10 +1,10 @@
-import { isSecureUrl } from './address.ts';
-import { type Algorithm, algorithmOf, algorithms } from './algorithm.ts';
-import type { Claims } from './claims.ts';
-import type { DpopMode } from './credentials.ts';
-import type { KeySetEvent } from './key-set.ts';
-import type { RefusalDescription, RefusalReason } from './refusal.ts';
-import type { ReplayStore } from './replay-store.ts';
+import { type Algorithm, algorithmOf, algorithms } from './jose/algorithms.ts';
+import { isSecureUrl } from './keys/address.ts';
+import type { KeySetEvent } from './keys/key-set.ts';
+import type { ReplayStore } from './proof/replay-store.ts';
+import type { DpopMode } from './proof/schemes.ts';
+import type { RefusalDescription, RefusalReason } from './refusals.ts';
+import type { Claims } from './token/claims.ts';
 
 /** Options of {@link resourceServer}. Lists are arrays; `issuer` and `audience` also take one string. */
 export interface ResourceServerOptions {

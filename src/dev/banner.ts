@@ -1,5 +1,5 @@
 import { name, pagePath } from '../openapi/about.ts';
-import type { Client } from './issuer.ts';
+import type { Client } from '../openapi/authorization-dialog.ts';
 
 export interface BannerOptions {
   /** The address at which clients reach the service, without a trailing slash. */

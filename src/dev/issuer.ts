@@ -1,18 +1,11 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Elysia } from 'elysia';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
-import { judgeProof } from '../auth/dpop.ts';
-import { proofAlgorithms } from '../auth/proof-key.ts';
-import { refusals } from '../auth/refusal.ts';
+import { judgeProof } from '../auth/proof/proof.ts';
+import { proofAlgorithms } from '../auth/proof/proof-key.ts';
+import { refusals } from '../auth/refusals.ts';
 import { isTrustedHost, untrustedHost } from '../http/trusted-host.ts';
-
-/** A client of the embedded issuer that uses the client-credentials grant (RFC 6749 §4.4). */
-export interface Client {
-  readonly id: string;
-  readonly secret: string;
-  /** The scopes that it can be granted, separated by spaces. Empty for none. */
-  readonly scope: string;
-}
+import type { Client } from '../openapi/authorization-dialog.ts';
 
 export interface EmbeddedIssuerOptions {
   /** The issuer identifier with a trailing slash. The endpoints are below it. Its host can get tokens, as can loopback hosts. */

@@ -1,5 +1,5 @@
-import type { KeySetEvent } from '../auth/key-set.ts';
-import type { RefusalReason } from '../auth/refusal.ts';
+import type { KeySetEvent } from '../auth/keys/key-set.ts';
+import type { RefusalReason } from '../auth/refusals.ts';
 import type { StoreEvent } from '../redis/replay-store.ts';
 import type { Log } from './log.ts';
 

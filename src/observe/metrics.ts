@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { KeySetState } from '../auth/key-set.ts';
-import type { GuardState } from '../auth/resource-server.ts';
+import type { GuardState } from '../auth/elysia/resource-server.ts';
+import type { KeySetState } from '../auth/keys/key-set.ts';
 import { durationBoundsSeconds, type RequestCounts, type RouteCounts } from './request-counts.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;

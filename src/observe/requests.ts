@@ -1,5 +1,5 @@
-import type { Claims } from '../auth/claims.ts';
-import type { RefusalReason } from '../auth/refusal.ts';
+import type { RefusalReason } from '../auth/refusals.ts';
+import type { Claims } from '../auth/token/claims.ts';
 import { pathOf } from '../http/incoming.ts';
 import type { Fetch } from '../http/plugin.ts';
 import type { RouteEntry, RouteOf } from '../http/route-table.ts';

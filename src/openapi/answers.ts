@@ -1,4 +1,4 @@
-import { type RefusalDetail, type RefusalReason, refusals } from '../auth/refusal.ts';
+import { type RefusalDetail, type RefusalReason, refusals } from '../auth/refusals.ts';
 import { failures } from '../http/answers.ts';
 
 type Headers = Readonly<Record<string, string>>;

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import type { AnyElysia } from 'elysia';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { DpopMode } from '../auth/credentials.ts';
-import { isGuarded } from '../auth/guarded-routes.ts';
-import { scopesOf } from '../auth/schema.ts';
+import { isGuarded } from '../auth/elysia/guarded-routes.ts';
+import { scopesOf } from '../auth/elysia/schema.ts';
+import type { DpopMode } from '../auth/proof/schemes.ts';
 import { name, summary } from './about.ts';
 import { describeRefusal, describeShared, errorSchemaOf, type RefusalHeaders, sharedResponses } from './answers.ts';
 

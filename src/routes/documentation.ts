@@ -1,10 +1,10 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import type { DpopMode } from '../auth/credentials.ts';
-import { scopesOf } from '../auth/schema.ts';
-import type { Client } from '../dev/issuer.ts';
+import { scopesOf } from '../auth/elysia/schema.ts';
+import type { DpopMode } from '../auth/proof/schemes.ts';
 import { isTrustedHost, untrustedHost } from '../http/trusted-host.ts';
 import { documentPath, pagePath } from '../openapi/about.ts';
 import type { RefusalHeaders } from '../openapi/answers.ts';
+import type { Client } from '../openapi/authorization-dialog.ts';
 
 export interface DocumentationOptions {
   readonly issuer: readonly string[];

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { refusals } from '../auth/refusal.ts';
+import { refusals } from '../auth/refusals.ts';
 
 /** Whether the service is ready for requests, or why it is not. */
 export type Readiness = 'ready' | 'key_set_unavailable' | 'replay_store_unavailable' | 'shutting_down';

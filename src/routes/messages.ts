@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia';
-import type { Guard } from '../auth/resource-server.ts';
-import { guardResponses, scopeResponses } from '../auth/schema.ts';
+import type { Guard } from '../auth/elysia/resource-server.ts';
+import { guardResponses, scopeResponses } from '../auth/elysia/schema.ts';
 
 /** The schema of the Message object, with the message of one endpoint as its example. */
 const messageObject = (message: string) =>

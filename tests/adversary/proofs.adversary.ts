@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createProofVerifier } from '../../src/auth/dpop.ts';
-import { refusals } from '../../src/auth/refusal.ts';
-import { createMemoryReplayStore } from '../../src/auth/replay-store.ts';
+import { createProofVerifier } from '../../src/auth/proof/proof.ts';
+import { createMemoryReplayStore } from '../../src/auth/proof/replay-store.ts';
+import { refusals } from '../../src/auth/refusals.ts';
 import { judgeProof } from './proof-oracle.ts';
 import { buildProof, proofPlans } from './proof-plans.ts';
 import { propertyTimeoutMs, seed, tokens } from './run.ts';

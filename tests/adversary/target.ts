@@ -1,7 +1,7 @@
-import type { Claims } from '../../src/auth/claims.ts';
+import type { Guard } from '../../src/auth/elysia/resource-server.ts';
 import type { ResourceServerOptions } from '../../src/auth/options.ts';
-import type { Guard } from '../../src/auth/resource-server.ts';
-import type { VerifierState } from '../../src/auth/verifier.ts';
+import type { Claims } from '../../src/auth/token/claims.ts';
+import type { VerifierState } from '../../src/auth/token/verifier.ts';
 import { createFrozenClock, type FrozenClock } from '../support/frozen-clock.ts';
 import { createTestApp } from '../support/test-app.ts';
 

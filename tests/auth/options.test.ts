@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { resourceServer } from '../../src/auth/elysia/resource-server.ts';
 import { checkOptions, optionRules, type ResourceServerOptions } from '../../src/auth/options.ts';
-import { resourceServer } from '../../src/auth/resource-server.ts';
 
 const issuer = 'https://issuer.example.test/';
 const audience = 'https://api.example.test/';

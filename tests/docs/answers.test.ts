@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import Ajv from 'ajv/dist/2020';
 import { Elysia } from 'elysia';
-import { exampleHeaders, type RefusalReason, refusals } from '../../src/auth/refusal.ts';
+import { exampleHeaders, type RefusalReason, refusals } from '../../src/auth/refusals.ts';
 import { failures } from '../../src/http/answers.ts';
 import { bearer, type Fixture, fixtureFor } from '../support/fixture.ts';
 import { executableForm, type Form } from '../support/forms.ts';

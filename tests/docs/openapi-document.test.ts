@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Elysia, t } from 'elysia';
 import packageJson from '../../package.json' with { type: 'json' };
-import { resourceServer } from '../../src/auth/resource-server.ts';
+import { resourceServer } from '../../src/auth/elysia/resource-server.ts';
 import { createDocumentation } from '../../src/routes/documentation.ts';
 import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { executableForm, type Form, sourceForm } from '../support/forms.ts';

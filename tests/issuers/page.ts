@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type RefusalReason, refusals } from '../../src/auth/refusal.ts';
+import { type RefusalReason, refusals } from '../../src/auth/refusals.ts';
 import { type Issuer, type Outcome, SOURCES_READ_ON, type TokenForm } from './form.ts';
 import { ISSUERS } from './forms.ts';
 

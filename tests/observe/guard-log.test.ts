@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { KeySetEvent } from '../../src/auth/key-set.ts';
+import type { KeySetEvent } from '../../src/auth/keys/key-set.ts';
 import { logKeySetEvent, logStoreEvent } from '../../src/observe/guard-log.ts';
 import { createLog, type Log } from '../../src/observe/log.ts';
 

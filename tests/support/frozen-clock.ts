@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/auth/clock.ts';
+import type { Clock } from '../../src/auth/keys/clock.ts';
 
 interface Timer {
   readonly at: number;

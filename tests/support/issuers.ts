@@ -1,6 +1,6 @@
-import type { Algorithm } from '../../src/auth/algorithm.ts';
-import { createKeySet } from '../../src/auth/key-set.ts';
-import { createVerifier, type VerifierState } from '../../src/auth/verifier.ts';
+import type { Algorithm } from '../../src/auth/jose/algorithms.ts';
+import { createKeySet } from '../../src/auth/keys/key-set.ts';
+import { createVerifier, type VerifierState } from '../../src/auth/token/verifier.ts';
 import { createFrozenClock, type FrozenClock } from './frozen-clock.ts';
 import { AUDIENCE, mintToken, SIGNING_KID, type TokenOverrides } from './mint.ts';
 import { signAs, signingKey } from './signatures.ts';

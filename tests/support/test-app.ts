@@ -1,6 +1,6 @@
 import { createApp, type Dependencies } from '../../src/app.ts';
+import { createGuard, type GuardEnvironment } from '../../src/auth/elysia/resource-server.ts';
 import type { ResourceServerOptions } from '../../src/auth/options.ts';
-import { createGuard, type GuardEnvironment } from '../../src/auth/resource-server.ts';
 import { createCommonHeaders } from '../../src/http/answers.ts';
 import { AUDIENCE } from './mint.ts';
 

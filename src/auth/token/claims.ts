@@ -1,0 +1,71 @@
+import type { RefusalReason } from '../refusals.ts';
+
+/**
+ * The claims of a verified access token (RFC 7519 §4, RFC 9068 §2.2). Requests with the same token share them, so they are
+ * frozen while they are cached.
+ */
+export interface Claims {
+  readonly iss: string;
+  /** May be missing with the option `audienceClaim`. The claim of that name was then checked instead. */
+  readonly aud: string | readonly string[];
+  readonly exp: number;
+  /** Other claims are not validated: check their types before using them. */
+  readonly [name: string]: unknown;
+}
+
+export interface ClaimRules {
+  /** Compared exactly with `iss`. */
+  readonly issuer: readonly string[];
+  /** `aud` must be or contain one of them. */
+  readonly audience: readonly string[];
+  /** The claim that names the audience of a token without `aud`. */
+  readonly audienceClaim: string;
+  /** Claims that must have exactly this value. */
+  readonly requiredClaims: Readonly<Record<string, string>>;
+  /** Tolerated clock difference for `exp` and `nbf`. */
+  readonly clockToleranceSeconds: number;
+}
+
+type TimeClaims = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims and time, in this
+ * order. Does NOT check scopes, `sub`, `jti` or revocation.
+ */
+export function refuseClaims(claims: TimeClaims, rules: ClaimRules, nowSeconds: number): RefusalReason | undefined {
+  const { issuer, audience, audienceClaim, requiredClaims } = rules;
+  if (!issuer.some((name) => name === claims.iss)) return 'issuer_mismatch';
+  const named = ownClaim(claims, Object.hasOwn(claims, 'aud') ? 'aud' : audienceClaim);
+  if (!audiencesOf(named).some((name) => audience.includes(name))) return 'audience_mismatch';
+  for (const name in requiredClaims)
+    if (ownClaim(claims, name) !== requiredClaims[name]) return 'required_claim_mismatch';
+  const { exp, nbf = exp, iat = exp } = claims;
+  if (!Number.isFinite(exp) || !Number.isFinite(nbf) || typeof iat !== 'number') return 'claims_malformed';
+  return refuseTime(claims, rules.clockToleranceSeconds, nowSeconds);
+}
+
+/** Returns why claims that were valid before are rejected now. Times are compared with fractions of a second. */
+export function refuseTime(
+  { exp, nbf }: TimeClaims,
+  clockToleranceSeconds: number,
+  nowSeconds: number,
+): RefusalReason | undefined {
+  if (Number(exp) <= nowSeconds - clockToleranceSeconds) return 'token_expired';
+  if (nbf !== undefined && Number(nbf) > nowSeconds + clockToleranceSeconds) return 'token_not_yet_valid';
+  return undefined;
+}
+
+/** Returns a claim of the token, never an inherited property such as `constructor`. */
+export function ownClaim(claims: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(claims, name) ? claims[name] : undefined;
+}
+
+/** RFC 7519 §4.1.3: one string or a list of strings. A list with any other member names no audience. */
+function audiencesOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return isStringList(value) ? value : [];
+}
+
+export function isStringList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((member) => typeof member === 'string');
+}

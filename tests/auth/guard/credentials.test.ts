@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'bun:test';
+import { createCredentialsReader } from '../../../src/auth/guard/credentials.ts';
+import { acceptedSchemes, type DpopMode } from '../../../src/auth/proof/schemes.ts';
+
+const rows: readonly (readonly [dpop: DpopMode, authorization: string | null, want: string])[] = [
+  ['off', 'Bearer t', 'Bearer t'],
+  ['off', ' bearer \t t ', 'Bearer t'],
+  ['off', null, 'Bearer credentials_missing'],
+  ['off', ' \t', 'Bearer credentials_missing'],
+  ['off', 'Bearer', 'Bearer credentials_malformed'],
+  ['off', 'Bearer ', 'Bearer credentials_malformed'],
+  ['off', 'Bearer a b', 'Bearer credentials_malformed'],
+  ['off', 'Bearer a\tb', 'Bearer credentials_malformed'],
+  ['off', 'DPoP t', 'Bearer scheme_unsupported'],
+  ['on', 'Bearer t', 'Bearer t'],
+  ['on', 'dpop t', 'DPoP t'],
+  ['on', 'DPoP', 'DPoP credentials_malformed'],
+  ['on', 'Basic t', 'Bearer scheme_unsupported'],
+  ['required', 'DPoP t', 'DPoP t'],
+  ['required', 'Bearer t', 'DPoP dpop_required'],
+  ['required', null, 'DPoP credentials_missing'],
+];
+
+describe('createCredentialsReader()', () => {
+  for (const [dpop, authorization, want] of rows) {
+    test(`with DPoP ${dpop} reads ${JSON.stringify(authorization)} as ${want}`, () => {
+      const { scheme, ...read } = createCredentialsReader(dpop)(authorization);
+      expect(`${scheme} ${'token' in read ? read.token : read.refusal}`).toBe(want);
+    });
+  }
+});
+
+test('acceptedSchemes() returns one scheme, or both', () => {
+  const modes: readonly DpopMode[] = ['off', 'on', 'required'];
+  expect(modes.map(acceptedSchemes)).toEqual([['Bearer'], ['Bearer', 'DPoP'], ['DPoP']]);
+});

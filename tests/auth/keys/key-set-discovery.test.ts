@@ -1,0 +1,361 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { createKeySet, type KeySet, type KeySetEvent } from '../../../src/auth/keys/key-set.ts';
+import { createKeySetSource } from '../../../src/auth/keys/key-set-source.ts';
+import { createFrozenClock, type FrozenClock } from '../../support/frozen-clock.ts';
+import { type Issuer, type IssuerMode, startIssuer } from '../../support/issuer.ts';
+import { publish, rsaKey } from '../../support/keys.ts';
+
+const maxAgeMs = 600_000;
+const cooldownMs = 30_000;
+const timeoutMs = 5_000;
+
+const OPENID = '/tenant/.well-known/openid-configuration';
+const OAUTH = '/.well-known/oauth-authorization-server/tenant';
+const KEYS = '/tenant/keys';
+const USUAL = '/tenant/.well-known/jwks.json';
+
+interface Fixture {
+  readonly server: Issuer;
+  readonly keySet: KeySet;
+  readonly clock: FrozenClock;
+  readonly events: KeySetEvent[];
+  /** Returns the metadata of this issuer, with members laid over. */
+  metadata(overrides?: Readonly<Record<string, unknown>>): IssuerMode;
+  /** Moves time on, waits for the fetch that this causes, and returns the paths that were requested. */
+  advance(ms: number): Promise<readonly string[]>;
+}
+
+const open: { close(): Promise<void> | void }[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((thing) => thing.close()));
+});
+
+const text = (body: string): IssuerMode => ({ kind: 'answer', text: body });
+
+/** Sets up a key set of the issuer `/tenant`, or `/tenant/`, which knows nothing but its name. */
+async function setUp(slash: '' | '/' = '', allowHttp = false): Promise<Fixture> {
+  const server = await startIssuer([publish(rsaKey('one'), 'one')]);
+  const origin = server.url.slice(0, -1);
+  const issuer = `${origin}/tenant${slash}`;
+  // Only what `documents` has is there.
+  server.documents.set(USUAL, { kind: 'answer', status: 404 });
+  const clock = createFrozenClock();
+  const events: KeySetEvent[] = [];
+  const keySet = createKeySet({
+    issuer,
+    source: createKeySetSource({ issuer, allowHttp, fetch }),
+    algorithms: ['RS256'],
+    maxAgeMs,
+    maxStaleMs: maxAgeMs,
+    cooldownMs,
+    timeoutMs,
+    clock,
+    onEvent: (event) => events.push(event),
+    random: () => 0,
+  });
+  open.push(server, { close: () => keySet.stop() });
+  return {
+    server,
+    keySet,
+    clock,
+    events,
+    metadata: (overrides) => text(JSON.stringify({ issuer, jwks_uri: `${origin}${KEYS}`, ...overrides })),
+    async advance(ms) {
+      const before = server.requests.length;
+      clock.advance(ms);
+      while (keySet.state().nextAttemptMs === 0) {
+        clock.advance(0);
+        await Bun.sleep(1);
+      }
+      return server.requests.slice(before);
+    },
+  };
+}
+
+/** Starts the first fetch and returns the paths that it requested. `stalls` ends one that never would. */
+async function start({ server, keySet, clock, advance }: Fixture, stalls = false): Promise<readonly string[]> {
+  keySet.start();
+  if (stalls) {
+    while (server.requests.length === 0) await Bun.sleep(1);
+    clock.advance(timeoutMs);
+  }
+  await advance(0);
+  return server.requests;
+}
+
+interface Place {
+  readonly name: string;
+  readonly slash?: '/';
+  readonly serve: (fixture: Fixture) => void;
+  readonly requests: readonly string[];
+}
+
+const serveKeys = ({ server }: Fixture, path = KEYS) => server.documents.set(path, { kind: 'keys' });
+
+/** Where the keys of an issuer can be, and what is requested until they are found. */
+const places: readonly Place[] = [
+  {
+    name: 'named by its OpenID metadata',
+    serve(fixture) {
+      fixture.server.documents.set(OPENID, fixture.metadata());
+      serveKeys(fixture);
+    },
+    requests: [OPENID, KEYS],
+  },
+  {
+    name: 'named by its RFC 8414 metadata only',
+    serve(fixture) {
+      fixture.server.documents.set(OAUTH, fixture.metadata());
+      serveKeys(fixture);
+    },
+    requests: [OPENID, OAUTH, KEYS],
+  },
+  {
+    name: 'named by its RFC 8414 metadata, while its OpenID metadata are of another issuer',
+    serve(fixture) {
+      fixture.server.documents.set(OPENID, fixture.metadata({ issuer: 'https://other.example.test' }));
+      fixture.server.documents.set(OAUTH, fixture.metadata());
+      serveKeys(fixture);
+    },
+    requests: [OPENID, OAUTH, KEYS],
+  },
+  {
+    name: 'at the usual place below a slash, with metadata that nobody asks for',
+    slash: '/',
+    serve(fixture) {
+      fixture.server.documents.set(OPENID, fixture.metadata());
+      serveKeys(fixture, USUAL);
+    },
+    requests: [USUAL],
+  },
+  {
+    name: 'named by its OpenID metadata, with nothing at the usual place',
+    slash: '/',
+    serve(fixture) {
+      fixture.server.documents.set(OPENID, fixture.metadata());
+      serveKeys(fixture);
+    },
+    requests: [USUAL, OPENID, KEYS],
+  },
+  {
+    name: 'at an address with an empty segment and a query',
+    serve(fixture) {
+      const path = '/tenant//keys?version=2';
+      fixture.server.documents.set(OPENID, fixture.metadata({ jwks_uri: new URL(fixture.server.url).origin + path }));
+      serveKeys(fixture, path);
+    },
+    requests: [OPENID, '/tenant//keys?version=2'],
+  },
+];
+
+interface Fault {
+  readonly name: string;
+  readonly mode: IssuerMode | ((fixture: Fixture) => IssuerMode);
+  readonly failure: string;
+  /** What is requested before the attempt fails. */
+  readonly requests: readonly string[];
+  readonly stalls?: true;
+}
+
+const both = [OPENID, OAUTH];
+
+/** Every way in which metadata can fail, and what is requested then. */
+const faults: readonly Fault[] = [
+  { name: 'are absent', mode: { kind: 'answer', status: 404 }, failure: 'status', requests: both },
+  { name: 'are a 500', mode: { kind: 'answer', status: 500 }, failure: 'status', requests: both },
+  {
+    name: 'are those of the issuer with a slash',
+    mode: ({ metadata, server }) => metadata({ issuer: `${server.url}tenant/` }),
+    failure: 'issuer_mismatch',
+    requests: both,
+  },
+  {
+    name: 'name no issuer',
+    mode: ({ metadata }) => metadata({ issuer: undefined }),
+    failure: 'issuer_mismatch',
+    requests: both,
+  },
+  {
+    name: 'name no key set',
+    mode: ({ metadata }) => metadata({ jwks_uri: undefined }),
+    failure: 'malformed',
+    requests: [OPENID],
+  },
+  {
+    name: 'name a key set by plain http beyond loopback',
+    mode: ({ metadata }) => metadata({ jwks_uri: 'http://keys.example.test/' }),
+    failure: 'insecure_address',
+    requests: [OPENID],
+  },
+  {
+    name: 'name a key set by a path',
+    mode: ({ metadata }) => metadata({ jwks_uri: KEYS }),
+    failure: 'insecure_address',
+    requests: [OPENID],
+  },
+  {
+    name: 'name a key set in a file',
+    mode: ({ metadata }) => metadata({ jwks_uri: 'file:///etc/passwd' }),
+    failure: 'insecure_address',
+    requests: [OPENID],
+  },
+  {
+    name: 'redirect',
+    mode: { kind: 'answer', status: 302, headers: { location: KEYS } },
+    failure: 'redirect',
+    requests: both,
+  },
+  { name: 'hang', mode: { kind: 'hang' }, failure: 'timeout', requests: [OPENID], stalls: true },
+  { name: 'drip', mode: { kind: 'drip' }, failure: 'timeout', requests: [OPENID], stalls: true },
+  { name: 'are 40 MB', mode: { kind: 'huge' }, failure: 'too_large', requests: both },
+  {
+    name: 'are compressed',
+    mode: { kind: 'answer', headers: { 'content-encoding': 'gzip' }, text: 'x' },
+    failure: 'encoded',
+    requests: both,
+  },
+  { name: 'are HTML', mode: text('<!doctype html><title>Sign in</title>'), failure: 'malformed', requests: both },
+  { name: 'are null', mode: text('null'), failure: 'malformed', requests: both },
+];
+
+describe('createKeySetSource()', () => {
+  for (const { name, slash, serve, requests } of places) {
+    test(`finds the keys ${name}, and from then on asks for the key set alone`, async () => {
+      const fixture = await setUp(slash);
+      serve(fixture);
+      expect(await start(fixture)).toEqual([...requests]);
+      expect(fixture.keySet.find('one')).toBeArrayOfSize(1);
+      for (let refresh = 0; refresh < 3; refresh += 1) {
+        expect(await fixture.advance(maxAgeMs)).toEqual(requests.slice(-1));
+      }
+    });
+  }
+
+  for (const { name, mode, failure, requests, stalls } of faults) {
+    test(`fails once a cooldown while the metadata ${name}, and recovers`, async () => {
+      const fixture = await setUp();
+      const faulty = typeof mode === 'function' ? mode(fixture) : mode;
+      for (const path of both) fixture.server.documents.set(path, faulty);
+      expect(await start(fixture, stalls)).toEqual([...requests]);
+      expect(fixture.events).toMatchObject([{ type: 'failed', failure, failures: 1 }]);
+
+      places[0]?.serve(fixture);
+      const leftMs = cooldownMs - (stalls ? timeoutMs : 0);
+      expect(await fixture.advance(leftMs - 1)).toEqual([]);
+      expect(await fixture.advance(1)).toEqual([OPENID, KEYS]);
+      expect(fixture.events.at(-1)).toMatchObject({ type: 'fetched', added: ['one'], afterFailures: 1 });
+    });
+  }
+
+  const other = { issuer: 'https://other.example.test' };
+  const mixed: readonly (readonly [string, (fixture: Fixture) => readonly IssuerMode[], failure: string])[] = [
+    ['absent and then malformed', () => [{ kind: 'answer', status: 404 }, text('null')], 'malformed'],
+    [
+      'of another issuer and then absent',
+      ({ metadata }) => [metadata(other), { kind: 'answer', status: 404 }],
+      'issuer_mismatch',
+    ],
+    [
+      'absent and then of another issuer',
+      ({ metadata }) => [{ kind: 'answer', status: 404 }, metadata(other)],
+      'issuer_mismatch',
+    ],
+    ['of another issuer and then cut off', ({ metadata }) => [metadata(other), { kind: 'cut off' }], 'network'],
+  ];
+  for (const [name, modes, failure] of mixed) {
+    test(`reports ${failure} when the metadata are ${name}`, async () => {
+      const fixture = await setUp();
+      const [openid, oauth] = modes(fixture);
+      if (openid) fixture.server.documents.set(OPENID, openid);
+      if (oauth) fixture.server.documents.set(OAUTH, oauth);
+      expect(await start(fixture)).toEqual(both);
+      expect(fixture.events).toMatchObject([{ type: 'failed', failure }]);
+    });
+  }
+
+  test('reports no more than 256 characters of an issuer that is not the configured one', async () => {
+    const fixture = await setUp();
+    fixture.server.documents.set(OPENID, fixture.metadata({ issuer: 'x'.repeat(300) }));
+    await start(fixture);
+    expect(fixture.events).toMatchObject([{ found: 'x'.repeat(256) }]);
+  });
+
+  test('says which issuer the metadata name when it is not the configured one', async () => {
+    const fixture = await setUp();
+    const found = `${fixture.server.url}tenant/`;
+    fixture.server.documents.set(OPENID, fixture.metadata({ issuer: found }));
+    await start(fixture);
+    expect(fixture.events).toMatchObject([{ issuer: found.slice(0, -1), failure: 'issuer_mismatch', found }]);
+  });
+
+  test('accepts a key set over plain http in a private network if that is allowed', async () => {
+    const fixture = await setUp('', true);
+    fixture.server.documents.set(OPENID, fixture.metadata({ jwks_uri: 'http://keys.invalid/' }));
+    await start(fixture);
+    expect(fixture.events).toMatchObject([{ type: 'failed', failure: 'network' }]);
+  });
+
+  test('does not look for metadata while the usual place fails with anything but a 404', async () => {
+    const fixture = await setUp('/');
+    fixture.server.documents.set(USUAL, { kind: 'answer', status: 503 });
+    fixture.server.documents.set(OPENID, fixture.metadata());
+    expect(await start(fixture)).toEqual([USUAL]);
+  });
+
+  test('follows a key set that moved within the attempt that finds it gone', async () => {
+    const fixture = await setUp();
+    places[0]?.serve(fixture);
+    await start(fixture);
+    fixture.server.documents.delete(KEYS);
+    const moved = `${new URL(fixture.server.url).origin}/moved`;
+    fixture.server.documents.set(OPENID, fixture.metadata({ jwks_uri: moved }));
+    serveKeys(fixture, '/moved');
+    expect(await fixture.advance(maxAgeMs)).toEqual([KEYS, OPENID, '/moved']);
+    expect(await fixture.advance(maxAgeMs)).toEqual(['/moved']);
+    expect(fixture.events.at(-1)).toMatchObject({ type: 'fetched', removed: [] });
+  });
+
+  test('looks again, a cooldown later, when the key set that the metadata name fails at first', async () => {
+    const fixture = await setUp();
+    fixture.server.documents.set(OPENID, fixture.metadata());
+    fixture.server.documents.set(KEYS, { kind: 'answer', status: 500 });
+    expect(await start(fixture)).toEqual([OPENID, KEYS]);
+    expect(await fixture.advance(cooldownMs)).toEqual([OPENID, KEYS]);
+  });
+
+  test('looks again, a cooldown later, when the key set fails in another way', async () => {
+    const fixture = await setUp();
+    places[0]?.serve(fixture);
+    await start(fixture);
+    fixture.server.documents.set(KEYS, { kind: 'answer', status: 500 });
+    const moved = `${new URL(fixture.server.url).origin}/moved`;
+    fixture.server.documents.set(OPENID, fixture.metadata({ jwks_uri: moved }));
+    serveKeys(fixture, '/moved');
+    expect(await fixture.advance(maxAgeMs)).toEqual([KEYS]);
+    expect(fixture.keySet.find('one')).toBeArrayOfSize(1);
+    expect(await fixture.advance(cooldownMs)).toEqual([OPENID, '/moved']);
+  });
+
+  test('finds the keys once the issuer comes up that was down at the start', async () => {
+    const fixture = await setUp();
+    places[0]?.serve(fixture);
+    await fixture.server.goDown();
+    expect(await start(fixture)).toEqual([]);
+    expect(fixture.events).toMatchObject([{ type: 'failed', failure: 'network' }]);
+    await fixture.server.comeBack();
+    expect(await fixture.advance(cooldownMs)).toEqual([OPENID, KEYS]);
+    expect(fixture.keySet.find('one')).toBeArrayOfSize(1);
+  });
+
+  test('keeps the keys while the issuer is down later, and looks for them again afterwards', async () => {
+    const fixture = await setUp();
+    places[0]?.serve(fixture);
+    await start(fixture);
+    await fixture.server.goDown();
+    await fixture.advance(maxAgeMs);
+    expect(fixture.keySet.find('one')).toBeArrayOfSize(1);
+    expect(fixture.events.at(-1)).toMatchObject({ type: 'failed', failure: 'network' });
+    await fixture.server.comeBack();
+    expect(await fixture.advance(cooldownMs)).toEqual([OPENID, KEYS]);
+  });
+});

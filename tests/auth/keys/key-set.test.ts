@@ -1,0 +1,310 @@
+import { describe, expect, test } from 'bun:test';
+import { FetchError } from '../../../src/auth/keys/fetch-json.ts';
+import {
+  createKeySet,
+  type KeySetEvent,
+  type KeySetOptions,
+  KeySetUnavailableError,
+} from '../../../src/auth/keys/key-set.ts';
+import { createFrozenClock } from '../../support/frozen-clock.ts';
+import { publish, rsaKey } from '../../support/keys.ts';
+
+const issuer = 'https://issuer.example.test/';
+const times = { maxAgeMs: 600_000, maxStaleMs: 900_000, cooldownMs: 30_000, timeoutMs: 5_000 };
+const { maxAgeMs, maxStaleMs, cooldownMs, timeoutMs } = times;
+
+type Source = KeySetOptions['source'];
+
+/** A source that publishes keys by their kids, each a pair of its own. */
+const publishing =
+  (...kids: readonly string[]): Source =>
+  async () => ({ keys: kids.map((kid) => publish(rsaKey(kid), kid)) });
+const failing: Source = () => Promise.reject(new FetchError('status', { status: 500 }));
+const hanging: Source = (signal) =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+function setUp(options: Partial<KeySetOptions> = {}) {
+  const clock = createFrozenClock();
+  const events: KeySetEvent[] = [];
+  /** When each fetch began. */
+  const fetches: number[] = [];
+  const published = { by: publishing('one') };
+  const keySet = createKeySet({
+    issuer,
+    source(signal) {
+      fetches.push(clock.now());
+      return published.by(signal);
+    },
+    algorithms: ['RS256'],
+    ...times,
+    clock,
+    random: () => 0,
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+  /** Lets an attempt that is not waiting for time come to its end. */
+  const settle = async () => {
+    for (let turn = 0; turn < 10 && keySet.state().nextAttemptMs === 0; turn += 1) await Bun.sleep(0);
+  };
+  const advance = async (ms: number) => {
+    clock.advance(ms);
+    await settle();
+  };
+  const start = async () => {
+    keySet.start();
+    await settle();
+  };
+  /** Returns what a request for a key comes to. */
+  const ask = async (kid: string) => (await keySet.find(kid)).length;
+  return { keySet, clock, events, fetches, published, settle, advance, start, ask };
+}
+
+async function started(options?: Partial<KeySetOptions>) {
+  const fixture = setUp(options);
+  await fixture.start();
+  return fixture;
+}
+
+describe('createKeySet()', () => {
+  test('caches the keys after one fetch and finds them at once', async () => {
+    const { keySet, clock, events, fetches, start } = setUp();
+    expect(keySet.state()).toEqual({ issuer, keys: 0, ageMs: undefined, lastFailure: undefined, nextAttemptMs: 0 });
+    await start();
+    await start();
+    expect(keySet.find('one')).toBeArrayOfSize(1);
+    clock.advance(1234);
+    expect(keySet.state()).toMatchObject({ keys: 1, ageMs: 1234, nextAttemptMs: maxAgeMs - 1234 });
+    expect(events).toEqual([{ issuer, type: 'fetched', added: ['one'], removed: [], afterFailures: 0 }]);
+    expect(fetches).toBeArrayOfSize(1);
+  });
+
+  test('shares one fetch among parallel first requests', async () => {
+    const { ask, fetches } = setUp();
+    expect(new Set(await Promise.all(Array.from({ length: 1000 }, () => ask('one'))))).toEqual(new Set([1]));
+    expect(fetches).toBeArrayOfSize(1);
+  });
+
+  test('sets Retry-After during an outage, and retries once per cooldown, counted from the start of an attempt', async () => {
+    const { keySet, clock, published, fetches, events, advance, start, ask } = setUp();
+    published.by = failing;
+    await start();
+    for (const [afterMs, retryAfterSeconds] of [
+      [0, 30],
+      [1, 30],
+      [9_999, 20],
+      [19_999, 1],
+    ] as const) {
+      clock.advance(afterMs);
+      expect(() => keySet.find('one')).toThrow(expect.objectContaining({ retryAfterSeconds }));
+    }
+    published.by = hanging;
+    await advance(1);
+    const waiting = ask('one').catch((error: unknown) => error);
+    await advance(timeoutMs);
+    expect(await waiting).toBeInstanceOf(KeySetUnavailableError);
+    published.by = publishing('one');
+    await advance(cooldownMs - timeoutMs - 1);
+    expect(fetches).toBeArrayOfSize(2);
+    await advance(1);
+    expect(keySet.find('one')).toBeArrayOfSize(1);
+    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: undefined });
+    expect(events).toEqual([
+      { issuer, type: 'failed', failure: 'status', status: 500, found: undefined, failures: 1 },
+      { issuer, type: 'failed', failure: 'timeout', status: undefined, found: undefined, failures: 2 },
+      { issuer, type: 'fetched', added: ['one'], removed: [], afterFailures: 2 },
+    ]);
+    published.by = failing;
+    await advance(maxAgeMs);
+    expect(events.at(-1)).toMatchObject({ failures: 1 });
+    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: 'status' });
+  });
+
+  test('reports any failure without a response as a network failure', async () => {
+    const { published, events, start } = setUp();
+    published.by = () => Promise.reject(new TypeError('refused'));
+    await start();
+    expect(events).toMatchObject([{ type: 'failed', failure: 'network' }]);
+  });
+
+  test('sets Retry-After to at least one second, even if the attempt took longer than the cooldown', async () => {
+    const { clock, published, ask } = setUp({ cooldownMs: 1000 });
+    published.by = hanging;
+    const waiting = ask('one').catch((error: unknown) => error);
+    clock.advance(timeoutMs);
+    expect(await waiting).toMatchObject({ retryAfterSeconds: 1 });
+  });
+
+  test('while the issuer is down, trusts the keys to the last millisecond of their staleness and not beyond', async () => {
+    const { keySet, clock, published, advance, events } = await started();
+    published.by = failing;
+    for (let leftMs = maxAgeMs + maxStaleMs - 1; leftMs > 0; ) {
+      const stepMs = Math.min(leftMs, keySet.state().nextAttemptMs);
+      await advance(stepMs);
+      leftMs -= stepMs;
+    }
+    expect(keySet.state()).toMatchObject({ keys: 1, ageMs: maxAgeMs + maxStaleMs - 1 });
+    // No request comes: the timer lets go of the keys, though the next attempt is later.
+    clock.advance(1);
+    expect(events.at(-1)).toEqual({ issuer, type: 'expired' });
+    expect(() => keySet.find('one')).toThrow('The key set is unavailable');
+    expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined });
+    published.by = publishing('one');
+    await advance(cooldownMs);
+    expect(keySet.find('one')).toBeArrayOfSize(1);
+  });
+
+  test('goes on refreshing after keys expired, without any request', async () => {
+    const { clock, fetches } = await started({ maxAgeMs: 10_000, maxStaleMs: 5_000 });
+    clock.advance(cooldownMs);
+    expect(fetches).toBeArrayOfSize(2);
+  });
+
+  test('checks the age of keys at each use, also in a process that was paused while they expired', async () => {
+    const { keySet, clock, published, ask } = await started();
+    const [key] = await keySet.find('one');
+    if (!key) throw new TypeError('There is no key');
+    clock.pause(maxAgeMs + maxStaleMs - 1);
+    expect(keySet.isCurrent(key)).toBe(true);
+    clock.pause(1);
+    expect(keySet.isCurrent(key)).toBe(false);
+    expect(await ask('one')).toBe(1);
+    published.by = failing;
+    clock.pause(maxAgeMs + maxStaleMs);
+    await expect(ask('one')).rejects.toBeInstanceOf(KeySetUnavailableError);
+  });
+
+  test('does not extend trust by an attempt that hangs when the keys expire', async () => {
+    const { keySet, published, advance } = await started({ maxStaleMs: 80_000, cooldownMs: 80_000, timeoutMs: 60_000 });
+    published.by = hanging;
+    await advance(maxAgeMs);
+    await advance(60_000);
+    await advance(19_999);
+    expect(keySet.state().keys).toBe(1);
+    await advance(1);
+    expect(keySet.state().keys).toBe(0);
+  });
+
+  test('never fetches less than a cooldown apart, however short the maximum age', async () => {
+    const { fetches, advance, ask } = await started({ maxAgeMs: 1000, maxStaleMs: 0 });
+    for (let second = 0; second < 300; second += 1) {
+      await advance(1000);
+      await ask('unknown').catch(() => undefined);
+    }
+    const gapsMs = fetches.slice(1).map((at, index) => at - (fetches[index] ?? 0));
+    expect(gapsMs).toEqual(gapsMs.map(() => cooldownMs));
+    expect(gapsMs).toBeArrayOfSize(10);
+  });
+
+  test('finds a rotated key within the request that first shows it', async () => {
+    const { clock, published, ask, fetches } = await started();
+    published.by = publishing('one', 'two');
+    expect(await ask('two')).toBe(0);
+    clock.advance(cooldownMs);
+    expect(await ask('two')).toBe(1);
+    expect(fetches).toBeArrayOfSize(2);
+  });
+
+  for (const source of [publishing('one'), failing]) {
+    const state = source === failing ? 'down' : 'up';
+    test(`asks once a cooldown for 10,000 unknown kids, and keeps one timer, with the issuer ${state}`, async () => {
+      const { keySet, clock, published, fetches, ask } = await started();
+      published.by = source;
+      for (let cooldown = 1; cooldown <= 4; cooldown += 1) {
+        clock.pause(cooldownMs);
+        const found = await Promise.all(Array.from({ length: 2500 }, (_, index) => ask(`unknown ${index}`)));
+        expect(found.every((count) => count === 0)).toBe(true);
+        expect(keySet.find('one')).toBeArrayOfSize(1);
+        expect(fetches).toBeArrayOfSize(1 + cooldown);
+        expect(clock.waiting).toBe(1);
+      }
+    });
+  }
+
+  test('finds a key at once while a fetch hangs', async () => {
+    const { keySet, clock, published } = await started();
+    published.by = hanging;
+    clock.advance(maxAgeMs);
+    expect(keySet.find('one')).toBeArrayOfSize(1);
+    expect(keySet.state().nextAttemptMs).toBe(0);
+  });
+
+  test('makes a removed key and a replaced key no longer current for good, and keeps the others', async () => {
+    const { keySet, published, advance, events } = setUp();
+    const publishPairs =
+      (...pairs: readonly (readonly [kid: string, name: string])[]): Source =>
+      async () => ({ keys: pairs.map(([kid, name]) => publish(rsaKey(name), kid)) });
+    const before = [
+      ['kept', 'kept'],
+      ['gone', 'gone'],
+      ['twins', 'first'],
+      ['twins', 'second'],
+    ] as const;
+    published.by = publishPairs(...before);
+    const keys = [...(await keySet.find('kept')), ...(await keySet.find('gone')), ...(await keySet.find('twins'))];
+    published.by = publishPairs(['kept', 'kept'], ['twins', 'first'], ['twins', 'third']);
+    await advance(maxAgeMs);
+    expect(keys.map((key) => keySet.isCurrent(key))).toEqual([true, false, true, false]);
+    published.by = publishPairs(...before);
+    await advance(maxAgeMs);
+    expect(keys.map((key) => keySet.isCurrent(key))).toEqual([true, false, true, false]);
+    expect(keySet.find('kept')).toEqual(keys.slice(0, 1));
+    expect(events).toMatchObject([
+      { added: ['kept', 'gone', 'twins'], removed: [] },
+      { added: ['twins'], removed: ['gone', 'twins'] },
+      { added: ['gone', 'twins'], removed: ['twins'] },
+    ]);
+  });
+
+  test('adds up to a tenth to the maximum age and to the cooldown, so that a fleet spreads', async () => {
+    const { keySet, published, advance } = await started({ random: () => 0.999 });
+    expect(keySet.state().nextAttemptMs).toBeCloseTo(maxAgeMs * 1.0999);
+    published.by = failing;
+    await advance(maxAgeMs * 1.0999);
+    expect(keySet.state().nextAttemptMs).toBeCloseTo(cooldownMs * 1.0999);
+  });
+
+  test('tries again at once when an attempt took longer than the cooldown', async () => {
+    const { published, fetches, events, clock, advance, start } = setUp({ timeoutMs: cooldownMs + 1 });
+    published.by = hanging;
+    await start();
+    await advance(cooldownMs + 1);
+    expect(events).toMatchObject([{ type: 'failed', failure: 'timeout' }]);
+    await advance(0);
+    expect(fetches).toEqual([clock.now() - cooldownMs - 1, clock.now()]);
+  });
+
+  test('is not affected by exceptions of a listener', async () => {
+    const { keySet, clock, published, advance, start } = setUp({
+      onEvent() {
+        throw new Error('observer');
+      },
+    });
+    await start();
+    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: undefined, nextAttemptMs: maxAgeMs });
+    published.by = failing;
+    await advance(maxAgeMs);
+    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: 'status', nextAttemptMs: cooldownMs });
+    clock.pause(maxStaleMs);
+    expect(keySet.state().keys).toBe(0);
+    keySet.stop();
+    await advance(0);
+    expect(clock.waiting).toBe(0);
+  });
+
+  for (const source of [publishing('one'), hanging]) {
+    test(`leaves no timer and no fetch behind when stopped ${source === hanging ? 'while it fetches' : 'with keys held'}`, async () => {
+      const { keySet, clock, published, events, fetches, start, settle } = setUp();
+      published.by = source;
+      await start();
+      const told = events.length;
+      expect(clock.waiting).toBe(1);
+      keySet.stop();
+      await settle();
+      expect(clock.waiting).toBe(0);
+      clock.pause(maxAgeMs);
+      keySet.state();
+      expect(fetches).toBeArrayOfSize(1);
+      expect(events).toBeArrayOfSize(told);
+    });
+  }
+});

@@ -1,0 +1,467 @@
+import { describe, expect, test } from 'bun:test';
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import { Elysia } from 'elysia';
+import { resourceServer } from '../../../src/auth/elysia/resource-server.ts';
+import type { ResourceServerOptions } from '../../../src/auth/options.ts';
+import { createProofVerifier, type ProofVerdict } from '../../../src/auth/proof/proof.ts';
+import { createMemoryReplayStore, type ReplayStore } from '../../../src/auth/proof/replay-store.ts';
+import { startIssuer } from '../../support/issuer.ts';
+import { exactRsaKey, publish, rsaKey } from '../../support/keys.ts';
+import { AUDIENCE, mintToken, SIGNING_KID } from '../../support/mint.ts';
+import {
+  goodProofParts,
+  makeProof,
+  type ProofOverrides,
+  proofKey,
+  publicJwk,
+  thumbprintOf,
+} from '../../support/proof.ts';
+
+const publicUrl = 'https://api.example.test';
+const path = '/api/private';
+const token = 'header.payload.signature';
+const nowSeconds = 2_000_000_000;
+const target = { url: publicUrl + path, token, nowSeconds };
+
+interface Row extends ProofOverrides {
+  readonly name: string;
+  readonly want: ProofVerdict;
+  /** The whole header value, in place of a proof that is made. */
+  readonly value?: string | null;
+  readonly thumbprint?: string;
+  readonly method?: string;
+  /** The request's address as the server sees it. */
+  readonly requested?: string;
+  readonly publicUrl?: string;
+}
+
+/** What is recorded, beside what becomes of it. */
+async function judge(row: Omit<Row, 'name' | 'want'>): Promise<{ verdict: ProofVerdict; claims: number }> {
+  const replayStore = createMemoryReplayStore({ now: () => nowSeconds * 1000 });
+  const verify = createProofVerifier({ publicUrl, ...row, replayStore, now: () => nowSeconds * 1000 });
+  const proof = row.value === undefined ? makeProof(target, row) : row.value;
+  const thumbprint = row.thumbprint ?? thumbprintOf(row.key ?? proofKey(row.algorithm));
+  const request = { method: row.method ?? 'GET', url: row.requested ?? `http://127.0.0.1:3010${path}` };
+  const verdict = await verify(proof, request, token, thumbprint);
+  return { verdict, claims: replayStore.state().entries };
+}
+
+function holds(rows: readonly Row[]): void {
+  for (const { name, want, ...row } of rows) {
+    test(`${want}: ${name}`, async () => {
+      expect(await judge(row)).toEqual({ verdict: want, claims: want === 'accepted' ? 1 : 0 });
+    });
+  }
+}
+
+/** The largest exponent that is a prime of 31 bits. */
+const largeExponent = generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 2 ** 31 - 1 }).privateKey;
+const goodHeader = goodProofParts(target, proofKey(), 'ES256').header;
+const jwk = (overrides: Readonly<Record<string, unknown>>, algorithm = 'ES256') => ({
+  jwk: { ...publicJwk(proofKey(algorithm)), ...overrides },
+});
+const modulus = Buffer.from(String(publicJwk(proofKey('RS256')).n), 'base64url');
+const zeroFirst = Buffer.concat([Buffer.of(0), modulus]).toString('base64url');
+/** A proof of exactly this many characters, by members that nobody reads. */
+const padded = (length: number) => {
+  const withPads = (header: number, claims: number) =>
+    makeProof(target, { header: { pad: 'x'.repeat(header) }, claims: { pad: 'x'.repeat(claims) } });
+  const room = Math.floor(((length - withPads(0, 0).length) * 3) / 4);
+  const candidates = [0, 1, 2].flatMap((header) =>
+    [-3, -2, -1, 0].map((more) => withPads(header, room + more - header)),
+  );
+  return candidates.find((proof) => proof.length === length) ?? '';
+};
+const deepJson = (depth: number) => `{"typ":"dpop+jwt","alg":"ES256","jwk":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+
+describe('createProofVerifier() judges', () => {
+  describe('signatures and keys:', () => {
+    holds([
+      { name: 'ES256', want: 'accepted' },
+      { name: 'ES384', algorithm: 'ES384', want: 'accepted' },
+      { name: 'RS256', algorithm: 'RS256', want: 'accepted' },
+      { name: 'PS256', algorithm: 'PS256', want: 'accepted' },
+      { name: 'EdDSA', algorithm: 'EdDSA', want: 'accepted' },
+      { name: 'Ed25519, its other name', algorithm: 'Ed25519', want: 'accepted' },
+      {
+        name: 'EdDSA by a key for Ed25519',
+        algorithm: 'EdDSA',
+        header: jwk({ alg: 'Ed25519' }, 'EdDSA'),
+        want: 'accepted',
+      },
+      { name: 'RSA of 2049 bits', algorithm: 'RS256', key: exactRsaKey('proof', 2049), want: 'accepted' },
+      { name: 'RSA of 4096 bits', algorithm: 'RS256', key: exactRsaKey('proof', 4096), want: 'accepted' },
+      {
+        name: 'a key with what WebCrypto exports',
+        header: jwk({ use: 'sig', ext: true, key_ops: ['verify'], kid: '1' }),
+        want: 'accepted',
+      },
+      { name: 'none', header: { alg: 'none' }, want: 'proof_algorithm' },
+      { name: 'HS256', header: { alg: 'HS256' }, want: 'proof_algorithm' },
+      { name: 'ES512, which is not in the list', header: { alg: 'ES512' }, want: 'proof_algorithm' },
+      { name: 'es256', header: { alg: 'es256' }, want: 'proof_algorithm' },
+      { name: 'no alg', header: { alg: undefined }, want: 'proof_algorithm' },
+      { name: 'no jwk', header: { jwk: undefined }, want: 'proof_key' },
+      { name: 'a jwk that is null', header: { jwk: null }, want: 'proof_key' },
+      { name: 'a jwk that is text', header: { jwk: 'EC' }, want: 'proof_key' },
+      { name: 'a jwk that is a list', header: { jwk: [publicJwk(proofKey())] }, want: 'proof_key' },
+      ...['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'].map(
+        (name) => ({ name: `the private member ${name}`, header: jwk({ [name]: 'AA' }), want: 'proof_key' }) as const,
+      ),
+      { name: 'an empty private member', header: jwk({ p: null }), want: 'proof_key' },
+      { name: 'a symmetric key', header: { jwk: { kty: 'oct', k: 'AAAA' } }, want: 'proof_key' },
+      { name: 'a symmetric member beside a public key', header: jwk({ k: 'AAAA' }), want: 'proof_key' },
+      { name: 'a P-384 key for ES256', key: proofKey('ES384'), want: 'proof_key' },
+      { name: 'a P-256 key for ES384', algorithm: 'ES384', key: proofKey(), want: 'proof_key' },
+      { name: 'an EC key for EdDSA', header: { alg: 'EdDSA' }, want: 'proof_key' },
+      { name: 'an RSA key for ES256', header: { jwk: publicJwk(proofKey('RS256')) }, want: 'proof_key' },
+      { name: 'Ed448', algorithm: 'EdDSA', header: jwk({ crv: 'Ed448' }, 'EdDSA'), want: 'proof_key' },
+      { name: 'X25519', algorithm: 'EdDSA', header: jwk({ crv: 'X25519' }, 'EdDSA'), want: 'proof_key' },
+      { name: 'a key for another algorithm', header: jwk({ alg: 'ES384' }), want: 'proof_key' },
+      {
+        name: 'an Ed25519 key for another algorithm',
+        algorithm: 'EdDSA',
+        header: jwk({ alg: 'ES256' }, 'EdDSA'),
+        want: 'proof_key',
+      },
+      { name: 'a key for encryption', header: jwk({ use: 'enc' }), want: 'proof_key' },
+      { name: 'a key that only signs', header: jwk({ key_ops: ['sign'] }), want: 'proof_key' },
+      { name: 'a key without y', header: jwk({ y: undefined }), want: 'proof_key' },
+      { name: 'a coordinate that is too short', header: jwk({ x: 'AAAA' }), want: 'proof_key' },
+      { name: 'a coordinate with padding', header: jwk({ x: `${publicJwk(proofKey()).x}=` }), want: 'proof_key' },
+      { name: 'a point that is not on the curve', header: jwk({ y: publicJwk(proofKey()).x }), want: 'proof_key' },
+      { name: 'RSA of 2047 bits', algorithm: 'RS256', key: exactRsaKey('proof', 2047), want: 'proof_key' },
+      { name: 'a leading zero', algorithm: 'RS256', header: jwk({ n: zeroFirst }, 'RS256'), want: 'proof_key' },
+      { name: 'RSA of 1024 bits', algorithm: 'RS256', key: rsaKey('proof', 1024), want: 'proof_key' },
+      { name: 'RSA of 4104 bits', algorithm: 'RS256', key: exactRsaKey('proof', 4104), want: 'proof_key' },
+      {
+        name: 'RSA of 16384 bits',
+        header: { alg: 'RS256', jwk: { kty: 'RSA', n: '_'.repeat(2728), e: 'AQAB' } },
+        want: 'proof_key',
+      },
+      { name: 'PS256 by RSA of 4104 bits', algorithm: 'PS256', key: exactRsaKey('proof', 4104), want: 'proof_key' },
+      { name: 'an exponent of 4 bytes', algorithm: 'RS256', key: largeExponent, want: 'accepted' },
+      { name: 'an exponent of 1', algorithm: 'RS256', header: jwk({ e: 'AQ' }, 'RS256'), want: 'proof_key' },
+      { name: 'an even exponent', algorithm: 'RS256', header: jwk({ e: 'Ag' }, 'RS256'), want: 'proof_key' },
+      { name: 'an exponent of 5 bytes', algorithm: 'RS256', header: jwk({ e: 'AQAAAAE' }, 'RS256'), want: 'proof_key' },
+      {
+        name: 'an exponent with a leading zero',
+        algorithm: 'RS256',
+        header: jwk({ e: 'AAEAAQ' }, 'RS256'),
+        want: 'proof_key',
+      },
+      {
+        name: 'an even modulus',
+        algorithm: 'RS256',
+        header: jwk({ n: `${'_'.repeat(341)}g` }, 'RS256'),
+        want: 'proof_key',
+      },
+      {
+        name: 'another key of the same client',
+        header: { jwk: publicJwk(proofKey('ES256', 'other')) },
+        want: 'proof_signature',
+      },
+      {
+        name: 'an empty signature of the right length',
+        reshape: (proof) => proof.replace(/[^.]*$/, 'A'.repeat(86)),
+        want: 'proof_signature',
+      },
+      {
+        name: 'a signature that is too short',
+        reshape: (proof) => proof.replace(/[^.]*$/, 'AAAA'),
+        want: 'proof_signature',
+      },
+      {
+        name: 'a good proof by a key that the token is not bound to',
+        thumbprint: thumbprintOf(proofKey('ES256', 'other')),
+        want: 'proof_key_mismatch',
+      },
+      { name: 'a token bound to a key that has no thumbprint', thumbprint: '', want: 'proof_key_mismatch' },
+    ]);
+  });
+
+  describe('the header value and the JWS:', () => {
+    holds([
+      {
+        name: 'other members in header and claims',
+        header: { kid: 'x', b64: false, nonce: 1 },
+        claims: { nonce: 'x', exp: 1 },
+        want: 'accepted',
+      },
+      {
+        name: 'the last of members that repeat',
+        headerText: JSON.stringify(goodHeader).replace('{', '{"alg":"none","typ":"JWT",'),
+        want: 'accepted',
+      },
+      { name: '4096 characters', value: padded(4096), want: 'accepted' },
+      { name: '4097 characters', value: padded(4097), want: 'proof_oversized' },
+      { name: '64 KB', value: padded(65_536), want: 'proof_oversized' },
+      { name: 'no header', value: null, want: 'proof_missing' },
+      { name: 'an empty header', value: ' ', want: 'proof_missing' },
+      { name: 'two headers', value: `${makeProof(target)}, ${makeProof(target)}`, want: 'proof_repeated' },
+      { name: 'two parts', reshape: (proof) => proof.replace(/\.[^.]*$/, ''), want: 'proof_malformed' },
+      { name: 'four parts', reshape: (proof) => `${proof}.AAAA`, want: 'proof_malformed' },
+      { name: 'no signature', reshape: (proof) => proof.replace(/[^.]*$/, ''), want: 'proof_malformed' },
+      { name: 'padding', reshape: (proof) => `${proof}==`, want: 'proof_malformed' },
+      { name: 'spare bits in the signature', reshape: (proof) => proof.replace(/.$/, 'B'), want: 'proof_malformed' },
+      { name: 'white space', reshape: (proof) => proof.replace('.', '. '), want: 'proof_malformed' },
+      { name: 'a header that is no JSON', headerText: '{', want: 'proof_malformed' },
+      { name: 'a header that is a list', headerText: '[]', want: 'proof_malformed' },
+      { name: 'claims that are no object', payloadText: 'null', want: 'proof_malformed' },
+      {
+        name: 'JWS in JSON serialization',
+        value: '{"payload":"e30","protected":"e30","signature":"AAAA"}',
+        want: 'proof_repeated',
+      },
+      { name: 'deep JSON', headerText: deepJson(1000), want: 'proof_key' },
+      { name: 'typ JWT', header: { typ: 'JWT' }, want: 'proof_type' },
+      { name: 'typ in upper case', header: { typ: 'DPOP+JWT' }, want: 'proof_type' },
+      { name: 'no typ', header: { typ: undefined }, want: 'proof_type' },
+      { name: 'crit', header: { crit: ['b64'], b64: false }, want: 'proof_critical_header' },
+      { name: 'an empty crit', header: { crit: [] }, want: 'proof_critical_header' },
+    ]);
+  });
+
+  describe('the claims:', () => {
+    holds([
+      { name: 'iat 60 seconds ago', claims: { iat: nowSeconds - 60 }, want: 'accepted' },
+      { name: 'iat in 60 seconds', claims: { iat: nowSeconds + 60 }, want: 'accepted' },
+      { name: 'iat with a fraction', claims: { iat: nowSeconds + 59.5 }, want: 'accepted' },
+      { name: 'jti of 256 characters', claims: { jti: 'x'.repeat(256) }, want: 'accepted' },
+      { name: 'another method that the request has too', method: 'POST', claims: { htm: 'POST' }, want: 'accepted' },
+      { name: 'another method', claims: { htm: 'POST' }, want: 'proof_method' },
+      { name: 'HEAD with a proof for GET', method: 'HEAD', want: 'proof_method' },
+      { name: 'the method in lower case', claims: { htm: 'get' }, want: 'proof_method' },
+      { name: 'no htm', claims: { htm: undefined }, want: 'proof_method' },
+      { name: 'iat more than 60 seconds ago', claims: { iat: nowSeconds - 60.001 }, want: 'proof_time' },
+      { name: 'iat in more than 60 seconds', claims: { iat: nowSeconds + 60.001 }, want: 'proof_time' },
+      { name: 'iat in milliseconds', claims: { iat: nowSeconds * 1000 }, want: 'proof_time' },
+      { name: 'iat that is text', claims: { iat: `${nowSeconds}` }, want: 'proof_time' },
+      { name: 'no iat', claims: { iat: undefined }, want: 'proof_time' },
+      {
+        name: 'an infinite iat',
+        payloadText: JSON.stringify(goodProofParts(target, proofKey(), '').claims).replace(`${nowSeconds}`, '1e400'),
+        want: 'proof_time',
+      },
+      {
+        name: 'the hash of another token',
+        claims: { ath: createHash('sha256').update('other').digest('base64url') },
+        want: 'proof_token_hash',
+      },
+      {
+        name: 'the hash with padding',
+        claims: { ath: `${createHash('sha256').update(token).digest('base64url')}=` },
+        want: 'proof_token_hash',
+      },
+      { name: 'no ath', claims: { ath: undefined }, want: 'proof_token_hash' },
+      { name: 'jti of 257 characters', claims: { jti: 'x'.repeat(257) }, want: 'proof_id' },
+      { name: 'an empty jti', claims: { jti: '' }, want: 'proof_id' },
+      { name: 'a jti that is a number', claims: { jti: 1 }, want: 'proof_id' },
+      { name: 'no jti', claims: { jti: undefined }, want: 'proof_id' },
+    ]);
+  });
+
+  describe('htu, which RFC 3986 normalization equates with the address:', () => {
+    const equal = [
+      'HTTPS://API.Example.TEST/api/private',
+      'https://api.example.test:443/api/private',
+      'https://api.example.test:/api/private',
+      'https://%61pi.example.test/api/private',
+      'https://api.example.test/api/./private',
+      'https://api.example.test/x/../api/private',
+      'https://api.example.test/../api/private',
+      'https://api.example.test/%61pi/privat%65',
+      'https://api.example.test/x/%2e%2E/api/private',
+      'https://api.example.test/api/private?x=1#y',
+    ];
+    const different = [
+      'http://api.example.test/api/private',
+      'https://api.example.test:8443/api/private',
+      'https://api.example.test:0443/api/private',
+      'https://api.example.test:80/api/private',
+      'https://api.example.test./api/private',
+      'https://evil.example.test/api/private',
+      'https://user@api.example.test/api/private',
+      'https://api.example.test/api/private/',
+      'https://api.example.test/api/private/.',
+      'https://api.example.test//api/private',
+      'https://api.example.test/API/private',
+      'https://api.example.test/api%2Fprivate',
+      'https://api.example.test/api/private-scoped',
+      'https://api.example.test\\api\\private',
+      'https://api.example.test/api/private\n',
+      ' https://api.example.test/api/private',
+      'https://api.example.test/api/%zzprivate',
+      'https://api.example.test',
+      'https:/api.example.test/api/private',
+      '//api.example.test/api/private',
+      '/api/private',
+      '',
+    ];
+    const isEqual = (want: ProofVerdict) => (htu: unknown) =>
+      ({ name: JSON.stringify(htu), claims: { htu }, want }) as const;
+    holds([
+      ...equal.map(isEqual('accepted')),
+      ...different.map(isEqual('proof_url')),
+      ...[undefined, null, 1, [target.url]].map(isEqual('proof_url')),
+    ]);
+    holds([
+      {
+        name: 'the case of percent-encoding',
+        claims: { htu: `${publicUrl}/a%3ab%C3%a9` },
+        requested: 'http://x/a%3Ab%c3%A9?q',
+        want: 'accepted',
+      },
+      {
+        name: 'a path that ends in dots',
+        claims: { htu: `${publicUrl}/a/b/..` },
+        requested: 'http://x/a/',
+        want: 'accepted',
+      },
+      { name: 'an empty path', claims: { htu: publicUrl }, requested: 'http://x/', want: 'accepted' },
+      { name: 'a path of dots', claims: { htu: `${publicUrl}/a/../.` }, requested: 'http://x/', want: 'accepted' },
+      {
+        name: 'the default port of http',
+        publicUrl: 'http://localhost',
+        claims: { htu: 'http://localhost:80/api/private' },
+        want: 'accepted',
+      },
+      {
+        name: 'an address below a path',
+        publicUrl: `${publicUrl}/base`,
+        claims: { htu: `${publicUrl}/base/api/private` },
+        want: 'accepted',
+      },
+      {
+        name: 'a port of the address',
+        publicUrl: 'http://localhost:3010',
+        claims: { htu: 'http://localhost/api/private' },
+        want: 'proof_url',
+      },
+      {
+        name: 'the Kelvin sign for a k',
+        publicUrl: 'https://k.example.test',
+        claims: { htu: 'https://\u212a.example.test/api/private' },
+        want: 'proof_url',
+      },
+      {
+        name: 'a host that the request names',
+        claims: { htu: 'https://evil.example.test/api/private' },
+        requested: 'https://evil.example.test/api/private',
+        want: 'proof_url',
+      },
+    ]);
+  });
+});
+
+describe('createProofVerifier()', () => {
+  const request = { method: 'GET', url: target.url };
+  const thumbprint = thumbprintOf(proofKey());
+  const verifierWith = (replayStore: ReplayStore, now = () => nowSeconds * 1000) =>
+    createProofVerifier({ publicUrl, replayStore, now });
+
+  test('accepts one of 20 parallel uses of a proof', async () => {
+    const verify = verifierWith(createMemoryReplayStore());
+    const proof = makeProof(target);
+    const verdicts = await Promise.all(Array.from({ length: 20 }, () => verify(proof, request, token, thumbprint)));
+    expect(verdicts.toSorted()).toEqual(['accepted', ...Array(19).fill('proof_replayed')]);
+  });
+
+  test('treats a jti as used only for the same key, whatever else the proof contains', async () => {
+    const verify = verifierWith(createMemoryReplayStore());
+    const other = proofKey('ES256', 'other');
+    const claims = { jti: 'same' };
+    expect(await verify(makeProof(target, { claims }), request, token, thumbprint)).toBe('accepted');
+    expect(await verify(makeProof(target, { claims, key: other }), request, token, thumbprintOf(other))).toBe(
+      'accepted',
+    );
+    const later = { ...claims, iat: nowSeconds - 1, htm: 'POST' };
+    const post = { ...request, method: 'POST' };
+    expect(await verify(makeProof(target, { claims: later }), post, token, thumbprint)).toBe('proof_replayed');
+  });
+
+  test('rejects a used proof throughout its window, on clocks half a minute apart', async () => {
+    let now = (nowSeconds - 60) * 1000;
+    const replayStore = createMemoryReplayStore({ now: () => now });
+    const first = verifierWith(replayStore, () => now);
+    const behind = verifierWith(replayStore, () => now - 29_999);
+    const proof = makeProof(target);
+    expect(await first(proof, request, token, thumbprint)).toBe('accepted');
+    const judgements = new Map<number, ProofVerdict>();
+    for (const seconds of [60, 120, 149.998]) {
+      now = (nowSeconds - 60 + seconds) * 1000;
+      judgements.set(seconds, await behind(proof, request, token, thumbprint));
+    }
+    expect([...judgements.values()]).toEqual(['proof_replayed', 'proof_replayed', 'proof_replayed']);
+  });
+
+  const stores: readonly { name: string; claim: () => unknown }[] = [
+    {
+      name: 'throws',
+      claim: () => {
+        throw new Error('full');
+      },
+    },
+    { name: 'rejects', claim: () => Promise.reject(new Error('unreachable')) },
+    { name: 'resolves to something else', claim: () => Promise.resolve('OK') },
+    { name: 'returns nothing', claim: () => undefined },
+  ];
+  for (const { name, claim } of stores) {
+    test(`cannot decide about a proof when the store ${name}`, async () => {
+      const verify = verifierWith({ claim: claim as ReplayStore['claim'] });
+      expect(await verify(makeProof(target), request, token, thumbprint)).toBe('replay_unknown');
+    });
+  }
+
+  test('shows the store a hash and the rest of the window', async () => {
+    const seen: unknown[] = [];
+    const verify = verifierWith({
+      claim(...args) {
+        seen.push(args);
+        return true;
+      },
+    });
+    for (const iat of [nowSeconds - 60, nowSeconds + 60, nowSeconds + 0.0005])
+      await verify(makeProof(target, { claims: { iat, jti: 'secret' } }), request, token, thumbprint);
+    const hash = createHash('sha256').update(`${thumbprint}.secret`).digest('base64url');
+    expect(seen).toEqual([
+      [hash, 30_000],
+      [hash, 150_000],
+      [hash, 90_001],
+    ]);
+  });
+});
+
+describe('resourceServer() with dpop', () => {
+  const options = { issuer: 'https://issuer.example.test/', audience: 'https://api.example.test/' };
+
+  for (const [wrong, name] of [
+    [{ dpop: 'on' }, 'publicUrl'],
+    [{ dpop: 'required', publicUrl: 'http://api.example.test' }, 'publicUrl'],
+    [{ dpop: true, publicUrl }, 'dpop'],
+    [{ dpop: 'on', publicUrl, replayStore: {} }, 'replayStore'],
+    [{ dpop: 'on', publicUrl, replayStore: null }, 'replayStore'],
+  ] as const) {
+    test(`rejects ${JSON.stringify(wrong)}`, () => {
+      const create = () => resourceServer({ ...options, ...wrong } as unknown as ResourceServerOptions);
+      expect(create).toThrow(TypeError);
+      expect(create).toThrow(new RegExp(`: ${name} must be`));
+    });
+  }
+
+  test('asks the store of the application', async () => {
+    const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+    const claims = { cnf: { jkt: thumbprintOf(proofKey()) } };
+    const bound = mintToken(issuer.url, { claims });
+    const used = new Set<string>();
+    const replayStore = { claim: async (key: string) => !used.has(key) && Boolean(used.add(key)) };
+    const guard = resourceServer({ issuer: issuer.url, audience: AUDIENCE, dpop: 'required', publicUrl, replayStore });
+    const app = new Elysia().use(guard).get('/me', ({ claims }) => claims.sub);
+    const proof = makeProof({ url: `${publicUrl}/me`, token: bound, nowSeconds: Math.floor(Date.now() / 1000) });
+    const request = () =>
+      new Request('http://localhost/me', { headers: { authorization: `DPoP ${bound}`, dpop: proof } });
+    expect([(await app.handle(request())).status, (await app.handle(request())).status]).toEqual([200, 401]);
+    expect(used.size).toBe(1);
+    await issuer.close();
+  });
+});

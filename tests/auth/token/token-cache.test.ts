@@ -1,0 +1,106 @@
+import { expect, test } from 'bun:test';
+import { createTokenCache } from '../../../src/auth/token/token-cache.ts';
+
+interface Entry {
+  readonly claims: unknown;
+  readonly isGood?: boolean;
+}
+
+const MiB = 1024 * 1024;
+const entry: Entry = { claims: {} };
+
+function newCache(options: { maxEntries?: number; maxBytes?: number; random?: () => number } = {}) {
+  return createTokenCache<Entry>({ maxEntries: 2, isGood: ({ isGood = true }) => isGood, ...options });
+}
+
+test('get() returns what was set for the very same token', () => {
+  const cache = newCache();
+  cache.set('a.b.c', entry);
+  expect(cache.get('a.b.c')).toBe(entry);
+  for (const other of ['a.b.d', 'a.b', 'a.b.c.', '']) expect(cache.get(other)).toBeUndefined();
+});
+
+test('of newcomers to a cache full of good entries, one in eight replaces the least recently used', () => {
+  let random = 1 / 8;
+  const cache = newCache({ random: () => random });
+  for (const token of ['used', 'idle', 'refused']) cache.set(token, entry);
+  cache.get('used');
+  expect(cache.get('refused')).toBeUndefined();
+  random = 1 / 8 - Number.EPSILON;
+  cache.set('admitted', entry);
+  expect(['used', 'idle', 'admitted'].map((token) => cache.get(token) !== undefined)).toEqual([true, false, true]);
+});
+
+test('an invalid entry is replaced by any new one, and a stored token by itself', () => {
+  const cache = newCache({ random: () => 0.99 });
+  cache.set('bad', { claims: {}, isGood: false });
+  for (const token of ['good', 'new']) cache.set(token, entry);
+  expect(cache.get('bad')).toBeUndefined();
+  const renewed = { claims: {} };
+  cache.set('good', renewed);
+  expect(cache.get('good')).toBe(renewed);
+});
+
+test('claims are frozen if they are stored, and otherwise left as they are', () => {
+  const cache = newCache({ maxEntries: 1, maxBytes: MiB, random: () => 0.99 });
+  const claims = [{ aud: ['large', 'x'.repeat(2000)] }, { aud: ['stored'] }, { aud: ['not admitted'] }];
+  for (const [token, one] of claims.entries()) cache.set(`${token}`, { claims: one });
+  expect(claims.map((one) => Object.isFrozen(one) && Object.isFrozen(one.aud))).toEqual([false, true, false]);
+  for (const [length, isStored] of [
+    [427, true],
+    [428, false],
+  ] as const) {
+    const exact = newCache({ maxBytes: MiB });
+    const largest = { a: 'x'.repeat(length) };
+    exact.set('ab', { claims: largest });
+    expect([exact.size === 1, Object.isFrozen(largest)]).toEqual([isStored, isStored]);
+  }
+});
+
+test('the cache is full by bytes as well, and an entry larger than a 512th of them is not stored', () => {
+  const cache = newCache({ maxEntries: 1_000_000, maxBytes: MiB, random: () => 0.99 });
+  for (let token = 0; token < 5_000; token++) cache.set(String(token), { claims: { sub: 'x'.repeat(100) } });
+  expect(cache.size).toBeGreaterThan(1_000);
+  expect(cache.size).toBeLessThan(1_300);
+  expect(cache.bytes).toBeLessThanOrEqual(MiB);
+  expect(cache.get('4999')).toBeUndefined();
+  const admitting = newCache({ maxEntries: 1_000_000, maxBytes: MiB, random: () => 0 });
+  for (let token = 0; token < 5_000; token++) admitting.set(String(token), { claims: { sub: 'x'.repeat(400) } });
+  expect(admitting.bytes).toBeLessThanOrEqual(MiB);
+  const large = newCache({ maxBytes: MiB });
+  large.set('large', { claims: 'x'.repeat(1024) });
+  expect(large.size).toBe(0);
+});
+
+const many = Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`n${index}`, 1]));
+for (const [name, first, second, isCheaper] of [
+  ['the same names', { a: 1, b: 1 }, { a: 2, b: 2 }, true],
+  ['another order', { a: 1, b: 1 }, { b: 2, a: 2 }, false],
+  ['names that look the same when joined', { a: 1, b: 1, c: 1 }, { 'a,b': 2, c: 2 }, false],
+  ['numbers as names', { 0: 1 }, { 0: 2 }, false],
+  ['too many names', many, many, false],
+] as const) {
+  test(`claims ${isCheaper ? 'cost less' : 'cost as much'} after others: ${name}`, () => {
+    const costOfSecond = (...before: unknown[]) => {
+      const cache = newCache({ maxEntries: 3 });
+      for (const claims of before) cache.set('1', { claims });
+      const { bytes } = cache;
+      cache.set('2', { claims: second });
+      return cache.bytes - bytes;
+    };
+    expect(costOfSecond(first) < costOfSecond()).toBe(isCheaper);
+  });
+}
+
+const script = `${import.meta.dir}/token-cache-heap.ts`;
+const measure = (...shape: string[]) =>
+  JSON.parse(Bun.spawnSync([process.execPath, script, ...shape]).stdout.toString());
+
+for (const shape of measure()) {
+  test(`a full cache takes at most 64 MiB of heap: ${shape}`, () => {
+    const { entries, estimated, heap } = measure(shape);
+    expect(estimated).toBeGreaterThan(63 * MiB);
+    expect(heap).toBeLessThan(64 * MiB);
+    if (shape === 'an ordinary token') expect(entries).toBeGreaterThan(20_000);
+  }, 30_000);
+}
