@@ -119,6 +119,29 @@ export const refusals = {
 /** The internal reason of a rejection. */
 export type RefusalReason = keyof typeof refusals;
 
+/** A decision to reject a request. It is a value: nothing is thrown on the way of a request. */
+export class Refusal {
+  /**
+   * @param reason internal, for logs and metrics
+   * @param retryAfterSeconds whole seconds after which a client should retry during an outage
+   */
+  constructor(
+    readonly reason: RefusalReason,
+    readonly retryAfterSeconds = 1,
+  ) {
+    Object.freeze(this);
+  }
+}
+
+const constants = Object.fromEntries(
+  Object.keys(refusals).map((reason) => [reason, new Refusal(reason as RefusalReason)]),
+) as Readonly<Record<RefusalReason, Refusal>>;
+
+/** Returns the refusal with this reason, always the same object. */
+export function refuse(reason: RefusalReason): Refusal {
+  return constants[reason];
+}
+
 /** What the body of a rejection is made from: the Error object, the status and the internal reason. */
 export interface RefusalDescription {
   readonly status: number;
