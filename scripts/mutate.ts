@@ -24,8 +24,8 @@ const sampled = ['claims', 'scopes', 'token', 'verifier'].map((name) => `src/aut
 const suites = [
   ...new Bun.Glob('tests/auth/*.test.ts').scanSync('.'),
   ...new Bun.Glob('tests/adversary/{known,key-set}-*.adversary.ts').scanSync('.'),
-  'tests/docs/openapi-document.test.ts',
-  'tests/docs/resource-metadata.test.ts',
+  'tests/openapi/document.test.ts',
+  'tests/auth/elysia/resource-metadata.test.ts',
   'tests/guards.test.ts',
   'tests/http/dpop.test.ts',
   'tests/http/http-table.test.ts',
