@@ -1,6 +1,7 @@
 import pino, { type Logger } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { createDestination, type Destination } from './destination.ts';
+import { escapeUnprintable } from './escape.ts';
 
 export type Log = Logger;
 
@@ -10,8 +11,17 @@ export interface LogFormat {
   readonly hasColour: boolean;
 }
 
-/** Returns a log that writes JSON lines, or readable lines on a terminal, to `destination`, which defaults to standard output. */
+/**
+ * Returns a log that writes JSON lines, or readable lines on a terminal, to `destination`, which defaults to standard output.
+ * Characters that a terminal could interpret are escaped in both.
+ */
 export function createLog(level: string, format: LogFormat, destination: Destination = createDestination()): Log {
+  // In JSON, the escapes stand for the same characters.
+  const toText = format.isTerminal ? createPrettifier(format.hasColour) : escapeUnprintable;
+  const stream = {
+    write: (line: string) => destination.write(toText(line)),
+    flush: (done: () => void) => destination.flush(done),
+  };
   const log = pino(
     {
       level,
@@ -20,15 +30,18 @@ export function createLog(level: string, format: LogFormat, destination: Destina
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    format.isTerminal ? prettify(destination, format.hasColour) : destination,
+    stream,
   );
   destination.onRecovered((lines) => log.error({ lines }, 'Log lines were dropped'));
   return log;
 }
 
-function prettify(destination: Destination, hasColour: boolean) {
-  const pretty = prettyFactory({ colorize: hasColour, translateTime: 'SYS:HH:MM:ss', singleLine: true });
-  return { write: (line: string) => destination.write(pretty(line)) };
+function createPrettifier(hasColour: boolean): (line: string) => string {
+  const prettify = prettyFactory({ colorize: hasColour, translateTime: 'SYS:HH:MM:ss', singleLine: true });
+  // Escaped before the colours are added, which are control characters as well.
+  const escapeStrings = (_key: string, value: unknown) =>
+    typeof value === 'string' ? escapeUnprintable(value) : value;
+  return (line) => prettify(JSON.parse(line, escapeStrings));
 }
 
 /** Replaces pino's own serializer, which copies all properties of an error. Errors of jose contain the claims of the token. */
