@@ -10,6 +10,7 @@ import {
   type OptionRule,
   optionRules,
 } from './auth/options.ts';
+import { escapeUnprintable } from './observe/escape.ts';
 
 /** The settings of the service, read once at the start. */
 export interface Settings extends CheckedOptions {
@@ -74,6 +75,8 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
   };
   const isEmbedded = isDev || (environment.NODE_ENV !== 'production' && !environment.ISSUER && !environment.AUDIENCE);
 
+  const isMissing = (option: string) => isRequired(option) && !environment.ISSUER && !environment.AUDIENCE;
+
   const values: Record<string, unknown> = { isEmbedded };
   const rules = Object.entries<OptionRule>({ ...optionRules, ...processRules });
   for (const [option, { kind, fallback, isValid, expected }] of rules) {
@@ -81,7 +84,8 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
     const name = variableOf(option);
     const value = environment[name] ? parse(environment[name], kind) : fallback;
     const isWrong = value === undefined ? isRequired(option) : !isValid(value);
-    if (isWrong) report(name, expected);
+    if (isWrong)
+      report(name, isMissing(option) ? `${expected}, or start with --dev to run a development issuer` : expected);
     // Settings that depend on an invalid one are checked against its default.
     const used = isWrong ? fallback : value;
     if (used !== undefined) values[option] = used;
@@ -136,6 +140,5 @@ function isLoopback(host: string): boolean {
 
 /** Quotes a value for an error message, without credentials and query, and without characters that a terminal interprets. */
 function quote(value: string): string {
-  const shown = JSON.stringify(value.replace(/.*@/s, '***@').replace(/\?.*/s, '?***'));
-  return shown.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return escapeUnprintable(JSON.stringify(value.replace(/.*@/s, '***@').replace(/\?.*/s, '?***')));
 }

@@ -71,9 +71,11 @@ describe('readSettings()', () => {
     expect(named.sort()).toEqual(wrong.map(([setting]) => setting).sort());
     for (const missing of [{}, { ISSUER: '', AUDIENCE: '' }])
       expect(problemsOf({ NODE_ENV: 'production', ...missing })).toEqual([
-        expect.stringMatching(/^ISSUER must be .*, got nothing$/),
-        expect.stringMatching(/^AUDIENCE must be .*, got nothing$/),
+        expect.stringMatching(/^ISSUER must be .*, or start with --dev to run a development issuer, got nothing$/),
+        expect.stringMatching(/^AUDIENCE must be .*, or start with --dev to run a development issuer, got nothing$/),
       ]);
+    for (const given of [{ ISSUER: good.ISSUER }, { AUDIENCE: good.AUDIENCE }])
+      expect(problemsOf({ NODE_ENV: 'production', ...given })).toEqual([expect.not.stringContaining('--dev')]);
   });
 
   for (const [name, setting, value, shown] of [
