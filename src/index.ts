@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { isatty } from 'node:tty';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
@@ -92,8 +93,6 @@ const listenFailures: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EADDRINUSE: 'the port is in use',
   EADDRNOTAVAIL: 'this machine does not have the address',
-  EINVAL: 'the host is not known',
-  ENOTFOUND: 'the host is not known',
 };
 
 function listen(log: Log, options: { readonly hostname: string; readonly port: number; readonly reusePort?: boolean }) {
@@ -116,7 +115,9 @@ function listen(log: Log, options: { readonly hostname: string; readonly port: n
     });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    return fail(`Cannot listen on ${hostname}:${port}: ${listenFailures[code] ?? error}`);
+    // For a name that cannot be resolved, Bun's code is that of an earlier system call.
+    const reason = listenFailures[code] ?? (isIP(hostname) === 0 ? 'the host is not known' : error);
+    return fail(`Cannot listen on ${hostname}:${port}: ${reason}`);
   }
 }
 
