@@ -1,32 +1,28 @@
 import { cors } from '@elysiajs/cors';
-import { type AnyElysia, Elysia } from 'elysia';
+import { Elysia } from 'elysia';
 import type { CommonHeaders } from './answers.ts';
 
-/** Answers a preflight for a path that allows these methods. */
-export type Preflight = (request: Request, methods: readonly string[]) => Response | Promise<Response>;
+/** Answers a preflight for a path that takes these methods. */
+export type Preflight = (request: Request, methods: readonly string[]) => Promise<Response>;
 
 /** Returns a function that answers preflights from any origin, without credentials. Browsers cache the response for a day. */
 export function createPreflight(commonHeaders: CommonHeaders): Preflight {
-  // One application per list of methods. The routes have only a few different ones.
-  const apps = new Map<string, AnyElysia>();
-  return (request, methods) => {
-    const allowed = methods.join(', ');
-    const app = apps.get(allowed) ?? createPreflightApp(commonHeaders, allowed);
-    apps.set(allowed, app);
-    return app.fetch(request);
-  };
-}
-
-function createPreflightApp(commonHeaders: CommonHeaders, methods: string): AnyElysia {
-  return new Elysia().headers(commonHeaders).use(
+  const app = new Elysia().headers(commonHeaders).use(
     cors({
       // The plugin would add `Vary: *`. The common headers contain the origin.
       origin: false,
-      methods,
+      // The plugin has one list for all paths.
+      methods: false,
       allowedHeaders: commonHeaders['access-control-allow-headers'],
       exposeHeaders: commonHeaders['access-control-expose-headers'],
       credentials: false,
       maxAge: 24 * 60 * 60,
     }),
   );
+  return async (request, methods) => {
+    const response = await app.fetch(request);
+    const allowed = methods.length > 0 ? methods : ['GET', 'HEAD'];
+    response.headers.set('access-control-allow-methods', allowed.join(', '));
+    return response;
+  };
 }

@@ -2,9 +2,12 @@ import { Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, Validati
 import { type Answers, type CommonHeaders, createAnswers } from './answers.ts';
 import { createPreflight, type Preflight } from './cross-origin.ts';
 import { hasUnknownLength, isTooLarge, pathOf, withHttpUrl, withLength } from './incoming.ts';
-import { createRouteTable, type RouteOf } from './route-table.ts';
+import { createRouteTable, type RouteTable } from './route-table.ts';
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
+
+/** Returns the pattern of the route of a request, or undefined for an unknown path. */
+export type RouteOf = (request: Request) => string | undefined;
 
 export interface HttpPluginOptions {
   readonly commonHeaders: CommonHeaders;
@@ -34,7 +37,11 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
   const answers = createAnswers(commonHeaders);
   const { json, fail, complete } = answers;
   const preflight = createPreflight(commonHeaders);
-  const routeOf = lazyRouteTable(routes);
+  let table: RouteTable | undefined;
+  const routeTable = () => {
+    table ??= createRouteTable(routes());
+    return table;
+  };
   let pipeline: Fetch | undefined;
 
   return new Elysia()
@@ -42,8 +49,8 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
       // Elysia calls this for each request, always with the same function:
       // https://github.com/elysiajs/elysia/blob/1.4.29/src/compose.ts#L2334-L2350
       if (pipeline === undefined) {
-        const answer = createAnswering(inner as unknown as Fetch, { answers, preflight, routeOf });
-        pipeline = createReceiving(observe ? observe(answer, routeOf) : answer);
+        const answer = createAnswering(inner as unknown as Fetch, { answers, preflight, routeTable });
+        pipeline = createReceiving(observe ? observe(answer, (request) => routeOf(request, routeTable())) : answer);
       }
       return pipeline;
     })
@@ -69,9 +76,9 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
       if (error instanceof ElysiaCustomStatusResponse) return undefined;
       sendUncopied(set);
       if (error instanceof NotFoundError) {
-        const allowed = routeOf(path)?.methods;
-        const isAllowed = allowed === undefined || allowed.includes(request.method);
-        return isAllowed ? fail('not_found') : fail('method_not_allowed', allowed);
+        const allowed = routeTable().methodsOf(path);
+        const isFound = routeTable().find(request.method, path) !== undefined;
+        return isFound || allowed.length === 0 ? fail('not_found') : fail('method_not_allowed', allowed);
       }
       if (error instanceof ParseError || (error instanceof ValidationError && error.type !== 'response'))
         return fail('invalid_request');
@@ -91,18 +98,18 @@ function createReceiving(fetch: Fetch): Fetch {
 interface AnsweringOptions {
   readonly answers: Answers;
   readonly preflight: Preflight;
-  readonly routeOf: RouteOf;
+  readonly routeTable: () => RouteTable;
 }
 
 /** Answers preflights and requests with too large a body, and passes all others to `fetch`. */
-function createAnswering(fetch: Fetch, { answers, preflight, routeOf }: AnsweringOptions): Fetch {
+function createAnswering(fetch: Fetch, { answers, preflight, routeTable }: AnsweringOptions): Fetch {
   return (request) => {
     switch (request.method) {
       case 'GET':
       case 'HEAD':
         return fetch(request);
       case 'OPTIONS':
-        return preflight(request, routeOf(pathOf(request.url))?.methods ?? ['GET', 'HEAD']);
+        return preflight(request, routeTable().methodsOf(pathOf(request.url)));
       case 'CONNECT':
         return closeConnection(fetch(request));
       default:
@@ -121,12 +128,10 @@ async function closeConnection(pending: Response | Promise<Response>): Promise<R
   return response;
 }
 
-function lazyRouteTable(routes: HttpPluginOptions['routes']): RouteOf {
-  let routeOf: RouteOf | undefined;
-  return (path) => {
-    routeOf ??= createRouteTable(routes());
-    return routeOf(path);
-  };
+/** A path that does not take the method still names the route. */
+function routeOf({ method, url }: Request, { find, methodsOf }: RouteTable): string | undefined {
+  const path = pathOf(url);
+  return find(method, path) ?? find(methodsOf(path)[0] ?? method, path);
 }
 
 /** Whether the value of a handler is sent as JSON: a plain object or an array, but not a Response, a file or a stream. */

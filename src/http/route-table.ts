@@ -1,37 +1,70 @@
-/** A route as clients see it: its pattern, and the methods that its path allows. */
-export interface RouteEntry {
-  readonly path: string;
-  readonly methods: readonly string[];
+import { type AnyElysia, Elysia } from 'elysia';
+
+/** Looks routes up as Elysia does. Paths are as they were sent, percent-encoding included. */
+export interface RouteTable {
+  /** Returns the pattern of the route that answers such a request, or undefined if there is none. */
+  find(method: string, path: string): string | undefined;
+  /** Returns the methods of a path, none for an unknown one. OPTIONS is left out, because preflights are answered on any path. */
+  methodsOf(path: string): readonly string[];
 }
 
-/** Returns the route of a request path, or undefined if there is none. */
-export type RouteOf = (path: string) => RouteEntry | undefined;
+/** Elysia's own router, which prefers the most specific pattern. */
+interface PatternRouter {
+  add(method: string, path: string, pattern: string): unknown;
+  find(method: string, path: string): { readonly store: string } | null;
+}
 
 /** Methods listed for a route that allows all methods. */
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** Returns the lookup in these routes. OPTIONS is left out of the methods, because preflights are answered on any path. */
-export function createRouteTable(routes: readonly { readonly method: string; readonly path: string }[]): RouteOf {
-  const methods = new Map<string, readonly string[]>();
-  for (const { method, path } of routes.filter((route) => route.method !== 'OPTIONS'))
-    methods.set(path, [...new Set([...(methods.get(path) ?? []), ...methodsOf(method)])]);
+/** Which routes Elysia asks for a method, in this order. Other methods: those of the method, then those of all methods. */
+const asked: Readonly<Record<string, readonly string[]>> = { GET: ['GET', 'WS', 'ALL'], HEAD: ['GET', 'HEAD', 'ALL'] };
 
-  const dynamic = [...methods.keys()]
-    .filter((path) => /[:*]/.test(path))
-    .map((path) => ({ path, pattern: new URLPattern({ pathname: path }) }));
-  const matching = (path: string) => dynamic.filter(({ pattern }) => pattern.test({ pathname: path }));
-  const entries = new Map(
-    [...methods.keys()].map((path) => {
-      // A path such as /notes/new also allows the methods of /notes/:id.
-      const all = [path, ...matching(path).map((other) => other.path)].flatMap((one) => methods.get(one) ?? []);
-      return [path, { path, methods: [...new Set(all)] }];
-    }),
-  );
-  return (path) => entries.get(path) ?? entries.get(matching(path)[0]?.path ?? '');
+/**
+ * Returns the lookup in these routes. Elysia looks for a path without parameters first, and for a pattern only if no such path
+ * takes the method.
+ * @see https://github.com/elysiajs/elysia/blob/1.4.30/src/compose.ts (`composeGeneralHandler`)
+ */
+export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][number], 'method' | 'path'>[]): RouteTable {
+  const fixed = new Map<string, { readonly path: string; readonly methods: Set<string> }>();
+  const patterns = new (new Elysia().router.http.constructor as new () => PatternRouter)();
+  const allMethods = new Set<string>();
+  for (const { method, path } of routes.filter((route) => route.method !== 'OPTIONS')) {
+    for (const listed of listedMethods(method)) allMethods.add(listed);
+    for (const sent of new Set([path, encodePath(path)])) {
+      if (/[:*]/.test(path)) patterns.add(method, sent, path);
+      else if (!fixed.get(sent)?.methods.add(method)) fixed.set(sent, { path, methods: new Set([method]) });
+    }
+  }
+
+  const find = (method: string, path: string) => {
+    const candidates = asked[method] ?? [method, 'ALL'];
+    const exact = fixed.get(path);
+    if (exact && candidates.some((candidate) => exact.methods.has(candidate))) return exact.path;
+    for (const candidate of candidates) {
+      const found = patterns.find(candidate, path);
+      if (found) return found.store;
+    }
+    return undefined;
+  };
+  return {
+    find,
+    methodsOf(path) {
+      // Those of the path itself come first. A path such as /notes/new also allows the methods of /notes/:id.
+      const own = [...(fixed.get(path)?.methods ?? [])].flatMap(listedMethods);
+      return [...new Set([...own, ...allMethods])].filter((method) => find(method, path) !== undefined);
+    },
+  };
 }
 
-/** HEAD is answered wherever GET is. */
-function methodsOf(method: string): readonly string[] {
+/** HEAD is answered wherever GET is. A WebSocket begins with a GET. */
+function listedMethods(method: string): readonly string[] {
   if (method === 'ALL') return everyMethod;
+  if (method === 'WS') return ['GET'];
   return method === 'GET' ? ['GET', 'HEAD'] : [method];
+}
+
+/** The other spelling under which Elysia answers a path. */
+function encodePath(path: string): string {
+  return encodeURIComponent(path).replace(/%2F/g, '/').replace(/%3A/g, ':').replace(/%3F/g, '?');
 }

@@ -1,3 +1,5 @@
+import { isLoopbackHost } from '../auth/keys/fetch-json.ts';
+
 /** The description of the error for a request with another Host. */
 export const untrustedHost = 'Host must be localhost, a loopback address or the host of PUBLIC_URL';
 
@@ -10,5 +12,5 @@ export function isTrustedHost(request: Request, publicUrl: string): boolean {
   const { protocol, host: publicHost } = new URL(publicUrl);
   if (!/^[\w.-]+(:\d+)?$|^\[[\da-f:]+\](:\d+)?$/i.test(host) || !URL.canParse(`${protocol}//${host}`)) return false;
   const url = new URL(`${protocol}//${host}`);
-  return url.host === publicHost || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+  return url.host === publicHost || isLoopbackHost(url.hostname);
 }

@@ -1,9 +1,10 @@
-import type { RouteEntry } from '../http/route-table.ts';
-
 /** Upper bounds of the duration buckets, from a cached token on an idle machine to a request that waits for the key set. */
 export const durationBoundsSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
 
 const durationBoundsMs = durationBoundsSeconds.map((seconds) => seconds * 1000);
+
+/** The label of all unknown paths. */
+const unmatched = 'unmatched';
 
 /** Requests to one route. */
 export interface RouteCounts {
@@ -24,16 +25,16 @@ export type RequestCounts = ReturnType<typeof createRequestCounts>;
  * create a series.
  */
 export function createRequestCounts() {
-  const routes = new Map<RouteEntry | undefined, RouteCounts>();
+  const routes = new Map<string, RouteCounts>();
   const refusals: Record<string, number> = {};
   let acceptedTokens = 0;
 
   return {
-    countRequest(entry: RouteEntry | undefined, status: number, durationMs: number): void {
-      let counts = routes.get(entry);
+    countRequest(route: string | undefined, status: number, durationMs: number): void {
+      let counts = routes.get(route ?? unmatched);
       if (counts === undefined) {
-        counts = createRouteCounts(entry?.path ?? 'unmatched');
-        routes.set(entry, counts);
+        counts = createRouteCounts(route ?? unmatched);
+        routes.set(counts.route, counts);
       }
       counts.statuses[status] = (counts.statuses[status] ?? 0) + 1;
       let bucket = 0;

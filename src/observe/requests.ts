@@ -1,8 +1,6 @@
 import type { RefusalReason } from '../auth/refusals.ts';
 import type { Claims } from '../auth/token/claims.ts';
-import { pathOf } from '../http/incoming.ts';
-import type { Fetch } from '../http/plugin.ts';
-import type { RouteEntry, RouteOf } from '../http/route-table.ts';
+import type { Fetch, RouteOf } from '../http/plugin.ts';
 import type { Log } from './log.ts';
 import type { RequestCounts } from './request-counts.ts';
 
@@ -28,13 +26,13 @@ export function createObservation({ log, counts }: ObservationOptions) {
   const isObserved = isLogged || counts !== undefined;
   const records = new WeakMap<Request, RequestRecord>();
 
-  function logRequest(request: Request, response: Response, entry: RouteEntry | undefined, durationMs: number): void {
+  function logRequest(request: Request, response: Response, route: string | undefined, durationMs: number): void {
     const { requestId, outcome, claims } = records.get(request) ?? {};
     log.debug(
       {
         requestId,
         method: request.method,
-        route: entry?.path ?? 'unmatched',
+        route: route ?? 'unmatched',
         status: response.status,
         durationMs: Number(durationMs.toFixed(3)),
         outcome,
@@ -67,14 +65,13 @@ export function createObservation({ log, counts }: ObservationOptions) {
         }
       : undefined,
     wrap(fetch: Fetch, routeOf: RouteOf): Fetch {
-      const entryOf = memoizeRoutes(routeOf);
-      const answer = counts ? countRequests(fetch, entryOf, counts) : fetch;
+      const answer = counts ? countRequests(fetch, routeOf, counts) : fetch;
       const answerWithId = (request: Request, requestId: string) => {
         if (isLogged) records.set(request, { requestId });
         const startedAtMs = performance.now();
         return whenSettled(answer(request), (response) => {
           if (requestId) response.headers.set('x-request-id', requestId);
-          if (isLogged) logRequest(request, response, entryOf(request.url), performance.now() - startedAtMs);
+          if (isLogged) logRequest(request, response, routeOf(request), performance.now() - startedAtMs);
           return response;
         });
       };
@@ -88,11 +85,11 @@ export function createObservation({ log, counts }: ObservationOptions) {
 }
 
 /** Kept apart from logs and request ids: together they cost a request twice as much. */
-function countRequests(fetch: Fetch, entryOf: RouteOf, counts: RequestCounts): Fetch {
+function countRequests(fetch: Fetch, routeOf: RouteOf, counts: RequestCounts): Fetch {
   return (request) => {
     const startedAtMs = performance.now();
     return whenSettled(fetch(request), (response) => {
-      counts.countRequest(entryOf(request.url), response.status, performance.now() - startedAtMs);
+      counts.countRequest(routeOf(request), response.status, performance.now() - startedAtMs);
       return response;
     });
   };
@@ -101,19 +98,6 @@ function countRequests(fetch: Fetch, entryOf: RouteOf, counts: RequestCounts): F
 /** An answer that is there already is not made to wait for a turn. */
 function whenSettled(response: Response | Promise<Response>, settle: (response: Response) => Response) {
   return response instanceof Promise ? response.then(settle) : settle(response);
-}
-
-/** Returns the route of an absolute address. Extracting the path and looking it up takes four times as long as this cache. */
-function memoizeRoutes(routeOf: RouteOf): RouteOf {
-  const known = new Map<string, RouteEntry>();
-  return (url) => {
-    const found = known.get(url);
-    if (found) return found;
-    const entry = routeOf(pathOf(url));
-    // Bounded, because clients choose the host and the query.
-    if (entry && known.size < 100) known.set(url, entry);
-    return entry;
-  };
 }
 
 /** Clients choose the request ID, so its length and characters are limited to what is safe in a log and on a terminal. */

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { type AnyElysia, Elysia } from 'elysia';
-import { qualityOf } from '../http/accept.ts';
 import { documentPath, name, pagePath, summary } from '../openapi/about.ts';
 import { html, renderPage, style, styleElement } from '../openapi/layout.ts';
 
@@ -28,7 +27,6 @@ export function createHome({ publicUrl = '', hasDocumentation, routes }: HomeOpt
   const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': renderPolicy() };
 
   return new Elysia({ detail: { hide: true } }).get('/', ({ request, set }) => {
-    const accept = request.headers.get('accept');
     const endpoints = routes()
       .filter(({ method, path, hooks }) => method !== 'OPTIONS' && !path.startsWith('/.') && !hooks.detail?.hide)
       .map(({ method, path, hooks }): { method: string; path: string; summary: string | undefined } => ({
@@ -37,10 +35,16 @@ export function createHome({ publicUrl = '', hasDocumentation, routes }: HomeOpt
         summary: hooks.detail?.summary,
       }));
     set.headers.vary = 'Accept';
-    if (qualityOf(accept, 'text/html') <= qualityOf(accept, 'application/json'))
-      return { name, description: summary, ...links, endpoints };
+    if (!prefersHtml(request.headers.get('accept') ?? '')) return { name, description: summary, ...links, endpoints };
     return new Response(renderHome({ ...links, endpoints }), { headers });
   });
+}
+
+/** Browsers list text/html without a lower quality, and JSON or everything only with one. */
+function prefersHtml(accept: string): boolean {
+  const preferred = accept.toLowerCase().split(/ *, */);
+  const lists = (...ranges: readonly string[]) => ranges.some((range) => preferred.includes(range));
+  return lists('text/html', 'text/*') && !lists('application/json', 'application/*', '*/*');
 }
 
 function renderPolicy(): string {

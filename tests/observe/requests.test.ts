@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test';
+import { createRouteTable } from '../../src/http/route-table.ts';
 import { createLog } from '../../src/observe/log.ts';
+import { createRequestCounts } from '../../src/observe/request-counts.ts';
 import { createObservation } from '../../src/observe/requests.ts';
 
 const nowhere = { write() {}, flush() {}, droppedLines: () => 0, onRecovered() {} };
@@ -30,3 +32,25 @@ for (const [level, given, expected] of [
     expect(response.headers.get('x-request-id')).toBe(id ?? null);
   });
 }
+
+test('the log and the counts name the route of each of many addresses', async () => {
+  const lines: string[] = [];
+  const log = createLog(
+    'debug',
+    { isTerminal: false, hasColour: false },
+    { ...nowhere, write: (line) => lines.push(line) },
+  );
+  const counts = createRequestCounts();
+  const { wrap } = createObservation({ log, counts });
+  const routes = createRouteTable([
+    { method: 'GET', path: '/notes/*' },
+    { method: 'GET', path: '/notes/:id' },
+  ]);
+  const fetch = wrap(
+    () => new Response(),
+    ({ method, url }) => routes.find(method, new URL(url).pathname),
+  );
+  for (let query = 0; query < 200; query += 1) await fetch(new Request(`http://localhost/notes/1?${query}`));
+  expect(counts.routes().map(({ route, statuses }) => [route, statuses[200]])).toEqual([['/notes/:id', 200]]);
+  expect(new Set(lines.map((line) => JSON.parse(line).route))).toEqual(new Set(['/notes/:id']));
+});
