@@ -48,7 +48,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 const MAX_TOKEN_BYTES = 8192;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-const TYPES = ['jwt', 'at+jwt', 'application/at+jwt'];
+const TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt'];
 
 const only = (outcome: Outcome): Judgement => ({ outcomes: [outcome], scopes: [] });
 

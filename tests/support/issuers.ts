@@ -1,5 +1,6 @@
 import type { Algorithm } from '../../src/auth/jose/algorithms.ts';
 import { createKeySet } from '../../src/auth/keys/key-set.ts';
+import { Refusal } from '../../src/auth/refusals.ts';
 import { createVerifier, type VerifierState } from '../../src/auth/token/verifier.ts';
 import { createFrozenClock, type FrozenClock } from './frozen-clock.ts';
 import { AUDIENCE, mintToken, SIGNING_KID, type TokenOverrides } from './mint.ts';
@@ -64,7 +65,7 @@ export function createIssuers(
     states,
     async verify(token) {
       const verdict = await verifier.verify(token);
-      return 'refusal' in verdict ? verdict.refusal : 'accepted';
+      return verdict instanceof Refusal ? verdict.reason : 'accepted';
     },
     cache: () => verifier.state(),
   };

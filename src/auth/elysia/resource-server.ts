@@ -7,7 +7,7 @@ import { createKeySet, type KeySet, type KeySetState } from '../keys/key-set.ts'
 import { createKeySetSource } from '../keys/key-set-source.ts';
 import { type CheckedOptions, checkOptions, isScopeToken, type ResourceServerOptions } from '../options.ts';
 import { createBindingCheck } from '../proof/binding.ts';
-import { createRefuse, type RefusalDetail, type RefusalReason } from '../refusals.ts';
+import { createRefuse, Refusal, type RefusalDetail, type RefusalReason } from '../refusals.ts';
 import { createVerifier, type VerifierState } from '../token/verifier.ts';
 import { forbidEarlierRoutes, forbidSkippedGuards } from './guarded-routes.ts';
 import { resourceMetadataPath, resourceMetadataUrl } from './resource-metadata.ts';
@@ -90,8 +90,7 @@ export function createGuard(options: ResourceServerOptions, environment: GuardEn
       const pending = verifier.verify(credentials.token);
       // Awaiting a value would delay the request by a microtask.
       const verdict = pending instanceof Promise ? await pending : pending;
-      if ('refusal' in verdict)
-        return refuse(status, request, verdict.refusal, 'retryAfterSeconds' in verdict ? verdict : undefined);
+      if (verdict instanceof Refusal) return refuse(status, request, verdict.reason, verdict);
       const { claims } = verdict;
       const refusal = refusePresentation && (await refusePresentation(request, credentials, claims));
       if (refusal) return refuse(status, request, refusal);

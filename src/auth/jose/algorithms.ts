@@ -1,20 +1,46 @@
+/** What a signature algorithm requires of its key (RFC 7518 §6, RFC 8037 §2), and the names it has in headers and keys. */
+export interface AlgorithmRule {
+  readonly kty: 'RSA' | 'EC' | 'OKP';
+  /** Undefined for RSA. */
+  readonly crv?: string;
+  /** Length of `x` and `y`. Undefined for RSA. */
+  readonly coordinateBytes?: number;
+  readonly names: readonly string[];
+}
+
+const rsa = (name: string): AlgorithmRule => ({ kty: 'RSA', names: [name] });
+const ec = (name: string, crv: string, coordinateBytes: number): AlgorithmRule => ({
+  kty: 'EC',
+  crv,
+  coordinateBytes,
+  names: [name],
+});
+
 /** The signature algorithms that can be accepted, all of them asymmetric (RFC 7518 §3.1, RFC 8037 §3.1). */
-export const algorithms = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-] as const;
+export const algorithmRules = {
+  RS256: rsa('RS256'),
+  RS384: rsa('RS384'),
+  RS512: rsa('RS512'),
+  PS256: rsa('PS256'),
+  PS384: rsa('PS384'),
+  PS512: rsa('PS512'),
+  ES256: ec('ES256', 'P-256', 32),
+  ES384: ec('ES384', 'P-384', 48),
+  ES512: ec('ES512', 'P-521', 66),
+  // Ed25519 is its name in RFC 9864.
+  EdDSA: { kty: 'OKP', crv: 'Ed25519', coordinateBytes: 32, names: ['EdDSA', 'Ed25519'] },
+} as const satisfies Readonly<Record<string, AlgorithmRule>>;
 
-export type Algorithm = (typeof algorithms)[number];
+export type Algorithm = keyof typeof algorithmRules;
 
-/** Returns the algorithm of this name, or undefined if it is not supported. `Ed25519` (RFC 9864) is another name of EdDSA. */
+/** The names of all algorithms that can be accepted. */
+export const algorithms = Object.keys(algorithmRules) as readonly Algorithm[];
+
+const byName: ReadonlyMap<unknown, Algorithm> = new Map(
+  algorithms.flatMap((algorithm) => algorithmRules[algorithm].names.map((name) => [name, algorithm] as const)),
+);
+
+/** Returns the algorithm of this name, or undefined if it is not supported. `Ed25519` is another name of `EdDSA`. */
 export function algorithmOf(name: unknown): Algorithm | undefined {
-  return name === 'Ed25519' ? 'EdDSA' : algorithms.find((algorithm) => algorithm === name);
+  return byName.get(name);
 }

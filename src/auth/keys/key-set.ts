@@ -1,4 +1,5 @@
 import type { Algorithm } from '../jose/algorithms.ts';
+import { Refusal } from '../refusals.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { FetchError, type FetchFailure } from './fetch-json.ts';
 import { type ImportedKey, importJwkSet, type Keys } from './jwk-set.ts';
@@ -7,13 +8,15 @@ import type { KeySetSource } from './key-set-source.ts';
 /** A key that verifies tokens of one algorithm. Check {@link KeySet.isCurrent} before trusting what it verified earlier. */
 export type VerificationKey = Readonly<ImportedKey>;
 
+export type FoundKeys = readonly VerificationKey[] | Refusal;
+
 export interface KeySet {
   /**
    * Returns the keys with this `kid`: at once if they are cached or if the cooldown has not passed, otherwise after one fetch
-   * that all callers share. An empty list means that the issuer publishes no such key.
-   * @throws {KeySetUnavailableError} no trusted keys are cached and none can be fetched
+   * that all callers share. An empty list means that the issuer publishes no such key. The refusal `keys_unavailable` means that
+   * no trusted keys are cached and none can be fetched: an outage, not a fault of the token.
    */
-  find(kid: string): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
+  find(kid: string): FoundKeys | Promise<FoundKeys>;
   /** Whether a key is still trusted: it has not left the set, and the set has not expired. */
   isCurrent(key: VerificationKey): boolean;
   state(): KeySetState;
@@ -79,13 +82,6 @@ export interface KeySetOptions {
   readonly random?: (() => number) | undefined;
 }
 
-/** Thrown if no trusted keys are cached and none can be fetched. This is an outage, not a fault of the token. */
-export class KeySetUnavailableError extends Error {
-  constructor(readonly retryAfterSeconds: number) {
-    super('The key set is unavailable');
-  }
-}
-
 /** Returns the keys of one issuer. They are refreshed in the background, and kept during an outage of the issuer. */
 export function createKeySet(options: KeySetOptions): KeySet {
   return new RefreshingKeySet(options);
@@ -113,7 +109,7 @@ class RefreshingKeySet implements KeySet {
     this.#random = options.random ?? Math.random;
   }
 
-  find(kid: string): readonly VerificationKey[] | Promise<readonly VerificationKey[]> {
+  find(kid: string): FoundKeys | Promise<FoundKeys> {
     this.#checkAge();
     const keys = this.#keys.get(kid);
     if (keys) return keys;
@@ -155,10 +151,10 @@ class RefreshingKeySet implements KeySet {
     if (now >= this.#nextAttemptAt && !this.#stopped.signal.aborted) void this.#attempt();
   }
 
-  #lookUp(kid: string): readonly VerificationKey[] {
+  #lookUp(kid: string): FoundKeys {
     if (this.#keys.size > 0) return this.#keys.get(kid) ?? [];
     const retryAfterMs = this.#earliestAttemptAt() - this.#clock.now();
-    throw new KeySetUnavailableError(Math.max(1, Math.ceil(retryAfterMs / 1000)));
+    return new Refusal('keys_unavailable', Math.max(1, Math.ceil(retryAfterMs / 1000)));
   }
 
   #attempt(): Promise<void> {

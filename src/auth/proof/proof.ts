@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { base64url, calculateJwkThumbprint, compactVerify, errors } from 'jose';
 import { algorithmOf } from '../jose/algorithms.ts';
+import { isCanonicalBase64Url, parseJsonObject } from '../jose/encoding.ts';
+import { importPublicJwk, type PublicJwk } from '../jose/jwk.ts';
 import type { RefusalReason } from '../refusals.ts';
-import { isCanonicalBase64Url, parseJsonObject } from '../token/header.ts';
 import { normalizeUrl } from './normalize-url.ts';
-import { importProofKey, type ProofAlgorithm, type PublicJwk, proofAlgorithms, readProofKey } from './proof-key.ts';
+import { type ProofAlgorithm, proofAlgorithms, readProofKey } from './proof-key.ts';
 import type { ReplayStore } from './replay-store.ts';
 
 /** Why a request is rejected because of its proof. */
@@ -141,7 +142,7 @@ function refuseClaims(claims: SignedProof['claims'], expected: ExpectedProof): P
 }
 
 async function refuseSignature({ text, algorithm, jwk }: SignedProof): Promise<ProofRefusal | undefined> {
-  const key = await importProofKey(jwk, algorithm);
+  const key = await importPublicJwk(jwk, algorithm);
   if (key === undefined) return 'proof_key';
   try {
     await compactVerify(text, key);

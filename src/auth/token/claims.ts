@@ -1,13 +1,11 @@
-import type { RefusalReason } from '../refusals.ts';
+import type { Members } from '../jose/encoding.ts';
+import { type Refusal, refuse } from '../refusals.ts';
 
-/**
- * The claims of a verified access token (RFC 7519 §4, RFC 9068 §2.2). Requests with the same token share them, so they are
- * frozen while they are cached.
- */
+/** The claims of a verified access token (RFC 7519 §4, RFC 9068 §2.2), frozen with everything in them. */
 export interface Claims {
   readonly iss: string;
   /** May be missing with the option `audienceClaim`. The claim of that name was then checked instead. */
-  readonly aud: string | readonly string[];
+  readonly aud?: string | readonly string[];
   readonly exp: number;
   /** Other claims are not validated: check their types before using them. */
   readonly [name: string]: unknown;
@@ -26,37 +24,35 @@ export interface ClaimRules {
   readonly clockToleranceSeconds: number;
 }
 
-type TimeClaims = Readonly<Record<string, unknown>>;
-
 /**
  * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims and time, in this
  * order. Does NOT check scopes, `sub`, `jti` or revocation.
  */
-export function refuseClaims(claims: TimeClaims, rules: ClaimRules, nowSeconds: number): RefusalReason | undefined {
+export function judgeClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Refusal | undefined {
   const { issuer, audience, audienceClaim, requiredClaims } = rules;
-  if (!issuer.some((name) => name === claims.iss)) return 'issuer_mismatch';
+  if (!issuer.some((name) => name === claims.iss)) return refuse('issuer_mismatch');
   const named = ownClaim(claims, Object.hasOwn(claims, 'aud') ? 'aud' : audienceClaim);
-  if (!audiencesOf(named).some((name) => audience.includes(name))) return 'audience_mismatch';
+  if (!audiencesOf(named).some((name) => audience.includes(name))) return refuse('audience_mismatch');
   for (const name in requiredClaims)
-    if (ownClaim(claims, name) !== requiredClaims[name]) return 'required_claim_mismatch';
+    if (ownClaim(claims, name) !== requiredClaims[name]) return refuse('required_claim_mismatch');
   const { exp, nbf = exp, iat = exp } = claims;
-  if (!Number.isFinite(exp) || !Number.isFinite(nbf) || typeof iat !== 'number') return 'claims_malformed';
-  return refuseTime(claims, rules.clockToleranceSeconds, nowSeconds);
+  if (!Number.isFinite(exp) || !Number.isFinite(nbf) || typeof iat !== 'number') return refuse('claims_malformed');
+  return judgeTime(claims, rules.clockToleranceSeconds, nowSeconds);
 }
 
 /** Returns why claims that were valid before are rejected now. Times are compared with fractions of a second. */
-export function refuseTime(
-  { exp, nbf }: TimeClaims,
+export function judgeTime(
+  { exp, nbf }: Members,
   clockToleranceSeconds: number,
   nowSeconds: number,
-): RefusalReason | undefined {
-  if (Number(exp) <= nowSeconds - clockToleranceSeconds) return 'token_expired';
-  if (nbf !== undefined && Number(nbf) > nowSeconds + clockToleranceSeconds) return 'token_not_yet_valid';
+): Refusal | undefined {
+  if (Number(exp) <= nowSeconds - clockToleranceSeconds) return refuse('token_expired');
+  if (nbf !== undefined && Number(nbf) > nowSeconds + clockToleranceSeconds) return refuse('token_not_yet_valid');
   return undefined;
 }
 
 /** Returns a claim of the token, never an inherited property such as `constructor`. */
-export function ownClaim(claims: Readonly<Record<string, unknown>>, name: string): unknown {
+export function ownClaim(claims: Members, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined;
 }
 

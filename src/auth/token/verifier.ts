@@ -1,15 +1,18 @@
 import { compactVerify, errors, type VerifyOptions } from 'jose';
-import { type Algorithm, algorithms } from '../jose/algorithms.ts';
-import { type KeySet, KeySetUnavailableError, type VerificationKey } from '../keys/key-set.ts';
-import type { RefusalReason } from '../refusals.ts';
-import { type ClaimRules, type Claims, refuseClaims, refuseTime } from './claims.ts';
-import { parseJsonObject, readHeader, readUnverifiedIssuer, type TokenHeader } from './header.ts';
+import { type Algorithm, algorithmRules, algorithms } from '../jose/algorithms.ts';
+import { deepFreeze, parseJsonObject } from '../jose/encoding.ts';
+import type { KeySet, VerificationKey } from '../keys/key-set.ts';
+import { Refusal, refuse } from '../refusals.ts';
+import { type ClaimRules, type Claims, judgeClaims, judgeTime } from './claims.ts';
+import { readHeader, readUnverifiedIssuer, type TokenHeader, type TokenType } from './header.ts';
 import { createTokenCache } from './token-cache.ts';
 
-/** The result for a token: its claims, or why it is rejected. During an outage also when to retry. */
-export type Verdict =
-  | { readonly claims: Claims }
-  | { readonly refusal: RefusalReason; readonly retryAfterSeconds?: number };
+/** A token with a valid signature and valid claims. It is one object for as long as the token is cached. */
+export interface VerifiedToken {
+  readonly claims: Claims;
+}
+
+export type Verdict = VerifiedToken | Refusal;
 
 export interface Verifier {
   /** Returns the verdict on a token: at once if it is cached or rejected before its signature is checked, otherwise a promise. */
@@ -26,6 +29,8 @@ export interface VerifierState {
 
 export interface VerifierOptions extends ClaimRules {
   readonly algorithms: readonly Algorithm[];
+  /** Defaults to `jwt`, which accepts access tokens of any usual type. */
+  readonly tokenType?: TokenType | undefined;
   /** The keys of each issuer, by issuer identifier. */
   readonly keySets: ReadonlyMap<string, Keys>;
   /** Accepts tokens that are bound to a key or certificate, for a caller that checks the proof. Defaults to false. */
@@ -40,8 +45,7 @@ export interface VerifierOptions extends ClaimRules {
 
 type Keys = Pick<KeySet, 'find' | 'isCurrent'>;
 
-interface CachedToken {
-  readonly claims: Claims;
+interface CachedToken extends VerifiedToken {
   readonly key: VerificationKey;
   readonly keys: Keys;
 }
@@ -54,7 +58,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const { keySets, tokenCacheSize, clockToleranceSeconds, now = Date.now, random = Math.random } = options;
   const nowSeconds = () => now() / 1000;
   const isGood = ({ claims, key, keys }: CachedToken) =>
-    keys.isCurrent(key) && refuseTime(claims, clockToleranceSeconds, nowSeconds()) === undefined;
+    keys.isCurrent(key) && judgeTime(claims, clockToleranceSeconds, nowSeconds()) === undefined;
   const cache =
     tokenCacheSize > 0 ? createTokenCache<CachedToken>({ maxEntries: tokenCacheSize, isGood, random }) : undefined;
   const [onlyKeys] = keySets.size === 1 ? keySets.values() : [];
@@ -62,20 +66,23 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
   // One asynchronous function for all of it: under load, each further one takes a microsecond or two.
   async function verifyByKeyId(token: string, { kid, algorithm }: TokenHeader, keys: Keys): Promise<Verdict> {
-    let verdict: Verdict = { refusal: 'key_unknown' };
-    try {
-      for (const key of await keys.find(kid)) {
-        if (key.algorithm !== algorithm) continue;
-        const verified = await compactVerify(token, key.cryptoKey, verifyOptions[algorithm]).catch(ignoreBadSignature);
-        verdict = verified ? readClaims(verified.payload, options, nowSeconds()) : { refusal: 'signature_invalid' };
-        if ('claims' in verdict) cache?.set(token, { claims: verdict.claims, key, keys });
-        if (verified) break;
+    const found = await keys.find(kid);
+    if (found instanceof Refusal) return found;
+    let refusal = refuse('key_unknown');
+    for (const key of found) {
+      if (key.algorithm !== algorithm) continue;
+      const verified = await compactVerify(token, key.cryptoKey, verifyOptions[algorithm]).catch(ignoreBadSignature);
+      if (!verified) {
+        refusal = refuse('signature_invalid');
+        continue;
       }
-      return verdict;
-    } catch (error) {
-      if (!(error instanceof KeySetUnavailableError)) throw error;
-      return { refusal: 'keys_unavailable', retryAfterSeconds: error.retryAfterSeconds };
+      const claims = readClaims(verified.payload, options, nowSeconds());
+      if (claims instanceof Refusal) return claims;
+      const entry: CachedToken = { claims, key, keys };
+      cache?.set(token, entry);
+      return entry;
     }
+    return refusal;
   }
 
   /** With several issuers, the unverified `iss` selects one by exact comparison. It is verified with the other claims later. */
@@ -90,21 +97,20 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const cached = cache?.get(token);
       if (cached?.keys.isCurrent(cached.key)) {
         cacheHits += 1;
-        const refusal = refuseTime(cached.claims, clockToleranceSeconds, nowSeconds());
-        return refusal ? { refusal } : cached;
+        return judgeTime(cached.claims, clockToleranceSeconds, nowSeconds()) ?? cached;
       }
-      const header = readHeader(token, options.algorithms);
-      if ('refusal' in header) return header;
+      const header = readHeader(token, options.algorithms, options.tokenType);
+      if (header instanceof Refusal) return header;
       const keys = keysFor(token);
-      return keys ? verifyByKeyId(token, header, keys) : { refusal: 'issuer_mismatch' };
+      return keys ? verifyByKeyId(token, header, keys) : refuse('issuer_mismatch');
     },
     state: () => ({ cacheHits, cacheEntries: cache?.size ?? 0 }),
   };
 }
 
-/** jose compares the `alg` of the header, which may have either name of EdDSA. */
+/** jose compares the `alg` of the header, which may have any name of the algorithm. */
 const verifyOptions = Object.fromEntries(
-  algorithms.map((name) => [name, { algorithms: name === 'EdDSA' ? ['EdDSA', 'Ed25519'] : [name] }]),
+  algorithms.map((name) => [name, { algorithms: [...algorithmRules[name].names] }]),
 ) as Readonly<Record<Algorithm, VerifyOptions>>;
 
 /** The header was checked before, so any error of jose is about the signature. */
@@ -113,12 +119,13 @@ function ignoreBadSignature(error: unknown): undefined {
 }
 
 /** Returns the claims in a payload whose signature is valid, or why they are rejected. */
-function readClaims(payload: Uint8Array, options: VerifierOptions, nowSeconds: number): Verdict {
+function readClaims(payload: Uint8Array, options: VerifierOptions, nowSeconds: number): Claims | Refusal {
   const claims = parseJsonObject(payload);
-  if (!claims) return { refusal: 'claims_malformed' };
-  const refusal = refuseClaims(claims, options, nowSeconds);
-  if (refusal) return { refusal };
+  if (!claims) return refuse('claims_malformed');
+  const refusal = judgeClaims(claims, options, nowSeconds);
+  if (refusal) return refusal;
   // RFC 9449 §7.1, RFC 8705 §3: the client must prove possession of the key.
-  if ('cnf' in claims && !options.acceptsBoundTokens) return { refusal: 'token_bound' };
-  return { claims: claims as Claims };
+  if ('cnf' in claims && !options.acceptsBoundTokens) return refuse('token_bound');
+  // Always, so that handlers cannot depend on whether a token is cached.
+  return deepFreeze(claims as Claims);
 }

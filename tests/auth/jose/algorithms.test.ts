@@ -35,9 +35,9 @@ const rows: readonly Row[] = [
     outcome: 'accepted',
   })),
   ...algorithms.map((alg) => ({
-    name: `${alg}, by one of five keys of every kind under one kid, all algorithms accepted`,
+    name: `${alg}, by one of five keys of every kind under one kid, all algorithms accepted, this one first`,
     keys: everyKind,
-    accepted: algorithms,
+    accepted: [alg, ...algorithms.filter((other) => other !== alg)],
     token: { alg },
     outcome: 'accepted',
   })),
@@ -80,8 +80,15 @@ const rows: readonly Row[] = [
     outcome: 'key_unknown',
   },
   {
-    name: 'a token that says PS256, with a signature of RS256',
+    name: 'PS256, by a key that names no algorithm, while RS256 is listed first',
     keys: [key('RS256')],
+    accepted: rsa,
+    token: { alg: 'PS256' },
+    outcome: 'key_unknown',
+  },
+  {
+    name: 'a token that says PS256, with a signature of RS256',
+    keys: [key('RS256', { alg: 'PS256' })],
     accepted: rsa,
     token: { alg: 'PS256', signature: 'RS256' },
     outcome: 'signature_invalid',

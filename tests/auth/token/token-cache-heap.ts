@@ -1,4 +1,5 @@
 import { heapStats } from 'bun:jsc';
+import { deepFreeze } from '../../../src/auth/jose/encoding.ts';
 import { createTokenCache } from '../../../src/auth/token/token-cache.ts';
 
 /** Fills a cache of 64 MiB with claims of one shape, cut from long header lines, and prints the heap that this took. */
@@ -56,7 +57,7 @@ if (claimsOf === undefined) {
   const offer = (cache: ReturnType<typeof newCache>, token: number) => {
     const text = claimsOf(token);
     const line = `${header}${token}.${'x'.repeat(text.length)}`;
-    cache.set(line.slice(header.length), { claims: JSON.parse(text) });
+    cache.set(line.slice(header.length), { claims: deepFreeze(JSON.parse(text)) });
   };
   const isStored = () => {
     const probe = newCache();

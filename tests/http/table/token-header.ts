@@ -8,22 +8,19 @@ import { accepts, PRIVATE, refuses, type TokenRow } from './token-rows.ts';
 
 const accepted: readonly TokenRow[] = [
   { name: 'no typ', token: { header: { typ: undefined } } },
-  ...['JWT', 'jwt', 'Jwt', 'at+jwt', 'AT+JWT', 'application/at+jwt', 'Application/AT+JWT'].map((typ) => ({
-    name: `typ ${typ}`,
-    token: { header: { typ } },
-  })),
+  ...['JWT', 'jwt', 'Jwt', 'at+jwt', 'AT+JWT', 'application/jwt', 'application/at+jwt', 'Application/AT+JWT'].map(
+    (typ) => ({
+      name: `typ ${typ}`,
+      token: { header: { typ } },
+    }),
+  ),
   { name: 'header members it does not know', token: { header: { 'x-note': { deep: [1] } } } },
 ];
 
-const wrongType: readonly TokenRow[] = [
-  ' JWT',
-  'JWS',
-  'application/jwt',
-  'at+jwt; charset=utf-8',
-  null,
-  1,
-  ['JWT'],
-].map((typ) => ({ name: `typ ${JSON.stringify(typ)}`, token: { header: { typ } } }));
+const wrongType: readonly TokenRow[] = [' JWT', 'JWS', 'at+jwt; charset=utf-8', null, 1, ['JWT']].map((typ) => ({
+  name: `typ ${JSON.stringify(typ)}`,
+  token: { header: { typ } },
+}));
 
 const notHeader: readonly TokenRow[] = [
   { name: 'a header that is not JSON', token: { headerText: 'not json' } },
