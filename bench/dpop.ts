@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { compactVerify, importJWK } from 'jose';
-import { createProofVerifier, usualClaimMs } from '../src/auth/proof/proof.ts';
-import { createMemoryReplayStore, type ReplayStore } from '../src/auth/proof/replay-store.ts';
+import { createProofVerifier } from '../src/auth/proof/proof.ts';
+import { createMemoryReplayStore, type ReplayStore, usualLifetimeMs } from '../src/auth/proof/replay-store.ts';
 import { createRedisReplayStore } from '../src/redis/replay-store.ts';
 import { makeProof, proofKey, publicJwk, thumbprintOf } from '../tests/support/proof.ts';
 import { type CaseName, cases } from './harness/cases.ts';
@@ -36,10 +36,13 @@ async function createCandidates(algorithm: string, redis: ReplayStore): Promise<
   const key = proofKey(algorithm);
   const joseKey = await importJWK(publicJwk(key), algorithm);
   const thumbprint = thumbprintOf(key);
-  const request = { method: 'GET', url: `http://127.0.0.1:3010${path}` };
+  const url = `http://127.0.0.1:3010${path}`;
   const verifyWith = (replayStore: ReplayStore) => {
     const verify = createProofVerifier({ publicUrl, replayStore });
-    return async (proof: string) => (await verify(proof, request, token, thumbprint)) === 'accepted';
+    return async (proof: string) => {
+      const request = { method: 'GET', url, headers: new Headers({ dpop: proof }) };
+      return (await verify(request, token, thumbprint)) === undefined;
+    };
   };
   return [
     { label: 'signature alone (jose compactVerify)', run: (proof) => compactVerify(proof, joseKey).then(() => true) },
@@ -82,7 +85,7 @@ async function startStore() {
   const port = await freePort();
   const command = ['taskset', '-c', '1', 'redis-server', '--port', String(port), '--save', '', '--appendonly', 'no'];
   const child = Bun.spawn(command, { stdout: 'ignore', stderr: 'ignore' });
-  const store = createRedisReplayStore({ url: `redis://127.0.0.1:${port}`, usualClaimMs });
+  const store = createRedisReplayStore({ url: `redis://127.0.0.1:${port}`, usualLifetimeMs });
   store.start();
   while (!store.state().isConnected) await Bun.sleep(10);
   // A server that came after the first attempt may have lost what it knew: proofs have to be newer than that.

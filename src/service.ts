@@ -5,7 +5,7 @@ import { isSecureUrl } from './auth/keys/address.ts';
 import type { Fetch } from './auth/keys/fetch-json.ts';
 import { fetchMetadata } from './auth/keys/metadata.ts';
 import { optionRules } from './auth/options.ts';
-import { usualClaimMs } from './auth/proof/proof.ts';
+import { usualLifetimeMs } from './auth/proof/replay-store.ts';
 import { createCommonHeaders } from './http/answers.ts';
 import { createRefusalHints, logKeySetEvent, logStoreEvent } from './observe/guard-log.ts';
 import type { Log } from './observe/log.ts';
@@ -134,7 +134,7 @@ function createStore({ dpop, redisUrl }: Settings, log: Log, onFailure: (failure
   if (dpop === 'off' || redisUrl === undefined) return undefined;
   return createRedisReplayStore({
     url: redisUrl,
-    usualClaimMs,
+    usualLifetimeMs,
     onEvent(event) {
       if (event.type === 'failed') onFailure(event.failure);
       logStoreEvent(log, event);

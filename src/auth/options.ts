@@ -221,8 +221,8 @@ export function checkOptions(options: ResourceServerOptions): CheckedOptions {
   for (const name of callbacks)
     if (given[name] !== undefined && typeof given[name] !== 'function') throw wrongOption(name, 'a function');
   const { replayStore } = options;
-  if (replayStore !== undefined && typeof replayStore?.claim !== 'function')
-    throw wrongOption('replayStore', 'an object with a method claim');
+  if (replayStore !== undefined && typeof replayStore?.markUsed !== 'function')
+    throw wrongOption('replayStore', 'an object with a method markUsed');
   const known = [...Object.keys(optionRules), ...callbacks, 'replayStore'];
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown !== undefined) throw new TypeError(`Cannot guard routes: ${unknown} is not an option`);

@@ -3,7 +3,7 @@ import { Elysia } from 'elysia';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { judgeProof } from '../auth/proof/proof.ts';
 import { proofAlgorithms } from '../auth/proof/proof-key.ts';
-import { refusals } from '../auth/refusals.ts';
+import { Refusal, refusals } from '../auth/refusals.ts';
 import { isTrustedHost, untrustedHost } from '../http/trusted-host.ts';
 import type { Client } from '../openapi/authorization-dialog.ts';
 
@@ -111,7 +111,7 @@ async function readKeyOfClient(request: Request, url: string): Promise<string | 
   const text = request.headers.get('dpop');
   if (text === null) return undefined;
   const proof = await judgeProof(text, { method: 'POST', url, token: undefined, nowMs: Date.now() });
-  if (typeof proof === 'string') throw new GrantError('invalid_dpop_proof', refusals[proof].description);
+  if (proof instanceof Refusal) throw new GrantError('invalid_dpop_proof', refusals[proof.reason].description);
   return proof.thumbprint;
 }
 

@@ -1,5 +1,5 @@
 import { RedisClient } from 'bun';
-import { type ReplayStore, ReplayUnknownError } from '../auth/proof/replay-store.ts';
+import type { ReplayStore } from '../auth/proof/replay-store.ts';
 
 /** Why the store cannot determine whether a proof was used. It never contains the server's message, which can repeat what was sent. */
 export type StoreFailure = 'connection' | 'timeout' | 'full' | 'refused' | 'overloaded' | 'forgotten';
@@ -23,8 +23,8 @@ export interface RedisReplayStore extends ReplayStore {
 export interface RedisReplayStoreOptions {
   /** Address of Redis or Valkey: `redis://` or `rediss://`, optionally with user, password and database. */
   readonly url: string;
-  /** How long a proof that was just created is claimed. Determines which proofs a server that lost its data may have stored. */
-  readonly usualClaimMs: number;
+  /** How long a proof that was just created is marked as used. Determines which proofs a server that lost its data may have stored. */
+  readonly usualLifetimeMs: number;
   readonly onEvent?: ((event: StoreEvent) => void) | undefined;
   /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
   readonly now?: () => number;
@@ -38,15 +38,15 @@ const checkIntervalMs = 500;
 const maxPending = 20_000;
 const keyPrefix = 'dpop:';
 
-class StoreError extends ReplayUnknownError {
+class StoreError extends Error {
   constructor(readonly failure: StoreFailure) {
-    super(`Cannot claim a proof: ${failure}`);
+    super(`Cannot mark a proof as used: ${failure}`);
   }
 }
 
 /**
- * Returns a store that all processes with the same `url` share. A claim takes one command. While the server is known to be
- * unavailable, claims are rejected at once. The store writes to the server twice a second, so that `state` shows an outage, a
+ * Returns a store that all processes with the same `url` share. Marking a proof takes one command. While the server is known to
+ * be unavailable, that is rejected at once. The store writes to the server twice a second, so that `state` shows an outage, a
  * full memory or a read-only replica before a request encounters it.
  */
 export function createRedisReplayStore(options: RedisReplayStoreOptions): RedisReplayStore {
@@ -72,7 +72,7 @@ class ConnectedStore implements RedisReplayStore {
     this.#now = options.now ?? Date.now;
   }
 
-  async claim(key: string, lifetimeMs: number): Promise<boolean> {
+  async markUsed(key: string, lifetimeMs: number): Promise<boolean> {
     const client = this.#client;
     if (client === undefined) throw new StoreError('connection');
     if (this.#pending >= maxPending) throw new StoreError('overloaded');
@@ -143,7 +143,7 @@ class ConnectedStore implements RedisReplayStore {
     const isFirst = this.#runId === undefined && this.#failures === 0;
     const isSameRun = runId !== undefined && runId === this.#runId;
     // A restarted or replaced server may have lost proofs that were created before now.
-    if (!isFirst && !isSameRun) this.#forgottenUntilMs = this.#now() + this.#options.usualClaimMs;
+    if (!isFirst && !isSameRun) this.#forgottenUntilMs = this.#now() + this.#options.usualLifetimeMs;
     this.#runId = runId ?? 'unknown';
     const evicts = !/^maxmemory:0\b/m.test(info) && /^maxmemory_policy:(?!noeviction)/m.test(info);
     const event: StoreEvent = { type: 'connected', afterFailures: this.#failures, evicts };

@@ -17,8 +17,11 @@ test(
       const { proof, world } = buildProof(plan);
       const now = () => world.nowSeconds * 1000;
       const verify = createProofVerifier({ ...world, now, replayStore: createMemoryReplayStore({ now }) });
-      const request = { method: world.method, url: `http://127.0.0.1:3010${world.path}?query` };
-      const show = () => verify(proof, request, world.token, world.thumbprint);
+      const show = async () => {
+        const headers = { get: () => proof } as unknown as Headers;
+        const request = { method: world.method, url: `http://127.0.0.1:3010${world.path}?query`, headers };
+        return (await verify(request, world.token, world.thumbprint))?.reason ?? 'accepted';
+      };
 
       const verdict = await show();
       const { error }: { status?: number; error?: string } =

@@ -108,9 +108,9 @@ const rows: Readonly<Record<keyof ResourceServerOptions, Row>> = {
       /an https address without query, fragment, credentials, quotes or braces \(http is allowed for loopback hosts\)$/,
   },
   replayStore: {
-    valid: [{ claim: async () => true }],
-    wrong: [null, {}, { claim: true }, () => {}],
-    expected: /an object with a method claim$/,
+    valid: [{ markUsed: async () => true }],
+    wrong: [null, {}, { markUsed: true }, () => {}],
+    expected: /an object with a method markUsed$/,
   },
   jwksMaxAgeSeconds: wholeNumber(1, 1_000_000),
   jwksMaxStaleSeconds: wholeNumber(0, 1_000_000),

@@ -3,7 +3,7 @@ import { createRedisReplayStore, type RedisReplayStore, type StoreEvent } from '
 import { until } from '../support/child-process.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
-const usualClaimMs = 90_000;
+const usualLifetimeMs = 90_000;
 /** The server is checked every half second, and a check takes a second at most. */
 const maxRecoveryMs = 2000;
 const testTimeoutMs = 20_000;
@@ -16,11 +16,11 @@ describe('createRedisReplayStore()', () => {
   const note = (reason: unknown) => rejections.push(reason);
 
   const open = (url = server.url) => {
-    store = createRedisReplayStore({ url, usualClaimMs, onEvent: (event) => events.push(event) });
+    store = createRedisReplayStore({ url, usualLifetimeMs, onEvent: (event) => events.push(event) });
     store.start();
   };
-  const claim = (key: string, lifetimeMs = usualClaimMs) =>
-    Promise.resolve(store.claim(key, lifetimeMs)).catch((error: Error) => error.message);
+  const use = (key: string, lifetimeMs = usualLifetimeMs) =>
+    Promise.resolve(store.markUsed(key, lifetimeMs)).catch((error: Error) => error.message);
   const connected = (deadlineMs?: number) => until(() => store.state().isConnected, 'the connection', deadlineMs);
   const lost = () => until(() => !store.state().isConnected, 'the end of the connection');
 
@@ -42,12 +42,12 @@ describe('createRedisReplayStore()', () => {
     await server.kill();
   });
 
-  test('lets one of many callers claim a key, for the given time, by one command each', async () => {
+  test('lets one of many callers use a key, for the given time, by one command each', async () => {
     await server.command('CONFIG', 'RESETSTAT');
-    const claims = await Promise.all(Array.from({ length: 20 }, () => claim('a')));
-    expect(claims.filter((isFirst) => isFirst === true)).toHaveLength(1);
-    expect(claims.filter((isFirst) => isFirst === false)).toHaveLength(19);
-    expect(Number(await server.command('PTTL', 'dpop:a'))).toBeWithin(usualClaimMs - 5000, usualClaimMs + 1);
+    const uses = await Promise.all(Array.from({ length: 20 }, () => use('a')));
+    expect(uses.filter((isFirst) => isFirst === true)).toHaveLength(1);
+    expect(uses.filter((isFirst) => isFirst === false)).toHaveLength(19);
+    expect(Number(await server.command('PTTL', 'dpop:a'))).toBeWithin(usualLifetimeMs - 5000, usualLifetimeMs + 1);
     const calls = /cmdstat_set:calls=(\d+)/.exec(String(await server.command('INFO', 'commandstats')))?.[1];
     // The store's own checks are among them.
     expect(Number(calls)).toBeWithin(20, 24);
@@ -56,14 +56,14 @@ describe('createRedisReplayStore()', () => {
   test(
     'rejects at once while a server hangs, and goes on when it does, with what it knew',
     async () => {
-      expect(await claim('before')).toBe(true);
+      expect(await use('before')).toBe(true);
       server.signal('SIGSTOP');
-      expect(await claim('during')).toBe('Cannot claim a proof: timeout');
-      expect(await claim('after that')).toBe('Cannot claim a proof: connection');
+      expect(await use('during')).toBe('Cannot mark a proof as used: timeout');
+      expect(await use('after that')).toBe('Cannot mark a proof as used: connection');
       server.signal('SIGCONT');
       await connected(maxRecoveryMs);
-      expect(await claim('before')).toBe(false);
-      expect(await claim('after')).toBe(true);
+      expect(await use('before')).toBe(false);
+      expect(await use('after')).toBe(true);
     },
     testTimeoutMs,
   );
@@ -71,17 +71,17 @@ describe('createRedisReplayStore()', () => {
   test(
     'takes proofs made before the return of a server that lost its data as perhaps used',
     async () => {
-      expect(await claim('used')).toBe(true);
-      const pending = Array.from({ length: 100 }, (_, index) => claim(`pending ${index}`));
+      expect(await use('used')).toBe(true);
+      const pending = Array.from({ length: 100 }, (_, index) => use(`pending ${index}`));
       await server.kill();
       await Promise.all(pending);
       await lost();
-      expect(await claim('away')).toBe('Cannot claim a proof: connection');
+      expect(await use('away')).toBe('Cannot mark a proof as used: connection');
       await server.start();
       await connected(maxRecoveryMs);
-      expect(await claim('used', usualClaimMs - 1000)).toBe('Cannot claim a proof: forgotten');
-      expect(await claim('made since', usualClaimMs + 1000)).toBe(true);
-      expect(await claim('made since', usualClaimMs + 1000)).toBe(false);
+      expect(await use('used', usualLifetimeMs - 1000)).toBe('Cannot mark a proof as used: forgotten');
+      expect(await use('made since', usualLifetimeMs + 1000)).toBe(true);
+      expect(await use('made since', usualLifetimeMs + 1000)).toBe(false);
     },
     testTimeoutMs,
   );
@@ -89,12 +89,12 @@ describe('createRedisReplayStore()', () => {
   test(
     'keeps what it knows when only the connection breaks',
     async () => {
-      expect(await claim('kept')).toBe(true);
+      expect(await use('kept')).toBe(true);
       await server.command('CLIENT', 'KILL', 'TYPE', 'normal').catch(() => {});
       await lost();
       await connected(maxRecoveryMs);
-      expect(await claim('kept', usualClaimMs - 1000)).toBe(false);
-      expect(await claim('older', usualClaimMs - 1000)).toBe(true);
+      expect(await use('kept', usualLifetimeMs - 1000)).toBe(false);
+      expect(await use('older', usualLifetimeMs - 1000)).toBe(true);
     },
     testTimeoutMs,
   );
@@ -103,11 +103,11 @@ describe('createRedisReplayStore()', () => {
     'rejects while the server is full, and until it has room',
     async () => {
       await server.command('CONFIG', 'SET', 'maxmemory', '1');
-      expect(await claim('full')).toBe('Cannot claim a proof: full');
+      expect(await use('full')).toBe('Cannot mark a proof as used: full');
       expect(store.state()).toEqual({ isConnected: false, lastFailure: 'full' });
       await server.command('CONFIG', 'SET', 'maxmemory', '0');
       await connected(maxRecoveryMs);
-      expect(await claim('full')).toBe(true);
+      expect(await use('full')).toBe(true);
     },
     testTimeoutMs,
   );
@@ -121,13 +121,13 @@ describe('createRedisReplayStore()', () => {
     expect(events.map((event) => event.type === 'connected' && event.evicts)).toEqual([false, true]);
   });
 
-  test('does not treat an error of a read-only replica or of a read-only account as a claim', async () => {
+  test('does not treat an error of a read-only replica or of a read-only account as a use', async () => {
     await server.command('ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '+@read', '+hello', '+info');
     store.stop();
     open(`redis://reader:secret@127.0.0.1:${server.port}`);
     await until(() => events.at(-1)?.type === 'failed', 'the refusal');
     expect(store.state()).toEqual({ isConnected: false, lastFailure: 'refused' });
-    expect(await claim('a')).toBe('Cannot claim a proof: connection');
+    expect(await use('a')).toBe('Cannot mark a proof as used: connection');
   });
 
   test(
@@ -143,7 +143,7 @@ describe('createRedisReplayStore()', () => {
       await until(() => events.at(-1)?.type === 'failed', 'the failed attempt');
       await late.start();
       await connected(maxRecoveryMs);
-      expect(await claim('late', usualClaimMs + 1000)).toBe(true);
+      expect(await use('late', usualLifetimeMs + 1000)).toBe(true);
       await late.kill();
     },
     testTimeoutMs,

@@ -93,7 +93,7 @@ export function createGuard(options: ResourceServerOptions, environment: GuardEn
       if (verdict instanceof Refusal) return refuse(status, request, verdict.reason, verdict);
       const { claims } = verdict;
       const refusal = refusePresentation && (await refusePresentation(request, credentials, claims));
-      if (refusal) return refuse(status, request, refusal);
+      if (refusal) return refuse(status, request, refusal.reason);
       options.onAccepted?.(request, claims);
       return { claims };
     })

@@ -1,4 +1,4 @@
-import type { Algorithm } from '../jose/algorithms.ts';
+import { type Algorithm, algorithmOf } from '../jose/algorithms.ts';
 import { isJsonObject } from '../jose/encoding.ts';
 import { type KeyLimits, type PublicJwk, readPublicJwk } from '../jose/jwk.ts';
 
@@ -6,6 +6,12 @@ import { type KeyLimits, type PublicJwk, readPublicJwk } from '../jose/jwk.ts';
 export const proofAlgorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'] as const satisfies readonly Algorithm[];
 
 export type ProofAlgorithm = (typeof proofAlgorithms)[number];
+
+/** Returns the algorithm of this name, or undefined if no proof can be signed with it. `Ed25519` is another name of EdDSA. */
+export function proofAlgorithmOf(name: unknown): ProofAlgorithm | undefined {
+  const named = algorithmOf(name);
+  return proofAlgorithms.find((algorithm) => algorithm === named);
+}
 
 /** Limited because clients choose the key: a modulus of four times the size takes sixteen times as long to verify. */
 const limits: KeyLimits = {

@@ -1,43 +1,31 @@
 import { createHash } from 'node:crypto';
 import { base64url, calculateJwkThumbprint, compactVerify, errors } from 'jose';
-import { algorithmOf } from '../jose/algorithms.ts';
 import { isCanonicalBase64Url, parseJsonObject } from '../jose/encoding.ts';
 import { importPublicJwk, type PublicJwk } from '../jose/jwk.ts';
-import type { RefusalReason } from '../refusals.ts';
+import { Refusal, refuse } from '../refusals.ts';
 import { normalizeUrl } from './normalize-url.ts';
-import { type ProofAlgorithm, proofAlgorithms, readProofKey } from './proof-key.ts';
-import type { ReplayStore } from './replay-store.ts';
+import { pathOf } from './path.ts';
+import { type ProofAlgorithm, proofAlgorithmOf, proofAlgorithms, readProofKey } from './proof-key.ts';
+import { type ReplayStore, usualLifetimeMs, windowMs } from './replay-store.ts';
+import { useProof } from './use.ts';
 
-/** Why a request is rejected because of its proof. */
-export type ProofRefusal = Extract<RefusalReason, `proof_${string}` | 'replay_unknown'>;
-
-/** The result for a proof. Verify the token first: {@link VerifyProof} marks a valid proof as used. */
-export type ProofVerdict = 'accepted' | ProofRefusal;
-
-/** The request that a proof is for. */
-export interface ProvenRequest {
-  readonly method: string;
-  /** Absolute. Only its path is used, because the client or a proxy chooses the host. */
-  readonly url: string;
-}
+/** The request that has a proof. Only the path of its URL is used, because the client or a proxy chooses the host. */
+export type ProvenRequest = Pick<Request, 'method' | 'url' | 'headers'>;
 
 /**
- * Verifies the proof of one request, and marks it as used.
- * @param proof the value of the `DPoP` header; null if there is none
+ * Verifies the proof in the `DPoP` header of a request, and marks it as used. Resolves to why the request is rejected, or to
+ * undefined if it is not. Further calls for the same request object share that use.
  * @param token the access token of the request, already verified
  * @param thumbprint of the key that the token is bound to: its `cnf.jkt` (RFC 9449 §6.1)
  */
-export type VerifyProof = (
-  proof: string | null,
-  request: ProvenRequest,
-  token: string,
-  thumbprint: string,
-) => Promise<ProofVerdict>;
+export type VerifyProof = (request: ProvenRequest, token: string, thumbprint: string) => Promise<Refusal | undefined>;
 
 export interface ProofVerifierOptions {
   /** The address at which clients reach the API, without a trailing slash. The Host header is never used. */
   readonly publicUrl: string;
   readonly replayStore: ReplayStore;
+  /** Accepted signature algorithms; defaults to {@link proofAlgorithms}. */
+  readonly algorithms?: readonly ProofAlgorithm[] | undefined;
   /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
@@ -45,10 +33,13 @@ export interface ProofVerifierOptions {
 /** The values that a proof must have. */
 export interface ExpectedProof {
   readonly method: string;
-  readonly url: string;
+  /** Undefined if the request has no absolute URL: no proof matches it. */
+  readonly url: string | undefined;
   /** Undefined at a token endpoint, where no token exists yet. */
   readonly token: string | undefined;
   readonly nowMs: number;
+  /** Defaults to {@link proofAlgorithms}. */
+  readonly algorithms?: readonly ProofAlgorithm[] | undefined;
 }
 
 /** A proof with a valid signature and the expected values. It may have been used before. */
@@ -69,43 +60,35 @@ interface SignedProof {
 /** A proof signed with an RSA key of 4096 bits is shorter than 2 KiB. */
 const maxProofLength = 4096;
 const maxIdLength = 256;
-/** Maximum difference between `iat` and the current time, in either direction. */
-const windowMs = 60_000;
-/** Maximum difference between the clocks of processes that share a store. Claims last this much longer than the window. */
-const clockDifferenceMs = 30_000;
-
-/** How long a proof that was just created is claimed. */
-export const usualClaimMs = windowMs + clockDifferenceMs;
 
 /**
  * Returns a function that verifies DPoP proofs (RFC 9449 §4.3) and accepts each once. It does NOT check the token or a `nonce`.
  * The work for one proof is bounded, and only a valid proof signed with the right key reaches the store.
  */
-export function createProofVerifier({ publicUrl, replayStore, now = Date.now }: ProofVerifierOptions): VerifyProof {
-  /** The thumbprint and `jti` are hashed together, so that clients with equal `jti` values do not collide. */
-  async function claim({ thumbprint, id, issuedAtMs }: GoodProof): Promise<ProofVerdict> {
-    const lifetimeMs = Math.ceil(issuedAtMs + usualClaimMs - now());
-    try {
-      const isFirst: unknown = await replayStore.claim(sha256(`${thumbprint}.${id}`), lifetimeMs);
-      if (isFirst === true) return 'accepted';
-      return isFirst === false ? 'proof_replayed' : 'replay_unknown';
-    } catch {
-      return 'replay_unknown';
-    }
-  }
+export function createProofVerifier(options: ProofVerifierOptions): VerifyProof {
+  const { publicUrl, replayStore, algorithms, now = Date.now } = options;
 
-  return async (text, { method, url }, token, thumbprint) => {
-    const proof = await judgeProof(text, { method, url: publicUrl + pathOf(url), token, nowMs: now() });
-    if (typeof proof === 'string') return proof;
+  return async (request, token, thumbprint) => {
+    const { method, headers } = request;
+    const path = pathOf(request.url);
+    const url = path === undefined ? undefined : publicUrl + path;
+    const proof = await judgeProof(headers.get('dpop'), { method, url, token, nowMs: now(), algorithms });
+    if (proof instanceof Refusal) return proof;
     // RFC 9449 §7.1: the proof is valid, but the token belongs to another key.
-    return proof.thumbprint === thumbprint ? claim(proof) : 'proof_key_mismatch';
+    if (proof.thumbprint !== thumbprint) return refuse('proof_key_mismatch');
+    // Judged again, because the clock may have been set or the process paused since.
+    const nowMs = now();
+    if (!isTimely(proof.issuedAtMs, nowMs)) return refuse('proof_time');
+    // Hashed together, so that clients with equal `jti` values do not collide.
+    const key = sha256(`${proof.thumbprint}.${proof.id}`);
+    return useProof(request, replayStore, key, Math.ceil(proof.issuedAtMs + usualLifetimeMs - nowMs));
   };
 }
 
 /** Returns a proof with the expected values, or why it is rejected. Does NOT check whether it was used before. */
-export async function judgeProof(text: string | null, expected: ExpectedProof): Promise<GoodProof | ProofRefusal> {
-  const proof = readProof(text);
-  if (typeof proof === 'string') return proof;
+export async function judgeProof(text: string | null, expected: ExpectedProof): Promise<GoodProof | Refusal> {
+  const proof = readProof(text, expected.algorithms ?? proofAlgorithms);
+  if (proof instanceof Refusal) return proof;
   const refusal = refuseClaims(proof.claims, expected) ?? (await refuseSignature(proof));
   if (refusal !== undefined) return refusal;
   const { jti, iat } = proof.claims;
@@ -113,56 +96,56 @@ export async function judgeProof(text: string | null, expected: ExpectedProof): 
 }
 
 /** Checks everything that does not depend on the request. Of duplicate members the last one counts, as in jose. */
-function readProof(text: string | null): SignedProof | ProofRefusal {
-  if (text === null || text.trim() === '') return 'proof_missing';
-  if (text.length > maxProofLength) return 'proof_oversized';
-  if (text.includes(',')) return 'proof_repeated';
+function readProof(text: string | null, accepted: readonly ProofAlgorithm[]): SignedProof | Refusal {
+  if (text === null || text.trim() === '') return refuse('proof_missing');
+  if (text.length > maxProofLength) return refuse('proof_oversized');
+  if (text.includes(',')) return refuse('proof_repeated');
   const parts = text.split('.');
-  if (parts.length !== 3 || !parts.every(isCanonicalBase64Url)) return 'proof_malformed';
+  if (parts.length !== 3 || !parts.every(isCanonicalBase64Url)) return refuse('proof_malformed');
   const [header, claims] = parts.map((part) => parseJsonObject(base64url.decode(part)));
-  if (!header || !claims) return 'proof_malformed';
+  if (!header || !claims) return refuse('proof_malformed');
 
-  if (header.typ !== 'dpop+jwt') return 'proof_type';
-  const algorithm = proofAlgorithms.find((name) => name === algorithmOf(header.alg));
-  if (algorithm === undefined) return 'proof_algorithm';
-  if (header.crit !== undefined) return 'proof_critical_header';
+  if (header.typ !== 'dpop+jwt') return refuse('proof_type');
+  const named = proofAlgorithmOf(header.alg);
+  const algorithm = accepted.find((name) => name === named);
+  if (algorithm === undefined) return refuse('proof_algorithm');
+  if (header.crit !== undefined) return refuse('proof_critical_header');
   const jwk = readProofKey(header.jwk, algorithm);
-  return jwk ? { text, algorithm, jwk, claims } : 'proof_key';
+  return jwk ? { text, algorithm, jwk, claims } : refuse('proof_key');
 }
 
-function refuseClaims(claims: SignedProof['claims'], expected: ExpectedProof): ProofRefusal | undefined {
+function refuseClaims(claims: SignedProof['claims'], expected: ExpectedProof): Refusal | undefined {
   const { htm, htu, iat, ath, jti } = claims;
   const { method, url, token, nowMs } = expected;
-  if (htm !== method) return 'proof_method';
-  if (!isSameUrl(htu, url)) return 'proof_url';
-  if (typeof iat !== 'number' || !(Math.abs(nowMs - iat * 1000) <= windowMs)) return 'proof_time';
-  if (token !== undefined && ath !== sha256(token)) return 'proof_token_hash';
-  if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) return 'proof_id';
+  if (htm !== method) return refuse('proof_method');
+  if (!isSameUrl(htu, url)) return refuse('proof_url');
+  if (typeof iat !== 'number' || !isTimely(iat * 1000, nowMs)) return refuse('proof_time');
+  if (token !== undefined && ath !== sha256(token)) return refuse('proof_token_hash');
+  if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) return refuse('proof_id');
   return undefined;
 }
 
-async function refuseSignature({ text, algorithm, jwk }: SignedProof): Promise<ProofRefusal | undefined> {
+async function refuseSignature({ text, algorithm, jwk }: SignedProof): Promise<Refusal | undefined> {
   const key = await importPublicJwk(jwk, algorithm);
-  if (key === undefined) return 'proof_key';
+  if (key === undefined) return refuse('proof_key');
   try {
     await compactVerify(text, key);
     return undefined;
   } catch (error) {
-    if (error instanceof errors.JWSSignatureVerificationFailed) return 'proof_signature';
+    if (error instanceof errors.JWSSignatureVerificationFailed) return refuse('proof_signature');
     throw error;
   }
 }
 
-function isSameUrl(claimed: unknown, expected: string): boolean {
-  if (typeof claimed !== 'string') return false;
+function isTimely(issuedAtMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - issuedAtMs) <= windowMs;
+}
+
+function isSameUrl(claimed: unknown, expected: string | undefined): boolean {
+  if (typeof claimed !== 'string' || expected === undefined) return false;
   if (claimed === expected) return true;
   const normalized = normalizeUrl(claimed);
   return normalized !== undefined && normalized === normalizeUrl(expected);
-}
-
-/** Returns the path as it was sent, percent-encoding included. */
-function pathOf(url: string): string {
-  return /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? '';
 }
 
 function sha256(text: string): string {

@@ -1,67 +1,89 @@
 /** Stores which proofs were used. Processes with the same public address must share one, or each of them accepts a proof once. */
 export interface ReplayStore {
   /**
-   * Claims `key` for `lifetimeMs`. Returns true for the first caller, and false for all others until that time has passed.
-   * Rejects or throws if it is unknown whether the key is claimed. Must have a time limit of its own, because the request
-   * waits for it.
+   * Marks `key` as used for `lifetimeMs`. Returns true for the first caller, and false for all others until that time has passed.
+   * Rejects or throws if it is unknown whether the key was used. Must have a time limit of its own, because the request waits
+   * for it.
    * @param key at most 64 characters of base64url
-   * @param lifetimeMs a whole number, at most 150000
+   * @param lifetimeMs a whole number from 30000 to 150000; {@link usualLifetimeMs} for a proof that was created just now
    */
-  claim(key: string, lifetimeMs: number): boolean | Promise<boolean>;
+  markUsed(key: string, lifetimeMs: number): boolean | Promise<boolean>;
 }
 
-/** Thrown if it is unknown whether a key is claimed. */
-export class ReplayUnknownError extends Error {}
+/** Maximum difference between the `iat` of a proof and the current time, in either direction. */
+export const windowMs = 60_000;
+
+/** Maximum difference between the clocks of processes that share a store. Marks last this much longer than the window. */
+const clockDifferenceMs = 30_000;
+
+/** How long a proof that was just created is marked as used. */
+export const usualLifetimeMs = windowMs + clockDifferenceMs;
 
 export interface MemoryReplayStoreOptions {
-  /** Maximum number of claims. Defaults to 200,000, which take up to 50 MiB and are enough for 2,200 proofs per second. */
+  /** Maximum number of used proofs. Defaults to 200,000, which take up to 50 MiB and are enough for 2,200 proofs per second. */
   readonly maxEntries?: number;
   /** Wall-clock time in milliseconds since 1970, the same as for proofs; defaults to `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 
 export interface MemoryReplayStore extends ReplayStore {
-  claim(key: string, lifetimeMs: number): boolean;
-  /** Number of claims, including some that may have expired. */
+  markUsed(key: string, lifetimeMs: number): boolean;
+  /** Number of used proofs, including some that may have expired. */
   state(): { readonly entries: number };
 }
 
-/** Finding expired claims is not free: the Map iterates over the gaps that deleted entries left. */
-const sweepIntervalMs = 1000;
+let sharedStore: MemoryReplayStore | undefined;
 
-/** Returns a store in the memory of this process. It never evicts a live claim. While it is full, new claims are rejected. */
+/** Returns the store of all guards in this process without a store of their own, so that none accepts a proof that another accepted. */
+export function sharedMemoryStore(): MemoryReplayStore {
+  sharedStore ??= createMemoryReplayStore();
+  return sharedStore;
+}
+
+/**
+ * Returns a store in the memory of this process. It never evicts a live entry. While it is full, it throws.
+ */
 export function createMemoryReplayStore(options: MemoryReplayStoreOptions = {}): MemoryReplayStore {
   const { maxEntries = 200_000, now = Date.now } = options;
-  const expiresAtMs = new Map<string, number>();
-  let sweptAtMs = now();
-  // If the clock is set back, proofs whose claims were swept are valid again. They expire no later than this.
+  const expiriesMs = new Map<string, number>();
+  /** The keys by the second at the end of which they expire: a key that lives long does not hold up those behind it. */
+  const buckets = new Map<number, string[]>();
+  let sweptSecond = Number.NaN;
+  // If the clock is set back, proofs that were swept are valid again. They expire no later than this.
   let sweptUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** Iterates in the order of claims, so a live claim can delay the removal of later ones, by at most one lifetime. */
   function sweep(nowMs: number): void {
-    if (Math.abs(nowMs - sweptAtMs) < sweepIntervalMs) return;
-    sweptAtMs = nowMs;
-    for (const [key, expiryMs] of expiresAtMs) {
-      if (expiryMs > nowMs) return;
-      expiresAtMs.delete(key);
-      sweptUntilMs = Math.max(sweptUntilMs, expiryMs);
+    const second = Math.floor(nowMs / 1000);
+    if (second === sweptSecond) return;
+    sweptSecond = second;
+    for (const [end, keys] of buckets) {
+      if (end > second) continue;
+      buckets.delete(end);
+      for (const key of keys) if ((expiriesMs.get(key) ?? 0) <= nowMs) expiriesMs.delete(key);
+      sweptUntilMs = Math.max(sweptUntilMs, end * 1000);
     }
   }
 
+  function put(key: string, expiryMs: number): void {
+    const end = Math.ceil(expiryMs / 1000);
+    const bucket = buckets.get(end);
+    if (bucket) bucket.push(key);
+    else buckets.set(end, [key]);
+    expiriesMs.set(key, expiryMs);
+  }
+
   return {
-    claim(key, lifetimeMs) {
+    markUsed(key, lifetimeMs) {
       const nowMs = now();
       sweep(nowMs);
-      const heldUntilMs = expiresAtMs.get(key);
-      if (heldUntilMs !== undefined && heldUntilMs > nowMs) return false;
+      const usedUntilMs = expiriesMs.get(key);
+      if (usedUntilMs !== undefined && usedUntilMs > nowMs) return false;
       const expiryMs = nowMs + lifetimeMs;
-      if (expiryMs <= sweptUntilMs) throw new ReplayUnknownError('Cannot claim a proof: the clock was set back');
-      if (expiresAtMs.size >= maxEntries)
-        throw new ReplayUnknownError('Cannot claim a proof: the memory for used proofs is full');
-      expiresAtMs.delete(key);
-      expiresAtMs.set(key, expiryMs);
+      if (expiryMs <= sweptUntilMs) throw new Error('Cannot mark a proof as used: the clock was set back');
+      if (expiriesMs.size >= maxEntries) throw new Error('Cannot mark a proof as used: the memory is full');
+      put(key, expiryMs);
       return true;
     },
-    state: () => ({ entries: expiresAtMs.size }),
+    state: () => ({ entries: expiriesMs.size }),
   };
 }

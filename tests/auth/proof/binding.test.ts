@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createBindingCheck } from '../../../src/auth/proof/binding.ts';
+import { createMemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';
 import type { Scheme } from '../../../src/auth/proof/schemes.ts';
 import { makeProof, proofKey, thumbprintOf } from '../../support/proof.ts';
 
@@ -28,19 +29,21 @@ describe('createBindingCheck()', () => {
   for (const [scheme, cnf, want] of rows) {
     test(`returns ${want} for ${scheme} and cnf ${JSON.stringify(cnf)}`, async () => {
       const check = createBindingCheck({ dpop: 'on', publicUrl });
-      expect(await check?.(new Request(url), { scheme, token }, claimsWith(cnf))).toBe(want as undefined);
+      const refusal = await check?.(new Request(url), { scheme, token }, claimsWith(cnf));
+      expect(refusal?.reason).toBe(want as undefined);
     });
   }
 
   test('remembers used proofs by the same clock that it judges them by', async () => {
     let nowSeconds = 1_900_000_000;
-    const check = createBindingCheck({ dpop: 'on', publicUrl, now: () => nowSeconds * 1000 });
+    const now = () => nowSeconds * 1000;
+    const check = createBindingCheck({ dpop: 'on', publicUrl, replayStore: createMemoryReplayStore({ now }), now });
     const outcomes: unknown[] = [];
     for (const seconds of [0, 1, 600]) {
       nowSeconds += seconds;
       const dpop = makeProof({ url, token, nowSeconds }, { claims: { jti: 'same' } });
       const request = new Request(url, { headers: { dpop } });
-      outcomes.push(await check?.(request, { scheme: 'DPoP', token }, claimsWith(bound)));
+      outcomes.push((await check?.(request, { scheme: 'DPoP', token }, claimsWith(bound)))?.reason);
     }
     expect(outcomes).toEqual([undefined, 'proof_replayed', undefined]);
   });

@@ -3,8 +3,9 @@ import { createHash, generateKeyPairSync } from 'node:crypto';
 import { Elysia } from 'elysia';
 import { resourceServer } from '../../../src/auth/elysia/resource-server.ts';
 import type { ResourceServerOptions } from '../../../src/auth/options.ts';
-import { createProofVerifier, type ProofVerdict } from '../../../src/auth/proof/proof.ts';
+import { createProofVerifier, type VerifyProof } from '../../../src/auth/proof/proof.ts';
 import { createMemoryReplayStore, type ReplayStore } from '../../../src/auth/proof/replay-store.ts';
+import type { RefusalReason } from '../../../src/auth/refusals.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { exactRsaKey, publish, rsaKey } from '../../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../../support/mint.ts';
@@ -23,6 +24,8 @@ const token = 'header.payload.signature';
 const nowSeconds = 2_000_000_000;
 const target = { url: publicUrl + path, token, nowSeconds };
 
+type ProofVerdict = RefusalReason | 'accepted';
+
 interface Row extends ProofOverrides {
   readonly name: string;
   readonly want: ProofVerdict;
@@ -35,21 +38,31 @@ interface Row extends ProofOverrides {
   readonly publicUrl?: string;
 }
 
+/** Shows a proof with a request of its own. */
+async function show(
+  verify: VerifyProof,
+  dpop: string | null,
+  { method = 'GET', url = target.url, thumbprint = thumbprintOf(proofKey()) } = {},
+): Promise<ProofVerdict> {
+  const headers = new Headers(dpop === null ? {} : { dpop });
+  return (await verify({ method, url, headers }, token, thumbprint))?.reason ?? 'accepted';
+}
+
 /** What is recorded, beside what becomes of it. */
-async function judge(row: Omit<Row, 'name' | 'want'>): Promise<{ verdict: ProofVerdict; claims: number }> {
+async function judge(row: Omit<Row, 'name' | 'want'>): Promise<{ verdict: ProofVerdict; uses: number }> {
   const replayStore = createMemoryReplayStore({ now: () => nowSeconds * 1000 });
   const verify = createProofVerifier({ publicUrl, ...row, replayStore, now: () => nowSeconds * 1000 });
   const proof = row.value === undefined ? makeProof(target, row) : row.value;
   const thumbprint = row.thumbprint ?? thumbprintOf(row.key ?? proofKey(row.algorithm));
-  const request = { method: row.method ?? 'GET', url: row.requested ?? `http://127.0.0.1:3010${path}` };
-  const verdict = await verify(proof, request, token, thumbprint);
-  return { verdict, claims: replayStore.state().entries };
+  const { method, requested: url = `http://127.0.0.1:3010${path}` } = row;
+  const verdict = await show(verify, proof, { method, url, thumbprint });
+  return { verdict, uses: replayStore.state().entries };
 }
 
 function holds(rows: readonly Row[]): void {
   for (const { name, want, ...row } of rows) {
     test(`${want}: ${name}`, async () => {
-      expect(await judge(row)).toEqual({ verdict: want, claims: want === 'accepted' ? 1 : 0 });
+      expect(await judge(row)).toEqual({ verdict: want, uses: want === 'accepted' ? 1 : 0 });
     });
   }
 }
@@ -355,7 +368,6 @@ describe('createProofVerifier() judges', () => {
 });
 
 describe('createProofVerifier()', () => {
-  const request = { method: 'GET', url: target.url };
   const thumbprint = thumbprintOf(proofKey());
   const verifierWith = (replayStore: ReplayStore, now = () => nowSeconds * 1000) =>
     createProofVerifier({ publicUrl, replayStore, now });
@@ -363,7 +375,7 @@ describe('createProofVerifier()', () => {
   test('accepts one of 20 parallel uses of a proof', async () => {
     const verify = verifierWith(createMemoryReplayStore());
     const proof = makeProof(target);
-    const verdicts = await Promise.all(Array.from({ length: 20 }, () => verify(proof, request, token, thumbprint)));
+    const verdicts = await Promise.all(Array.from({ length: 20 }, () => show(verify, proof)));
     expect(verdicts.toSorted()).toEqual(['accepted', ...Array(19).fill('proof_replayed')]);
   });
 
@@ -371,13 +383,12 @@ describe('createProofVerifier()', () => {
     const verify = verifierWith(createMemoryReplayStore());
     const other = proofKey('ES256', 'other');
     const claims = { jti: 'same' };
-    expect(await verify(makeProof(target, { claims }), request, token, thumbprint)).toBe('accepted');
-    expect(await verify(makeProof(target, { claims, key: other }), request, token, thumbprintOf(other))).toBe(
+    expect(await show(verify, makeProof(target, { claims }))).toBe('accepted');
+    expect(await show(verify, makeProof(target, { claims, key: other }), { thumbprint: thumbprintOf(other) })).toBe(
       'accepted',
     );
     const later = { ...claims, iat: nowSeconds - 1, htm: 'POST' };
-    const post = { ...request, method: 'POST' };
-    expect(await verify(makeProof(target, { claims: later }), post, token, thumbprint)).toBe('proof_replayed');
+    expect(await show(verify, makeProof(target, { claims: later }), { method: 'POST' })).toBe('proof_replayed');
   });
 
   test('rejects a used proof throughout its window, on clocks half a minute apart', async () => {
@@ -386,43 +397,43 @@ describe('createProofVerifier()', () => {
     const first = verifierWith(replayStore, () => now);
     const behind = verifierWith(replayStore, () => now - 29_999);
     const proof = makeProof(target);
-    expect(await first(proof, request, token, thumbprint)).toBe('accepted');
+    expect(await show(first, proof)).toBe('accepted');
     const judgements = new Map<number, ProofVerdict>();
     for (const seconds of [60, 120, 149.998]) {
       now = (nowSeconds - 60 + seconds) * 1000;
-      judgements.set(seconds, await behind(proof, request, token, thumbprint));
+      judgements.set(seconds, await show(behind, proof));
     }
     expect([...judgements.values()]).toEqual(['proof_replayed', 'proof_replayed', 'proof_replayed']);
   });
 
-  const stores: readonly { name: string; claim: () => unknown }[] = [
+  const stores: readonly { name: string; markUsed: () => unknown }[] = [
     {
       name: 'throws',
-      claim: () => {
+      markUsed: () => {
         throw new Error('full');
       },
     },
-    { name: 'rejects', claim: () => Promise.reject(new Error('unreachable')) },
-    { name: 'resolves to something else', claim: () => Promise.resolve('OK') },
-    { name: 'returns nothing', claim: () => undefined },
+    { name: 'rejects', markUsed: () => Promise.reject(new Error('unreachable')) },
+    { name: 'resolves to something else', markUsed: () => Promise.resolve('OK') },
+    { name: 'returns nothing', markUsed: () => undefined },
   ];
-  for (const { name, claim } of stores) {
+  for (const { name, markUsed } of stores) {
     test(`cannot decide about a proof when the store ${name}`, async () => {
-      const verify = verifierWith({ claim: claim as ReplayStore['claim'] });
-      expect(await verify(makeProof(target), request, token, thumbprint)).toBe('replay_unknown');
+      const verify = verifierWith({ markUsed: markUsed as ReplayStore['markUsed'] });
+      expect(await show(verify, makeProof(target))).toBe('replay_unknown');
     });
   }
 
   test('shows the store a hash and the rest of the window', async () => {
     const seen: unknown[] = [];
     const verify = verifierWith({
-      claim(...args) {
+      markUsed(...args) {
         seen.push(args);
         return true;
       },
     });
     for (const iat of [nowSeconds - 60, nowSeconds + 60, nowSeconds + 0.0005])
-      await verify(makeProof(target, { claims: { iat, jti: 'secret' } }), request, token, thumbprint);
+      await show(verify, makeProof(target, { claims: { iat, jti: 'secret' } }));
     const hash = createHash('sha256').update(`${thumbprint}.secret`).digest('base64url');
     expect(seen).toEqual([
       [hash, 30_000],
@@ -454,7 +465,7 @@ describe('resourceServer() with dpop', () => {
     const claims = { cnf: { jkt: thumbprintOf(proofKey()) } };
     const bound = mintToken(issuer.url, { claims });
     const used = new Set<string>();
-    const replayStore = { claim: async (key: string) => !used.has(key) && Boolean(used.add(key)) };
+    const replayStore = { markUsed: async (key: string) => !used.has(key) && Boolean(used.add(key)) };
     const guard = resourceServer({ issuer: issuer.url, audience: AUDIENCE, dpop: 'required', publicUrl, replayStore });
     const app = new Elysia().use(guard).get('/me', ({ claims }) => claims.sub);
     const proof = makeProof({ url: `${publicUrl}/me`, token: bound, nowSeconds: Math.floor(Date.now() / 1000) });

@@ -1,90 +1,84 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import {
-  createMemoryReplayStore,
-  type MemoryReplayStore,
-  ReplayUnknownError,
-} from '../../../src/auth/proof/replay-store.ts';
+import { createMemoryReplayStore, type MemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';
 
 const lifetimeMs = 90_000;
 
 describe('createMemoryReplayStore()', () => {
   let now: number;
   let store: MemoryReplayStore;
-  const claim = (key: string, lifetime = lifetimeMs) => store.claim(key, lifetime);
+  const use = (key: string, lifetime = lifetimeMs) => store.markUsed(key, lifetime);
 
   beforeEach(() => {
     now = 1_900_000_000_000;
     store = createMemoryReplayStore({ maxEntries: 3, now: () => now });
   });
 
-  test('lets one of many callers claim a key', () => {
-    const claims = Array.from({ length: 20 }, () => claim('a'));
-    expect(claims.filter(Boolean)).toHaveLength(1);
-    expect(claim('b')).toBe(true);
+  test('lets one of many callers use a key', () => {
+    const uses = Array.from({ length: 20 }, () => use('a'));
+    expect(uses.filter(Boolean)).toHaveLength(1);
+    expect(use('b')).toBe(true);
   });
 
-  test('holds a claim until its time has passed and no longer', () => {
-    claim('a');
+  test('holds a key until its time has passed and no longer', () => {
+    use('a');
     now += lifetimeMs - 1;
-    expect(claim('a')).toBe(false);
+    expect(use('a')).toBe(false);
     now += 1;
-    expect(claim('a')).toBe(true);
-    expect(claim('a')).toBe(false);
+    expect(use('a')).toBe(true);
+    expect(use('a')).toBe(false);
   });
 
-  test('evicts no live claim, and has room again once claims have expired', () => {
-    for (const key of ['a', 'b', 'c']) expect(claim(key)).toBe(true);
-    expect(() => claim('d')).toThrow(ReplayUnknownError);
-    for (const key of ['a', 'b', 'c']) expect(claim(key)).toBe(false);
+  test('evicts no live entry, and has room again once entries have expired', () => {
+    for (const key of ['a', 'b', 'c']) expect(use(key)).toBe(true);
+    expect(() => use('d')).toThrow('Cannot mark a proof as used: ');
+    for (const key of ['a', 'b', 'c']) expect(use(key)).toBe(false);
     now += lifetimeMs;
-    expect(claim('d')).toBe(true);
+    expect(use('d')).toBe(true);
     expect(store.state()).toEqual({ entries: 1 });
   });
 
-  test('makes room behind a claim that outlives others', () => {
-    claim('long', lifetimeMs * 2);
-    claim('short');
-    now += lifetimeMs * 2;
-    claim('new');
-    expect(store.state()).toEqual({ entries: 1 });
-  });
-
-  test('puts a key that is claimed again behind the others', () => {
+  test('has room for 2,200 proofs a second while one a minute lives as long as it can', () => {
     store = createMemoryReplayStore({ now: () => now });
-    claim('again');
-    claim('short', lifetimeMs + 1);
-    now += lifetimeMs - 500;
-    claim('new');
-    now += 500;
-    expect(claim('again')).toBe(true);
+    for (let second = 0; second < 300; second += 1) {
+      if (second % 60 === 0) expect(use(`long ${second}`, 150_000)).toBe(true);
+      for (let index = 0; index < 2200; index += 1) if (!use(`${second} ${index}`)) throw new Error('Held up');
+      now += 1000;
+    }
+    expect(store.state().entries).toBeLessThan(200_000);
+  });
+
+  test('keeps a key that is used again after it expired', () => {
+    use('again');
+    now += lifetimeMs;
+    expect(use('again')).toBe(true);
     now += 1000;
-    claim('last');
-    expect(store.state()).toEqual({ entries: 3 });
+    expect(use('other')).toBe(true);
+    expect(use('again')).toBe(false);
   });
 
-  test('has room for 200,000 claims by default', () => {
+  test('has room for 200,000 keys by default', () => {
     const large = createMemoryReplayStore({ now: () => now });
-    for (let key = 0; key < 200_000; key += 1) large.claim(String(key), lifetimeMs);
-    expect(() => large.claim('one more', lifetimeMs)).toThrow(ReplayUnknownError);
+    for (let key = 0; key < 200_000; key += 1) large.markUsed(String(key), lifetimeMs);
+    expect(() => large.markUsed('one more', lifetimeMs)).toThrow('Cannot mark a proof as used: ');
   });
 
-  test('holds claims that the clock is set back behind', () => {
-    claim('a');
+  test('holds keys that the clock is set back behind', () => {
+    use('a');
     now -= 3_600_000;
-    expect(claim('a')).toBe(false);
-    expect(claim('b')).toBe(true);
+    expect(use('a')).toBe(false);
+    expect(use('b')).toBe(true);
     now += 3_600_000 + lifetimeMs - 1;
-    expect(claim('a')).toBe(false);
+    expect(use('a')).toBe(false);
   });
 
-  test('accepts nothing whose claim it may have forgotten when the clock is set back', () => {
-    claim('a');
+  test('accepts nothing that it may have forgotten when the clock is set back', () => {
+    use('a');
     now += lifetimeMs + 1000;
-    expect(claim('b')).toBe(true);
+    expect(use('b')).toBe(true);
     now -= lifetimeMs + 1000;
-    expect(() => claim('a')).toThrow(ReplayUnknownError);
-    expect(() => claim('c')).toThrow(ReplayUnknownError);
+    expect(() => use('a')).toThrow('Cannot mark a proof as used: ');
+    expect(() => use('c')).toThrow('Cannot mark a proof as used: ');
     now += 1;
-    expect(claim('c')).toBe(true);
+    expect(use('c')).toBe(true);
   });
 });
