@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -80,13 +79,36 @@ export async function runToEnd(...args: Parameters<typeof run>): Promise<Finishe
   return finished;
 }
 
-/** Returns a free port of the loopback interface. */
+/** The kernel gives the ports above to whoever asks for any, so none of these is taken between the choice and its use. */
+const PORTS = { first: 20_000, end: 32_768 };
+const reserved = new Set<number>();
+
+/**
+ * Returns a port on which nothing listens, on any address, and which no other process gets from this function while this one
+ * lives: for servers that must know their port before they start. What can say where it listens gets port 0.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((done) => server.close(() => done()));
+  const port = PORTS.first + Math.floor(Math.random() * (PORTS.end - PORTS.first));
+  const isFree = !reserved.has(port) && (await isReservable(port)) && (await isListenable(port));
+  if (!isFree) return freePort();
+  reserved.add(port);
   return port;
+}
+
+/** The socket for datagrams of the same number is what other processes see of a reservation. It is held until the process ends. */
+async function isReservable(port: number): Promise<boolean> {
+  const socket = await Bun.udpSocket({ hostname: '127.0.0.1', port }).catch(() => undefined);
+  socket?.unref();
+  return socket !== undefined;
+}
+
+/** `::` takes both address families, one of which `localhost` may be. */
+function isListenable(port: number): Promise<boolean> {
+  const server = createServer();
+  return new Promise((done) => {
+    server.once('error', () => done(false));
+    server.listen(port, () => server.close(() => done(true)));
+  });
 }
 
 const POLL_MS = 10;

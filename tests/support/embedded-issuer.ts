@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'bun:test';
-import type { Environment } from './child-process.ts';
+import { type Environment, until } from './child-process.ts';
 import type { Form, Service } from './forms.ts';
 
 export interface Credentials {
@@ -21,8 +21,10 @@ export interface EmbeddedFixture {
 
 const PRINTED_CLIENT = /client_id=(?<clientId>[\w.-]+)[^|]*?client_secret=(?<clientSecret>[\w.-]+)/g;
 
-/** Returns the data in the printed commands. */
-export function readPrinted(banner: string): Omit<EmbeddedFixture, 'service'> {
+/** Returns the data in the printed commands, once they are in the output: a service may answer before it has been read. */
+export async function readPrinted(output: () => string): Promise<Omit<EmbeddedFixture, 'service'>> {
+  await until(() => [...output().matchAll(PRINTED_CLIENT)].length === 2, 'the printed commands');
+  const banner = output();
   const [reader, visitor] = [...banner.matchAll(PRINTED_CLIENT)].map(({ groups }) => ({
     clientId: groups?.clientId ?? '',
     clientSecret: groups?.clientSecret ?? '',
@@ -39,7 +41,7 @@ export function embeddedFixtureFor(form: Form, settings: Environment = {}): () =
   let fixture: EmbeddedFixture | undefined;
   beforeAll(async () => {
     const service = await form.start(settings, ['--dev']);
-    fixture = { service, ...readPrinted(service.output()) };
+    fixture = { service, ...(await readPrinted(service.output)) };
   }, form.startTimeoutMs);
   afterAll(() => fixture?.service.close(), form.startTimeoutMs);
   return () => {

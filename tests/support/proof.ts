@@ -1,47 +1,12 @@
-import { constants, createHash, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { base64url } from './mint.ts';
+import { signAs, signingKey } from './signatures.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
-const saltOfDigestLength = {
-  padding: constants.RSA_PKCS1_PSS_PADDING,
-  saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
-} as const;
 
-/** How each algorithm signs (RFC 7518 §3, RFC 8037 §3.1), on node:crypto because the product verifies with jose. */
-const SIGN: Readonly<Record<string, (input: Buffer, key: KeyObject) => Uint8Array>> = {
-  ES256: (input, key) => sign('sha256', input, { key, dsaEncoding: 'ieee-p1363' }),
-  ES384: (input, key) => sign('sha384', input, { key, dsaEncoding: 'ieee-p1363' }),
-  RS256: (input, key) => sign('sha256', input, key),
-  PS256: (input, key) => sign('sha256', input, { key, ...saltOfDigestLength }),
-  EdDSA: (input, key) => sign(null, input, key),
-  Ed25519: (input, key) => sign(null, input, key),
-};
-
-const GENERATE: Readonly<Record<string, () => KeyObject>> = {
-  EC: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
-  'P-384': () => generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey,
-  RSA: () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
-  OKP: () => generateKeyPairSync('ed25519').privateKey,
-};
-const KIND_OF: Readonly<Record<string, string>> = {
-  ES256: 'EC',
-  ES384: 'P-384',
-  RS256: 'RSA',
-  PS256: 'RSA',
-  EdDSA: 'OKP',
-  Ed25519: 'OKP',
-};
-
-const keys = new Map<string, KeyObject>();
-
-/** Returns the private key of this name that signs with this algorithm, which is generated once per process. */
+/** Returns the private key of this name that signs proofs with this algorithm; for an algorithm that signs none, one for ES256. */
 export function proofKey(algorithm = 'ES256', name = 'client'): KeyObject {
-  const kind = KIND_OF[algorithm] ?? 'EC';
-  const id = `${kind} ${name}`;
-  const key = keys.get(id) ?? GENERATE[kind]?.();
-  if (key === undefined) throw new TypeError(`There is no key for ${algorithm}`);
-  keys.set(id, key);
-  return key;
+  return signingKey(/^(?:[EPR]S|Ed)/.test(algorithm) ? algorithm : 'ES256', name);
 }
 
 export const publicJwk = (key: KeyObject): Readonly<Record<string, unknown>> =>
@@ -97,7 +62,7 @@ export function makeProof(target: ProofTarget, overrides: ProofOverrides = {}): 
   const header = overrides.headerText ?? JSON.stringify({ ...good.header, ...overrides.header });
   const payload = overrides.payloadText ?? JSON.stringify({ ...good.claims, ...overrides.claims });
   const input = Buffer.from(`${base64url(header)}.${base64url(payload)}`);
-  const signature = SIGN[signableWith(key, algorithm)]?.(input, key) ?? '';
+  const signature = signAs(signableWith(key, algorithm), key, input);
   const proof = `${input}.${base64url(signature)}`;
   return overrides.reshape?.(proof) ?? proof;
 }

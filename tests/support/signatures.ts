@@ -1,23 +1,20 @@
 import { constants, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { ecKey, rsaKey } from './keys.ts';
+import { ecKey, namedKey, rsaKey } from './keys.ts';
 
 const CURVES: Readonly<Record<string, string>> = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' };
-const pairs = new Map<string, KeyObject>();
 
-/** Returns the private key of this name for a JWS algorithm, which is generated once per process. */
+/** Returns the private key of this name for a JWS algorithm. */
 export function signingKey(alg: string, name: string): KeyObject {
   if (/^[RPH]S/.test(alg)) return rsaKey(name);
   if (alg === 'ES256') return ecKey(name);
-  const id = `${alg} ${name}`;
-  const known = pairs.get(id) ?? makeKey(alg);
-  pairs.set(id, known);
-  return known;
+  const kind = alg === 'Ed25519' ? 'EdDSA' : alg;
+  return namedKey(`${kind} ${name}`, () => makeKey(kind));
 }
 
 function makeKey(alg: string): KeyObject {
   const namedCurve = CURVES[alg];
   if (namedCurve) return generateKeyPairSync('ec', { namedCurve }).privateKey;
-  if (alg === 'EdDSA' || alg === 'Ed25519') return generateKeyPairSync('ed25519').privateKey;
+  if (alg === 'EdDSA') return generateKeyPairSync('ed25519').privateKey;
   throw new TypeError(`No key for ${alg}`);
 }
 

@@ -1,11 +1,9 @@
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-
-let cubic: KeyObject | undefined;
+import { namedKey } from '../../support/keys.ts';
 
 /** Returns an RSA private key with the public exponent 3, whose signatures are cube roots. */
 export function cubicKey(): KeyObject {
-  cubic ??= generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 }).privateKey;
-  return cubic;
+  return namedKey('rsa cubic', () => generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 }).privateKey);
 }
 
 /** DigestInfo of SHA-256 (RFC 8017 §9.2, note 1). */
