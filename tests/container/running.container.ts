@@ -19,7 +19,6 @@ test('a container with --dev issues tokens to the host through a published port,
   const origin = `http://127.0.0.1:${port}`;
   const container = await runContainer(['--publish', `127.0.0.1:${port}:3010`], {}, ['--dev']);
   await untilItAnswers(origin, container.process);
-  await until(() => container.process.stderr().includes('/api/public'), 'the printed commands');
   const { reader, visitor, audience } = await readPrinted(container.process.stderr);
 
   const getToken = async ({ clientId, clientSecret }: typeof reader) => {
