@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { refusals } from '../../src/auth/refusals.ts';
-import { createLog } from '../../src/observe/log.ts';
-import { createService } from '../../src/service.ts';
-import { readSettings } from '../../src/settings.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
+import { createSilentService } from '../support/in-process.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { mintToken } from '../support/mint.ts';
 import { signAs, signingKey } from '../support/signatures.ts';
@@ -101,12 +99,7 @@ function fetchFor({ header, claims, published: { jwks_uri, metadata, key, encryp
 }
 
 async function hold({ settings, answer, token }: Form): Promise<void> {
-  const service = createService({
-    settings: readSettings(settings, false),
-    log: createLog('silent', { isTerminal: false, hasColour: false }),
-    droppedLogLines: () => 0,
-    fetch: typeof token === 'object' ? fetchFor(token) : () => Promise.reject(new TypeError('Not needed')),
-  });
+  const service = createSilentService(settings, typeof token === 'object' ? fetchFor(token) : undefined);
   const headers = bearer(typeof token === 'object' ? mint(token) : String(token));
   try {
     for (const [index, path] of ['/api/private', '/api/private-scoped'].entries()) {

@@ -3,12 +3,12 @@ import Ajv from 'ajv/dist/2020';
 import { Elysia } from 'elysia';
 import { exampleHeaders, type RefusalReason, refusals } from '../../src/auth/refusals.ts';
 import { failures } from '../../src/http/answers.ts';
+import type { OpenApiDocument, ResponseObject } from '../../src/openapi/document.ts';
 import { bearer, type Fixture, fixtureFor } from '../support/fixture.ts';
 import { executableForm, type Form } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { publish, rsaKey } from '../support/keys.ts';
-import { nowSeconds, SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
-import { type DocumentedAnswer, documentedAnswers, type OpenApiDocument } from '../support/openapi.ts';
+import { SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 /** What is wrong with the token that is answered with the example of this name. */
@@ -27,8 +27,8 @@ const faults: Readonly<Record<string, TokenOverrides>> = {
   claims_malformed: { claims: { exp: undefined } },
   issuer_mismatch: { claims: { iss: 'https://other.example.test/' } },
   audience_mismatch: { claims: { aud: 'https://other.example.test/' } },
-  token_not_yet_valid: { claims: { nbf: nowSeconds() + 1000 } },
-  token_expired: { claims: { exp: nowSeconds() - 1000 } },
+  token_not_yet_valid: { claims: { nbf: 4_000_000_000 } },
+  token_expired: { claims: { exp: 1 } },
   token_bound: { claims: { cnf: { jkt: 'thumbprint' } } },
   scope_insufficient: { claims: { scope: 'write:messages' } },
 };
@@ -40,6 +40,42 @@ const requests: Readonly<Record<string, RequestInit>> = {
   credentials_malformed: { headers: { authorization: 'Bearer one two' } },
   method_not_allowed: { method: 'POST' },
 };
+
+/** An example response in the document, with its route. */
+interface DocumentedAnswer {
+  readonly path: string;
+  readonly status: string;
+  /** The name of the example. */
+  readonly name: string;
+  /** The name of the schema. */
+  readonly schema: string;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+type Examples = Readonly<Record<string, { readonly value: string }>>;
+
+const nameIn = (reference = '') => reference.split('/').at(-1) ?? '';
+
+/** Returns all example responses in the document, with references followed. */
+function documentedAnswers({ paths, components }: OpenApiDocument): DocumentedAnswer[] {
+  const shared: Readonly<Record<string, ResponseObject>> = components.responses;
+  return Object.entries(paths).flatMap(([path, { get }]) =>
+    Object.entries(get?.responses ?? {}).flatMap(([status, response]) => {
+      const { headers = {}, content } = (response.$ref ? shared[nameIn(response.$ref)] : response) ?? {};
+      const { schema, examples = {} } = content?.['application/json'] ?? {};
+      const shown = Object.entries(headers as Readonly<Record<string, { readonly examples: Examples }>>);
+      return Object.entries(examples).map(([name, { value: body }]) => ({
+        path,
+        status,
+        name,
+        schema: nameIn(schema?.$ref),
+        body,
+        headers: Object.fromEntries(shown.map(([header, { examples: values }]) => [header, values[name]?.value])),
+      }));
+    }),
+  );
+}
 
 const read = async ({ service }: Fixture) => (await (await service.fetch('/openapi/json')).json()) as OpenApiDocument;
 

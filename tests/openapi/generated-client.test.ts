@@ -2,10 +2,8 @@ import { afterAll, beforeAll, describe, expect, mock, test } from 'bun:test';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { OpenAPI3 } from 'openapi-typescript';
 import { runToEnd } from '../support/child-process.ts';
-import { inProcessForm } from '../support/in-process.ts';
-import { AUDIENCE } from '../support/mint.ts';
+import { committedDocument } from './example-document.ts';
 
 // The generator needs the compiler's JavaScript interface, which TypeScript 7 does not have.
 mock.module('typescript', () => ({ default: require('typescript-5') }));
@@ -34,10 +32,7 @@ describe('types generated from the OpenAPI document', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'generated-client-'));
     const { default: generate, astToString } = await import('openapi-typescript');
-    const service = await inProcessForm.start({ ISSUER: 'https://issuer.example.test/', AUDIENCE });
-    const document = (await (await service.fetch('/openapi/json')).json()) as OpenAPI3;
-    await service.close();
-    await Bun.write(join(folder, 'api.ts'), astToString(await generate(document)));
+    await Bun.write(join(folder, 'api.ts'), astToString(await generate(await committedDocument.json())));
   });
   afterAll(() => rm(folder, { recursive: true }));
 

@@ -8,7 +8,8 @@ import { executableForm, type Service, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { AUDIENCE } from '../support/mint.ts';
 
-const ISSUER = 'https://issuer.example.test/';
+// Refuses connections, so that no name is resolved.
+const ISSUER = 'http://127.0.0.1:9/';
 
 for (const form of [inProcessForm, executableForm]) {
   describe(`the documentation page of ${form.name}`, () => {
@@ -26,7 +27,7 @@ for (const form of [inProcessForm, executableForm]) {
       expect(response.headers.get('access-control-allow-origin')).toBe('*');
       expect(response.headers.get('content-security-policy')?.split('; ').sort()).toEqual([
         "base-uri 'none'",
-        "connect-src 'self' https://issuer.example.test",
+        "connect-src 'self' http://127.0.0.1:9",
         "default-src 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",

@@ -1,7 +1,23 @@
+import type { Fetch } from '../../src/auth/keys/fetch-json.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createService } from '../../src/service.ts';
 import { readSettings } from '../../src/settings.ts';
+import type { Environment } from './child-process.ts';
 import type { Form } from './forms.ts';
+
+/** Fetches from loopback only: no test resolves a name. */
+const fetchLocally: Fetch = async (url, init) => {
+  if (new URL(url).hostname !== '127.0.0.1') throw new TypeError(`No test contacts ${url}`);
+  return fetch(url, init);
+};
+
+/** Returns the service with these settings, without a listener and without output. */
+export function createSilentService(environment: Environment, fetch = fetchLocally) {
+  const settings = readSettings(environment, false);
+  if (settings.isEmbedded) throw new TypeError('ISSUER and AUDIENCE are not set');
+  const log = createLog('silent', { isTerminal: false, hasColour: false });
+  return createService({ settings, log, droppedLogLines: () => 0, fetch });
+}
 
 /**
  * The service without a process of its own: requests go straight into its fetch(). It listens as well, for the tests that need a
@@ -11,10 +27,7 @@ export const inProcessForm: Form = {
   name: 'in-process',
   startTimeoutMs: 20_000,
   async start(environment) {
-    const settings = readSettings(environment, false);
-    if (settings.isEmbedded) throw new TypeError('ISSUER and AUDIENCE are not set');
-    const log = createLog('silent', { isTerminal: false, hasColour: false });
-    const service = createService({ settings, log, droppedLogLines: () => 0 });
+    const service = createSilentService(environment);
     service.start();
     const server = Bun.serve({ hostname: '127.0.0.1', port: 0, development: false, fetch: service.fetch });
     const origin = `http://127.0.0.1:${server.port}`;

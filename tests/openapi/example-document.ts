@@ -1,0 +1,20 @@
+import { join } from 'node:path';
+import type { OpenApiDocument } from '../../src/openapi/document.ts';
+import type { Environment } from '../support/child-process.ts';
+import { createSilentService } from '../support/in-process.ts';
+import { AUDIENCE } from '../support/mint.ts';
+
+export const ISSUER = 'https://issuer.example.test/';
+
+/** What `bun run openapi` writes, so that a change of the document is seen in a diff. */
+export const committedDocument = Bun.file(join(import.meta.dir, '../../docs/openapi.json'));
+
+/** Returns the OpenAPI document of the service with these settings, whose issuer cannot be reached. */
+export async function exampleDocument(settings: Environment = {}): Promise<OpenApiDocument> {
+  const service = createSilentService({ ISSUER, AUDIENCE, ...settings });
+  const response = await service.fetch(new Request('http://localhost/openapi/json'));
+  service.stop();
+  return (await response.json()) as OpenApiDocument;
+}
+
+if (import.meta.main) await committedDocument.write(JSON.stringify(await exampleDocument(), null, 2));
