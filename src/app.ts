@@ -13,6 +13,8 @@ import { createMessages } from './routes/messages.ts';
 /** What clients can discover about the API: its address, and the issuers of its tokens. */
 export interface Discovery extends Omit<DocumentationOptions, 'refusalHeaders'> {
   readonly hasDocumentation: boolean;
+  /** Whether an issuer may have a plain http address. */
+  readonly jwksAllowHttp?: boolean;
 }
 
 /** The dependencies of the application, which does no I/O itself and reads no environment. */
@@ -40,9 +42,9 @@ export function createApp({ guard, readiness, discovery, extension, ...http }: D
     .use(createHealth(readiness));
 
   if (publicUrl !== undefined) {
-    const { issuer, audience } = discovery;
+    const { issuer, audience, jwksAllowHttp } = discovery;
     const resourceDocumentation = hasDocumentation ? publicUrl + pagePath : undefined;
-    app.use(resourceMetadata({ issuer, audience, publicUrl, dpop, resourceDocumentation }));
+    app.use(resourceMetadata({ issuer, audience, publicUrl, dpop, jwksAllowHttp, resourceDocumentation }));
   }
   if (hasDocumentation) {
     const refusalHeaders: RefusalHeaders = (reason, detail) => exampleHeaders(reason, detail, challenges);

@@ -1,9 +1,7 @@
 import type { AnyElysia } from 'elysia';
-import { createApp } from './app.ts';
+import { createApp, type Discovery } from './app.ts';
 import { createGuard } from './auth/elysia/resource-server.ts';
-import { isSecureUrl } from './auth/keys/address.ts';
 import type { Fetch } from './auth/keys/fetch-json.ts';
-import { fetchMetadata } from './auth/keys/metadata.ts';
 import { optionRules } from './auth/options.ts';
 import { usualLifetimeMs } from './auth/proof/replay-store.ts';
 import { createCommonHeaders } from './http/answers.ts';
@@ -13,6 +11,7 @@ import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { createRequestCounts } from './observe/request-counts.ts';
 import { createObservation } from './observe/requests.ts';
 import type { Client } from './openapi/authorization-dialog.ts';
+import { createTokenEndpoint } from './openapi/token-endpoint.ts';
 import { createRedisReplayStore } from './redis/replay-store.ts';
 import type { Readiness } from './routes/health.ts';
 import type { Settings } from './settings.ts';
@@ -25,14 +24,19 @@ export interface ServiceOptions {
   readonly droppedLogLines: () => number;
   /** Fetches metadata and key sets; defaults to the global `fetch`. */
   readonly fetch?: Fetch;
-  /** The embedded issuer: its routes, and the clients that the documentation page offers. */
-  readonly embedded?: { readonly routes: AnyElysia; readonly clients: readonly Client[] };
+  /** The embedded issuer: its routes, and what the documentation page offers. */
+  readonly embedded?: {
+    readonly routes: AnyElysia;
+    readonly tokenEndpoint: string;
+    readonly clients: readonly Client[];
+  };
 }
 
 export type Service = ReturnType<typeof createService>;
 
 /** Returns the complete service without the process around it: no listener and no signal handlers. I/O begins with `start`. */
-export function createService({ settings, log, droppedLogLines, fetch, embedded }: ServiceOptions) {
+export function createService(options: ServiceOptions) {
+  const { settings, log, droppedLogLines, fetch, embedded } = options;
   const counts = settings.metricsPort === undefined ? undefined : createRequestCounts();
   const observation = createObservation({ log, counts });
   const hint = createRefusalHints(log);
@@ -59,7 +63,7 @@ export function createService({ settings, log, droppedLogLines, fetch, embedded 
   const metrics: Metrics | undefined =
     counts && createMetrics({ counts, state: guard.state, replayStore, droppedLogLines });
 
-  let tokenEndpoint: Promise<string | undefined> | undefined;
+  const discovery = discoveryOf(options);
   let isShuttingDown = false;
   const readiness = (): Readiness => {
     if (isShuttingDown) return 'shutting_down';
@@ -71,12 +75,7 @@ export function createService({ settings, log, droppedLogLines, fetch, embedded 
     guard: guard.plugin,
     commonHeaders,
     readiness,
-    discovery: {
-      ...settings,
-      hasDocumentation: settings.docs,
-      tokenEndpoint: async () => tokenEndpoint,
-      clients: embedded?.clients,
-    },
+    discovery,
     extension: embedded?.routes,
     observe: observation.wrap,
     onInternalError: (error, request) =>
@@ -94,7 +93,7 @@ export function createService({ settings, log, droppedLogLines, fetch, embedded 
       if (dpop !== 'off' && settings.reusePort && !replayStore)
         log.warn('REUSE_PORT without REDIS_URL: each process that shares the port accepts a DPoP proof once');
       guard.start();
-      if (settings.docs && !embedded) tokenEndpoint = findTokenEndpoint(settings, fetch);
+      if (settings.docs) void discovery.tokenEndpoint();
     },
     /** Makes `/readyz` answer with 503 from now on. Requests are still answered. */
     announceShutdown() {
@@ -107,20 +106,28 @@ export function createService({ settings, log, droppedLogLines, fetch, embedded 
   };
 }
 
-/** Returns the token endpoint in the metadata of the first issuer, for the documentation page. */
-async function findTokenEndpoint(settings: Settings, fetch: Fetch = globalThis.fetch): Promise<string | undefined> {
-  const { issuer, jwksAllowHttp, jwksTimeoutSeconds } = settings;
-  try {
-    const { tokenEndpoint } = await fetchMetadata(
-      fetch,
-      issuer[0] ?? '',
-      AbortSignal.timeout(jwksTimeoutSeconds * 1000),
-    );
-    return tokenEndpoint !== undefined && isSecureUrl(tokenEndpoint, jwksAllowHttp) ? tokenEndpoint : undefined;
-  } catch {
-    // The key set reports outages. The documentation works without a token endpoint.
-    return undefined;
-  }
+/** Names each setting, because the others include secrets. */
+function discoveryOf({ settings, fetch, embedded }: ServiceOptions): Discovery {
+  const { issuer, audience, publicUrl, dpop, jwksAllowHttp, docs: hasDocumentation } = settings;
+  const tokenEndpoint = embedded
+    ? async () => embedded.tokenEndpoint
+    : createTokenEndpoint({
+        issuer: issuer[0] ?? '',
+        allowHttp: jwksAllowHttp,
+        timeoutMs: settings.jwksTimeoutSeconds * 1000,
+        cooldownMs: settings.jwksCooldownSeconds * 1000,
+        fetch,
+      });
+  return {
+    issuer,
+    audience,
+    publicUrl,
+    dpop,
+    jwksAllowHttp,
+    hasDocumentation,
+    tokenEndpoint,
+    clients: embedded?.clients,
+  };
 }
 
 /** The settings that are options of the guard. */

@@ -14,8 +14,8 @@ export interface DocumentationOptions {
   /** `off` by default. */
   readonly dpop?: DpopMode | undefined;
   readonly refusalHeaders: RefusalHeaders;
-  /** Returns the token endpoint in the metadata of the issuer, or undefined if it is unknown. Called once. */
-  readonly tokenEndpoint?: (() => Promise<string | undefined>) | undefined;
+  /** Returns the token endpoint, or undefined if it is unknown. Called for each request, because it can become known later. */
+  readonly tokenEndpoint: () => Promise<string | undefined>;
   /** The clients of the embedded issuer. The page contains their secrets, so it requires a trusted Host. */
   readonly clients?: readonly Client[] | undefined;
 }
@@ -31,40 +31,40 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
     issuer: [issuer = ''],
     clients,
   } = options;
-  const getTokenEndpoint = memoize(async () => {
-    const named = await options.tokenEndpoint?.();
-    if (named !== undefined && URL.canParse(named)) return named;
-    return issuer.endsWith('/') ? `${issuer}oauth/token` : undefined;
-  });
-  const getDocument = memoize(async () => {
+  const getDocument = memoize(async (tokenEndpoint) => {
     const { createDocument } = await import('../openapi/document.ts');
-    return createDocument(app(), { ...options, tokenEndpoint: await getTokenEndpoint() });
+    return createDocument(app(), { ...options, tokenEndpoint });
   });
-  const getPage = memoize(async () => {
+  const getPage = memoize(async (tokenEndpoint) => {
     const { createPage } = await import('../openapi/page.ts');
     const scopes = scopesOf(app().routes);
     const [audience = ''] = options.audience;
-    return createPage(await getDocument(), { ...options, audience, tokenEndpoint: await getTokenEndpoint(), scopes });
+    return createPage(await getDocument(tokenEndpoint), { ...options, audience, tokenEndpoint, scopes });
   });
+  const page = async () => getPage(await options.tokenEndpoint());
 
   return new Elysia({ detail: { hide: true } })
-    .get(documentPath, async () => getDocument())
+    .get(documentPath, async () => getDocument(await options.tokenEndpoint()))
     .get(pagePath, async ({ request, status }) => {
       if (clients && !isTrustedHost(request, issuer)) return status(421, misdirected);
-      return (await getPage()).page();
+      return (await page()).page();
     })
-    .get(`${pagePath}/page.css`, async () => (await getPage()).style())
-    .get(`${pagePath}/page.js`, async () => (await getPage()).script());
+    .get(`${pagePath}/page.css`, async () => (await page()).style())
+    .get(`${pagePath}/page.js`, async () => (await page()).script());
 }
 
-/** Returns a function that calls `make` once, and again only after a failure. */
-function memoize<Thing>(make: () => Promise<Thing>): () => Promise<Thing> {
-  let made: Promise<Thing> | undefined;
-  return () => {
-    made ??= make().catch((error: unknown) => {
+type Make<Thing> = (tokenEndpoint: string | undefined) => Promise<Thing>;
+
+/** Returns a function that calls `make` once for a token endpoint, and again only after a failure or for another one. */
+function memoize<Thing>(make: Make<Thing>): Make<Thing> {
+  let made: { readonly tokenEndpoint: string | undefined; readonly thing: Promise<Thing> } | undefined;
+  return (tokenEndpoint) => {
+    if (made && made.tokenEndpoint === tokenEndpoint) return made.thing;
+    const thing = make(tokenEndpoint).catch((error: unknown) => {
       made = undefined;
       throw error;
     });
-    return made;
+    made = { tokenEndpoint, thing };
+    return thing;
   };
 }

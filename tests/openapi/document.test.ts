@@ -64,26 +64,32 @@ describe('the OpenAPI document', () => {
     expect(await errorsOf({ ...document, info: { title: 'No version' } })).not.toEqual([]);
   });
 
-  test('prefers the token endpoint in the metadata of the issuer', async () => {
-    for (const [named, expected] of [
-      ['https://login.example.test/token', 'https://login.example.test/token'],
-      ['not an address', `${ISSUER}oauth/token`],
-      [undefined, `${ISSUER}oauth/token`],
-    ] as const) {
-      const app = createDocumentation(() => new Elysia(), {
-        issuer: [ISSUER],
-        audience: [AUDIENCE],
-        publicUrl: undefined,
-        refusalHeaders: () => ({}),
-        tokenEndpoint: async () => named,
-      });
-      const get = (path: string) => app.handle(new Request(`http://localhost${path}`));
+  test('names the token endpoint that is known at the time of the request', async () => {
+    let known: string | undefined;
+    let made = 0;
+    const documented = () => {
+      made += 1;
+      return new Elysia();
+    };
+    const app = createDocumentation(documented, {
+      issuer: [ISSUER],
+      audience: [AUDIENCE],
+      publicUrl: undefined,
+      refusalHeaders: () => ({}),
+      tokenEndpoint: async () => known,
+    });
+    const get = (path: string) => app.handle(new Request(`http://localhost${path}`));
+    for (const endpoint of [undefined, 'https://login.example.test/token', 'https://login.example.test/token']) {
+      known = endpoint;
       const document = (await (await get('/openapi/json')).json()) as OpenApiDocument;
-      expect(document.components.securitySchemes.oauth2?.flows?.clientCredentials.tokenUrl).toBe(expected);
+      expect(document.components.securitySchemes.oauth2?.flows?.clientCredentials.tokenUrl).toBe(endpoint as string);
+      const connects = endpoint === undefined ? '' : ' https://login.example.test';
       expect((await get('/openapi')).headers.get('content-security-policy')).toEndWith(
-        `; connect-src 'self' ${new URL(expected).origin}`,
+        `; connect-src 'self'${connects}`,
       );
     }
+    // A document and a page for each of the two: the page also asks for the scopes.
+    expect(made).toBe(4);
   });
 
   test('names the schema of a route after its title, and describes routes without one or without a body', async () => {
@@ -99,6 +105,7 @@ describe('the OpenAPI document', () => {
       audience: [AUDIENCE],
       publicUrl: undefined,
       refusalHeaders: () => ({}),
+      tokenEndpoint: async () => undefined,
     });
     const response = await app.handle(new Request('http://localhost/openapi/json'));
     const document = (await response.json()) as OpenApiDocument;

@@ -66,6 +66,7 @@ describe('the documentation page', () => {
       audience: [AUDIENCE],
       publicUrl: undefined,
       refusalHeaders: () => ({}),
+      tokenEndpoint: async () => undefined,
     });
 
   test('is made once, and again only after a failure', async () => {

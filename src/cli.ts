@@ -1,0 +1,53 @@
+import { writeSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+
+export const usage = `Usage: protected-api [--dev] [--healthcheck] [--help] [--version]
+
+  --dev          run a built-in development issuer
+  --healthcheck  check the instance running on this machine (HOST and PORT);
+                 exits with 0 if it is live, otherwise with 1
+  --help         show this help
+  --version      show the version
+
+Settings are environment variables; .env.example lists them all.
+
+  ISSUER         issuer of the accepted tokens: https://<domain>/
+  AUDIENCE       API identifier that tokens must carry in aud
+  PORT           port to listen on; defaults to 3010
+
+If neither ISSUER nor AUDIENCE is set and NODE_ENV is not production,
+--dev is implied.
+`;
+
+const flags = {
+  dev: { type: 'boolean', default: false },
+  healthcheck: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+  version: { type: 'boolean', default: false },
+} as const;
+
+/** Writes to standard output (1) or standard error (2). If that fails, such as on a full disk, the text is lost. */
+export function print(descriptor: 1 | 2, text: string): void {
+  try {
+    writeSync(descriptor, text);
+  } catch {
+    // There is nowhere left to report this.
+  }
+}
+
+/** Exits with one line and no stack trace, for a mistake of the operator. */
+export function fail(message: string): never {
+  print(2, `${message}\n`);
+  process.exit(1);
+}
+
+/** Returns the flags among these arguments. Any other argument ends the process. */
+export function readFlags(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: flags }).values;
+  } catch {
+    const known = Object.keys(flags).map((name) => `--${name}`);
+    const culprit = args.find((argument) => !known.includes(argument));
+    return fail(`Cannot read flags: ${JSON.stringify(culprit)} is not one of ${known.join(', ')}`);
+  }
+}

@@ -1,0 +1,64 @@
+import { isSecureUrl } from '../auth/keys/address.ts';
+import { type Fetch, isLoopbackHost } from '../auth/keys/fetch-json.ts';
+import { fetchMetadata } from '../auth/keys/metadata.ts';
+
+export interface TokenEndpointOptions {
+  readonly issuer: string;
+  readonly allowHttp: boolean;
+  /** Time limit of one look-up. */
+  readonly timeoutMs: number;
+  /** Minimum time between the starts of two look-ups. */
+  readonly cooldownMs: number;
+  readonly fetch?: Fetch | undefined;
+  /** Monotonic time. */
+  readonly now?: () => number;
+  /** Resolves after so many milliseconds. */
+  readonly wait?: (ms: number) => Promise<unknown>;
+}
+
+/** The documentation does not wait longer for the metadata of the issuer. */
+const maxWaitMs = 1000;
+
+const sleep = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
+
+/**
+ * Returns a function that returns the token endpoint in the metadata of the issuer, after at most one second. While the
+ * metadata are unknown it returns `${issuer}oauth/token`, or undefined for an issuer without a trailing slash.
+ */
+export function createTokenEndpoint(options: TokenEndpointOptions): () => Promise<string | undefined> {
+  const { issuer, cooldownMs, now = () => performance.now(), wait = sleep } = options;
+  const assumed = issuer.endsWith('/') ? `${issuer}oauth/token` : undefined;
+  let found: string | undefined;
+  let isRead = false;
+  let startedAtMs = Number.NEGATIVE_INFINITY;
+  let pending: Promise<void> | undefined;
+
+  async function read(): Promise<void> {
+    try {
+      found = await findTokenEndpoint(options);
+      isRead = true;
+    } catch {
+      // The key set reports outages. The documentation works without a token endpoint.
+    } finally {
+      pending = undefined;
+    }
+  }
+
+  return async () => {
+    if (!isRead && !pending && now() - startedAtMs >= cooldownMs) {
+      startedAtMs = now();
+      pending = read();
+    }
+    if (pending) await Promise.race([pending, wait(maxWaitMs)]);
+    return found ?? assumed;
+  };
+}
+
+/** Returns the token endpoint that the metadata name, or undefined if they name none that may be used. */
+async function findTokenEndpoint({ issuer, allowHttp, timeoutMs, fetch = globalThis.fetch }: TokenEndpointOptions) {
+  const { tokenEndpoint } = await fetchMetadata(fetch, issuer, AbortSignal.timeout(timeoutMs));
+  if (tokenEndpoint === undefined || !isSecureUrl(tokenEndpoint, allowHttp)) return undefined;
+  // Metadata of another machine must not send a browser's credentials to a port of this one.
+  const isLocal = (url: string) => isLoopbackHost(new URL(url).hostname);
+  return isLocal(tokenEndpoint) && !isLocal(issuer) ? undefined : tokenEndpoint;
+}
