@@ -14,10 +14,6 @@ const read = new Map<string, KeyObject>();
 export function namedKey(name: string, make: () => KeyObject): KeyObject {
   const der: string | undefined = testKeys[name as keyof typeof testKeys];
   const key = read.get(name) ?? (der ? readKey(der) : make());
-  require('node:fs').appendFileSync(
-    '/tmp/made-keys.jsonl',
-    JSON.stringify([name, key.export({ format: 'der', type: 'pkcs8' }).toString('base64')]) + '\n',
-  );
   read.set(name, key);
   return key;
 }
