@@ -82,7 +82,12 @@ type Server = ReturnType<typeof listen>;
 
 /** Creates the issuer for the service on this port, prints how to use it, and returns options that trust it. */
 async function embedIssuer(options: ServiceOptions, port: number, hasColour: boolean): Promise<ServiceOptions> {
-  const { settings } = options;
+  const { settings, log } = options;
+  if (settings.ignored.length > 0)
+    log.warn(
+      { settings: settings.ignored },
+      'Settings are ignored, because the development issuer does not fulfil them',
+    );
   const origin = settings.publicUrl ?? `http://localhost:${port}`;
   const issuer = `${origin}/`;
   const { routes, clients } = await createEmbeddedIssuer({ issuer, audience: origin });

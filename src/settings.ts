@@ -16,6 +16,8 @@ import { escapeUnprintable } from './observe/escape.ts';
 export interface Settings extends CheckedOptions {
   /** Whether the service is its own issuer. `issuer` and `audience` are then empty until the port is known. */
   readonly isEmbedded: boolean;
+  /** The variables that are set but ignored, because tokens of the embedded issuer would not fulfil them. */
+  readonly ignored: readonly string[];
   readonly port: number;
   readonly host: string;
   /** Undefined if metrics are disabled. */
@@ -77,12 +79,15 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
 
   const isMissing = (option: string) => isRequired(option) && !environment.ISSUER && !environment.AUDIENCE;
 
-  const values: Record<string, unknown> = { isEmbedded };
+  const ignored: string[] = [];
+  const values: Record<string, unknown> = { isEmbedded, ignored };
   const rules = Object.entries<OptionRule>({ ...optionRules, ...processRules });
   for (const [option, { kind, fallback, isValid, expected }] of rules) {
     if (isEmbedded && option in ofAnIssuer) continue;
     const name = variableOf(option);
-    const value = environment[name] ? parse(environment[name], kind) : fallback;
+    const isIgnored = isEmbedded && unfulfilled.has(option);
+    if (isIgnored && environment[name]) ignored.push(name);
+    const value = environment[name] && !isIgnored ? parse(environment[name], kind) : fallback;
     const isWrong = value === undefined ? isRequired(option) : !isValid(value);
     if (isWrong)
       report(name, isMissing(option) ? `${expected}, or start with --dev to run a development issuer` : expected);
@@ -102,6 +107,17 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
 
 /** The options that the embedded issuer determines. */
 const ofAnIssuer = { issuer: [], audience: [], jwksUri: undefined };
+
+/** The options that would reject tokens of the embedded issuer. */
+const unfulfilled: ReadonlySet<string> = new Set([
+  'algorithms',
+  'scopeClaim',
+  'scopePrefix',
+  'audienceClaim',
+  'requiredClaims',
+  'tokenType',
+  'clientCertHeader',
+]);
 
 /** `jwksMaxAgeSeconds` is `JWKS_MAX_AGE_SECONDS`. */
 function variableOf(option: string): string {

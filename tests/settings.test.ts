@@ -150,6 +150,31 @@ describe('readSettings()', () => {
     });
   }
 
+  test('reports two mistakes of one setting as the first of them', () => {
+    const several = {
+      ISSUER: 'https://a.example.test/,https://b.example.test/',
+      JWKS_URI: 'http://a.example.test/keys',
+    };
+    expect(problemsOf({ ...good, ...several })).toEqual([expect.stringMatching(/^JWKS_URI must be an https address /)]);
+    expect(problemsOf({ ...good, ...several, JWKS_URI: 'https://a.example.test/keys' })).toEqual([
+      expect.stringMatching(/^JWKS_URI must be unset /),
+    ]);
+  });
+
+  test('ignores settings that tokens of the embedded issuer do not fulfil', () => {
+    const given = {
+      ALGORITHMS: 'ES256',
+      SCOPE_CLAIM: 'scp',
+      SCOPE_PREFIX: 'https://api.example.test/',
+      AUDIENCE_CLAIM: 'azp',
+      REQUIRED_CLAIMS: 'nonsense',
+    };
+    const settings = readSettings(given, true);
+    expect([...settings.ignored].sort()).toEqual(Object.keys(given).sort());
+    expect({ ...settings, ignored: [] }).toEqual({ ...readSettings({}, true), ignored: [] });
+    expect(readSettings({ ...good, ALGORITHMS: 'ES256' }, false)).toMatchObject({ ignored: [], algorithms: ['ES256'] });
+  });
+
   test('refuses a host beyond loopback for an embedded issuer that nobody asked for', () => {
     for (const host of ['0.0.0.0', '192.0.2.1', '::', 'example.test'])
       expect(problemsOf({ HOST: host })).toEqual([expect.stringMatching(/^HOST must be a loopback address .*--dev/)]);

@@ -37,6 +37,12 @@ const starts = [
     environment: { ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test/' },
     form: executableForm,
   },
+  {
+    name: 'settings that its own tokens do not fulfil',
+    flags: [],
+    environment: { ALGORITHMS: 'ES256', SCOPE_CLAIM: 'scp', REQUIRED_CLAIMS: 'tid=t' },
+    form: sourceForm,
+  },
 ] as const;
 
 async function stop(service: RunningProcess): Promise<void> {
@@ -74,7 +80,13 @@ for (const { name, flags, environment, form } of starts) {
         await stop(service);
         expect(service.stderr()).not.toContain('\u001b');
         for (const line of service.stderr().split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
-        for (const line of service.stdout().trim().split('\n')) expect(JSON.parse(line)).toBeObject();
+        const lines = service
+          .stdout()
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line) as { settings?: string[] });
+        const ignored = lines.flatMap(({ settings = [] }) => settings);
+        expect(ignored.sort()).toEqual(name.startsWith('settings') ? Object.keys(environment).sort() : []);
         const secrets = [...service.stderr().matchAll(/client_secret=(\S+)/g)].map(([, secret = '']) => secret);
         expect(secrets.length).toBeGreaterThan(0);
         for (const secret of secrets) expect(service.stdout()).not.toContain(secret);

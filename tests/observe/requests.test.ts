@@ -54,3 +54,32 @@ test('the log and the counts name the route of each of many addresses', async ()
   expect(counts.routes().map(({ route, statuses }) => [route, statuses[200]])).toEqual([['/notes/:id', 200]]);
   expect(new Set(lines.map((line) => JSON.parse(line).route))).toEqual(new Set(['/notes/:id']));
 });
+
+test('the log has 128 characters of sub and client_id, and no other claim', async () => {
+  const lines: string[] = [];
+  const log = createLog(
+    'debug',
+    { isTerminal: false, hasColour: false },
+    { ...nowhere, write: (line) => lines.push(line) },
+  );
+  const { wrap, onAccepted } = createObservation({ log, counts: undefined });
+  const claims = {
+    iss: 'x',
+    exp: 1,
+    aud: 'a',
+    sub: 's'.repeat(129),
+    client_id: 'c'.repeat(129),
+    email: 'e@example.test',
+  };
+  const fetch = wrap(
+    (request) => {
+      onAccepted?.(request, claims);
+      return new Response();
+    },
+    () => '/',
+  );
+  await fetch(new Request('http://localhost/'));
+  const [{ sub, client_id }] = lines.map((line) => JSON.parse(line)) as [Record<string, string>];
+  expect({ sub, client_id }).toEqual({ sub: 's'.repeat(128), client_id: 'c'.repeat(128) });
+  expect(lines.join()).not.toContain('example.test');
+});

@@ -64,6 +64,19 @@ describe('the metadata of the protected resource', () => {
     });
   }
 
+  for (const { mode, said } of [
+    { mode: 'off', said: [false, undefined] },
+    { mode: 'on', said: [true, undefined] },
+    { mode: 'required', said: [true, true] },
+  ])
+    test(`says what DPOP=${mode} accepts and requires`, async () => {
+      const { get, close } = await start({ PUBLIC_URL: 'https://api.example.test', DPOP: mode });
+      const metadata = (await (await get(WELL_KNOWN)).json()) as Record<string, unknown>;
+      const { dpop_signing_alg_values_supported: algorithms, dpop_bound_access_tokens_required: isRequired } = metadata;
+      expect([algorithms !== undefined, isRequired]).toEqual(said);
+      await close();
+    });
+
   test('does not mention a disabled documentation', async () => {
     const { get, close } = await start({ PUBLIC_URL: 'https://api.example.test', DOCS: 'false' });
     expect(await (await get(WELL_KNOWN)).json()).not.toHaveProperty('resource_documentation');
