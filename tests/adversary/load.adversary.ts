@@ -4,7 +4,7 @@ import { until } from '../support/child-process.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
-import { open, pour, statusesIn } from './raw-socket.ts';
+import { open, pour, statusesIn } from '../support/raw-http.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 // The server takes up to 12 seconds to notice a connection that came and went without a word, and stopping waits for it.

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { exchange } from '../support/raw-http.ts';
 import { hosts, lines, type WireAttack, wireAttacks } from './attacks/http.ts';
-import { exchange } from './raw-socket.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 // The server takes up to 12 seconds to notice a connection that came and went without a word, and stopping waits for it.

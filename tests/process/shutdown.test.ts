@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { connect } from 'node:net';
 import { freePort, type RunningProcess, run, until, untilItAnswers } from '../support/child-process.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { open } from '../support/raw-http.ts';
 
 interface Fixture {
   readonly origin: string;
@@ -47,8 +47,7 @@ for (const form of [sourceForm, executableForm]) {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       test(`${signal} ends an idle process with 0, idle connections or not`, async () => {
         const fixture = await setUp(await form.command());
-        const socket = connect(fixture.port, '127.0.0.1');
-        await new Promise<void>((done) => socket.once('connect', () => done()));
+        const socket = await open(fixture.port);
         fixture.child.signal(signal);
         expect((await fixture.child.finished).status).toBe(0);
         socket.destroy();

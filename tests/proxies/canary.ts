@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { open } from '../adversary/raw-socket.ts';
+import { open } from '../support/raw-http.ts';
 
 /** What a canary got for one request. */
 export interface Sighting {

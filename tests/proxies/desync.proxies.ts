@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { hosts, lines, wireAttacks } from '../adversary/attacks/http.ts';
-import { exchange, open } from '../adversary/raw-socket.ts';
 import { type ServiceProcess, startServiceProcess } from '../adversary/service-process.ts';
 import { freePort, type RunningProcess, run, until } from '../support/child-process.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { exchange, open } from '../support/raw-http.ts';
 import { createCanary, type Sighting } from './canary.ts';
 import { startRelay } from './relay.ts';
 

@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 /** The part of a response that tests of headers need. */
 export interface RawAnswer {
@@ -7,7 +7,89 @@ export interface RawAnswer {
   readonly response: Response | undefined;
 }
 
+/** What came back over a connection. */
+export interface Exchange {
+  /** The status of each response, in order; 100 left out. */
+  readonly statuses: readonly number[];
+  readonly text: string;
+  /** Whether the service ended the connection. */
+  readonly isClosed: boolean;
+}
+
 const HEAD_END = '\r\n\r\n';
+/** No more is expected once a connection was silent for so long after a response: loopback takes a few milliseconds. */
+const QUIET_MS = 60;
+const MAX_MS = 5_000;
+
+/** A character is a byte. */
+const toBytes = (text: string) => Buffer.from(text, 'latin1');
+
+/** Opens a connection whose errors are no surprise: half of what is sent over it is to be cut off. */
+export function open(port: number): Promise<Socket> {
+  return new Promise((done, fail) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.off('error', fail);
+      done(socket);
+    });
+    socket.once('error', fail);
+    socket.on('error', () => {});
+  });
+}
+
+/** Sends bytes as they are, and returns what came back until the connection ended or fell silent. */
+export async function exchange(port: number, ...pieces: readonly string[]): Promise<Exchange> {
+  const socket = await open(port);
+  let text = '';
+  let isClosed = false;
+  const ended = new Promise<void>((done) => {
+    const giveUp = setTimeout(done, MAX_MS);
+    let quiet: Timer | undefined;
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+      clearTimeout(quiet);
+      quiet = setTimeout(done, QUIET_MS);
+    });
+    socket.on('close', () => {
+      isClosed = true;
+      clearTimeout(giveUp);
+      clearTimeout(quiet);
+      done();
+    });
+  });
+  for (const piece of pieces) {
+    socket.write(toBytes(piece));
+    if (pieces.length > 1) await Bun.sleep(5);
+  }
+  await ended;
+  socket.destroy();
+  return { statuses: statusesIn(text), text, isClosed };
+}
+
+export function statusesIn(text: string): readonly number[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)]
+    .map(([, status]) => Number(status))
+    .filter((status) => status !== 100);
+}
+
+/**
+ * Sends GET with the header lines as they are, over a connection of its own: fetch() would refuse, join or re-encode them.
+ */
+export function rawGet(origin: string, path: string, headerLines: readonly string[]): Promise<RawAnswer> {
+  const { host } = new URL(origin);
+  return rawRequest(origin, [`GET ${path} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...headerLines]);
+}
+
+/** Sends the lines of a request, and returns the response once the service has closed the connection. */
+export async function rawRequest(origin: string, lines: readonly string[]): Promise<RawAnswer> {
+  const socket = await open(Number(new URL(origin).port));
+  const received: Uint8Array[] = [];
+  // A server may reset the connection of a request it will not read to its end; what it answered before that counts.
+  const closed = new Promise((done) => socket.on('close', done));
+  socket.on('data', (chunk) => received.push(Buffer.from(chunk)));
+  socket.write(toBytes(`${lines.join('\r\n')}${HEAD_END}`));
+  await closed;
+  return parse(Buffer.concat(received));
+}
 
 function parse(bytes: Buffer): RawAnswer {
   const text = bytes.toString('latin1');
@@ -22,30 +104,24 @@ function parse(bytes: Buffer): RawAnswer {
   return { status, response: new Response(bytes.subarray(headEnd + HEAD_END.length), { status, headers }) };
 }
 
-/**
- * Sends GET with the header lines as they are, byte for byte (strings as Latin-1), over a connection of its own: fetch() would refuse,
- * join or re-encode them.
- */
-export function rawGet(origin: string, path: string, headerLines: readonly string[]): Promise<RawAnswer> {
-  return rawRequest(origin, [
-    `GET ${path} HTTP/1.1`,
-    `Host: ${new URL(origin).host}`,
-    'Connection: close',
-    ...headerLines,
-  ]);
-}
-
-/** Sends the lines of a request, and returns the response once the service has closed the connection. */
-export function rawRequest(origin: string, lines: readonly string[]): Promise<RawAnswer> {
-  const { hostname, port } = new URL(origin);
-  return new Promise((done) => {
-    const received: Uint8Array[] = [];
-    const socket = connect(Number(port), hostname, () =>
-      socket.write(Buffer.from(`${lines.join('\r\n')}${HEAD_END}`, 'latin1')),
-    );
-    socket.on('data', (chunk) => received.push(Buffer.from(chunk)));
-    // A server may reset the connection of a request it will not read to its end; what it answered before that counts.
-    socket.on('error', () => {});
-    socket.on('close', () => done(parse(Buffer.concat(received))));
-  });
+/** Sends the same bytes again and again until the service cuts the connection off; returns how many it took. */
+export async function pour(port: number, start: string, piece: string, maxBytes: number): Promise<number> {
+  const socket = await open(port);
+  let isOpen = true;
+  const closed = new Promise<void>((done) =>
+    socket.on('close', () => {
+      isOpen = false;
+      done();
+    }),
+  );
+  socket.resume();
+  socket.write(toBytes(start));
+  let sent = start.length;
+  while (isOpen && sent < maxBytes) {
+    const isTaken = socket.write(toBytes(piece));
+    sent += piece.length;
+    await (isTaken ? Bun.sleep(0) : Promise.race([new Promise((done) => socket.once('drain', done)), closed]));
+  }
+  socket.destroy();
+  return sent;
 }
