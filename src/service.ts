@@ -12,7 +12,7 @@ import { createRequestCounts } from './observe/request-counts.ts';
 import { createObservation } from './observe/requests.ts';
 import type { Client } from './openapi/authorization-dialog.ts';
 import { createTokenEndpoint } from './openapi/token-endpoint.ts';
-import { createRedisReplayStore } from './redis/replay-store.ts';
+import { createRedisReplayStore, type StoreFailure } from './redis/replay-store.ts';
 import type { Readiness } from './routes/health.ts';
 import type { Settings } from './settings.ts';
 
@@ -37,11 +37,10 @@ export type Service = ReturnType<typeof createService>;
 /** Returns the complete service without the process around it: no listener and no signal handlers. I/O begins with `start`. */
 export function createService(options: ServiceOptions) {
   const { settings, log, droppedLogLines, fetch, embedded } = options;
-  const counts = settings.metricsPort === undefined ? undefined : createRequestCounts();
+  const counts = settings.metricsPort === undefined ? undefined : createRequestCounts(settings.dpop);
   const observation = createObservation({ log, counts });
   const hint = createRefusalHints(log);
-  const { dpop } = settings;
-  const commonHeaders = createCommonHeaders({ dpop });
+  const commonHeaders = createCommonHeaders(settings);
   const replayStore = createStore(settings, log, (failure) => metrics?.countStoreFailure(failure));
   const guard = createGuard(
     {
@@ -61,14 +60,14 @@ export function createService(options: ServiceOptions) {
     { responseHeaders: commonHeaders, sendsUncopied: true, ...(fetch && { fetch }) },
   );
   const metrics: Metrics | undefined =
-    counts && createMetrics({ counts, state: guard.state, replayStore, droppedLogLines });
+    counts && createMetrics({ settings, counts, state: guard.state, replayStore, droppedLogLines });
 
   const discovery = discoveryOf(options);
   let isShuttingDown = false;
   const readiness = (): Readiness => {
     if (isShuttingDown) return 'shutting_down';
     if (!guard.state().issuers.some(({ keys }) => keys > 0)) return 'key_set_unavailable';
-    const canAccept = dpop !== 'required' || replayStore === undefined || replayStore.state().isConnected;
+    const canAccept = settings.dpop !== 'required' || replayStore === undefined || replayStore.state().isConnected;
     return canAccept ? 'ready' : 'replay_store_unavailable';
   };
   const app = createApp({
@@ -81,6 +80,7 @@ export function createService(options: ServiceOptions) {
     onInternalError: (error, request) =>
       log.error({ err: error, requestId: observation.requestIdOf(request) }, 'Cannot answer a request'),
   });
+  counts?.expect(app.routes);
 
   return {
     settings,
@@ -90,7 +90,7 @@ export function createService(options: ServiceOptions) {
       replayStore?.start();
       if (settings.jwksAllowHttp)
         log.warn('JWKS_ALLOW_HTTP is set: keys that arrive over plain http can be replaced on the way');
-      if (dpop !== 'off' && settings.reusePort && !replayStore)
+      if (settings.dpop !== 'off' && settings.reusePort && !replayStore)
         log.warn('REUSE_PORT without REDIS_URL: each process that shares the port accepts a DPoP proof once');
       guard.start();
       if (settings.docs) void discovery.tokenEndpoint();
@@ -137,7 +137,7 @@ function guardOptionsOf(settings: Settings) {
 }
 
 /** Returns the store that several processes share, if one is configured. */
-function createStore({ dpop, redisUrl }: Settings, log: Log, onFailure: (failure: string) => void) {
+function createStore({ dpop, redisUrl }: Settings, log: Log, onFailure: (failure: StoreFailure) => void) {
   if (dpop === 'off' || redisUrl === undefined) return undefined;
   return createRedisReplayStore({
     url: redisUrl,

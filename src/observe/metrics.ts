@@ -1,7 +1,11 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import packageJson from '../../package.json' with { type: 'json' };
 import type { GuardState } from '../auth/elysia/resource-server.ts';
+import type { FetchFailure } from '../auth/keys/fetch-json.ts';
 import type { KeySetState } from '../auth/keys/key-set.ts';
-import { durationBoundsSeconds, type RequestCounts, type RouteCounts } from './request-counts.ts';
+import type { StoreFailure } from '../redis/replay-store.ts';
+import type { RequestCounts } from './request-counts.ts';
+import { addRequestMetrics } from './request-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -12,25 +16,57 @@ export interface MetricSources {
   /** The store that is shared with other processes, where there is one. */
   readonly replayStore?: { state(): { readonly isConnected: boolean } } | undefined;
   readonly droppedLogLines: () => number;
+  /** Without `jwksUri`, the addresses of key sets can come from metadata. */
+  readonly settings: { readonly jwksUri: string | undefined };
 }
 
-/** Returns the service's metrics. Label values come from the service's own tables and settings: a client cannot create one. */
+type FetchResult = 'success' | FetchFailure;
+
+/** The values of the label `result`, and whether they occur only with metadata. */
+const fetchResults: Readonly<Record<FetchResult, boolean>> = {
+  success: false,
+  timeout: false,
+  network: false,
+  redirect: false,
+  status: false,
+  encoded: false,
+  too_large: false,
+  malformed: false,
+  issuer_mismatch: true,
+  insecure_address: true,
+  no_usable_key: false,
+};
+
+/** The values of the label `failure` of the replay store. */
+const storeFailures: Readonly<Record<StoreFailure, true>> = {
+  connection: true,
+  timeout: true,
+  full: true,
+  refused: true,
+  overloaded: true,
+  forgotten: true,
+};
+
+/** Metrics of prom-client that break the rules of Prometheus: gauges whose names end like those of counters. */
+const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/**
+ * Returns the service's metrics. Label values come from the service's own tables and settings: a client cannot create one.
+ * Counters start at 0 for every value that is known in advance, because Prometheus sees no increase from nothing to 1.
+ */
 export function createMetrics(sources: MetricSources) {
   const registry = new Registry();
   const registers = [registry];
   // The delay of the event loop is sampled each 100 ms: each 10 ms, as by default, takes half a percent of a core when idle.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
+  for (const name of misnamed) registry.removeSingleMetric(name);
+  addBuildInfo(registers);
   addRequestMetrics(registers, sources.counts);
   addTokenMetrics(registers, sources);
   addKeySetGauges(registers, sources);
   addReadCounter(registers, 'log_lines_dropped_total', 'Log lines that could not be written.', sources.droppedLogLines);
-  const storeFailures = sources.replayStore && addStoreMetrics(registers, sources.replayStore);
-  const fetches = new Counter({
-    name: 'key_set_fetches_total',
-    help: 'Attempts to fetch the key set, by issuer and result: success, or the kind of failure.',
-    labelNames: ['issuer', 'result'],
-    registers,
-  });
+  const storeCounter = sources.replayStore && addStoreMetrics(registers, sources.replayStore);
+  const fetches = addFetchCounter(registers, sources);
 
   return {
     /** Answers a scrape of `/metrics`. */
@@ -38,62 +74,17 @@ export function createMetrics(sources: MetricSources) {
       if (new URL(request.url, 'http://localhost').pathname !== '/metrics') return new Response(null, { status: 404 });
       return new Response(await registry.metrics(), { headers: { 'content-type': registry.contentType } });
     },
-    countStoreFailure: (failure: string) => storeFailures?.inc({ failure }),
-    countFetch: (issuer: string, result: string) => fetches.inc({ issuer, result }),
+    countStoreFailure: (failure: StoreFailure) => storeCounter?.inc({ failure }),
+    countFetch: (issuer: string, result: FetchResult) => fetches.inc({ issuer, result }),
   };
 }
 
-function addRequestMetrics(registers: Registry[], counts: RequestCounts): void {
-  new Counter({
-    name: 'http_requests_total',
-    help: 'Requests answered, by route pattern and status.',
-    labelNames: ['route', 'status'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { route, statuses } of counts.routes())
-        for (const [status, count] of statuses.entries()) if (count > 0) this.inc({ route, status }, count);
-    },
-  });
-  new CountedHistogram(
-    'http_request_duration_seconds',
-    'Time from a request to its answer, by route pattern.',
-    registers,
-    counts,
+function addBuildInfo(registers: Registry[]): void {
+  const { version } = packageJson;
+  new Gauge({ name: 'build_info', help: 'Always 1. Names the version.', labelNames: ['version'], registers }).set(
+    { version },
+    1,
   );
-}
-
-/** Durations that were counted elsewhere: prom-client can only observe one at a time, and takes a microsecond for it. */
-class CountedHistogram extends Histogram<'route'> {
-  /** Replaces the method by which a registry reads a histogram (prom-client 15, `lib/registry.js`). */
-  readonly getForPromString: () => object;
-
-  constructor(name: string, help: string, registers: Registry[], counts: RequestCounts) {
-    super({ name, help, labelNames: ['route'], registers });
-    this.getForPromString = () => ({
-      name,
-      help,
-      type: 'histogram',
-      values: counts.routes().flatMap((route) => samplesOf(name, route)),
-    });
-  }
-}
-
-function samplesOf(name: string, { route, durations, durationSumMs }: RouteCounts) {
-  let count = 0;
-  const buckets = [...durations].map((observed, index) => {
-    count += observed;
-    return {
-      metricName: `${name}_bucket`,
-      labels: { le: durationBoundsSeconds[index] ?? '+Inf', route },
-      value: count,
-    };
-  });
-  return [
-    ...buckets,
-    { metricName: `${name}_sum`, labels: { route }, value: durationSumMs / 1000 },
-    { metricName: `${name}_count`, labels: { route }, value: count },
-  ];
 }
 
 function addTokenMetrics(registers: Registry[], { counts, state }: MetricSources): void {
@@ -128,12 +119,27 @@ function addStoreMetrics(registers: Registry[], store: NonNullable<MetricSources
       this.set(Number(store.state().isConnected));
     },
   });
-  return new Counter({
+  const failures = new Counter({
     name: 'replay_store_failures_total',
     help: 'Failed attempts to connect to the replay store or to use it, by kind of failure.',
     labelNames: ['failure'],
     registers,
   });
+  for (const failure of Object.keys(storeFailures)) failures.inc({ failure }, 0);
+  return failures;
+}
+
+function addFetchCounter(registers: Registry[], { state, settings }: MetricSources) {
+  const fetches = new Counter({
+    name: 'key_set_fetches_total',
+    help: 'Attempts to fetch the key set, by issuer and result: success, or the kind of failure.',
+    labelNames: ['issuer', 'result'],
+    registers,
+  });
+  for (const { issuer } of state().issuers)
+    for (const [result, isOfMetadata] of Object.entries(fetchResults))
+      if (settings.jwksUri === undefined || !isOfMetadata) fetches.inc({ issuer, result }, 0);
+  return fetches;
 }
 
 /** A counter that is counted elsewhere. */

@@ -1,3 +1,6 @@
+import type { DpopMode } from '../auth/proof/schemes.ts';
+import { exampleHeaders, type RefusalReason, refusals } from '../auth/refusals.ts';
+
 /** Upper bounds of the duration buckets, from a cached token on an idle machine to a request that waits for the key set. */
 export const durationBoundsSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
 
@@ -12,6 +15,8 @@ export interface RouteCounts {
   readonly route: string;
   /** Indexed by status. */
   readonly statuses: Float64Array;
+  /** Statuses that are reported before they are counted for the first time. */
+  readonly expected: Set<number>;
   /** Indexed like {@link durationBoundsSeconds}. The last element counts durations above all bounds. */
   readonly durations: Float64Array;
   durationSumMs: number;
@@ -19,23 +24,44 @@ export interface RouteCounts {
 
 export type RequestCounts = ReturnType<typeof createRequestCounts>;
 
+/** A route of Elysia. */
+interface DeclaredRoute {
+  readonly path: string;
+  readonly hooks?: { readonly response?: object };
+}
+
 /**
  * Returns the counts that metrics are rendered from. They are plain numbers in arrays, because a metrics library takes longer
  * to find a series by its labels than the service takes to respond. Routes come from the route table, so a client cannot
- * create a series.
+ * create a series. Every reason that can occur with `dpop` starts at 0, so that a rate contains its first occurrence.
  */
-export function createRequestCounts() {
+export function createRequestCounts(dpop: DpopMode) {
   const routes = new Map<string, RouteCounts>();
-  const refusals: Record<string, number> = {};
+  const reasons = Object.keys(refusals) as RefusalReason[];
+  const refused: Record<string, number> = Object.fromEntries(
+    reasons.filter((reason) => exampleHeaders(reason, {}, { dpop })).map((reason) => [reason, 0]),
+  );
   let acceptedTokens = 0;
 
+  function countsOf(route: string): RouteCounts {
+    const known = routes.get(route);
+    if (known) return known;
+    const created = createRouteCounts(route);
+    routes.set(route, created);
+    return created;
+  }
+
   return {
-    countRequest(route: string | undefined, status: number, durationMs: number): void {
-      let counts = routes.get(route ?? unmatched);
-      if (counts === undefined) {
-        counts = createRouteCounts(route ?? unmatched);
-        routes.set(counts.route, counts);
+    /** Makes the statuses that these routes declare start at 0, and those that every route can have. */
+    expect(declared: readonly DeclaredRoute[]): void {
+      for (const { path, hooks } of declared) {
+        const { expected } = countsOf(path);
+        for (const status of [200, 500, ...Object.keys(hooks?.response ?? {}).map(Number)]) expected.add(status);
       }
+      for (const status of [404, 500]) countsOf(unmatched).expected.add(status);
+    },
+    countRequest(route: string | undefined, status: number, durationMs: number): void {
+      const counts = countsOf(route ?? unmatched);
       counts.statuses[status] = (counts.statuses[status] ?? 0) + 1;
       let bucket = 0;
       while (durationMs > (durationBoundsMs[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
@@ -45,12 +71,12 @@ export function createRequestCounts() {
     countAcceptedToken(): void {
       acceptedTokens += 1;
     },
-    countRefusal(reason: string): void {
-      refusals[reason] = (refusals[reason] ?? 0) + 1;
+    countRefusal(reason: RefusalReason): void {
+      refused[reason] = (refused[reason] ?? 0) + 1;
     },
     routes: () => [...routes.values()],
     /** One outcome per request. A token without the scope was accepted before the scope was checked, so it is subtracted here. */
-    outcomes: () => ({ ...refusals, accepted: acceptedTokens - (refusals.scope_insufficient ?? 0) }),
+    outcomes: () => ({ ...refused, accepted: acceptedTokens - (refused.scope_insufficient ?? 0) }),
   };
 }
 
@@ -58,6 +84,7 @@ function createRouteCounts(route: string): RouteCounts {
   return {
     route,
     statuses: new Float64Array(600),
+    expected: new Set(),
     durations: new Float64Array(durationBoundsSeconds.length + 1),
     durationSumMs: 0,
   };
