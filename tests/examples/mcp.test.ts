@@ -4,6 +4,7 @@ import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotoc
 import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts';
 import { freePort, type RunningProcess, run, until } from '../support/child-process.ts';
 
 const SCOPE = 'mcp:tools';
@@ -11,7 +12,7 @@ const environment = { PATH: process.env.PATH ?? '' };
 const fromHere = (path: string) => join(import.meta.dir, path);
 
 describe('examples/mcp.ts', () => {
-  let authorizationServer: RunningProcess;
+  let authorizationServer: AuthorizationServer;
   let example: RunningProcess;
   let issuer: string;
   let address: string;
@@ -21,11 +22,9 @@ describe('examples/mcp.ts', () => {
   beforeAll(async () => {
     const origin = `http://localhost:${await freePort()}`;
     address = `${origin}/mcp`;
-    const script = fromHere('../support/authorization-server.mjs');
     // Its audience is whatever resource a client asks a token for.
-    authorizationServer = run([process.execPath, script, 'https://unnamed.example.test', 'RS256', SCOPE], environment);
-    await until(() => authorizationServer.stdout().includes('\n'), 'the authorization server');
-    ({ issuer } = JSON.parse(authorizationServer.stdout()) as { issuer: string });
+    authorizationServer = await startAuthorizationServer(['https://unnamed.example.test', 'RS256', SCOPE]);
+    ({ issuer } = authorizationServer);
     const settings = { ...environment, ISSUER: issuer, PORT: new URL(origin).port };
     example = run([process.execPath, 'run', fromHere('../../examples/mcp.ts')], settings);
     await until(
@@ -36,10 +35,10 @@ describe('examples/mcp.ts', () => {
         ),
       'the example',
     );
-  }, 30_000);
+  }, 120_000);
   afterAll(async () => {
-    for (const child of [authorizationServer, example]) child.signal('SIGKILL');
-    await Promise.all([authorizationServer.finished, example.finished]);
+    example.signal('SIGKILL');
+    await Promise.all([authorizationServer.close(), example.finished]);
   });
 
   /** Connects a client that knows the address of the server and nothing else, and has it call the tool. */

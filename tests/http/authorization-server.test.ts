@@ -1,22 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
+import { ClientSecretBasic, ClientSecretPost, clientCredentialsGrant, discovery } from 'openid-client';
 import {
-  allowInsecureRequests,
-  ClientSecretBasic,
-  ClientSecretPost,
-  clientCredentialsGrant,
-  discovery,
-} from 'openid-client';
-import { type RunningProcess, run, until } from '../support/child-process.ts';
+  type AuthorizationServer,
+  overLoopback,
+  type Role,
+  startAuthorizationServer,
+} from '../support/authorization-server.ts';
 import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
 import { executableForm, type Service, sourceForm } from '../support/forms.ts';
 import { AUDIENCE, SCOPE } from '../support/mint.ts';
-
-const script = join(import.meta.dir, '../support/authorization-server.mjs');
-/** Loopback has no certificate. */
-const overHttp = { execute: [allowInsecureRequests] };
 
 async function expectStatuses(service: Service, token: string, hasScope: boolean): Promise<void> {
   const headers = bearer(token);
@@ -28,28 +22,22 @@ async function expectStatuses(service: Service, token: string, hasScope: boolean
 
 for (const form of [sourceForm, executableForm]) {
   describe(`${form.name} behind a real authorization server`, () => {
-    let server: RunningProcess;
-    let issuer: string;
+    let server: AuthorizationServer;
     let service: Service;
 
     beforeAll(async () => {
-      server = run([process.execPath, script, AUDIENCE], { PATH: process.env.PATH ?? '' });
-      await until(() => server.stdout().includes('\n'), 'the authorization server');
-      ({ issuer } = JSON.parse(server.stdout()) as { issuer: string });
+      server = await startAuthorizationServer();
       // It names itself without a trailing slash and keeps its keys elsewhere.
-      service = await form.start({ ISSUER: issuer, AUDIENCE, JWKS_URI: `${issuer}/jwks` });
+      service = await form.start({ ISSUER: server.issuer, AUDIENCE, JWKS_URI: `${server.issuer}/jwks` });
     }, form.startTimeoutMs);
 
     afterAll(async () => {
       await service.close();
-      server.signal('SIGKILL');
-      await server.finished;
+      await server.close();
     }, form.startTimeoutMs);
 
-    const getToken = async (clientId: string, scope?: string) => {
-      const client = await discovery(new URL(issuer), clientId, `${clientId}-secret`, ClientSecretBasic(), overHttp);
-      return clientCredentialsGrant(client, { resource: AUDIENCE, ...(scope && { scope }) });
-    };
+    const getToken = async (role: Role, scope?: string) =>
+      clientCredentialsGrant(await server.discover(role), { resource: AUDIENCE, ...(scope && { scope }) });
 
     test('accepts the token that a client got with the scope, everywhere', async () => {
       const { access_token: token } = await getToken('reader', SCOPE);
@@ -82,7 +70,7 @@ for (const form of [sourceForm, executableForm]) {
             credentials.clientId,
             undefined,
             authenticate(credentials.clientSecret),
-            { ...overHttp, algorithm: 'oauth2' },
+            { ...overLoopback, algorithm: 'oauth2' },
           );
           expect(client.serverMetadata().issuer).toBe(issuer);
           const { access_token: token, expires_in: lifetime } = await clientCredentialsGrant(client, { audience });

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import {
-  allowInsecureRequests,
   ClientSecretPost,
   type Configuration,
   clientCredentialsGrant,
@@ -11,15 +10,13 @@ import {
   getDPoPHandle,
   randomDPoPKeyPair,
 } from 'openid-client';
-import { type RunningProcess, run, runToEnd, until } from '../support/child-process.ts';
+import { type AuthorizationServer, overLoopback, startAuthorizationServer } from '../support/authorization-server.ts';
+import { runToEnd } from '../support/child-process.ts';
 import { type EmbeddedFixture, embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { type Service, sourceForm } from '../support/forms.ts';
 import { AUDIENCE, SCOPE } from '../support/mint.ts';
 
 const root = join(import.meta.dir, '../..');
-const script = join(root, 'tests/support/authorization-server.mjs');
-/** Loopback has no certificate. */
-const overHttp = { execute: [allowInsecureRequests] };
 
 interface Parts {
   readonly configuration: Configuration;
@@ -69,36 +66,22 @@ function holds(parts: () => Promise<Parts>): void {
 
 describe('oidc-provider and openid-client', () => {
   const publicUrl = 'https://api.example.test';
-  let server: RunningProcess;
-  let issuer: string;
+  let server: AuthorizationServer;
   let service: Service;
 
   beforeAll(async () => {
-    server = run([process.execPath, script, AUDIENCE], { PATH: process.env.PATH ?? '' });
-    await until(() => server.stdout().includes('\n'), 'the authorization server');
-    ({ issuer } = JSON.parse(server.stdout()) as { issuer: string });
-    service = await sourceForm.start({
-      ISSUER: issuer,
-      AUDIENCE,
-      JWKS_URI: `${issuer}/jwks`,
-      DPOP: 'on',
-      PUBLIC_URL: publicUrl,
-    });
+    server = await startAuthorizationServer();
+    const { issuer } = server;
+    const settings = { ISSUER: issuer, AUDIENCE, JWKS_URI: `${issuer}/jwks`, DPOP: 'on', PUBLIC_URL: publicUrl };
+    service = await sourceForm.start(settings);
   }, sourceForm.startTimeoutMs);
   afterAll(async () => {
     await service.close();
-    server.signal('SIGKILL');
-    await server.finished;
+    await server.close();
   });
 
   holds(async () => ({
-    configuration: await discovery(
-      new URL(issuer),
-      'reader',
-      'reader-secret',
-      ClientSecretPost('reader-secret'),
-      overHttp,
-    ),
+    configuration: await server.discover('reader', ClientSecretPost),
     service,
     publicUrl,
     audience: AUDIENCE,
@@ -109,7 +92,7 @@ describe('the embedded issuer and openid-client', () => {
   const fixture = embeddedFixtureFor(sourceForm, { DPOP: 'on' });
   const configure = ({ issuer, reader }: EmbeddedFixture) =>
     discovery(new URL(issuer), reader.clientId, undefined, ClientSecretPost(reader.clientSecret), {
-      ...overHttp,
+      ...overLoopback,
       algorithm: 'oauth2',
     });
 

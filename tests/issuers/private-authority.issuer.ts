@@ -18,24 +18,13 @@ function openssl(...args: readonly string[]): void {
   if (exitCode !== 0) throw new Error(`openssl ${args[0]}: ${stderr}`);
 }
 
-/** Makes an authority of our own, and a certificate for localhost that it signs. */
+/** Makes an authority of our own, and a certificate for loopback that it signs. */
 function makeCertificates(): void {
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-  openssl(
-    'req',
-    '-x509',
-    ...newKey,
-    '-keyout',
-    'ca.key',
-    '-out',
-    'ca.pem',
-    '-subj',
-    '/CN=Private authority',
-    '-days',
-    '2',
-  );
-  openssl('req', ...newKey, '-keyout', 'issuer.key', '-out', 'issuer.csr', '-subj', '/CN=localhost');
-  writeFileSync(file('names'), 'subjectAltName=DNS:localhost');
+  const authority = ['-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=Private authority', '-days', '2'];
+  openssl('req', '-x509', ...newKey, ...authority);
+  openssl('req', ...newKey, '-keyout', 'issuer.key', '-out', 'issuer.csr', '-subj', '/CN=issuer');
+  writeFileSync(file('names'), 'subjectAltName=IP:127.0.0.1');
   const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names', '-days', '2'];
   openssl('x509', '-req', '-in', 'issuer.csr', ...signed, '-out', 'issuer.pem');
 }
@@ -56,11 +45,12 @@ describe('an issuer with a certificate of a private authority', () => {
       },
     );
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-    issuer = `https://localhost:${(server.address() as AddressInfo).port}`;
-  });
+    issuer = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }, sourceForm.startTimeoutMs);
 
   afterAll(() => {
     server.close();
+    server.closeAllConnections();
     rmSync(folder, { recursive: true });
   });
 

@@ -1,21 +1,15 @@
 // A real authorization server in a process of its own: it brings no types, and writes warnings of its own to the terminal.
 // Arguments: the API identifier, the algorithm (RS256 by default), the scope. Prints one line of JSON, its issuer identifier and two
 // clients, once it listens.
-import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
+import { signingKey } from './signatures.ts';
 
 const [audience, alg = 'RS256', scope = 'read:messages'] = process.argv.slice(2);
 const server = createServer();
 await new Promise((done) => server.listen(0, '127.0.0.1', done));
 const issuer = `http://127.0.0.1:${server.address().port}`;
 
-const makeKey = {
-  RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
-  ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
-  EdDSA: () => generateKeyPairSync('ed25519'),
-};
-const { privateKey } = makeKey[alg]();
 const client = (id, allowed) => ({
   client_id: id,
   client_secret: `${id}-secret`,
@@ -28,7 +22,7 @@ const client = (id, allowed) => ({
 
 const provider = new Provider(issuer, {
   clients: [client('reader', scope), client('visitor')],
-  jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'provider-key', use: 'sig', alg }] },
+  jwks: { keys: [{ ...signingKey(alg, 'issuer').export({ format: 'jwk' }), kid: 'provider-key', use: 'sig', alg }] },
   scopes: [scope],
   features: {
     clientCredentials: { enabled: true },
@@ -47,7 +41,7 @@ const provider = new Provider(issuer, {
 });
 server.on('request', provider.callback());
 const clients = {
-  reader: { id: 'reader', secret: 'reader-secret', scope: 'read:messages' },
+  reader: { id: 'reader', secret: 'reader-secret', scope },
   visitor: { id: 'visitor', secret: 'visitor-secret' },
 };
 process.stdout.write(`${JSON.stringify({ issuer, clients })}\n`);

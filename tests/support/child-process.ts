@@ -68,7 +68,7 @@ export function run(
   return { stdout: () => stdout, stderr: () => stderr, signal: (name) => child.kill(name), finished };
 }
 
-const MAX_RUN_MS = 20_000;
+const MAX_RUN_MS = 120_000;
 
 /** Runs a command that should exit by itself. A command that does not is killed. */
 export async function runToEnd(...args: Parameters<typeof run>): Promise<Finished> {
@@ -117,7 +117,7 @@ const POLL_MS = 10;
 export async function until(
   isTrue: () => boolean | Promise<boolean>,
   what: string,
-  deadlineMs = 20_000,
+  deadlineMs = 120_000,
 ): Promise<void> {
   const end = Date.now() + deadlineMs;
   while (!(await isTrue())) {

@@ -56,7 +56,7 @@ export async function startProcess(
 /** `bun run src/index.ts`, started in another folder. */
 export const sourceForm: CommandForm = {
   name: 'bun run src/index.ts',
-  startTimeoutMs: 20_000,
+  startTimeoutMs: 120_000,
   command: async () => [process.execPath, 'run', join(root, 'src/index.ts')],
   async start(settings, flags = []) {
     return startProcess(await this.command(), settings, flags);

@@ -25,7 +25,7 @@ export function createSilentService(environment: Environment, fetch = fetchLocal
  */
 export const inProcessForm: Form = {
   name: 'in-process',
-  startTimeoutMs: 20_000,
+  startTimeoutMs: 120_000,
   async start(environment) {
     const service = createSilentService(environment);
     service.start();

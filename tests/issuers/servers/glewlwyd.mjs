@@ -6,13 +6,13 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../support/child-process.ts';
 
 const [audience, algorithm] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'glewlwyd-'));
 const file = (name) => join(folder, name);
-const probe = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
-const { port } = probe;
-await probe.stop(true);
+// It cannot say on which port it listens.
+const port = await freePort();
 const origin = `http://127.0.0.1:${port}`;
 
 const database = new Database(file('database'), { create: true });
@@ -34,6 +34,8 @@ let cookie = '';
 async function administer(path, body) {
   const response = await fetch(`${origin}/api/${path}`, {
     method: 'POST',
+    // It may close a connection that is kept.
+    keepalive: false,
     headers: { 'content-type': 'application/json', cookie },
     body: JSON.stringify(body),
   });

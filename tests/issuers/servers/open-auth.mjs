@@ -43,4 +43,6 @@ async function signIn(provider) {
   if (err) throw err;
   return tokens.access;
 }
-log(JSON.stringify({ issuer, tokens: { reader: await signIn('reader'), visitor: await signIn('visitor') } }));
+log(
+  JSON.stringify({ issuer, clients: {}, tokens: { reader: await signIn('reader'), visitor: await signIn('visitor') } }),
+);

@@ -1,0 +1,68 @@
+import { join } from 'node:path';
+import {
+  allowInsecureRequests,
+  type ClientAuth,
+  ClientSecretBasic,
+  type Configuration,
+  customFetch,
+  type DiscoveryRequestOptions,
+  discovery,
+} from 'openid-client';
+import { type RunningProcess, run, until } from './child-process.ts';
+import { AUDIENCE } from './mint.ts';
+
+/** The reader is granted the scope, the visitor is not. */
+export type Role = 'reader' | 'visitor';
+
+/** What a server's script prints once it listens. */
+interface Announcement {
+  readonly issuer: string;
+  readonly clients: Readonly<Record<Role, { readonly id: string; readonly secret: string; readonly scope?: string }>>;
+  /** Tokens of a server that has no client credentials grant. */
+  readonly tokens?: Readonly<Record<Role, string>>;
+}
+
+/** A real authorization server in a process of its own. */
+export interface AuthorizationServer extends Announcement {
+  /** Returns a client of `openid-client` that knows the issuer only. */
+  discover(role: Role, authenticate?: Authenticate, algorithm?: Algorithm): Promise<Configuration>;
+  close(): Promise<void>;
+}
+
+type Authenticate = (secret: string) => ClientAuth;
+type Algorithm = DiscoveryRequestOptions['algorithm'];
+
+/** oidc-provider. Arguments: the API identifier, the algorithm (RS256 by default), the scope. */
+const PROVIDER = join(import.meta.dir, 'authorization-server.mjs');
+
+/** Loopback has no certificate, and a server may close a kept connection at any time. */
+export const overLoopback = {
+  execute: [allowInsecureRequests],
+  [customFetch]: (url: string, init: object) => fetch(url, { ...init, keepalive: false }),
+};
+
+/** Runs a server's script with these arguments, and resolves once it listens. */
+export async function startAuthorizationServer(
+  args: readonly string[] = [AUDIENCE],
+  script = PROVIDER,
+): Promise<AuthorizationServer> {
+  const server: RunningProcess = run([process.execPath, script, ...args], { PATH: process.env.PATH ?? '' });
+  let ended: string | undefined;
+  void server.finished.then(({ stderr }) => {
+    ended = stderr;
+  });
+  await until(() => ended !== undefined || server.stdout().includes('\n'), script);
+  if (ended !== undefined) throw new Error(`${script} ended: ${ended}`);
+  const announcement: Announcement = JSON.parse(server.stdout());
+  return {
+    ...announcement,
+    discover(role, authenticate = ClientSecretBasic, algorithm = 'oidc') {
+      const { id, secret } = announcement.clients[role];
+      return discovery(new URL(announcement.issuer), id, secret, authenticate(secret), { ...overLoopback, algorithm });
+    },
+    async close() {
+      server.signal('SIGKILL');
+      await server.finished;
+    },
+  };
+}
