@@ -8,7 +8,7 @@ import {
   type DiscoveryRequestOptions,
   discovery,
 } from 'openid-client';
-import { type RunningProcess, run, until } from './child-process.ts';
+import { run, untilProcess } from './child-process.ts';
 import { AUDIENCE } from './mint.ts';
 
 /** The reader is granted the scope, the visitor is not. */
@@ -46,13 +46,8 @@ export async function startAuthorizationServer(
   args: readonly string[] = [AUDIENCE],
   script = PROVIDER,
 ): Promise<AuthorizationServer> {
-  const server: RunningProcess = run([process.execPath, script, ...args], { PATH: process.env.PATH ?? '' });
-  let ended: string | undefined;
-  void server.finished.then(({ stderr }) => {
-    ended = stderr;
-  });
-  await until(() => ended !== undefined || server.stdout().includes('\n'), script);
-  if (ended !== undefined) throw new Error(`${script} ended: ${ended}`);
+  const server = run([process.execPath, script, ...args], { PATH: process.env.PATH ?? '' });
+  await untilProcess(server, () => server.stdout().includes('\n'), script);
   const announcement: Announcement = JSON.parse(server.stdout());
   return {
     ...announcement,

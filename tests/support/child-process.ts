@@ -126,18 +126,30 @@ export async function until(
   }
 }
 
-/** Resolves once the service responds. If it exits first, rejects with its output. */
-export async function untilItAnswers(origin: string, process: RunningProcess, deadlineMs?: number): Promise<void> {
+/** Like `until`, for what a process does. If it exits first, rejects with its output. */
+export async function untilProcess(
+  { finished }: RunningProcess,
+  isTrue: () => boolean | Promise<boolean>,
+  what: string,
+  deadlineMs?: number,
+): Promise<void> {
   let ended: Finished | undefined;
-  void process.finished.then((finished) => {
-    ended = finished;
+  void finished.then((end) => {
+    ended = end;
   });
-  const answers = async () => {
-    if (ended !== undefined) throw new Error(`The service ended with ${ended.status}: ${ended.stderr || ended.stdout}`);
-    return fetch(`${origin}/livez`).then(
-      (response) => response.status === 200,
+  const isTrueBeforeItsEnd = () => {
+    if (ended !== undefined) throw new Error(`It ended with ${ended.status}: ${ended.stderr || ended.stdout}`);
+    return isTrue();
+  };
+  await until(isTrueBeforeItsEnd, what, deadlineMs);
+}
+
+/** Resolves once the service responds. If it exits first, rejects with its output. */
+export function untilItAnswers(origin: string, process: RunningProcess, deadlineMs?: number): Promise<void> {
+  const isLive = () =>
+    fetch(`${origin}/livez`).then(
+      ({ status }) => status === 200,
       () => false,
     );
-  };
-  await until(answers, `${origin}/livez`, deadlineMs);
+  return untilProcess(process, isLive, `${origin}/livez`, deadlineMs);
 }
