@@ -1,37 +1,41 @@
 import { describe, expect, test } from 'bun:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Environment } from '../support/child-process.ts';
-import { type EmbeddedFixture, embeddedFixtureFor } from '../support/embedded-issuer.ts';
+import { type Credentials, type EmbeddedFixture, embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { expectCrossOrigin, expectError, expectMessage } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 
-type Parameters = readonly [name: string, value: string][];
-
 const FORM = 'application/x-www-form-urlencoded';
+const JSON_TYPE = 'application/json';
 
-function post(
-  fixture: EmbeddedFixture,
-  body: string,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Response> {
-  return fixture.service.fetch('/oauth/token', { method: 'POST', body, headers: { 'content-type': FORM, ...headers } });
+/** What differs from a good request for a token of the reader, whose credentials are in the body. */
+interface Attempt {
+  /** `undefined` removes a parameter. */
+  readonly parameters?: Readonly<Record<string, string | undefined>>;
+  /** Makes the body of the parameters; a form by default. */
+  readonly encode?: (parameters: Record<string, string>) => string;
+  readonly type?: string;
+  readonly authorization?: string;
+  readonly host?: string;
 }
 
-const postForm = (fixture: EmbeddedFixture, parameters: Parameters, headers?: Readonly<Record<string, string>>) =>
-  post(fixture, new URLSearchParams(parameters).toString(), headers);
+function ask({ service, audience, reader }: EmbeddedFixture, attempt: Attempt = {}): Promise<Response> {
+  const { parameters, encode = formOf, type = FORM, authorization, host } = attempt;
+  const credentials = { client_id: reader.clientId, client_secret: reader.clientSecret };
+  const body = encode(definedIn({ grant_type: 'client_credentials', audience, ...credentials, ...parameters }));
+  const headers = definedIn({ 'content-type': type, authorization, host });
+  return service.fetch('/oauth/token', { method: 'POST', body, headers });
+}
 
-const grant = ({ audience }: EmbeddedFixture): Parameters => [
-  ['grant_type', 'client_credentials'],
-  ['audience', audience],
-];
-const credentials = ({ reader }: EmbeddedFixture): Parameters => [
-  ['client_id', reader.clientId],
-  ['client_secret', reader.clientSecret],
-];
-const basic = (id: string, secret: string) => ({
-  authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`,
-});
+const formOf = (parameters: Record<string, string>) => new URLSearchParams(parameters).toString();
+const definedIn = (record: Readonly<Record<string, string | undefined>>) =>
+  Object.fromEntries(Object.entries(record).filter((entry): entry is [string, string] => entry[1] !== undefined));
+
+const noClient = { client_id: undefined, client_secret: undefined };
+/** Client authentication by the header, with this text before it is encoded. */
+const basic = (text: string) => ({ parameters: noClient, authorization: `Basic ${btoa(text)}` });
+const clientOf = ({ clientId, clientSecret }: Credentials) => ({ client_id: clientId, client_secret: clientSecret });
 
 interface TokenAnswer {
   readonly access_token: string;
@@ -53,223 +57,111 @@ async function readToken(response: Response): Promise<TokenAnswer> {
   return answer;
 }
 
-interface RefusedRow {
-  readonly name: string;
-  readonly send: (fixture: EmbeddedFixture) => Promise<Response>;
-  readonly status: 400 | 401;
-  readonly error: string;
-}
-
-/** RFC 6749 §5.2 */
-const refused: readonly RefusedRow[] = [
-  {
-    name: 'a wrong secret in the body',
-    send: (fixture) =>
-      postForm(fixture, [...grant(fixture), ['client_id', fixture.reader.clientId], ['client_secret', 'wrong']]),
-    status: 401,
-    error: 'invalid_client',
-  },
-  {
-    name: "another client's secret",
-    send: (fixture) =>
-      postForm(fixture, [
-        ...grant(fixture),
-        ['client_id', fixture.reader.clientId],
-        ['client_secret', fixture.visitor.clientSecret],
-      ]),
-    status: 401,
-    error: 'invalid_client',
-  },
-  {
-    name: 'a wrong secret by Basic',
-    send: (fixture) => postForm(fixture, grant(fixture), basic(fixture.reader.clientId, 'wrong')),
-    status: 401,
-    error: 'invalid_client',
-  },
-  {
-    name: 'Basic credentials that are no base64',
-    send: (fixture) => postForm(fixture, grant(fixture), { authorization: 'Basic %%%' }),
-    status: 401,
-    error: 'invalid_client',
-  },
-  {
-    name: 'Basic credentials with a third part',
-    send: (fixture) =>
-      postForm(fixture, grant(fixture), {
-        authorization: `Basic ${btoa(`${fixture.reader.clientId}:${fixture.reader.clientSecret}:junk`)}`,
-      }),
-    status: 401,
-    error: 'invalid_client',
-  },
-  {
-    name: 'Basic credentials with text after them',
-    send: (fixture) => {
-      const { authorization } = basic(fixture.reader.clientId, fixture.reader.clientSecret);
-      return postForm(fixture, grant(fixture), { authorization: `${authorization} junk` });
+/** RFC 6749 §5.2: 401 for `invalid_client`, 400 for any other error. */
+const refused: readonly [name: string, attempt: (fixture: EmbeddedFixture) => Attempt, error: string][] = [
+  ['a wrong secret in the body', () => ({ parameters: { client_secret: 'wrong' } }), 'invalid_client'],
+  [
+    "another client's secret",
+    ({ visitor }) => ({ parameters: { client_secret: visitor.clientSecret } }),
+    'invalid_client',
+  ],
+  ['a wrong secret by Basic', ({ reader }) => basic(`${reader.clientId}:wrong`), 'invalid_client'],
+  ['Basic without base64', () => ({ parameters: noClient, authorization: 'Basic %%%' }), 'invalid_client'],
+  [
+    'Basic credentials with a third part',
+    ({ reader }) => basic(`${reader.clientId}:${reader.clientSecret}:junk`),
+    'invalid_client',
+  ],
+  [
+    'Basic credentials with text after them',
+    ({ reader }) => {
+      const { parameters, authorization } = basic(`${reader.clientId}:${reader.clientSecret}`);
+      return { parameters, authorization: `${authorization} junk` };
     },
-    status: 401,
-    error: 'invalid_client',
-  },
-  {
-    name: 'an unknown client',
-    send: (fixture) => postForm(fixture, [...grant(fixture), ['client_id', 'nobody'], ['client_secret', 'x']]),
-    status: 401,
-    error: 'invalid_client',
-  },
-  { name: 'no client', send: (fixture) => postForm(fixture, grant(fixture)), status: 401, error: 'invalid_client' },
-  {
-    name: 'a client without a secret',
-    send: (fixture) => postForm(fixture, [...grant(fixture), ['client_id', fixture.reader.clientId]]),
-    status: 401,
-    error: 'invalid_client',
-  },
-  {
-    name: 'two ways of client authentication',
-    send: (fixture) =>
-      postForm(
-        fixture,
-        [...grant(fixture), ...credentials(fixture)],
-        basic(fixture.reader.clientId, fixture.reader.clientSecret),
-      ),
-    status: 400,
-    error: 'invalid_request',
-  },
-  {
-    name: 'an unsupported grant',
-    send: (fixture) => postForm(fixture, [['grant_type', 'password'], ...credentials(fixture)]),
-    status: 400,
-    error: 'unsupported_grant_type',
-  },
-  {
-    name: 'no grant_type',
-    send: (fixture) => postForm(fixture, credentials(fixture)),
-    status: 400,
-    error: 'invalid_request',
-  },
-  {
-    name: 'an empty grant_type',
-    send: (fixture) => postForm(fixture, [['grant_type', ''], ...credentials(fixture)]),
-    status: 400,
-    error: 'invalid_request',
-  },
-  {
-    name: 'a repeated grant_type',
-    send: (fixture) => postForm(fixture, [...grant(fixture), ...grant(fixture), ...credentials(fixture)]),
-    status: 400,
-    error: 'invalid_request',
-  },
-  {
-    name: 'a repeated client_id',
-    send: (fixture) => postForm(fixture, [...grant(fixture), ...credentials(fixture), ['client_id', 'other']]),
-    status: 400,
-    error: 'invalid_request',
-  },
-  {
-    name: 'a scope that the client may not have',
-    send: (fixture) => postForm(fixture, [...grant(fixture), ['scope', 'write:messages'], ...credentials(fixture)]),
-    status: 400,
-    error: 'invalid_scope',
-  },
-  {
-    name: 'another API',
-    send: (fixture) =>
-      postForm(fixture, [
-        ['grant_type', 'client_credentials'],
-        ['audience', 'https://other.example.test/'],
-        ...credentials(fixture),
-      ]),
-    status: 400,
-    error: 'invalid_target',
-  },
-  {
-    name: 'JSON cut short',
-    send: (fixture) => post(fixture, '{"grant_type":', { 'content-type': 'application/json' }),
-    status: 400,
-    error: 'invalid_request',
-  },
-  {
-    name: 'a JSON array',
-    send: (fixture) => post(fixture, '["client_credentials"]', { 'content-type': 'application/json' }),
-    status: 400,
-    error: 'invalid_request',
-  },
-  {
-    name: 'JSON null',
-    send: (fixture) => post(fixture, 'null', { 'content-type': 'application/json' }),
-    status: 400,
-    error: 'invalid_request',
-  },
-  {
-    name: 'a JSON member that is no text',
-    send: (fixture) =>
-      post(
-        fixture,
-        JSON.stringify({
-          ...Object.fromEntries([...grant(fixture), ...credentials(fixture)]),
-          grant_type: ['client_credentials'],
-        }),
-        { 'content-type': 'application/json' },
-      ),
-    status: 400,
-    error: 'invalid_request',
-  },
+    'invalid_client',
+  ],
+  ['an unknown client', () => ({ parameters: { client_id: 'nobody', client_secret: 'x' } }), 'invalid_client'],
+  ['no client', () => ({ parameters: noClient }), 'invalid_client'],
+  ['a client without a secret', () => ({ parameters: { client_secret: undefined } }), 'invalid_client'],
+  [
+    'two ways of client authentication',
+    ({ reader }) => ({ authorization: basic(`${reader.clientId}:${reader.clientSecret}`).authorization }),
+    'invalid_request',
+  ],
+  ['an unsupported grant', () => ({ parameters: { grant_type: 'password' } }), 'unsupported_grant_type'],
+  ['no grant_type', () => ({ parameters: { grant_type: undefined } }), 'invalid_request'],
+  ['an empty grant_type', () => ({ parameters: { grant_type: '' } }), 'invalid_request'],
+  [
+    'a repeated grant_type',
+    () => ({ encode: (parameters) => `${formOf(parameters)}&grant_type=client_credentials` }),
+    'invalid_request',
+  ],
+  [
+    'a repeated client_id',
+    () => ({ encode: (parameters) => `${formOf(parameters)}&client_id=other` }),
+    'invalid_request',
+  ],
+  ['a scope that the client may not have', () => ({ parameters: { scope: 'write:messages' } }), 'invalid_scope'],
+  ['another API', () => ({ parameters: { audience: 'https://other.example.test/' } }), 'invalid_target'],
+  ['JSON cut short', () => ({ type: JSON_TYPE, encode: () => '{"grant_type":' }), 'invalid_request'],
+  ['a JSON array', () => ({ type: JSON_TYPE, encode: () => '["client_credentials"]' }), 'invalid_request'],
+  ['JSON null', () => ({ type: JSON_TYPE, encode: () => 'null' }), 'invalid_request'],
+  [
+    'a JSON member that is no text',
+    () => ({
+      type: JSON_TYPE,
+      encode: (parameters) => JSON.stringify({ ...parameters, grant_type: ['client_credentials'] }),
+    }),
+    'invalid_request',
+  ],
+];
+
+const accepted: readonly [name: string, attempt: (fixture: EmbeddedFixture) => Attempt][] = [
+  ['a form', () => ({})],
+  ['a form with a charset', () => ({ type: `${FORM}; charset=UTF-8` })],
+  ['a form and Basic', ({ reader }) => basic(`${reader.clientId}:${reader.clientSecret}`)],
+  [
+    // RFC 6749 §2.3.1: both parts are form-encoded before they are joined, and any character may be.
+    'a form and Basic with encoded characters',
+    ({ reader: { clientId, clientSecret } }) => {
+      const encode = (text: string) => text.replace(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+      return basic(`${encode(clientId)}:${encode(clientSecret)}`);
+    },
+  ],
+  ['a form that names the scope', () => ({ parameters: { scope: 'read:messages' } })],
+  ['JSON', () => ({ type: JSON_TYPE, encode: JSON.stringify })],
+  ['JSON with a charset', () => ({ type: `${JSON_TYPE}; charset=utf-8`, encode: JSON.stringify })],
 ];
 
 function describeTokenEndpoint(fixture: () => EmbeddedFixture): void {
-  const accepted: Readonly<Record<string, (fixture: EmbeddedFixture) => Promise<Response>>> = {
-    'a form': (it) => postForm(it, [...grant(it), ...credentials(it)]),
-    'a form with a charset': (it) =>
-      postForm(it, [...grant(it), ...credentials(it)], { 'content-type': `${FORM}; charset=UTF-8` }),
-    'a form and Basic': (it) => postForm(it, grant(it), basic(it.reader.clientId, it.reader.clientSecret)),
-    // RFC 6749 §2.3.1: both parts are form-encoded before they are joined, and any character may be.
-    'a form and Basic with encoded characters': (it) => {
-      const encoded = [it.reader.clientId, it.reader.clientSecret].map((text) =>
-        text.replace(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
-      );
-      return postForm(it, grant(it), { authorization: `Basic ${Buffer.from(encoded.join(':')).toString('base64')}` });
-    },
-    'a form that names the scope': (it) => postForm(it, [...grant(it), ...credentials(it), ['scope', 'read:messages']]),
-    JSON: (it) =>
-      post(it, JSON.stringify(Object.fromEntries([...grant(it), ...credentials(it)])), {
-        'content-type': 'application/json',
-      }),
-    'JSON with a charset': (it) =>
-      post(it, JSON.stringify(Object.fromEntries([...grant(it), ...credentials(it)])), {
-        'content-type': 'application/json; charset=utf-8',
-      }),
-  };
-
-  for (const [name, send] of Object.entries(accepted)) {
+  for (const [name, attempt] of accepted) {
     test(`issues an accepted token with the scope for ${name}`, async () => {
-      const { access_token: token, scope } = await readToken(await send(fixture()));
+      const { access_token: token, scope } = await readToken(await ask(fixture(), attempt(fixture())));
       expect(scope).toBe('read:messages');
       await expectMessage(await fixture().service.fetch('/api/private-scoped', { headers: bearer(token) }));
     });
   }
 
   test('gives the other client a token without the scope: 200 and 403', async () => {
-    const { clientId, clientSecret } = fixture().visitor;
-    const answer = await readToken(
-      await postForm(fixture(), [...grant(fixture()), ['client_id', clientId], ['client_secret', clientSecret]]),
-    );
+    const answer = await readToken(await ask(fixture(), { parameters: clientOf(fixture().visitor) }));
     const headers = bearer(answer.access_token);
     await expectMessage(await fixture().service.fetch('/api/private', { headers }));
     await expectError(await fixture().service.fetch('/api/private-scoped', { headers }), 403, 'Unauthorized');
   });
 
   test('gives what the specification says an access token has', async () => {
-    const { access_token: token, expires_in: lifetime } = await readToken(
-      await postForm(fixture(), [...grant(fixture()), ...credentials(fixture())]),
-    );
+    const { access_token: token, expires_in: lifetime } = await readToken(await ask(fixture()));
     expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'RS256', kid: expect.any(String) });
     const { iss, aud, exp = 0, iat = 0, scope } = decodeJwt(token);
     expect({ iss, aud, scope }).toEqual({ iss: fixture().issuer, aud: fixture().audience, scope: 'read:messages' });
     expect(exp - iat).toBe(lifetime);
   });
 
-  for (const { name, send, status, error } of refused) {
+  for (const [name, attempt, error] of refused) {
     test(`refuses ${name}: ${error}`, async () => {
-      const response = await send(fixture());
+      const { authorization } = attempt(fixture());
+      const response = await ask(fixture(), attempt(fixture()));
+      const status = error === 'invalid_client' ? 401 : 400;
       const text = await response.text();
       expect({ status: response.status, text }).toEqual({ status, text: expect.stringContaining(error) });
       expect(response.headers.get('content-type')).toBe('application/json');
@@ -279,7 +171,7 @@ function describeTokenEndpoint(fixture: () => EmbeddedFixture): void {
       expect(body.error).toBe(error);
       expect(Object.keys(body).filter((key) => !['error', 'error_description'].includes(key))).toEqual([]);
       // A client that tried Basic must be answered with Basic (RFC 6749 §5.2); other browsers would ask for a password.
-      const challenge = name.includes('Basic') ? expect.stringMatching(/^Basic /) : null;
+      const challenge = status === 401 && authorization ? expect.stringMatching(/^Basic /) : null;
       expect(response.headers.get('www-authenticate')).toEqual(challenge);
     });
   }
@@ -331,7 +223,7 @@ function describeHosts(settings: Environment, hosts: Readonly<Record<string, boo
   for (const [host, isTrusted] of Object.entries(hosts)) {
     test(`${isTrusted ? 'gives' : 'refuses'} secrets and tokens to a client that calls it ${host}`, async () => {
       const headers = { host };
-      const token = await postForm(fixture(), [...grant(fixture()), ...credentials(fixture())], headers);
+      const token = await ask(fixture(), headers);
       expect(token.status).toBe(isTrusted ? 200 : 421);
       expect((await token.text()).includes('access_token')).toBe(isTrusted);
       const page = await fixture().service.fetch('/openapi', { headers });
@@ -386,9 +278,7 @@ for (const form of [sourceForm, executableForm]) {
     test('generates new keys and secrets at each start', async () => {
       expect(another().reader.clientSecret).not.toBe(fixture().reader.clientSecret);
       expect(another().visitor.clientSecret).not.toBe(fixture().visitor.clientSecret);
-      const { access_token: token } = await readToken(
-        await postForm(another(), [...grant(another()), ...credentials(another())]),
-      );
+      const { access_token: token } = await readToken(await ask(another()));
       await expectError(
         await fixture().service.fetch('/api/private', { headers: bearer(token) }),
         401,
