@@ -10,8 +10,8 @@ const openRoutes = new Set([
   'GET /.well-known/oauth-protected-resource',
   'GET /openapi',
   'GET /openapi/json',
-  'GET /openapi/page.css',
   'GET /openapi/page.js',
+  'GET /openapi/token.js',
 ]);
 
 const { app } = createTestApp({ discovery: { publicUrl: 'https://api.example.test', hasDocumentation: true } });

@@ -1,3 +1,4 @@
+import type { DpopMode } from '../auth/proof/schemes.ts';
 import { type Html, html } from './layout.ts';
 
 /** A client of the embedded issuer that uses the client-credentials grant (RFC 6749 §4.4). */
@@ -16,6 +17,10 @@ export interface AuthorizationOptions {
   readonly tokenEndpoint: string | undefined;
   /** The clients of the embedded issuer, whose credentials anyone who can open the page may use. */
   readonly clients?: readonly Client[] | undefined;
+  /** `off` by default. Otherwise the page requests tokens that are bound to a key of its own. */
+  readonly dpop?: DpopMode | undefined;
+  /** Address at which clients reach the API, for proofs; undefined if unknown. */
+  readonly publicUrl?: string | undefined;
 }
 
 /** A way to get a token: a radio button and its fields. */
@@ -26,11 +31,12 @@ interface Way {
 }
 
 /** Returns the dialog in which the user chooses how to get a token. The first way is preselected. */
-export function renderDialog({ audience, scopes, tokenEndpoint, clients = [] }: AuthorizationOptions): Html {
+export function renderDialog(options: AuthorizationOptions): Html {
+  const { audience, scopes, tokenEndpoint, clients = [], dpop = 'off', publicUrl } = options;
   const ways: readonly Way[] = [
     ...clients.map(describeClient),
     ...(tokenEndpoint === undefined ? [] : [describeCredentials(clients.length > 0, scopes)]),
-    { value: 'token', label: html`Paste a token`, fields: tokenField },
+    { value: 'token', label: html`Paste a token`, fields: describePasting(dpop) },
   ];
   const radios = ways.map(
     ({ value, label }, index) =>
@@ -41,7 +47,7 @@ export function renderDialog({ audience, scopes, tokenEndpoint, clients = [] }: 
       html`<fieldset data-way="${value}"${index > 0 && html` hidden disabled`}>\n${fields}</fieldset>\n`,
   );
   return html`<dialog aria-labelledby="dialog-title">
-<form data-token-endpoint="${tokenEndpoint}" data-audience="${audience}">
+<form data-token-endpoint="${tokenEndpoint}" data-audience="${audience}" data-dpop="${dpop}"${publicUrl !== undefined && html` data-public-url="${publicUrl}"`}>
 <h2 id="dialog-title">Authorize</h2>
 ${ways.length > 1 && html`<fieldset>\n<legend>Access token</legend>\n${radios}</fieldset>\n`}${fieldsets}<p role="alert" class="error"></p>
 <p class="buttons"><button>Authorize</button> <button type="button" class="secondary" id="cancel">Cancel</button></p>
@@ -74,5 +80,6 @@ ${checkboxes}`,
   };
 }
 
-const tokenField = html`<label>Access token <textarea name="token" rows="5" spellcheck="false" required></textarea></label>
-`;
+const describePasting = (dpop: DpopMode) =>
+  html`<label>Access token <textarea name="token" rows="5" spellcheck="false" required></textarea></label>
+${dpop !== 'off' && html`<p>A token that is bound to the key of another client (DPoP) is rejected.</p>\n`}`;

@@ -38,7 +38,7 @@ export interface Operation {
 export interface ResponseObject {
   readonly $ref?: string;
   readonly description?: string;
-  readonly headers?: object;
+  readonly headers?: Readonly<Record<string, Pick<MediaType, 'examples'>>>;
   readonly content?: Readonly<Record<string, MediaType | undefined>>;
 }
 

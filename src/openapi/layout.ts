@@ -1,7 +1,6 @@
+import { createHash } from 'node:crypto';
 import { name } from './about.ts';
 import style from './page/page.css' with { type: 'text' };
-
-export { style };
 
 /** Markup that is already escaped. */
 class Html {
@@ -31,9 +30,6 @@ export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
   return new Html(strings.map((string, index) => string + render(values[index])).join(''));
 }
 
-/** The style of every page, for pages with an inline style. */
-export const styleElement = new Html(`<style>${style}</style>`);
-
 /** Returns Markdown as markup. Supports only paragraphs and inline code. */
 export function paragraphs(markdown: string): Html[] {
   return markdown
@@ -50,8 +46,8 @@ function inlineCode(text: string): Html[] {
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%231d4ed8'/%3E%3Cpath d='M5 7V5.5a3 3 0 0 1 6 0V7h.5v5h-7V7zm1.5 0h3V5.5a1.5 1.5 0 0 0-3 0z' fill='%23fff'/%3E%3C/svg%3E";
 
-/** Returns a complete page. `head` loads its style, `body` is its content. */
-export function renderPage(head: Html, body: Html): string {
+/** Returns a complete page. `head` loads its scripts. The style is inline, because the first paint would wait for a file. */
+export function renderPage(body: Html, head?: Html): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -60,6 +56,7 @@ export function renderPage(head: Html, body: Html): string {
 <meta name="color-scheme" content="light dark">
 <title>${name}</title>
 <link rel="icon" href="${icon}">
+${new Html(`<style>${style}</style>`)}
 ${head}
 </head>
 <body>
@@ -67,4 +64,19 @@ ${body}
 </body>
 </html>
 `.markup;
+}
+
+/** Returns the headers of a page. Its policy allows the inline style, and otherwise only what `directives` add. */
+export function pageHeaders(directives: readonly string[] = []): Readonly<Record<string, string>> {
+  const styleHash = createHash('sha256').update(style).digest('base64');
+  const policy = [
+    "default-src 'none'",
+    `style-src 'sha256-${styleHash}'`,
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    ...directives,
+  ];
+  return { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy.join('; ') };
 }

@@ -36,22 +36,23 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
     return createDocument(app(), { ...options, tokenEndpoint });
   });
   const getPage = memoize(async (tokenEndpoint) => {
-    const { createPage } = await import('../openapi/page.ts');
+    const { createPage } = await loadPage();
     const scopes = scopesOf(app().routes);
     const [audience = ''] = options.audience;
     return createPage(await getDocument(tokenEndpoint), { ...options, audience, tokenEndpoint, scopes });
   });
-  const page = async () => getPage(await options.tokenEndpoint());
 
   return new Elysia({ detail: { hide: true } })
     .get(documentPath, async () => getDocument(await options.tokenEndpoint()))
     .get(pagePath, async ({ request, status }) => {
       if (clients && !isTrustedHost(request, issuer)) return status(421, misdirected);
-      return (await page()).page();
+      return (await getPage(await options.tokenEndpoint()))();
     })
-    .get(`${pagePath}/page.css`, async () => (await page()).style())
-    .get(`${pagePath}/page.js`, async () => (await page()).script());
+    .get(`${pagePath}/page.js`, async () => (await loadPage()).respondPageScript())
+    .get(`${pagePath}/token.js`, async () => (await loadPage()).respondTokenScript());
 }
+
+const loadPage = () => import('../openapi/page.ts');
 
 type Make<Thing> = (tokenEndpoint: string | undefined) => Promise<Thing>;
 

@@ -125,7 +125,7 @@ describe('the OpenAPI document', () => {
   test('with DOCS=false is not there', async () => {
     const service = createSilentService({ ISSUER, AUDIENCE, DOCS: 'false' });
     const get = async (path: string) => (await service.fetch(new Request(`http://localhost${path}`))).status;
-    for (const path of ['/openapi', '/openapi/json', '/openapi/page.css', '/openapi/page.js'])
+    for (const path of ['/openapi', '/openapi/json', '/openapi/page.js', '/openapi/token.js'])
       expect(await get(path)).toBe(404);
     expect(await get('/api/public')).toBe(200);
   });

@@ -19,7 +19,7 @@ for (const form of [inProcessForm, executableForm]) {
     }, form.startTimeoutMs);
     afterAll(async () => void (await service.close()));
 
-    test('is HTML that can run only its own script and style, and contact only its host and the token endpoint', async () => {
+    test('is HTML that can run only its own scripts and style, and contact only its host and the token endpoint', async () => {
       const response = await service.fetch('/openapi');
       expect(response.status).toBe(200);
       expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -33,7 +33,7 @@ for (const form of [inProcessForm, executableForm]) {
         "frame-ancestors 'none'",
         'img-src data:',
         "script-src 'self'",
-        "style-src 'self'",
+        expect.stringMatching(/^style-src 'sha256-[\w+/]+='$/),
       ]);
     });
 
@@ -45,16 +45,43 @@ for (const form of [inProcessForm, executableForm]) {
       expect(html).not.toContain('Demo client');
     });
 
-    test('loads a script and a style sheet by relative addresses', async () => {
+    test('names everything that it loads or links to by relative addresses that exist', async () => {
       const html = await (await service.fetch('/openapi')).text();
-      const loaded = [...html.matchAll(/ (?:src|href)="(?!data:)([^"]*)"/g)].map(([, path]) => path);
-      expect(loaded.sort()).toEqual(['openapi/json', 'openapi/page.css', 'openapi/page.js']);
-      const types = loaded.map(async (path) => (await service.fetch(`/${path}`)).headers.get('content-type'));
-      expect(await Promise.all(types)).toEqual([
-        'application/json',
-        'text/css; charset=utf-8',
-        'text/javascript; charset=utf-8',
-      ]);
+      const named = [...html.matchAll(/ (?:src|href)="(?!data:)([^"#]+)"/g)].map(([, path = '']) => path);
+      const types = named.map(async (path) => {
+        const { pathname } = new URL(path, 'http://localhost/openapi');
+        return [path, (await service.fetch(pathname)).headers.get('content-type')];
+      });
+      expect(Object.fromEntries(await Promise.all(types))).toEqual({
+        './': 'application/json',
+        'openapi/json': 'application/json',
+        'openapi/page.js': 'text/javascript; charset=utf-8',
+        'openapi/token.js': 'text/javascript; charset=utf-8',
+      });
+    });
+
+    test('has every element that its fragments and the home page name', async () => {
+      const [html = '', home = ''] = await Promise.all(
+        ['/openapi', '/'].map(async (path) => (await service.fetch(path, { headers: { accept: 'text/html' } })).text()),
+      );
+      const fragments = [...`${html}${home}`.matchAll(/ href="(?:\/openapi)?#([^"]+)"/g)].map(([, id]) => id);
+      expect(fragments).toContain('get/api/private-scoped');
+      expect(fragments).toContain('token_expired');
+      for (const id of fragments) expect(html).toContain(` id="${id}"`);
+      expect(home).toContain('href="/openapi#get/api/private-scoped"');
+    });
+
+    test('shows the challenge and the body of each rejection', async () => {
+      const html = await (await service.fetch('/openapi')).text();
+      const examples = [...html.matchAll(/<dt>(\d+)<\/dt>\n<dd>[^<]*<pre>(.*?)<\/pre>/gs)].map(
+        ([, status, text = '']) => `${status} ${text.replaceAll('&quot;', '"').replace(/\s+/g, ' ')}`,
+      );
+      for (const rejection of [
+        /^401 WWW-Authenticate: Bearer.* "code": "authorization_header_missing"/,
+        /^403 WWW-Authenticate: Bearer error="insufficient_scope".* "code": "Unauthorized"/,
+        /^503 Retry-After: \d+ .*"code": "key_set_unavailable"/,
+      ])
+        expect(examples).toContainEqual(expect.stringMatching(rejection));
     });
   });
 }
@@ -86,7 +113,7 @@ describe('the documentation page', () => {
     const response = await app.handle(new Request('http://localhost/openapi'));
     expect(response.headers.get('content-security-policy')).toEndWith("; connect-src 'self'");
     const html = await response.text();
-    expect(html).not.toContain('type="radio"');
+    expect(html).not.toContain('<input type="radio"');
     expect(html).not.toContain('client_id');
     expect(html).toContain('name="token"');
   });

@@ -7,3 +7,7 @@ declare module '*/page.js' {
   const content: string;
   export = content;
 }
+declare module '*/page/token.js' {
+  const content: string;
+  export = content;
+}

@@ -1,8 +1,15 @@
-// Runs in the browser: gets tokens, sends requests and shows the responses.
+// Runs in the browser: asks for a token, sends requests and shows the responses.
+import { credentialsOf, describeToken, readToken, requestToken } from './token.js';
 
-/** @type {<Type extends Element>(type: new () => Type, selector: string) => Type} */
-const find = (type, selector) => {
-  const element = document.querySelector(selector);
+/** @typedef {import('./token.js').Token} Token */
+/**
+ * `provedUrl` is the address in the proof: that of the API, which may differ from that of this page.
+ * @typedef {{ method: string, url: string, provedUrl: string, body: string | null, token: Token | undefined }} Message
+ */
+
+/** @type {<Type extends Element>(type: new () => Type, selector: string, parent?: ParentNode) => Type} */
+const find = (type, selector, parent = document) => {
+  const element = parent.querySelector(selector);
   if (!(element instanceof type)) throw new TypeError(`No ${selector} on this page`);
   return element;
 };
@@ -15,24 +22,26 @@ const authorize = find(HTMLElement, '#authorize');
 const forget = find(HTMLElement, '#forget');
 const unauthorized = authorization.textContent;
 
-/** Kept in memory only. @type {string | undefined} */
+/** Kept in memory only. @type {Token | undefined} */
 let accessToken;
 
-/** @type {(token: string | undefined, text: string | null) => void} */
-function setToken(token, text) {
+/** @type {(token: Token | undefined) => void} */
+function setToken(token) {
   accessToken = token;
-  authorization.textContent = text;
+  authorization.textContent = token ? describeToken(token) : unauthorized;
+  authorize.classList.toggle('secondary', token !== undefined);
   forget.hidden = token === undefined;
 }
 
-authorize.addEventListener('click', () => {
-  showFields();
-  dialog.showModal();
-  find(HTMLElement, 'dialog input:checked, dialog textarea').focus();
-});
+for (const button of document.querySelectorAll('.authorize'))
+  button.addEventListener('click', () => {
+    showFields();
+    dialog.showModal();
+    find(HTMLElement, 'dialog input:checked, dialog textarea').focus();
+  });
 
 forget.addEventListener('click', () => {
-  setToken(undefined, unauthorized);
+  setToken(undefined);
   authorize.focus();
 });
 
@@ -52,88 +61,124 @@ form.addEventListener('change', showFields);
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   problem.textContent = '';
+  const { tokenEndpoint = '', audience = '', dpop } = form.dataset;
   const fields = new FormData(form);
-  const token = fields.get('token');
+  const pasted = fields.get('token');
+  const scope = fields.getAll('scope').join(' ');
+  const parameters = {
+    grant_type: 'client_credentials',
+    client_id: String(fields.get('client_id')),
+    client_secret: String(fields.get('client_secret')),
+    audience,
+    ...(scope && { scope }),
+  };
   try {
-    if (token === null) await requestToken(fields);
-    else setToken(String(token).replace(/^\s*(Bearer\s)?\s*|\s+$/gi, ''), 'Authorized with a pasted token.');
+    setToken(
+      pasted === null
+        ? await requestToken(tokenEndpoint, parameters, dpop)
+        : readToken(String(pasted).replace(/^\s*((Bearer|DPoP)\s)?\s*|\s+$/gi, '')),
+    );
     dialog.close();
   } catch (error) {
     problem.textContent = error instanceof Error ? error.message : String(error);
   }
 });
 
-/**
- * Gets a token with the client credentials grant. All parameters are in the form, including the audience.
- * @type {(fields: FormData) => Promise<void>}
- */
-async function requestToken(fields) {
-  const { tokenEndpoint = '', audience = '' } = form.dataset;
-  const [clientId, clientSecret] = [String(fields.get('client_id')), String(fields.get('client_secret'))];
-  const scope = fields.getAll('scope').join(' ');
-  const body = new URLSearchParams({
-    grant_type: 'client_credentials',
-    client_id: clientId,
-    client_secret: clientSecret,
-    audience,
-    ...(scope && { scope }),
-  });
-  // With credentials, a 401 could open the browser's password prompt.
-  const response = await fetch(tokenEndpoint, { method: 'POST', body, credentials: 'omit' }).catch(() => {
-    throw new Error(
-      `Cannot reach ${tokenEndpoint} from this page: it is unavailable, or does not allow cross-origin requests. Get a token with another tool and paste it here.`,
-    );
-  });
-  const answer = await response.json().catch(() => ({}));
-  if (!response.ok || !answer.access_token) {
-    const reason = [answer.error, answer.error_description].filter(Boolean).join(': ');
-    throw new Error(`The token endpoint answered ${response.status}. ${reason}`);
-  }
-  const granted = answer.scope ?? scope;
-  setToken(
-    answer.access_token,
-    `Authorized as ${clientId}, ${granted ? `with the scope ${granted}` : 'without scopes'}.`,
-  );
-}
+for (const article of document.querySelectorAll('article')) {
+  const request = find(HTMLFormElement, 'form', article);
+  const [shownRequest, shownCommand] = article.querySelectorAll('.sent pre');
+  const copied = find(HTMLElement, '.copy + [role="status"]', article);
+  /** @type {Message | undefined} */
+  let sent;
 
-for (const request of document.querySelectorAll('form.request')) {
   request.addEventListener('submit', async (event) => {
     event.preventDefault();
-    if (request instanceof HTMLFormElement && request.nextElementSibling)
-      await sendRequest(request, request.nextElementSibling);
+    copied.textContent = '';
+    let status = 0;
+    try {
+      sent = messageOf(request);
+      const headers = await headersOf(sent);
+      shownRequest?.replaceChildren(toText(sent, headers));
+      shownCommand?.replaceChildren(toCommand(sent, headers));
+      status = await send(sent, headers, article);
+    } catch (error) {
+      show(article, 'failure', 'No response', error instanceof Error ? error.message : String(error));
+    }
+    find(HTMLElement, '.sent', article).hidden = false;
+    find(HTMLElement, '.sent .authorize', article).hidden = status !== 401;
+  });
+
+  find(HTMLElement, '.copy', article).addEventListener('click', async () => {
+    if (!sent || !shownCommand) return;
+    // The proof that was sent is used, so the command needs a new one.
+    if (sent.token?.isBound) shownCommand.textContent = toCommand(sent, await headersOf(sent));
+    try {
+      await navigator.clipboard.writeText(shownCommand.textContent);
+      copied.textContent = sent.token?.isBound ? 'Copied. The proof is valid once, for one minute.' : 'Copied';
+    } catch {
+      // The clipboard is not available on pages from plain http.
+      find(HTMLDetailsElement, '.sent details', article).open = true;
+      getSelection()?.selectAllChildren(shownCommand);
+      copied.textContent = 'Selected: copy it with the keyboard';
+    }
   });
 }
 
-/** @type {(request: HTMLFormElement, output: Element) => Promise<void>} */
-async function sendRequest(request, output) {
-  const { method = '', isProtected } = request.dataset;
+/** The API is where this page is. @type {(request: HTMLFormElement) => Message} */
+function messageOf(request) {
+  const { method = '', path: template = '', isProtected } = request.dataset;
   const fields = new FormData(request);
-  const body = fields.get('body');
-  const headers = new Headers(body === null ? {} : { 'content-type': 'application/json' });
-  try {
-    if (isProtected !== undefined && accessToken !== undefined) headers.set('authorization', `Bearer ${accessToken}`);
-    const response = await fetch(addressOf(request, fields), { method, headers, body, credentials: 'omit' });
-    const shown = ['WWW-Authenticate', 'Retry-After', 'Allow'].flatMap((name) => {
-      const value = response.headers.get(name);
-      return value === null ? [] : [`${name}: ${value}`];
-    });
-    const text = [...shown, format(await response.text())].join('\n\n');
-    show(output, response.ok ? 'success' : 'failure', `${response.status} ${response.statusText}`, text);
-  } catch (error) {
-    show(output, 'failure', 'No response', String(error));
-  }
-}
-
-/** The API is where this page is. @type {(request: HTMLFormElement, fields: FormData) => URL} */
-function addressOf(request, fields) {
-  const path = (request.dataset.path ?? '').replace(/\{(.*?)\}/g, (_, name) =>
-    encodeURIComponent(String(fields.get(`path ${name}`))),
-  );
+  const path = template.replace(/\{(.*?)\}/g, (_, name) => encodeURIComponent(String(fields.get(`path ${name}`))));
   const url = new URL(`.${path}`, location.href);
   for (const [name, value] of fields)
     if (name.startsWith('query ') && value !== '') url.searchParams.append(name.slice('query '.length), String(value));
-  return url;
+  const { publicUrl } = form.dataset;
+  return {
+    method,
+    url: url.href,
+    provedUrl: publicUrl === undefined ? url.href : publicUrl + path,
+    token: isProtected === undefined ? undefined : accessToken,
+    body: fields.has('body') ? String(fields.get('body')) : null,
+  };
 }
+
+/** @type {(message: Message) => Promise<Record<string, string>>} */
+const headersOf = async ({ method, provedUrl, token, body }) => ({
+  ...(token && (await credentialsOf(token, method, provedUrl))),
+  ...(body !== null && { 'Content-Type': 'application/json' }),
+});
+
+/** Sends a request, shows the response and returns its status. @type {(message: Message, headers: Record<string, string>, article: Element) => Promise<number>} */
+async function send({ method, url, body }, headers, article) {
+  const startMs = performance.now();
+  const response = await fetch(url, { method, headers, body, credentials: 'omit' });
+  const text = await response.text();
+  const { status, statusText } = response;
+  const durationMs = Math.round(performance.now() - startMs);
+  const shown = ['WWW-Authenticate', 'Retry-After', 'Allow'].flatMap((name) => {
+    const value = response.headers.get(name);
+    return value === null ? [] : [`${name}: ${value}`];
+  });
+  const summary = `${status} ${statusText} · ${durationMs} ms · ${new Date().toLocaleTimeString()}`;
+  show(article, response.ok ? 'success' : 'failure', summary, [...shown, format(text)].join('\n\n'));
+  return status;
+}
+
+/** @type {(message: Message, headers: Record<string, string>) => string} */
+const toText = ({ method, url, body }, headers) =>
+  [`${method} ${url}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)].join('\n') +
+  (body === null ? '' : `\n\n${body}`);
+
+/** Returns the request as a command for a POSIX shell. @type {(message: Message, headers: Record<string, string>) => string} */
+const toCommand = ({ method, url, body }, headers) =>
+  [
+    `curl -i${method === 'GET' ? '' : ` -X ${method}`} ${quote(url)}`,
+    ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
+    ...(body === null ? [] : [`--data-raw ${quote(body)}`]),
+  ].join(' \\\n  ');
+
+/** @type {(text: string) => string} */
+const quote = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** @type {(text: string) => string} */
 function format(text) {
@@ -144,8 +189,9 @@ function format(text) {
   }
 }
 
-/** @type {(output: Element, kind: string, status: string, text: string) => void} */
-function show(output, kind, status, text) {
+/** @type {(article: Element, kind: string, status: string, text: string) => void} */
+function show(article, kind, status, text) {
+  const output = find(HTMLElement, '.answer', article);
   const heading = document.createElement('p');
   heading.className = `status ${kind}`;
   heading.textContent = status;

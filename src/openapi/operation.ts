@@ -1,0 +1,72 @@
+import { anchorOf } from './about.ts';
+import type { Operation, ResponseObject } from './document.ts';
+import { type Html, html, paragraphs } from './layout.ts';
+
+type Shared = Readonly<Record<string, ResponseObject>>;
+
+/** Returns an operation of the document: its description, the form that sends a request, and its responses. */
+export function renderOperation(method: string, path: string, operation: Operation, shared: Shared): Html {
+  const { summary, description = '', parameters = [], requestBody, security = [], responses = {} } = operation;
+  const anchor = anchorOf(method, path);
+  const verb = method.toUpperCase();
+  const title = html`<span class="hidden"> ${verb} ${path}</span>`;
+  const inputs = parameters
+    .filter((parameter) => parameter.in === 'path' || parameter.in === 'query')
+    .map(
+      (parameter) =>
+        html`<label>${parameter.name} <input name="${parameter.in} ${parameter.name}"${parameter.required && html` required`}></label>\n`,
+    );
+  return html`<article class="box" id="${anchor}" aria-label="${verb} ${path}">
+<div class="title">
+<h3><a href="#${anchor}"><span class="method">${verb}</span> <code>${path}</code></a></h3>
+${summary !== undefined && html`<span class="access">${summary}</span>`}
+</div>
+${paragraphs(description)}
+<form class="request" data-method="${verb}" data-path="${path}"${security.length > 0 && html` data-is-protected`}>
+${inputs}${requestBody && html`<label>JSON body <textarea name="body" rows="4"></textarea></label>\n`}<button class="secondary">Send request${title}</button>
+</form>
+<div class="answer" role="status" aria-label="Response to ${verb} ${path}"></div>
+<div class="sent" hidden>
+<p class="buttons"><button type="button" class="authorize secondary" aria-haspopup="dialog">Authorize</button>
+<button type="button" class="copy secondary">Copy as curl${title}</button> <span role="status"></span></p>
+<details>
+<summary>Request as sent${title}</summary>
+<pre></pre>
+<pre></pre>
+</details>
+</div>
+<details>
+<summary>Responses<span class="hidden"> of ${verb} ${path}</span></summary>
+<dl>
+${Object.entries(responses).map(([status, response]) => renderResponse(status, resolve(response, shared)))}</dl>
+</details>
+</article>
+`;
+}
+
+function resolve(response: ResponseObject, shared: Shared): ResponseObject {
+  return shared[response.$ref?.replace('#/components/responses/', '') ?? ''] ?? response;
+}
+
+/** Returns a response with its first example as the server sends it, and links to the other error codes. */
+function renderResponse(status: string, { description, headers = {}, content }: ResponseObject): Html {
+  // Errors that any operation can return are described once, at the top.
+  if (status === 'default') return html``;
+  const examples = Object.entries(content?.['application/json']?.examples ?? {});
+  const [, ...otherCodes] = new Set(examples.map(([, { value }]) => codeOf(value)));
+  const others = otherCodes.map((code) => html` <a href="#${code}"><code>${code}</code></a>`);
+  const [example] = examples.map(([name, { value }]) => {
+    const sent = Object.entries(headers).flatMap(([header, { examples: values }]) => {
+      const text = values?.[name]?.value;
+      return text === undefined ? [] : [`${header}: ${text}\n`];
+    });
+    return html`<pre>${[...sent, JSON.stringify(value, null, 2)].join('\n')}</pre>`;
+  });
+  return html`<dt>${status}</dt>
+<dd>${description}${example}${others.length > 0 && html`Other codes:${others}`}</dd>
+`;
+}
+
+function codeOf(body: unknown): string | undefined {
+  return typeof body === 'object' && body !== null && 'code' in body ? String(body.code) : undefined;
+}

@@ -1,0 +1,100 @@
+// Runs in the browser: gets access tokens, reads their claims, and signs DPoP proofs (RFC 9449).
+
+/** @typedef {{ value: string, isBound: boolean, client?: string | undefined, claims?: Record<string, any> }} Token */
+
+/**
+ * Gets a token with the client credentials grant, bound to the key of this page if the token endpoint supports DPoP.
+ * @type {(endpoint: string, parameters: Record<string, string>, dpop?: string) => Promise<Token>}
+ */
+export async function requestToken(endpoint, parameters, dpop) {
+  /** @type {(headers: Record<string, string>) => Promise<{ response: Response, answer: any } | undefined>} */
+  const post = async (headers) => {
+    const body = new URLSearchParams(parameters);
+    // With credentials, a 401 could open the browser's password prompt.
+    const response = await fetch(endpoint, { method: 'POST', body, headers, credentials: 'omit' }).catch(
+      () => undefined,
+    );
+    return response && { response, answer: await response.json().catch(() => ({})) };
+  };
+  const hasProof = dpop === 'required' || (dpop === 'on' && isSecureContext);
+  let result = await post(hasProof ? { DPoP: await createProof('POST', endpoint) } : {});
+  // The token endpoint may not allow the header in requests from other origins.
+  if (!result && hasProof && dpop === 'on') result = await post({});
+  if (result?.answer.error === 'use_dpop_nonce') {
+    const nonce = result.response.headers.get('DPoP-Nonce') ?? '';
+    result = await post({ DPoP: await createProof('POST', endpoint, { nonce }) });
+  }
+  if (!result)
+    throw new Error(
+      `Cannot reach ${endpoint} from this page: it is unavailable, or does not allow cross-origin requests. Get a token with another tool and paste it here.`,
+    );
+  const { response, answer } = result;
+  if (!response.ok || !answer.access_token) {
+    const reason = [answer.error, answer.error_description].filter(Boolean).join(': ');
+    throw new Error(`The token endpoint answered with ${response.status}. ${reason}`);
+  }
+  const token = readToken(answer.access_token);
+  return { ...token, isBound: token.isBound || /^dpop$/i.test(answer.token_type), client: parameters.client_id };
+}
+
+/** Reads the claims of a token without verifying it. @type {(value: string) => Token} */
+export function readToken(value) {
+  try {
+    const [, payload = ''] = value.split('.');
+    const binary = atob(payload.replaceAll('-', '+').replaceAll('_', '/'));
+    const claims = JSON.parse(new TextDecoder().decode(Uint8Array.from(binary, (byte) => byte.charCodeAt(0))));
+    return { value, isBound: claims.cnf?.jkt !== undefined, claims };
+  } catch {
+    return { value, isBound: false };
+  }
+}
+
+/** Returns whose token it is, its scopes and when it expires. @type {(token: Token) => string} */
+export function describeToken({ claims, client, isBound }) {
+  const owner = claims?.sub ?? claims?.client_id ?? client;
+  const parts = [owner === undefined ? 'Access token' : `Access token of ${owner}`];
+  if (claims === undefined) parts.push('not a JWT, so scopes and expiry are unknown');
+  else {
+    const scopes = [claims.scope ?? claims.scp ?? []].flat().join(' ');
+    parts.push(scopes === '' ? 'no scopes' : `scopes: ${scopes}`);
+    if (claims.exp !== undefined) parts.push(`expires: ${new Date(claims.exp * 1000).toLocaleString()}`);
+  }
+  if (isBound) parts.push('bound to a key (DPoP)');
+  return parts.join(' · ');
+}
+
+/** Returns the headers with which a token is sent. @type {(token: Token, method: string, url: string) => Promise<Record<string, string>>} */
+export async function credentialsOf({ value, isBound }, method, url) {
+  if (!isBound) return { Authorization: `Bearer ${value}` };
+  return { Authorization: `DPoP ${value}`, DPoP: await createProof(method, url, { ath: await hash(value) }) };
+}
+
+/** The private key cannot be exported, and is lost with the page. @type {Promise<CryptoKeyPair> | undefined} */
+let keys;
+
+/** Returns a proof that is valid once, for about a minute. @type {(method: string, url: string, claims?: { ath?: string, nonce?: string }) => Promise<string>} */
+async function createProof(method, url, claims) {
+  if (!isSecureContext) throw new Error('DPoP proofs can be signed only on pages from https or from localhost.');
+  keys ??= crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']);
+  const { publicKey, privateKey } = await keys;
+  const { kty, crv, x, y } = await crypto.subtle.exportKey('jwk', publicKey);
+  const header = { typ: 'dpop+jwt', alg: 'ES256', jwk: { kty, crv, x, y } };
+  const [htu] = url.split(/[?#]/);
+  const payload = { jti: crypto.randomUUID(), htm: method, htu, iat: Math.floor(Date.now() / 1000), ...claims };
+  const input = [header, payload].map((part) => encode(utf8(JSON.stringify(part)))).join('.');
+  const signature = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, privateKey, utf8(input));
+  return `${input}.${encode(new Uint8Array(signature))}`;
+}
+
+/** @type {(text: string) => Promise<string>} */
+const hash = async (text) => encode(new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(text))));
+
+/** @type {(text: string) => Uint8Array<ArrayBuffer>} */
+const utf8 = (text) => new TextEncoder().encode(text);
+
+/** Returns bytes as base64url without padding (RFC 7515 §2). @type {(bytes: Uint8Array) => string} */
+const encode = (bytes) =>
+  btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
