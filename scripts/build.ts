@@ -1,3 +1,5 @@
+import { mkdirSync, mkdtempSync, renameSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { billOfMaterials, bundledPackages, licenceProblems } from './bill-of-materials.ts';
 
@@ -36,6 +38,11 @@ if (import.meta.main) {
   // A target is a Bun release to embed, such as bun-linux-arm64. It defaults to the Bun that runs this script.
   const { values } = parseArgs({ options: { target: { type: 'string' } } });
   const outfile = 'dist/protected-api';
-  await build(outfile, values.target);
+  mkdirSync('dist', { recursive: true });
+  // Made elsewhere and moved: another process may be starting the one that is there, or building too.
+  const folder = mkdtempSync('dist/build-');
+  await build(join(folder, 'protected-api'), values.target);
+  for (const suffix of ['', '.cdx.json']) renameSync(join(folder, `protected-api${suffix}`), `${outfile}${suffix}`);
+  rmdirSync(folder);
   console.log(`${outfile}: ${(Bun.file(outfile).size / 1e6).toFixed(0)} MB`);
 }

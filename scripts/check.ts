@@ -1,12 +1,20 @@
-/** Runs the checks in turn, up to the first that fails, and prints a summary. It says so if the audit could not be done. */
+/** Runs the checks beside each other, and prints their output, that of the failed ones last, and a summary. */
 const notChecked = 2;
-const summary: string[] = [];
 
-for (const name of ['lint', 'types', 'test', 'audit']) {
-  const { exitCode } = Bun.spawnSync([process.execPath, 'run', name], { stdio: ['inherit', 'inherit', 'inherit'] });
-  const isUnchecked = name === 'audit' && exitCode === notChecked;
-  if (exitCode !== 0 && !isUnchecked) process.exitCode = 1;
-  summary.push(`${name}: ${isUnchecked ? 'NOT CHECKED' : exitCode === 0 ? 'passed' : 'FAILED'}`);
-  if (process.exitCode) break;
-}
-console.log(`\n${summary.join('\n')}`);
+const results = await Promise.all(
+  ['lint', 'types', 'test', 'audit'].map(async (name) => {
+    const child = Bun.spawn([process.execPath, 'run', name], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const output = Promise.all([child.stdout.text(), child.stderr.text()]);
+    const status = await child.exited;
+    // The audit says so if the advisory service could not be asked.
+    const isUnchecked = name === 'audit' && status === notChecked;
+    return { name, isFailed: status !== 0 && !isUnchecked, isUnchecked, output: (await output).join('') };
+  }),
+);
+
+const ordered = results.toSorted((a, b) => Number(a.isFailed) - Number(b.isFailed));
+for (const { name, output } of ordered) console.log(`\n== ${name}\n${output.trim()}`);
+console.log();
+for (const { name, isFailed, isUnchecked } of ordered)
+  console.log(`${name}: ${isUnchecked ? 'NOT CHECKED' : isFailed ? 'FAILED' : 'passed'}`);
+process.exitCode = results.some(({ isFailed }) => isFailed) ? 1 : 0;
