@@ -1,9 +1,11 @@
+import { spawn } from 'bun';
+
 /** Runs the checks beside each other, and prints their output, that of the failed ones last, and a summary. */
 const notChecked = 2;
 
 const results = await Promise.all(
   ['lint', 'types', 'test', 'audit'].map(async (name) => {
-    const child = Bun.spawn([process.execPath, 'run', name], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn([process.execPath, 'run', name], { stdio: ['ignore', 'pipe', 'pipe'] });
     const output = Promise.all([child.stdout.text(), child.stderr.text()]);
     const status = await child.exited;
     // The audit says so if the advisory service could not be asked.
