@@ -34,7 +34,8 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
   shutDownOnSignal(service, metricsServer ? [server, metricsServer] : [server], settings, log);
   service.start();
   log.debug(withoutSecrets(service.settings), 'Settings');
-  log.info({ version: packageJson.version, port: server.port, issuer: service.settings.issuer }, 'Listening');
+  const ports = { port: server.port, metricsPort: metricsServer?.port };
+  log.info({ version: packageJson.version, ...ports, issuer: service.settings.issuer }, 'Listening');
 }
 
 /** The query of jwksUri and the credentials of redisUrl can be secret. */
