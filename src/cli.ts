@@ -1,9 +1,11 @@
 import { writeSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
-export const usage = `Usage: protected-api [--dev] [--healthcheck] [--help] [--version]
+export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [--help] [--version]
 
   --dev          run a built-in development issuer
+  --explain      read a token from standard input, and print each check of it;
+                 exits with 0 if it is accepted, otherwise with 1
   --healthcheck  check the instance running on this machine (HOST and PORT);
                  exits with 0 if it is live, otherwise with 1
   --help         show this help
@@ -21,6 +23,7 @@ If neither ISSUER nor AUDIENCE is set and NODE_ENV is not production,
 
 const flags = {
   dev: { type: 'boolean', default: false },
+  explain: { type: 'boolean', default: false },
   healthcheck: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
   version: { type: 'boolean', default: false },
@@ -50,4 +53,9 @@ export function readFlags(args: readonly string[]) {
     const culprit = args.find((argument) => !known.includes(argument));
     return fail(`Cannot read flags: ${JSON.stringify(culprit)} is not one of ${known.join(', ')}`);
   }
+}
+
+/** Returns the token in what was pasted, which may be a whole Authorization header. */
+export function readToken(text: string): string {
+  return text.trim().replace(/^(?:authorization: *)?(?:bearer|dpop) +/i, '');
 }

@@ -81,6 +81,18 @@ function listen(log: Log, options: { readonly hostname: string; readonly port: n
 
 type Server = ReturnType<typeof listen>;
 
+/** Returns the settings with which a service on this port trusts its own issuer. */
+export function trustEmbeddedIssuer(settings: Settings, port: number) {
+  const origin = settings.publicUrl ?? `http://localhost:${port}`;
+  return {
+    ...settings,
+    issuer: [`${origin}/`],
+    audience: [origin],
+    jwksUri: `${localOrigin(settings.host, port)}/.well-known/jwks.json`,
+    publicUrl: origin,
+  };
+}
+
 /** Creates the issuer for the service on this port, prints how to use it, and returns options that trust it. */
 async function embedIssuer(options: ServiceOptions, port: number, hasColour: boolean): Promise<ServiceOptions> {
   const { settings, log } = options;
@@ -89,19 +101,14 @@ async function embedIssuer(options: ServiceOptions, port: number, hasColour: boo
       { settings: settings.ignored },
       'Settings are ignored, because the development issuer does not fulfil them',
     );
-  const origin = settings.publicUrl ?? `http://localhost:${port}`;
+  const trusting = trustEmbeddedIssuer(settings, port);
+  const { publicUrl: origin } = trusting;
   const issuer = `${origin}/`;
   const { routes, clients } = await createEmbeddedIssuer({ issuer, audience: origin });
   print(2, renderBanner({ origin, audience: origin, clients, hasDocumentation: settings.docs, hasColour }));
-  const own = {
-    issuer: [issuer],
-    audience: [origin],
-    jwksUri: `${localOrigin(settings.host, port)}/.well-known/jwks.json`,
-    publicUrl: origin,
-  };
   return {
     ...options,
-    settings: { ...settings, ...own },
+    settings: trusting,
     embedded: { routes, tokenEndpoint: `${issuer}oauth/token`, clients: [clients.reader, clients.visitor] },
   };
 }

@@ -2,12 +2,14 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import packageJson from '../../package.json' with { type: 'json' };
 import { freePort, run, runToEnd, untilItAnswers } from '../support/child-process.ts';
 import { type CommandForm, executableForm, sourceForm } from '../support/forms.ts';
-import { AUDIENCE } from '../support/mint.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { publish, rsaKey } from '../support/keys.ts';
+import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
 
 // A process starts slowly on a busy machine.
 setDefaultTimeout(30_000);
 
-const FLAGS = ['--dev', '--help', '--version', '--healthcheck'];
+const FLAGS = ['--dev', '--explain', '--help', '--version', '--healthcheck'];
 
 function describeFlags(form: CommandForm): void {
   beforeAll(async () => void (await form.command()), form.startTimeoutMs);
@@ -33,6 +35,33 @@ function describeFlags(form: CommandForm): void {
       expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(flag)]);
     });
   }
+
+  test('--explain reads a token from standard input, exits with 0 if it is accepted, and does not listen', async () => {
+    const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+    const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+    const environment = { ISSUER: issuer.url, AUDIENCE, HOST: '127.0.0.1', PORT: String(taken.port) };
+    for (const { before, claims, status, last } of [
+      { before: '', claims: {}, status: 0, last: '200: Token is accepted' },
+      { before: ' Authorization: Bearer ', claims: {}, status: 0, last: '200: Token is accepted' },
+      { before: '', claims: { scope: '' }, status: 0, last: '200: Token is accepted' },
+      { before: '', claims: { exp: 1 }, status: 1, last: '401 token_expired: the client must request a new token' },
+    ]) {
+      const token = mintToken(issuer.url, { claims });
+      const command = ['/bin/sh', '-c', 'echo "$INPUT" | exec "$@" --explain', 'sh', ...(await form.command())];
+      const finished = await runToEnd(command, { ...environment, INPUT: before + token });
+      expect({ status: finished.status, stderr: finished.stderr }).toEqual({ status, stderr: '' });
+      expect(finished.stdout.trimEnd().split('\n').at(-1)).toBe(last);
+      expect(finished.stdout).not.toContain(token.slice(-20));
+    }
+    await taken.stop(true);
+    await issuer.close();
+  });
+
+  test('--explain reports wrong settings as the service does', async () => {
+    const { status, stdout, stderr } = await runWith(['--explain'], { ISSUER: 'x', AUDIENCE });
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^Cannot read settings:\n {2}ISSUER must be /);
+  });
 
   test('--healthcheck is 0 while an instance answers on PORT, and 1 after it has ended', async () => {
     const port = String(await freePort());

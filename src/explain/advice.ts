@@ -1,0 +1,36 @@
+import { type Explained, issuerOf, show } from './checks.ts';
+
+type Advice = (explained: Explained) => string;
+
+const requestAudience: Advice = ({ settings: { audience } }) =>
+  `the client must request a token for ${audience.join(' or ')} (Auth0: the parameter audience)`;
+
+/** What to do about the commonest reasons. The others are described by the answer itself. */
+const advices: Readonly<Record<string, Advice>> = {
+  token_opaque: (explained) => `${requestAudience(explained)}. Then the issuer sends a JWT`,
+  token_encrypted: () => 'configure the issuer to sign access tokens without encrypting them',
+  algorithm_unsupported: ({ token, settings }) =>
+    /^([REP]S\d+|EdDSA|Ed25519)$/.test(show(token.header.alg))
+      ? `set ALGORITHMS to ${show(token.header.alg)} if the issuer signs with it`
+      : `configure the issuer to sign with ${settings.algorithms.join(' or ')}`,
+  type_unsupported: () => 'the client must send an access token, not another kind of JWT such as an ID token',
+  key_unknown: ({ settings, token }) =>
+    `${issuerOf(settings, token)} does not publish the key ${show(token.header.kid)}. Check ISSUER and JWKS_URI`,
+  keys_unavailable: ({ settings, token }) =>
+    `the keys of ${issuerOf(settings, token)} cannot be fetched. Check ISSUER and JWKS_URI`,
+  signature_invalid: () => 'the token was changed, or another issuer has signed it. Check ISSUER and JWKS_URI',
+  issuer_mismatch: ({ token }) =>
+    `set ISSUER to ${show(token.claims.iss)} if you trust this issuer. Every character counts`,
+  audience_mismatch: requestAudience,
+  required_claim_mismatch: () => 'change REQUIRED_CLAIMS, or the claims that the issuer adds',
+  token_expired: () => 'the client must request a new token',
+  token_not_yet_valid: () => 'the clocks differ. CLOCK_TOLERANCE_SECONDS can be up to 300',
+  token_bound: () => 'set DPOP to on for clients that send proofs, or request a token that is not bound',
+  token_unbound: () => 'set DPOP to on to accept tokens without a proof as well',
+  proof_missing: () => 'a request also needs a proof in the header DPoP, which cannot be checked here',
+};
+
+/** Returns what to do about a rejection, or undefined if its description says all there is. */
+export function adviceFor(reason: string, explained: Explained): string | undefined {
+  return advices[reason]?.(explained);
+}
