@@ -38,6 +38,7 @@ const dpopRefusals = {
     description: 'Authorization header must start with DPoP',
   },
   token_certificate_bound: invalidToken('Token is bound to a certificate and cannot be used with a DPoP proof'),
+  token_confirmation_unsupported: invalidToken('Token is bound in a way that is not supported'),
   token_unbound: invalidToken('Token is not bound to a key and cannot be used with a DPoP proof'),
   proof_missing: invalidProof('DPoP header is missing'),
   proof_repeated: invalidProof('Request must have one DPoP header with one proof'),
@@ -60,6 +61,12 @@ const dpopRefusals = {
     code: 'replay_store_unavailable',
     description: 'Replay detection is currently unavailable',
   },
+} as const satisfies Record<string, Answer>;
+
+/** The outcomes that occur only with the option `clientCertificate`. */
+const certificateRefusals = {
+  certificate_missing: invalidToken('Token is bound to a certificate, and the request has none'),
+  certificate_mismatch: invalidToken('Token is bound to a certificate other than the one of the request'),
 } as const satisfies Record<string, Answer>;
 
 /**
@@ -114,6 +121,7 @@ export const refusals = {
     description: 'Signing keys are currently unavailable',
   },
   ...dpopRefusals,
+  ...certificateRefusals,
 } as const satisfies Record<string, Answer>;
 
 /** The internal reason of a rejection. */
@@ -245,6 +253,6 @@ export function exampleHeaders(
     on: reason === 'dpop_required',
     required: reason === 'scheme_unsupported' || reason === 'token_bound',
   };
-  if (without[dpop]) return undefined;
+  if (without[dpop] || Object.hasOwn(certificateRefusals, reason)) return undefined;
   return refusalHeaders(reason, isOfDpop || dpop === 'required' ? 'DPoP' : 'Bearer', detail, options);
 }

@@ -1,6 +1,8 @@
+import { isJsonObject, type Members } from '../jose/encoding.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 import { type Claims, ownClaim } from '../token/claims.ts';
-import { createProofVerifier, type ProvenRequest } from './proof.ts';
+import { type ClientCertificate, refuseCertificate } from './certificate.ts';
+import { createProofVerifier } from './proof.ts';
 import type { ProofAlgorithm } from './proof-key.ts';
 import { type ReplayStore, sharedMemoryStore } from './replay-store.ts';
 import type { DpopMode, Scheme } from './schemes.ts';
@@ -13,39 +15,77 @@ export interface BindingOptions {
   readonly dpopAlgorithms?: readonly ProofAlgorithm[] | undefined;
   /** Defaults to a store in memory that all guards of this process share. */
   readonly replayStore?: ReplayStore | undefined;
+  /** Without it, tokens that are bound to a certificate are rejected. */
+  readonly clientCertificate?: ClientCertificate | undefined;
   /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 
 /** Returns why a verified token cannot be used by this request, or undefined if it can. */
 export type RefusePresentation = (
-  request: ProvenRequest,
+  request: Request,
   presented: { readonly scheme: Scheme; readonly token: string },
   claims: Claims,
 ) => Refusal | undefined | Promise<Refusal | undefined>;
 
+const keyMethod = 'jkt';
+const certificateMethod = 'x5t#S256';
+
 /**
  * Returns a function that decides whether a request may use its token. Anyone may use a plain token. A token that is bound to a
- * key requires a proof of that key (RFC 9449 §7). A token that is bound to a certificate is rejected (RFC 8705 §3). Returns
- * undefined if `dpop` is `off`, because the verifier then rejects bound tokens.
+ * key requires a proof of that key (RFC 9449 §7), one that is bound to a certificate requires that certificate (RFC 8705 §3),
+ * and one that is bound to both requires both. A token that is bound in any other way is rejected. Returns undefined without
+ * DPoP and client certificates, because the verifier then rejects bound tokens.
  */
 export function createBindingCheck(options: BindingOptions): RefusePresentation | undefined {
-  const { dpop, publicUrl = '', dpopAlgorithms: algorithms, replayStore, now } = options;
-  if (dpop === 'off') return undefined;
+  const { dpop, publicUrl = '', dpopAlgorithms: algorithms, replayStore, clientCertificate, now } = options;
+  if (dpop === 'off') return clientCertificate && createBearerCheck(clientCertificate);
   const verifyProof = createProofVerifier({
     publicUrl,
     algorithms,
     replayStore: replayStore ?? sharedMemoryStore(),
     now,
   });
+  const refuseBearer = dpop === 'required' ? () => refuse('dpop_required') : createBearerCheck(clientCertificate);
 
-  return (request, { scheme, token }, claims) => {
-    if (scheme === 'Bearer') return 'cnf' in claims ? refuse('token_bound') : undefined;
-    const confirmation = ownClaim(claims, 'cnf');
-    const members = typeof confirmation === 'object' && confirmation !== null ? { ...confirmation } : {};
-    const thumbprint = ownClaim(members, 'jkt');
-    if (Object.hasOwn(members, 'x5t#S256')) return refuse('token_certificate_bound');
+  return (request, presented, claims) => {
+    if (presented.scheme === 'Bearer') return refuseBearer(request, presented, claims);
+    const confirmation = confirmationOf(claims);
+    const thumbprint = ownClaim(confirmation, keyMethod);
+    if (hasOtherMethods(confirmation)) return refuse('token_confirmation_unsupported');
+    if (Object.hasOwn(confirmation, certificateMethod) && !clientCertificate) return refuse('token_certificate_bound');
     if (typeof thumbprint !== 'string') return refuse('token_unbound');
-    return verifyProof(request, token, thumbprint);
+    const refusal = refuseConfirmation(request, confirmation, clientCertificate);
+    return refusal ?? verifyProof(request, presented.token, thumbprint);
   };
+}
+
+function createBearerCheck(clientCertificate: ClientCertificate | undefined): RefusePresentation {
+  return (request, _, claims) => {
+    if (!Object.hasOwn(claims, 'cnf')) return undefined;
+    const confirmation = confirmationOf(claims);
+    const isBoundToKey = !Object.hasOwn(confirmation, certificateMethod) || Object.hasOwn(confirmation, keyMethod);
+    if (!clientCertificate || isBoundToKey) return refuse('token_bound');
+    if (hasOtherMethods(confirmation)) return refuse('token_confirmation_unsupported');
+    return refuseConfirmation(request, confirmation, clientCertificate);
+  };
+}
+
+function refuseConfirmation(
+  request: Request,
+  confirmation: Members,
+  clientCertificate: ClientCertificate | undefined,
+): Refusal | undefined {
+  if (!Object.hasOwn(confirmation, certificateMethod)) return undefined;
+  return refuseCertificate(clientCertificate?.(request), confirmation[certificateMethod]);
+}
+
+/** Returns the methods by which a token is bound (RFC 7800 §3.1). */
+function confirmationOf(claims: Claims): Members {
+  const confirmation = ownClaim(claims, 'cnf');
+  return isJsonObject(confirmation) ? confirmation : {};
+}
+
+function hasOtherMethods(confirmation: Members): boolean {
+  return Object.keys(confirmation).some((name) => name !== keyMethod && name !== certificateMethod);
 }

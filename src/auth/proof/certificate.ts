@@ -1,0 +1,71 @@
+import { Buffer } from 'node:buffer';
+import { createHash, X509Certificate } from 'node:crypto';
+import { type Refusal, refuse } from '../refusals.ts';
+
+/** A certificate as DER or PEM. */
+export type Certificate = Uint8Array | ArrayBuffer | string;
+
+/** Returns the certificate with which the client of a request authenticated its connection, or undefined if there is none. */
+export type ClientCertificate = (request: Request) => Certificate | undefined;
+
+/** Headers that come from the client itself. */
+const clientHeaders = ['authorization', 'dpop', 'cookie'];
+
+/**
+ * Returns a function that reads the client's certificate from a header that a proxy sets: `Client-Cert` (RFC 9440 §2.2), or the
+ * URL-encoded PEM of nginx (`$ssl_client_escaped_cert`). Two certificates, or anything else, are no certificate. Does NOT check
+ * who set the header: the proxy must set or delete it in every request.
+ * @throws {TypeError} the name is not that of a header, or is `authorization`, `dpop` or `cookie`
+ */
+export function clientCertificateFromHeader(name: string): (request: Request) => Uint8Array | undefined {
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || clientHeaders.includes(name.toLowerCase()))
+    throw new TypeError(`Cannot read client certificates: the header must not be ${JSON.stringify(name)}`);
+  return ({ headers }) => {
+    const value = headers.get(name)?.trim() ?? '';
+    const [, bytes] = /^:([A-Za-z\d+/]+={0,2}):$/.exec(value) ?? [];
+    return readCertificate(bytes === undefined ? decodeUrl(value) : Buffer.from(bytes, 'base64'));
+  };
+}
+
+/**
+ * Returns why a request cannot use a token that is bound to a certificate (RFC 8705 §3), or undefined if it can.
+ * @param thumbprint `cnf["x5t#S256"]` of the token
+ */
+export function refuseCertificate(certificate: unknown, thumbprint: unknown): Refusal | undefined {
+  const der = readCertificate(certificate);
+  if (der === undefined) return refuse('certificate_missing');
+  const actual = createHash('sha256').update(der).digest('base64url');
+  return actual === thumbprint ? undefined : refuse('certificate_mismatch');
+}
+
+/** Returns the DER of one certificate, or undefined for anything else. */
+function readCertificate(value: unknown): Uint8Array | undefined {
+  const der = typeof value === 'string' ? decodePem(value) : bytesOf(value);
+  if (der === undefined) return undefined;
+  try {
+    // OpenSSL would also read PEM, and ignore what follows.
+    return new X509Certificate(der).raw.length === der.length ? der : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function bytesOf(value: unknown): Uint8Array | undefined {
+  // A function that is asynchronous by mistake gives no certificate, and must not end the process.
+  if (value instanceof Promise) value.catch(() => {});
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  return value instanceof Uint8Array ? value : undefined;
+}
+
+function decodePem(text: string): Uint8Array | undefined {
+  const [, body] = /^\s*-----BEGIN CERTIFICATE-----([A-Za-z\d+/=\s]+)-----END CERTIFICATE-----\s*$/.exec(text) ?? [];
+  return body === undefined ? undefined : Buffer.from(body, 'base64');
+}
+
+function decodeUrl(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { clientCertificateFromHeader, refuseCertificate } from '../../../src/auth/proof/certificate.ts';
+import { certificate } from '../../support/certificates.ts';
+
+const { der, pem, thumbprint, field, escaped } = certificate('a');
+const other = certificate('b');
+
+describe('clientCertificateFromHeader()', () => {
+  const read = clientCertificateFromHeader('Client-Cert');
+  const rows: readonly (readonly [name: string, values: readonly string[], want: Buffer | undefined])[] = [
+    ['a byte sequence', [field], der],
+    ['a byte sequence without padding', [field.replace(/=*:$/, ':')], der],
+    ['the URL-encoded PEM of nginx', [escaped], der],
+    ['no header', [], undefined],
+    ['an empty header', [''], undefined],
+    ['an empty byte sequence', ['::'], undefined],
+    ['two headers', [field, field], undefined],
+    ['two headers with different certificates', [field, other.field], undefined],
+    ['two PEM headers', [escaped, escaped], undefined],
+    ['two certificates in one PEM', [escaped + escaped], undefined],
+    ['a byte sequence with parameters', [`${field};a=1`], undefined],
+    ['a byte sequence without colons', [field.replaceAll(':', '')], undefined],
+    ['a byte sequence in base64url', [`:${der.toString('base64url')}:`], undefined],
+    ['a PEM as a byte sequence', [`:${Buffer.from(pem).toString('base64')}:`], undefined],
+    ['bytes that are no certificate', [`:${Buffer.from('garbage').toString('base64')}:`], undefined],
+    ['half a certificate', [`:${der.subarray(0, 100).toString('base64')}:`], undefined],
+    ['a malformed URL encoding', [`${escaped}%zz`], undefined],
+    ['the PEM of a key', [escaped.replaceAll('CERTIFICATE', 'PUBLIC%20KEY')], undefined],
+  ];
+  for (const [name, values, want] of rows) {
+    test(`reads ${name} as ${want ? 'the certificate' : 'none'}`, () => {
+      const headers = new Headers(values.map((value): [string, string] => ['client-cert', value]));
+      const found = read(new Request('http://localhost', { headers }));
+      expect(found && Buffer.from(found).equals(der)).toBe(want && true);
+    });
+  }
+
+  for (const name of ['authorization', 'DPoP', 'Cookie', '', 'a b', 'a:b', 'é'])
+    test(`rejects the name ${JSON.stringify(name)}`, () => {
+      expect(() => clientCertificateFromHeader(name)).toThrow(TypeError);
+    });
+});
+
+describe('refuseCertificate()', () => {
+  const garbage = Buffer.from('garbage');
+  const missing = 'certificate_missing';
+  const mismatch = 'certificate_mismatch';
+  const rows: readonly (readonly [name: string, value: unknown, thumbprint: unknown, want: string | undefined])[] = [
+    ['DER', der, thumbprint, undefined],
+    ['DER in an ArrayBuffer', new Uint8Array(der).buffer, thumbprint, undefined],
+    ['PEM', pem, thumbprint, undefined],
+    ['PEM with other line ends', pem.replaceAll('\n', '\r\n'), thumbprint, undefined],
+    ['none', undefined, thumbprint, missing],
+    ['null', null, thumbprint, missing],
+    ['an empty text', '', thumbprint, missing],
+    ['a promise of it', Promise.resolve(der), thumbprint, missing],
+    ['bytes that are none', garbage, createHash('sha256').update(garbage).digest('base64url'), missing],
+    ['PEM and more', `${pem}more`, thumbprint, missing],
+    ['another one', other.der, thumbprint, mismatch],
+    ['a thumbprint with padding', der, `${thumbprint}=`, mismatch],
+    ['a thumbprint in hexadecimal', der, createHash('sha256').update(der).digest('hex'), mismatch],
+    ['a thumbprint that is no text', der, [thumbprint], mismatch],
+    ['an empty thumbprint', der, '', mismatch],
+  ];
+  for (const [name, value, bound, want] of rows) {
+    test(`returns ${want} for ${name}`, () => {
+      expect(String(refuseCertificate(value, bound)?.reason)).toBe(String(want));
+    });
+  }
+
+  test('returns certificate_missing for a promise that rejects, and catches that', () => {
+    expect(refuseCertificate(Promise.reject(new Error('no')), thumbprint)?.reason).toBe(missing);
+  });
+});
