@@ -1,0 +1,69 @@
+import type { Algorithm } from '../jose/algorithms.ts';
+import { Refusal } from '../refusals.ts';
+import { FetchError } from './fetch-json.ts';
+import { importKeys, type Keys, type ReadKey, readJwkSet } from './jwk-set.ts';
+import { type FoundKeys, type KeySet, type OnKeySetEvent, reportAmbiguousKeys } from './key-set.ts';
+
+export interface FixedKeySetOptions {
+  /** Named in the event and in the state. */
+  readonly issuer: string;
+  /** A JWK Set. It is copied. */
+  readonly keys: unknown;
+  readonly algorithms: readonly Algorithm[];
+  readonly onEvent?: OnKeySetEvent | undefined;
+}
+
+/**
+ * Returns the keys of a given JWK Set. Nothing is fetched, and they never expire. They are imported on `start` or on first use.
+ * A point that is not on its curve is found only then: a set without another key answers lookups with `keys_unavailable`.
+ * @throws {TypeError} not a JWK Set, an empty one, too many keys, or none that one of `algorithms` can use
+ */
+export function createFixedKeySet({ issuer, keys, algorithms, onEvent }: FixedKeySetOptions): KeySet {
+  const read = readGivenKeys(keys, algorithms);
+  let imported: Keys | undefined;
+  let pending: Promise<Keys> | undefined;
+
+  function load(): Promise<Keys> {
+    pending ??= importKeys(read, new Map()).then(
+      (result) => {
+        imported = result;
+        reportAmbiguousKeys(onEvent, issuer, read);
+        return result;
+      },
+      () => {
+        imported = new Map();
+        return imported;
+      },
+    );
+    return pending;
+  }
+
+  function lookUp(all: Keys, kid: string): FoundKeys {
+    return all.size > 0 ? (all.get(kid) ?? []) : new Refusal('keys_unavailable');
+  }
+
+  return {
+    find: (kid) => (imported ? lookUp(imported, kid) : load().then((all) => lookUp(all, kid))),
+    isCurrent: () => true,
+    state: () => ({
+      issuer,
+      keys: imported?.size ?? 0,
+      ageMs: imported && imported.size > 0 ? 0 : undefined,
+      lastFailure: undefined,
+      nextAttemptMs: 0,
+    }),
+    start() {
+      void load();
+    },
+    stop() {},
+  };
+}
+
+function readGivenKeys(keys: unknown, algorithms: readonly Algorithm[]): readonly ReadKey[] {
+  try {
+    return readJwkSet(keys, algorithms);
+  } catch (error) {
+    if (!(error instanceof FetchError)) throw error;
+    throw new TypeError(`Cannot guard routes: keys must be a JWK Set with a public key for ${algorithms.join(', ')}`);
+  }
+}
