@@ -70,7 +70,7 @@ describe('an attack on the key set', () => {
     });
     target = createTarget({ issuer: issuer.url, jwksUri: `${server.url}keys` });
     await expectError(await target.show(mint()), 503, 'key_set_unavailable');
-    expect(target.guard.state().issuers[0]?.lastFailure).toBe('encoded');
+    expect(target.guard.state().issuers[0]?.lastFailure?.failure).toBe('encoded');
     expect(served).toBe(1);
     await server.stop(true);
   });

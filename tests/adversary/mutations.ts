@@ -62,6 +62,7 @@ export function publishedByTwo(): Readonly<Record<string, readonly unknown[]>> {
     null,
     publish(rsaKey('encrypting'), SHARED_KID, { use: 'enc', alg: 'RSA-OAEP' }),
     ...['RS256', 'ES256', 'ES384', 'ES512', 'EdDSA'].map((alg) => publish(signingKey(alg, issuer), SHARED_KID)),
+    ...['RS512', 'PS256'].map((alg) => publish(signingKey(alg, issuer), SHARED_KID, { alg })),
     publish(signingKey('PS256', issuer), 'PS256 only', { alg: 'PS256' }),
     publish(signingKey('EdDSA', issuer), 'Ed25519 by name', { alg: 'Ed25519' }),
     publish(signingKey('ES256', issuer), 'for ES384, it says', { alg: 'ES384' }),

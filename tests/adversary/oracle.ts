@@ -87,7 +87,7 @@ function judgeToken(token: string, world: World): Judgement {
     return isSigned && claims ? judgeClaims(claims, world) : only('invalid_header');
   };
   // Whether a key in a loose spelling of base64url is malformed is left open, so either is right.
-  const keys = world.algorithms.flatMap((algorithm) => usableKeys(published, algorithm));
+  const keys = world.algorithms.flatMap((algorithm) => usableKeys(published, algorithm, world.algorithms));
   const strict = judgeWith(keys.filter(({ isCanonical }) => isCanonical));
   const loose = judgeWith(keys);
   return { outcomes: [...strict.outcomes, ...loose.outcomes], scopes: loose.scopes };
@@ -153,12 +153,21 @@ const KINDS: Readonly<Record<string, readonly [kty: string, crv: string | undefi
 };
 const PARAMETERS: Readonly<Record<string, readonly string[]>> = { RSA: ['n', 'e'], EC: ['x', 'y'], OKP: ['x'] };
 
-function usableKeys(keys: readonly unknown[], algorithm: string): readonly UsableKey[] {
-  const [kty, crv] = KINDS[algorithm] ?? KINDS[algorithm.slice(0, 2)] ?? ['', ''];
+const kindOf = (algorithm: string) => KINDS[algorithm] ?? KINDS[algorithm.slice(0, 2)] ?? ['', ''];
+
+function usableKeys(
+  keys: readonly unknown[],
+  algorithm: string,
+  accepted: readonly AlgorithmName[],
+): readonly UsableKey[] {
+  const [kty, crv] = kindOf(algorithm);
+  const first = accepted.find((other) => kindOf(other).join() === kindOf(algorithm).join());
   return keys.flatMap((key) => {
     const members = typeof key === 'object' && key !== null ? (key as Members) : {};
     const isOfKind = own(members, 'kty') === kty && (crv === undefined || own(members, 'crv') === crv);
     if (!isOfKind || !isForVerifying(members, algorithm)) return [];
+    // A key without alg serves the first algorithm of its kind.
+    if (own(members, 'alg') === undefined && algorithm !== first) return [];
     const parameters = Object.fromEntries((PARAMETERS[kty] ?? []).map((name) => [name, own(members, name)]));
     const publicKey = importKey({ kty, ...(crv && { crv }), ...parameters });
     const isCanonical = Object.values(parameters).every((text) => decode(String(text)) !== undefined);
