@@ -52,8 +52,8 @@ export function createService(options: ServiceOptions) {
         observation.onRefused?.(request, reason);
       },
       onKeySetEvent(event) {
-        if (event.type !== 'expired')
-          metrics?.countFetch(event.issuer, event.type === 'fetched' ? 'success' : event.failure);
+        if (event.type === 'fetched') metrics?.countFetch(event.issuer, 'success');
+        if (event.type === 'failed') metrics?.countFetch(event.issuer, event.failure);
         logKeySetEvent(log, event);
       },
     },

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from './auth/keys/fetch-json.ts';
+import { isLoopbackHost } from './auth/keys/address.ts';
 import {
   boolean,
   type CheckedOptions,

@@ -11,10 +11,16 @@ export function logKeySetEvent(log: Log, event: KeySetEvent): void {
       log.error({ issuer }, 'Key set expired');
       break;
     case 'failed': {
-      const { failure, status, found, failures } = event;
-      log[failures === 1 ? 'warn' : 'debug']({ issuer, failure, status, found, failures }, 'Cannot fetch the key set');
+      const { type: _, ...fault } = event;
+      log[fault.failures === 1 ? 'warn' : 'debug'](fault, 'Cannot fetch the key set');
       break;
     }
+    case 'ambiguous':
+      log.warn(
+        { issuer, keys: event.keys },
+        'Keys without alg fit several of ALGORITHMS and are used for the first only: put the algorithm of the issuer first',
+      );
+      break;
     case 'fetched': {
       const { added, removed, afterFailures } = event;
       if (afterFailures > 0) log.info({ issuer, afterFailures }, 'Key set can be fetched again');

@@ -1,5 +1,5 @@
-import { isSecureUrl } from '../auth/keys/address.ts';
-import { type Fetch, isLoopbackHost } from '../auth/keys/fetch-json.ts';
+import { isAllowedInMetadata } from '../auth/keys/address.ts';
+import type { Fetch } from '../auth/keys/fetch-json.ts';
 import { fetchMetadata } from '../auth/keys/metadata.ts';
 
 export interface TokenEndpointOptions {
@@ -57,8 +57,8 @@ export function createTokenEndpoint(options: TokenEndpointOptions): () => Promis
 /** Returns the token endpoint that the metadata name, or undefined if they name none that may be used. */
 async function findTokenEndpoint({ issuer, allowHttp, timeoutMs, fetch = globalThis.fetch }: TokenEndpointOptions) {
   const { tokenEndpoint } = await fetchMetadata(fetch, issuer, AbortSignal.timeout(timeoutMs));
-  if (tokenEndpoint === undefined || !isSecureUrl(tokenEndpoint, allowHttp)) return undefined;
   // Metadata of another machine must not send a browser's credentials to a port of this one.
-  const isLocal = (url: string) => isLoopbackHost(new URL(url).hostname);
-  return isLocal(tokenEndpoint) && !isLocal(issuer) ? undefined : tokenEndpoint;
+  return tokenEndpoint !== undefined && isAllowedInMetadata(tokenEndpoint, issuer, allowHttp)
+    ? tokenEndpoint
+    : undefined;
 }

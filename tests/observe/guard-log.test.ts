@@ -4,6 +4,7 @@ import { logKeySetEvent, logStoreEvent } from '../../src/observe/guard-log.ts';
 import { createLog, type Log } from '../../src/observe/log.ts';
 
 const issuer = 'https://issuer.example.test/';
+const address = `${issuer}keys`;
 
 function linesOf<Event>(events: readonly Event[], logEvent: (log: Log, event: Event) => void): unknown[] {
   const lines: unknown[] = [];
@@ -19,7 +20,16 @@ function linesOf<Event>(events: readonly Event[], logEvent: (log: Log, event: Ev
 }
 
 const failed = (failures: number) =>
-  ({ issuer, type: 'failed', failure: 'status', status: 500, found: undefined, failures }) as const;
+  ({
+    issuer,
+    type: 'failed',
+    failure: 'status',
+    address,
+    cause: undefined,
+    status: 500,
+    found: undefined,
+    failures,
+  }) as const;
 const fetched = (added: readonly string[], removed: readonly string[], afterFailures = 0) =>
   ({ issuer, type: 'fetched', added, removed, afterFailures }) as const;
 
@@ -28,7 +38,7 @@ for (const { name, events, lines } of [
     name: 'an outage once, and its end once',
     events: [failed(1), failed(2), failed(3), fetched(['a'], [], 3)],
     lines: [
-      { level: 'warn', issuer, msg: 'Cannot fetch the key set', failure: 'status', status: 500, failures: 1 },
+      { level: 'warn', issuer, msg: 'Cannot fetch the key set', failure: 'status', address, status: 500, failures: 1 },
       { level: 'info', issuer, msg: 'Key set can be fetched again', afterFailures: 3 },
       { level: 'info', issuer, msg: 'Key set fetched', added: ['a'], removed: [] },
     ],
@@ -39,6 +49,18 @@ for (const { name, events, lines } of [
     lines: [
       { level: 'info', issuer, msg: 'Key set fetched', added: ['a'], removed: [] },
       { level: 'info', issuer, msg: 'Key set fetched', added: ['b'], removed: ['a'] },
+    ],
+  },
+  {
+    name: 'keys that leave their algorithm open, as a warning',
+    events: [{ issuer, type: 'ambiguous', keys: ['a'] } as const],
+    lines: [
+      {
+        level: 'warn',
+        issuer,
+        keys: ['a'],
+        msg: 'Keys without alg fit several of ALGORITHMS and are used for the first only: put the algorithm of the issuer first',
+      },
     ],
   },
   {

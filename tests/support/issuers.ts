@@ -40,7 +40,7 @@ export function createIssuers(
       async source() {
         state.fetches += 1;
         if (state.keys instanceof Error) throw state.keys;
-        return { keys: state.keys };
+        return { url: issuer, json: { keys: state.keys } };
       },
       algorithms,
       maxAgeMs: 600_000,

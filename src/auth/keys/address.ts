@@ -1,5 +1,3 @@
-import { isLoopbackHost } from './fetch-json.ts';
-
 /**
  * Whether `value` is an absolute https address without credentials, fragment, braces or characters that are special to a shell
  * or to HTML. Plain http is allowed for loopback hosts, and with `allowHttp` for all hosts.
@@ -10,4 +8,39 @@ export function isSecureUrl(value: string, allowHttp: boolean): boolean {
   const { protocol, hostname, username, password } = new URL(value);
   const isSecure = protocol === 'https:' || allowHttp || isLoopbackHost(hostname);
   return isSecure && username === '' && password === '';
+}
+
+/**
+ * Whether the metadata of `issuer` may name this address: a secure one, and on loopback only if the issuer is. Otherwise an
+ * issuer could direct requests to a server on this machine.
+ */
+export function isAllowedInMetadata(value: string, issuer: string, allowHttp: boolean): boolean {
+  if (!isSecureUrl(value, allowHttp)) return false;
+  return !reachesThisMachine(new URL(value).hostname) || isLoopbackHost(new URL(issuer).hostname);
+}
+
+/** Whether a host name, as `URL` normalizes it, is a loopback host. */
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+}
+
+/** Whether a host is a loopback host by any name or notation, including the unspecified address (RFC 6761 §6.3, RFC 4291 §2.5). */
+function reachesThisMachine(hostname: string): boolean {
+  const mapped = /^\[::ffff:([0-9a-f]+):[0-9a-f]+\]$/.exec(hostname)?.[1];
+  if (mapped !== undefined) return [0x7f, 0].includes(Number.parseInt(mapped, 16) >> 8);
+  return isLoopbackHost(hostname) || /(^|\.)localhost\.?$|^127\.|^0\.0\.0\.0$|^\[::\]$/.test(hostname);
+}
+
+const maxShownLength = 256;
+
+/** Returns text that an issuer chose in the form for events: at most 256 characters, all but printable ASCII escaped. */
+export function printable(text: string): string {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return text.slice(0, maxShownLength).replace(/[^\x20-\x7e]/g, escaped);
+}
+
+/** Returns an address in the form for events: without credentials, query and fragment. */
+export function printableUrl(url: string): string {
+  const { protocol = '', host = '', pathname = url } = URL.canParse(url) ? new URL(url) : {};
+  return printable(host === '' ? pathname.replace(/[?#].*/s, '') : `${protocol}//${host}${pathname}`);
 }

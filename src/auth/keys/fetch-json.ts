@@ -1,4 +1,6 @@
-/** Why a document of the issuer cannot be used. It never contains text of an exception or of the issuer's response. */
+import { isLoopbackHost, printableUrl } from './address.ts';
+
+/** Why a document of the issuer cannot be used: one of a few words, for metrics. */
 export type FetchFailure =
   | 'timeout'
   | 'network'
@@ -11,17 +13,31 @@ export type FetchFailure =
   | 'insecure_address'
   | 'no_usable_key';
 
+/** What is known of a failed fetch. What an issuer chose is shortened and escaped. */
+export interface FetchFault {
+  readonly failure: FetchFailure;
+  /** The address that was asked, without credentials, query and fragment. */
+  readonly address: string | undefined;
+  /** Why there was no response: a code such as `ENOTFOUND` or `SELF_SIGNED_CERT_IN_CHAIN`. Only for the failure `network`. */
+  readonly cause: string | undefined;
+  /** The HTTP status, for the failures `status` and `redirect`. */
+  readonly status: number | undefined;
+  /** The issuer or the address of a key set that the metadata name, for `issuer_mismatch` and `insecure_address`. */
+  readonly found: string | undefined;
+}
+
 /** Thrown if a document cannot be fetched or is not valid. */
 export class FetchError extends Error {
-  /**
-   * @param failure kind of failure, for logs and metrics
-   * @param detail `status`: the HTTP status; `found`: the issuer that the metadata names instead of the configured one
-   */
+  readonly fault: FetchFault;
+
+  /** @param url the address that was asked */
   constructor(
-    readonly failure: FetchFailure,
-    readonly detail: { readonly status?: number; readonly found?: string } = {},
+    failure: FetchFailure,
+    url?: string,
+    { cause, status, found }: Partial<Pick<FetchFault, 'cause' | 'status' | 'found'>> = {},
   ) {
     super(`Cannot fetch the key set: ${failure}`);
+    this.fault = { failure, address: url && printableUrl(url), cause, status, found };
   }
 }
 
@@ -33,9 +49,23 @@ const maxBodyBytes = 1024 * 1024;
 /**
  * Returns the JSON at `url`. The response must have the status 200, must not be redirected or compressed, and is limited to
  * 1 MiB.
- * @throws {FetchError} for any other response; errors of `fetch` are passed on
+ * @throws {FetchError} for any other response, for none, and once `signal` is aborted, even if `fetch` ignores that
  */
 export async function fetchJson(fetch: Fetch, url: string, signal: AbortSignal): Promise<unknown> {
+  const aborted = new Promise<never>((_, reject) => {
+    const abort = () => reject(new FetchError('timeout', url));
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+  });
+  try {
+    return await Promise.race([aborted, readJson(fetch, url, signal)]);
+  } catch (error) {
+    if (signal.aborted) throw new FetchError('timeout', url);
+    throw error instanceof FetchError ? error : new FetchError('network', url, { cause: causeOf(error) });
+  }
+}
+
+async function readJson(fetch: Fetch, url: string, signal: AbortSignal): Promise<unknown> {
   const response = await fetch(url, {
     // A redirect could lead to a host that the operator did not configure.
     redirect: 'manual',
@@ -46,37 +76,56 @@ export async function fetchJson(fetch: Fetch, url: string, signal: AbortSignal):
     // Bun only. A proxy named in the environment cannot reach the loopback interface of this machine.
     ...(isLoopbackHost(new URL(url).hostname) && { proxy: false }),
   });
-  const refusal = refuseAnswer(response);
-  if (refusal) {
+  const rejection = rejectionOf(response, url);
+  if (rejection) {
     await response.body?.cancel();
-    throw refusal;
+    throw rejection;
   }
+  const text = await readText(response, url);
   try {
-    return JSON.parse(await readText(response));
-  } catch (error) {
-    throw error instanceof SyntaxError ? new FetchError('malformed') : error;
+    return JSON.parse(text);
+  } catch {
+    throw new FetchError('malformed', url);
   }
 }
 
-/** Whether a host name, as `URL` normalizes it, is a loopback host. */
-export function isLoopbackHost(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+function rejectionOf({ status, headers }: Response, url: string): FetchError | undefined {
+  if (status >= 300 && status < 400) return new FetchError('redirect', url, { status });
+  if (status !== 200) return new FetchError('status', url, { status });
+  return (headers.get('content-encoding') ?? 'identity') === 'identity' ? undefined : new FetchError('encoded', url);
 }
 
-function refuseAnswer({ status, headers }: Response): FetchError | undefined {
-  if (status >= 300 && status < 400) return new FetchError('redirect', { status });
-  if (status !== 200) return new FetchError('status', { status });
-  return (headers.get('content-encoding') ?? 'identity') === 'identity' ? undefined : new FetchError('encoded');
-}
-
-async function readText(response: Response): Promise<string> {
+async function readText(response: Response, url: string): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > maxBodyBytes) throw new FetchError('too_large');
+    if (bytes > maxBodyBytes) throw new FetchError('too_large', url);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
+}
+
+/** Deno says only in words why there was no response. */
+const wordsOfDeno: readonly (readonly [words: RegExp, cause: string])[] = [
+  [/dns error/, 'ENOTFOUND'],
+  [/Connection refused/, 'ECONNREFUSED'],
+  [/Connection reset/, 'ECONNRESET'],
+];
+
+/**
+ * Returns why `fetch` had no response: the code that Bun gives to the error, and Node to its cause, or the corresponding code
+ * for Deno. For a certificate, Deno names its fault in a word such as `UnknownIssuer`. The words of an error are never returned.
+ */
+export function causeOf(error: unknown): string | undefined {
+  for (let each = error, depth = 0; each instanceof Error && depth < 4; each = each.cause, depth += 1) {
+    const { message } = each;
+    const code: unknown = 'code' in each ? each.code : undefined;
+    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(code)) return code;
+    const known = wordsOfDeno.find(([words]) => words.test(message));
+    const cause = known?.[1] ?? /invalid peer certificate: (\w{1,64})/.exec(message)?.[1];
+    if (cause !== undefined) return cause;
+  }
+  return undefined;
 }

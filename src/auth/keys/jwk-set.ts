@@ -1,6 +1,6 @@
 import type { Algorithm } from '../jose/algorithms.ts';
-import { isJsonObject } from '../jose/encoding.ts';
-import { importPublicJwk, readPublicJwk } from '../jose/jwk.ts';
+import { isJsonObject, type Members } from '../jose/encoding.ts';
+import { importPublicJwk, type PublicJwk, readPublicJwk } from '../jose/jwk.ts';
 import { FetchError } from './fetch-json.ts';
 
 /** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
@@ -15,40 +15,61 @@ export interface ImportedKey {
 /** By `kid`. Several keys can have the same one. */
 export type Keys = ReadonlyMap<string, readonly ImportedKey[]>;
 
-/** A member of a JWK Set that has a `kid`. Its other members are not validated yet. */
-interface NamedJwk {
+/** A key of a JWK Set that can be used, as far as that can be decided without importing it. */
+export interface ReadKey {
   readonly kid: string;
-  readonly [member: string]: unknown;
+  readonly algorithm: Algorithm;
+  readonly publicJwk: PublicJwk;
+  /** Whether the key has no `alg`, and fits several of the accepted algorithms. */
+  readonly isAmbiguous: boolean;
 }
+
+type NamedJwk = Members & { readonly kid: string };
 
 const maxKeys = 1000;
 /** Every key with a `kid` is tried on a token that names it, so this limits the cost of one token. */
 const maxKeysPerId = 100;
 
 /**
- * Returns the usable keys of a JWK Set (RFC 7517 §5), each imported for one of `algorithms`. Keys that are also in
- * `held` are reused, so that cached tokens stay valid. Keys that are malformed, weak or for another purpose are skipped.
+ * Returns the usable keys of a JWK Set (RFC 7517 §5), each for one of `accepted`. Keys that are malformed, weak or for another
+ * purpose are skipped.
  * @throws {FetchError} not a JWK Set, an empty one, too many keys, or no usable key
+ * @param url the address of the set, for the error
  */
-export async function importJwkSet(jwkSet: unknown, algorithms: readonly Algorithm[], held: Keys): Promise<Keys> {
-  const keys = new Map<string, ImportedKey[]>();
-  for (const jwk of readNamedKeys(jwkSet)) {
-    const key = await importKey(jwk, algorithms, held);
-    if (key) keys.set(jwk.kid, [...(keys.get(jwk.kid) ?? []), key]);
-  }
-  if (keys.size === 0) throw new FetchError('no_usable_key');
+export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?: string): readonly ReadKey[] {
+  const keys = readNamedKeys(jwkSet, url).flatMap((jwk) => readKey(jwk, accepted));
+  if (keys.length === 0) throw new FetchError('no_usable_key', url);
   return keys;
 }
 
-function readNamedKeys(jwkSet: unknown): readonly NamedJwk[] {
+/**
+ * Imports keys. Those that are also in `held` are reused, so that cached tokens stay valid. Keys whose point is not on its curve
+ * are skipped.
+ * @throws {FetchError} no usable key
+ * @param url the address of the set, for the error
+ */
+export async function importKeys(read: readonly ReadKey[], held: Keys, url?: string): Promise<Keys> {
+  const keys = new Map<string, ImportedKey[]>();
+  for (const { kid, algorithm, publicJwk } of read) {
+    const identity = JSON.stringify([algorithm, publicJwk]);
+    const known = held.get(kid)?.find((key) => key.identity === identity);
+    const cryptoKey = known?.cryptoKey ?? (await importPublicJwk(publicJwk, algorithm));
+    const key = known ?? (cryptoKey && { algorithm, cryptoKey, identity, isCurrent: true });
+    if (key) keys.set(kid, [...(keys.get(kid) ?? []), key]);
+  }
+  if (keys.size === 0) throw new FetchError('no_usable_key', url);
+  return keys;
+}
+
+function readNamedKeys(jwkSet: unknown, url: string | undefined): readonly NamedJwk[] {
   const keys = isJsonObject(jwkSet) ? jwkSet.keys : undefined;
-  if (!Array.isArray(keys) || keys.length === 0) throw new FetchError('malformed');
-  if (keys.length > maxKeys) throw new FetchError('too_large');
+  if (!Array.isArray(keys) || keys.length === 0) throw new FetchError('malformed', url);
+  if (keys.length > maxKeys) throw new FetchError('too_large', url);
   const named = keys.filter(isNamed);
   const counts = new Map<string, number>();
   for (const { kid } of named) {
     const count = (counts.get(kid) ?? 0) + 1;
-    if (count > maxKeysPerId) throw new FetchError('too_large');
+    if (count > maxKeysPerId) throw new FetchError('too_large', url);
     counts.set(kid, count);
   }
   return named;
@@ -59,15 +80,10 @@ function isNamed(key: unknown): key is NamedJwk {
 }
 
 /** A key serves one algorithm (RFC 8725 §3.1): the one that it names, otherwise the first of `accepted` that fits its type. */
-async function importKey(jwk: NamedJwk, accepted: readonly Algorithm[], held: Keys): Promise<ImportedKey | undefined> {
-  for (const algorithm of accepted) {
+function readKey(jwk: NamedJwk, accepted: readonly Algorithm[]): readonly ReadKey[] {
+  const [first, second] = accepted.flatMap((algorithm) => {
     const publicJwk = readPublicJwk(jwk, algorithm);
-    if (publicJwk === undefined) continue;
-    const identity = JSON.stringify([algorithm, publicJwk]);
-    const known = held.get(jwk.kid)?.find((key) => key.identity === identity);
-    if (known) return known;
-    const cryptoKey = await importPublicJwk(publicJwk, algorithm);
-    return cryptoKey && { algorithm, cryptoKey, identity, isCurrent: true };
-  }
-  return undefined;
+    return publicJwk ? [{ algorithm, publicJwk }] : [];
+  });
+  return first ? [{ kid: jwk.kid, ...first, isAmbiguous: second !== undefined }] : [];
 }

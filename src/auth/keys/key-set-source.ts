@@ -1,4 +1,4 @@
-import { isSecureUrl } from './address.ts';
+import { isAllowedInMetadata, printableUrl } from './address.ts';
 import { type Fetch, FetchError, fetchJson } from './fetch-json.ts';
 import { fetchMetadata } from './metadata.ts';
 
@@ -11,8 +11,14 @@ export interface KeySetSourceOptions {
   readonly fetch: Fetch;
 }
 
-/** Fetches the JWK Set of an issuer. It returns any JSON: whether that is a key set is checked later. */
-export type KeySetSource = (signal: AbortSignal) => Promise<unknown>;
+/** A document that may be a JWK Set: that is checked later. */
+export interface FetchedDocument {
+  readonly url: string;
+  readonly json: unknown;
+}
+
+/** Fetches the JWK Set of an issuer. */
+export type KeySetSource = (signal: AbortSignal) => Promise<FetchedDocument>;
 
 /**
  * Returns the source of an issuer's keys: `jwksUri` if set, otherwise `.well-known/jwks.json` below an issuer that ends with
@@ -22,25 +28,28 @@ export function createKeySetSource({ issuer, jwksUri, allowHttp, fetch }: KeySet
   const usual = jwksUri ?? (issuer.endsWith('/') ? `${issuer}.well-known/jwks.json` : undefined);
   let found: string | undefined;
 
-  async function look(signal: AbortSignal): Promise<unknown> {
-    const { jwksUri: named } = await fetchMetadata(fetch, issuer, signal);
-    if (named === undefined) throw new FetchError('malformed');
-    if (!isSecureUrl(named, allowHttp)) throw new FetchError('insecure_address');
-    const jwkSet = await fetchJson(fetch, named, signal);
+  const fetchFrom = async (url: string, signal: AbortSignal) => ({ url, json: await fetchJson(fetch, url, signal) });
+
+  async function look(signal: AbortSignal): Promise<FetchedDocument> {
+    const { url, jwksUri: named } = await fetchMetadata(fetch, issuer, signal);
+    if (named === undefined) throw new FetchError('malformed', url);
+    if (!isAllowedInMetadata(named, issuer, allowHttp))
+      throw new FetchError('insecure_address', url, { found: printableUrl(named) });
+    const document = await fetchFrom(named, signal);
     found = named;
-    return jwkSet;
+    return document;
   }
 
   return async (signal) => {
-    const address = found ?? usual;
+    const url = found ?? usual;
     found = undefined;
-    if (address === undefined) return look(signal);
+    if (url === undefined) return look(signal);
     try {
-      const jwkSet = await fetchJson(fetch, address, signal);
-      if (address !== usual) found = address;
-      return jwkSet;
+      const document = await fetchFrom(url, signal);
+      if (url !== usual) found = url;
+      return document;
     } catch (error) {
-      const isGone = error instanceof FetchError && error.detail.status === 404;
+      const isGone = error instanceof FetchError && error.fault.status === 404;
       if (jwksUri === undefined && isGone) return look(signal);
       throw error;
     }

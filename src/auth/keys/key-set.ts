@@ -1,8 +1,9 @@
 import type { Algorithm } from '../jose/algorithms.ts';
 import { Refusal } from '../refusals.ts';
+import { printable } from './address.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { FetchError, type FetchFailure } from './fetch-json.ts';
-import { type ImportedKey, importJwkSet, type Keys } from './jwk-set.ts';
+import { FetchError, type FetchFault } from './fetch-json.ts';
+import { type ImportedKey, importKeys, type Keys, type ReadKey, readJwkSet } from './jwk-set.ts';
 import type { KeySetSource } from './key-set-source.ts';
 
 /** A key that verifies tokens of one algorithm. Check {@link KeySet.isCurrent} before trusting what it verified earlier. */
@@ -20,9 +21,9 @@ export interface KeySet {
   /** Whether a key is still trusted: it has not left the set, and the set has not expired. */
   isCurrent(key: VerificationKey): boolean;
   state(): KeySetState;
-  /** Starts the first fetch. From then on, keys are refreshed in the background. */
+  /** Starts a fetch, unless keys are held or one is pending or too early, and the background refresh. Returns at once. */
   start(): void;
-  /** Stops the background refresh and aborts a fetch in progress. */
+  /** Stops the background refresh, and aborts a fetch that no lookup waits for. Later lookups fetch only on demand. */
   stop(): void;
 }
 
@@ -33,11 +34,12 @@ export interface KeySetState {
   /** Age of the keys in milliseconds; undefined without keys. */
   readonly ageMs: number | undefined;
   /** Why the last fetch failed; undefined after a success and before the first fetch. */
-  readonly lastFailure: FetchFailure | undefined;
-  /** Milliseconds until the next scheduled fetch; 0 while one is in progress and before the first. */
+  readonly lastFailure: FetchFault | undefined;
+  /** Milliseconds until the next scheduled fetch; 0 while one is in progress, before the first, and when none is scheduled. */
   readonly nextAttemptMs: number;
 }
 
+/** What happened to the keys of an issuer. Key IDs are shortened and escaped. */
 export type KeySetEvent = { readonly issuer: string } & (
   | {
       readonly type: 'fetched';
@@ -47,19 +49,23 @@ export type KeySetEvent = { readonly issuer: string } & (
       /** Number of failed fetches since the previous success. */
       readonly afterFailures: number;
     }
-  | {
+  | (FetchFault & {
       readonly type: 'failed';
-      readonly failure: FetchFailure;
-      /** The HTTP status, for the failures `status` and `redirect`. */
-      readonly status: number | undefined;
-      /** The issuer that the metadata names, for the failure `issuer_mismatch`. */
-      readonly found: string | undefined;
       /** Number of consecutive failures. */
       readonly failures: number;
-    }
+    })
   /** The keys are too old to be trusted. */
   | { readonly type: 'expired' }
+  | {
+      /** Reported once: keys without `alg` fit several accepted algorithms, and serve the first of them only. */
+      readonly type: 'ambiguous';
+      /** IDs of these keys. */
+      readonly keys: readonly string[];
+    }
 );
+
+/** Its exceptions and rejections are ignored, so that a listener cannot make a fetch fail. */
+export type OnKeySetEvent = (event: KeySetEvent) => unknown;
 
 export interface KeySetOptions {
   /** Named in events and state. */
@@ -75,8 +81,7 @@ export interface KeySetOptions {
   readonly cooldownMs: number;
   /** Time limit of one fetch, including discovery and the body. */
   readonly timeoutMs: number;
-  /** Its exceptions are ignored, so that a listener cannot make a fetch fail. */
-  readonly onEvent?: ((event: KeySetEvent) => void) | undefined;
+  readonly onEvent?: OnKeySetEvent | undefined;
   readonly clock?: Clock | undefined;
   /** At least 0 and below 1; defaults to `Math.random`. */
   readonly random?: (() => number) | undefined;
@@ -91,7 +96,6 @@ class RefreshingKeySet implements KeySet {
   readonly #options: KeySetOptions;
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #stopped = new AbortController();
   #keys: Keys = new Map();
   #fetchedAt = Number.NEGATIVE_INFINITY;
   /** When the keys become too old to be trusted. Checked at each use, because timers are late in a process that was paused. */
@@ -99,8 +103,13 @@ class RefreshingKeySet implements KeySet {
   #attemptedAt = Number.NEGATIVE_INFINITY;
   #nextAttemptAt = Number.POSITIVE_INFINITY;
   #failures = 0;
-  #lastFailure: FetchFailure | undefined;
+  #lastFailure: FetchFault | undefined;
+  #hasReportedAmbiguity = false;
   #pending: Promise<void> | undefined;
+  #abort = new AbortController();
+  /** Lookups that wait for the pending fetch. */
+  #waiting = 0;
+  #isStopped = false;
   #cancelTimer = () => {};
 
   constructor(options: KeySetOptions) {
@@ -110,21 +119,21 @@ class RefreshingKeySet implements KeySet {
   }
 
   find(kid: string): FoundKeys | Promise<FoundKeys> {
-    this.#checkAge();
+    this.#checkAge(true);
     const keys = this.#keys.get(kid);
     if (keys) return keys;
     const isTooEarly = this.#clock.now() < this.#earliestAttemptAt();
     if (isTooEarly && !this.#pending) return this.#lookUp(kid);
-    return this.#attempt().then(() => this.#lookUp(kid));
+    return this.#fetchAndLookUp(kid);
   }
 
   isCurrent(key: VerificationKey): boolean {
-    this.#checkAge();
+    this.#checkAge(true);
     return key.isCurrent;
   }
 
   state(): KeySetState {
-    this.#checkAge();
+    this.#checkAge(!this.#isStopped);
     const now = this.#clock.now();
     return {
       issuer: this.#options.issuer,
@@ -137,18 +146,32 @@ class RefreshingKeySet implements KeySet {
   }
 
   start(): void {
+    this.#isStopped = false;
     if (this.#attemptedAt === Number.NEGATIVE_INFINITY) void this.#attempt();
+    else if (!this.#pending) this.#sleep();
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#cancelTimer();
-    this.#stopped.abort();
+    if (this.#waiting === 0) this.#abort.abort();
   }
 
-  #checkAge(): void {
+  /** @param mayFetch whether keys that are due are fetched; after `stop`, only for a lookup */
+  #checkAge(mayFetch: boolean): void {
     const now = this.#clock.now();
     if (now >= this.#expiresAt) this.#expire();
-    if (now >= this.#nextAttemptAt && !this.#stopped.signal.aborted) void this.#attempt();
+    if (now >= this.#nextAttemptAt && mayFetch) void this.#attempt();
+  }
+
+  async #fetchAndLookUp(kid: string): Promise<FoundKeys> {
+    this.#waiting += 1;
+    try {
+      await this.#attempt();
+    } finally {
+      this.#waiting -= 1;
+    }
+    return this.#lookUp(kid);
   }
 
   #lookUp(kid: string): FoundKeys {
@@ -167,23 +190,29 @@ class RefreshingKeySet implements KeySet {
 
   async #refresh(): Promise<void> {
     const { source, algorithms, timeoutMs } = this.#options;
+    const attemptedBefore = this.#attemptedAt;
     this.#attemptedAt = this.#clock.now();
     this.#nextAttemptAt = Number.POSITIVE_INFINITY;
+    this.#abort = new AbortController();
+    const { signal } = this.#abort;
     const timeout = new AbortController();
     const cancelTimeout = this.#clock.schedule(() => timeout.abort(), timeoutMs);
     try {
-      const jwkSet = await source(AbortSignal.any([timeout.signal, this.#stopped.signal]));
-      this.#succeeded(await importJwkSet(jwkSet, algorithms, this.#keys));
+      const { json, url } = await source(AbortSignal.any([timeout.signal, signal]));
+      const read = readJwkSet(json, algorithms, url);
+      this.#succeeded(await importKeys(read, this.#keys, url), read);
     } catch (error) {
-      if (timeout.signal.aborted) this.#failed(new FetchError('timeout'));
-      else if (!this.#stopped.signal.aborted)
-        this.#failed(error instanceof FetchError ? error : new FetchError('network'));
+      if (signal.aborted) {
+        // It counts for nothing, so that start() after stop() fetches at once.
+        this.#attemptedAt = attemptedBefore;
+        this.#nextAttemptAt = Math.max(this.#clock.now(), this.#earliestAttemptAt());
+      } else this.#failed(error instanceof FetchError ? error.fault : new FetchError('network').fault);
     } finally {
       cancelTimeout();
     }
   }
 
-  #succeeded(keys: Keys): void {
+  #succeeded(keys: Keys, read: readonly ReadKey[]): void {
     const { maxAgeMs, maxStaleMs } = this.#options;
     const afterFailures = this.#failures;
     const change = difference(this.#keys, keys);
@@ -195,13 +224,15 @@ class RefreshingKeySet implements KeySet {
     this.#failures = 0;
     this.#lastFailure = undefined;
     this.#emit({ issuer: this.#options.issuer, type: 'fetched', ...change, afterFailures });
+    if (!this.#hasReportedAmbiguity)
+      this.#hasReportedAmbiguity = reportAmbiguousKeys(this.#options.onEvent, this.#options.issuer, read);
   }
 
-  #failed({ failure, detail: { status, found } }: FetchError): void {
+  #failed(fault: FetchFault): void {
     this.#failures += 1;
-    this.#lastFailure = failure;
+    this.#lastFailure = fault;
     this.#nextAttemptAt = this.#attemptedAt + this.#jittered(this.#options.cooldownMs);
-    this.#emit({ issuer: this.#options.issuer, type: 'failed', failure, status, found, failures: this.#failures });
+    this.#emit({ issuer: this.#options.issuer, type: 'failed', ...fault, failures: this.#failures });
   }
 
   #expire(): void {
@@ -219,11 +250,11 @@ class RefreshingKeySet implements KeySet {
   /** Waits for the next fetch or for the expiry, whichever comes first, so that an idle process refreshes its keys too. */
   #sleep(): void {
     this.#cancelTimer();
-    if (this.#stopped.signal.aborted) return;
+    if (this.#isStopped) return;
     const wakeAt = Math.min(this.#nextAttemptAt, this.#expiresAt);
     this.#cancelTimer = this.#clock.schedule(
       () => {
-        this.#checkAge();
+        this.#checkAge(true);
         if (!this.#pending) this.#sleep();
       },
       Math.max(0, wakeAt - this.#clock.now()),
@@ -231,11 +262,7 @@ class RefreshingKeySet implements KeySet {
   }
 
   #emit(event: KeySetEvent): void {
-    try {
-      this.#options.onEvent?.(event);
-    } catch {
-      // The listener is responsible for its own errors.
-    }
+    emit(this.#options.onEvent, event);
   }
 
   #earliestAttemptAt(): number {
@@ -247,8 +274,25 @@ class RefreshingKeySet implements KeySet {
   }
 }
 
+/** The listener is responsible for its own errors, thrown or in a promise. */
+function emit(onEvent: OnKeySetEvent | undefined, event: KeySetEvent): void {
+  const notify = async () => onEvent?.(event);
+  notify().catch(() => {});
+}
+
+/** Reports the keys whose algorithm is not determined, and returns whether there are any. */
+export function reportAmbiguousKeys(
+  onEvent: OnKeySetEvent | undefined,
+  issuer: string,
+  read: readonly ReadKey[],
+): boolean {
+  const keys = [...new Set(read.filter(({ isAmbiguous }) => isAmbiguous).map(({ kid }) => printable(kid)))];
+  if (keys.length > 0) emit(onEvent, { issuer, type: 'ambiguous', keys });
+  return keys.length > 0;
+}
+
 function difference(before: Keys, after: Keys): { added: string[]; removed: string[] } {
   const only = (these: Keys, those: Keys) =>
-    [...these].flatMap(([kid, keys]) => (keys.every((key) => those.get(kid)?.includes(key)) ? [] : [kid]));
+    [...these].flatMap(([kid, keys]) => (keys.every((key) => those.get(kid)?.includes(key)) ? [] : [printable(kid)]));
   return { added: only(after, before), removed: only(before, after) };
 }

@@ -1,7 +1,11 @@
+import { isJsonObject } from '../jose/encoding.ts';
+import { printable } from './address.ts';
 import { type Fetch, FetchError, fetchJson } from './fetch-json.ts';
 
 /** The part of an authorization server's metadata that is used. Its lists of algorithms describe ID tokens and are ignored. */
 export interface Metadata {
+  /** Address of this document. */
+  readonly url: string;
   /** Address of the JWK Set, not validated; undefined if the document has none. */
   readonly jwksUri: string | undefined;
   /** Address of the token endpoint, not validated; undefined if the document has none. */
@@ -14,17 +18,23 @@ export interface Metadata {
  */
 export async function fetchMetadata(fetch: Fetch, issuer: string, signal: AbortSignal): Promise<Metadata> {
   const [first, second] = metadataUrls(issuer);
+  const read = async (url: string) => readMetadata(url, await fetchJson(fetch, url, signal), issuer);
   try {
-    return readMetadata(await fetchJson(fetch, first, signal), issuer);
+    return await read(first);
   } catch (error) {
-    if (!(error instanceof FetchError)) throw error;
+    if (!hadResponse(error)) throw error;
     try {
-      return readMetadata(await fetchJson(fetch, second, signal), issuer);
+      return await read(second);
     } catch (secondError) {
       // A wrong issuer in the first document is more helpful to report than a missing second document.
-      throw error.failure === 'issuer_mismatch' && secondError instanceof FetchError ? error : secondError;
+      throw error.fault.failure === 'issuer_mismatch' && hadResponse(secondError) ? error : secondError;
     }
   }
+}
+
+/** Without a response, the other document cannot be expected to be there. */
+function hadResponse(error: unknown): error is FetchError {
+  return error instanceof FetchError && error.fault.failure !== 'network' && error.fault.failure !== 'timeout';
 }
 
 /** OpenID appends the well-known part to the issuer; RFC 8414 inserts it between host and path. */
@@ -37,12 +47,12 @@ function metadataUrls(issuer: string): readonly [string, string] {
   ];
 }
 
-function readMetadata(document: unknown, issuer: string): Metadata {
-  if (typeof document !== 'object' || document === null) throw new FetchError('malformed');
-  const { issuer: found, jwks_uri, token_endpoint } = document as Readonly<Record<string, unknown>>;
+function readMetadata(url: string, document: unknown, issuer: string): Metadata {
+  if (!isJsonObject(document)) throw new FetchError('malformed', url);
+  const { issuer: found, jwks_uri, token_endpoint } = document;
   if (found !== issuer)
-    throw new FetchError('issuer_mismatch', typeof found === 'string' ? { found: found.slice(0, 256) } : {});
-  return { jwksUri: textOf(jwks_uri), tokenEndpoint: textOf(token_endpoint) };
+    throw new FetchError('issuer_mismatch', url, typeof found === 'string' ? { found: printable(found) } : {});
+  return { url, jwksUri: textOf(jwks_uri), tokenEndpoint: textOf(token_endpoint) };
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { FetchError, fetchJson, isLoopbackHost } from '../../../src/auth/keys/fetch-json.ts';
-import { type IssuerMode, startIssuer } from '../../support/issuer.ts';
+import { isLoopbackHost } from '../../../src/auth/keys/address.ts';
+import { type FetchError, fetchJson } from '../../../src/auth/keys/fetch-json.ts';
+import { startIssuer } from '../../support/issuer.ts';
 
 const maxBytes = 1024 * 1024;
 const url = 'https://issuer.example.test/keys';
@@ -13,7 +14,7 @@ async function outcomeOf(response: Response, from = url) {
     return response;
   };
   const json = fetchJson(fetch, from, AbortSignal.timeout(10_000));
-  const outcome = await json.catch(({ failure, detail }: FetchError) => ({ failure, detail }));
+  const outcome = await json.catch(({ fault }: FetchError) => fault);
   return { outcome, request };
 }
 
@@ -45,7 +46,7 @@ describe('fetchJson()', () => {
   ] as const) {
     test(`${isTaken ? 'reads' : 'rejects'} an answer of ${bytes} bytes`, async () => {
       const { outcome } = await outcomeOf(new Response('[]'.padEnd(bytes)));
-      expect(outcome).toEqual(isTaken ? [] : { failure: 'too_large', detail: {} });
+      expect(outcome).toMatchObject(isTaken ? [] : { failure: 'too_large', address: url });
     });
   }
 
@@ -75,7 +76,7 @@ describe('fetchJson()', () => {
     test(`rejects the status ${status}, and reads nothing of the answer`, async () => {
       const { read, stream } = bodyOf([Buffer.from('[]')]);
       const { outcome } = await outcomeOf(new Response(stream, { status }));
-      expect(outcome).toEqual({ failure, detail: { status } });
+      expect(outcome).toEqual({ failure, address: url, cause: undefined, status, found: undefined });
       expect(read).toEqual({ pieces: 0, isCancelled: true });
     });
   }
@@ -84,14 +85,14 @@ describe('fetchJson()', () => {
     test(`rejects the content encoding ${encoding}, and reads nothing of the answer`, async () => {
       const { read, stream } = bodyOf([Buffer.from('[]')]);
       const { outcome } = await outcomeOf(new Response(stream, { headers: { 'content-encoding': encoding } }));
-      expect(outcome).toEqual({ failure: 'encoded', detail: {} });
+      expect(outcome).toMatchObject({ failure: 'encoded', address: url });
       expect(read).toEqual({ pieces: 0, isCancelled: true });
     });
   }
 
   for (const text of ['', ' ', '<html>', '{"keys":[', '[],']) {
     test(`calls ${JSON.stringify(text)} malformed`, async () => {
-      expect((await outcomeOf(new Response(text))).outcome).toEqual({ failure: 'malformed', detail: {} });
+      expect((await outcomeOf(new Response(text))).outcome).toMatchObject({ failure: 'malformed', address: url });
     });
   }
 
@@ -108,22 +109,64 @@ describe('fetchJson()', () => {
     expect(request).toMatchObject({ ...asked, proxy: false });
   });
 
-  for (const kind of ['hang', 'drip', 'cut off', 'huge'] as const satisfies IssuerMode['kind'][]) {
-    test(`ends when a server ${kind === 'huge' ? 'sends 40 MB' : `does this: ${kind}`}`, async () => {
+  for (const [kind, failure, cause] of [
+    ['hang', 'timeout', undefined],
+    ['drip', 'timeout', undefined],
+    ['cut off', 'network', 'ECONNRESET'],
+    ['huge', 'too_large', undefined],
+  ] as const) {
+    test(`fails with ${failure} when a server does this: ${kind}`, async () => {
       const server = await startIssuer();
       server.mode = { kind };
       const abort = new AbortController();
       const json = fetchJson(fetch, `${server.url}.well-known/jwks.json`, abort.signal);
-      if (kind === 'hang' || kind === 'drip') {
+      if (failure === 'timeout') {
         while (server.fetches === 0) await Bun.sleep(0);
         abort.abort();
       }
       const error: unknown = await json.catch((reason: unknown) => reason);
-      expect(error).toBeInstanceOf(Error);
-      expect(error instanceof FetchError && error.failure).toBe(kind === 'huge' ? 'too_large' : false);
+      expect(error).toMatchObject({ fault: { failure, cause } });
       await server.close();
     });
   }
+
+  test('fails with timeout once the signal is aborted, even if fetch ignores that', async () => {
+    const json = fetchJson(() => new Promise(() => {}), url, AbortSignal.abort());
+    await expect(json).rejects.toMatchObject({ fault: { failure: 'timeout', address: url } });
+  });
+
+  const withCode = (code: unknown, message = '') => Object.assign(new Error(message), { code });
+  const within = (cause: unknown) => new TypeError('fetch failed', { cause });
+  const inWords = (words: string) =>
+    within(new Error(`error sending request for url (${url}): client error (${words})`));
+  for (const [name, error, cause] of [
+    ['Bun: unknown name', withCode('ENOTFOUND', 'getaddrinfo ENOTFOUND issuer'), 'ENOTFOUND'],
+    ['Bun: certificate', withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+    ['Node: refused', within(withCode('ECONNREFUSED')), 'ECONNREFUSED'],
+    ['Node: private CA', within(withCode('SELF_SIGNED_CERT_IN_CHAIN')), 'SELF_SIGNED_CERT_IN_CHAIN'],
+    ['Deno: unknown name', inWords('Connect): dns error: failed to lookup address information'), 'ENOTFOUND'],
+    ['Deno: refused', inWords('Connect): tcp connect error: Connection refused (os error 111)'), 'ECONNREFUSED'],
+    ['Deno: reset', within(new Error('Connection reset by peer (os error 104)')), 'ECONNRESET'],
+    ['Deno: private CA', inWords('Connect): invalid peer certificate: UnknownIssuer'), 'UnknownIssuer'],
+    ['other words', new Error(`secret ${url}`), undefined],
+    ['a code that is a sentence', withCode('Cannot connect: secret'), undefined],
+    ['a code that is a number', withCode(7), undefined],
+    ['no error', 'ECONNREFUSED', undefined],
+  ] as const) {
+    test(`names the cause ${cause} of a failure without a response (${name})`, async () => {
+      const json = fetchJson(() => Promise.reject(error), url, new AbortController().signal);
+      const fault = { failure: 'network', address: url, cause, status: undefined, found: undefined };
+      await expect(json).rejects.toMatchObject({ fault });
+    });
+  }
+
+  test('names the address without credentials, query and fragment', async () => {
+    const { outcome } = await outcomeOf(
+      new Response('', { status: 500 }),
+      'https://u:p@keys.example.test:8443/a/k?key=1#x',
+    );
+    expect(outcome).toMatchObject({ address: 'https://keys.example.test:8443/a/k' });
+  });
 });
 
 test('isLoopbackHost() takes the names and addresses of this machine, and none that only look so', () => {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { type Algorithm, algorithms } from '../../../src/auth/jose/algorithms.ts';
-import { importJwkSet, type Keys } from '../../../src/auth/keys/jwk-set.ts';
+import { importKeys, type Keys, readJwkSet } from '../../../src/auth/keys/jwk-set.ts';
 import { exactRsaKey, type PublishedKey, publish, rsaKey } from '../../support/keys.ts';
 import { signingKey } from '../../support/signatures.ts';
 
 const rsa = (overrides: PublishedKey = {}) => publish(rsaKey('rsa'), 'rsa', overrides);
 const ec = (overrides: PublishedKey = {}) => publish(signingKey('ES256', 'ec'), 'ec', overrides);
 const ed = (overrides: PublishedKey = {}) => publish(signingKey('EdDSA', 'ed'), 'ed', overrides);
-const importKeys = (keys: readonly unknown[], held: Keys = new Map(), accepted = algorithms) =>
-  importJwkSet({ keys }, accepted, held);
+const importSet = async (jwkSet: unknown, held: Keys = new Map()) => importKeys(readJwkSet(jwkSet, algorithms), held);
+const importAll = (keys: readonly unknown[], held?: Keys) => importSet({ keys }, held);
 
 const modulus = Buffer.from(String(rsa().n), 'base64url');
 const encode = (...bytes: readonly number[]) => Buffer.from(bytes).toString('base64url');
@@ -98,10 +98,10 @@ const unusable: readonly (readonly [name: string, key: unknown])[] = [
   ['a certificate', { kty: 'RSA', kid: 'rsa', use: 'sig', x5c: ['MIIC'] }],
 ];
 
-describe('importJwkSet()', () => {
+describe('importKeys()', () => {
   for (const [name, key, algorithm] of usable) {
     test(`imports ${name} for ${algorithm}, to verify only`, async () => {
-      const keys = (await importKeys([key])).get(String(key.kid)) ?? [];
+      const keys = (await importAll([key])).get(String(key.kid)) ?? [];
       expect(keys).toMatchObject([{ algorithm, cryptoKey: { usages: ['verify'] } }]);
     });
   }
@@ -113,18 +113,18 @@ describe('importJwkSet()', () => {
         [key, good],
         [good, key],
       ])
-        expect([...(await importKeys(keys)).keys()]).toEqual(['good']);
-      await expect(importKeys([key])).rejects.toMatchObject({ failure: 'no_usable_key' });
+        expect([...(await importAll(keys)).keys()]).toEqual(['good']);
+      await expect(importAll([key])).rejects.toMatchObject({ fault: { failure: 'no_usable_key' } });
     });
   }
 
   for (const notSet of [null, [], 'text', {}, { keys: null }, { keys: {} }, { keys: 'text' }, { keys: [] }]) {
     test(`calls ${JSON.stringify(notSet)} malformed`, async () => {
-      await expect(importJwkSet(notSet, algorithms, new Map())).rejects.toMatchObject({ failure: 'malformed' });
+      await expect(importSet(notSet)).rejects.toMatchObject({ fault: { failure: 'malformed' } });
     });
   }
 
-  const held = importKeys([rsa({ alg: 'RS256' })]);
+  const held = importAll([rsa({ alg: 'RS256' })]);
   const copies = (count: number, kidOf: (at: number) => string) =>
     Array.from({ length: count }, (_, at) => rsa({ alg: 'RS256', kid: kidOf(at) }));
   const oneKid = () => 'rsa';
@@ -136,9 +136,9 @@ describe('importJwkSet()', () => {
     ['1,001 keys', 1001, String, false],
   ] as const) {
     test(`${isTaken ? 'imports' : 'rejects'} ${name}`, async () => {
-      const result = importKeys(copies(count, kidOf), await held);
+      const result = importAll(copies(count, kidOf), await held);
       if (isTaken) expect([...(await result).values()].flat()).toBeArrayOfSize(count);
-      else await expect(result).rejects.toMatchObject({ failure: 'too_large' });
+      else await expect(result).rejects.toMatchObject({ fault: { failure: 'too_large' } });
     });
   }
 
@@ -154,8 +154,8 @@ describe('importJwkSet()', () => {
     ['another x', ed(), publish(signingKey('EdDSA', 'other'), 'ed'), false],
   ] as const) {
     test(`${isSame ? 'takes over a held key' : 'imports a key anew'} with ${name}`, async () => {
-      const keysBefore = await importKeys([before]);
-      const [key] = (await importKeys([after], keysBefore)).get(String(after.kid)) ?? [];
+      const keysBefore = await importAll([before]);
+      const [key] = (await importAll([after], keysBefore)).get(String(after.kid)) ?? [];
       if (!key) throw new TypeError('There is no key');
       expect([...keysBefore.values()].flat().includes(key)).toBe(isSame);
     });

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test';
+import type { FetchError } from '../../../src/auth/keys/fetch-json.ts';
 import { createKeySet, type KeySet, type KeySetEvent } from '../../../src/auth/keys/key-set.ts';
 import { createKeySetSource } from '../../../src/auth/keys/key-set-source.ts';
 import { createFrozenClock, type FrozenClock } from '../../support/frozen-clock.ts';
@@ -216,6 +217,7 @@ const faults: readonly Fault[] = [
   },
   { name: 'are HTML', mode: text('<!doctype html><title>Sign in</title>'), failure: 'malformed', requests: both },
   { name: 'are null', mode: text('null'), failure: 'malformed', requests: both },
+  { name: 'are a list', mode: text('[]'), failure: 'malformed', requests: both },
 ];
 
 describe('createKeySetSource()', () => {
@@ -273,27 +275,69 @@ describe('createKeySetSource()', () => {
     });
   }
 
-  test('reports no more than 256 characters of an issuer that is not the configured one', async () => {
+  test('names the address that was asked, and the issuer that its metadata name, shortened and escaped', async () => {
     const fixture = await setUp();
-    fixture.server.documents.set(OPENID, fixture.metadata({ issuer: 'x'.repeat(300) }));
+    fixture.server.documents.set(OPENID, fixture.metadata({ issuer: `\u202e${'x'.repeat(300)}` }));
     await start(fixture);
-    expect(fixture.events).toMatchObject([{ found: 'x'.repeat(256) }]);
+    const address = new URL(OPENID, fixture.server.url).href;
+    const fault = { failure: 'issuer_mismatch', address, found: `\\u202e${'x'.repeat(255)}` };
+    expect(fixture.events).toMatchObject([fault]);
+    expect(fixture.keySet.state().lastFailure).toMatchObject(fault);
   });
 
-  test('says which issuer the metadata name when it is not the configured one', async () => {
+  test('names the cause when the issuer is down', async () => {
     const fixture = await setUp();
-    const found = `${fixture.server.url}tenant/`;
-    fixture.server.documents.set(OPENID, fixture.metadata({ issuer: found }));
+    await fixture.server.goDown();
     await start(fixture);
-    expect(fixture.events).toMatchObject([{ issuer: found.slice(0, -1), failure: 'issuer_mismatch', found }]);
+    expect(fixture.keySet.state().lastFailure).toMatchObject({ failure: 'network', cause: 'ECONNREFUSED' });
   });
 
-  test('accepts a key set over plain http in a private network if that is allowed', async () => {
-    const fixture = await setUp('', true);
-    fixture.server.documents.set(OPENID, fixture.metadata({ jwks_uri: 'http://keys.invalid/' }));
-    await start(fixture);
-    expect(fixture.events).toMatchObject([{ type: 'failed', failure: 'network' }]);
+  test('asks only the configured address, also while it is a 404', async () => {
+    const asked: string[] = [];
+    const fetch = async (url: string) => {
+      asked.push(url);
+      return new Response('', { status: 404 });
+    };
+    const jwksUri = 'http://127.0.0.1:1/keys';
+    const source = createKeySetSource({ issuer: 'https://issuer.example.test/', jwksUri, allowHttp: false, fetch });
+    await expect(source(new AbortController().signal)).rejects.toMatchObject({ fault: { status: 404 } });
+    expect(asked).toEqual([jwksUri]);
   });
+
+  for (const [named, issuer, allowHttp, isAllowed] of [
+    ['https://keys.example.test/', 'https://issuer.example.test', false, true],
+    ['http://keys.example.test/', 'https://issuer.example.test', true, true],
+    ['http://keys.example.test/', 'https://issuer.example.test', false, false],
+    ['http://127.0.0.1:81/keys', 'http://localhost:80', false, true],
+    ['http://localhost/keys', 'http://[::1]', false, true],
+    ...[
+      'http://127.0.0.1/keys',
+      'https://127.0.0.1/keys',
+      'http://127.1/keys',
+      'http://localhost:6379/',
+      'http://localhost./',
+      'http://keys.localhost/',
+      'http://[::1]/',
+      'http://[::]/',
+      'http://[::ffff:127.0.0.1]/',
+      'http://0.0.0.0/',
+      'http://2130706433/',
+    ].flatMap((named) =>
+      [false, true].map((allowHttp) => [named, 'https://issuer.example.test', allowHttp, false] as const),
+    ),
+  ] as const) {
+    test(`${isAllowed ? 'fetches' : 'refuses'} ${named} named by ${issuer}${allowHttp ? ', plain http allowed' : ''}`, async () => {
+      const asked: string[] = [];
+      const fetch = async (url: string) => {
+        asked.push(url);
+        return Response.json({ issuer, jwks_uri: named });
+      };
+      const source = createKeySetSource({ issuer, allowHttp, fetch });
+      const outcome = await source(new AbortController().signal).catch(({ fault }: FetchError) => fault.failure);
+      expect(asked).toEqual([`${issuer}/.well-known/openid-configuration`, ...(isAllowed ? [named] : [])]);
+      if (!isAllowed) expect(outcome).toBe('insecure_address');
+    });
+  }
 
   test('does not look for metadata while the usual place fails with anything but a 404', async () => {
     const fixture = await setUp('/');

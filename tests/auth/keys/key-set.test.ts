@@ -6,6 +6,7 @@ import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
 
 const issuer = 'https://issuer.example.test/';
+const url = `${issuer}keys`;
 const times = { maxAgeMs: 600_000, maxStaleMs: 900_000, cooldownMs: 30_000, timeoutMs: 5_000 };
 const { maxAgeMs, maxStaleMs, cooldownMs, timeoutMs } = times;
 
@@ -14,10 +15,10 @@ type Source = KeySetOptions['source'];
 /** A source that publishes keys by their kids, each a pair of its own. */
 const publishing =
   (...kids: readonly string[]): Source =>
-  async () => ({ keys: kids.map((kid) => publish(rsaKey(kid), kid)) });
-const failing: Source = () => Promise.reject(new FetchError('status', { status: 500 }));
+  async () => ({ url, json: { keys: kids.map((kid) => publish(rsaKey(kid), kid)) } });
+const failing: Source = () => Promise.reject(new FetchError('status', url, { status: 500 }));
 const hanging: Source = (signal) =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(new FetchError('timeout', url))));
 
 function setUp(options: Partial<KeySetOptions> = {}) {
   const clock = createFrozenClock();
@@ -113,15 +114,17 @@ describe('createKeySet()', () => {
     await advance(1);
     expect(keySet.find('one')).toBeArrayOfSize(1);
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: undefined });
+    const none = { cause: undefined, status: undefined, found: undefined };
+    const failed = { issuer, type: 'failed', address: url, ...none } as const;
     expect(events).toEqual([
-      { issuer, type: 'failed', failure: 'status', status: 500, found: undefined, failures: 1 },
-      { issuer, type: 'failed', failure: 'timeout', status: undefined, found: undefined, failures: 2 },
+      { ...failed, failure: 'status', status: 500, failures: 1 },
+      { ...failed, failure: 'timeout', failures: 2 },
       { issuer, type: 'fetched', added: ['one'], removed: [], afterFailures: 2 },
     ]);
     published.by = failing;
     await advance(maxAgeMs);
     expect(events.at(-1)).toMatchObject({ failures: 1 });
-    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: 'status' });
+    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { failure: 'status', address: url, status: 500 } });
   });
 
   test('reports any failure without a response as a network failure', async () => {
@@ -237,7 +240,7 @@ describe('createKeySet()', () => {
     const { keySet, published, advance, events, find } = setUp();
     const publishPairs =
       (...pairs: readonly (readonly [kid: string, name: string])[]): Source =>
-      async () => ({ keys: pairs.map(([kid, name]) => publish(rsaKey(name), kid)) });
+      async () => ({ url, json: { keys: pairs.map(([kid, name]) => publish(rsaKey(name), kid)) } });
     const before = [
       ['kept', 'kept'],
       ['gone', 'gone'],
@@ -288,7 +291,11 @@ describe('createKeySet()', () => {
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: undefined, nextAttemptMs: maxAgeMs });
     published.by = failing;
     await advance(maxAgeMs);
-    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: 'status', nextAttemptMs: cooldownMs });
+    expect(keySet.state()).toMatchObject({
+      keys: 1,
+      lastFailure: { failure: 'status', address: url, status: 500 },
+      nextAttemptMs: cooldownMs,
+    });
     clock.pause(maxStaleMs);
     expect(keySet.state().keys).toBe(0);
     keySet.stop();
@@ -296,12 +303,36 @@ describe('createKeySet()', () => {
     expect(clock.waiting).toBe(0);
   });
 
+  test('reports once that keys without alg fit several accepted algorithms', async () => {
+    const { events, advance, start } = setUp({ algorithms: ['ES256', 'RS256', 'PS256'] });
+    await start();
+    await advance(maxAgeMs);
+    expect(events.filter(({ type }) => type === 'ambiguous')).toEqual([{ issuer, type: 'ambiguous', keys: ['one'] }]);
+  });
+
+  test('shortens and escapes key IDs in events', async () => {
+    const { events, published, start } = setUp({ algorithms: ['RS256', 'PS256'] });
+    const kid = `\u202e\u0085${'x'.repeat(300)}`;
+    const json = { keys: [publish(rsaKey('one'), kid)] };
+    published.by = async () => ({ url, json });
+    await start();
+    const shown = `\\u202e\\u0085${'x'.repeat(254)}`;
+    expect(events).toMatchObject([{ added: [shown] }, { keys: [shown] }]);
+  });
+
+  test('ignores a listener that rejects', async () => {
+    const { keySet, start } = setUp({ onEvent: () => Promise.reject(new Error('observer')) });
+    await start();
+    expect(keySet.state().keys).toBe(1);
+  });
+
   for (const source of [publishing('one'), hanging]) {
-    test(`leaves no timer and no fetch behind when stopped ${source === hanging ? 'while it fetches' : 'with keys held'}`, async () => {
-      const { keySet, clock, published, events, fetches, start, settle } = setUp();
+    const state = source === hanging ? 'while it fetches' : 'with keys held';
+    test(`leaves no timer and no fetch behind when stopped ${state}, and goes on when started again`, async () => {
+      const { keySet, clock, published, events, fetches, start, settle, advance } = setUp();
       published.by = source;
       await start();
-      const told = events.length;
+      const reported = events.length;
       expect(clock.waiting).toBe(1);
       keySet.stop();
       await settle();
@@ -309,7 +340,66 @@ describe('createKeySet()', () => {
       clock.pause(maxAgeMs);
       keySet.state();
       expect(fetches).toBeArrayOfSize(1);
-      expect(events).toBeArrayOfSize(told);
+      expect(events).toBeArrayOfSize(reported);
+
+      published.by = publishing('one');
+      await start();
+      await advance(0);
+      expect(fetches).toBeArrayOfSize(2);
+      expect(keySet.find('one')).toBeArrayOfSize(1);
+      expect(clock.waiting).toBe(1);
     });
   }
+
+  test('fetches at once when started right after a stop that aborted its first fetch', async () => {
+    const { keySet, published, start, settle, advance } = setUp();
+    published.by = hanging;
+    await start();
+    keySet.stop();
+    published.by = publishing('one');
+    keySet.start();
+    await settle();
+    await advance(0);
+    expect(keySet.find('one')).toBeArrayOfSize(1);
+  });
+
+  test('after a stop, fetches only for lookups, and schedules nothing', async () => {
+    const { keySet, clock, fetches, find, settle } = await started();
+    const [key] = await find('one');
+    if (!key) throw new TypeError('There is no key');
+    keySet.stop();
+    clock.pause(maxAgeMs);
+    keySet.state();
+    expect(fetches).toBeArrayOfSize(1);
+    expect(keySet.isCurrent(key)).toBe(true);
+    await settle();
+    expect(fetches).toBeArrayOfSize(2);
+    clock.pause(maxAgeMs + maxStaleMs);
+    expect(await find('one')).toBeArrayOfSize(1);
+    expect(fetches).toBeArrayOfSize(3);
+    expect(clock.waiting).toBe(0);
+  });
+
+  test('stop() leaves a fetch alone that a lookup waits for', async () => {
+    const { keySet, published, ask } = setUp();
+    const gate = Promise.withResolvers<void>();
+    published.by = (signal) => gate.promise.then(() => publishing(signal.aborted ? 'aborted' : 'one')(signal));
+    const waiting = ask('one');
+    keySet.stop();
+    gate.resolve();
+    expect(await waiting).toBe(1);
+  });
+
+  test('counts the age of keys from the start of the fetch', async () => {
+    const { keySet, clock, published, start, settle } = setUp();
+    const gate = Promise.withResolvers<void>();
+    published.by = (signal) => gate.promise.then(() => publishing('one')(signal));
+    await start();
+    clock.advance(1234);
+    gate.resolve();
+    await settle();
+    expect(keySet.state()).toMatchObject({ ageMs: 1234, nextAttemptMs: maxAgeMs - 1234 });
+    clock.pause(maxAgeMs + maxStaleMs - 1234);
+    expect(keySet.state().keys).toBe(0);
+  });
 });
