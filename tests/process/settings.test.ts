@@ -81,8 +81,8 @@ const goodSettings: readonly {
   },
   {
     name: 'JWKS_URI and no trailing slash',
-    iss: () => 'https://issuer.example.test/realms/a',
-    settings: (url) => ({ ISSUER: 'https://issuer.example.test/realms/a', JWKS_URI: `${url}.well-known/jwks.json` }),
+    iss: (url) => `${url}realms/a`,
+    settings: (url) => ({ ISSUER: `${url}realms/a`, JWKS_URI: `${url}.well-known/jwks.json` }),
   },
 ];
 
