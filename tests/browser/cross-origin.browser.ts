@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { BROWSER_TIMEOUT_MS, launchChromium } from '../support/browser.ts';
-import { fixtureFor } from '../support/fixture.ts';
+import { type Fixture, fixtureFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { SIGNING_KID } from '../support/mint.ts';
@@ -15,30 +15,91 @@ interface Seen {
   readonly failure?: string;
 }
 
-interface PageRequest {
-  readonly url: string;
-  readonly init: { method?: string; headers?: Record<string, string>; credentials?: 'include' | 'omit' };
+interface Init {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly credentials?: 'include';
 }
 
-const fetchInPage = (page: Page, request: PageRequest): Promise<Seen> =>
-  page.evaluate(async ({ url, init }) => {
-    try {
-      const response = await fetch(url, init);
-      return {
-        status: response.status,
-        challenge: response.headers.get('www-authenticate'),
-        retryAfter: response.headers.get('retry-after'),
-        body: init.method === 'HEAD' ? undefined : await response.json(),
-      };
-    } catch (error) {
-      return { failure: String(error) };
-    }
-  }, request);
+const fetchInPage = (page: Page, url: string, init: Init): Promise<Seen> =>
+  page.evaluate(
+    async ([url, init]) => {
+      try {
+        const response = await fetch(url, init);
+        return {
+          status: response.status,
+          challenge: response.headers.get('www-authenticate'),
+          retryAfter: response.headers.get('retry-after'),
+          body: init.method === 'HEAD' ? undefined : await response.json(),
+        };
+      } catch (error) {
+        return { failure: String(error) };
+      }
+    },
+    [url, init] as const,
+  );
+
+type Mint = Fixture['mint'];
+type Row = readonly [name: string, path: string, init: (mint: Mint) => Init, seen: Seen];
+const bearer = (token: string, headers = {}) => ({ headers: { authorization: `Bearer ${token}`, ...headers } });
+const json = { 'content-type': 'application/json' };
+const body = { message: expect.any(String) };
+const failure = expect.stringContaining('Failed to fetch');
+
+const rows: readonly Row[] = [
+  ['the public message', '/api/public', () => ({}), { status: 200, body }],
+  ['a protected message', '/api/private', (mint) => bearer(mint()), { status: 200, body }],
+  ['a scoped message', '/api/private-scoped', (mint) => bearer(mint()), { status: 200, body }],
+  ['an answer to Content-Type', '/api/private', (mint) => bearer(mint(), json), { status: 200, body }],
+  ['an answer to HEAD', '/api/private', (mint) => ({ ...bearer(mint()), method: 'HEAD' }), { status: 200 }],
+  [
+    'a 401 without a token',
+    '/api/private',
+    () => ({}),
+    { status: 401, body: { code: 'authorization_header_missing' }, challenge: expect.stringMatching(/^Bearer/) },
+  ],
+  [
+    'a 401 for an expired token',
+    '/api/private',
+    (mint) => bearer(mint({ claims: { exp: 1 } })),
+    { status: 401, body: { code: 'token_expired' }, challenge: expect.stringContaining('error="invalid_token"') },
+  ],
+  [
+    'a 403',
+    '/api/private-scoped',
+    (mint) => bearer(mint({ claims: { scope: '' } })),
+    {
+      status: 403,
+      body: { code: 'Unauthorized' },
+      challenge: expect.stringMatching(/error="insufficient_scope".*scope="read:messages"/),
+    },
+  ],
+  ['a 404 after a preflight', '/api/nothing', (mint) => bearer(mint()), { status: 404, body: { code: 'not_found' } }],
+  [
+    'a 405 without a preflight',
+    '/api/public',
+    () => ({ method: 'POST' }),
+    { status: 405, body: { code: 'method_not_allowed' } },
+  ],
+  ['nothing with credentials', '/api/public', () => ({ credentials: 'include' }), { failure }],
+  ['nothing with another header', '/api/public', () => ({ headers: { 'x-other': '1' } }), { failure }],
+  ['nothing with another method', '/api/public', () => ({ method: 'DELETE' }), { failure }],
+];
+const outageRows: readonly Row[] = [
+  [
+    'a 503',
+    '/api/private',
+    (mint) => bearer(mint()),
+    { status: 503, body: { code: 'key_set_unavailable' }, retryAfter: expect.stringMatching(/^\d+$/) },
+  ],
+];
 
 describe('a page of another origin in Chromium', () => {
   const keys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
-  const fixture = fixtureFor(sourceForm, { keys });
-  const outage = fixtureFor(sourceForm, { keys, prepare: (issuer) => issuer.goDown() });
+  const services: readonly [() => Fixture, readonly Row[]][] = [
+    [fixtureFor(sourceForm, { keys }), rows],
+    [fixtureFor(sourceForm, { keys, prepare: (issuer) => issuer.goDown() }), outageRows],
+  ];
   let browser: Browser;
   let page: Page;
   let pageServer: Bun.Server<undefined>;
@@ -60,83 +121,14 @@ describe('a page of another origin in Chromium', () => {
     await pageServer?.stop(true);
   }, BROWSER_TIMEOUT_MS);
 
-  const get = (path: string, token?: string, init: PageRequest['init'] = {}) =>
-    fetchInPage(page, {
-      url: `${fixture().service.origin}${path}`,
-      init: { ...init, headers: { ...init.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) } },
-    });
-  const message = { message: expect.any(String) };
-
-  test('is of another origin than the service', () => {
-    expect(new URL(page.url()).origin).not.toBe(fixture().service.origin);
-  });
-
-  test('reads the public message', async () => {
-    expect(await get('/api/public')).toMatchObject({ status: 200, body: message });
-  });
-
-  test('reads the protected messages with a token', async () => {
-    for (const path of ['/api/private', '/api/private-scoped'])
-      expect(await get(path, fixture().mint())).toMatchObject({ status: 200, body: message });
-  });
-
-  test('may send Content-Type as well, and HEAD', async () => {
-    const headers = { 'content-type': 'application/json' };
-    expect(await get('/api/private', fixture().mint(), { headers })).toMatchObject({ status: 200 });
-    expect(await get('/api/private', fixture().mint(), { method: 'HEAD' })).toMatchObject({ status: 200 });
-  });
-
-  test('reads body and challenge of a 401 without a token', async () => {
-    expect(await get('/api/private')).toMatchObject({
-      status: 401,
-      body: { code: 'authorization_header_missing' },
-      challenge: expect.stringMatching(/^Bearer/),
-    });
-  });
-
-  test('reads body and challenge of a 401 for an expired token', async () => {
-    expect(await get('/api/private', fixture().mint({ claims: { exp: 1 } }))).toMatchObject({
-      status: 401,
-      body: { code: 'token_expired' },
-      challenge: expect.stringContaining('error="invalid_token"'),
-    });
-  });
-
-  test('reads body and challenge of a 403', async () => {
-    expect(await get('/api/private-scoped', fixture().mint({ claims: { scope: '' } }))).toMatchObject({
-      status: 403,
-      body: { code: 'Unauthorized' },
-      challenge: expect.stringMatching(/error="insufficient_scope".*scope="read:messages"/),
-    });
-  });
-
-  test('reads the body of a 404, with a preflight before it', async () => {
-    expect(await get('/api/nothing', fixture().mint())).toMatchObject({ status: 404, body: { code: 'not_found' } });
-  });
-
-  test('reads the body of a 405 for a request that needs no preflight', async () => {
-    expect(await get('/api/public', undefined, { method: 'POST' })).toMatchObject({
-      status: 405,
-      body: { code: 'method_not_allowed' },
-    });
-  });
-
-  test('reads body and Retry-After of a 503', async () => {
-    const headers = { authorization: `Bearer ${outage().mint()}` };
-    const seen = await fetchInPage(page, { url: `${outage().service.origin}/api/private`, init: { headers } });
-    expect(seen).toMatchObject({
-      status: 503,
-      body: { code: 'key_set_unavailable' },
-      retryAfter: expect.stringMatching(/^\d+$/),
-    });
-  });
-
-  test('gets nothing with credentials, with another header or with another method', async () => {
-    const refused = [
-      await get('/api/public', undefined, { credentials: 'include' }),
-      await get('/api/public', undefined, { headers: { 'x-other': '1' } }),
-      await get('/api/public', undefined, { method: 'DELETE' }),
-    ];
-    for (const seen of refused) expect(seen).toEqual({ failure: expect.stringContaining('Failed to fetch') });
-  });
+  for (const [fixture, table] of services)
+    test.each(table)(
+      'reads %s',
+      async (_name, path, init, seen) => {
+        const { service, mint } = fixture();
+        expect(new URL(page.url()).origin).not.toBe(service.origin);
+        expect(await fetchInPage(page, service.origin + path, init(mint))).toMatchObject(seen);
+      },
+      BROWSER_TIMEOUT_MS,
+    );
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { BROWSER_TIMEOUT_MS, launchChromium } from './browser.ts';
 import { embeddedFixtureFor } from './embedded-issuer.ts';
@@ -39,6 +39,15 @@ export class Documentation {
     return this.page.getByRole('status', { name: `Response to GET ${path}`, exact: true });
   }
 
+  article(path: string): Locator {
+    return this.page.getByRole('article', { name: `GET ${path}`, exact: true });
+  }
+
+  /** The button in the answer of an endpoint. */
+  authorizeIn(path: string): Locator {
+    return this.article(path).getByRole('button', { name: 'Authorize' });
+  }
+
   /** Sends a request and returns the displayed response. */
   async send(path: string): Promise<string> {
     const answered = this.page.waitForResponse((response) => response.url().endsWith(path));
@@ -65,6 +74,17 @@ export class Documentation {
     return this.dialog.getByRole('button', { name: 'Authorize' }).click();
   }
 
+  /** Fills in the fields of the dialog by their labels, and submits it. */
+  async fill(fields: Readonly<Record<string, string>>): Promise<void> {
+    for (const [label, value] of Object.entries(fields)) await this.dialog.getByLabel(label).last().fill(value);
+    await this.submit();
+  }
+
+  async getToken(way: string | RegExp, fields: Readonly<Record<string, string>>): Promise<void> {
+    await this.choose(way);
+    await this.fill(fields);
+  }
+
   async authorizeAs(way: string | RegExp): Promise<void> {
     await this.choose(way);
     await this.submit();
@@ -78,6 +98,7 @@ export function browserForTests() {
   beforeAll(async () => {
     browser = await launchChromium();
   }, BROWSER_TIMEOUT_MS);
+  afterEach(() => Promise.all(browser.contexts().map((context) => context.close())));
   afterAll(() => browser?.close());
 
   return async (options: BrowserContextOptions = {}): Promise<Documentation> => {
@@ -107,7 +128,6 @@ export function describeDocumentationPage(form: Form): void {
         await documentation.open(origin);
         if (way) await documentation.authorizeAs(way);
         expect(await documentation.statuses()).toEqual([...statuses]);
-        await documentation.page.context().close();
         expect(documentation.requested.filter((url) => !url.startsWith(origin) && !url.startsWith('data:'))).toEqual(
           [],
         );
