@@ -1,5 +1,6 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { $ } from 'bun';
 import packageJson from '../package.json' with { type: 'json' };
 import { build } from './build.ts';
 
@@ -23,14 +24,28 @@ export function tagProblems(tag: string, version: string, changelog: string): st
   return problems;
 }
 
-/** Writes an executable with its bill of materials for each target to `folder`, and their SHA-256 sums to SHA256SUMS. */
+/**
+ * Writes an archive of the executable and the licence to `archive`. The same executable makes the same archive. Every system can
+ * unpack it: Windows has had tar since 2018.
+ */
+export async function pack(executable: string, archive: string): Promise<void> {
+  const reproducible = ['--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--mode=a+rX,u+w,go-w'];
+  const files = ['-C', dirname(executable), basename(executable), '-C', process.cwd(), 'LICENSE'];
+  await $`tar --create --gzip --file ${archive} ${reproducible} ${files}`;
+}
+
+/** Writes an archive and a bill of materials for each target to `folder`, and their SHA-256 sums to SHA256SUMS. */
 async function release(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   for (const target of targets) {
-    const name = `protected-api-${packageJson.version}-${target}${target.startsWith('windows') ? '.exe' : ''}`;
-    await build(join(folder, name), `bun-${target}`);
-    console.log(join(folder, name));
+    const name = `protected-api-${packageJson.version}-${target}`;
+    const executable = join(folder, target.startsWith('windows') ? 'protected-api.exe' : 'protected-api');
+    await build(executable, `bun-${target}`);
+    await pack(executable, join(folder, `${name}.tar.gz`));
+    await rename(`${executable}.cdx.json`, join(folder, `${name}.cdx.json`));
+    await rm(executable);
+    console.log(join(folder, `${name}.tar.gz`));
   }
   const sums = (await readdir(folder)).toSorted().map(async (name) => {
     const sum = new Bun.CryptoHasher('sha256').update(await Bun.file(join(folder, name)).bytes()).digest('hex');
