@@ -95,7 +95,7 @@ test('its instructions start a service that becomes healthy within the limits of
   run(up);
   const id = compose('ps --quiet').trim();
   const inspect = async (format: string) => JSON.parse(await docker('inspect', '--format', `{{json ${format}}}`, id));
-  await until(async () => (await inspect('.State.Health.Status')) === 'healthy', 'a healthy service', 60_000);
+  await until(async () => (await inspect('.State.Health.Status')) === 'healthy', 'a healthy service');
   expect((await fetch(`http://127.0.0.1:${port}/api/public`)).status).toBe(200);
   expect(await inspect('.Config.Env')).toContain(`JWKS_URI=${settings.JWKS_URI}`);
   expect(await inspect('.HostConfig')).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'], Memory: 256 * 2 ** 20 });
@@ -104,7 +104,7 @@ test('its instructions start a service that becomes healthy within the limits of
   await ensureStoreImage();
   compose('--profile replay-store up --detach replay-store');
   const connected = 'Connected to the replay store';
-  await until(() => compose('logs protected-api').includes(connected), 'the store', 20_000);
+  await until(() => compose('logs protected-api').includes(connected), 'the store');
   compose('--profile replay-store stop');
   expect(await inspect('.State.ExitCode')).toBe(0);
 });

@@ -14,7 +14,7 @@ import { mintToken, SIGNING_KID } from '../support/mint.ts';
 import { compile, type Manifest, modelPath, render } from './manifests.ts';
 import { root, unknownSettings } from './settings.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 let manifests: readonly Manifest[];
 

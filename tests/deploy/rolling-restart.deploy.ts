@@ -10,7 +10,7 @@ import { root } from './settings.ts';
 const WORKERS = 16;
 const PAUSE_MS = 25;
 /** Bounds the load whatever happens: several hundred requests a second for less than this. */
-const MAX_LOAD_MS = 60_000;
+const MAX_LOAD_MS = 240_000;
 
 /** Calls with keep-alive connections, a few hundred times a second, until it is stopped; returns each answer that was not a 200. */
 function startLoad(url: string, token: () => string) {
@@ -64,7 +64,7 @@ test('a rolling restart behind HAProxy under constant load fails no request', as
       AUDIENCE,
       HOST: '127.0.0.1',
       PORT: String(port),
-      SHUTDOWN_DELAY_SECONDS: '2',
+      SHUTDOWN_DELAY_SECONDS: '5',
       // A line per request shows which instance answers.
       LOG_LEVEL: 'debug',
     });
@@ -109,7 +109,7 @@ test('a rolling restart behind HAProxy under constant load fails no request', as
     await until(takesRequests(restarted), 'requests at the restarted instance');
   }
 
+  await until(() => load.requests() > 500, '500 requests');
   expect(await load.stop()).toEqual([]);
-  expect(load.requests()).toBeGreaterThan(500);
   await issuer.close();
-}, 120_000);
+}, 300_000);

@@ -9,7 +9,7 @@ import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
 import { fillIn, root, unknownSettings } from './settings.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 const unit = 'protected-api@.service';
 const unitFile = join(root, 'deploy/systemd', unit);
