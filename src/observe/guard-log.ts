@@ -1,6 +1,6 @@
 import type { KeySetEvent } from '../auth/keys/key-set.ts';
 import type { RefusalReason } from '../auth/refusals.ts';
-import type { StoreEvent } from '../redis/replay-store.ts';
+import type { StoreEvent, StoreFailure } from '../redis/replay-store.ts';
 import type { Log } from './log.ts';
 
 /** Logs when an outage of an issuer begins and when it ends; the attempts between are for the level debug. */
@@ -46,14 +46,19 @@ export function createRefusalHints(log: Log): (reason: RefusalReason) => void {
   };
 }
 
-/** Logs an outage of the replay store when it begins and when it ends. */
+const storeUnavailable = 'Cannot use the replay store: requests with DPoP are answered with 503';
+
+/** What a connected store rejects is not an outage. */
+const storeRejections: Partial<Readonly<Record<StoreFailure, string>>> = {
+  overloaded: 'The replay store is too slow: some requests with DPoP are answered with 503',
+  forgotten: 'Proofs that are older than the data of the replay store are answered with 503',
+};
+
+/** Logs an outage of the replay store when it begins and when it ends, and the first proof that a connected store rejects. */
 export function logStoreEvent(log: Log, event: StoreEvent): void {
   if (event.type === 'failed') {
     const { failure, failures } = event;
-    log[failures === 1 ? 'warn' : 'debug'](
-      { failure, failures },
-      'Cannot use the replay store: requests with DPoP are answered with 503',
-    );
+    log[failures === 1 ? 'warn' : 'debug']({ failure, failures }, storeRejections[failure] ?? storeUnavailable);
     return;
   }
   const { afterFailures, evicts } = event;

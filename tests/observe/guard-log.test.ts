@@ -88,3 +88,16 @@ test('logStoreEvent() logs an outage once and its end, and warns of a store that
     { level: 'info', time, afterFailures: 2, msg: 'Connected to the replay store' },
   ]);
 });
+
+for (const [failure, msg] of [
+  ['overloaded', 'The replay store is too slow: some requests with DPoP are answered with 503'],
+  ['forgotten', 'Proofs that are older than the data of the replay store are answered with 503'],
+] as const) {
+  test(`logStoreEvent() logs proofs that a connected store rejects once: ${failure}`, () => {
+    const failed = (failures: number) => ({ type: 'failed', failure, failures }) as const;
+    const time = expect.any(String);
+    expect(linesOf([failed(1), failed(2)], logStoreEvent)).toEqual([
+      { level: 'warn', time, failure, failures: 1, msg },
+    ]);
+  });
+}
