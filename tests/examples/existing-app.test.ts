@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { freePort, type RunningProcess, run, until } from '../support/child-process.ts';
+import { freePort, type RunningProcess, run, untilReachable } from '../support/child-process.ts';
 import { bearer } from '../support/fixture.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
@@ -67,15 +67,8 @@ describe('examples/existing-app.ts', () => {
     origin = `http://127.0.0.1:${port}`;
     const command = [process.execPath, 'run', join(import.meta.dir, '../../examples/existing-app.ts')];
     app = run(command, { ISSUER: issuer.url, AUDIENCE, PORT: port });
-    await until(
-      () =>
-        fetch(`${origin}/health`).then(
-          ({ ok }) => ok,
-          () => false,
-        ),
-      'the example',
-    );
-  }, 30_000);
+    await untilReachable(origin, app);
+  }, 120_000);
   afterAll(async () => {
     app.signal('SIGKILL');
     await Promise.all([app.finished, issuer.close()]);

@@ -5,7 +5,7 @@ import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts';
-import { freePort, type RunningProcess, run, until } from '../support/child-process.ts';
+import { freePort, type RunningProcess, run, untilReachable } from '../support/child-process.ts';
 
 const SCOPE = 'mcp:tools';
 const environment = { PATH: process.env.PATH ?? '' };
@@ -27,14 +27,7 @@ describe('examples/mcp.ts', () => {
     ({ issuer } = authorizationServer);
     const settings = { ...environment, ISSUER: issuer, PORT: new URL(origin).port };
     example = run([process.execPath, 'run', fromHere('../../examples/mcp.ts')], settings);
-    await until(
-      () =>
-        fetch(address).then(
-          () => true,
-          () => false,
-        ),
-      'the example',
-    );
+    await untilReachable(address, example);
   }, 120_000);
   afterAll(async () => {
     example.signal('SIGKILL');

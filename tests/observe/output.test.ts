@@ -30,6 +30,7 @@ async function start(redirection: string, flags: readonly string[] = []) {
     PORT: String(port),
     METRICS_PORT: String(metricsPort),
     LOG_LEVEL: 'debug',
+    SHUTDOWN_TIMEOUT_SECONDS: '600',
     PIPE: pipe,
   });
   await untilItAnswers(origin, child);
@@ -74,13 +75,11 @@ describe('the service whose standard output', () => {
     expect(await service.stop()).toMatchObject({ status: 0, stderr: '' });
   });
 
-  test('is a pipe that nobody reads serves on, and stops with 0 within two seconds', async () => {
+  test('is a pipe that nobody reads serves on, and stops with 0 long before the time limit', async () => {
     const service = await start('> "$PIPE"');
     // A pipe holds 64 KiB.
     expect(await service.request(1000)).toBe(1000);
-    const stoppedAt = performance.now();
     expect(await service.stop()).toMatchObject({ status: 0, stderr: '' });
-    expect(performance.now() - stoppedAt).toBeLessThan(2000);
   });
 
   test('is a pipe that is read again says how many lines it lost, and loses none of the others', async () => {

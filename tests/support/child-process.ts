@@ -144,6 +144,16 @@ export async function untilProcess(
   await until(isTrueBeforeItsEnd, what, deadlineMs);
 }
 
+/** Resolves once anything is answered at this address. If the process exits first, rejects with its output. */
+export function untilReachable(url: string, process: RunningProcess): Promise<void> {
+  const isReachable = () =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    );
+  return untilProcess(process, isReachable, url);
+}
+
 /** Resolves once the service responds. If it exits first, rejects with its output. */
 export function untilItAnswers(origin: string, process: RunningProcess, deadlineMs?: number): Promise<void> {
   const isLive = () =>
