@@ -3,7 +3,8 @@ import { isatty } from 'node:tty';
 import packageJson from '../package.json' with { type: 'json' };
 import { fail, print } from './cli.ts';
 import { renderBanner } from './dev/banner.ts';
-import { createEmbeddedIssuer } from './dev/issuer.ts';
+import { createEmbeddedIssuer, createIssuerSecrets } from './dev/issuer.ts';
+import { keptOverReloads } from './dev/reload.ts';
 import { internalError } from './http/answers.ts';
 import { createDestination } from './observe/destination.ts';
 import { createLog, type Log } from './observe/log.ts';
@@ -19,18 +20,25 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
     log.fatal({ err: error }, 'Fatal error');
     void exit(1, log);
   };
+  keptOverReloads().stop?.();
   process.on('uncaughtException', die);
   process.on('unhandledRejection', die);
 
   const { host: hostname, port, metricsPort, reusePort } = settings;
-  const server = listen(log, { hostname, port, reusePort });
-  const metricsServer = metricsPort === undefined ? undefined : listen(log, { hostname, port: metricsPort });
+  const server = listen(log, { id: 'api', hostname, port, reusePort });
+  const metricsServer =
+    metricsPort === undefined ? undefined : listen(log, { id: 'metrics', hostname, port: metricsPort });
   const options = { settings, log, droppedLogLines: destination.droppedLines };
   const service = createService(
     settings.isEmbedded ? await embedIssuer(options, server.port ?? port, isatty(2) && hasColour) : options,
   );
   server.reload({ fetch: service.fetch });
   if (service.metrics) metricsServer?.reload({ fetch: service.metrics.fetch });
+  keptOverReloads().stop = () => {
+    service.stop();
+    for (const event of ['uncaughtException', 'unhandledRejection', 'SIGTERM', 'SIGINT'])
+      process.removeAllListeners(event);
+  };
   shutDownOnSignal(service, metricsServer ? [server, metricsServer] : [server], settings, log);
   service.start();
   log.debug(withoutSecrets(service.settings), 'Settings');
@@ -53,7 +61,15 @@ const listenFailures: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine does not have the address',
 };
 
-function listen(log: Log, options: { readonly hostname: string; readonly port: number; readonly reusePort?: boolean }) {
+interface ListenOptions {
+  /** By which Bun finds the listener again after a reload. */
+  readonly id: string;
+  readonly hostname: string;
+  readonly port: number;
+  readonly reusePort?: boolean;
+}
+
+function listen(log: Log, options: ListenOptions) {
   const { hostname, port } = options;
   try {
     return Bun.serve({
@@ -104,8 +120,12 @@ async function embedIssuer(options: ServiceOptions, port: number, hasColour: boo
   const trusting = trustEmbeddedIssuer(settings, port);
   const { publicUrl: origin } = trusting;
   const issuer = `${origin}/`;
-  const { routes, clients } = await createEmbeddedIssuer({ issuer, audience: origin });
-  print(2, renderBanner({ origin, audience: origin, clients, hasDocumentation: settings.docs, hasColour }));
+  const kept = keptOverReloads();
+  kept.secrets ??= createIssuerSecrets();
+  const { routes, clients } = await createEmbeddedIssuer({ issuer, audience: origin, secrets: await kept.secrets });
+  if (!kept.hasBanner)
+    print(2, renderBanner({ origin, audience: origin, clients, hasDocumentation: settings.docs, hasColour }));
+  kept.hasBanner = true;
   return {
     ...options,
     settings: trusting,

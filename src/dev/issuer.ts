@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Elysia } from 'elysia';
-import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { judgeProof } from '../auth/proof/proof.ts';
 import { proofAlgorithms } from '../auth/proof/proof-key.ts';
 import { Refusal, refusals } from '../auth/refusals.ts';
@@ -12,6 +12,14 @@ export interface EmbeddedIssuerOptions {
   readonly issuer: string;
   /** The only API identifier for which tokens are issued. */
   readonly audience: string;
+  readonly secrets: IssuerSecrets;
+}
+
+/** The key pair of the issuer, and the secrets of its clients. */
+export interface IssuerSecrets {
+  readonly keyPair: GenerateKeyPairResult;
+  readonly reader: string;
+  readonly visitor: string;
 }
 
 interface TokenRequest {
@@ -41,17 +49,22 @@ class GrantError extends Error {
   }
 }
 
-/**
- * Returns an authorization server for development. Its key pair and the secrets of its two clients are generated on each
- * call and kept in memory only. NOT for production: it has no rate limit, no revocation and no key rotation.
- */
-export async function createEmbeddedIssuer({ issuer, audience }: EmbeddedIssuerOptions) {
-  const tokenEndpoint = `${issuer}oauth/token`;
-  const { privateKey, publicKey } = await generateKeyPair('RS256');
-  const jwk: JWK = { ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' };
+/** Returns new secrets. They are only ever in memory. */
+export async function createIssuerSecrets(): Promise<IssuerSecrets> {
   const secret = () => randomBytes(16).toString('hex');
-  const reader: Client = { id: 'reader', secret: secret(), scope: 'read:messages' };
-  const visitor: Client = { id: 'visitor', secret: secret(), scope: '' };
+  return { keyPair: await generateKeyPair('RS256'), reader: secret(), visitor: secret() };
+}
+
+/**
+ * Returns an authorization server for development, with two clients. NOT for production: it has no rate limit, no revocation
+ * and no key rotation.
+ */
+export async function createEmbeddedIssuer({ issuer, audience, secrets }: EmbeddedIssuerOptions) {
+  const tokenEndpoint = `${issuer}oauth/token`;
+  const { privateKey, publicKey } = secrets.keyPair;
+  const jwk: JWK = { ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' };
+  const reader: Client = { id: 'reader', secret: secrets.reader, scope: 'read:messages' };
+  const visitor: Client = { id: 'visitor', secret: secrets.visitor, scope: '' };
 
   async function grant(request: TokenRequest, thumbprint: string | undefined) {
     const client = authenticate([reader, visitor], request);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { timingSafeEqual } from 'node:crypto';
-import { createEmbeddedIssuer } from '../../src/dev/issuer.ts';
+import { createEmbeddedIssuer, createIssuerSecrets } from '../../src/dev/issuer.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { base64url, mintToken, SIGNING_KID } from '../support/mint.ts';
@@ -165,7 +165,11 @@ describe('the time that an answer takes', () => {
     test(
       'does not depend on how much of a wrong client secret is right',
       async () => {
-        const { routes, clients } = await createEmbeddedIssuer({ issuer: 'http://a.test/', audience: 'a' });
+        const { routes, clients } = await createEmbeddedIssuer({
+          issuer: 'http://a.test/',
+          audience: 'a',
+          secrets: await createIssuerSecrets(),
+        });
         const { id, secret: right } = clients.reader;
         const guess = (clientSecret: string) => async () => {
           const body = new URLSearchParams({
