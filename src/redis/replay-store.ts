@@ -11,6 +11,7 @@ export type StoreEvent =
       /** Whether the server deletes keys when it is full, so that a proof could be used again. */
       readonly evicts: boolean;
     }
+  /** `failures` counts attempts to connect, or proofs that a connected store rejected. */
   | { readonly type: 'failed'; readonly failure: StoreFailure; readonly failures: number };
 
 export interface RedisReplayStore extends ReplayStore {
@@ -63,6 +64,8 @@ class ConnectedStore implements RedisReplayStore {
   #isStopped = false;
   #lastFailure: StoreFailure | undefined;
   #failures = 0;
+  /** Since the connection was made. */
+  #rejections = 0;
   #pending = 0;
   #runId: string | undefined;
   #forgottenUntilMs = Number.NEGATIVE_INFINITY;
@@ -75,8 +78,8 @@ class ConnectedStore implements RedisReplayStore {
   async markUsed(key: string, lifetimeMs: number): Promise<boolean> {
     const client = this.#client;
     if (client === undefined) throw new StoreError('connection');
-    if (this.#pending >= maxPending) throw new StoreError('overloaded');
-    if (this.#now() + lifetimeMs <= this.#forgottenUntilMs) throw new StoreError('forgotten');
+    if (this.#pending >= maxPending) throw this.#reject('overloaded');
+    if (this.#now() + lifetimeMs <= this.#forgottenUntilMs) throw this.#reject('forgotten');
     this.#pending += 1;
     try {
       const reply = await within(client.send('SET', [keyPrefix + key, '', 'NX', 'PX', String(lifetimeMs)]));
@@ -128,7 +131,7 @@ class ConnectedStore implements RedisReplayStore {
     try {
       await within(client.connect());
       await this.#write(client);
-      // Not every account may use INFO. Without it, every reconnection is treated as one to a server that lost its data.
+      // Not every account may use INFO. Without it, every connection is treated as one to a server that lost its data.
       const info = await within(client.send('INFO', [])).then(String, () => '');
       if (this.#isStopped || !client.connected) throw new StoreError('connection');
       this.#connected(client, info);
@@ -140,18 +143,33 @@ class ConnectedStore implements RedisReplayStore {
 
   #connected(client: RedisClient, info: string): void {
     const runId = /^run_id:(\w+)/m.exec(info)?.[1];
-    const isFirst = this.#runId === undefined && this.#failures === 0;
-    const isSameRun = runId !== undefined && runId === this.#runId;
-    // A restarted or replaced server may have lost proofs that were created before now.
-    if (!isFirst && !isSameRun) this.#forgottenUntilMs = this.#now() + this.#options.usualLifetimeMs;
+    if (runId === undefined || runId !== this.#runId) this.#forget(info);
     this.#runId = runId ?? 'unknown';
     const evicts = !/^maxmemory:0\b/m.test(info) && /^maxmemory_policy:(?!noeviction)/m.test(info);
     const event: StoreEvent = { type: 'connected', afterFailures: this.#failures, evicts };
     this.#failures = 0;
+    this.#rejections = 0;
     this.#lastFailure = undefined;
     this.#client = client;
     client.onclose = () => this.#lose(client, 'connection');
     this.#options.onEvent?.(event);
+  }
+
+  /**
+   * The first server may have lost the proofs that were used before it started. One that replaced another, or does not tell its
+   * age, may have lost all from before now.
+   */
+  #forget(info: string): void {
+    const [, uptimeSeconds = 0] = /^uptime_in_seconds:(\d+)/m.exec(info) ?? [];
+    const ageMs = this.#runId === undefined ? Number(uptimeSeconds) * 1000 : 0;
+    this.#forgottenUntilMs = this.#now() - ageMs + this.#options.usualLifetimeMs;
+  }
+
+  /** Reports a proof that is rejected although the server is available. */
+  #reject(failure: StoreFailure): StoreError {
+    this.#rejections += 1;
+    this.#options.onEvent?.({ type: 'failed', failure, failures: this.#rejections });
+    return new StoreError(failure);
   }
 
   #lose(client: RedisClient, failure: StoreFailure): void {

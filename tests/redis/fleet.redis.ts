@@ -49,14 +49,9 @@ describe('two processes and one Redis', () => {
     issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
     token = mintToken(issuer.url, { claims: { cnf: { jkt: thumbprintOf(proofKey()) }, exp: nowSeconds() + 3600 } });
     plain = mintToken(issuer.url, { claims: { exp: nowSeconds() + 3600 } });
-    for (const _ of range(2)) {
-      const METRICS_PORT = String(await freePort());
-      const settings = { ISSUER: issuer.url, AUDIENCE, DPOP: 'on', PUBLIC_URL, REDIS_URL: server.url, METRICS_PORT };
-      const service = await sourceForm.start(settings);
-      fleet.push({ ...service, metricsUrl: `http://127.0.0.1:${METRICS_PORT}/metrics` });
-    }
-    for (const instance of fleet)
-      await until(async () => (await metric(instance, 'replay_store_up')) === 1, 'the store');
+    for (const _ of range(2)) fleet.push(await startService());
+    // Proofs from before the start of the server are answered with 503.
+    for (const service of fleet) await until(async () => (await show(service, newProof())) === 200, 'the store');
   }, testTimeoutMs);
   afterAll(async () => {
     for (const service of fleet) expect(await service.close()).toBe(0);
@@ -64,6 +59,12 @@ describe('two processes and one Redis', () => {
     await server.kill();
   }, testTimeoutMs);
 
+  const startService = async () => {
+    const METRICS_PORT = String(await freePort());
+    const settings = { ISSUER: issuer.url, AUDIENCE, DPOP: 'on', PUBLIC_URL, REDIS_URL: server.url, METRICS_PORT };
+    const service = await sourceForm.start(settings);
+    return { ...service, metricsUrl: `http://127.0.0.1:${METRICS_PORT}/metrics` };
+  };
   const newProof = () => makeProof({ url: PUBLIC_URL + PATH, token, nowSeconds: nowSeconds() });
   const show = async (service: Service, proof: string) => {
     const response = await service.fetch(PATH, { headers: { authorization: `DPoP ${token}`, dpop: proof } });
@@ -167,4 +168,22 @@ describe('two processes and one Redis', () => {
       testTimeoutMs,
     );
   }
+
+  test(
+    'accept no used proof in a process that starts after the server lost its data',
+    async () => {
+      const proofs = range(20).map(newProof);
+      const first = await Promise.all(proofs.map((proof, index) => show(fleet[index % 2] as Service, proof)));
+      expect(count(first)).toEqual({ 200: 20 });
+      await server.kill();
+      await server.start();
+      const late = await startService();
+      await until(async () => (await metric(late, 'replay_store_up')) === 1, 'the store');
+      expect(count(await Promise.all(proofs.map((proof) => show(late, proof))))).toEqual({ 503: 20 });
+      await until(async () => (await show(late, newProof())) === 200, 'a new proof', maxRecoveryMs);
+      expect(await metric(late, 'replay_store_failures_total\\{failure="forgotten"\\}')).toBeGreaterThanOrEqual(20);
+      expect(await late.close()).toBe(0);
+    },
+    testTimeoutMs,
+  );
 });

@@ -22,6 +22,14 @@ describe('createRedisReplayStore()', () => {
   const use = (key: string, lifetimeMs = usualLifetimeMs) =>
     Promise.resolve(store.markUsed(key, lifetimeMs)).catch((error: Error) => error.message);
   const connected = (deadlineMs?: number) => until(() => store.state().isConnected, 'the connection', deadlineMs);
+  /** Opens the store as a process does that starts when the server is two seconds old. */
+  const reopenLater = async ({ command, url }: RedisServer) => {
+    store.stop();
+    const uptimeSeconds = async () => /uptime_in_seconds:(\d+)/.exec(String(await command('INFO', 'server')))?.[1];
+    await until(async () => Number(await uptimeSeconds()) >= 2, 'an older server');
+    open(url);
+    await connected();
+  };
   const lost = () => until(() => !store.state().isConnected, 'the end of the connection');
 
   beforeAll(async () => {
@@ -89,6 +97,7 @@ describe('createRedisReplayStore()', () => {
   test(
     'keeps what it knows when only the connection breaks',
     async () => {
+      await reopenLater(server);
       expect(await use('kept')).toBe(true);
       await server.command('CLIENT', 'KILL', 'TYPE', 'normal').catch(() => {});
       await lost();
@@ -111,6 +120,45 @@ describe('createRedisReplayStore()', () => {
     },
     testTimeoutMs,
   );
+
+  test(
+    'takes proofs made before the start of the server as perhaps used, also in a process that starts later',
+    async () => {
+      store.stop();
+      const young = await startRedis();
+      open(young.url);
+      await connected();
+      // The age is in whole seconds, so the start may be up to a second later than it was.
+      expect(await use('older', usualLifetimeMs - 60_000)).toBe('Cannot mark a proof as used: forgotten');
+      expect(events.at(-1)).toEqual({ type: 'failed', failure: 'forgotten', failures: 1 });
+      expect(await use('made since', usualLifetimeMs + 1000)).toBe(true);
+      await reopenLater(young);
+      expect(await use('made since its start', usualLifetimeMs - 1000)).toBe(true);
+      expect(await use('older', usualLifetimeMs - 60_000)).toBe('Cannot mark a proof as used: forgotten');
+      await young.kill();
+    },
+    testTimeoutMs,
+  );
+
+  test('trusts no proof from before the connection when the server does not tell its age', async () => {
+    await reopenLater(server);
+    const rights = ['~*', '+@write', '+@connection', '-info'];
+    await server.command('ACL', 'SETUSER', 'writer', 'on', '>secret', ...rights);
+    store.stop();
+    open(`redis://writer:secret@127.0.0.1:${server.port}`);
+    await connected();
+    expect(await use('before', usualLifetimeMs - 1000)).toBe('Cannot mark a proof as used: forgotten');
+    expect(await use('after', usualLifetimeMs + 1000)).toBe(true);
+  });
+
+  test('rejects what is more than 20,000 commands in flight, and has room again after their answers', async () => {
+    const results = await Promise.all(Array.from({ length: 20_001 }, (_, index) => use(`many ${index}`)));
+    expect(results.filter((result) => result === true)).toHaveLength(20_000);
+    expect(results.at(-1)).toBe('Cannot mark a proof as used: overloaded');
+    expect(events.at(-1)).toEqual({ type: 'failed', failure: 'overloaded', failures: 1 });
+    const again = await Promise.all(Array.from({ length: 20_000 }, (_, index) => use(`again ${index}`)));
+    expect(again.filter((result) => result === true)).toHaveLength(20_000);
+  });
 
   test('reports a server that evicts keys', async () => {
     await server.command('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
