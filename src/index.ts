@@ -28,6 +28,7 @@ else if (healthcheck) process.exit((await isLive(host || '0.0.0.0', Number(port 
 else if (explain) {
   const settings = readSettingsOrFail(dev);
   const trusting = settings.isEmbedded ? trustEmbeddedIssuer(settings, settings.port) : settings;
+  if (isatty(0)) print(2, 'Paste a token, then press Enter and Ctrl-D\n');
   const token = readToken(await Bun.stdin.text());
   const explanation = await explainToken(token, { settings: trusting });
   print(1, renderExplanation(explanation, isatty(1) && !NO_COLOR));
