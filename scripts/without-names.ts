@@ -6,7 +6,7 @@ import { join } from 'node:path';
  * Runs a command, such as `bun run test`, where a name server of its own answers nothing, and fails if that was asked for a name:
  * tests that depend on name servers fail elsewhere, or wait. Needs root, for a mount namespace and the port of name servers.
  */
-const address = '127.0.0.53';
+const address = '127.53.53.53';
 const asked = new Set<string>();
 
 /** The labels of the question, each after its length, follow a header of 12 bytes (RFC 1035 §4.1). */

@@ -5,7 +5,7 @@ import { createMemoryReplayStore } from '../../src/auth/proof/replay-store.ts';
 import { refusals } from '../../src/auth/refusals.ts';
 import { judgeProof } from './proof-oracle.ts';
 import { buildProof, proofPlans } from './proof-plans.ts';
-import { propertyTimeoutMs, seed, tokens } from './run.ts';
+import { propertyTimeoutMs, tokens } from './run.ts';
 
 const numRuns = tokens / 5;
 
@@ -31,7 +31,7 @@ test(
       if (verdict === 'accepted') expect(await show()).toBe('proof_replayed');
       counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
     });
-    await fc.assert(property, { seed, numRuns });
+    await fc.assert(property, { numRuns });
     console.log(
       `proofs: ${numRuns} inputs: ${[...counts].map(([verdict, count]) => `${verdict} ${count}`).join(', ')}`,
     );

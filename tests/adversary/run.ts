@@ -1,11 +1,14 @@
-/** How much is tried: bounded for every build, or long on demand. `scripts/adversary.ts` sets these from its flags. */
-const DEFAULT_TOKENS = 20_000;
+import fc from 'fast-check';
 
-/** Mutated tokens to try; the other properties take a share of it. */
-export const tokens = Number(process.env.ADVERSARY_TOKENS ?? DEFAULT_TOKENS);
+/** Mutated tokens to try, bounded for every build or long on demand; the other properties take a share of it. */
+export const tokens = Number(process.env.ADVERSARY_TOKENS ?? 6000);
 
-/** A run that failed is repeated with the seed it printed. */
-export const seed = Number(process.env.ADVERSARY_SEED ?? Math.floor(Math.random() * 2 ** 31));
+// The same inputs in every build, so that a change and nothing else makes one fail; at night a seed by chance. fast-check prints it.
+const isRandom = process.env.ADVERSARY_RANDOM === 'true';
+fc.configureGlobal({
+  ...(!isRandom && { seed: 1 }),
+  ...(process.env.ADVERSARY_SEED && { seed: Number(process.env.ADVERSARY_SEED) }),
+});
 
 /** Bound on one property: generous for a slow machine, and never reached by one that works. */
-export const propertyTimeoutMs = 60_000 + tokens * 10;
+export const propertyTimeoutMs = 120_000 + tokens * 20;

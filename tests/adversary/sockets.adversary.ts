@@ -7,7 +7,7 @@ import { hosts, lines, type WireAttack, wireAttacks } from './attacks/http.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 // The server takes up to 12 seconds to notice a connection that came and went without a word, and stopping waits for it.
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 /** What a path is answered with without a token; a Host that is none may be answered with 400 instead. */
 const statusByPath: Readonly<Record<string, number>> = {

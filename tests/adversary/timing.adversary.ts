@@ -8,7 +8,7 @@ import { type Comparison, compare, interleave } from './statistics.ts';
 import { createTarget, type Target } from './target.ts';
 
 // The server takes up to 12 seconds to notice a connection that came and went without a word, and stopping waits for it.
-setDefaultTimeout(30_000);
+setDefaultTimeout(120_000);
 
 /*
  * Method. Two kinds of request that must take equally long are sent in pairs, in an order drawn by lot, thousands of times; the slowest

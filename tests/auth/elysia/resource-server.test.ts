@@ -239,7 +239,7 @@ describe('resourceServer()', () => {
   for (const sendsUncopied of [false, true]) {
     for (const headers of [{}, { 'x-powered-by': 'a test' }]) {
       test(`answers 401 when sendsUncopied is ${sendsUncopied} and the application sets ${JSON.stringify(headers)}`, async () => {
-        const options = { issuer: 'https://issuer.example.test/', audience: AUDIENCE };
+        const options = { issuer: 'http://127.0.0.1:9/', audience: AUDIENCE };
         const seen: unknown[] = [];
         const app = new Elysia()
           .onRequest(({ set }) => Object.assign(set.headers, headers) && undefined)
@@ -258,7 +258,7 @@ describe('resourceServer()', () => {
   test('answers 503 with the rest of the cooldown while no keys can be fetched', async () => {
     for (const jwksCooldownSeconds of [1, 17]) {
       const fetch = () => Promise.reject(new TypeError('unreachable'));
-      const options = { issuer: 'https://issuer.example.test/', audience: AUDIENCE, jwksCooldownSeconds };
+      const options = { issuer: 'http://127.0.0.1:9/', audience: AUDIENCE, jwksCooldownSeconds };
       const { plugin } = createGuard(options, { fetch, clock: createFrozenClock() });
       const response = await send(
         new Elysia().use(plugin).get('/guarded', () => 'ok'),
@@ -278,7 +278,7 @@ describe('resourceServer()', () => {
   test('trusts keys for jwksMaxAgeSeconds and jwksMaxStaleSeconds', async () => {
     const clock = createFrozenClock();
     const fetch = async () => Response.json({ keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] });
-    const options = { issuer: 'https://issuer.example.test/', audience: AUDIENCE };
+    const options = { issuer: 'http://127.0.0.1:9/', audience: AUDIENCE };
     const limits = { jwksMaxAgeSeconds: 10, jwksMaxStaleSeconds: 20 };
     const aging = createGuard({ ...options, ...limits }, { fetch, clock });
     aging.start();
@@ -298,7 +298,7 @@ describe('resourceServer()', () => {
       fetches += 1;
       return Promise.reject(new TypeError('unreachable'));
     };
-    const stoppable = createGuard({ issuer: 'https://issuer.example.test/', audience: AUDIENCE }, { fetch, clock });
+    const stoppable = createGuard({ issuer: 'http://127.0.0.1:9/', audience: AUDIENCE }, { fetch, clock });
     const advance = async () => {
       clock.advance(60_000);
       await Bun.sleep(0);
