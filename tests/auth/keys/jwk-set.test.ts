@@ -142,6 +142,10 @@ describe('importKeys()', () => {
     });
   }
 
+  // The point with the same x on the other side of P-256.
+  const prime = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n;
+  const y = BigInt(`0x${Buffer.from(String(ec().y), 'base64url').toString('hex')}`);
+  const negated = Buffer.from((prime - y).toString(16).padStart(64, '0'), 'hex');
   const other = { rsa: publish(rsaKey('other'), 'rsa'), ec: publish(signingKey('ES256', 'other'), 'ec') };
   for (const [name, before, after, isSame] of [
     ['the same RSA key', rsa(), rsa({ x5t: 'new' }), true],
@@ -150,6 +154,7 @@ describe('importKeys()', () => {
     ['another kid', rsa(), rsa({ kid: 'renamed' }), false],
     ['the same elliptic key', ec(), ec({ use: undefined }), true],
     ['another point', ec(), other.ec, false],
+    ['another y', ec(), ec({ y: encode(...negated) }), false],
     ['the same Ed25519 key', ed(), ed(), true],
     ['another x', ed(), publish(signingKey('EdDSA', 'other'), 'ed'), false],
   ] as const) {

@@ -3,6 +3,9 @@ import { generateKeyPair } from 'jose';
 import type { KeySet, VerificationKey } from '../../../src/auth/keys/key-set.ts';
 import { Refusal, type RefusalReason, refuse } from '../../../src/auth/refusals.ts';
 import { createVerifier, type Verdict, type VerifierOptions } from '../../../src/auth/token/verifier.ts';
+import { faultyHeaders } from '../../http/table/token-header.ts';
+import { overridesOf } from '../../http/table/token-rows.ts';
+import { faultySpellings } from '../../http/table/token-spelling.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../../support/mint.ts';
 
@@ -219,55 +222,24 @@ describe('createVerifier()', () => {
   });
 
   const gate: readonly { name: string; token: string; want: RefusalReason }[] = [
+    ...[...faultyHeaders, ...faultySpellings].map((row) => ({
+      name: `with ${row.name}`,
+      token: mintToken(issuer, overridesOf(row, issuer)),
+      want: row.reason ?? ('token_malformed' as const),
+    })),
     { name: 'longer than 8192 characters', token: 'a'.repeat(8193), want: 'token_oversized' },
-    { name: 'of one part', token: 'opaque', want: 'token_opaque' },
-    { name: 'of two parts that are no JWT', token: 'ory_at_opaque.too', want: 'token_opaque' },
-    { name: 'cut off after its header', token: 'eyJhbGciOiJSUzI1NiJ9', want: 'token_malformed' },
-    { name: 'of five parts', token: 'a..b.c.d', want: 'token_encrypted' },
-    { name: 'of two parts', token: 'eyJhbGciOiJSUzI1NiJ9.e30', want: 'token_malformed' },
-    { name: 'of four parts', token: `${mint()}.e30`, want: 'token_malformed' },
-    { name: 'with an empty signature', token: mint().replace(/[^.]+$/, ''), want: 'token_malformed' },
-    { name: 'with a dangling character', token: `${mint()}AAa`, want: 'token_malformed' },
-    {
-      name: 'with spare bits in three characters',
-      token: mint().replace(/\.[^.]+\./, '.AAB.'),
-      want: 'token_malformed',
-    },
-    { name: 'with padding', token: `${mint()}==`, want: 'token_malformed' },
-    {
-      name: 'with spare bits',
-      token: mint().replace(/.$/, (last) => String.fromCharCode(last.charCodeAt(0) + 1)),
-      want: 'token_malformed',
-    },
-    { name: 'with a character of plain base64', token: mint().replace(/\../, '.+'), want: 'token_malformed' },
     { name: 'with white space inside', token: mint().replace('.', '.\n'), want: 'token_malformed' },
-    { name: 'whose header is a list', token: mintToken(issuer, { headerText: '["RS256"]' }), want: 'token_malformed' },
-    {
-      name: 'whose header is not UTF-8',
-      token: mintToken(issuer, { headerText: Uint8Array.of(0x22, 0xff, 0x22) }),
-      want: 'token_malformed',
-    },
-    {
-      name: 'whose header has a member that is not UTF-8',
-      token: mintToken(issuer, {
-        headerText: Buffer.from(`{"alg":"RS256","kid":"${SIGNING_KID}","x":"\xff"}`, 'latin1'),
-      }),
-      want: 'token_malformed',
-    },
-    {
-      name: 'whose header has a byte order mark',
-      token: mintToken(issuer, { headerText: `\ufeff{"alg":"RS256","kid":"${SIGNING_KID}"}` }),
-      want: 'token_malformed',
-    },
-    { name: 'without alg', token: mint({}, { alg: undefined }), want: 'algorithm_unsupported' },
-    { name: 'with alg none', token: mint({}, { alg: 'none' }), want: 'algorithm_unsupported' },
-    { name: 'with alg rs256', token: mint({}, { alg: 'rs256' }), want: 'algorithm_unsupported' },
+    ...[undefined, 'none', 'rs256'].map((alg) => ({
+      name: `with alg ${alg}`,
+      token: mint({}, { alg }),
+      want: 'algorithm_unsupported' as const,
+    })),
     { name: 'with crit', token: mint({}, { crit: [] }), want: 'critical_header' },
-    { name: 'with typ dpop+jwt', token: mint({}, { typ: 'dpop+jwt' }), want: 'type_unsupported' },
-    { name: 'with typ null', token: mint({}, { typ: null }), want: 'type_unsupported' },
-    { name: 'without kid', token: mint({}, { kid: undefined }), want: 'key_id_missing' },
-    { name: 'with an empty kid', token: mint({}, { kid: '' }), want: 'key_id_missing' },
-    { name: 'with a kid that is a number', token: mint({}, { kid: 1 }), want: 'key_id_missing' },
+    ...[undefined, '', 1].map((kid) => ({
+      name: `with kid ${JSON.stringify(kid)}`,
+      token: mint({}, { kid }),
+      want: 'key_id_missing' as const,
+    })),
   ];
   for (const { name, token, want } of gate) {
     test(`refuses a token ${name} at once, without asking for a key`, async () => {
@@ -278,29 +250,11 @@ describe('createVerifier()', () => {
     });
   }
 
-  test('accepts a token of 8192 characters and refuses one of 8193', async () => {
-    const { verify } = await setUp();
-    const ofLength = (length: number) => {
-      const spare = length - mint({ pad: '' }, { pad: '' }).length;
-      for (let header = 0; header < 4; header += 1) {
-        for (let payload = Math.floor((spare * 3) / 4) - 8; payload < spare; payload += 1) {
-          const token = mint({ pad: 'x'.repeat(payload) }, { pad: 'x'.repeat(header) });
-          if (token.length === length) return token;
-          if (token.length > length) break;
-        }
-      }
-      throw new Error(`Cannot make a token of ${length} characters`);
-    };
-    expect(refusalOf(await verify(ofLength(8192)))).toBe('accepted');
-    expect(refusalOf(await verify(ofLength(8193)))).toBe('token_oversized');
-  });
-
   const claims: readonly {
     name: string;
     overrides: Record<string, unknown> | { payloadText: string };
     want: string;
   }[] = [
-    { name: 'an audience among others', overrides: { aud: ['other', AUDIENCE] }, want: 'accepted' },
     { name: 'an nbf of null', overrides: { nbf: null }, want: 'claims_malformed' },
     { name: 'another issuer', overrides: { iss: 'https://issuer.example.test' }, want: 'issuer_mismatch' },
     { name: 'a list of issuers', overrides: { iss: [issuer] }, want: 'issuer_mismatch' },
@@ -312,7 +266,6 @@ describe('createVerifier()', () => {
     { name: 'an audience beside a number', overrides: { aud: [AUDIENCE, 1] }, want: 'audience_mismatch' },
     { name: 'an audience nested in a list', overrides: { aud: [[AUDIENCE]] }, want: 'audience_mismatch' },
     { name: 'another issuer and another audience', overrides: { iss: 'x', aud: 'y' }, want: 'issuer_mismatch' },
-    { name: 'another audience on an expired token', overrides: { aud: 'y', exp: 1 }, want: 'audience_mismatch' },
     {
       name: 'an audience beside a number on an expired token',
       overrides: { aud: [AUDIENCE, 1], exp: 1 },
@@ -336,6 +289,7 @@ describe('createVerifier()', () => {
     ['the claim that stands for aud', { audienceClaim: 'azp' }, { aud: undefined, azp: AUDIENCE }, 'accepted'],
     ['another claim than that', { audienceClaim: 'azp' }, { aud: undefined, client_id: AUDIENCE }, 'audience_mismatch'],
     ['that claim beside another aud', { audienceClaim: 'azp' }, { aud: 'other', azp: AUDIENCE }, 'audience_mismatch'],
+    ['that claim beside an aud of null', { audienceClaim: 'azp' }, { aud: null, azp: AUDIENCE }, 'audience_mismatch'],
     ['that claim beside an empty aud', { audienceClaim: 'azp' }, { aud: [], azp: AUDIENCE }, 'audience_mismatch'],
     ['a required claim', { requiredClaims: { tid: 't' } }, { tid: 't' }, 'accepted'],
     ['another value of it', { requiredClaims: { tid: 't' } }, { tid: 'T' }, 'required_claim_mismatch'],
@@ -350,10 +304,19 @@ describe('createVerifier()', () => {
     });
   }
 
-  for (const typ of [undefined, 'JWT', 'at+jwt', 'AT+JWT', 'application/jwt', 'application/at+jwt']) {
-    test(`accepts the typ ${typ}`, async () => {
-      const { verify } = await setUp();
-      expect(refusalOf(await verify(mint({}, { typ })))).toBe('accepted');
+  for (const [tokenType, typ, want] of [
+    ['jwt', undefined, 'accepted'],
+    ['jwt', 'application/jwt', 'accepted'],
+    ['jwt', 'at+jwt', 'accepted'],
+    ['at+jwt', 'at+jwt', 'accepted'],
+    ['at+jwt', 'Application/AT+JWT', 'accepted'],
+    ['at+jwt', undefined, 'type_unsupported'],
+    ['at+jwt', 'JWT', 'type_unsupported'],
+    ['at+jwt', 'application/jwt', 'type_unsupported'],
+  ] as const) {
+    test(`${want === 'accepted' ? 'accepts' : 'refuses'} the typ ${typ} with the token type ${tokenType}`, async () => {
+      const { verify } = await setUp({ tokenType });
+      expect(refusalOf(await verify(mint({}, { typ })))).toBe(want);
     });
   }
 
@@ -373,10 +336,7 @@ describe('createVerifier()', () => {
     `\ufeff{"iss":"${issuer}","aud":"${AUDIENCE}","exp":9999999999}`,
     '[]',
     'null',
-    '"text"',
-    '7',
     '',
-    '{',
     '{"a":1}{',
   ]) {
     test(`refuses the payload ${JSON.stringify(payloadText)}`, async () => {

@@ -17,17 +17,30 @@ const accepted: readonly TokenRow[] = [
   { name: 'header members it does not know', token: { header: { 'x-note': { deep: [1] } } } },
 ];
 
-const wrongType: readonly TokenRow[] = [' JWT', 'JWS', 'at+jwt; charset=utf-8', null, 1, ['JWT']].map((typ) => ({
-  name: `typ ${JSON.stringify(typ)}`,
-  token: { header: { typ } },
-}));
+const wrongType: readonly TokenRow[] = [' JWT', 'JWS', 'dpop+jwt', 'at+jwt; charset=utf-8', null, 1, ['JWT']].map(
+  (typ) => ({
+    name: `typ ${JSON.stringify(typ)}`,
+    token: { header: { typ } },
+    reason: 'type_unsupported',
+  }),
+);
 
 const notHeader: readonly TokenRow[] = [
   { name: 'a header that is not JSON', token: { headerText: 'not json' } },
   { name: 'a header cut short', token: { headerText: '{"alg":"RS256"' } },
   { name: 'null as header', token: { headerText: 'null' } },
   { name: 'text as header', token: { headerText: '"RS256"' } },
-  { name: 'an empty object as header', token: { headerText: '{}' } },
+  { name: 'a list as header', token: { headerText: '["RS256"]' } },
+  { name: 'text that is not UTF-8 as header', token: { headerText: Uint8Array.of(0x22, 0xff, 0x22) } },
+  {
+    name: 'a header with a member that is not UTF-8',
+    token: { headerText: Buffer.from(`{"alg":"RS256","kid":"${SIGNING_KID}","x":"\xff"}`, 'latin1') },
+  },
+  {
+    name: 'a byte order mark before the header',
+    token: { headerText: `\ufeff{"alg":"RS256","kid":"${SIGNING_KID}"}` },
+  },
+  { name: 'an empty object as header', token: { headerText: '{}' }, reason: 'algorithm_unsupported' },
 ];
 
 function ignoredMembers(fixture: () => Fixture): void {

@@ -1,4 +1,5 @@
 import { test } from 'bun:test';
+import type { RefusalReason } from '../../../src/auth/refusals.ts';
 import { type Challenge, expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
 import type { Fixture } from '../../support/fixture.ts';
 import type { TokenOverrides } from '../../support/mint.ts';
@@ -7,19 +8,21 @@ import type { TokenOverrides } from '../../support/mint.ts';
 export interface TokenRow {
   readonly name: string;
   readonly token: TokenOverrides | ((issuer: string) => TokenOverrides);
+  /** Why the verifier rejects it, if not for `token_malformed`. */
+  readonly reason?: RefusalReason;
 }
 
 export const PRIVATE = '/api/private';
 export const SCOPED = '/api/private-scoped';
 
-const overridesOf = ({ token }: TokenRow, fixture: Fixture) =>
-  typeof token === 'function' ? token(fixture.issuer.url) : token;
+export const overridesOf = ({ token }: TokenRow, issuer: string) =>
+  typeof token === 'function' ? token(issuer) : token;
 
 /** Every row is answered with the message, on `path`. */
 export function accepts(fixture: () => Fixture, rows: readonly TokenRow[], path = PRIVATE): void {
   for (const row of rows) {
     test(`accepts ${row.name}`, async () => {
-      const response = await fixture().get(path, fixture().mint(overridesOf(row, fixture())));
+      const response = await fixture().get(path, fixture().mint(overridesOf(row, fixture().issuer.url)));
       await expectMessage(response);
       expectProtected(response);
     });
@@ -35,7 +38,7 @@ export function refuses(
 ): void {
   for (const row of rows) {
     test(`refuses ${row.name}: ${code}`, async () => {
-      const token = fixture().mint(overridesOf(row, fixture()));
+      const token = fixture().mint(overridesOf(row, fixture().issuer.url));
       await expectError(await fixture().get(PRIVATE, token), 401, code, challenge);
       await expectError(await fixture().get(SCOPED, token), 401, code, challenge);
     });

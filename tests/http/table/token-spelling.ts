@@ -65,6 +65,7 @@ const spellings: readonly TokenRow[] = [
   { name: 'a payload in the standard alphabet', token: respelled('payload', (part) => `${part.slice(0, -1)}+`) },
   // 342 characters spell 256 bytes; 345 leave one over, which spells nothing.
   { name: 'a dangling character after the signature', token: { reshape: (token) => `${token}AAA` } },
+  { name: 'spare bits in three characters', token: { reshape: reshaped(1, () => 'AAB') } },
   { name: 'a percent-encoded dot', token: { reshape: (token) => token.replace('.', '%2E') } },
   { name: 'a quoted token', token: { reshape: (token) => `"${token}"` } },
   { name: 'a token with a comma after it', token: { reshape: (token) => `${token},` } },
@@ -79,14 +80,24 @@ const shapes: readonly TokenRow[] = [
   { name: 'no payload', token: { reshape: reshaped(1, () => '') } },
   { name: 'no signature', token: { reshape: reshaped(2, () => '') } },
   { name: 'two parts', token: { reshape: (token) => token.split('.').slice(0, 2).join('.') } },
+  { name: 'two parts that are no JWT', token: { reshape: () => 'ory_at_opaque.too' }, reason: 'token_opaque' },
+  { name: 'a header alone', token: { reshape: (token) => token.replace(/\..*/, '') } },
   { name: 'one part', token: { reshape: (token) => token.split('.').join('') } },
   { name: 'four parts', token: { reshape: (token) => `${token}.AAAA` } },
   { name: 'an empty fourth part', token: { reshape: (token) => `${token}.` } },
-  { name: 'five parts, as an encrypted token has', token: { reshape: (token) => `${token}.AAAA.AAAA` } },
+  {
+    name: 'five parts, as an encrypted token has',
+    token: { reshape: (token) => `${token}.AAAA.AAAA` },
+    reason: 'token_encrypted',
+  },
   { name: 'two dots', token: { reshape: () => '..' } },
-  { name: 'one dot', token: { reshape: () => '.' } },
-  { name: 'one letter', token: { reshape: () => 'a' } },
-  { name: 'a JWS in JSON serialization', token: { reshape: () => '{"payload":"e30","signatures":[]}' } },
+  { name: 'one dot', token: { reshape: () => '.' }, reason: 'token_opaque' },
+  { name: 'one letter', token: { reshape: () => 'a' }, reason: 'token_opaque' },
+  {
+    name: 'a JWS in JSON serialization',
+    token: { reshape: () => '{"payload":"e30","signatures":[]}' },
+    reason: 'token_opaque',
+  },
 ];
 
 const signatures: readonly TokenRow[] = [
