@@ -1,0 +1,29 @@
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import { $ } from 'bun';
+import { freePort, run, untilProcess } from '../support/child-process.ts';
+import { executableForm } from '../support/forms.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { root } from './settings.ts';
+
+setDefaultTimeout(300_000);
+
+test('the script of docs/operations.md starts a process for each core on one port, and stops them all', async () => {
+  const text = await Bun.file(join(root, 'docs/operations.md')).text();
+  const script = /## Several cores.*?```bash\n(.*?)```/s.exec(text)?.[1] ?? '';
+  const [executable = ''] = await executableForm.command();
+  const issuer = await startIssuer();
+  const here = script.replace('./protected-api', executable).replace(/ISSUER=\S+/, `ISSUER=${issuer.url}`);
+  const port = String(await freePort());
+  const cores = Number(await $`nproc`.text());
+  const environment = { PATH: process.env.PATH ?? '', HOST: '127.0.0.1', PORT: port };
+  const shell = run(['bash', '-c', here], environment);
+
+  const count = (message: string) => shell.stdout().split(`"msg":"${message}"`).length - 1;
+  await untilProcess(shell, () => count('Listening') === cores, 'a process for each core');
+  expect((await fetch(`http://127.0.0.1:${port}/api/public`)).status).toBe(200);
+  shell.signal('SIGTERM');
+  expect(await shell.finished).toMatchObject({ status: 0, stderr: '' });
+  expect(count('Stopped')).toBe(cores);
+  await issuer.close();
+});
