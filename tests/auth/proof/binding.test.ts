@@ -61,6 +61,12 @@ describe('createBindingCheck()', () => {
     });
   }
 
+  test('lets all guards of a process without a store of their own share one', async () => {
+    const headers = { dpop: makeProof({ url, token, nowSeconds: Math.floor(Date.now() / 1000) }) };
+    expect(await judge({}, 'DPoP', bound, headers)).toBeUndefined();
+    expect(await judge({}, 'DPoP', bound, headers)).toBe('proof_replayed');
+  });
+
   test('leaves bound tokens to the verifier without DPoP and certificates', () => {
     expect(createBindingCheck({ dpop: 'off', publicUrl })).toBeUndefined();
   });
