@@ -13,6 +13,13 @@ export interface Attack {
   readonly code?: 'invalid_header' | 'invalid_claims' | 'token_expired';
 }
 
+export const attack = (name: string, advisory: string, token: Attack['token'], code?: Attack['code']): Attack => ({
+  name,
+  advisory,
+  token,
+  ...(code && { code }),
+});
+
 export const credentialsOf = ({ token }: Attack, issuer: string): string =>
   typeof token === 'function' ? token(issuer) : mintToken(issuer, token);
 

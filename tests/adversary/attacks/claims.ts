@@ -1,5 +1,5 @@
 import { AUDIENCE, mintToken, nowSeconds } from '../../support/mint.ts';
-import type { Attack } from './attack.ts';
+import { type Attack, attack } from './attack.ts';
 
 const claim = (name: string, values: readonly unknown[], advisory: string, code: Attack['code']): readonly Attack[] =>
   values.map((value) => ({
@@ -10,12 +10,13 @@ const claim = (name: string, values: readonly unknown[], advisory: string, code:
   }));
 
 /** A time so many seconds after the test, and not after this file was read. */
-const fromNow = (name: string, seconds: number, advisory: string, code: Attack['code'] & string): Attack => ({
-  name: `${name} ${seconds} s from now`,
-  advisory,
-  token: (issuer) => mintToken(issuer, { claims: { [name]: nowSeconds() + seconds } }),
-  code,
-});
+const fromNow = (name: string, seconds: number, advisory: string, code: Attack['code'] & string): Attack =>
+  attack(
+    `${name} ${seconds} s from now`,
+    advisory,
+    (issuer) => mintToken(issuer, { claims: { [name]: nowSeconds() + seconds } }),
+    code,
+  );
 
 /** Claims as text, for what JSON.stringify cannot say. */
 const payload = (
@@ -39,12 +40,14 @@ const issuers: readonly Attack[] = [
       ['a list with the right one among others', (issuer) => ['https://evil.example.test/', issuer]],
       ['an object with the right one as a name', (issuer) => ({ [issuer]: true })],
     ] as const satisfies [string, (issuer: string) => unknown][]
-  ).map(([name, iss]) => ({
-    name: `iss as ${name}`,
-    advisory: 'CVE-2025-30144',
-    token: (issuer: string) => mintToken(issuer, { claims: { iss: iss(issuer) } }),
-    code: 'invalid_claims' as const,
-  })),
+  ).map(([name, iss]) =>
+    attack(
+      `iss as ${name}`,
+      'CVE-2025-30144',
+      (issuer: string) => mintToken(issuer, { claims: { iss: iss(issuer) } }),
+      'invalid_claims',
+    ),
+  ),
   ...(
     [
       ['a part of the right one', (issuer) => issuer.slice(0, 7)],
@@ -53,12 +56,14 @@ const issuers: readonly Attack[] = [
       ['the right one in upper case', (issuer) => issuer.toUpperCase()],
       ['the right one behind a blank', (issuer) => ` ${issuer}`],
     ] as const satisfies [string, (issuer: string) => string][]
-  ).map(([name, iss]) => ({
-    name: `iss ${name}`,
-    advisory: 'CVE-2024-53861',
-    token: (issuer: string) => mintToken(issuer, { claims: { iss: iss(issuer) } }),
-    code: 'invalid_claims' as const,
-  })),
+  ).map(([name, iss]) =>
+    attack(
+      `iss ${name}`,
+      'CVE-2024-53861',
+      (issuer: string) => mintToken(issuer, { claims: { iss: iss(issuer) } }),
+      'invalid_claims',
+    ),
+  ),
   ...claim('iss', [undefined, null, '', 'https://evil.example.test/', 0, true], 'RFC 8725 §3.8', 'invalid_claims'),
 ];
 
@@ -84,12 +89,12 @@ const audiences: readonly Attack[] = [
     'CVE-2020-26160',
     'invalid_claims',
   ),
-  {
-    name: 'an audience beside a number, on an expired token',
-    advisory: 'RFC 7519 §4.1.3',
-    token: { claims: { aud: [AUDIENCE, 1], exp: 1 } },
-    code: 'invalid_claims',
-  },
+  attack(
+    'an audience beside a number, on an expired token',
+    'RFC 7519 §4.1.3',
+    { claims: { aud: [AUDIENCE, 1], exp: 1 } },
+    'invalid_claims',
+  ),
 ];
 
 const times: readonly Attack[] = [
@@ -144,26 +149,26 @@ const shapes: readonly Attack[] = [
 ];
 
 const otherTokens: readonly Attack[] = [
-  {
-    name: 'an ID token used as an access token',
-    advisory: 'RFC 8725 §2.8, RFC 9068 §5',
-    token: { claims: { aud: 'client-1', azp: 'client-1', nonce: 'n', at_hash: 'h', scope: undefined } },
-    code: 'invalid_claims',
-  },
-  {
-    name: 'a logout token without a type used as an access token',
-    advisory: 'RFC 8725 §2.8',
-    token: {
+  attack(
+    'an ID token used as an access token',
+    'RFC 8725 §2.8, RFC 9068 §5',
+    { claims: { aud: 'client-1', azp: 'client-1', nonce: 'n', at_hash: 'h', scope: undefined } },
+    'invalid_claims',
+  ),
+  attack(
+    'a logout token without a type used as an access token',
+    'RFC 8725 §2.8',
+    {
       header: { typ: undefined },
       claims: { aud: 'client-1', events: { 'http://schemas.openid.net/event/backchannel-logout': {} } },
     },
-    code: 'invalid_claims',
-  },
-  ...[{ jkt: 'x' }, { 'x5t#S256': 'x' }, { jwk: {} }, {}, null, ''].map((cnf) => ({
-    name: `a token bound by cnf ${JSON.stringify(cnf)} shown as a plain Bearer`,
-    advisory: 'RFC 9449 §7.1, RFC 8705 §3',
-    token: { claims: { cnf } },
-  })),
+    'invalid_claims',
+  ),
+  ...[{ jkt: 'x' }, { 'x5t#S256': 'x' }, { jwk: {} }, {}, null, ''].map((cnf) =>
+    attack(`a token bound by cnf ${JSON.stringify(cnf)} shown as a plain Bearer`, 'RFC 9449 §7.1, RFC 8705 §3', {
+      claims: { cnf },
+    }),
+  ),
 ];
 
 /** A real signature over claims that are wrong, mistyped, out of time or another kind of token's. */

@@ -1,6 +1,6 @@
 import { rsaKey } from '../../support/keys.ts';
 import { base64url, mintToken, SIGNING_KID } from '../../support/mint.ts';
-import type { Attack } from './attack.ts';
+import { type Attack, attack } from './attack.ts';
 import { forgeWithGarbage, signOneModulusUp } from './forgery.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
@@ -9,82 +9,58 @@ const changeSignature = (change: (signature: string) => string) => (token: strin
   token.replace(/[^.]*$/, (signature) => change(signature));
 
 const missing: readonly Attack[] = [
-  { name: 'an empty signature', advisory: 'CVE-2020-28042', token: { reshape: changeSignature(() => '') } },
-  {
-    name: 'no signature part',
-    advisory: 'CVE-2020-28042',
-    token: { reshape: (token) => token.replace(/\.[^.]*$/, '') },
-  },
-  { name: 'a signature of zeros', advisory: 'CVE-2022-21449', token: { signWith: () => Buffer.alloc(256) } },
-  { name: 'a signature of ones', advisory: 'CVE-2022-21449', token: { signWith: () => Buffer.alloc(256, 0xff) } },
-  {
-    name: 'a signature that is the number 1',
-    advisory: 'RFC 8017 §8.2.2',
-    token: { signWith: () => Buffer.alloc(256).fill(1, 255) },
-  },
-  { name: 'a signature of one byte', advisory: 'RFC 8017 §8.2.2', token: { signWith: () => Buffer.alloc(1) } },
+  attack('an empty signature', 'CVE-2020-28042', { reshape: changeSignature(() => '') }),
+  attack('no signature part', 'CVE-2020-28042', { reshape: (token) => token.replace(/\.[^.]*$/, '') }),
+  attack('a signature of zeros', 'CVE-2022-21449', { signWith: () => Buffer.alloc(256) }),
+  attack('a signature of ones', 'CVE-2022-21449', { signWith: () => Buffer.alloc(256, 0xff) }),
+  attack('a signature that is the number 1', 'RFC 8017 §8.2.2', { signWith: () => Buffer.alloc(256).fill(1, 255) }),
+  attack('a signature of one byte', 'RFC 8017 §8.2.2', { signWith: () => Buffer.alloc(1) }),
 ];
 
 const forged: readonly Attack[] = [
-  {
-    name: 'a forged cube root with garbage behind the hash, for a key with exponent 3',
-    advisory: 'CVE-2006-4339, CVE-2016-1494',
-    token: { header: { kid: 'cubic' }, signWith: forgeWithGarbage },
-  },
-  {
-    name: 'a good signature one modulus up',
-    advisory: 'RFC 8017 §8.2.2',
-    token: { signWith: (input) => signOneModulusUp(input, rsaKey(SIGNING_KID)) },
-  },
-  { name: 'a signature by a key that nobody published', advisory: 'RFC 8725 §3.3', token: { key: rsaKey('stranger') } },
-  { name: 'a signature by another published key', advisory: 'RFC 8725 §3.10', token: { key: rsaKey('other') } },
-  {
-    name: 'a signature by a key for encryption',
-    advisory: 'GHSA-29f5-h73v-w8j9',
-    token: { header: { kid: 'encrypting' }, key: rsaKey('encrypting') },
-  },
-  {
-    name: 'a signature by a key of 1024 bits',
-    advisory: 'CVE-2022-23539, RFC 7518 §3.3',
-    token: { header: { kid: 'weak' }, key: rsaKey('weak', 1024) },
-  },
-  {
-    name: 'the signature of another token',
-    advisory: 'RFC 8725 §3.3',
-    token: (issuer) => {
-      const [header, , signature] = mintToken(issuer).split('.');
-      const [, payload] = mintToken(issuer, { claims: { sub: 'administrator' } }).split('.');
-      return `${header}.${payload}.${signature}`;
-    },
-  },
-  {
-    name: 'a bad signature on an expired token, which must not be told as expired',
-    advisory: 'CVE-2024-51744',
-    token: { key: rsaKey('stranger'), claims: { exp: 1 } },
-  },
-  {
-    name: 'a bad signature on a token for another audience, which must not be told so',
-    advisory: 'CVE-2024-51744',
-    token: { key: rsaKey('stranger'), claims: { aud: 'other' } },
-  },
+  attack('a forged cube root with garbage behind the hash, for a key with exponent 3', 'CVE-2006-4339, CVE-2016-1494', {
+    header: { kid: 'cubic' },
+    signWith: forgeWithGarbage,
+  }),
+  attack('a good signature one modulus up', 'RFC 8017 §8.2.2', {
+    signWith: (input) => signOneModulusUp(input, rsaKey(SIGNING_KID)),
+  }),
+  attack('a signature by a key that nobody published', 'RFC 8725 §3.3', { key: rsaKey('stranger') }),
+  attack('a signature by another published key', 'RFC 8725 §3.10', { key: rsaKey('other') }),
+  attack('a signature by a key for encryption', 'GHSA-29f5-h73v-w8j9', {
+    header: { kid: 'encrypting' },
+    key: rsaKey('encrypting'),
+  }),
+  attack('a signature by a key of 1024 bits', 'CVE-2022-23539, RFC 7518 §3.3', {
+    header: { kid: 'weak' },
+    key: rsaKey('weak', 1024),
+  }),
+  attack('the signature of another token', 'RFC 8725 §3.3', (issuer) => {
+    const [header, , signature] = mintToken(issuer).split('.');
+    const [, payload] = mintToken(issuer, { claims: { sub: 'administrator' } }).split('.');
+    return `${header}.${payload}.${signature}`;
+  }),
+  attack('a bad signature on an expired token, which must not be told as expired', 'CVE-2024-51744', {
+    key: rsaKey('stranger'),
+    claims: { exp: 1 },
+  }),
+  attack('a bad signature on a token for another audience, which must not be told so', 'CVE-2024-51744', {
+    key: rsaKey('stranger'),
+    claims: { aud: 'other' },
+  }),
 ];
 
 /** A signature of 256 bytes ends in a letter with four spare bits: fifteen other letters mean the same bytes. */
-const otherLastLetters: readonly Attack[] = Array.from({ length: 15 }, (_, at) => ({
-  name: `the same signature with its spare bits set to ${at + 1}`,
-  advisory: 'RFC 4648 §3.5, CVE-2026-102269',
-  token: {
+const otherLastLetters: readonly Attack[] = Array.from({ length: 15 }, (_, at) =>
+  attack(`the same signature with its spare bits set to ${at + 1}`, 'RFC 4648 §3.5, CVE-2026-102269', {
     reshape: changeSignature(
       (signature) => signature.slice(0, -1) + ALPHABET.charAt(ALPHABET.indexOf(signature.slice(-1)) + at + 1),
     ),
-  },
-}));
+  }),
+);
 
-const spelling = (name: string, advisory: string, change: (signature: string) => string): Attack => ({
-  name: `the same signature ${name}`,
-  advisory,
-  token: { reshape: changeSignature(change) },
-});
+const spelling = (name: string, advisory: string, change: (signature: string) => string): Attack =>
+  attack(`the same signature ${name}`, advisory, { reshape: changeSignature(change) });
 
 const respelled: readonly Attack[] = [
   ...otherLastLetters,

