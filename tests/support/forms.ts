@@ -28,10 +28,11 @@ export interface CommandForm extends Form {
 const root = join(import.meta.dir, '../..');
 const binary = join(root, 'dist/protected-api');
 
+/** A connection for each request: one that is kept may be ended by the service just when the next request is sent. */
 export const fetchFrom =
   (origin: string) =>
   (path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${origin}${path}`, { redirect: 'manual', ...init });
+    fetch(`${origin}${path}`, { redirect: 'manual', keepalive: false, ...init });
 
 export async function startProcess(
   command: readonly string[],

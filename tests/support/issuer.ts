@@ -103,6 +103,8 @@ export async function startIssuer(keys: readonly unknown[] = []): Promise<Issuer
     fetches += 1;
     answer(response, issuer.mode, issuer.keys);
   });
+  // Otherwise it ends idle connections after 5 seconds, perhaps just when the service uses one.
+  server.keepAliveTimeout = 0;
   const listen = (port: number) => new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
   const close = () =>
     new Promise<void>((done) => {

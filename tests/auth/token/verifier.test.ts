@@ -211,7 +211,7 @@ describe('createVerifier()', () => {
     ];
     for (const find of finds) {
       const { verify } = await setUp({ find });
-      expect(Promise.resolve(verify(mint()))).rejects.toBeInstanceOf(TypeError);
+      await expect(Promise.resolve(verify(mint()))).rejects.toBeInstanceOf(TypeError);
     }
   });
 
