@@ -97,9 +97,14 @@ export async function freePort(): Promise<number> {
 
 /** The socket for datagrams of the same number is what other processes see of a reservation. It is held until the process ends. */
 async function isReservable(port: number): Promise<boolean> {
-  const socket = await Bun.udpSocket({ hostname: '127.0.0.1', port }).catch(() => undefined);
-  socket?.unref();
-  return socket !== undefined;
+  try {
+    // Bun throws at once for a port in use, and returns no promise.
+    const socket = await Bun.udpSocket({ hostname: '127.0.0.1', port });
+    socket.unref();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** `::` takes both address families, one of which `localhost` may be. */
