@@ -1,9 +1,13 @@
 import type { AnyElysia } from 'elysia';
 import { createApp, type Discovery } from './app.ts';
-import { createGuard } from './auth/elysia/resource-server.ts';
-import type { Fetch } from './auth/keys/fetch-json.ts';
-import { optionRules } from './auth/options.ts';
-import { usualLifetimeMs } from './auth/proof/replay-store.ts';
+import {
+  type CheckedOptions,
+  createGuard,
+  describeRejections,
+  type Fetch,
+  optionRules,
+  usualLifetimeMs,
+} from './auth/guard.ts';
 import { createCommonHeaders } from './http/answers.ts';
 import { createRefusalHints, logKeySetEvent, logStoreEvent } from './observe/guard-log.ts';
 import type { Log } from './observe/log.ts';
@@ -37,28 +41,27 @@ export type Service = ReturnType<typeof createService>;
 /** Returns the complete service without the process around it: no listener and no signal handlers. I/O begins with `start`. */
 export function createService(options: ServiceOptions) {
   const { settings, log, droppedLogLines, fetch, embedded } = options;
-  const counts = settings.metricsPort === undefined ? undefined : createRequestCounts(settings.dpop);
+  const counts = settings.metricsPort === undefined ? undefined : createRequestCounts(reasonsOf(settings));
   const observation = createObservation({ log, counts });
   const hint = createRefusalHints(log);
   const commonHeaders = createCommonHeaders(settings);
   const replayStore = createStore(settings, log, (failure) => metrics?.countStoreFailure(failure));
-  const guard = createGuard(
-    {
-      ...guardOptionsOf(settings),
-      replayStore,
-      onAccepted: observation.onAccepted,
-      onRefused(request, reason) {
-        hint(reason);
-        observation.onRefused?.(request, reason);
-      },
-      onKeySetEvent(event) {
-        if (event.type === 'fetched') metrics?.countFetch(event.issuer, 'success');
-        if (event.type === 'failed') metrics?.countFetch(event.issuer, event.failure);
-        logKeySetEvent(log, event);
-      },
+  const guardOptions = guardOptionsOf(settings);
+  const guard = createGuard({
+    ...guardOptions,
+    fetch,
+    replayStore,
+    onAccepted: observation.onAccepted,
+    onRefused(request, reason) {
+      hint(reason);
+      observation.onRefused?.(request, reason);
     },
-    { responseHeaders: commonHeaders, sendsUncopied: true, ...(fetch && { fetch }) },
-  );
+    onKeySetEvent(event) {
+      if (event.type === 'fetched') metrics?.countFetch(event.issuer, 'success');
+      if (event.type === 'failed') metrics?.countFetch(event.issuer, event.failure);
+      logKeySetEvent(log, event);
+    },
+  });
   const metrics: Metrics | undefined =
     counts && createMetrics({ settings, counts, state: guard.state, replayStore, droppedLogLines });
 
@@ -71,7 +74,8 @@ export function createService(options: ServiceOptions) {
     return canAccept ? 'ready' : 'replay_store_unavailable';
   };
   const app = createApp({
-    guard: guard.plugin,
+    guard,
+    options: guardOptions,
     commonHeaders,
     readiness,
     discovery,
@@ -106,9 +110,8 @@ export function createService(options: ServiceOptions) {
   };
 }
 
-/** Names each setting, because the others include secrets. */
 function discoveryOf({ settings, fetch, embedded }: ServiceOptions): Discovery {
-  const { issuer, audience, publicUrl, dpop, jwksAllowHttp, docs: hasDocumentation } = settings;
+  const { issuer, jwksAllowHttp, docs: hasDocumentation } = settings;
   const tokenEndpoint = embedded
     ? async () => embedded.tokenEndpoint
     : createTokenEndpoint({
@@ -118,23 +121,18 @@ function discoveryOf({ settings, fetch, embedded }: ServiceOptions): Discovery {
         cooldownMs: settings.jwksCooldownSeconds * 1000,
         fetch,
       });
-  return {
-    issuer,
-    audience,
-    publicUrl,
-    dpop,
-    jwksAllowHttp,
-    hasDocumentation,
-    tokenEndpoint,
-    clients: embedded?.clients,
-  };
+  return { hasDocumentation, tokenEndpoint, clients: embedded?.clients };
 }
 
-/** The settings that are options of the guard. */
-function guardOptionsOf(settings: Settings) {
-  const names = Object.keys(optionRules) as (keyof typeof optionRules)[];
-  return Object.fromEntries(names.map((name) => [name, settings[name]])) as Pick<Settings, keyof typeof optionRules>;
+/** The settings that are options of the guard. The others include secrets. */
+function guardOptionsOf(settings: Settings): CheckedOptions {
+  const names = Object.keys(optionRules) as (keyof CheckedOptions)[];
+  return Object.fromEntries(names.map((name) => [name, settings[name]])) as CheckedOptions;
 }
+
+/** The reasons for which requests to the routes of the service can be rejected. */
+const reasonsOf = (settings: Settings) =>
+  describeRejections(guardOptionsOf(settings), { scope: 'any' }).map(({ reason }) => reason);
 
 /** Returns the store that several processes share, if one is configured. */
 function createStore({ dpop, redisUrl }: Settings, log: Log, onFailure: (failure: StoreFailure) => void) {

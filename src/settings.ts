@@ -1,15 +1,16 @@
-import { isLoopbackHost } from './auth/keys/address.ts';
 import {
   boolean,
   type CheckedOptions,
   choice,
-  findConflicts,
   integer,
-  isRequired,
-  normalize,
+  isLoopbackHost,
   type OptionRule,
+  optionalInteger,
   optionRules,
-} from './auth/options.ts';
+  readOptions,
+  readRules,
+  text,
+} from './auth/guard.ts';
 import { escapeUnprintable } from './observe/escape.ts';
 
 /** The settings of the service, read once at the start. */
@@ -44,24 +45,23 @@ export class SettingsError extends Error {
   }
 }
 
-const isHost = (value: unknown) => typeof value === 'string' && /^[\w.:-]+$/.test(value);
-
-function isRedisUrl(value: unknown): boolean {
-  return typeof value === 'string' && /^(?:redis|valkey)s?:\/\/[^\s/]/.test(value) && URL.canParse(value);
-}
-
 /** The settings of the process. The others are options of the guard. */
 const processRules = {
   port: integer(3010, 0, 65535),
-  host: { kind: 'text', expected: 'a host name or an IP address', isValid: isHost },
-  metricsPort: integer(undefined, 0, 65535),
+  host: text('a host name or an IP address', (value) => /^[\w.:-]+$/.test(value)),
+  metricsPort: optionalInteger(0, 65535),
   shutdownDelaySeconds: integer(0, 0, 3600),
   shutdownTimeoutSeconds: integer(10, 0, 3600),
   reusePort: boolean(false),
   docs: boolean(true),
-  redisUrl: { kind: 'text', expected: 'an address that begins with redis:// or rediss://', isValid: isRedisUrl },
+  redisUrl: text(
+    'an address that begins with redis:// or rediss://',
+    (value) => /^(?:redis|valkey)s?:\/\/[^\s/]/.test(value) && URL.canParse(value),
+  ),
   logLevel: choice(logLevels, 'info'),
 } as const satisfies Record<string, OptionRule>;
+
+const rules = { ...optionRules, ...processRules } as Readonly<Record<string, OptionRule>>;
 
 /**
  * Returns the settings in `environment`, frozen; names and defaults are documented in `.env.example`.
@@ -69,44 +69,66 @@ const processRules = {
  * @throws {SettingsError} lists all configuration errors
  */
 export function readSettings(environment: Environment, isDev: boolean): Settings {
-  const problems = new Map<string, string>();
-  const report = (name: string, expected: string) => {
-    const value = environment[name];
-    const shown = value ? quote(name === 'REDIS_URL' ? '***' : value) : 'nothing';
-    if (!problems.has(name)) problems.set(name, `${name} must be ${expected}, got ${shown}`);
+  const isMissing = !environment.ISSUER && !environment.AUDIENCE;
+  const isEmbedded = isDev || (environment.NODE_ENV !== 'production' && isMissing);
+  const { given, ignored } = parseEnvironment(environment, isEmbedded);
+  const options = readOptions(isEmbedded ? { publicUrl: placeholder, ...given, ...ofAnIssuer } : given);
+  const own = readRules(processRules, given);
+  const host = own.checked.host ?? (isEmbedded ? '127.0.0.1' : '0.0.0.0');
+
+  const problems = [...options.problems, ...own.problems].map(({ name, expected }) => {
+    const hint = isMissing && name in ofAnIssuer ? ', or start with --dev to run a development issuer' : '';
+    return describeProblem(environment, name, expected + hint);
+  });
+  if (isEmbedded && !isDev && !isLoopback(String(host)))
+    problems.push(
+      describeProblem(
+        environment,
+        'host',
+        'a loopback address with the built-in development issuer (--dev allows other addresses)',
+      ),
+    );
+  if (problems.length > 0) throw new SettingsError(problems);
+  const settings = { ...options.checked, ...own.checked, host, isEmbedded, ignored };
+  const undetermined = {
+    issuer: [],
+    audience: [],
+    jwksUri: undefined,
+    ...(!given.publicUrl && { publicUrl: undefined }),
   };
-  const isEmbedded = isDev || (environment.NODE_ENV !== 'production' && !environment.ISSUER && !environment.AUDIENCE);
-
-  const isMissing = (option: string) => isRequired(option) && !environment.ISSUER && !environment.AUDIENCE;
-
-  const ignored: string[] = [];
-  const values: Record<string, unknown> = { isEmbedded, ignored };
-  const rules = Object.entries<OptionRule>({ ...optionRules, ...processRules });
-  for (const [option, { kind, fallback, isValid, expected }] of rules) {
-    if (isEmbedded && option in ofAnIssuer) continue;
-    const name = variableOf(option);
-    const isIgnored = isEmbedded && unfulfilled.has(option);
-    if (isIgnored && environment[name]) ignored.push(name);
-    const value = environment[name] && !isIgnored ? parse(environment[name], kind) : fallback;
-    const isWrong = value === undefined ? isRequired(option) : !isValid(value);
-    if (isWrong)
-      report(name, isMissing(option) ? `${expected}, or start with --dev to run a development issuer` : expected);
-    // Settings that depend on an invalid one are checked against its default.
-    const used = isWrong ? fallback : value;
-    if (used !== undefined) values[option] = used;
-  }
-  const defaults = { ...ofAnIssuer, host: isEmbedded ? '127.0.0.1' : '0.0.0.0' };
-  const settings = Object.assign(values, { ...defaults, ...values }) as unknown as Settings;
-  for (const [option, expected] of findConflicts(isEmbedded ? { ...settings, publicUrl: '' } : settings))
-    report(variableOf(option), expected);
-  if (isEmbedded && !isDev && !isLoopback(settings.host))
-    report('HOST', 'a loopback address with the built-in development issuer (--dev allows other addresses)');
-  if (problems.size > 0) throw new SettingsError([...problems.values()]);
-  return normalize(settings);
+  return Object.freeze(isEmbedded ? { ...settings, ...undetermined } : settings) as unknown as Settings;
 }
 
+/** Returns the values that are set, by option, and the variables that the embedded issuer ignores. */
+function parseEnvironment(environment: Environment, isEmbedded: boolean) {
+  const given: Record<string, unknown> = {};
+  const ignored: string[] = [];
+  for (const [option, { kind }] of Object.entries(rules)) {
+    const variable = variableOf(option);
+    const value = environment[variable];
+    if (!value || kind === 'code') continue;
+    if (isEmbedded && unfulfilled.has(option)) ignored.push(variable);
+    else given[option] = option === 'scopeImplies' ? readScopeLists(value) : parse(value, kind);
+  }
+  return { given, ignored };
+}
+
+/** Returns the line of one mistake, in words of settings. */
+function describeProblem(environment: Environment, option: string, expected: string): string {
+  const variable = variableOf(option);
+  const value = environment[variable];
+  const wanted =
+    rules[option]?.kind === 'pairs' ? 'name=value' : expected.replace(/\b[a-z]+(?:[A-Z][a-z]+)+\b/g, nameOption);
+  return `${variable} must be ${wanted}, got ${value ? quote(option === 'redisUrl' ? '***' : value) : 'nothing'}`;
+}
+
+const nameOption = (word: string) => (Object.hasOwn(rules, word) ? variableOf(word) : word);
+
+/** Stands for addresses that are known once the port is. */
+const placeholder = 'http://localhost';
+
 /** The options that the embedded issuer determines. */
-const ofAnIssuer = { issuer: [], audience: [], jwksUri: undefined };
+const ofAnIssuer = { issuer: `${placeholder}/`, audience: placeholder, jwksUri: undefined };
 
 /** The options that would reject tokens of the embedded issuer. */
 const unfulfilled: ReadonlySet<string> = new Set([
@@ -148,6 +170,16 @@ function readPairs(text: string): Readonly<Record<string, string | undefined>> {
       return [name.trim(), value?.trim()];
     }),
   );
+}
+
+/** `broad=narrow`, several times for several narrower scopes. Anything else becomes undefined, which fails validation. */
+function readScopeLists(value: string): Readonly<Record<string, readonly (string | undefined)[]>> {
+  const lists = new Map<string, (string | undefined)[]>();
+  for (const pair of value.split(',')) {
+    const [, broad = '', narrow] = /^([^=]+)=(.*)$/s.exec(pair.trim()) ?? [];
+    lists.set(broad.trim(), [...(lists.get(broad.trim()) ?? []), narrow?.trim()]);
+  }
+  return Object.fromEntries(lists);
 }
 
 function isLoopback(host: string): boolean {

@@ -1,10 +1,24 @@
-export { isGuarded } from './elysia/guarded-routes.ts';
+export { isGuarded, type ListedRoute } from './elysia/locks.ts';
 export { type ResourceMetadataOptions, resourceMetadata } from './elysia/resource-metadata.ts';
-export { resourceServer } from './elysia/resource-server.ts';
-export { guardResponses, scopeResponses } from './elysia/schema.ts';
-export type { Algorithm } from './jose/algorithms.ts';
-export type { KeySetEvent } from './keys/key-set.ts';
-export type { ResourceServerOptions } from './options.ts';
-export type { ReplayStore } from './proof/replay-store.ts';
-export type { RefusalDescription, RefusalReason } from './refusals.ts';
-export type { Claims } from './token/claims.ts';
+export { type PluginSettings, type RequirementContext, resourceServer } from './elysia/resource-server.ts';
+export { guardResponses, scopeResponses, scopesOf } from './elysia/schema.ts';
+export type {
+  Accepted,
+  Algorithm,
+  Anonymous,
+  CheckedOptions,
+  Claims,
+  ClaimsSchema,
+  ErrorBody,
+  FixedScope,
+  Guard,
+  GuardOptions,
+  GuardState,
+  KeySetEvent,
+  RefusalDescription,
+  RefusalReason,
+  Rejection,
+  ReplayStore,
+  Requirements,
+} from './guard.ts';
+export { clientCertificateFromHeader, createGuard, describeRejections } from './guard.ts';

@@ -1,255 +1,327 @@
+import { type ClaimsSchema, isStandardSchema } from './guard/claims-schema.ts';
+import type { ErrorBody, RefusalDescription } from './guard/rejection.ts';
+import { isScope } from './guard/scopes.ts';
 import { type Algorithm, algorithmOf, algorithms } from './jose/algorithms.ts';
+import { isJsonObject } from './jose/encoding.ts';
 import { isSecureUrl } from './keys/address.ts';
+import type { Fetch } from './keys/fetch-json.ts';
 import type { KeySetEvent } from './keys/key-set.ts';
+import type { ClientCertificate } from './proof/certificate.ts';
+import { type ProofAlgorithm, proofAlgorithmOf, proofAlgorithms } from './proof/proof-key.ts';
 import type { ReplayStore } from './proof/replay-store.ts';
 import type { DpopMode } from './proof/schemes.ts';
-import type { RefusalDescription, RefusalReason } from './refusals.ts';
+import type { RefusalReason } from './refusals.ts';
 import type { Claims } from './token/claims.ts';
 
-/** Options of {@link resourceServer}. Lists are arrays; `issuer` and `audience` also take one string. */
-export interface ResourceServerOptions {
-  /**
-   * The authorization servers whose tokens are accepted, compared exactly with `iss`: https addresses without query,
-   * fragment, credentials or braces; http for loopback hosts only.
-   */
-  readonly issuer: string | readonly string[];
-  /** The identifiers of this API; a token must name at least one in `aud`. */
-  readonly audience: string | readonly string[];
-  /** Address of the key set, for a single issuer. By default it is discovered, see "Your issuer" in the README. */
-  readonly jwksUri?: string | undefined;
-  /** Allows plain http for key sets and metadata on hosts other than loopback. Defaults to false. */
-  readonly jwksAllowHttp?: boolean | undefined;
-  /** Accepted signature algorithms. Defaults to `['RS256']`. `Ed25519` is another name of `EdDSA`. */
-  readonly algorithms?: readonly (Algorithm | 'Ed25519')[] | undefined;
-  /**
-   * Claims that hold the scopes; the first that a token has decides. A name that begins with `/` is a JSON Pointer (RFC 6901).
-   * Defaults to `['scope']`.
-   */
-  readonly scopeClaim?: readonly string[] | undefined;
-  /** Only scopes with this prefix count, and they count without it. Challenges name scopes with the prefix. */
-  readonly scopePrefix?: string | undefined;
-  /** The claim that names the audience of a token without `aud`. By default such a token is rejected. */
-  readonly audienceClaim?: string | undefined;
-  /** Claims that must have exactly these values. */
-  readonly requiredClaims?: Readonly<Record<string, string>> | undefined;
-  /**
-   * `on` accepts key-bound tokens with a DPoP proof (RFC 9449) as well as plain ones. `required` rejects plain tokens. Both need
-   * `publicUrl`. Defaults to `off`.
-   */
-  readonly dpop?: DpopMode | undefined;
-  /** Stores which proofs were used. Defaults to the memory of this process. Several processes must share a store. */
-  readonly replayStore?: ReplayStore | undefined;
-  /** The https address at which clients reach the API. Challenges then carry `resource_metadata` (RFC 9728 §5.1). */
-  readonly publicUrl?: string | undefined;
-  /** Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. */
-  readonly jwksMaxAgeSeconds?: number | undefined;
-  /** How long past that age keys stay trusted while the issuer cannot be reached: 0 to 1,000,000. Defaults to 86,400. */
-  readonly jwksMaxStaleSeconds?: number | undefined;
-  /** Minimum time between the starts of two fetches from one issuer: 1 to 3,600. Defaults to 30. */
-  readonly jwksCooldownSeconds?: number | undefined;
-  /** Time limit of one fetch, body included: 1 to 60. Defaults to 5. */
-  readonly jwksTimeoutSeconds?: number | undefined;
-  /** Tolerated clock difference for `exp` and `nbf`: 0 to 300. Defaults to 0. */
-  readonly clockToleranceSeconds?: number | undefined;
-  /** Verified tokens to cache, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
-  readonly tokenCacheSize?: number | undefined;
-  /** Called with the claims of every accepted token, before the scope is checked. An exception fails the request. */
-  readonly onAccepted?: ((request: Request, claims: Claims) => void) | undefined;
-  /** Called with the internal reason of every rejection. An exception fails the request. */
-  readonly onRefused?: ((request: Request, reason: RefusalReason) => void) | undefined;
-  /** Called when keys were fetched, could not be fetched, or expired. Exceptions are ignored. */
-  readonly onKeySetEvent?: ((event: KeySetEvent) => void) | undefined;
-  /** Returns the JSON body of a rejection. Defaults to the Error object. Does not change status or headers. */
-  readonly errorBody?: ((refusal: RefusalDescription) => object) | undefined;
-}
+/** The format of an option in an environment variable. Options of the kind `code` are not settings. */
+export type OptionKind = 'text' | 'list' | 'pairs' | 'boolean' | 'integer' | 'code';
 
-/** The options that are values, validated and with defaults. */
-export interface CheckedOptions {
-  readonly issuer: readonly string[];
-  readonly audience: readonly string[];
-  readonly jwksUri: string | undefined;
-  readonly jwksAllowHttp: boolean;
-  readonly algorithms: readonly Algorithm[];
-  readonly scopeClaim: readonly string[];
-  readonly scopePrefix: string | undefined;
-  readonly audienceClaim: string;
-  readonly requiredClaims: Readonly<Record<string, string>>;
-  readonly dpop: DpopMode;
-  /** Without a trailing slash. */
-  readonly publicUrl: string | undefined;
-  readonly jwksMaxAgeSeconds: number;
-  readonly jwksMaxStaleSeconds: number;
-  readonly jwksCooldownSeconds: number;
-  readonly jwksTimeoutSeconds: number;
-  readonly clockToleranceSeconds: number;
-  readonly tokenCacheSize: number;
-}
-
-/** The format of an option in an environment variable, see `readSettings`. */
-export type OptionKind = 'text' | 'list' | 'pairs' | 'boolean' | 'integer';
-
-/** The requirements of an option. */
-export interface OptionRule {
+/** The rule of one option. */
+export interface OptionRule<Checked = unknown, Given = Checked> {
   readonly kind: OptionKind;
   /** Completes the sentence "… must be …". */
   readonly expected: string;
-  readonly isValid: (value: unknown) => boolean;
+  /** Returns the checked value, or undefined if it is not valid. */
+  readonly read: (value: unknown) => Checked | undefined;
   /** The default. Undefined for an option without one. */
-  readonly fallback?: unknown;
+  readonly fallback?: Checked | undefined;
+  /** Only a type: what is given, where it is not what is checked. */
+  readonly given?: Given;
 }
+
+/** An option that always has a value. */
+type DefaultedRule<Checked, Given = Checked> = OptionRule<Checked, Given> & { readonly fallback: Checked };
+
+const withDefault = <Checked, Given>(rule: OptionRule<Checked, Given>, fallback: Checked) =>
+  ({ ...rule, fallback }) as DefaultedRule<Checked, Given>;
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
 
-const list = (expected: string, isMember: (value: unknown) => boolean, fallback?: readonly string[]): OptionRule => ({
-  kind: 'list',
-  expected,
-  isValid: (value) => Array.isArray(value) && value.length > 0 && value.every(isMember),
-  fallback,
-});
-
-const text = (expected: string, isValid: (value: string) => boolean, fallback?: string): OptionRule => ({
+/** Returns the rule of a text. */
+export const text = (expected: string, isValid: (value: string) => boolean): OptionRule<string> => ({
   kind: 'text',
   expected,
-  isValid: (value) => isText(value) && isValid(value),
+  read: (value) => (isText(value) && isValid(value) ? value : undefined),
+});
+
+/** Returns the rule of an enumeration. */
+export const choice = <Value extends string>(words: readonly Value[], fallback: Value): DefaultedRule<Value> => ({
+  kind: 'text',
+  expected: `one of ${words.join(', ')}`,
+  read: (value) => words.find((word) => word === value),
   fallback,
 });
 
 /** Returns the rule of a whole number from `min` to `max`. */
-export const integer = (fallback: number | undefined, min: number, max: number): OptionRule => ({
+export const integer = (fallback: number, min: number, max: number) => withDefault(optionalInteger(min, max), fallback);
+
+/** Returns the rule of a whole number without a default. */
+export const optionalInteger = (min: number, max: number): OptionRule<number> => ({
   kind: 'integer',
   expected: `a whole number from ${min} to ${max}`,
-  isValid: (value) => Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
-  fallback,
+  read: (value) =>
+    Number.isInteger(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined,
 });
 
 /** Returns the rule of a boolean. */
-export const boolean = (fallback: boolean): OptionRule => ({
+export const boolean = (fallback: boolean): DefaultedRule<boolean> => ({
   kind: 'boolean',
   expected: 'true or false',
-  isValid: (value) => typeof value === 'boolean',
+  read: (value) => (typeof value === 'boolean' ? value : undefined),
   fallback,
 });
 
-/** Returns the rule of an enumeration. */
-export const choice = (words: readonly string[], fallback: string): OptionRule =>
-  text(`one of ${words.join(', ')}`, (value) => words.includes(value), fallback);
+/** Returns the rule of a list without duplicates. `readMember` returns undefined for a member that is not valid. */
+function list<Member extends string, Given = readonly Member[]>(
+  expected: string,
+  readMember: (value: unknown) => Member | undefined,
+): OptionRule<readonly Member[], Given> {
+  const read = (value: unknown) => {
+    if (!Array.isArray(value) || value.length === 0) return undefined;
+    const members = value.flatMap((member) => readMember(member) ?? []);
+    return members.length === value.length ? [...new Set(members)] : undefined;
+  };
+  return { kind: 'list', expected, read };
+}
 
-const isAddress = (value: unknown, allowHttp = false) =>
-  typeof value === 'string' && isSecureUrl(value, allowHttp) && !value.includes('?');
+/** Returns the rule of a list that also takes one string. */
+function oneOrMore(expected: string, isMember: (value: string) => boolean) {
+  const rule = list<string, string | readonly string[]>(expected, (value) =>
+    isText(value) && isMember(value) ? value : undefined,
+  );
+  return { ...rule, read: (value: unknown) => rule.read(typeof value === 'string' ? [value] : value) };
+}
 
-/** The characters of a scope (RFC 6749 §3.3). They need no escaping in a challenge. */
-export const isScopeToken = (value: unknown) => typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
+const pairs = <Value>(expected: string, read: (value: unknown) => Readonly<Record<string, Value>> | undefined) =>
+  withDefault<Readonly<Record<string, Value>>, Readonly<Record<string, Value>>>({ kind: 'pairs', expected, read }, {});
 
+/** Returns the rule of an option that only code can give. It is passed on as it is. */
+const code = <Value>(expected: string, isValid: (value: unknown) => boolean): OptionRule<Value> => ({
+  kind: 'code',
+  expected,
+  read: (value) => (isValid(value) ? (value as Value) : undefined),
+});
+
+const callback = <Value>() => code<Value>('a function', (value) => typeof value === 'function');
+
+const isAddress = (value: string, allowHttp = false) => isSecureUrl(value, allowHttp) && !value.includes('?');
 const isClaimName = (value: unknown) => isText(value) && (!value.startsWith('/') || !/~(?![01])/.test(value));
+const hasMethod = (value: unknown, name: string) => isJsonObject(value) && typeof value[name] === 'function';
 
-const isStringRecord = (value: unknown) =>
-  typeof value === 'object' &&
-  value !== null &&
-  !Array.isArray(value) &&
-  Object.entries(value).every(([name, member]) => isText(name) && typeof member === 'string');
+function readClaimValues(value: unknown): Readonly<Record<string, string>> | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const isValid = Object.entries(value).every(([name, member]) => isText(name) && typeof member === 'string');
+  return isValid ? ({ ...value } as Record<string, string>) : undefined;
+}
+
+function readScopeLists(value: unknown): Readonly<Record<string, readonly string[]>> | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const lists = Object.entries(value);
+  const isValid = lists.every(([name, scopes]) => isScope(name) && Array.isArray(scopes) && scopes.every(isScope));
+  return isValid ? Object.fromEntries(lists.map(([name, scopes]) => [name, [...(scopes as string[])]])) : undefined;
+}
 
 /** 11.6 days. A longer duration is a mistake. */
 const maxDurationSeconds = 1_000_000;
-
 const anHttpsAddress =
   'an https address without query, fragment, credentials, quotes or braces (http is allowed for loopback hosts)';
 
-/** The rule of each option that is a value. `readSettings` uses them too. */
+/** Every option of a guard: its meaning, its default, its bounds and how it is validated. The settings of the service use it too. */
 export const optionRules = {
-  // findConflicts decides whether plain http is allowed for this host.
-  issuer: list(`the address of the authorization server: ${anHttpsAddress}`, (value) => isAddress(value, true)),
-  audience: list('the API identifier that tokens contain in aud', isText),
+  /**
+   * The authorization servers whose tokens are accepted, compared exactly with `iss`: https addresses without query, fragment,
+   * credentials or braces; http for loopback hosts, or with `jwksAllowHttp`. Required.
+   */
+  issuer: oneOrMore(`the address of the authorization server: ${anHttpsAddress}`, (value) => isAddress(value, true)),
+  /** The identifiers of this API; a token must name at least one in `aud`. Required. */
+  audience: oneOrMore('the API identifier that tokens contain in aud', () => true),
+  /** Address of the key set, for a single issuer. By default it is discovered, see `docs/issuers.md`. */
   jwksUri: text(
-    'an https address without fragment or credentials (http is allowed for loopback hosts, and with JWKS_ALLOW_HTTP)',
+    'an https address without fragment or credentials (http is allowed for loopback hosts, and with jwksAllowHttp)',
     (value) => isSecureUrl(value, true),
   ),
+  /** Allows plain http for key sets and metadata on hosts other than loopback. Defaults to false. */
   jwksAllowHttp: boolean(false),
-  algorithms: list(`a list of ${algorithms.join(', ')} or Ed25519`, (name) => algorithmOf(name) !== undefined, [
-    'RS256',
-  ]),
-  scopeClaim: list('a list of claim names, or JSON Pointers that begin with /', isClaimName, ['scope']),
-  scopePrefix: text('printable ASCII without spaces, quotes or backslashes', isScopeToken),
-  audienceClaim: text('the name of a claim', () => true, 'aud'),
-  requiredClaims: { kind: 'pairs', expected: 'name=value', isValid: isStringRecord, fallback: {} },
-  dpop: choice(['off', 'on', 'required'], 'off'),
+  /** Accepted signature algorithms. Defaults to `['RS256']`. `Ed25519` is another name of `EdDSA`. */
+  algorithms: withDefault(
+    list<Algorithm, readonly (Algorithm | 'Ed25519')[]>(`a list of ${algorithms.join(', ')} or Ed25519`, algorithmOf),
+    ['RS256'],
+  ),
+  /** `at+jwt` accepts only tokens whose header says that they are access tokens (RFC 9068 §4). Defaults to `jwt`. */
+  tokenType: choice(['jwt', 'at+jwt'], 'jwt'),
+  /**
+   * Claims that hold the scopes; the first that a token has decides. A name that begins with `/` is a JSON Pointer (RFC 6901).
+   * Defaults to `['scope']`.
+   */
+  scopeClaim: withDefault(
+    list<string>('a list of claim names, or JSON Pointers that begin with /', (value) =>
+      isClaimName(value) ? String(value) : undefined,
+    ),
+    ['scope'],
+  ),
+  /** Only scopes with this prefix count, and they count without it. Challenges name scopes with the prefix. */
+  scopePrefix: text('printable ASCII without spaces, quotes or backslashes', isScope),
+  /** The narrower scopes that a scope grants, transitively: `{ admin: ['read:messages'] }`. Names are without the prefix. */
+  scopeImplies: pairs('broader scopes with the lists of narrower ones that they grant', readScopeLists),
+  /** The claim that names the audience of a token without `aud`. By default such a token is rejected. */
+  audienceClaim: withDefault(
+    text('the name of a claim', () => true),
+    'aud',
+  ),
+  /** Claims that must have exactly these values. */
+  requiredClaims: pairs('claim names with the text that each must be', readClaimValues),
+  /**
+   * `on` accepts DPoP-bound tokens with a proof (RFC 9449) as well as plain ones. `required` rejects plain tokens. Both need
+   * `publicUrl`. Defaults to `off`.
+   */
+  dpop: choice<DpopMode>(['off', 'on', 'required'], 'off'),
+  /** Accepted algorithms of proofs. Defaults to all: ES256, ES384, RS256, PS256 and EdDSA. */
+  dpopAlgorithms: withDefault(
+    list<ProofAlgorithm, readonly (ProofAlgorithm | 'Ed25519')[]>(
+      `a list of ${proofAlgorithms.join(', ')} or Ed25519`,
+      proofAlgorithmOf,
+    ),
+    proofAlgorithms,
+  ),
+  /** The https address at which clients reach the API. Challenges then carry `resource_metadata` (RFC 9728 §5.1). */
   publicUrl: text(anHttpsAddress, (value) => isAddress(value)),
+  /** Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. */
   jwksMaxAgeSeconds: integer(600, 1, maxDurationSeconds),
+  /** How long past that age keys stay trusted while the issuer cannot be reached: 0 to 1,000,000. Defaults to 86,400. */
   jwksMaxStaleSeconds: integer(86_400, 0, maxDurationSeconds),
+  /** Minimum time between the starts of two fetches from one issuer: 1 to 3,600. Defaults to 30. */
   jwksCooldownSeconds: integer(30, 1, 3600),
+  /** Time limit of one fetch, body included: 1 to 60. Defaults to 5. */
   jwksTimeoutSeconds: integer(5, 1, 60),
+  /** Tolerated clock difference for `exp`, `nbf` and `auth_time`: 0 to 300. Defaults to 0. */
   clockToleranceSeconds: integer(0, 0, 300),
+  /** Verified tokens to cache, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
   tokenCacheSize: integer(10_000, 0, 1_000_000),
-} as const satisfies Record<keyof CheckedOptions, OptionRule>;
+  /** The identifier of the protected resource (RFC 9728), with the origin of `publicUrl`, which is the default. */
+  resource: code<string>(anHttpsAddress, (value) => isText(value) && isAddress(value)),
+  /** A JWK Set, instead of fetching one. For a single issuer, and not with `jwksUri`. */
+  keys: code<{ readonly keys: readonly object[] }>(
+    'a JWK Set',
+    (value) =>
+      isJsonObject(value) && Array.isArray(value.keys) && value.keys.length > 0 && value.keys.every(isJsonObject),
+  ),
+  /**
+   * A schema of the claims, of any library with Standard Schema. A token that does not match is rejected; handlers get its
+   * output laid over the claims. It must be synchronous.
+   */
+  claims: code<ClaimsSchema>('a schema that implements Standard Schema', isStandardSchema),
+  /** Stores which proofs were used. Defaults to the memory of this process. Several processes must share a store. */
+  replayStore: code<ReplayStore>('an object with a method markUsed', (value) => hasMethod(value, 'markUsed')),
+  /**
+   * Returns the client's certificate as DER or PEM, or undefined. Tokens with `cnf["x5t#S256"]` are then accepted together with
+   * exactly that certificate (RFC 8705 §3).
+   */
+  clientCertificate: callback<ClientCertificate>(),
+  /**
+   * Asked for every request, cached tokens included. Anything but `false` rejects the request; an exception fails it (500). It
+   * is synchronous, because it does no I/O.
+   */
+  isRevoked: callback<(claims: Claims) => boolean>(),
+  /** Called with the claims of every accepted token, before requirements are judged. An exception fails the request. */
+  onAccepted: callback<(request: Request, claims: Claims) => unknown>(),
+  /** Called with the internal reason of every rejection. An exception fails the request. */
+  onRefused: callback<(request: Request, reason: RefusalReason) => unknown>(),
+  /** Called when keys were fetched, could not be fetched, or expired. Exceptions are ignored. */
+  onKeySetEvent: callback<(event: KeySetEvent) => unknown>(),
+  /** Returns the body of a rejection. Defaults to the Error object. Does not change status or challenge. */
+  errorBody: callback<(refusal: RefusalDescription) => ErrorBody>(),
+  /** Fetches key sets and metadata. Defaults to the global `fetch`. For proxies and tests. */
+  fetch: callback<Fetch>(),
+} as const;
 
-/** Returns the options that are not allowed in combination with others, each with what it must be. */
-export function findConflicts({
-  issuer,
-  jwksUri,
-  jwksAllowHttp,
-  dpop,
-  publicUrl,
-}: Pick<CheckedOptions, 'issuer' | 'jwksUri' | 'jwksAllowHttp' | 'dpop' | 'publicUrl'>): readonly (readonly [
-  name: 'issuer' | 'jwksUri' | 'publicUrl',
-  expected: string,
-])[] {
-  const conflicts: ['issuer' | 'jwksUri' | 'publicUrl', string][] = [];
-  const isAllowed = (address: string) => isSecureUrl(address, jwksAllowHttp);
-  if (!issuer.every(isAllowed)) conflicts.push(['issuer', optionRules.issuer.expected]);
-  if (jwksUri !== undefined && !isAllowed(jwksUri)) conflicts.push(['jwksUri', optionRules.jwksUri.expected]);
-  if (jwksUri !== undefined && issuer.length > 1) conflicts.push(['jwksUri', 'unset when there are several issuers']);
-  if (dpop !== 'off' && publicUrl === undefined)
-    conflicts.push(['publicUrl', `${anHttpsAddress}, which DPoP requires`]);
-  return conflicts;
-}
+type Rules = typeof optionRules;
+type CheckedOf<Rule> = Rule extends OptionRule<infer Checked, infer _> ? Checked : never;
+type GivenOf<Rule> = Rule extends OptionRule<infer _, infer Given> ? Given : never;
+type Required = 'issuer' | 'audience';
 
-const callbacks = ['onAccepted', 'onRefused', 'onKeySetEvent', 'errorBody'] as const;
+/** The options of a guard. Lists are arrays; `issuer` and `audience` also take one string. */
+export type GuardOptions = { readonly [Name in keyof Pick<Rules, Required>]: GivenOf<Rules[Name]> } & {
+  readonly [Name in keyof Omit<Rules, Required>]?: GivenOf<Rules[Name]> | undefined;
+};
 
-/**
- * Validates the options, and returns those that are values, with defaults.
- * @throws {TypeError} an option is missing, mistyped, out of range or unknown; the message names it
- */
-export function checkOptions(options: ResourceServerOptions): CheckedOptions {
-  if (typeof options !== 'object' || options === null) throw new TypeError('Cannot guard routes: options are missing');
-  const { issuer, audience, ...others } = options;
-  const given: Record<string, unknown> = { ...others, issuer: listOf(issuer), audience: listOf(audience) };
-  const checked: Record<string, unknown> = {};
-  for (const [name, { isValid, expected, fallback }] of Object.entries<OptionRule>(optionRules)) {
-    const value = given[name] === undefined ? fallback : given[name];
-    if (value === undefined ? isRequired(name) : !isValid(value)) throw wrongOption(name, expected);
-    checked[name] = value;
-  }
-  for (const name of callbacks)
-    if (given[name] !== undefined && typeof given[name] !== 'function') throw wrongOption(name, 'a function');
-  const { replayStore } = options;
-  if (replayStore !== undefined && typeof replayStore?.markUsed !== 'function')
-    throw wrongOption('replayStore', 'an object with a method markUsed');
-  const known = [...Object.keys(optionRules), ...callbacks, 'replayStore'];
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new TypeError(`Cannot guard routes: ${unknown} is not an option`);
-  const result = normalize(checked as unknown as CheckedOptions);
-  const [conflict] = findConflicts(result);
-  if (conflict) throw wrongOption(...conflict);
-  return result;
+/** The options, validated and with defaults. */
+export type CheckedOptions = {
+  readonly [Name in keyof Rules]: Name extends Required
+    ? CheckedOf<Rules[Name]>
+    : Rules[Name] extends { readonly fallback: unknown }
+      ? CheckedOf<Rules[Name]>
+      : CheckedOf<Rules[Name]> | undefined;
+};
+
+export type OptionName = keyof Rules;
+
+/** An option that is not valid, and what it must be. */
+export interface OptionProblem {
+  readonly name: string;
+  readonly expected: string;
 }
 
 /** Other options have a default, or are optional. */
 export const isRequired = (name: string) => name === 'issuer' || name === 'audience';
 
-const listOf = (value: unknown) => (typeof value === 'string' ? [value] : value);
+/**
+ * Validates the options.
+ * @throws {TypeError} an option is missing, mistyped, out of range or unknown, or does not fit others; the message names each
+ */
+export function checkOptions(options: GuardOptions): CheckedOptions {
+  if (!isJsonObject(options)) throw new TypeError('Cannot create a guard: options are missing');
+  const { checked, problems } = readOptions(options);
+  for (const name of Object.keys(options))
+    if (!Object.hasOwn(optionRules, name)) problems.push({ name, expected: 'left out: it is not an option' });
+  if (problems.length === 0) return checked;
+  const lines = problems.map(({ name, expected }) => `  ${name} must be ${expected}, got ${describe(options, name)}`);
+  throw new TypeError(`Cannot create a guard:\n${lines.join('\n')}`);
+}
 
-const wrongOption = (name: string, expected: string) =>
-  new TypeError(`Cannot guard routes: ${name} must be ${expected}`);
+/** Returns the checked options, and all problems. An option that is not valid has its default there. */
+export function readOptions(given: Readonly<Record<string, unknown>>) {
+  const { checked, problems } = readRules(optionRules, given);
+  const options = checked as CheckedOptions;
+  // One line for each option: its first mistake.
+  for (const conflict of findConflicts({ ...options, issuer: options.issuer ?? [] }))
+    if (!problems.some(({ name }) => name === conflict.name)) problems.push(conflict);
+  return { checked: Object.freeze({ ...options, publicUrl: options.publicUrl?.replace(/\/$/, '') }), problems };
+}
 
-/** Returns a normalized, frozen copy, so that later changes to the caller's objects have no effect. */
-export function normalize<Options extends CheckedOptions>(options: Options): Options {
-  const { issuer, audience, scopeClaim, requiredClaims, publicUrl } = options;
-  return Object.freeze({
-    ...options,
-    issuer: [...new Set(issuer)],
-    audience: [...new Set(audience)],
-    algorithms: [...new Set(options.algorithms.flatMap((name) => algorithmOf(name) ?? []))],
-    scopeClaim: [...scopeClaim],
-    requiredClaims: { ...requiredClaims },
-    publicUrl: publicUrl?.replace(/\/$/, ''),
-  });
+/** Returns the checked values, and a problem for each that is not valid or missing. */
+export function readRules(rules: Readonly<Record<string, OptionRule>>, given: Readonly<Record<string, unknown>>) {
+  const problems: OptionProblem[] = [];
+  const checked: Record<string, unknown> = {};
+  for (const [name, { read, expected, fallback }] of Object.entries(rules)) {
+    const value = given[name] === undefined ? undefined : read(given[name]);
+    if (value === undefined && (given[name] !== undefined || isRequired(name))) problems.push({ name, expected });
+    checked[name] = value ?? fallback;
+  }
+  return { checked, problems };
+}
+
+/** Returns the options that are not allowed in combination with others. */
+function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
+  const { issuer, jwksUri, jwksAllowHttp, keys, dpop, publicUrl, resource } = options;
+  const conflicts: OptionProblem[] = [];
+  const must = (name: OptionName, expected: string) => conflicts.push({ name, expected });
+  const isAllowed = (address: string) => isSecureUrl(address, jwksAllowHttp);
+  if (!issuer.every(isAllowed)) must('issuer', optionRules.issuer.expected);
+  if (jwksUri !== undefined && !isAllowed(jwksUri)) must('jwksUri', optionRules.jwksUri.expected);
+  if (jwksUri !== undefined && issuer.length > 1) must('jwksUri', 'unset when there are several issuers');
+  if (keys !== undefined && issuer.length > 1) must('keys', 'unset when there are several issuers');
+  if (keys !== undefined && jwksUri !== undefined) must('keys', 'unset when jwksUri is set');
+  if (dpop !== 'off' && publicUrl === undefined) must('publicUrl', `${anHttpsAddress}, which DPoP requires`);
+  if (resource !== undefined && (publicUrl === undefined || new URL(resource).origin !== new URL(publicUrl).origin))
+    must('resource', 'an address with the origin of publicUrl');
+  return conflicts;
+}
+
+/** Describes a value for the programmer who gave it. Objects may hold secrets, so only their type is named. */
+function describe(options: GuardOptions, name: string): string {
+  const value: unknown = (options as Readonly<Record<string, unknown>>)[name];
+  if (value === undefined) return 'nothing';
+  if (typeof value === 'string') return JSON.stringify(value.replace(/.*@/s, '***@').replace(/\?.*/s, '?***'));
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value);
+  return Array.isArray(value) ? JSON.stringify(value).slice(0, 100) : `a value of the type ${typeof value}`;
 }

@@ -1,5 +1,4 @@
-import type { KeySetEvent } from '../auth/keys/key-set.ts';
-import type { RefusalReason } from '../auth/refusals.ts';
+import type { KeySetEvent, RefusalReason } from '../auth/guard.ts';
 import type { StoreEvent, StoreFailure } from '../redis/replay-store.ts';
 import type { Log } from './log.ts';
 

@@ -1,8 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { GuardState } from '../auth/elysia/resource-server.ts';
-import type { FetchFailure } from '../auth/keys/fetch-json.ts';
-import type { KeySetState } from '../auth/keys/key-set.ts';
+import type { FetchFailure, GuardState, KeySetState } from '../auth/guard.ts';
 import type { StoreFailure } from '../redis/replay-store.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { addRequestMetrics } from './request-metrics.ts';

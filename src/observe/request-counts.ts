@@ -1,5 +1,4 @@
-import type { DpopMode } from '../auth/proof/schemes.ts';
-import { exampleHeaders, type RefusalReason, refusals } from '../auth/refusals.ts';
+import type { RefusalReason } from '../auth/guard.ts';
 
 /** Upper bounds of the duration buckets, from a cached token on an idle machine to a request that waits for the key set. */
 export const durationBoundsSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
@@ -33,14 +32,11 @@ interface DeclaredRoute {
 /**
  * Returns the counts that metrics are rendered from. They are plain numbers in arrays, because a metrics library takes longer
  * to find a series by its labels than the service takes to respond. Routes come from the route table, so a client cannot
- * create a series. Every reason that can occur with `dpop` starts at 0, so that a rate contains its first occurrence.
+ * create a series. Every one of `reasons` starts at 0, so that a rate contains its first occurrence.
  */
-export function createRequestCounts(dpop: DpopMode) {
+export function createRequestCounts(reasons: readonly RefusalReason[]) {
   const routes = new Map<string, RouteCounts>();
-  const reasons = Object.keys(refusals) as RefusalReason[];
-  const refused: Record<string, number> = Object.fromEntries(
-    reasons.filter((reason) => exampleHeaders(reason, {}, { dpop })).map((reason) => [reason, 0]),
-  );
+  const refused: Record<string, number> = Object.fromEntries(reasons.map((reason) => [reason, 0]));
   let acceptedTokens = 0;
 
   function countsOf(route: string): RouteCounts {

@@ -1,5 +1,4 @@
-import type { RefusalReason } from '../auth/refusals.ts';
-import type { Claims } from '../auth/token/claims.ts';
+import type { Claims, RefusalReason } from '../auth/guard.ts';
 import type { Fetch, RouteOf } from '../http/plugin.ts';
 import type { Log } from './log.ts';
 import type { RequestCounts } from './request-counts.ts';

@@ -1,10 +1,10 @@
-import { type RefusalDetail, type RefusalReason, refusals } from '../auth/refusals.ts';
+import type { Rejection } from '../auth/guard.ts';
 import { failures } from '../http/answers.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Returns the headers of a rejection, or undefined for a reason that cannot occur with the settings of the service. */
-export type RefusalHeaders = (reason: RefusalReason, detail: RefusalDetail) => Headers | undefined;
+/** Returns the rejections of a route that requires these scopes. */
+export type RejectionsOf = (scopes: readonly string[]) => readonly Rejection[];
 
 /** Names in `components.responses` of the responses that several operations share. */
 export const sharedResponses = { 401: 'Unauthorized', 503: 'KeySetUnavailable', default: 'UnexpectedError' } as const;
@@ -20,14 +20,13 @@ const headerDescriptions: Readonly<Record<string, string>> = {
   'Retry-After': 'Seconds to wait before the next request',
 };
 
-/** Returns all error responses. */
-export function errorsOf(refusalHeaders: RefusalHeaders) {
-  const reasons = (Object.keys(refusals) as RefusalReason[]).filter((reason) => refusalHeaders(reason, {}));
-  return [...reasons.map((reason) => refusals[reason]), ...Object.values(failures)];
+/** Returns all error responses of routes that require these scopes, and of those that require none. */
+export function errorsOf(rejectionsOf: RejectionsOf, scopes: readonly string[]) {
+  return [...rejectionsOf(scopes), ...Object.values(failures)];
 }
 
 /** Returns the schema of every error response. */
-export const errorSchemaOf = (refusalHeaders: RefusalHeaders) => ({
+export const errorSchemaOf = (rejectionsOf: RejectionsOf, scopes: readonly string[]) => ({
   title: 'Error',
   type: 'object',
   required: ['code', 'description'],
@@ -35,38 +34,31 @@ export const errorSchemaOf = (refusalHeaders: RefusalHeaders) => ({
     code: {
       type: 'string',
       description: 'Machine-readable error code',
-      enum: [...new Set(errorsOf(refusalHeaders).map(({ code }) => code))],
+      enum: [...new Set(errorsOf(rejectionsOf, scopes).map(({ code }) => code))],
     },
     description: { type: 'string', description: 'Human-readable explanation' },
   },
 });
 
 /** Returns `components.responses`: the responses that do not depend on the operation. */
-export function describeShared(refusalHeaders: RefusalHeaders): Readonly<Record<string, object>> {
+export function describeShared(rejectionsOf: RejectionsOf): Readonly<Record<string, object>> {
   const unexpected = Object.entries(failures).map(([name, { code, description }]) => ({
     name,
     body: { code, description },
     headers: {},
   }));
   return {
-    [sharedResponses[401]]: describeRefusal(401, refusalHeaders),
-    [sharedResponses[503]]: describeRefusal(503, refusalHeaders),
+    [sharedResponses[401]]: describeRejection(401, rejectionsOf([])),
+    [sharedResponses[503]]: describeRejection(503, rejectionsOf([])),
     [sharedResponses.default]: toResponse('Any other error', unexpected),
   };
 }
 
 /** Returns the response of a status for rejected requests, with an example for each reason. */
-export function describeRefusal(
-  status: 401 | 403 | 503,
-  refusalHeaders: RefusalHeaders,
-  scopes?: readonly string[],
-): object {
-  const reasons = (Object.keys(refusals) as RefusalReason[]).filter((reason) => refusals[reason].status === status);
-  const examples = reasons.flatMap((name) => {
-    const { code, description } = refusals[name];
-    const headers = refusalHeaders(name, { ...(scopes && { scopes }), retryAfterSeconds: 30 });
-    return headers ? [{ name, body: { code, description }, headers }] : [];
-  });
+export function describeRejection(status: 401 | 403 | 503, rejections: readonly Rejection[]): object {
+  const examples = rejections
+    .filter((rejection) => rejection.status === status)
+    .map(({ reason, code, description, headers }) => ({ name: reason, body: { code, description }, headers }));
   return toResponse(descriptions[status], examples);
 }
 

@@ -1,4 +1,4 @@
-import type { DpopMode } from '../auth/proof/schemes.ts';
+import type { GuardOptions } from '../auth/index.ts';
 import { type Html, html } from './layout.ts';
 
 /** A client of the embedded issuer that uses the client-credentials grant (RFC 6749 §4.4). */
@@ -18,7 +18,7 @@ export interface AuthorizationOptions {
   /** The clients of the embedded issuer, whose credentials anyone who can open the page may use. */
   readonly clients?: readonly Client[] | undefined;
   /** `off` by default. Otherwise the page requests tokens that are bound to a key of its own. */
-  readonly dpop?: DpopMode | undefined;
+  readonly dpop?: NonNullable<GuardOptions['dpop']> | undefined;
   /** Address at which clients reach the API, for proofs; undefined if unknown. */
   readonly publicUrl?: string | undefined;
 }
@@ -80,6 +80,6 @@ ${checkboxes}`,
   };
 }
 
-const describePasting = (dpop: DpopMode) =>
+const describePasting = (dpop: NonNullable<GuardOptions['dpop']>) =>
   html`<label>Access token <textarea name="token" rows="5" spellcheck="false" required></textarea></label>
 ${dpop !== 'off' && html`<p>A token that is bound to the key of another client (DPoP) is rejected.</p>\n`}`;

@@ -2,11 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import type { AnyElysia } from 'elysia';
 import packageJson from '../../package.json' with { type: 'json' };
-import { isGuarded } from '../auth/elysia/guarded-routes.ts';
-import { scopesOf } from '../auth/elysia/schema.ts';
-import type { DpopMode } from '../auth/proof/schemes.ts';
+import { type GuardOptions, isGuarded, scopesOf } from '../auth/index.ts';
 import { name, summary } from './about.ts';
-import { describeRefusal, describeShared, errorSchemaOf, type RefusalHeaders, sharedResponses } from './answers.ts';
+import { describeRejection, describeShared, errorSchemaOf, type RejectionsOf, sharedResponses } from './answers.ts';
 
 export interface DocumentOptions {
   readonly issuer: readonly string[];
@@ -16,8 +14,8 @@ export interface DocumentOptions {
   /** Address at which clients reach the API; undefined if unknown. */
   readonly publicUrl: string | undefined;
   /** `off` by default. */
-  readonly dpop?: DpopMode | undefined;
-  readonly refusalHeaders: RefusalHeaders;
+  readonly dpop?: GuardOptions['dpop'];
+  readonly rejectionsOf: RejectionsOf;
 }
 
 /** The OpenAPI document of the service. */
@@ -49,9 +47,9 @@ interface MediaType {
 
 /** Returns the OpenAPI 3.1 document of all routes that are not hidden, generated from their schemas. */
 export function createDocument(app: AnyElysia, options: DocumentOptions) {
-  const { tokenEndpoint, publicUrl, refusalHeaders } = options;
+  const { tokenEndpoint, publicUrl, rejectionsOf } = options;
   const paths = toOpenAPISchema(app).paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  const schemas: Record<string, object> = { Error: errorSchemaOf(refusalHeaders) };
+  const schemas: Record<string, object> = { Error: errorSchemaOf(rejectionsOf, scopesOf(app.routes)) };
   const guarded = new Set(
     app.routes.filter(isGuarded).map(({ method, path }) => `${method.toLowerCase()} ${templateOf(path)}`),
   );
@@ -73,14 +71,14 @@ export function createDocument(app: AnyElysia, options: DocumentOptions) {
         completeOperation(operation, {
           schemas,
           tokenEndpoint,
-          refusalHeaders,
+          rejectionsOf,
           isProtected: guarded.has(`${method} ${path}`),
         }),
       ),
     ),
     components: {
       schemas,
-      responses: describeShared(refusalHeaders),
+      responses: describeShared(rejectionsOf),
       securitySchemes: {
         ...(tokenEndpoint !== undefined && {
           oauth2: {
@@ -96,7 +94,7 @@ export function createDocument(app: AnyElysia, options: DocumentOptions) {
 }
 
 const withProof = '`Authorization: DPoP <token>`, with a proof in the header `DPoP` (RFC 9449)';
-const credentials: Readonly<Record<DpopMode, string>> = {
+const credentials: Readonly<Record<NonNullable<GuardOptions['dpop']>, string>> = {
   off: '`Authorization: Bearer <token>`',
   on: `\`Authorization: Bearer <token>\` or, if it is bound to a key, ${withProof}`,
   required: withProof,
@@ -118,7 +116,7 @@ interface Completion {
   /** Receives the named schemas of the operation. */
   readonly schemas: Record<string, object>;
   readonly tokenEndpoint: string | undefined;
-  readonly refusalHeaders: RefusalHeaders;
+  readonly rejectionsOf: RejectionsOf;
   readonly isProtected: boolean;
 }
 
@@ -127,7 +125,7 @@ const templateOf = (path: string) => path.replace(/:(\w+)\??/g, '{$1}');
 
 function completeOperation(
   operation: Operation,
-  { schemas, tokenEndpoint, refusalHeaders, isProtected }: Completion,
+  { schemas, tokenEndpoint, rejectionsOf, isProtected }: Completion,
 ): Operation {
   const { security = [] } = operation;
   const scopes = security.flatMap(({ oauth2 = [] }) => oauth2);
@@ -137,8 +135,10 @@ function completeOperation(
   };
   const requirements = [...(tokenEndpoint === undefined ? [] : [{ oauth2: scopes }]), { bearer: scopes }];
   const describe = (response: ResponseObject, status: string): ResponseObject => {
+    // The challenge of a route names its scopes.
+    if (status === '401' && scopes.length > 0) return describeRejection(401, rejectionsOf(scopes));
     if (status === '401' || status === '503') return { $ref: `#/components/responses/${sharedResponses[status]}` };
-    if (status === '403') return describeRefusal(403, refusalHeaders, scopes);
+    if (status === '403') return describeRejection(403, rejectionsOf(scopes));
     return describeDeclared(response, status, schemas);
   };
   const unexpected = { $ref: `#/components/responses/${sharedResponses.default}` };

@@ -1,5 +1,5 @@
 import { name } from './about.ts';
-import { errorsOf, type RefusalHeaders } from './answers.ts';
+import { errorsOf, type RejectionsOf } from './answers.ts';
 import { type AuthorizationOptions, renderDialog } from './authorization-dialog.ts';
 import type { OpenApiDocument } from './document.ts';
 import { type Html, html, pageHeaders, paragraphs, renderPage } from './layout.ts';
@@ -8,7 +8,7 @@ import pageScript from './page/page.js' with { type: 'text' };
 import tokenScript from './page/token.js' with { type: 'text' };
 
 export interface PageOptions extends AuthorizationOptions {
-  readonly refusalHeaders: RefusalHeaders;
+  readonly rejectionsOf: RejectionsOf;
 }
 
 /**
@@ -63,7 +63,7 @@ ${paragraphs(info.description)}
 ${operations}
 <details>
 <summary><h2>Error codes</h2></summary>
-${renderErrorCodes(options.refusalHeaders)}
+${renderErrorCodes(options)}
 </details>
 </main>
 <footer><p>${info.license.name} license</p></footer>
@@ -71,9 +71,9 @@ ${renderDialog(options)}`;
 }
 
 /** Returns every error code with its status and the descriptions that it comes with. */
-function renderErrorCodes(refusalHeaders: RefusalHeaders): Html {
+function renderErrorCodes({ rejectionsOf, scopes }: PageOptions): Html {
   const byCode = Map.groupBy(
-    errorsOf(refusalHeaders).toSorted((a, b) => a.status - b.status),
+    errorsOf(rejectionsOf, scopes).toSorted((a, b) => a.status - b.status),
     ({ code }) => code,
   );
   const entries = [...byCode].map(([code, outcomes]) => {

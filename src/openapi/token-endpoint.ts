@@ -1,6 +1,4 @@
-import { isAllowedInMetadata } from '../auth/keys/address.ts';
-import type { Fetch } from '../auth/keys/fetch-json.ts';
-import { fetchMetadata } from '../auth/keys/metadata.ts';
+import { type Fetch, fetchMetadata, isAllowedInMetadata } from '../auth/guard.ts';
 
 export interface TokenEndpointOptions {
   readonly issuer: string;

@@ -1,9 +1,8 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { scopesOf } from '../auth/elysia/schema.ts';
-import type { DpopMode } from '../auth/proof/schemes.ts';
+import { type GuardOptions, scopesOf } from '../auth/index.ts';
 import { isTrustedHost, untrustedHost } from '../http/trusted-host.ts';
 import { documentPath, pagePath } from '../openapi/about.ts';
-import type { RefusalHeaders } from '../openapi/answers.ts';
+import type { RejectionsOf } from '../openapi/answers.ts';
 import type { Client } from '../openapi/authorization-dialog.ts';
 
 export interface DocumentationOptions {
@@ -12,8 +11,8 @@ export interface DocumentationOptions {
   /** Address at which clients reach the API; undefined if unknown. */
   readonly publicUrl: string | undefined;
   /** `off` by default. */
-  readonly dpop?: DpopMode | undefined;
-  readonly refusalHeaders: RefusalHeaders;
+  readonly dpop?: GuardOptions['dpop'];
+  readonly rejectionsOf: RejectionsOf;
   /** Returns the token endpoint, or undefined if it is unknown. Called for each request, because it can become known later. */
   readonly tokenEndpoint: () => Promise<string | undefined>;
   /** The clients of the embedded issuer. The page contains their secrets, so it requires a trusted Host. */

@@ -1,12 +1,11 @@
 import { Elysia } from 'elysia';
-import { refusals } from '../auth/refusals.ts';
 
 /** Whether the service is ready for requests, or why it is not. */
 export type Readiness = 'ready' | 'key_set_unavailable' | 'replay_store_unavailable' | 'shutting_down';
 
 const reasons = {
-  key_set_unavailable: refusals.keys_unavailable.description,
-  replay_store_unavailable: refusals.replay_unknown.description,
+  key_set_unavailable: 'Signing keys are currently unavailable',
+  replay_store_unavailable: 'Replay detection is currently unavailable',
   shutting_down: 'Service is shutting down',
 } as const;
 

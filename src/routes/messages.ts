@@ -1,6 +1,5 @@
 import { Elysia, t } from 'elysia';
-import type { Guard } from '../auth/elysia/resource-server.ts';
-import { guardResponses, scopeResponses } from '../auth/elysia/schema.ts';
+import { type Guard, guardResponses, resourceServer, scopeResponses } from '../auth/index.ts';
 
 /** The schema of the Message object, with the message of one endpoint as its example. */
 const messageObject = (message: string) =>
@@ -15,9 +14,9 @@ const scoped =
   'Hello from a private endpoint! You need to be authenticated and have a scope of read:messages to see this.';
 
 /** Returns the API itself: one public route, and two behind the guard. */
-export function createMessages(guard: Guard['plugin']) {
+export function createMessages(guard: Guard) {
   const protectedMessages = new Elysia()
-    .use(guard)
+    .use(resourceServer(guard))
     .get('/api/private', () => ({ message: authenticated }), {
       response: { 200: messageObject(authenticated), ...guardResponses },
       detail: {

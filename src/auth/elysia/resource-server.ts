@@ -1,183 +1,114 @@
-import { Elysia } from 'elysia';
-import { createCredentialsReader } from '../guard/credentials.ts';
-import { createScopeCheck } from '../guard/scopes.ts';
-import type { Clock } from '../keys/clock.ts';
-import type { Fetch } from '../keys/fetch-json.ts';
-import { createKeySet, type KeySet, type KeySetState } from '../keys/key-set.ts';
-import { createKeySetSource } from '../keys/key-set-source.ts';
-import { type CheckedOptions, checkOptions, isScopeToken, type ResourceServerOptions } from '../options.ts';
-import { createBindingCheck } from '../proof/binding.ts';
-import { createRefuse, Refusal, type RefusalDetail, type RefusalReason } from '../refusals.ts';
-import { createVerifier, type VerifierState } from '../token/verifier.ts';
-import { forbidEarlierRoutes, forbidSkippedGuards } from './guarded-routes.ts';
-import { resourceMetadataPath, resourceMetadataUrl } from './resource-metadata.ts';
-import { securityOf } from './schema.ts';
+import { Elysia, type Static, type TSchema } from 'elysia';
+import { createGuardCore, type GuardCore } from '../guard/create-guard.ts';
+import { type ClaimsOf, coreOf, type Guard, type OptionsFor } from '../guard/guard.ts';
+import type { FixedScope } from '../guard/scopes.ts';
+import type { GuardOptions } from '../options.ts';
+import type { Claims } from '../token/claims.ts';
+import { lockRoutes, requirementHook } from './locks.ts';
+import type { Protection } from './plan.ts';
+import { type AnySchema, toStandardSchema } from './schema.ts';
+import { decisionOf } from './seal.ts';
 
-/** The environment of a guard, replaceable for tests. */
-export interface GuardEnvironment {
-  readonly fetch?: Fetch;
-  /** Monotonic time, for the age of keys. */
-  readonly clock?: Clock;
-  /** Wall-clock time in milliseconds since 1970, for `exp` and `nbf`. */
-  readonly now?: () => number;
-  /** At least 0 and below 1. */
-  readonly random?: () => number;
-  /** Additional headers of every rejection. */
-  readonly responseHeaders?: Readonly<Record<string, string>>;
-  /**
-   * Prevents Elysia from copying each rejection, which takes two thirds of its time. Hooks of the application then see a
-   * `set.status` of 200, so this requires an application that reads the status of the response instead.
-   */
-  readonly sendsUncopied?: boolean;
+/** What functions of the context get. The body is `unknown`: annotate the parameter on a route with a schema. */
+export interface RequirementContext {
+  readonly claims: Claims;
+  readonly request: Request;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: unknown;
 }
 
-/** The function `status` of the request's context: a value that another copy of Elysia made would not end the request. */
-type Status = (code: number, response: Response) => unknown;
+type OfContext<Value> = (context: RequirementContext) => Value | Promise<Value>;
 
-export interface GuardState extends VerifierState {
-  /** In the order of the option `issuer`. */
-  readonly issuers: readonly KeySetState[];
+/** All guards share these functions, so that a macro of the application that replaces one is noticed. */
+const requirements = {
+  /** Requires this scope, all of these scopes, or any of `anyOf`, fixed or as a function of the context. */
+  scope: (scope: FixedScope | OfContext<FixedScope>) => ({ beforeHandle: requirementHook({ scope }) }),
+  /** Requires that the token's `acr` is one of these (RFC 9470). */
+  acr: (acr: string | readonly string[]) => ({ beforeHandle: requirementHook({ acr }) }),
+  /** Requires that the end user was authenticated at most so many seconds ago (RFC 9470). */
+  maxAge: (maxAge: number) => ({ beforeHandle: requirementHook({ maxAge }) }),
+  /** Decides, after everything else, whether this token may do this. Anything but `true` is a 403. */
+  authorize: (authorize: OfContext<boolean>) => ({ beforeHandle: requirementHook({ authorize }) }),
+};
+
+/** The claims that handlers get with this schema, which may be one of Elysia. */
+type HandedClaims<Schema> = Schema extends TSchema ? Claims & Static<Schema> : ClaimsOf<Schema>;
+
+export interface PluginSettings {
+  /** Accepts requests without an Authorization header, with `claims` undefined. Defaults to false. */
+  readonly optional?: boolean | undefined;
 }
-
-/** A guard, with access to its state and lifecycle. */
-export type Guard = ReturnType<typeof createGuard>;
 
 /**
  * Returns a plugin that guards every route added after it to the same Elysia instance, and routes of no other instance: a
- * request without a valid access token is rejected before its body and query are validated. Handlers get `claims`; the route
- * option `scope` requires one scope or all of several. Keys are fetched when the application starts or when they are first
- * needed, and are refreshed in the background. Create it once and use it wherever it is needed.
+ * request without a valid access token is rejected before its body is read. Handlers get `claims`; the route options `scope`,
+ * `acr`, `maxAge` and `authorize` require more. Keys are fetched when the application starts or when they are first needed, and
+ * are refreshed in the background until it stops. Given a guard, the plugin uses that one.
  * @example
  * new Elysia()
  *   .use(resourceServer({ issuer: 'https://tenant.example.com/', audience: 'https://api.example.com' }))
  *   .get('/me', ({ claims }) => claims.sub)
  *   .get('/reports', () => reports(), { scope: 'read:reports' })
- * @throws {TypeError} an option is missing, mistyped, out of range or unknown
- * @throws {Error} from `.use()`, if the instance already has routes, which would stay unguarded
+ * @throws {TypeError} an option is missing, mistyped, out of range or unknown; the message names each
+ * @throws {Error} from `.use()`: routes would stay open
  */
-export function resourceServer(options: ResourceServerOptions) {
-  return createGuard(options).plugin;
+export function resourceServer<Schema extends AnySchema | undefined = undefined>(
+  options: OptionsFor<Schema>,
+  settings: PluginSettings & { readonly optional: true },
+): ReturnType<typeof createPlugin<HandedClaims<Schema> | undefined>>;
+export function resourceServer<Schema extends AnySchema | undefined = undefined>(
+  options: OptionsFor<Schema>,
+  settings?: PluginSettings & { readonly optional?: false | undefined },
+): ReturnType<typeof createPlugin<HandedClaims<Schema>>>;
+export function resourceServer<GuardClaims extends Claims>(
+  guard: Guard<GuardClaims>,
+  settings: PluginSettings & { readonly optional: true },
+): ReturnType<typeof createPlugin<GuardClaims | undefined>>;
+export function resourceServer<GuardClaims extends Claims>(
+  guard: Guard<GuardClaims>,
+  settings?: PluginSettings & { readonly optional?: false | undefined },
+): ReturnType<typeof createPlugin<GuardClaims>>;
+export function resourceServer(given: OptionsFor<AnySchema> | Guard, { optional = false }: PluginSettings = {}) {
+  const core = coreOf(given) ?? createGuardCore(withStandardSchema(given as OptionsFor<AnySchema>));
+  return createPlugin<never>(core, optional) as never;
 }
 
-/** Returns the plugin of {@link resourceServer} with its state, `start` and `stop`. */
-export function createGuard(options: ResourceServerOptions, environment: GuardEnvironment = {}) {
-  const checked = checkOptions(options);
-  const { dpop, publicUrl, scopePrefix = '' } = checked;
-  const readCredentials = createCredentialsReader(dpop);
-  const keySets = createKeySets(checked, options.onKeySetEvent, environment);
-  const { now, random } = environment;
-  const verifier = createVerifier({ ...checked, keySets, acceptsBoundTokens: dpop !== 'off', now, random });
-  const refusePresentation = createBindingCheck({ ...checked, replayStore: options.replayStore, now });
-  const hasScopes = createScopeCheck(checked);
-  const metadataPath = publicUrl && resourceMetadataPath(publicUrl);
-  const refuse = createRefusing(checked, options, environment);
+function withStandardSchema(options: OptionsFor<AnySchema>): GuardOptions {
+  const { claims } = options ?? {};
+  return claims === undefined ? (options as GuardOptions) : { ...options, claims: toStandardSchema(claims) };
+}
+
+/** The applications that listen and use a guard. It stops with the last of them. */
+const usersOf = new WeakMap<GuardCore, Set<unknown>>();
+
+function createPlugin<Handed>(core: GuardCore, isOptional: boolean) {
+  const users = usersOf.get(core) ?? new Set();
+  usersOf.set(core, users);
   let hasBegun = false;
-  /** Before the first request, and when the application starts to listen. */
   const begin = () => {
-    forbidSkippedGuards(plugin);
-    for (const keySet of keySets.values()) keySet.start();
+    if (hasBegun) return;
     hasBegun = true;
+    core.start();
   };
-
-  const plugin = new Elysia({ name: 'protected-api', seed: checked })
-    .onStart(begin)
-    // A return value of Elysia's `status` ends the request. A thrown error would reach the onError of the application.
-    .derive({ as: 'scoped' }, async ({ request, route, status }) => {
-      if (!hasBegun) begin();
-      if (route === metadataPath) return undefined as never;
-      const credentials = readCredentials(request.headers.get('authorization'));
-      if ('refusal' in credentials) return refuse(status, request, credentials.refusal);
-      const pending = verifier.verify(credentials.token);
-      // Awaiting a value would delay the request by a microtask.
-      const verdict = pending instanceof Promise ? await pending : pending;
-      if (verdict instanceof Refusal) return refuse(status, request, verdict.reason, verdict);
-      const { claims } = verdict;
-      const refusal = refusePresentation && (await refusePresentation(request, credentials, claims));
-      if (refusal) return refuse(status, request, refusal.reason);
-      options.onAccepted?.(request, claims);
-      return { claims };
-    })
-    .macro({
-      /** Requires this scope, or all of these scopes, in addition to a valid token. */
-      scope: (scope: string | readonly string[]) => {
-        const required = readRequiredScopes(scope);
-        const named = required.map((name) => scopePrefix + name);
-        return {
-          detail: { security: securityOf(named) },
-          beforeHandle({ claims, request, status }) {
-            if (!claims || !hasScopes(claims, required))
-              return refuse(status, request, 'scope_insufficient', { scopes: named });
-          },
-        };
-      },
-    });
-  forbidEarlierRoutes(plugin);
-
-  return {
-    plugin,
-    /** Starts to fetch keys. Otherwise they are fetched when the application starts to listen, or when they are first needed. */
-    start: begin,
-    /** Stops the background refresh. */
-    stop() {
-      for (const keySet of keySets.values()) keySet.stop();
-    },
-    state: (): GuardState => ({
-      ...verifier.state(),
-      issuers: [...keySets.values()].map((keySet) => keySet.state()),
-    }),
-  };
-}
-
-/** Returns a function that rejects a request, with a challenge in the scheme that the request used. */
-function createRefusing(
-  { dpop, publicUrl }: CheckedOptions,
-  { onRefused, errorBody }: ResourceServerOptions,
-  { responseHeaders: headers, sendsUncopied }: GuardEnvironment,
-) {
-  const readCredentials = createCredentialsReader(dpop);
-  const resourceMetadata = publicUrl && resourceMetadataUrl(publicUrl);
-  const respond = createRefuse({ resourceMetadata, dpop, headers, errorBody });
-  return (status: Status, request: Request, reason: RefusalReason, detail?: RefusalDetail) => {
-    onRefused?.(request, reason);
-    const response = respond(reason, readCredentials(request.headers.get('authorization')).scheme, detail);
-    // With any status but 200, Elysia would copy the Response. The client gets the status of the Response in both cases.
-    return status(sendsUncopied ? 200 : response.status, response) as never;
-  };
-}
-
-function createKeySets(
-  options: CheckedOptions,
-  onEvent: ResourceServerOptions['onKeySetEvent'],
-  environment: GuardEnvironment,
-): ReadonlyMap<string, KeySet> {
-  return new Map(options.issuer.map((issuer) => [issuer, keySetOf(issuer, options, onEvent, environment)]));
-}
-
-function keySetOf(
-  issuer: string,
-  options: CheckedOptions,
-  onEvent: ResourceServerOptions['onKeySetEvent'],
-  { fetch = globalThis.fetch, clock, random }: GuardEnvironment,
-): KeySet {
-  const { jwksUri, jwksAllowHttp: allowHttp, algorithms } = options;
-  return createKeySet({
-    issuer,
-    source: createKeySetSource({ issuer, jwksUri, allowHttp, fetch }),
-    algorithms,
-    maxAgeMs: options.jwksMaxAgeSeconds * 1000,
-    maxStaleMs: options.jwksMaxStaleSeconds * 1000,
-    cooldownMs: options.jwksCooldownSeconds * 1000,
-    timeoutMs: options.jwksTimeoutSeconds * 1000,
-    onEvent,
-    clock,
-    random,
+  const protection: Protection = { core, isOptional, begin };
+  const handOver = ({ request }: { readonly request: Request }) => ({
+    claims: decisionOf({ request })?.claims as Handed,
   });
-}
 
-/** @throws {TypeError} the value is not a scope or a list of scopes */
-function readRequiredScopes(scope: string | readonly string[]): readonly string[] {
-  const scopes = typeof scope === 'string' ? [scope] : [...scope];
-  if (scopes.length === 0 || !scopes.every(isScopeToken))
-    throw new TypeError('Cannot guard a route: scope must be a scope or a list of scopes (RFC 6749 section 3.3)');
-  return scopes;
+  const plugin = new Elysia()
+    .onStart((app) => {
+      users.add(app);
+      hasBegun = true;
+      core.start();
+    })
+    .onStop((app) => {
+      users.delete(app);
+      if (users.size === 0) core.stop();
+    })
+    .derive({ as: 'scoped' }, handOver)
+    .macro(requirements);
+  lockRoutes(plugin, protection, handOver);
+  return plugin;
 }

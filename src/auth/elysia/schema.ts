@@ -1,4 +1,5 @@
-import { t } from 'elysia';
+import { getSchemaValidator, type TSchema, t } from 'elysia';
+import { type ClaimsSchema, isStandardSchema } from '../guard/claims-schema.ts';
 
 /** The schema of the Error object. Does not name types of TypeBox, which a package manager may hide from users of this package. */
 export interface ErrorObject<Codes extends [string, ...string[]]>
@@ -25,15 +26,33 @@ export const guardResponses = {
 /** The response to a token without the scope that a route requires. */
 export const scopeResponses = { 403: errorObject('Unauthorized') };
 
-/** Returns the OpenAPI security requirements of a guarded route: a token from the issuer, or an existing one. */
-export function securityOf(scopes: readonly string[]): { oauth2?: string[]; bearer?: string[] }[] {
-  return [{ oauth2: [...scopes] }, { bearer: [] }];
+/** Returns the OpenAPI security requirements of a guarded route: a token from the issuer, an existing one, or none. */
+export function securityOf(scopes: readonly string[], isOptional: boolean): { oauth2?: string[]; bearer?: string[] }[] {
+  return [{ oauth2: [...scopes] }, { bearer: [] }, ...(isOptional ? [{}] : [])];
 }
 
 /** Returns all scopes that these routes require. */
-export function scopesOf(
-  routes: readonly { readonly hooks: { readonly detail?: { readonly security?: unknown } } }[],
-): string[] {
-  const declared = routes.flatMap(({ hooks }) => (hooks.detail?.security ?? []) as { readonly oauth2?: string[] }[]);
+export function scopesOf(routes: readonly { readonly hooks: object }[]): string[] {
+  const declared = routes.flatMap(({ hooks }) => {
+    const { detail } = hooks as { readonly detail?: { readonly security?: { readonly oauth2?: string[] }[] } };
+    return detail?.security ?? [];
+  });
   return [...new Set(declared.flatMap(({ oauth2 }) => oauth2 ?? []))];
+}
+
+/** A schema of claims: of any library with Standard Schema, or Elysia's own `t`. */
+export type AnySchema = ClaimsSchema | TSchema;
+
+/** Returns a schema that implements Standard Schema. Elysia's own do not. */
+export function toStandardSchema(schema: AnySchema): ClaimsSchema {
+  if (isStandardSchema(schema)) return schema;
+  const validator = getSchemaValidator(schema as TSchema, { dynamic: true, normalize: true });
+  const validate = (claims: unknown) => {
+    // The validator writes defaults and conversions into what it gets.
+    const value: unknown = structuredClone(claims);
+    return validator.Check(value)
+      ? { value: validator.Decode?.(value) ?? value }
+      : { issues: [...validator.Errors(value)] };
+  };
+  return { '~standard': { version: 1, vendor: 'elysia', validate } };
 }

@@ -1,0 +1,107 @@
+import { status } from 'elysia';
+import { type Composed, type Context, type Hook, type Instance, type Route, storeOf } from './instance.ts';
+import type { Plan, RouteContext } from './plan.ts';
+import { decisionOf, lockOf, markDecided, undecided } from './seal.ts';
+
+/** The Request that the server made, by the context that Elysia created for it. */
+const arrivals = new WeakMap<object, Request>();
+
+/** The first hook of every request, before any of the application can change the context. */
+const arrive: Hook = {
+  fn: (context: RouteContext) => {
+    arrivals.set(context, context.request);
+  },
+  isAsync: false,
+  hasReturn: false,
+};
+
+/** The first hook after validation: judges the functions of the context. Of this kind, so that no other hook sees a rejection. */
+export const judgeContext: Hook = {
+  async fn(context: RouteContext) {
+    const decision = decisionOf(context);
+    if (decision === undefined) return status(500, undecided());
+    const rejection = await decision.plan.judgeContext(context);
+    if (rejection) return status(rejection.status, rejection);
+    decision.isComplete = true;
+    return undefined;
+  },
+  subType: 'resolve',
+  isAsync: true,
+  hasReturn: true,
+};
+
+const gates = new WeakSet<object>();
+
+/** Places our hooks around those of the application, which may have been merged from several instances. */
+export function placeRequestHooks(instance: Instance): void {
+  const others = (instance.event.request ?? []).filter(({ fn }) => fn !== arrive.fn && !gates.has(fn as object));
+  instance.event.request = [arrive, ...others, ...(instance.config.aot === false ? [createGate(instance)] : [])];
+}
+
+/** Without ahead-of-time compilation, the last hook before routing decides. It finds the route as Elysia does. */
+function createGate(instance: Instance): Hook {
+  const gate = async (context: Context) => {
+    const request = arrivals.get(context);
+    if (request === undefined) return undecided();
+    const { dynamic } = instance.router;
+    const isUpgrade = request.method === 'GET' && request.headers.get('upgrade')?.toLowerCase() === 'websocket';
+    const path = pathIn(request.url);
+    const found =
+      dynamic.find(request.method, path) ??
+      dynamic.find(isUpgrade ? 'WS' : request.method, path) ??
+      dynamic.find('ALL', path);
+    const plan = lockOf(found?.store.handle)?.plan;
+    return plan && decide(instance, context, plan);
+  };
+  gates.add(gate);
+  return { fn: gate, isAsync: true, hasReturn: true };
+}
+
+/** The path that Elysia routes by (`createDynamicHandler`). */
+function pathIn(url: string): string {
+  const start = url.indexOf('/', 11);
+  const end = url.indexOf('?', start + 1);
+  return end === -1 ? url.substring(start) : url.substring(start, end);
+}
+
+/** Makes a route decide before anything else of it runs: before its body is read, and before any of its hooks. */
+export function guardRoute(instance: Instance, route: Route, plan: Plan): void {
+  const { compile } = route;
+  if (compile === undefined) return;
+  let composed: Composed | undefined;
+  const guarded = async (context: Context) => {
+    try {
+      const rejection = await decide(instance, context, plan);
+      if (rejection) return withHeaders(rejection, context.set.headers);
+    } catch (cause) {
+      return instance.handleError(context, new Error('Internal error', { cause }));
+    }
+    composed ??= compile();
+    return composed(context);
+  };
+  // Elysia assigns what it compiles to the route.
+  Object.defineProperty(route, 'composed', { get: () => guarded, set() {}, enumerable: true, configurable: true });
+  route.compile = () => guarded;
+  const store = storeOf(instance, route);
+  if (store) Object.assign(store, { handler: guarded, compile: () => guarded });
+}
+
+/** Returns the rejection, or undefined once the decision is recorded. */
+async function decide(instance: Instance, context: Context, plan: Plan): Promise<Response | undefined> {
+  const request = arrivals.get(context);
+  // An application that replaces the request would be judged by another one.
+  if (request === undefined || request !== context.request || 'request' in instance.decorator) return undecided();
+  const decision = await plan.judge(request);
+  if (decision instanceof Response) return decision;
+  markDecided(request, plan, decision.claims);
+  return undefined;
+}
+
+/** Adds the headers that hooks have set, such as those of CORS. */
+function withHeaders(response: Response, headers: Readonly<Record<string, unknown>>): Response {
+  for (const [name, value] of Object.entries(headers)) {
+    if (response.headers.has(name)) continue;
+    for (const one of [value].flat()) if (one !== undefined && one !== null) response.headers.append(name, String(one));
+  }
+  return response;
+}

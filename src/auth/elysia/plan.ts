@@ -1,0 +1,111 @@
+import type { GuardCore } from '../guard/create-guard.ts';
+import { allOf, type Requirements } from '../guard/requirements.ts';
+import { type CheckedOptions, type OptionRule, optionRules } from '../options.ts';
+import { refuse } from '../refusals.ts';
+import type { Claims } from '../token/claims.ts';
+
+/** A guard, and whether it accepts requests without a token. */
+export interface Protection {
+  readonly core: GuardCore;
+  readonly isOptional: boolean;
+  /** Called before each request is judged. */
+  begin(): void;
+}
+
+/** What a route asks for. Functions of the context are judged after validation, everything else before the body is read. */
+export interface RouteRequirements extends Omit<Requirements, 'scope'> {
+  readonly scope?: unknown;
+  readonly authorize?: unknown;
+}
+
+/** The context of a route, of which an application can change everything but the Request that it was decided for. */
+export interface RouteContext {
+  readonly request: Request;
+}
+
+/** How the requests of one route are judged. */
+export interface Plan {
+  readonly protections: readonly Protection[];
+  readonly required: readonly RouteRequirements[];
+  /** Whether a request without a token is accepted. */
+  readonly isOpen: boolean;
+  /** Whether a function of the context decides too. */
+  readonly hasFunctions: boolean;
+  /** All fixed scopes, with prefix. */
+  readonly scopes: readonly string[];
+  /** Judges everything that does not depend on the context. Returns the rejection, or the claims that handlers get. */
+  judge(request: Request): Promise<Response | { readonly claims: Claims | undefined }>;
+  /** Judges the functions of the context. Returns the rejection, if any. */
+  judgeContext(context: RouteContext): Promise<Response | undefined>;
+}
+
+/**
+ * Returns the plan of a route that these guards protect, the inner one first.
+ * @throws {TypeError} a requirement is not valid
+ */
+export function createPlan(protections: readonly Protection[], required: readonly RouteRequirements[]): Plan {
+  const scopeFunctions = required.map(({ scope }) => scope).filter(isFunction);
+  const authorize = required.flatMap((route) => route.authorize ?? []);
+  if (!authorize.every(isFunction)) throw new TypeError('Cannot guard a route: authorize must be a function');
+  const hasFunctions = scopeFunctions.length > 0 || authorize.length > 0;
+  const fixed = required.map(({ authorize: _, scope, ...others }): Requirements => {
+    return { ...others, ...(scope !== undefined && !isFunction(scope) && { scope: scope as Requirements['scope'] }) };
+  });
+  const judges = protections.map(({ core, begin }) => ({
+    core,
+    begin,
+    requirement: allOf(fixed.map(core.readRequirements)),
+  }));
+  const isOptional = !hasFunctions && protections.every((protection) => protection.isOptional);
+  const [inner] = judges;
+
+  return {
+    protections,
+    required,
+    hasFunctions,
+    isOpen: isOptional && inner?.requirement.isEmpty === true,
+    scopes: inner?.requirement.scopes ?? [],
+    async judge(request) {
+      let claims: Claims | undefined;
+      for (const { core, requirement, begin } of judges.toReversed()) {
+        begin();
+        const decision = await core.decide(request, requirement, isOptional);
+        if (decision instanceof Response) return decision;
+        claims = decision?.claims;
+      }
+      return { claims };
+    },
+    async judgeContext(context) {
+      const { request } = context;
+      for (const scopeOf of scopeFunctions) {
+        const scope = await scopeOf(context);
+        for (const { core } of judges) {
+          const decision = await core.decide(request, core.readScope(scope), false);
+          if (decision instanceof Response) return decision;
+        }
+      }
+      for (const isAllowed of authorize)
+        if ((await isAllowed(context)) !== true) return inner?.core.reject(request, refuse('access_denied'), {});
+      return undefined;
+    },
+  };
+}
+
+const isFunction = (value: unknown): value is (context: RouteContext) => unknown => typeof value === 'function';
+
+/** Adds a guard to those of an instance, unless an equal one is there: a request is then verified once. */
+export function withProtection(known: readonly Protection[], added: Protection): readonly Protection[] {
+  const isKnown = known.some(
+    ({ core, isOptional }) =>
+      isOptional === added.isOptional && (core === added.core || areEqual(core.options, added.core.options)),
+  );
+  return isKnown ? known : [...known, added];
+}
+
+/** Options that are code are equal only if they are the same. */
+function areEqual(some: CheckedOptions, others: CheckedOptions): boolean {
+  return Object.entries<OptionRule>(optionRules).every(([name, { kind }]) => {
+    const [one, other] = [some, others].map((options) => (options as Readonly<Record<string, unknown>>)[name]);
+    return kind === 'code' ? one === other : JSON.stringify(one) === JSON.stringify(other);
+  });
+}

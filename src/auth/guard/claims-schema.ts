@@ -1,0 +1,54 @@
+import { deepFreeze, isJsonObject } from '../jose/encoding.ts';
+import { type Refusal, refuse } from '../refusals.ts';
+import type { Claims } from '../token/claims.ts';
+import type { VerifiedToken } from '../token/verifier.ts';
+
+/** A schema of any library that implements Standard Schema 1: zod, valibot, arktype and others. */
+export interface ClaimsSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+  };
+}
+
+type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly unknown[] };
+
+/** Schemas of some libraries are functions. */
+export function isStandardSchema(value: unknown): value is ClaimsSchema {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null || !('~standard' in value))
+    return false;
+  const standard = value['~standard'];
+  return isJsonObject(standard) && typeof standard.validate === 'function';
+}
+
+/**
+ * Returns a function that applies the schema to the claims of a token, once while the token is cached: it returns the claims
+ * with the output laid over them, frozen, or why they are rejected.
+ * @throws {TypeError} from that function: the schema answers with a promise, or with a value that is not an object
+ */
+export function createClaimsReader(schema: ClaimsSchema | undefined): (token: VerifiedToken) => Claims | Refusal {
+  if (schema === undefined) return ({ claims }) => claims;
+  const known = new WeakMap<VerifiedToken, Claims | Refusal>();
+
+  function apply({ claims }: VerifiedToken, { validate }: ClaimsSchema['~standard']): Claims | Refusal {
+    const result = validate(claims);
+    if (result instanceof Promise) {
+      result.catch(() => {});
+      throw new TypeError('Cannot read claims: the schema answers with a promise, but it must be synchronous');
+    }
+    if (result.issues) return refuse('claims_unexpected');
+    if (typeof result.value !== 'object' || result.value === null)
+      throw new TypeError('Cannot read claims: the output of the schema is not an object');
+    return deepFreeze({ ...claims, ...result.value });
+  }
+
+  return (token) => {
+    const found = known.get(token) ?? apply(token, schema['~standard']);
+    known.set(token, found);
+    return found;
+  };
+}

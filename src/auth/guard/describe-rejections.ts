@@ -1,0 +1,43 @@
+import { checkOptions, type GuardOptions } from '../options.ts';
+import { answerOf, canOccur, Refusal, type RefusalReason, refusals } from '../refusals.ts';
+import { rejectionHeaders, resourceMetadataUrl } from './rejection.ts';
+import { createRequirementReader, type Requirements } from './requirements.ts';
+
+/** A rejection as a client gets it, for documents and metrics. */
+export interface Rejection {
+  readonly reason: RefusalReason;
+  readonly status: 401 | 403 | 503;
+  readonly code: string;
+  readonly description: string;
+  /** `WWW-Authenticate` or `Retry-After`, with names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Returns every rejection that a guard with these options can answer with on a route with these requirements. Does NOT include
+ * that of `authorize`.
+ * @throws {TypeError} an option or a requirement is not valid
+ */
+export function describeRejections(options: GuardOptions, requirements: Requirements = {}): readonly Rejection[] {
+  const checked = checkOptions(options);
+  const resource = checked.resource ?? checked.publicUrl;
+  const challenge = { ...checked, resourceMetadata: resource && resourceMetadataUrl(resource) };
+  const { wanted } = createRequirementReader(checked).readRequirements(requirements);
+  const withoutCause = new Set<RefusalReason>(['access_denied']);
+  if (wanted.scope === undefined) withoutCause.add('scope_insufficient');
+  if (wanted.acrValues === undefined && wanted.maxAge === undefined) withoutCause.add('authentication_insufficient');
+  const reasons = (Object.keys(refusals) as RefusalReason[]).filter(
+    (reason) => canOccur(reason, checked) && !withoutCause.has(reason),
+  );
+  return reasons.map((reason) => {
+    const { status, code, description } = answerOf(reason);
+    const scheme = checked.dpop === 'required' || reason.startsWith('proof_') ? 'DPoP' : 'Bearer';
+    return {
+      reason,
+      status,
+      code,
+      description,
+      headers: rejectionHeaders(new Refusal(reason, 30), scheme, wanted, challenge),
+    };
+  });
+}

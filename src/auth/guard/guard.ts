@@ -1,0 +1,78 @@
+import type { GuardOptions } from '../options.ts';
+import type { Claims } from '../token/claims.ts';
+import type { ClaimsSchema } from './claims-schema.ts';
+import { type Accepted, createGuardCore, type GuardCore, type GuardState } from './create-guard.ts';
+import type { Requirements } from './requirements.ts';
+
+/** A request without credentials, where a token is optional. */
+export interface Anonymous {
+  readonly claims: undefined;
+  readonly token: undefined;
+}
+
+/** The claims that a guard with this schema accepts: those of every token, with the output of the schema laid over them. */
+export type ClaimsOf<Schema> = Schema extends ClaimsSchema<infer Output> ? Claims & Output : Claims;
+
+/** Options whose schema decides the type of the claims. */
+export type OptionsFor<Schema> = Omit<GuardOptions, 'claims'> & { readonly claims?: Schema | undefined };
+
+/** Decides about requests. */
+export interface Guard<AcceptedClaims extends Claims = Claims> {
+  /**
+   * Returns the claims and the token of the request, or the response that rejects it: 401, 403 or 503. Never rejects for
+   * anything that a client or an issuer does. Does NOT check `sub`, `jti` or who may see which resource.
+   * @throws {TypeError} a requirement is not valid, or the schema of the claims cannot be used
+   */
+  check(
+    request: Request,
+    requirements: Requirements & { readonly optional: true },
+  ): Promise<Accepted<AcceptedClaims> | Anonymous | Response>;
+  check(
+    request: Request,
+    requirements?: Requirements & { readonly optional?: false | undefined },
+  ): Promise<Accepted<AcceptedClaims> | Response>;
+  /** Fetches keys ahead of the first request, and refreshes them in the background. Returns at once. */
+  start(): void;
+  /** Stops the background refresh. `check` still works and fetches keys on demand. */
+  stop(): void;
+  state(): GuardState;
+}
+
+const cores = new WeakMap<object, GuardCore>();
+
+/** Returns the parts of a guard that adapters use, or undefined for anything else. */
+export function coreOf(guard: object): GuardCore | undefined {
+  return cores.get(guard);
+}
+
+/**
+ * Returns a guard: a function of a Web-standard Request, for any server.
+ * @example
+ * const guard = createGuard({ issuer: 'https://tenant.example.com/', audience: 'https://api.example.com' });
+ * const result = await guard.check(request, { scope: 'read:reports' });
+ * if (result instanceof Response) return result;
+ * return Response.json({ hello: result.claims.sub });
+ * @throws {TypeError} an option is missing, mistyped, out of range or unknown; the message names each
+ */
+export function createGuard<Schema extends ClaimsSchema | undefined = undefined>(
+  options: OptionsFor<Schema>,
+): Guard<ClaimsOf<Schema>> {
+  return guardOf<ClaimsOf<Schema>>(createGuardCore(options));
+}
+
+/** Returns the guard of a core. */
+export function guardOf<AcceptedClaims extends Claims>(core: GuardCore): Guard<AcceptedClaims> {
+  const { start, stop, state } = core;
+  const check = async (
+    request: Request,
+    { optional = false, ...requirements }: Requirements & { readonly optional?: boolean | undefined } = {},
+  ) => {
+    const decision = await core.decide(request, core.readRequirements(requirements), optional);
+    return decision ?? anonymous;
+  };
+  const guard = { check, start, stop, state } as unknown as Guard<AcceptedClaims>;
+  cores.set(guard, core);
+  return guard;
+}
+
+const anonymous: Anonymous = Object.freeze({ claims: undefined, token: undefined });

@@ -1,0 +1,91 @@
+import type { Refusal } from '../refusals.ts';
+import type { Claims } from '../token/claims.ts';
+import { createScopeReader, type FixedScope, type ScopeRules } from './scopes.ts';
+import { readStepUp } from './step-up.ts';
+
+/** What a token must have besides being valid. */
+export interface Requirements {
+  /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
+  readonly scope?: FixedScope | undefined;
+  /** The accepted authentication context class references: the token's `acr` must be one of them (RFC 9470 §4). */
+  readonly acr?: string | readonly string[] | undefined;
+  /** Maximum seconds since the end user was authenticated, by the token's `auth_time` (RFC 9470 §4). */
+  readonly maxAge?: number | undefined;
+}
+
+/** What challenges name (RFC 6750 §3, RFC 9470 §3), whether the token has it or not. */
+export interface Wanted {
+  readonly scope?: string | undefined;
+  readonly acrValues?: string | undefined;
+  readonly maxAge?: number | undefined;
+}
+
+/** Requirements that were validated once, and are judged for each request. */
+export interface Requirement {
+  readonly wanted: Wanted;
+  /** All scopes that it names, in the form in which a client requests them. */
+  readonly scopes: readonly string[];
+  /** Whether it asks for anything. */
+  readonly isEmpty: boolean;
+  /** Returns why the token's own claims do not meet it: step-up first, then scope. */
+  judge(claims: Claims): Refusal | undefined;
+}
+
+export interface RequirementOptions extends ScopeRules {
+  readonly clockToleranceSeconds: number;
+  /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** Returns the requirement that is met if all of these are. */
+export function allOf(requirements: readonly Requirement[]): Requirement {
+  const [only] = requirements;
+  if (only !== undefined && requirements.length === 1) return only;
+  const scopes = [...new Set(requirements.flatMap((requirement) => requirement.scopes))];
+  const wantedScopes = [...new Set(requirements.flatMap(({ wanted }) => wanted.scope?.split(' ') ?? []))];
+  return {
+    wanted: Object.assign({}, ...requirements.map(({ wanted }) => wanted), {
+      scope: wantedScopes.join(' ') || undefined,
+    }),
+    scopes,
+    isEmpty: requirements.every(({ isEmpty }) => isEmpty),
+    judge(claims) {
+      for (const requirement of requirements) {
+        const refusal = requirement.judge(claims);
+        if (refusal) return refusal;
+      }
+      return undefined;
+    },
+  };
+}
+
+const names = new Set(['scope', 'acr', 'maxAge']);
+
+/**
+ * Returns functions that validate requirements.
+ * @throws {TypeError} from these functions: an unknown name, or a value that is not a scope, an `acr` or a number of seconds
+ */
+export function createRequirementReader(options: RequirementOptions) {
+  const readScope = createScopeReader(options);
+
+  const readRequirements = (requirements: Requirements): Requirement => {
+    const unknown = Object.keys(requirements).find((name) => !names.has(name));
+    if (unknown !== undefined) throw new TypeError(`Cannot guard a route: ${unknown} is not a requirement`);
+    const scope = requirements.scope === undefined ? undefined : readScope(requirements.scope);
+    const stepUp = readStepUp(requirements, options);
+    return {
+      wanted: { ...(scope && { scope: scope.wanted }), ...stepUp?.wanted },
+      scopes: scope?.scopes ?? [],
+      isEmpty: scope === undefined && stepUp === undefined,
+      judge: (claims) => stepUp?.judge(claims) ?? scope?.judge(claims),
+    };
+  };
+
+  /** Reads the scope that a function returned, which may be none. */
+  const readReturnedScope = (returned: unknown): Requirement => {
+    const { wanted, ...scope } = readScope(returned, true);
+    return { ...scope, wanted: { scope: wanted }, isEmpty: scope.scopes.length === 0 };
+  };
+
+  return { readRequirements, readReturnedScope };
+}

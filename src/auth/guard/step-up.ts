@@ -1,0 +1,40 @@
+import { type Refusal, refuse } from '../refusals.ts';
+import { type Claims, ownClaim } from '../token/claims.ts';
+import type { RequirementOptions, Requirements, Wanted } from './requirements.ts';
+
+const isAcr = (value: unknown) => typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
+
+/**
+ * Validates `acr` and `maxAge` (RFC 9470), and returns how they are judged, or undefined if neither is required. A token
+ * without these claims does not meet them.
+ * @throws {TypeError} `acr` is no value or list of values that a challenge can carry, or `maxAge` no number of seconds
+ */
+export function readStepUp(
+  { acr, maxAge }: Requirements,
+  { clockToleranceSeconds, now = Date.now }: RequirementOptions,
+): { readonly wanted: Wanted; judge(claims: Claims): Refusal | undefined } | undefined {
+  if (acr === undefined && maxAge === undefined) return undefined;
+  const accepted = typeof acr === 'string' ? [acr] : acr;
+  if (accepted !== undefined && !(Array.isArray(accepted) && accepted.length > 0 && accepted.every(isAcr)))
+    throw new TypeError(
+      'Cannot guard a route: acr must be one or more values of printable ASCII without spaces, quotes or backslashes',
+    );
+  if (maxAge !== undefined && !(Number.isSafeInteger(maxAge) && maxAge >= 0))
+    throw new TypeError('Cannot guard a route: maxAge must be a whole number of seconds, 0 or more');
+
+  const isRecent = (claims: Claims) => {
+    const authenticatedAt = ownClaim(claims, 'auth_time');
+    if (typeof authenticatedAt !== 'number' || !Number.isFinite(authenticatedAt)) return false;
+    const ageSeconds = now() / 1000 - authenticatedAt;
+    // A time ahead of the clock is as wrong as one that is too old.
+    return ageSeconds <= Number(maxAge) + clockToleranceSeconds && ageSeconds >= -clockToleranceSeconds;
+  };
+  const isStrong = (claims: Claims) => accepted?.some((value) => value === ownClaim(claims, 'acr')) ?? true;
+  return {
+    wanted: { acrValues: accepted?.join(' '), maxAge },
+    judge: (claims) =>
+      isStrong(claims) && (maxAge === undefined || isRecent(claims))
+        ? undefined
+        : refuse('authentication_insufficient'),
+  };
+}

@@ -1,0 +1,44 @@
+import type { Algorithm } from '../jose/algorithms.ts';
+import type { Clock } from './clock.ts';
+import type { Fetch } from './fetch-json.ts';
+import { createFixedKeySet } from './fixed-key-set.ts';
+import { createKeySet, type KeySet, type KeySetEvent } from './key-set.ts';
+import { createKeySetSource } from './key-set-source.ts';
+
+export interface IssuerKeysOptions {
+  readonly issuer: readonly string[];
+  readonly jwksUri: string | undefined;
+  /** A JWK Set that is given instead of fetched. */
+  readonly keys: unknown;
+  readonly jwksAllowHttp: boolean;
+  readonly algorithms: readonly Algorithm[];
+  readonly jwksMaxAgeSeconds: number;
+  readonly jwksMaxStaleSeconds: number;
+  readonly jwksCooldownSeconds: number;
+  readonly jwksTimeoutSeconds: number;
+  readonly fetch: Fetch | undefined;
+  readonly onKeySetEvent: ((event: KeySetEvent) => unknown) | undefined;
+}
+
+/** Returns the keys of each issuer, by issuer identifier. Issuers share nothing: no keys, no cooldown, no failure. */
+export function createIssuerKeys(
+  options: IssuerKeysOptions,
+  environment: { readonly clock?: Clock | undefined; readonly random?: (() => number) | undefined },
+): ReadonlyMap<string, KeySet> {
+  const { jwksUri, jwksAllowHttp: allowHttp, algorithms, fetch = globalThis.fetch, onKeySetEvent: onEvent } = options;
+  const keySetOf = (issuer: string) => {
+    if (options.keys !== undefined) return createFixedKeySet({ issuer, keys: options.keys, algorithms, onEvent });
+    return createKeySet({
+      issuer,
+      source: createKeySetSource({ issuer, jwksUri, allowHttp, fetch }),
+      algorithms,
+      maxAgeMs: options.jwksMaxAgeSeconds * 1000,
+      maxStaleMs: options.jwksMaxStaleSeconds * 1000,
+      cooldownMs: options.jwksCooldownSeconds * 1000,
+      timeoutMs: options.jwksTimeoutSeconds * 1000,
+      onEvent,
+      ...environment,
+    });
+  };
+  return new Map(options.issuer.map((issuer) => [issuer, keySetOf(issuer)]));
+}
