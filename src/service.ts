@@ -2,6 +2,7 @@ import type { AnyElysia } from 'elysia';
 import { createApp, type Discovery } from './app.ts';
 import {
   type CheckedOptions,
+  clientCertificateFromHeader,
   createGuard,
   describeRejections,
   type Fetch,
@@ -127,7 +128,11 @@ function discoveryOf({ settings, fetch, embedded }: ServiceOptions): Discovery {
 /** The settings that are options of the guard. The others include secrets. */
 function guardOptionsOf(settings: Settings): CheckedOptions {
   const names = Object.keys(optionRules) as (keyof CheckedOptions)[];
-  return Object.fromEntries(names.map((name) => [name, settings[name]])) as CheckedOptions;
+  const options = Object.fromEntries(names.map((name) => [name, settings[name]])) as CheckedOptions;
+  const { clientCertHeader } = settings;
+  return clientCertHeader === undefined
+    ? options
+    : { ...options, clientCertificate: clientCertificateFromHeader(clientCertHeader) };
 }
 
 /** The reasons for which requests to the routes of the service can be rejected. */

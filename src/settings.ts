@@ -30,6 +30,8 @@ export interface Settings extends CheckedOptions {
   /** Address of the shared replay store, which may contain a password. Undefined without one. */
   readonly redisUrl: string | undefined;
   readonly logLevel: LogLevel;
+  /** The header in which a proxy sends the certificate of the client. */
+  readonly clientCertHeader: string | undefined;
 }
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -59,6 +61,10 @@ const processRules = {
     (value) => /^(?:redis|valkey)s?:\/\/[^\s/]/.test(value) && URL.canParse(value),
   ),
   logLevel: choice(logLevels, 'info'),
+  clientCertHeader: text(
+    'the name of a header other than authorization, dpop and cookie',
+    (value) => /^[\w!#$%&'*+.^`|~-]+$/.test(value) && !/^(?:authorization|dpop|cookie)$/i.test(value),
+  ),
 } as const satisfies Record<string, OptionRule>;
 
 const rules = { ...optionRules, ...processRules } as Readonly<Record<string, OptionRule>>;

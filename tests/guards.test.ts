@@ -14,7 +14,10 @@ const openRoutes = new Set([
   'GET /openapi/token.js',
 ]);
 
-const { app } = createTestApp({ discovery: { publicUrl: 'https://api.example.test', hasDocumentation: true } });
+const { app } = createTestApp({
+  options: { publicUrl: 'https://api.example.test' },
+  discovery: { hasDocumentation: true },
+});
 const guarded = app.routes.filter(({ method, path }) => !openRoutes.has(`${method} ${path}`));
 const send = (method: string, path: string, headers = {}) =>
   app.handle(new Request(`http://localhost${path.replace(/[:*][^/]*/g, 'x')}`, { method, headers }));

@@ -271,10 +271,12 @@ export const isRequired = (name: string) => name === 'issuer' || name === 'audie
 export function checkOptions(options: GuardOptions): CheckedOptions {
   if (!isJsonObject(options)) throw new TypeError('Cannot create a guard: options are missing');
   const { checked, problems } = readOptions(options);
-  for (const name of Object.keys(options))
-    if (!Object.hasOwn(optionRules, name)) problems.push({ name, expected: 'left out: it is not an option' });
-  if (problems.length === 0) return checked;
-  const lines = problems.map(({ name, expected }) => `  ${name} must be ${expected}, got ${describe(options, name)}`);
+  const unknown = Object.keys(options).filter((name) => !Object.hasOwn(optionRules, name));
+  const lines = [
+    ...problems.map(({ name, expected }) => `  ${name} must be ${expected}, got ${describe(options, name)}`),
+    ...unknown.map((name) => `  ${name} is not an option`),
+  ];
+  if (lines.length === 0) return checked;
   throw new TypeError(`Cannot create a guard:\n${lines.join('\n')}`);
 }
 

@@ -49,7 +49,11 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
       // Elysia calls this for each request, always with the same function:
       // https://github.com/elysiajs/elysia/blob/1.4.29/src/compose.ts#L2334-L2350
       if (pipeline === undefined) {
-        const answer = createAnswering(inner as unknown as Fetch, { answers, preflight, routeTable });
+        const answer = createAnswering(completeAll(inner as unknown as Fetch, answers), {
+          answers,
+          preflight,
+          routeTable,
+        });
         pipeline = createReceiving(observe ? observe(answer, (request) => routeOf(request, routeTable())) : answer);
       }
       return pipeline;
@@ -85,6 +89,16 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
       onInternalError(error, request);
       return fail('internal_error');
     });
+}
+
+/** The guard rejects a request before Elysia maps its response, so that the common headers are added here. */
+function completeAll(fetch: Fetch, { complete }: Answers): Fetch {
+  const finish = (response: Response) =>
+    response.headers.has('x-content-type-options') ? response : complete(response, {});
+  return (request) => {
+    const response = fetch(request);
+    return response instanceof Promise ? response.then(finish) : finish(response);
+  };
 }
 
 /** Normalizes requests for all other code: an `http:` address, and a body of known length. */

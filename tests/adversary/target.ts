@@ -1,5 +1,5 @@
-import type { Guard } from '../../src/auth/elysia/resource-server.ts';
-import type { ResourceServerOptions } from '../../src/auth/options.ts';
+import type { GuardCore } from '../../src/auth/guard/create-guard.ts';
+import type { GuardOptions } from '../../src/auth/guard.ts';
 import type { Claims } from '../../src/auth/token/claims.ts';
 import type { VerifierState } from '../../src/auth/token/verifier.ts';
 import { createFrozenClock, type FrozenClock } from '../support/frozen-clock.ts';
@@ -14,7 +14,7 @@ export interface Target {
   nowMs: number;
   /** Time of the key set: its age, cooldown and time-outs. */
   readonly clock: FrozenClock;
-  readonly guard: Guard;
+  readonly guard: GuardCore;
   /** Requests a path with this Authorization value, or without one. */
   send(authorization: string | null, path?: string): Promise<Response>;
   /** Requests a path with this token. */
@@ -34,7 +34,7 @@ export interface TargetOptions {
   readonly nowMs?: number;
   readonly maxStaleMs?: number;
   /** What else the guard is configured with. */
-  readonly options?: Partial<ResourceServerOptions>;
+  readonly options?: Partial<GuardOptions>;
   /** Answers the key set's fetches in place of the network. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
@@ -50,6 +50,7 @@ export function createTarget(options: TargetOptions): Target {
     options: {
       issuer,
       ...(typeof issuer === 'string' && { jwksUri: options.jwksUri ?? `${issuer}.well-known/jwks.json` }),
+      fetch: options.fetch ?? fetch,
       ...options.options,
       jwksAllowHttp: true,
       clockToleranceSeconds: toleranceSeconds,
@@ -59,7 +60,7 @@ export function createTarget(options: TargetOptions): Target {
         lastClaims = claims;
       },
     },
-    environment: { clock, random: () => 0, now: () => target.nowMs, fetch: options.fetch ?? fetch },
+    environment: { clock, random: () => 0, now: () => target.nowMs },
   });
 
   const target: Target = {

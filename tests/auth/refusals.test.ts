@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
+import { describeRejections } from '../../src/auth/guard.ts';
 import type { DpopMode } from '../../src/auth/proof/schemes.ts';
-import { exampleHeaders, type RefusalReason, refusals } from '../../src/auth/refusals.ts';
+import { type RefusalReason, refusals } from '../../src/auth/refusals.ts';
 
 test('every refusal has a description of its own', () => {
   const descriptions = Object.values(refusals).map(({ description }) => description);
@@ -11,11 +12,11 @@ test('every refusal has a description of its own', () => {
 const dpop = /^DPoP .*algs=/;
 const rows: readonly (readonly [mode: DpopMode, reason: RefusalReason, want: RegExp | undefined])[] = [
   ['off', 'token_bound', /^Bearer error="invalid_token"/],
-  ['off', 'credentials_missing', /^Bearer$/],
+  ['off', 'credentials_missing', /^Bearer resource_metadata=/],
   ['off', 'dpop_required', undefined],
   ['off', 'proof_replayed', undefined],
   ['on', 'token_bound', /^Bearer error="invalid_token"/],
-  ['on', 'scheme_unsupported', /^Bearer, DPoP algs=/],
+  ['on', 'scheme_unsupported', /^Bearer .*, DPoP algs=/],
   ['on', 'dpop_required', undefined],
   ['on', 'proof_replayed', dpop],
   ['required', 'token_bound', undefined],
@@ -25,7 +26,9 @@ const rows: readonly (readonly [mode: DpopMode, reason: RefusalReason, want: Reg
 ];
 for (const [mode, reason, want] of rows) {
   test(`with DPoP ${mode}, the documentation shows ${want ?? 'nothing'} for ${reason}`, () => {
-    const challenge = exampleHeaders(reason, {}, { dpop: mode })?.['www-authenticate'];
+    const options = { issuer: 'https://a.test/', audience: 'b', dpop: mode, publicUrl: 'https://c.test' };
+    const rejection = describeRejections(options).find((described) => described.reason === reason);
+    const challenge = rejection?.headers['www-authenticate'];
     if (want) expect(challenge).toMatch(want);
     else expect(challenge).toBeUndefined();
   });

@@ -20,8 +20,8 @@ afterAll(() => issuer.close());
 /** Returns how the private endpoint answers a token at the time that stands. */
 function serviceWith(clockToleranceSeconds: number): (claims: Readonly<Record<string, number>>) => Promise<Response> {
   const { app } = createTestApp({
-    options: { issuer: issuer.url, clockToleranceSeconds, tokenCacheSize: 100 },
-    environment: { fetch, now: () => nowMs },
+    options: { issuer: issuer.url, clockToleranceSeconds, tokenCacheSize: 100, fetch },
+    environment: { now: () => nowMs },
   });
   return async (claims) => {
     const token = mintToken(issuer.url, { claims: { iat: NOW_SECONDS, ...claims } });

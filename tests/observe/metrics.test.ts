@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import packageJson from '../../package.json' with { type: 'json' };
+import { describeRejections } from '../../src/auth/guard.ts';
 import type { DpopMode } from '../../src/auth/proof/schemes.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { createRequestCounts, durationBoundsSeconds } from '../../src/observe/request-counts.ts';
@@ -17,9 +18,15 @@ async function scrape(...sources: Parameters<typeof metricsOf>): Promise<string>
   return response.text();
 }
 
+const reasonsWith = (dpop: DpopMode) =>
+  describeRejections(
+    { issuer: 'https://a.test/', audience: 'b', dpop, publicUrl: 'https://c.test' },
+    { scope: 'd' },
+  ).map(({ reason }) => reason);
+
 /** The values of the last label of a metric before anything has happened, all of which are 0. */
 async function initialValues(metric: string, dpop: DpopMode, jwksUri?: string): Promise<string[]> {
-  const counts = createRequestCounts(dpop);
+  const counts = createRequestCounts(reasonsWith(dpop));
   counts.expect([{ path: '/a', hooks: { response: { 200: {}, 401: {} } } }, { path: '/b' }]);
   const lines = (await scrape(counts, jwksUri)).split('\n').filter((line) => line.startsWith(`${metric}{`));
   return lines.map((line) => /"([^"]+)"\} 0$/.exec(line)?.[1] ?? `not 0: ${line}`);
@@ -60,12 +67,14 @@ describe('counters start at 0', () => {
 });
 
 test('build_info names the version', async () => {
-  expect(await scrape(createRequestCounts('off'))).toContain(`\nbuild_info{version="${packageJson.version}"} 1\n`);
+  expect(await scrape(createRequestCounts(reasonsWith('off')))).toContain(
+    `\nbuild_info{version="${packageJson.version}"} 1\n`,
+  );
 });
 
 describe('http_request_duration_seconds', () => {
   test('puts each duration of a run below the bounds that it does not exceed, the bound itself included', async () => {
-    const counts = createRequestCounts('off');
+    const counts = createRequestCounts(reasonsWith('off'));
     const spreadMs = Array.from({ length: 1000 }, (_, index) => 0.01 * 1.015 ** index);
     const durationsMs = [0, ...durationBoundsSeconds.map((seconds) => seconds * 1000), ...spreadMs];
     for (const durationMs of durationsMs) counts.countRequest('/a', 200, durationMs);

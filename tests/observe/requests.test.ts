@@ -40,7 +40,7 @@ test('the log and the counts name the route of each of many addresses', async ()
     { isTerminal: false, hasColour: false },
     { ...nowhere, write: (line) => lines.push(line) },
   );
-  const counts = createRequestCounts('off');
+  const counts = createRequestCounts([]);
   const { wrap } = createObservation({ log, counts });
   const routes = createRouteTable([
     { method: 'GET', path: '/notes/*' },

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import Ajv from 'ajv/dist/2020';
 import { Elysia } from 'elysia';
-import { exampleHeaders, type RefusalReason, refusals } from '../../src/auth/refusals.ts';
+import { describeRejections } from '../../src/auth/guard.ts';
 import { failures } from '../../src/http/answers.ts';
 import type { OpenApiDocument, ResponseObject } from '../../src/openapi/document.ts';
 import { bearer, type Fixture, fixtureFor } from '../support/fixture.ts';
@@ -128,7 +128,8 @@ function describeAnswers(form: Form, settings: Readonly<Record<string, string>>)
     tryAll(['keys_unavailable'], ({ path }) => outage().get(path, outage().mint())));
 
   test('shows all outcomes and no others', () => {
-    const reasons = (Object.keys(refusals) as RefusalReason[]).filter((reason) => exampleHeaders(reason, {}, {}));
+    const described = describeRejections({ issuer: 'https://a.test/', audience: 'b' }, { scope: 'c' });
+    const reasons = described.map(({ reason }) => reason);
     const names = new Set(answers.map(({ name }) => name));
     expect([...names].sort()).toEqual(['example1', ...reasons, ...Object.keys(failures)].sort());
     // The last takes a setting: tests/auth holds it.

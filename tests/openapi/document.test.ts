@@ -75,7 +75,7 @@ describe('the OpenAPI document', () => {
       issuer: [ISSUER],
       audience: [AUDIENCE],
       publicUrl: undefined,
-      refusalHeaders: () => ({}),
+      rejectionsOf: () => [],
       tokenEndpoint: async () => known,
     });
     const get = (path: string) => app.handle(new Request(`http://localhost${path}`));
@@ -104,7 +104,7 @@ describe('the OpenAPI document', () => {
       issuer: [ISSUER],
       audience: [AUDIENCE],
       publicUrl: undefined,
-      refusalHeaders: () => ({}),
+      rejectionsOf: () => [],
       tokenEndpoint: async () => undefined,
     });
     const response = await app.handle(new Request('http://localhost/openapi/json'));
@@ -135,7 +135,8 @@ describe('the OpenAPI document', () => {
       .use(resourceServer({ issuer: ISSUER, audience: AUDIENCE }))
       .get('/reports', () => ({ reports: [] }), { scope: 'read:reports' });
     const { app } = createTestApp({
-      discovery: { publicUrl: 'https://api.example.test', hasDocumentation: true },
+      options: { publicUrl: 'https://api.example.test' },
+      discovery: { hasDocumentation: true },
       extension: reports,
     });
     const get = async (path: string) => (await app.handle(new Request(`http://localhost${path}`))).json();

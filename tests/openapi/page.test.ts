@@ -92,7 +92,7 @@ describe('the documentation page', () => {
       issuer: [issuer],
       audience: [AUDIENCE],
       publicUrl: undefined,
-      refusalHeaders: () => ({}),
+      rejectionsOf: () => [],
       tokenEndpoint: async () => undefined,
     });
 

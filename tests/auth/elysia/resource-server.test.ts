@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia, t } from 'elysia';
-import { isGuarded } from '../../../src/auth/elysia/guarded-routes.ts';
 import { resourceMetadata } from '../../../src/auth/elysia/resource-metadata.ts';
-import { createGuard, resourceServer } from '../../../src/auth/elysia/resource-server.ts';
-import type { ResourceServerOptions } from '../../../src/auth/options.ts';
+import { resourceServer } from '../../../src/auth/elysia/resource-server.ts';
+import { createGuardCore, type GuardEnvironment } from '../../../src/auth/guard/create-guard.ts';
+import { guardOf } from '../../../src/auth/guard/guard.ts';
+import { type GuardOptions, isGuarded } from '../../../src/auth/index.ts';
 import { bearer } from '../../support/fixture.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { type Issuer, startIssuer } from '../../support/issuer.ts';
@@ -16,9 +17,15 @@ beforeAll(async () => {
 });
 afterAll(() => issuer.close());
 
+/** A guard whose clock the test sets. */
+function createGuard(options: GuardOptions, environment: GuardEnvironment = {}) {
+  const core = createGuardCore(options, environment);
+  return { ...core, plugin: resourceServer(guardOf(core)) };
+}
+
 /** How often a guard was asked. */
 let verdicts = 0;
-const guard = (options: Partial<ResourceServerOptions> = {}) =>
+const guard = (options: Partial<GuardOptions> = {}) =>
   resourceServer({ issuer: issuer.url, audience: AUDIENCE, onAccepted: () => void verdicts++, ...options });
 const withScopes = (scope: string) => bearer(mintToken(issuer.url, { claims: { scope } }));
 const send = (app: AnyElysia, path: string, headers = {}, init: RequestInit = {}): Promise<Response> =>
@@ -134,7 +141,7 @@ describe('resourceServer()', () => {
   });
 
   test('verifies once where equal guards are nested, and twice where they differ', async () => {
-    const nested = (options: Partial<ResourceServerOptions>) =>
+    const nested = (options: Partial<GuardOptions>) =>
       new Elysia().use(guard()).use(new Elysia().use(guard(options)).get('/nested', () => 'ok'));
     for (const [options, times] of [
       [{ onRefused() {} }, 1],
@@ -236,30 +243,11 @@ describe('resourceServer()', () => {
     expect(await (await send(app, '/guarded', bearer('opaque'))).text()).toBe('caught');
   });
 
-  for (const sendsUncopied of [false, true]) {
-    for (const headers of [{}, { 'x-powered-by': 'a test' }]) {
-      test(`answers 401 when sendsUncopied is ${sendsUncopied} and the application sets ${JSON.stringify(headers)}`, async () => {
-        const options = { issuer: 'http://127.0.0.1:9/', audience: AUDIENCE };
-        const seen: unknown[] = [];
-        const app = new Elysia()
-          .onRequest(({ set }) => Object.assign(set.headers, headers) && undefined)
-          .onAfterResponse(({ set }) => void seen.push(set.status))
-          .use(createGuard(options, { sendsUncopied }).plugin)
-          .get('/guarded', () => 'ok');
-        const response = await send(app, '/guarded', {});
-        expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
-        expect(await response.json()).toMatchObject({ code: 'authorization_header_missing' });
-        await Bun.sleep(0);
-        expect(seen).toEqual([sendsUncopied ? 200 : 401]);
-      });
-    }
-  }
-
   test('answers 503 with the rest of the cooldown while no keys can be fetched', async () => {
     for (const jwksCooldownSeconds of [1, 17]) {
       const fetch = () => Promise.reject(new TypeError('unreachable'));
-      const options = { issuer: 'http://127.0.0.1:9/', audience: AUDIENCE, jwksCooldownSeconds };
-      const { plugin } = createGuard(options, { fetch, clock: createFrozenClock() });
+      const options = { issuer: 'https://issuer.example.test/', audience: AUDIENCE, jwksCooldownSeconds };
+      const { plugin } = createGuard({ ...options, fetch }, { clock: createFrozenClock() });
       const response = await send(
         new Elysia().use(plugin).get('/guarded', () => 'ok'),
         '/guarded',
@@ -278,9 +266,9 @@ describe('resourceServer()', () => {
   test('trusts keys for jwksMaxAgeSeconds and jwksMaxStaleSeconds', async () => {
     const clock = createFrozenClock();
     const fetch = async () => Response.json({ keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] });
-    const options = { issuer: 'http://127.0.0.1:9/', audience: AUDIENCE };
+    const options = { issuer: 'https://issuer.example.test/', audience: AUDIENCE };
     const limits = { jwksMaxAgeSeconds: 10, jwksMaxStaleSeconds: 20 };
-    const aging = createGuard({ ...options, ...limits }, { fetch, clock });
+    const aging = createGuard({ ...options, ...limits, fetch }, { clock });
     aging.start();
     const keys = () => aging.state().issuers.map((state) => state.keys);
     while (keys()[0] === 0) await Bun.sleep(1);
@@ -298,7 +286,7 @@ describe('resourceServer()', () => {
       fetches += 1;
       return Promise.reject(new TypeError('unreachable'));
     };
-    const stoppable = createGuard({ issuer: 'http://127.0.0.1:9/', audience: AUDIENCE }, { fetch, clock });
+    const stoppable = createGuard({ issuer: 'https://issuer.example.test/', audience: AUDIENCE, fetch }, { clock });
     const advance = async () => {
       clock.advance(60_000);
       await Bun.sleep(0);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createCredentialsReader } from '../../../src/auth/guard/credentials.ts';
 import { acceptedSchemes, type DpopMode } from '../../../src/auth/proof/schemes.ts';
+import { Refusal } from '../../../src/auth/refusals.ts';
 
 const rows: readonly (readonly [dpop: DpopMode, authorization: string | null, want: string])[] = [
   ['off', 'Bearer t', 'Bearer t'],
@@ -24,8 +25,8 @@ const rows: readonly (readonly [dpop: DpopMode, authorization: string | null, wa
 describe('createCredentialsReader()', () => {
   for (const [dpop, authorization, want] of rows) {
     test(`with DPoP ${dpop} reads ${JSON.stringify(authorization)} as ${want}`, () => {
-      const { scheme, ...read } = createCredentialsReader(dpop)(authorization);
-      expect(`${scheme} ${'token' in read ? read.token : read.refusal}`).toBe(want);
+      const { scheme, token } = createCredentialsReader(dpop)(authorization);
+      expect(`${scheme} ${token instanceof Refusal ? token.reason : token}`).toBe(want);
     });
   }
 });

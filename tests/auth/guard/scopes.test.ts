@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createScopeCheck } from '../../../src/auth/guard/scopes.ts';
+import { createScopeReader, type FixedScope, type ScopeRules } from '../../../src/auth/guard/scopes.ts';
 
 const rows: readonly (readonly [
   name: string,
@@ -36,14 +36,40 @@ const rows: readonly (readonly [
   ['no prefix', { scopeClaim: ['scope'], scopePrefix: 'api/' }, { scope: 'a' }, false],
   ['another prefix', { scopeClaim: ['scope'], scopePrefix: 'api/' }, { scope: 'other/a' }, false],
 ];
-for (const [name, { scopeClaim, scopePrefix }, claims, isGranted] of rows) {
-  test(`createScopeCheck() ${isGranted ? 'finds' : 'does not find'} the scope: ${name}`, () => {
-    expect(createScopeCheck({ scopeClaim, scopePrefix })(claims, ['a'])).toBe(isGranted);
+
+const judge = (rules: Partial<ScopeRules>, claims: object, scope: FixedScope) =>
+  createScopeReader({ scopeClaim: ['scope'], scopePrefix: undefined, scopeImplies: {}, ...rules })(scope).judge({
+    iss: '',
+    exp: 0,
+    ...claims,
+  });
+
+for (const [name, rules, claims, isGranted] of rows) {
+  test(`createScopeReader() ${isGranted ? 'finds' : 'does not find'} the scope: ${name}`, () => {
+    expect(judge(rules, claims, 'a')?.reason).toBe(isGranted ? undefined : 'scope_insufficient');
   });
 }
 
-test('createScopeCheck() requires all scopes', () => {
-  const hasScopes = createScopeCheck({ scopeClaim: ['scope'], scopePrefix: undefined });
-  expect(hasScopes({ scope: 'a b' }, ['b', 'a'])).toBe(true);
-  expect(hasScopes({ scope: 'a' }, ['a', 'b'])).toBe(false);
-});
+const requirements: readonly (readonly [scope: FixedScope, granted: string, isMet: boolean])[] = [
+  [['b', 'a'], 'a b', true],
+  [['a', 'b'], 'a', false],
+  [{ anyOf: ['a', 'b'] }, 'b', true],
+  [{ anyOf: ['a', 'b'] }, 'c', false],
+  ['narrow', 'broad', true],
+  ['narrow', 'broadest', true],
+  ['broad', 'narrow', false],
+  [['narrow', 'other'], 'broadest', false],
+  [{ anyOf: ['narrow', 'other'] }, 'broadest', true],
+  ['cycle1', 'cycle2', true],
+  ['toString', 'valueOf', false],
+];
+for (const [scope, granted, isMet] of requirements) {
+  for (const scopePrefix of [undefined, 'api/']) {
+    test(`createScopeReader() with the prefix ${scopePrefix}: ${JSON.stringify(scope)} is ${isMet ? '' : 'not '}granted by ${granted}`, () => {
+      const scopeImplies = { broadest: ['broad'], broad: ['narrow'], cycle1: ['cycle2'], cycle2: ['cycle1'] };
+      const spelled = granted.replace(/\S+/g, (name) => (scopePrefix ?? '') + name);
+      const refusal = judge({ scopePrefix, scopeImplies }, { scope: spelled }, scope);
+      expect(refusal?.reason).toBe(isMet ? undefined : 'scope_insufficient');
+    });
+  }
+}
