@@ -97,7 +97,8 @@ async function main(): Promise<number> {
     const { start } = mutant.location;
     const place = `${relative('.', mutant.fileName)}:${start.line}:${start.column}`;
     console.log(`${verdict}: ${place} ${mutant.mutatorName} to ${mutant.replacement}`);
-    if (verdict === 'stalled') console.log(mutant.statusReason ?? '');
+    // Indented, so that nobody takes its failures for those of this run.
+    if (verdict === 'stalled') console.log((mutant.statusReason ?? '').replaceAll(/^/gm, '  | '));
   }
   console.log(`${tried.length} mutants: ${JSON.stringify(counts)}`);
   return counts.killed * 100 >= tried.length * leastKilledPercent ? 0 : 1;
