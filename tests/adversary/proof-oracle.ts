@@ -73,7 +73,7 @@ function isSignedBy(jwk: Members, algorithm: unknown, input: Buffer, signature: 
     case 'EdDSA':
     case 'Ed25519': {
       const key = importKey(jwk, { kty: 'OKP', crv: 'Ed25519' }, ['x']);
-      return key !== undefined && verify(null, input, key, signature);
+      return key !== undefined && !isOfSmallOrder(jwk) && verify(null, input, key, signature);
     }
     case 'RS256': {
       const key = importKey(jwk, { kty: 'RSA' }, ['n', 'e']);
@@ -136,6 +136,15 @@ function isSignedWithEc(
 ): boolean {
   if (key === undefined || signature.length !== bytes * 2) return false;
   return verify(hash, input, { key, dsaEncoding: 'ieee-p1363' }, signature);
+}
+
+/** RFC 8032 §5.1: y is 0, 1 or -1 for points of order 1, 2 and 4; doubling one of order 8 gives one of order 4, whose y is 0. */
+function isOfSmallOrder(jwk: Members): boolean {
+  const prime = 2n ** 255n - 19n;
+  const d = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
+  const bytes = decode(String(own(jwk, 'x'))) ?? Buffer.alloc(0);
+  const y = BigInt(`0x0${Buffer.from(bytes).reverse().toString('hex')}`) % 2n ** 255n;
+  return [y, y - 1n, y + 1n, d * y ** 4n + 2n * y ** 2n - 1n].some((value) => value % prime === 0n);
 }
 
 function isSoundRsaKey(jwk: Members): boolean {
