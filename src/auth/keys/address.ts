@@ -28,7 +28,7 @@ export function isLoopbackHost(hostname: string): boolean {
 function reachesThisMachine(hostname: string): boolean {
   const mapped = /^\[::ffff:([0-9a-f]+):[0-9a-f]+\]$/.exec(hostname)?.[1];
   if (mapped !== undefined) return [0x7f, 0].includes(Number.parseInt(mapped, 16) >> 8);
-  return isLoopbackHost(hostname) || /(^|\.)localhost\.?$|^127\.|^0\.0\.0\.0$|^\[::\]$/.test(hostname);
+  return isLoopbackHost(hostname) || /(^|\.)localhost\.?$|^0\.0\.0\.0$|^\[::\]$/.test(hostname);
 }
 
 const maxShownLength = 256;

@@ -60,7 +60,6 @@ export async function fetchJson(fetch: Fetch, url: string, signal: AbortSignal):
   try {
     return await Promise.race([aborted, readJson(fetch, url, signal)]);
   } catch (error) {
-    if (signal.aborted) throw new FetchError('timeout', url);
     throw error instanceof FetchError ? error : new FetchError('network', url, { cause: causeOf(error) });
   }
 }

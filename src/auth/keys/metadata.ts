@@ -22,19 +22,19 @@ export async function fetchMetadata(fetch: Fetch, issuer: string, signal: AbortS
   try {
     return await read(first);
   } catch (error) {
-    if (!hadResponse(error)) throw error;
+    if (!wasConnected(error)) throw error;
     try {
       return await read(second);
     } catch (secondError) {
       // A wrong issuer in the first document is more helpful to report than a missing second document.
-      throw error.fault.failure === 'issuer_mismatch' && hadResponse(secondError) ? error : secondError;
+      throw error.fault.failure === 'issuer_mismatch' && wasConnected(secondError) ? error : secondError;
     }
   }
 }
 
-/** Without a response, the other document cannot be expected to be there. */
-function hadResponse(error: unknown): error is FetchError {
-  return error instanceof FetchError && error.fault.failure !== 'network' && error.fault.failure !== 'timeout';
+/** Without a connection, the other document cannot be fetched either. */
+function wasConnected(error: unknown): error is FetchError {
+  return error instanceof FetchError && error.fault.failure !== 'network';
 }
 
 /** OpenID appends the well-known part to the issuer; RFC 8414 inserts it between host and path. */

@@ -320,6 +320,7 @@ describe('createKeySetSource()', () => {
       'http://[::1]/',
       'http://[::]/',
       'http://[::ffff:127.0.0.1]/',
+      'http://[::ffff:0.0.0.0]/',
       'http://0.0.0.0/',
       'http://2130706433/',
     ].flatMap((named) =>

@@ -378,6 +378,8 @@ describe('createKeySet()', () => {
     expect(await find('one')).toBeArrayOfSize(1);
     expect(fetches).toBeArrayOfSize(3);
     expect(clock.waiting).toBe(0);
+    keySet.start();
+    expect(clock.waiting).toBe(1);
   });
 
   test('stop() leaves a fetch alone that a lookup waits for', async () => {
