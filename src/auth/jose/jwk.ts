@@ -9,7 +9,7 @@ export type PublicJwk = Readonly<Record<'kty', string> & Partial<Record<'crv' | 
 export interface KeyLimits {
   /** Defaults to 16,384: OpenSSL and BoringSSL verify no signature with a longer modulus. */
   readonly maxModulusBits?: number;
-  /** Defaults to the length of the modulus. */
+  /** Unlimited by default; an exponent is always below its modulus. */
   readonly maxExponentBytes?: number;
   /** Rejects encodings that are not canonical base64url or begin with zeros. They would give one key several thumbprints. */
   readonly isCanonical?: boolean;
@@ -66,7 +66,7 @@ function decode(value: unknown, { isCanonical = false }: KeyLimits): Uint8Array 
  * an odd exponent of at least 3 below it. With other values, signatures can be forged without the private key, or none is good.
  */
 function isSoundRsaKey(n: Uint8Array, e: Uint8Array, limits: KeyLimits): boolean {
-  const { maxModulusBits = 16_384, maxExponentBytes = n.length, isCanonical = false } = limits;
+  const { maxModulusBits = 16_384, maxExponentBytes = Number.POSITIVE_INFINITY, isCanonical = false } = limits;
   if (isCanonical && (n[0] === 0 || e[0] === 0)) return false;
   const [modulus, exponent] = [toBigInt(n), toBigInt(e)];
   const bits = modulus.toString(2).length;

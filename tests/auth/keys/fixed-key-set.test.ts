@@ -27,7 +27,9 @@ describe('createFixedKeySet()', () => {
     const onEvent = (event: KeySetEvent) => events.push(event);
     const keySet = createFixedKeySet({ issuer, keys: { keys: [publish(rsaKey('one'), 'one')] }, algorithms, onEvent });
     keySet.start();
+    keySet.start();
     while (keySet.state().keys === 0) await Bun.sleep(0);
+    await Bun.sleep(0);
     keySet.stop();
     expect(keySet.find('one')).toMatchObject([{ algorithm: 'RS256' }]);
     expect(events).toEqual([{ issuer, type: 'ambiguous', keys: ['one'] }]);
