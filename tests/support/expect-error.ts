@@ -59,14 +59,16 @@ function expectChallenge(response: Response, challenge: Challenge | undefined): 
     expect(response.headers.get('www-authenticate')).toBeNull();
     return;
   }
-  const { resource_metadata: _, error, error_description: description, ...others } = challengeOf(response);
+  const { resource_metadata: _, error, error_description: description, scope, ...others } = challengeOf(response);
+  // Every challenge of a scoped route names the scope.
+  if (scope !== undefined || challenge === 'insufficient_scope') expect(scope).toBe(SCOPE);
   if (challenge === 'bare') {
     expect({ error, description, ...others }).toEqual({ error: undefined, description: undefined });
     return;
   }
   expect(error).toBe(challenge);
   if (description !== undefined) expect(description).toMatch(PLAIN_TEXT);
-  expect(others).toEqual(challenge === 'insufficient_scope' ? { scope: SCOPE } : {});
+  expect(others).toEqual({});
 }
 
 /** Fails unless the response has the headers of all responses of protected paths. */

@@ -1,5 +1,5 @@
 import { status } from 'elysia';
-import { type Composed, type Context, type Hook, type Instance, type Route, storeOf } from './instance.ts';
+import { type Composed, type Context, type Hook, type Instance, type Route, storesOf } from './instance.ts';
 import type { Plan, RouteContext } from './plan.ts';
 import { decisionOf, lockOf, markDecided, undecided } from './seal.ts';
 
@@ -9,7 +9,8 @@ const arrivals = new WeakMap<object, Request>();
 /** The first hook of every request, before any of the application can change the context. */
 const arrive: Hook = {
   fn: (context: RouteContext) => {
-    arrivals.set(context, context.request);
+    // It may have been merged from several instances. Only the first one sees what the server made.
+    if (!arrivals.has(context)) arrivals.set(context, context.request);
   },
   isAsync: false,
   hasReturn: false,
@@ -43,6 +44,8 @@ function createGate(instance: Instance): Hook {
   const gate = async (context: Context) => {
     const request = arrivals.get(context);
     if (request === undefined) return undecided();
+    // The gates of instances that the application uses are merged into its hooks.
+    if (context.store !== instance.store) return undefined;
     const { dynamic } = instance.router;
     const isUpgrade = request.method === 'GET' && request.headers.get('upgrade')?.toLowerCase() === 'websocket';
     const path = pathIn(request.url);
@@ -73,8 +76,8 @@ export function guardRoute(instance: Instance, route: Route, plan: Plan): void {
     try {
       const rejection = await decide(instance, context, plan);
       if (rejection) return withHeaders(rejection, context.set.headers);
-    } catch (cause) {
-      return instance.handleError(context, new Error('Internal error', { cause }));
+    } catch (error) {
+      return instance.handleError(context, error);
     }
     composed ??= compile();
     return composed(context);
@@ -82,8 +85,7 @@ export function guardRoute(instance: Instance, route: Route, plan: Plan): void {
   // Elysia assigns what it compiles to the route.
   Object.defineProperty(route, 'composed', { get: () => guarded, set() {}, enumerable: true, configurable: true });
   route.compile = () => guarded;
-  const store = storeOf(instance, route);
-  if (store) Object.assign(store, { handler: guarded, compile: () => guarded });
+  for (const store of storesOf(instance, route)) Object.assign(store, { handler: guarded, compile: () => guarded });
 }
 
 /** Returns the rejection, or undefined once the decision is recorded. */
@@ -91,10 +93,15 @@ async function decide(instance: Instance, context: Context, plan: Plan): Promise
   const request = arrivals.get(context);
   // An application that replaces the request would be judged by another one.
   if (request === undefined || request !== context.request || 'request' in instance.decorator) return undecided();
-  const decision = await plan.judge(request);
+  const decision = await plan.judge(request).catch(failWithout);
   if (decision instanceof Response) return decision;
   markDecided(request, plan, decision.claims);
   return undefined;
+}
+
+/** Hides an exception of a callback from the client: without an `onError`, Elysia sends its text. */
+function failWithout(cause: unknown): never {
+  throw Object.assign(new Error('Internal error', { cause }), { status: 500 });
 }
 
 /** Adds the headers that hooks have set, such as those of CORS. */

@@ -25,6 +25,7 @@ export type Composed = (context: Context) => unknown;
 /** The context that Elysia creates for a request. */
 export interface Context extends RouteContext {
   readonly set: { readonly headers: Readonly<Record<string, unknown>> };
+  readonly store: unknown;
 }
 
 /** What a router finds: `handler` and `compile` with ahead-of-time compilation, `handle` and `hooks` without. */
@@ -33,6 +34,8 @@ export interface Store {
   compile?: () => unknown;
   handle?: unknown;
   hooks?: object;
+  /** The path of the route, without ahead-of-time compilation. */
+  readonly route?: string;
 }
 
 interface Router {
@@ -57,6 +60,7 @@ export interface Instance {
   readonly event: Record<string, readonly Hook[] | undefined>;
   readonly extender: { readonly macro: Readonly<Record<string, unknown>> };
   readonly decorator: object;
+  readonly store: unknown;
   readonly router: {
     readonly history: Route[];
     readonly http: Router;
@@ -75,10 +79,13 @@ export function hooksOf(hooks: object, kind: string): readonly Hook[] {
   return [(hooks as Readonly<Record<string, unknown>>)[kind] ?? []].flat() as Hook[];
 }
 
-/** Returns the store of a route with a pattern, which finds itself. Undefined for a route without one. */
-export function storeOf({ config, router }: Instance, { method, path }: Route): Store | undefined {
-  if (config.aot === false) return router.dynamic.find(method, path)?.store;
-  return /[:*]/.test(path) ? router.http.find(method, path)?.store : undefined;
+/** Returns what the routers find for a route: a pattern finds itself. Static routes with ahead-of-time compilation are in none. */
+export function storesOf({ config, router }: Instance, { method, path }: Route): readonly Store[] {
+  const routed = config.aot === false ? router.dynamic : router.http;
+  // Without ahead-of-time compilation, Elysia adds each spelling of a path as a route of its own.
+  const spellings = [path, path.endsWith('/') ? path.slice(0, -1) : `${path}/`].flatMap((one) => [one, encodeURI(one)]);
+  const isRouted = config.aot === false || /[:*]/.test(path);
+  return isRouted ? [...new Set(spellings.flatMap((one) => routed.find(method, one)?.store ?? []))] : [];
 }
 
 /** Returns the application that an instance is part of, also in the callback of a group, which Elysia gives no parent. */

@@ -21,6 +21,8 @@ const patched = new WeakSet<object>();
 const watched = new WeakSet<object>();
 /** Hooks that hand over claims. Where one of them runs, routes are guarded. */
 const handOvers = new WeakSet<object>();
+/** The macros of the guard, which all plugins share. */
+let ownMacros: Readonly<Record<string, unknown>> = {};
 
 const requirementNames = ['scope', 'acr', 'maxAge', 'authorize'] as const;
 
@@ -55,6 +57,7 @@ export function requirementHook(required: RouteRequirements) {
  */
 export function lockRoutes(plugin: AnyElysia, protection: Protection, handOver: object): void {
   handOvers.add(handOver);
+  ownMacros = (plugin as unknown as Instance).extender.macro;
   protect(plugin as unknown as Instance, protection);
 }
 
@@ -126,7 +129,8 @@ function intercept(instance: Instance, name: 'getParent' | 'getServer', onAssign
   });
 }
 
-const hasSealedRoutes = ({ router }: Instance) => router.history.some(({ handler }) => lockOf(handler) !== undefined);
+const hasSealedRoutes = ({ router }: Instance) =>
+  router.history.some(({ method, handler }) => method !== 'OPTIONS' && lockOf(handler) !== undefined);
 
 const openRoutes = ({ router }: Instance) =>
   router.history.filter((route) => !lockOf(route.handler) && !isOpenByDesign(route));
@@ -160,6 +164,9 @@ function patchAdd(instance: Instance): void {
     const protections = own.reduce(withProtection, inner?.plan?.protections ?? []);
     if (protections.length === 0) return add.call(this, method, path, handler, hooks, options);
 
+    refuseReplacedMacros(this);
+    // Elysia removes the options that its macros have taken, and can lose what they stood for.
+    const given = Object.fromEntries(requirementNames.map((name) => [name, hooks[name]]));
     const lock: Lock = { handler: inner ? inner.handler : handler, plan: undefined };
     const sealed = seal(lock);
     const { precompile } = this.config;
@@ -172,9 +179,21 @@ function patchAdd(instance: Instance): void {
     }
     const route = this.router.history.findLast((added) => added.handler === sealed);
     if (route)
-      completeRoute(this, route, lock, protections, [...requiredOf(route), ...(inner?.plan?.required ?? []), hooks]);
+      completeRoute(this, route, lock, protections, [...requiredOf(route), ...(inner?.plan?.required ?? []), given]);
     return undefined;
   };
+}
+
+/** A macro of the same name would take requirements that never reach the guard. */
+function refuseReplacedMacros(instance: Instance): void {
+  if (!protectionsOf.has(instance)) return;
+  const replaced = requirementNames.find((name) => instance.extender.macro[name] !== ownMacros[name]);
+  if (replaced !== undefined)
+    close(
+      instance,
+      openRoutes(instance),
+      `a macro named ${replaced} replaces the route option of the guard. Rename it`,
+    );
 }
 
 /** Without ahead-of-time compilation, Elysia calls a mounted handler without any hook. */

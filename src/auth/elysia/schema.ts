@@ -45,7 +45,8 @@ export type AnySchema = ClaimsSchema | TSchema;
 
 /** Returns a schema that implements Standard Schema. Elysia's own do not. */
 export function toStandardSchema(schema: AnySchema): ClaimsSchema {
-  if (isStandardSchema(schema)) return schema;
+  // What is no schema is left to the check of the options.
+  if (isStandardSchema(schema) || typeof schema !== 'object') return schema as ClaimsSchema;
   const validator = getSchemaValidator(schema as TSchema, { dynamic: true, normalize: true });
   const validate = (claims: unknown) => {
     // The validator writes defaults and conversions into what it gets.

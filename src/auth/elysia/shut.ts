@@ -1,4 +1,4 @@
-import { type Instance, type Route, rootOf, storeOf } from './instance.ts';
+import { type Instance, type Route, rootOf, storesOf } from './instance.ts';
 import { undecided } from './seal.ts';
 
 /**
@@ -25,8 +25,9 @@ function instancesTo(root: Instance, instance: Instance): ReadonlySet<Instance> 
 }
 
 function shutRoute(app: Instance, route: Route): void {
-  const store = storeOf(app, route);
-  if (store) Object.assign(store, { handler: undecided, compile: () => undecided, handle: undecided, hooks: {} });
+  for (const store of storesOf(app, route))
+    if (store.route === undefined || store.route === route.path)
+      Object.assign(store, { handler: undecided, compile: () => undecided, handle: undecided, hooks: {} });
   for (const path of [route.path, `${route.path}/`, route.path.replace(/\/$/, '')]) delete app.router.response[path];
   Object.defineProperty(route, 'composed', { get: () => undecided, set() {}, enumerable: true, configurable: true });
   Object.assign(route, { handler: undecided, compile: () => undecided, hooks: {} });
