@@ -1,0 +1,56 @@
+import { expect } from 'bun:test';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { runToEnd } from '../../../support/child-process.ts';
+import { rsaKey } from '../../../support/keys.ts';
+import { AUDIENCE, mintToken } from '../../../support/mint.ts';
+import type { Clients } from './cells.ts';
+import type { Report } from './run.ts';
+
+/** Tokens that are good, without the scope, and signed with another key. */
+export const clientsOf = (issuer: string): Clients => ({
+  issuer,
+  audience: AUDIENCE,
+  valid: mintToken(issuer),
+  unscoped: mintToken(issuer, { claims: { scope: 'other' } }),
+  forged: mintToken(issuer, { key: rsaKey('another key') }),
+});
+
+/** Compiles the matrix, the plugin and Elysia as applications for old browsers are, and returns the path of the module. */
+export async function bundleMatrix(folder: string): Promise<string> {
+  const outfile = join(folder, 'matrix.mjs');
+  await build({
+    entryPoints: [join(import.meta.dir, 'main.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'es2016',
+    logLevel: 'error',
+  });
+  return outfile;
+}
+
+/** Runs the matrix in another process. */
+export async function runBundle(
+  command: readonly string[],
+  clients: Clients,
+  count: number,
+  seed: number,
+): Promise<Report> {
+  const settings = { CLIENTS: JSON.stringify(clients), COUNT: String(count), SEED: String(seed) };
+  const { status, stdout, stderr } = await runToEnd(command, {
+    PATH: process.env.PATH ?? '',
+    NO_COLOR: '1',
+    ...settings,
+  });
+  if (status !== 0) throw new Error(`The matrix ended with ${status}: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+/** The seed is part of what is compared, so that a failure can be repeated with MATRIX_SEED. */
+export function expectNoFaults({ seed, outcomes, faulty }: Report, count: number): void {
+  expect({ seed, faulty: faulty.slice(0, 10) }).toEqual({ seed, faulty: [] });
+  expect(outcomes.served).toBeGreaterThan(count / 2);
+  expect(outcomes.closed).toBeGreaterThan(count / 20);
+}
