@@ -26,6 +26,8 @@ export async function bundleMatrix(folder: string): Promise<string> {
     format: 'esm',
     platform: 'node',
     target: 'es2016',
+    supported: { 'import-meta': true },
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     logLevel: 'error',
   });
   return outfile;

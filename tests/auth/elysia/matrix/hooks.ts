@@ -118,8 +118,9 @@ const ofApplication: Readonly<Record<string, Install>> = {
     app.macro({ scope: () => ({ transform: (context: Context) => void act(effect, context) }) }),
   'macro named scope that only declares': (app) => app.macro({ scope: () => ({ detail: {} }) }),
   wrap: (app, effect) =>
-    app.wrap((handle: Handle) => (request: Request) => {
-      return effect.does === 'sets' ? handle(request) : (act(effect, {}) ?? handle(request));
+    app.wrap((handle: Handle) => async (request: Request) => {
+      const returned = effect.does === 'sets' ? undefined : await act(effect, {});
+      return returned instanceof Response ? returned : handle(request);
     }),
   'wrap with a copy': (app) => app.wrap((handle: Handle) => (request: Request) => handle(new Request(request))),
   'plugin named protected-api': (app) => app.use(new Elysia({ name: 'protected-api' })),
