@@ -246,8 +246,10 @@ describe('what Elysia would leave open is not served', () => {
         const said = `${text}${logged.mock.calls.flat().map(String).join()}`;
         logged.mockRestore();
         expect(text).not.toContain(SECRET);
-        expect([0, 500]).toContain(status);
+        // Of one way to load plugins, Elysia adds the earlier routes once more, behind the guard.
+        expect(name.includes('function that uses') ? [0, 401, 500] : [0, 500]).toContain(status);
         expect(said).toContain(says);
+        if (form !== 'listen' && status === 500) expect(text).not.toMatch(/guard|scoped|\/a/);
       });
 
   for (const aot of [true, false])
@@ -257,12 +259,6 @@ describe('what Elysia would leave open is not served', () => {
       for (const create of [() => inOther(guarded()).use(open()), () => inOther(open()).use(guarded())])
         for (const form of Object.keys(forms)) expect((await attempt(form, create, '/a')).text).not.toContain(SECRET);
     });
-
-  test('the body of the 500 does not say why', async () => {
-    const app = () => new Elysia().use(new Elysia().use(guard())).get('/a', secret);
-    const { text } = await attempt('handle', app, '/a');
-    expect(text).not.toMatch(/scoped|guard|\/a\b/i);
-  });
 });
 
 /** Hooks of an application that answer by themselves, as a cache or a maintenance page does. */

@@ -22,8 +22,11 @@ export interface Application {
   readonly build: (parts: Parts) => AnyElysia | Built | Promise<AnyElysia>;
   /** Before the path of the route. */
   readonly prefix?: string;
-  /** Whether a valid token is answered: false where Elysia leaves the route open, so that nothing may be served. */
-  readonly isServed?: boolean;
+  /**
+   * Whether a valid token is answered: false where Elysia leaves the route open, so that nothing may be served. `maybe` is a
+   * matter of how Elysia loads plugins.
+   */
+  readonly isServed?: boolean | 'maybe';
   /** The route is added to an instance that has no guard, so macros of the guard are unknown while it is built. */
   readonly isApart?: boolean;
 }
@@ -75,7 +78,7 @@ export const applications: Readonly<Record<string, Application>> = {
   'promise of a guarded instance': { build: (p) => p.create().use(Promise.resolve(p.route(p.guarded(p.create())))) },
   'async function that uses the guard': {
     build: (p) => p.route(p.create().use(async (app: AnyElysia) => p.guarded(app))),
-    isServed: false,
+    isServed: 'maybe',
     isApart: true,
   },
   'async function that returns the guard': {

@@ -199,7 +199,7 @@ export async function judge(cell: Cell, clients: Clients): Promise<Verdict> {
   const { prefix = '', isServed: isMeantToServe = true } = pick(applications, cell.application);
   const kind = pick(routeKinds, cell.route);
   const path = prefix + (kind.path ?? '/secret');
-  const isMustServe = cell.hook === 'none' && isMeantToServe && (await isAnsweredUnguarded(cell, path));
+  const isMustServe = cell.hook === 'none' && isMeantToServe === true && (await isAnsweredUnguarded(cell, path));
   const { issuer, audience } = clients;
   const guard = (differs = false): AnyElysia =>
     resourceServer({ issuer, audience, ...(differs && { onRefused() {} }) });
@@ -241,7 +241,7 @@ export async function judge(cell: Cell, clients: Clients): Promise<Verdict> {
     if (isMustServe && !isAnswered) faults.add(`not served with a valid token: ${status} ${body.slice(0, 120)}`);
     if (isMustServe && prefix === '' && isAnswered && !app.routes.some(isGuarded))
       faults.add('isGuarded is false of all');
-    if (!isMeantToServe && isAnswered) faults.add('served, though the guard does not reach the route');
+    if (isMeantToServe === false && isAnswered) faults.add('served, though the guard does not reach the route');
     await attackAll();
     for (const { path: open } of app.routes.filter((route) => isGuarded(route) && route.path.startsWith('/open')))
       if ((await ask(service, open, {}, '')).body === 'open') faults.add('isGuarded is true of an open route');
