@@ -6,15 +6,15 @@ export interface Report {
   readonly faulty: readonly { readonly faults: readonly string[]; readonly cell: Cell }[];
 }
 
-/** Judges so many cells of a sample. What Elysia writes about modules that cannot be loaded is not shown. */
+/** Judges so many cells of a sample. What Elysia writes to the console is not shown. */
 export async function runCells(
   clients: Clients,
   count: number,
   seed: number,
   fixed: Partial<Cell> = {},
 ): Promise<Report> {
-  const write = console.error;
-  console.error = () => {};
+  const { error, log, warn } = console;
+  Object.assign(console, { error() {}, log() {}, warn() {} });
   const outcomes = { served: 0, closed: 0, impossible: 0 };
   const faulty: { faults: readonly string[]; cell: Cell }[] = [];
   for (const cell of sampleCells(count, seed, fixed)) {
@@ -22,6 +22,6 @@ export async function runCells(
     outcomes[outcome] += 1;
     if (faults.length > 0) faulty.push({ faults, cell });
   }
-  console.error = write;
+  Object.assign(console, { error, log, warn });
   return { seed, outcomes, faulty };
 }
