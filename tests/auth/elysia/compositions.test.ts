@@ -178,6 +178,18 @@ const unservable: readonly (Composition & { readonly says?: string })[] = [
       create: () => use(new Elysia()).get('/a', new Response(SECRET)),
     },
   ]),
+  ...Object.entries(asynchronously).flatMap(([way, use]) =>
+    ['/a/', '/%C3%A9'].map(
+      (path): Composition => ({
+        name: `a guard that arrives ${way}, and ${path}, without aot`,
+        create: () =>
+          use(new Elysia({ aot: false }))
+            .get('/a', secret)
+            .get('/é', secret),
+        path,
+      }),
+    ),
+  ),
   { name: 'a route before the guard', create: () => new Elysia().get('/a', secret).use(guard()), says: '/a' },
   {
     name: 'a route before the guard in a group',
