@@ -78,6 +78,10 @@ interface Composition {
   readonly path?: string;
 }
 
+/** A Request that no client has sent. */
+const good = () => request('/a', { headers: token() });
+const pretend = (app: AnyElysia) => app.onRequest((context) => void Object.assign(context, { request: good() }));
+
 /** What an application puts into the context, before and after the guard. Each route is refused without a token. */
 const contexts: readonly Composition[] = [
   ...([{}, { publicUrl: 'https://api.example.test' }] as const).flatMap((options: Options): Composition[] => {
@@ -147,6 +151,26 @@ const contexts: readonly Composition[] = [
         .use(guard())
         .derive(() => ({ claims: { scope: 'a' } }))
         .get('/a', secret, { scope: 'a' }),
+  },
+  {
+    name: 'a request from onRequest',
+    create: () => pretend(new Elysia().use(guard())).get('/a', secret),
+  },
+  {
+    name: 'a request from onRequest between two guards',
+    create: () => pretend(new Elysia().use(guard())).use(new Elysia().use(guard()).get('/a', secret)),
+  },
+  {
+    name: 'a request from decorate',
+    create: () => new Elysia().decorate('request', good()).use(guard()).get('/a', secret),
+  },
+  {
+    name: 'a request from derive',
+    create: () =>
+      new Elysia()
+        .derive(() => ({ request: good() }))
+        .use(guard())
+        .get('/a', secret),
   },
 ];
 
