@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { openapi } from '@elysiajs/openapi';
 import { type AnyElysia, checksum, Elysia, t } from 'elysia';
-import { isGuarded, type ResourceServerOptions, resourceServer } from '../../../src/auth/index.ts';
+import { type GuardOptions, isGuarded, resourceServer } from '../../../src/auth/index.ts';
 import { runToEnd, until } from '../../support/child-process.ts';
 import { bearer } from '../../support/fixture.ts';
 import { type Issuer, startIssuer } from '../../support/issuer.ts';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => issuer.close());
 
-type Options = Partial<ResourceServerOptions>;
+type Options = Partial<GuardOptions>;
 const guard = (options: Options = {}) => resourceServer({ issuer: issuer.url, audience: AUDIENCE, ...options });
 const token = (claims: Record<string, unknown> = {}) => bearer(mintToken(issuer.url, { claims }));
 const request = (path: string, init: RequestInit = {}) => new Request(`http://localhost${path}`, init);
