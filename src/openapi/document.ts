@@ -101,12 +101,12 @@ const credentials: Readonly<Record<NonNullable<GuardOptions['dpop']>, string>> =
 };
 
 const describeApi = ({ issuer, audience, dpop = 'off' }: DocumentOptions) => `\
-Access tokens are JWTs that \`${issuer.join('` or `')}\` issues for the audience \`${audience.join('` or `')}\`. Send one in the request header
+The API accepts access tokens that \`${issuer.join('` or `')}\` issues as JWTs for the audience \`${audience.join('` or `')}\`. Send one in the request header
 ${credentials[dpop]}.
 
-Every error response is a JSON object with a \`code\` for programs and a \`description\` for people. Besides the errors
-listed with an endpoint, an unknown path is answered with 404, an unsupported method with 405 and an unexpected failure
-with 500. \`HEAD\` works wherever \`GET\` does. Browsers may call the API from any origin.
+Every error response is a JSON object with a \`code\` for programs and a \`description\` for people. Each endpoint lists its
+errors. In addition, an unknown path is answered with 404, an unsupported method with 405, and an unexpected failure with
+500. \`HEAD\` works wherever \`GET\` does. Browsers may call the API from any origin.
 `;
 
 const describeScopes = (scopes: readonly string[]) =>

@@ -54,7 +54,7 @@ function renderResponse(status: string, { description, headers = {}, content }: 
   if (status === 'default') return html``;
   const examples = Object.entries(content?.['application/json']?.examples ?? {});
   const [, ...otherCodes] = new Set(examples.map(([, { value }]) => codeOf(value)));
-  const others = otherCodes.map((code) => html` <a href="#${code}"><code>${code}</code></a>`);
+  const others = otherCodes.map((code, index) => html`${index > 0 && ','} <a href="#${code}"><code>${code}</code></a>`);
   const [example] = examples.map(([name, { value }]) => {
     const sent = Object.entries(headers).flatMap(([header, { examples: values }]) => {
       const text = values?.[name]?.value;

@@ -51,7 +51,7 @@ function renderBody(document: OpenApiDocument, options: PageOptions): Html {
 <h1>${name} <small>${info.version}</small></h1>
 <p class="lead">${info.summary}</p>
 ${paragraphs(info.description)}
-<noscript><p class="error">Requests can be sent from this page only with JavaScript enabled.</p></noscript>
+<noscript><p class="error">Enable JavaScript to send requests from this page.</p></noscript>
 <div class="buttons">
 <button type="button" id="authorize" class="authorize" aria-haspopup="dialog">Authorize</button>
 <button type="button" id="forget" class="secondary" hidden>Remove token</button>

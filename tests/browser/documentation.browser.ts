@@ -127,6 +127,11 @@ describe('the documentation page', () => {
     await tabTo(/^Request as sent/);
     await press('Enter');
     await documentation.article('/api/private-scoped').getByText('curl -i').waitFor();
+    await tabTo(/^Responses of GET \/api\/private-scoped$/);
+    await press('Enter');
+    await tabTo(/^token_expired$/);
+    await press('Enter');
+    await page.getByText('Token is expired').waitFor();
   });
 
   test('shows the whole answer on a phone, with nothing over it', async () => {
@@ -159,6 +164,16 @@ describe('the documentation page', () => {
     await documentation.getToken('Another client', { 'Client ID': 'reader', 'Client secret': 'wrong' });
     await documentation.dialog.getByRole('alert').getByText('invalid_client').waitFor();
     expect(prompts).toEqual([]);
+  });
+
+  test('selects the command on a page that has no clipboard', async () => {
+    const documentation = await openPage();
+    await documentation.page.addInitScript('Object.defineProperty(navigator, "clipboard", { value: undefined })');
+    await documentation.open(origin());
+    await documentation.send('/api/public');
+    await documentation.article('/api/public').getByRole('button', { name: 'Copy as curl' }).click();
+    await documentation.page.getByText('Press Ctrl+C').waitFor();
+    expect(await documentation.page.evaluate<string>('String(getSelection())')).toStartWith('curl -i ');
   });
 
   test('is painted, in the right colour scheme, from its HTML alone, which is small', async () => {

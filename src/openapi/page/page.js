@@ -114,12 +114,14 @@ for (const article of document.querySelectorAll('article')) {
     if (sent.token?.isBound) shownCommand.textContent = toCommand(sent, await headersOf(sent));
     try {
       await navigator.clipboard.writeText(shownCommand.textContent);
-      copied.textContent = sent.token?.isBound ? 'Copied. The proof is valid once, for one minute.' : 'Copied';
+      copied.textContent = sent.token?.isBound
+        ? 'Copied. Its proof is valid for one request within a minute.'
+        : 'Copied';
     } catch {
       // The clipboard is not available on pages from plain http.
       find(HTMLDetailsElement, '.sent details', article).open = true;
       getSelection()?.selectAllChildren(shownCommand);
-      copied.textContent = 'Selected: copy it with the keyboard';
+      copied.textContent = 'Press Ctrl+C or ⌘C to copy the selected command.';
     }
   });
 }

@@ -26,7 +26,7 @@ export async function requestToken(endpoint, parameters, dpop) {
   }
   if (!result)
     throw new Error(
-      `Cannot reach ${endpoint} from this page: it is unavailable, or does not allow cross-origin requests. Get a token with another tool and paste it here.`,
+      `Cannot reach ${endpoint} from this page: it is unavailable, or does not allow cross-origin requests.${dpop === 'required' ? '' : ' Get a token with another tool and paste it here.'}`,
     );
   const { response, answer } = result;
   if (!response.ok || !answer.access_token) {
