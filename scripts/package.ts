@@ -5,12 +5,12 @@ import ts from 'typescript-5';
 
 const outDir = 'dist/lib';
 
-/** Writes what the npm package holds besides its manifest to `dist/lib`: the plugin, its declarations, and the service's type. */
+/** Writes what the npm package holds besides its manifest to `dist/lib`: the doors of the guard, their declarations, and the service's type. */
 async function buildPackage(): Promise<void> {
   await rm(outDir, { recursive: true, force: true });
   const { exitCode, stdout } = Bun.spawnSync([process.execPath, 'x', 'tsc', '-p', 'src/auth']);
-  if (exitCode !== 0) throw new Error(`Cannot compile the plugin:\n${stdout}`);
-  for (const name of await readdir(outDir)) {
+  if (exitCode !== 0) throw new Error(`Cannot compile the package:\n${stdout}`);
+  for (const name of await readdir(outDir, { recursive: true })) {
     if (name.endsWith('.d.ts')) await importCompiledFiles(join(outDir, name));
   }
   await Bun.write(join(outDir, 'service.d.ts'), serviceDeclaration());

@@ -30,7 +30,7 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
     metricsPort === undefined ? undefined : listen(log, { id: 'metrics', hostname, port: metricsPort });
   const options = { settings, log, droppedLogLines: destination.droppedLines };
   const service = createService(
-    settings.isEmbedded ? await embedIssuer(options, server.port ?? port, isatty(2) && hasColour) : options,
+    settings.isEmbedded ? embedIssuer(options, server.port ?? port, isatty(2) && hasColour) : options,
   );
   server.reload({ fetch: service.fetch });
   if (service.metrics) metricsServer?.reload({ fetch: service.metrics.fetch });
@@ -110,7 +110,7 @@ export function trustEmbeddedIssuer(settings: Settings, port: number) {
 }
 
 /** Creates the issuer for the service on this port, prints how to use it, and returns options that trust it. */
-async function embedIssuer(options: ServiceOptions, port: number, hasColour: boolean): Promise<ServiceOptions> {
+function embedIssuer(options: ServiceOptions, port: number, hasColour: boolean): ServiceOptions {
   const { settings, log } = options;
   if (settings.ignored.length > 0)
     log.warn(
@@ -122,14 +122,14 @@ async function embedIssuer(options: ServiceOptions, port: number, hasColour: boo
   const issuer = `${origin}/`;
   const kept = keptOverReloads();
   kept.secrets ??= createIssuerSecrets();
-  const { routes, clients } = await createEmbeddedIssuer({ issuer, audience: origin, secrets: await kept.secrets });
+  const { secrets } = kept;
   if (!kept.hasBanner)
-    print(2, renderBanner({ origin, audience: origin, clients, hasDocumentation: settings.docs, hasColour }));
+    print(2, renderBanner({ origin, audience: origin, ...secrets, hasDocumentation: settings.docs, hasColour }));
   kept.hasBanner = true;
   return {
     ...options,
     settings: trusting,
-    embedded: { routes, tokenEndpoint: `${issuer}oauth/token`, clients: [clients.reader, clients.visitor] },
+    embed: (scopes) => createEmbeddedIssuer({ issuer, audience: origin, secrets, scopes }),
   };
 }
 

@@ -9,13 +9,14 @@ import {
   optionRules,
   usualLifetimeMs,
 } from './auth/guard.ts';
+import { scopesOf } from './auth/index.ts';
+import type { Client } from './auth/testing.ts';
 import { createCommonHeaders } from './http/answers.ts';
 import { createRefusalHints, logKeySetEvent, logStoreEvent } from './observe/guard-log.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { createRequestCounts } from './observe/request-counts.ts';
 import { createObservation } from './observe/requests.ts';
-import type { Client } from './openapi/authorization-dialog.ts';
 import { createTokenEndpoint } from './openapi/token-endpoint.ts';
 import { createRedisReplayStore, type StoreFailure } from './redis/replay-store.ts';
 import type { Readiness } from './routes/health.ts';
@@ -29,19 +30,22 @@ export interface ServiceOptions {
   readonly droppedLogLines: () => number;
   /** Fetches metadata and key sets; defaults to the global `fetch`. */
   readonly fetch?: Fetch;
-  /** The embedded issuer: its routes, and what the documentation page offers. */
-  readonly embedded?: {
-    readonly routes: AnyElysia;
-    readonly tokenEndpoint: string;
-    readonly clients: readonly Client[];
-  };
+  /** Returns the embedded issuer, which can grant these scopes: those of the routes, once all are added. */
+  readonly embed?: (scopes: () => readonly string[]) => EmbeddedIssuer;
+}
+
+/** The embedded issuer: its routes, and what the documentation page offers. */
+export interface EmbeddedIssuer {
+  readonly routes: AnyElysia;
+  readonly tokenEndpoint: string;
+  readonly clients: () => readonly Client[];
 }
 
 export type Service = ReturnType<typeof createService>;
 
 /** Returns the complete service without the process around it: no listener and no signal handlers. I/O begins with `start`. */
 export function createService(options: ServiceOptions) {
-  const { settings, log, droppedLogLines, fetch, embedded } = options;
+  const { settings, log, droppedLogLines, fetch, embed } = options;
   const counts = settings.metricsPort === undefined ? undefined : createRequestCounts(reasonsOf(settings));
   const observation = createObservation({ log, counts });
   const hint = createRefusalHints(log);
@@ -66,7 +70,8 @@ export function createService(options: ServiceOptions) {
   const metrics: Metrics | undefined =
     counts && createMetrics({ settings, counts, state: guard.state, replayStore, droppedLogLines });
 
-  const discovery = discoveryOf(options);
+  const embedded = embed?.(() => scopesOf(app.routes));
+  const discovery = discoveryOf(options, embedded);
   let isShuttingDown = false;
   const readiness = (): Readiness => {
     if (isShuttingDown) return 'shutting_down';
@@ -111,7 +116,7 @@ export function createService(options: ServiceOptions) {
   };
 }
 
-function discoveryOf({ settings, fetch, embedded }: ServiceOptions): Discovery {
+function discoveryOf({ settings, fetch }: ServiceOptions, embedded: EmbeddedIssuer | undefined): Discovery {
   const { issuer, jwksAllowHttp, docs: hasDocumentation } = settings;
   const tokenEndpoint = embedded
     ? async () => embedded.tokenEndpoint

@@ -1,11 +1,11 @@
+import type { Client } from '../auth/testing.ts';
 import { name, pagePath } from '../openapi/about.ts';
-import type { Client } from '../openapi/authorization-dialog.ts';
 
 export interface BannerOptions {
   /** The address at which clients reach the service, without a trailing slash. */
   readonly origin: string;
   readonly audience: string;
-  readonly clients: { readonly reader: Client; readonly visitor: Client };
+  readonly clients: Readonly<Record<'reader' | 'visitor', Pick<Client, 'id' | 'secret'>>>;
   readonly hasDocumentation: boolean;
   readonly hasColour: boolean;
 }
@@ -19,7 +19,7 @@ export function renderBanner({ origin, audience, clients, hasDocumentation, hasC
   const link = (text: string, path: string) => `${paint(1, text)}  ${paint(36, escapeUrl(origin + path))}\n`;
   const getToken = (
     variable: string,
-    client: Client,
+    client: Pick<Client, 'id' | 'secret'>,
   ) => `export ${variable}=$(curl -sS ${word(`${origin}/oauth/token`)} \\
   -d grant_type=client_credentials -d audience=${escapeFormValue(audience)} \\
   -d client_id=${client.id} -d client_secret=${client.secret} |

@@ -3,7 +3,7 @@ import type { IssuerSecrets } from './issuer.ts';
 /** What a reload by `bun run dev` keeps. */
 export interface Kept {
   /** So that tokens and credentials of the development issuer stay valid. */
-  secrets?: Promise<IssuerSecrets>;
+  secrets?: IssuerSecrets;
   hasBanner?: boolean;
   /** Stops what the modules before the reload have started, apart from listeners, which Bun reuses. */
   stop?: () => void;

@@ -1,13 +1,6 @@
 import type { GuardOptions } from '../auth/index.ts';
+import type { Client } from '../auth/testing.ts';
 import { type Html, html } from './layout.ts';
-
-/** A client of the embedded issuer that uses the client-credentials grant (RFC 6749 §4.4). */
-export interface Client {
-  readonly id: string;
-  readonly secret: string;
-  /** The scopes that it can be granted, separated by spaces. Empty for none. */
-  readonly scope: string;
-}
 
 export interface AuthorizationOptions {
   readonly audience: string;

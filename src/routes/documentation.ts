@@ -1,9 +1,8 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { type GuardOptions, scopesOf } from '../auth/index.ts';
-import { isTrustedHost, untrustedHost } from '../http/trusted-host.ts';
+import { type Client, isTrustedHost, untrustedHost } from '../auth/testing.ts';
 import { documentPath, pagePath } from '../openapi/about.ts';
 import type { RejectionsOf } from '../openapi/answers.ts';
-import type { Client } from '../openapi/authorization-dialog.ts';
 
 export interface DocumentationOptions {
   readonly issuer: readonly string[];
@@ -16,7 +15,7 @@ export interface DocumentationOptions {
   /** Returns the token endpoint, or undefined if it is unknown. Called for each request, because it can become known later. */
   readonly tokenEndpoint: () => Promise<string | undefined>;
   /** The clients of the embedded issuer. The page contains their secrets, so it requires a trusted Host. */
-  readonly clients?: readonly Client[] | undefined;
+  readonly clients?: (() => readonly Client[]) | undefined;
 }
 
 const misdirected = { code: 'misdirected_request', description: untrustedHost };
@@ -38,7 +37,8 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
     const { createPage } = await loadPage();
     const scopes = scopesOf(app().routes);
     const [audience = ''] = options.audience;
-    return createPage(await getDocument(tokenEndpoint), { ...options, audience, tokenEndpoint, scopes });
+    const document = await getDocument(tokenEndpoint);
+    return createPage(document, { ...options, clients: clients?.(), audience, tokenEndpoint, scopes });
   });
 
   return new Elysia({ detail: { hide: true } })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { timingSafeEqual } from 'node:crypto';
-import { createEmbeddedIssuer, createIssuerSecrets } from '../../src/dev/issuer.ts';
+import { createDevelopmentIssuer } from 'protected-api/testing';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { base64url, mintToken, SIGNING_KID } from '../support/mint.ts';
@@ -165,19 +165,19 @@ describe('the time that an answer takes', () => {
     test(
       'does not depend on how much of a wrong client secret is right',
       async () => {
-        const { routes, clients } = await createEmbeddedIssuer({
-          issuer: 'http://a.test/',
+        const right = '0123456789abcdef'.repeat(2);
+        const issuer = createDevelopmentIssuer({
+          issuer: 'http://127.0.0.1/',
           audience: 'a',
-          secrets: await createIssuerSecrets(),
+          clients: [{ id: 'reader', secret: right }],
         });
-        const { id, secret: right } = clients.reader;
         const guess = (clientSecret: string) => async () => {
           const body = new URLSearchParams({
             grant_type: 'client_credentials',
-            client_id: id,
+            client_id: 'reader',
             client_secret: clientSecret,
           });
-          const answer = await routes.fetch(new Request('http://a.test/oauth/token', { method: 'POST', body }));
+          const answer = await issuer.fetch(new Request('http://127.0.0.1/oauth/token', { method: 'POST', body }));
           if (answer.status !== 401) throw new Error(`Answered ${answer.status}`);
         };
         const other = (letter: string | undefined) => (letter === '0' ? '1' : '0');

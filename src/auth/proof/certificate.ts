@@ -32,10 +32,15 @@ export function clientCertificateFromHeader(name: string): (request: Request) =>
  * @param thumbprint `cnf["x5t#S256"]` of the token
  */
 export function refuseCertificate(certificate: unknown, thumbprint: unknown): Refusal | undefined {
-  const der = readCertificate(certificate);
-  if (der === undefined) return refuse('certificate_missing');
-  const actual = createHash('sha256').update(der).digest('base64url');
+  const actual = certificateThumbprint(certificate);
+  if (actual === undefined) return refuse('certificate_missing');
   return actual === thumbprint ? undefined : refuse('certificate_mismatch');
+}
+
+/** Returns the SHA-256 thumbprint of one certificate (RFC 8705 §3.1), or undefined for anything else. */
+export function certificateThumbprint(certificate: unknown): string | undefined {
+  const der = readCertificate(certificate);
+  return der && createHash('sha256').update(der).digest('base64url');
 }
 
 /** Returns the DER of one certificate, or undefined for anything else. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { isTrustedHost } from '../../src/http/trusted-host.ts';
+import { isTrustedHost } from '../../../src/auth/testing/trusted-host.ts';
 
 const PUBLIC_URL = 'https://gateway.example.test:8443/base';
 

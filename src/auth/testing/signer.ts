@@ -1,0 +1,32 @@
+import { createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { base64url } from 'jose';
+
+/** A private key in memory, and its public half as a JWK. */
+export interface Signer {
+  readonly jwk: Readonly<Record<string, unknown>>;
+  /** Returns a JWT with a signature, whatever the header says. Members that are undefined are left out. */
+  sign(header: object, claims: object): string;
+}
+
+/** Returns a new key pair for this algorithm. */
+export function createSigner(algorithm: 'RS256' | 'ES256'): Signer {
+  const { privateKey: key } =
+    algorithm === 'RS256'
+      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const encode = (part: object) => base64url.encode(JSON.stringify(part));
+  return {
+    jwk: { ...createPublicKey(key).export({ format: 'jwk' }) },
+    sign(header, claims) {
+      const input = `${encode({ alg: algorithm, ...header })}.${encode(claims)}`;
+      // An EC signature is both numbers side by side, without ASN.1 (RFC 7518 §3.4).
+      const signature = sign('sha256', new TextEncoder().encode(input), { key, dsaEncoding: 'ieee-p1363' });
+      return `${input}.${base64url.encode(signature)}`;
+    },
+  };
+}
+
+/** Returns a new random text, such as the secret of a client. */
+export function createSecret(): string {
+  return randomBytes(16).toString('hex');
+}

@@ -1,0 +1,82 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { calculateJwkThumbprint } from 'jose';
+import { type Certificate, certificateThumbprint } from '../proof/certificate.ts';
+import { createSigner } from './signer.ts';
+
+/** What is special about a token. */
+export interface TokenOptions {
+  /** Replaces members of the header. `undefined` removes one. */
+  readonly header?: Readonly<Record<string, unknown>> | undefined;
+  /** Whether it expired an hour ago. */
+  readonly expired?: boolean | undefined;
+  /** Whether it is signed with another key than the one that its header names. */
+  readonly forged?: boolean | undefined;
+  /** `dpop` binds it to the key that signs proofs, a certificate (DER or PEM) to that certificate. */
+  readonly boundTo?: 'dpop' | Certificate | undefined;
+}
+
+/** An issuer for tests. Each has keys of its own. */
+export interface TestIssuer {
+  /** The options of a guard that accepts its tokens, without network. */
+  readonly options: {
+    readonly issuer: string;
+    readonly audience: string;
+    readonly keys: { readonly keys: readonly object[] };
+  };
+  /**
+   * Returns a token that the guard accepts for an hour.
+   * @param claims replace members of the claims; `undefined` removes one
+   * @throws {TypeError} `boundTo` is no certificate
+   */
+  token(claims?: Readonly<Record<string, unknown>>, options?: TokenOptions): Promise<string>;
+  /**
+   * Returns a DPoP proof for one request with this token. The address of the request must begin with the guard's `publicUrl`.
+   */
+  proof(request: Pick<Request, 'method' | 'url'>, token: string): Promise<string>;
+}
+
+/** RFC 6761 §6.4: no server has a name in this domain, so that nobody can mistake these keys for real ones. */
+const [issuer, audience] = ['https://issuer.invalid/', 'https://api.invalid'];
+const lifetimeSeconds = 3600;
+const kid = 'test';
+
+/**
+ * Returns an issuer for tests, whose tokens the real guard accepts. Its keys are in memory; it needs no network and no port.
+ * @example
+ * const issuer = await createTestIssuer();
+ * const guard = createGuard(issuer.options);
+ * const authorization = `Bearer ${await issuer.token({ sub: 'ada', scope: 'read:reports' })}`;
+ * const result = await guard.check(new Request('https://api.invalid/reports', { headers: { authorization } }));
+ */
+export async function createTestIssuer(): Promise<TestIssuer> {
+  const signer = createSigner('RS256');
+  const prover = createSigner('ES256');
+  const jkt = await calculateJwkThumbprint({ ...prover.jwk });
+
+  return {
+    options: { issuer, audience, keys: { keys: [{ ...signer.jwk, kid, use: 'sig', alg: 'RS256' }] } },
+    async token(claims = {}, { header = {}, expired = false, forged = false, boundTo } = {}) {
+      const now = nowSeconds();
+      const iat = expired ? now - 2 * lifetimeSeconds : now;
+      const cnf = boundTo === undefined ? undefined : boundTo === 'dpop' ? { jkt } : bindToCertificate(boundTo);
+      const good = { iss: issuer, aud: audience, sub: 'test', iat, exp: iat + lifetimeSeconds, cnf };
+      const { sign } = forged ? createSigner('RS256') : signer;
+      return sign({ typ: 'at+jwt', kid, ...header }, { ...good, ...claims });
+    },
+    async proof({ method, url }, token) {
+      const ath = createHash('sha256').update(token).digest('base64url');
+      const htu = url.replace(/[?#].*$/s, '');
+      const claims = { jti: randomUUID(), htm: method, htu, iat: nowSeconds(), ath };
+      return prover.sign({ typ: 'dpop+jwt', jwk: prover.jwk }, claims);
+    },
+  };
+}
+
+const nowSeconds = () => Math.floor(Date.now() / 1000);
+
+function bindToCertificate(certificate: Certificate) {
+  const thumbprint = certificateThumbprint(certificate);
+  if (thumbprint === undefined)
+    throw new TypeError("Cannot create a token: boundTo must be 'dpop' or a certificate as DER or PEM");
+  return { 'x5t#S256': thumbprint };
+}
