@@ -34,7 +34,7 @@ describe('the package, installed from its tarball', () => {
     const entries = await readdir(inPackage('dist'), { recursive: true, withFileTypes: true });
     const others = entries.filter((entry) => entry.isFile() && !/\.(js|d\.ts)$/.test(entry.name));
     expect(others.map(({ name }) => name)).toEqual([]);
-    expect((await readdir(inPackage('dist/lib'))).filter((name) => /test|service\.js|pino|prom/.test(name))).toEqual(
+    expect((await readdir(inPackage('dist/lib'))).filter((name) => /\.test|service\.js|pino|prom/.test(name))).toEqual(
       [],
     );
   });
