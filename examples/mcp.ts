@@ -1,37 +1,61 @@
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import {
+  createMcpHandler,
+  localhostAllowedOrigins,
+  McpServer,
+  originValidationResponse,
+} from '@modelcontextprotocol/server';
 import { Elysia } from 'elysia';
-import { type Claims, resourceMetadata, resourceServer } from 'protected-api';
+import { resourceMetadata, resourceServer } from 'protected-api';
 
-// A Model Context Protocol server over HTTP. Clients that send no token find the authorization server, and request one for
-// this server. To start it: ISSUER=https://tenant.example.com/ bun run examples/mcp.ts
+// A Model Context Protocol server (revision 2026-07-28) over HTTP. Clients that send no token find the authorization server,
+// and request a token for this server. To start it: ISSUER=https://tenant.example.com/ bun run examples/mcp.ts
 const { ISSUER = '', PORT = '3010' } = process.env;
 
 /** MCP clients name the address of the server as the resource (RFC 8707), so it is the audience of their tokens. */
-const address = `http://localhost:${PORT}/mcp`;
-const options = { issuer: ISSUER, audience: address, publicUrl: address };
+const publicUrl = `http://localhost:${PORT}`;
+const resource = `${publicUrl}/mcp`;
+const options = { issuer: ISSUER, audience: resource, publicUrl, resource, dpop: 'on' } as const;
 
-function createServer(claims: Claims): McpServer {
-  const server = new McpServer({ name: 'example', version: '1.0.0' });
-  server.registerTool('whoami', { description: 'Returns the subject of the access token' }, () => ({
-    content: [{ type: 'text', text: String(claims.sub) }],
-  }));
-  return server;
+const scopesOfTools = new Map([
+  ['read-notes', 'notes:read'],
+  ['add-note', 'notes:write'],
+]);
+const notes: string[] = [];
+
+/** The scope of the tool that is called. A request with a name that is not in the list requires every scope. */
+function scopeOf(name: string | undefined): readonly string[] {
+  if (name === undefined) return [];
+  const scope = scopesOfTools.get(name);
+  return scope === undefined ? [...scopesOfTools.values()] : [scope];
 }
 
+// The handler rejects a request whose headers Mcp-Name and Mcp-Method differ from its body, so the scope of the name suffices.
+// Older revisions have no such headers, so they are rejected.
+const handler = createMcpHandler(
+  ({ authInfo }) => {
+    const server = new McpServer({ name: 'example', version: '1.0.0' });
+    const texts = () => ({ content: notes.map((text) => ({ type: 'text' as const, text })) });
+    server.registerTool('read-notes', { description: 'Returns all notes' }, texts);
+    server.registerTool('add-note', { description: 'Adds a note with your name' }, () => {
+      notes.push(`A note of ${authInfo?.clientId}`);
+      return texts();
+    });
+    return server;
+  },
+  { legacy: 'reject' },
+);
+
 new Elysia()
+  // Pages of other origins must not reach a server on this machine (DNS rebinding).
+  .onRequest(({ request }) => originValidationResponse(request, localhostAllowedOrigins()))
   .use(resourceMetadata(options))
   .use(resourceServer(options))
-  .post(
+  .all(
     '/mcp',
-    async ({ request, claims }) => {
-      // Without sessions, each request gets its own server, which knows the claims of the sender.
-      const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-      await createServer(claims).connect(transport);
-      return transport.handleRequest(request);
-    },
-    { scope: 'mcp:tools', parse: 'none' },
+    ({ request, claims }) =>
+      handler.fetch(request, {
+        authInfo: { token: '', clientId: String(claims.sub), scopes: [], expiresAt: claims.exp },
+      }),
+    { scope: ({ headers }) => scopeOf(headers['mcp-name']), parse: 'none' },
   )
-  // Clients try to open a stream for messages that the server initiates. This one sends none.
-  .get('/mcp', ({ status }) => status(405, 'Use POST'))
-  .listen({ hostname: 'localhost', port: PORT });
+  .listen({ hostname: 'localhost', port: PORT }, ({ url }) => console.log(`MCP server at ${url}mcp`));

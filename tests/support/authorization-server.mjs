@@ -1,5 +1,5 @@
 // A real authorization server in a process of its own: it brings no types, and writes warnings of its own to the terminal.
-// Arguments: the API identifier, the algorithm (RS256 by default), the scope. Prints one line of JSON, its issuer identifier and two
+// Arguments: the API identifier, the algorithm (RS256 by default), the scopes. Prints one line of JSON, its issuer identifier and two
 // clients, once it listens.
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
@@ -23,10 +23,11 @@ const client = (id, allowed) => ({
 const provider = new Provider(issuer, {
   clients: [client('reader', scope), client('visitor')],
   jwks: { keys: [{ ...signingKey(alg, 'issuer').export({ format: 'jwk' }), kid: 'provider-key', use: 'sig', alg }] },
-  scopes: [scope],
+  scopes: scope.split(' '),
   features: {
     clientCredentials: { enabled: true },
     devInteractions: { enabled: false },
+    dPoP: { enabled: true },
     resourceIndicators: {
       enabled: true,
       defaultResource: () => audience,
