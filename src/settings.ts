@@ -47,30 +47,47 @@ export class SettingsError extends Error {
   }
 }
 
-/** The settings of the process. The others are options of the guard. */
-const processRules = {
-  port: integer(3010, 0, 65535),
-  host: text('a host name or an IP address', (value) => /^[\w.:-]+$/.test(value)),
-  metricsPort: optionalInteger(0, 65535),
-  shutdownDelaySeconds: integer(0, 0, 3600),
-  shutdownTimeoutSeconds: integer(10, 0, 3600),
-  reusePort: boolean(false),
-  docs: boolean(true),
-  redisUrl: text(
-    'an address that begins with redis:// or rediss://',
-    (value) => /^(?:redis|valkey)s?:\/\/[^\s/]/.test(value) && URL.canParse(value),
-  ),
-  logLevel: choice(logLevels, 'info'),
+/** The settings of the process. The others are options of the guard. `docs/settings.md` is generated from the comments. */
+export const processRules = {
+  /**
+   * Header in which a proxy sends the certificate of the client: `Client-Cert` (RFC 9440), or the URL-encoded PEM of nginx. Tokens
+   * with `cnf["x5t#S256"]` are then accepted together with exactly that certificate (RFC 8705 §3). The proxy must set or delete the
+   * header in every request. Never `authorization`, `dpop` or `cookie`.
+   */
   clientCertHeader: text(
     'the name of a header other than authorization, dpop and cookie',
     (value) => /^[\w!#$%&'*+.^`|~-]+$/.test(value) && !/^(?:authorization|dpop|cookie)$/i.test(value),
   ),
+  /**
+   * Redis or Valkey in which several processes share the used DPoP proofs, such as `redis://localhost:6379`. By default each
+   * process stores its own.
+   */
+  redisUrl: text(
+    'an address that begins with redis:// or rediss://',
+    (value) => /^(?:redis|valkey)s?:\/\/[^\s/]/.test(value) && URL.canParse(value),
+  ),
+  /** Port to listen on: 0 to 65,535, where 0 takes any free port. Defaults to 3010. */
+  port: integer(3010, 0, 65535),
+  /** Address to listen on. `127.0.0.1` with the development issuer, which needs `--dev` to listen beyond loopback. */
+  host: text('a host name or an IP address', (value) => /^[\w.:-]+$/.test(value)),
+  /** Lets several processes share the port, one per core: true or false. Defaults to false. */
+  reusePort: boolean(false),
+  /** Serves the OpenAPI document and its page: true or false. Defaults to true. */
+  docs: boolean(true),
+  /** Port for Prometheus metrics at `/metrics`, on a listener of its own: 0 to 65,535. Off by default. */
+  metricsPort: optionalInteger(0, 65535),
+  /** The least level that is logged: debug, info, warn, error or silent. `debug` adds a line per request. Defaults to info. */
+  logLevel: choice(logLevels, 'info'),
+  /** After SIGTERM, how long requests are still accepted while `/readyz` answers with 503: 0 to 3,600. Defaults to 0. */
+  shutdownDelaySeconds: integer(0, 0, 3600),
+  /** After that, how long requests in flight have to finish: 0 to 3,600. Defaults to 10. */
+  shutdownTimeoutSeconds: integer(10, 0, 3600),
 } as const satisfies Record<string, OptionRule>;
 
 const rules = { ...optionRules, ...processRules } as Readonly<Record<string, OptionRule>>;
 
 /**
- * Returns the settings in `environment`, frozen; names and defaults are documented in `.env.example`.
+ * Returns the settings in `environment`, frozen; which `docs/settings.md` documents.
  * @param isDev whether the embedded issuer was requested explicitly
  * @throws {SettingsError} lists all configuration errors
  */
@@ -110,9 +127,10 @@ function parseEnvironment(environment: Environment, isEmbedded: boolean) {
   const given: Record<string, unknown> = {};
   const ignored: string[] = [];
   for (const [option, { kind }] of Object.entries(rules)) {
+    if (kind === 'code') continue;
     const variable = variableOf(option);
     const value = environment[variable];
-    if (!value || kind === 'code') continue;
+    if (!value) continue;
     if (isEmbedded && unfulfilled.has(option)) ignored.push(variable);
     else given[option] = option === 'scopeImplies' ? readScopeLists(value) : parse(value, kind);
   }
@@ -147,8 +165,8 @@ const unfulfilled: ReadonlySet<string> = new Set([
   'clientCertHeader',
 ]);
 
-/** `jwksMaxAgeSeconds` is `JWKS_MAX_AGE_SECONDS`. */
-function variableOf(option: string): string {
+/** Returns the name of the setting for an option: `JWKS_MAX_AGE_SECONDS` for `jwksMaxAgeSeconds`. */
+export function variableOf(option: string): string {
   return option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 

@@ -135,23 +135,29 @@ export const optionRules = {
   issuer: oneOrMore(`the address of the authorization server: ${anHttpsAddress}`, (value) => isAddress(value, true)),
   /** The identifiers of this API; a token must name at least one in `aud`. Required. */
   audience: oneOrMore('the API identifier that tokens contain in aud', () => true),
-  /** Address of the key set, for a single issuer. By default it is discovered, see `docs/issuers.md`. */
+  /**
+   * Address of the key set, for a single issuer. By default `.well-known/jwks.json` below an issuer that ends with a slash, or else
+   * the address in the metadata of the issuer.
+   */
   jwksUri: text(
     'an https address without fragment or credentials (http is allowed for loopback hosts, and with jwksAllowHttp)',
     (value) => isSecureUrl(value, true),
   ),
-  /** Allows plain http for key sets and metadata on hosts other than loopback. Defaults to false. */
+  /** Allows plain http for key sets and metadata on hosts other than loopback, for a private network: true or false. Defaults to false. */
   jwksAllowHttp: boolean(false),
-  /** Accepted signature algorithms. Defaults to `['RS256']`. `Ed25519` is another name of `EdDSA`. */
+  /**
+   * Accepted signature algorithms: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512 and EdDSA, also named Ed25519.
+   * A key without `alg` serves the first that fits its type, so put the algorithm of the issuer first. Defaults to RS256.
+   */
   algorithms: withDefault(
     list<Algorithm, readonly (Algorithm | 'Ed25519')[]>(`a list of ${algorithms.join(', ')} or Ed25519`, algorithmOf),
     ['RS256'],
   ),
-  /** `at+jwt` accepts only tokens whose header says that they are access tokens (RFC 9068 §4). Defaults to `jwt`. */
+  /** jwt, or at+jwt to accept only tokens whose header says that they are access tokens (RFC 9068 §4). Defaults to jwt. */
   tokenType: choice(['jwt', 'at+jwt'], 'jwt'),
   /**
    * Claims that hold the scopes; the first that a token has decides. A name that begins with `/` is a JSON Pointer (RFC 6901).
-   * Defaults to `['scope']`.
+   * Defaults to scope.
    */
   scopeClaim: withDefault(
     list<string>('a list of claim names, or JSON Pointers that begin with /', (value) =>
@@ -161,21 +167,30 @@ export const optionRules = {
   ),
   /** Only scopes with this prefix count, and they count without it. Challenges name scopes with the prefix. */
   scopePrefix: text('printable ASCII without spaces, quotes or backslashes', isScope),
-  /** The narrower scopes that a scope grants, transitively: `{ admin: ['read:messages'] }`. Names are without the prefix. */
+  /**
+   * The narrower scopes that a broader scope grants, transitively. Names are without the prefix.
+   * @example { admin: ['read:messages', 'write:messages'] }
+   */
   scopeImplies: pairs('broader scopes with the lists of narrower ones that they grant', readScopeLists),
-  /** The claim that names the audience of a token without `aud`. By default such a token is rejected. */
+  /**
+   * The claim that names the audience of a token without `aud`, such as `client_id` (Amazon Cognito) or `azp` (Clerk). Defaults to
+   * aud: a token without it is rejected.
+   */
   audienceClaim: withDefault(
     text('the name of a claim', () => true),
     'aud',
   ),
-  /** Claims that must have exactly these values. */
+  /**
+   * Claims that must have exactly these values.
+   * @example { azp: 'my-client' }
+   */
   requiredClaims: pairs('claim names with the text that each must be', readClaimValues),
   /**
-   * `on` accepts DPoP-bound tokens with a proof (RFC 9449) as well as plain ones. `required` rejects plain tokens. Both need
-   * `publicUrl`. Defaults to `off`.
+   * off; on, to accept DPoP-bound tokens with a proof (RFC 9449) as well as plain bearer tokens; or required, to reject plain
+   * ones. on and required need `publicUrl`. Defaults to off.
    */
   dpop: choice<DpopMode>(['off', 'on', 'required'], 'off'),
-  /** Accepted algorithms of proofs. Defaults to all: ES256, ES384, RS256, PS256 and EdDSA. */
+  /** Accepted algorithms of DPoP proofs: ES256, ES384, RS256, PS256 and EdDSA, also named Ed25519. Defaults to all. */
   dpopAlgorithms: withDefault(
     list<ProofAlgorithm, readonly (ProofAlgorithm | 'Ed25519')[]>(
       `a list of ${proofAlgorithms.join(', ')} or Ed25519`,
@@ -183,7 +198,7 @@ export const optionRules = {
     ),
     proofAlgorithms,
   ),
-  /** The https address at which clients reach the API. Challenges then carry `resource_metadata` (RFC 9728 §5.1). */
+  /** The https address at which clients reach the API. Challenges then name the address of its metadata (RFC 9728 §5.1). */
   publicUrl: text(anHttpsAddress, (value) => isAddress(value)),
   /** Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. */
   jwksMaxAgeSeconds: integer(600, 1, maxDurationSeconds),

@@ -35,13 +35,4 @@ describe('.env.example', () => {
     expect([...read].filter((name) => !names.includes(name))).toEqual([]);
     expect(names).toEqual([...new Set(names)]);
   });
-
-  test('has the names and defaults of the table in the README', async () => {
-    const readme = await Bun.file(join(import.meta.dir, '../../README.md')).text();
-    const rows = [...readme.matchAll(/^\| `([A-Z_]+)` +\| (?:`([^`]+)`)?[^|]*\|/gm)].map(([, name, value = '']) => [
-      name,
-      value,
-    ]);
-    expect(rows.sort()).toEqual(documented.map(({ name, value }) => [name, value]).sort());
-  });
 });

@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { envExample, options, processSettings, settingsPage } from '../../scripts/settings-page.ts';
+
+const root = join(import.meta.dir, '../..');
+const documented = [...options, ...processSettings];
+
+describe('bun run docs', () => {
+  for (const [file, generate] of [
+    ['docs/settings.md', settingsPage],
+    ['.env.example', envExample],
+  ] as const) {
+    test(`has written ${file} as it would now`, async () => {
+      expect(await Bun.file(join(root, file)).text()).toBe(generate());
+    });
+  }
+
+  test('documents bounds and words as the rules have them', () => {
+    for (const { name, meaning, expected } of documented) {
+      const bounds = /from (\d+) to (\d+)$/.exec(expected)?.slice(1) ?? [];
+      const words = /^(?:one of|a list of (?=[A-Z]{2}))(.+)$/.exec(expected)?.[1]?.match(/[\w+]+/g) ?? [];
+      const limits = bounds.map((bound) => Number(bound).toLocaleString('en'));
+      for (const word of [...limits, ...words].filter((each) => each !== 'or'))
+        expect(meaning, name).toMatch(new RegExp(`(?<![\\w,])${RegExp.escape(word)}(?![\\w+])`));
+    }
+  });
+
+  test('documents defaults as the rules have them', () => {
+    for (const { name, meaning, fallback, kind } of documented) {
+      const stated = / Defaults to (.+?)[.:](?: |$)/.exec(meaning)?.[1]?.replaceAll(',', '');
+      const isCode = kind === 'code' || kind === 'pairs' || fallback === undefined;
+      if (!isCode && stated !== 'all') expect({ name, stated }).toEqual({ name, stated: String(fallback) });
+    }
+  });
+});
