@@ -1,0 +1,21 @@
+import { createGuard } from 'protected-api/guard';
+
+// A server of Bun without a framework. To start it:
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run examples/bun-serve.ts
+const { ISSUER = '', AUDIENCE = '', PORT = '3010' } = process.env;
+const guard = createGuard({ issuer: ISSUER, audience: AUDIENCE });
+guard.start();
+
+const { url } = Bun.serve({
+  hostname: '127.0.0.1',
+  port: PORT,
+  routes: {
+    '/health': new Response('ok'),
+    async '/reports'(request) {
+      const result = await guard.check(request, { scope: 'read:reports' });
+      if (result instanceof Response) return result;
+      return Response.json({ hello: result.claims.sub });
+    },
+  },
+});
+console.log(`Listening on ${url.origin}`);
