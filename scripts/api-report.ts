@@ -4,6 +4,7 @@ import { join } from 'node:path';
 // The compiler's own API, which TypeScript 7 does not have yet.
 import ts from 'typescript-5';
 import manifest from '../package.json';
+import { format } from './format.ts';
 
 const root = join(import.meta.dir, '..');
 
@@ -19,7 +20,9 @@ export async function apiReports(): Promise<ReadonlyMap<string, string>> {
       // The type of the service is generated from its routes, which docs/openapi.json shows.
       return file === undefined || file === 'service' ? [] : [{ file, module: join(manifest.name, name) }];
     });
-    return new Map(doors.map(({ file, module }) => [`${file}.api.md`, reportOf(folder, file, module)]));
+    return new Map(
+      doors.map(({ file, module }) => [`${file}.api.md`, format('api.md', reportOf(folder, file, module))]),
+    );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
