@@ -54,7 +54,11 @@ function createGate(instance: Instance): Hook {
       dynamic.find(isUpgrade ? 'WS' : request.method, path) ??
       dynamic.find('ALL', path);
     const plan = lockOf(found?.store.handle)?.plan;
-    return plan && decide(instance, context, plan);
+    const rejection = plan && (await decide(instance, context, plan));
+    const { headers } = context.set;
+    if (!rejection && plan?.isVaried)
+      Object.assign(headers, { vary: [headers.vary ?? [], 'Authorization'].flat().join(', ') });
+    return rejection;
   };
   gates.add(gate);
   return { fn: gate, isAsync: true, hasReturn: true };
@@ -80,7 +84,7 @@ export function guardRoute(instance: Instance, route: Route, plan: Plan): void {
       return instance.handleError(context, error);
     }
     composed ??= compile();
-    return composed(context);
+    return plan.isVaried ? varyByToken(await composed(context)) : composed(context);
   };
   // Elysia assigns what it compiles to the route.
   Object.defineProperty(route, 'composed', { get: () => guarded, set() {}, enumerable: true, configurable: true });
@@ -104,10 +108,22 @@ function failWithout(cause: unknown): never {
   throw Object.assign(new Error('Internal error', { cause }), { status: 500 });
 }
 
+/** Tells caches that a response depends on the token (RFC 9110 §12.5.5). The headers of a fetched response are immutable. */
+function varyByToken(response: unknown): unknown {
+  if (!(response instanceof Response) || /\bauthorization\b|\*/i.test(response.headers.get('vary') ?? ''))
+    return response;
+  try {
+    response.headers.append('vary', 'Authorization');
+    return response;
+  } catch {
+    return varyByToken(new Response(response.body, response));
+  }
+}
+
 /** Adds the headers that hooks have set, such as those of CORS. */
 function withHeaders(response: Response, headers: Readonly<Record<string, unknown>>): Response {
   for (const [name, value] of Object.entries(headers)) {
-    if (response.headers.has(name)) continue;
+    if (name.toLowerCase() !== 'vary' && response.headers.has(name)) continue;
     for (const one of [value].flat()) if (one !== undefined && one !== null) response.headers.append(name, String(one));
   }
   return response;

@@ -29,6 +29,8 @@ export interface Plan {
   readonly required: readonly RouteRequirements[];
   /** Whether a request without a token is accepted. */
   readonly isOpen: boolean;
+  /** Whether responses differ by whether there is a token. */
+  readonly isVaried: boolean;
   /** Whether a function of the context decides too. */
   readonly hasFunctions: boolean;
   /** All fixed scopes, with prefix. */
@@ -56,12 +58,14 @@ export function createPlan(protections: readonly Protection[], required: readonl
     begin,
     requirement: allOf(fixed.map(core.readRequirements)),
   }));
-  const isOptional = !hasFunctions && protections.every((protection) => protection.isOptional);
+  const isVaried = protections.every((protection) => protection.isOptional);
+  const isOptional = !hasFunctions && isVaried;
   const [inner] = judges;
 
   return {
     protections,
     required,
+    isVaried,
     hasFunctions,
     isOpen: isOptional && inner?.requirement.isEmpty === true,
     scopes: inner?.requirement.scopes ?? [],
