@@ -23,7 +23,7 @@ export {
   readRules,
   text,
 } from './options.ts';
-export { type ClientCertificate, clientCertificateFromHeader } from './proof/certificate.ts';
+export { type Certificate, type ClientCertificate, clientCertificateFromHeader } from './proof/certificate.ts';
 export { type ReplayStore, usualLifetimeMs } from './proof/replay-store.ts';
 export type { RefusalReason } from './refusals.ts';
 export type { Claims } from './token/claims.ts';
