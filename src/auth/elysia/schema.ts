@@ -47,13 +47,11 @@ export type AnySchema = ClaimsSchema | TSchema;
 export function toStandardSchema(schema: AnySchema): ClaimsSchema {
   // What is no schema is left to the check of the options.
   if (isStandardSchema(schema) || typeof schema !== 'object') return schema as ClaimsSchema;
-  const validator = getSchemaValidator(schema as TSchema, { dynamic: true, normalize: true });
-  const validate = (claims: unknown) => {
-    // The validator writes defaults and conversions into what it gets.
-    const value: unknown = structuredClone(claims);
-    return validator.Check(value)
-      ? { value: validator.Decode?.(value) ?? value }
-      : { issues: [...validator.Errors(value)] };
-  };
+  // Without `additionalProperties`, Elysia rejects every claim that the schema does not name, and so every token.
+  const validator = getSchemaValidator(schema as TSchema, { dynamic: true, additionalProperties: true });
+  const validate = (claims: unknown) =>
+    validator.Check(claims)
+      ? { value: validator.Decode?.(claims) ?? claims }
+      : { issues: [...validator.Errors(claims)] };
   return { '~standard': { version: 1, vendor: 'elysia', validate } };
 }

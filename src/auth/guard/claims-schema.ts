@@ -35,7 +35,8 @@ export function createClaimsReader(schema: ClaimsSchema | undefined): (token: Ve
   const known = new WeakMap<VerifiedToken, Claims | Refusal>();
 
   function apply({ claims }: VerifiedToken, { validate }: ClaimsSchema['~standard']): Claims | Refusal {
-    const result = validate(claims);
+    // Some libraries write defaults and conversions into what they get.
+    const result = validate(structuredClone(claims));
     if (result instanceof Promise) {
       result.catch(() => {});
       throw new TypeError('Cannot read claims: the schema answers with a promise, but it must be synchronous');
