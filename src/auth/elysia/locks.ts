@@ -162,11 +162,15 @@ function patchAdd(instance: Instance): void {
     const isOpen = typeof handler === 'function' && openHandlers.has(handler);
     const own = isOpen ? [] : (protectionsOf.get(this) ?? []);
     const protections = own.reduce(withProtection, inner?.plan?.protections ?? []);
-    if (protections.length === 0) return add.call(this, method, path, handler, hooks, options);
-
-    refuseReplacedMacros(this);
     // Elysia removes the options that its macros have taken, and can lose what they stood for.
-    const given = Object.fromEntries(requirementNames.map((name) => [name, hooks[name]]));
+    const given = this.extender.macro.scope === ownMacros.scope ? requirementsIn(hooks) : [];
+    if (protections.length === 0) {
+      const result = add.call(this, method, path, handler, hooks, options);
+      keepRequirements(this.router.history.at(-1), given);
+      return result;
+    }
+
+    if (own.length > 0) refuseReplacedMacros(this);
     const lock: Lock = { handler: inner ? inner.handler : handler, plan: undefined };
     const sealed = seal(lock);
     const { precompile } = this.config;
@@ -178,15 +182,35 @@ function patchAdd(instance: Instance): void {
       this.config.precompile = precompile;
     }
     const route = this.router.history.findLast((added) => added.handler === sealed);
-    if (route)
-      completeRoute(this, route, lock, protections, [...requiredOf(route), ...(inner?.plan?.required ?? []), given]);
+    keepRequirements(route, given);
+    if (route) completeRoute(this, route, lock, protections);
     return undefined;
   };
 }
 
+/** Returns the requirements in the options of a route, and those of hooks that an instance has added before. */
+function requirementsIn(hooks: Readonly<Record<string, unknown>>): readonly RouteRequirements[] {
+  const options = requirementNames.flatMap((name) => (hooks[name] === undefined ? [] : [{ [name]: hooks[name] }]));
+  return [...options, ...requiredOf(hooks)];
+}
+
+/** Adds the hook of a requirement that Elysia has lost, so that the instances that take over the route find it too. */
+function keepRequirements(route: Route | undefined, given: readonly RouteRequirements[]): void {
+  if (route === undefined) return;
+  const known = requiredOf(route.hooks);
+  const lost = given.filter((one) =>
+    requirementNames.some((name) => one[name] !== undefined && !has(known, name, one[name])),
+  );
+  if (lost.length === 0) return;
+  const hooks = lost.map((required) => ({ fn: requirementHook(required) }));
+  route.hooks.beforeHandle = [...hooksOf(route.hooks, 'beforeHandle'), ...hooks];
+}
+
+const has = (known: readonly RouteRequirements[], name: (typeof requirementNames)[number], value: unknown) =>
+  known.some((required) => required[name] === value);
+
 /** A macro of the same name would take requirements that never reach the guard. */
 function refuseReplacedMacros(instance: Instance): void {
-  if (!protectionsOf.has(instance)) return;
   const replaced = requirementNames.find((name) => instance.extender.macro[name] !== ownMacros[name]);
   if (replaced !== undefined)
     close(
@@ -202,27 +226,19 @@ function withSealedMount(hooks: Readonly<Record<string, unknown>>, lock: Lock) {
   return config?.mount ? { ...hooks, config: { ...config, mount: sealMounted(config.mount, lock) } } : hooks;
 }
 
-function requiredOf({ hooks }: Route): readonly RouteRequirements[] {
+function requiredOf(hooks: object): readonly RouteRequirements[] {
   return hooksOf(hooks, 'beforeHandle').flatMap(({ fn }) => (typeof fn === 'function' && requirementsOf.get(fn)) || []);
 }
 
-function completeRoute(
-  instance: Instance,
-  route: Route,
-  lock: Lock,
-  protections: readonly Protection[],
-  required: readonly RouteRequirements[],
-): void {
-  const plan = createPlan(protections, withoutRepetition(required));
+function completeRoute(instance: Instance, route: Route, lock: Lock, protections: readonly Protection[]): void {
+  const plan = createPlan(protections, withoutRepetition(requiredOf(route.hooks)));
   lock.plan = plan;
   const { hooks } = route;
   const detail = typeof hooks.detail === 'object' ? hooks.detail : {};
   hooks.detail = { security: securityOf(plan.scopes, plan.isOpen), ...detail };
   if (plan.hasFunctions) {
     const others = hooksOf(hooks, 'beforeHandle').filter(({ fn }) => fn !== judgeContext.fn);
-    const known = new Set(requiredOf(route));
-    const lost = plan.required.filter((one) => !known.has(one)).map((one) => ({ fn: requirementHook(one) }));
-    hooks.beforeHandle = [judgeContext, ...lost, ...others];
+    hooks.beforeHandle = [judgeContext, ...others];
   }
   placeRequestHooks(instance);
   guardRoute(instance, route, plan);
