@@ -101,13 +101,13 @@ describe('the embedded issuer and openid-client', () => {
     return { configuration: await configure(fixture()), service, publicUrl: issuer.slice(0, -1), audience };
   });
 
-  test('serve the client in the README, which is the one in examples/', async () => {
+  test('serve the client in docs/dpop.md, which is the one in examples/', async () => {
     const { issuer, reader } = fixture();
     const environment = { API: issuer.slice(0, -1), CLIENT_ID: reader.clientId, CLIENT_SECRET: reader.clientSecret };
     const { stdout, stderr } = await runToEnd([process.execPath, join(root, 'examples/dpop-client.ts')], environment);
     expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^200 \{/), stderr: '' });
     const example = await Bun.file(join(root, 'examples/dpop-client.ts')).text();
-    expect(await Bun.file(join(root, 'README.md')).text()).toContain(`\`\`\`ts\n${example}\`\`\``);
+    expect(await Bun.file(join(root, 'docs/dpop.md')).text()).toContain(`\`\`\`ts\n${example}\`\`\``);
   });
 
   test('issues no token for an invalid proof', async () => {

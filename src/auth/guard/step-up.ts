@@ -31,7 +31,7 @@ export function readStepUp(
   };
   const isStrong = (claims: Claims) => accepted?.some((value) => value === ownClaim(claims, 'acr')) ?? true;
   return {
-    wanted: { acrValues: accepted?.join(' '), maxAge },
+    wanted: { ...(accepted && { acrValues: accepted.join(' ') }), ...(maxAge !== undefined && { maxAge }) },
     judge: (claims) =>
       isStrong(claims) && (maxAge === undefined || isRecent(claims))
         ? undefined
