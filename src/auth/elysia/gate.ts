@@ -8,13 +8,18 @@ const arrivals = new WeakMap<object, Request>();
 
 /** The first hook of every request, before any of the application can change the context. */
 const arrive: Hook = {
-  fn: (context: RouteContext) => {
+  fn: withoutNeeds((context: RouteContext) => {
     // It may have been merged from several instances. Only the first one sees what the server made.
     if (!arrivals.has(context)) arrivals.set(context, context.request);
-  },
+  }),
   isAsync: false,
   hasReturn: false,
 };
+
+/** Elysia reads the source of a hook. For one that passes its context on, it parses query, cookies and body of every route. */
+export function withoutNeeds<Fn extends (context: RouteContext) => unknown>(fn: Fn): Fn {
+  return Object.defineProperty(fn, 'toString', { value: () => '() => {}' });
+}
 
 /** The first hook after validation: judges the functions of the context. Of this kind, so that no other hook sees a rejection. */
 export const judgeContext: Hook = {

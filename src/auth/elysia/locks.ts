@@ -1,5 +1,5 @@
 import type { AnyElysia } from 'elysia';
-import { guardRoute, judgeContext, placeRequestHooks } from './gate.ts';
+import { guardRoute, judgeContext, placeRequestHooks, withoutNeeds } from './gate.ts';
 import { hooksOf, type Instance, type Route, rootOf } from './instance.ts';
 import { createPlan, type Protection, type RouteContext, type RouteRequirements, withProtection } from './plan.ts';
 import { securityOf } from './schema.ts';
@@ -47,6 +47,7 @@ export function requirementHook(required: RouteRequirements) {
   const sources = [required.scope, required.authorize].filter((value) => typeof value === 'function');
   // Elysia reads the source of a hook to find out what it needs, such as the body.
   if (sources[0]) Object.defineProperty(hook, 'toString', { value: () => String(sources[0]) });
+  else withoutNeeds(hook);
   requirementsOf.set(hook, required);
   return hook;
 }
