@@ -3,7 +3,7 @@ import { guardRoute, judgeContext, placeRequestHooks, withoutNeeds } from './gat
 import { hooksOf, type Instance, type Route, rootOf } from './instance.ts';
 import { createPlan, type Protection, type RouteContext, type RouteRequirements, withProtection } from './plan.ts';
 import { securityOf } from './schema.ts';
-import { decisionOf, type Lock, lockOf, seal, sealMounted, undecided } from './seal.ts';
+import { copyHandler, decisionOf, type Lock, lockOf, seal, sealMounted, undecided } from './seal.ts';
 import { refuseToServe } from './shut.ts';
 
 /** The part of a route in `app.routes` that is used here. */
@@ -17,6 +17,8 @@ const shutFor = new WeakMap<object, string>();
 const openHandlers = new WeakSet<object>();
 /** What a hook requires, for requirements that reach a route through Elysia's macros. */
 const requirementsOf = new WeakMap<object, RouteRequirements>();
+/** What a handler brings along, see {@link carry}. */
+const carriedBy = new WeakMap<object, readonly RouteRequirements[]>();
 const patched = new WeakSet<object>();
 const watched = new WeakSet<object>();
 /** Hooks that hand over claims. Where one of them runs, routes are guarded. */
@@ -164,12 +166,8 @@ function patchAdd(instance: Instance): void {
     const own = isOpen ? [] : (protectionsOf.get(this) ?? []);
     const protections = own.reduce(withProtection, inner?.plan?.protections ?? []);
     // Elysia removes the options that its macros have taken, and can lose what they stood for.
-    const given = this.extender.macro.scope === ownMacros.scope ? requirementsIn(hooks) : [];
-    if (protections.length === 0) {
-      const result = add.call(this, method, path, handler, hooks, options);
-      keepRequirements(this.router.history.at(-1), given);
-      return result;
-    }
+    const given = this.extender.macro.scope === ownMacros.scope ? requirementsIn(handler, hooks) : [];
+    if (protections.length === 0) return add.call(this, method, path, carry(handler, given), hooks, options);
 
     if (own.length > 0) refuseReplacedMacros(this);
     const lock: Lock = { handler: inner ? inner.handler : handler, plan: undefined };
@@ -190,9 +188,18 @@ function patchAdd(instance: Instance): void {
 }
 
 /** Returns the requirements in the options of a route, and those of hooks that an instance has added before. */
-function requirementsIn(hooks: Readonly<Record<string, unknown>>): readonly RouteRequirements[] {
+function requirementsIn(handler: unknown, hooks: Readonly<Record<string, unknown>>): readonly RouteRequirements[] {
   const options = requirementNames.flatMap((name) => (hooks[name] === undefined ? [] : [{ [name]: hooks[name] }]));
-  return [...options, ...requiredOf(hooks)];
+  const carried = typeof handler === 'function' ? carriedBy.get(handler) : undefined;
+  return [...options, ...requiredOf(hooks), ...(carried ?? [])];
+}
+
+/** Lets a handler carry what its route requires to the instance that has the guard, because hooks can be lost on the way. */
+function carry(handler: unknown, given: readonly RouteRequirements[]): unknown {
+  if (given.length === 0) return handler;
+  const carrier = copyHandler(handler);
+  carriedBy.set(carrier, given);
+  return carrier;
 }
 
 /** Adds the hook of a requirement that Elysia has lost, so that the instances that take over the route find it too. */

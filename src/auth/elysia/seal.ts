@@ -47,20 +47,39 @@ export function lockOf(handler: unknown): Lock | undefined {
  * that. Values become functions, because Elysia answers some of them without any hook.
  */
 export function seal(lock: Lock): Handler {
-  const { handler } = lock;
-  const answer: Handler = typeof handler === 'function' ? (handler as Handler) : () => copyOf(handler);
-  const sealed: Handler = (context, ...others) =>
-    isDecided(context?.request, lock) ? answer(context, ...others) : undecided();
-  // Elysia reads the source and the kind of a handler to find out what it needs.
-  Object.setPrototypeOf(sealed, Object.getPrototypeOf(answer));
-  Object.defineProperty(sealed, 'toString', { value: () => String(answer) });
+  const answer = toFunction(lock.handler);
+  const sealed = withSourceOf(answer, (context, ...others) =>
+    isDecided(context?.request, lock) ? answer(context, ...others) : undecided(),
+  );
   locks.set(sealed, lock);
   return sealed;
 }
 
+/** Returns a handler that does the same, and is no other route's. */
+export function copyHandler(handler: unknown): Handler {
+  const answer = toFunction(handler);
+  return withSourceOf(answer, (...all) => answer(...all));
+}
+
+const toFunction = (handler: unknown): Handler =>
+  typeof handler === 'function' ? (handler as Handler) : () => copyOf(handler);
+
+/** Elysia reads the source and the kind of a handler to find out what it needs. */
+function withSourceOf(answer: Handler, handler: Handler): Handler {
+  Object.setPrototypeOf(handler, Object.getPrototypeOf(answer));
+  return Object.defineProperty(handler, 'toString', { value: () => String(answer) });
+}
+
+type Mounted = (request: Request) => unknown;
+
+const mounts = new WeakMap<Mounted, Mounted>();
+
 /** Seals a mounted handler, which Elysia calls without hooks if it does not compile routes ahead of time. */
-export function sealMounted(mounted: (request: Request) => unknown, lock: Lock) {
-  return (request: Request) => (isDecided(request, lock) ? mounted(request) : undecided());
+export function sealMounted(given: Mounted, lock: Lock): Mounted {
+  const mounted = mounts.get(given) ?? given;
+  const sealed: Mounted = (request) => (isDecided(request, lock) ? mounted(request) : undecided());
+  mounts.set(sealed, mounted);
+  return sealed;
 }
 
 function isDecided(request: unknown, { plan }: Lock): boolean {
