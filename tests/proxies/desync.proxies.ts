@@ -1,49 +1,21 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { join } from 'node:path';
 import { hosts, lines, wireAttacks } from '../adversary/attacks/http.ts';
 import { type ServiceProcess, startServiceProcess } from '../adversary/service-process.ts';
-import { freePort, type RunningProcess, run, until } from '../support/child-process.ts';
+import { freePort, type RunningProcess, until } from '../support/child-process.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
 import { exchange, open } from '../support/raw-http.ts';
 import { createCanary, type Sighting } from './canary.ts';
+import { haproxy, nginx } from './proxies.ts';
 import { startRelay } from './relay.ts';
 
 setDefaultTimeout(60_000);
 
-const root = join(import.meta.dir, '../..');
 const CANARIES = 3;
 /** A canary that takes longer waited for somebody else's request: a response takes milliseconds. */
 const MAX_CANARY_MS = 3_000;
 const GUARDED = /Hello from a private endpoint/;
-
-interface Proxy {
-  readonly name: string;
-  /** Starts the proxy at `frontend` in front of the service at `server`, both `host:port`. */
-  readonly start: (frontend: string, server: string) => Promise<RunningProcess>;
-}
-
-const path = `${process.env.PATH}:/usr/sbin`;
-const proxies: readonly Proxy[] = [
-  {
-    name: 'HAProxy as deploy/ configures it',
-    async start(FRONTEND, server) {
-      const configuration = await Bun.file(join(root, 'deploy/haproxy/haproxy.cfg')).text();
-      const environment = { PATH: path, FRONTEND, SERVER_1: server, SERVER_2: server };
-      return run(['haproxy', '-db', '-f', 'haproxy.cfg'], environment, { 'haproxy.cfg': configuration });
-    },
-  },
-  {
-    name: 'nginx with connections that it reuses',
-    async start(frontend, server) {
-      const configuration = await Bun.file(join(import.meta.dir, 'nginx.conf')).text();
-      const filled = configuration.replace(' FRONTEND;', ` ${frontend};`).replace(' SERVER;', ` ${server};`);
-      const command = ['sh', '-c', 'exec nginx -p "$PWD" -c "$PWD/nginx.conf"'];
-      return run(command, { PATH: path }, { 'nginx.conf': filled });
-    },
-  },
-];
 
 /** Shapes beside those that the service faces alone: what a client leaves unfinished stays on a connection that others use. */
 const unfinished: Readonly<Record<string, string>> = {
@@ -70,7 +42,7 @@ afterAll(async () => {
   await issuer.close();
 });
 
-for (const { name, start } of proxies) {
+for (const { name, start } of [haproxy, nginx]) {
   describe(`behind ${name}, no honest client is lost, delayed or given another's answer`, () => {
     let relay: Awaited<ReturnType<typeof startRelay>>;
     let proxy: RunningProcess;

@@ -21,13 +21,23 @@ const client = (id, allowed) => ({
 });
 
 const provider = new Provider(issuer, {
-  clients: [client('reader', scope), client('visitor')],
+  clients: [
+    client('reader', scope),
+    client('visitor'),
+    { ...client('certified', scope), tls_client_certificate_bound_access_tokens: true },
+  ],
   jwks: { keys: [{ ...signingKey(alg, 'issuer').export({ format: 'jwk' }), kid: 'provider-key', use: 'sig', alg }] },
   scopes: scope.split(' '),
   features: {
     clientCredentials: { enabled: true },
     devInteractions: { enabled: false },
     dPoP: { enabled: true },
+    mTLS: {
+      enabled: true,
+      certificateBoundAccessTokens: true,
+      // As nginx sends it.
+      getCertificate: (context) => decodeURIComponent(context.get('client-cert')) || undefined,
+    },
     resourceIndicators: {
       enabled: true,
       defaultResource: () => audience,

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { $ } from 'bun';
+import { type ServiceProcess, startServiceProcess } from '../adversary/service-process.ts';
+import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts';
+import { freePort, type RunningProcess, until } from '../support/child-process.ts';
+import { AUDIENCE } from '../support/mint.ts';
+import { haproxy, nginx } from './proxies.ts';
+
+setDefaultTimeout(120_000);
+
+const folder = mkdtempSync(join(tmpdir(), 'protected-api-certificates-'));
+const inFolder = (name: string) => join(folder, name);
+let provider: AuthorizationServer;
+let service: ServiceProcess;
+/** A token that oidc-provider bound to the certificate of client a. */
+let token: string;
+const processes: RunningProcess[] = [];
+
+/** Runs curl with the certificate of a client, and returns what it prints; undefined if it gets no response. */
+async function curl(client: string | undefined, ...args: readonly string[]): Promise<string | undefined> {
+  const identity = client ? ['--cert', inFolder(`${client}.pem`), '--key', inFolder(`${client}.key`)] : [];
+  const { exitCode, stdout } = await $`curl --silent --cacert ${inFolder('ca.pem')} ${identity} ${args}`
+    .nothrow()
+    .quiet();
+  return exitCode === 0 ? stdout.toString() : undefined;
+}
+
+const header = async (client: string) => {
+  const der = await $`openssl x509 -in ${inFolder(`${client}.pem`)} -outform DER`.quiet();
+  return [`:${der.stdout.toString('base64')}:`, encodeURIComponent(await Bun.file(inFolder(`${client}.pem`)).text())];
+};
+
+/** Starts a proxy whose clients need a certificate, or need none, and returns its address. */
+async function startProxy({ start, mutualTls }: typeof haproxy, server: string, isMutual: boolean): Promise<string> {
+  const frontend = `127.0.0.1:${await freePort()}`;
+  const proxy = await start(frontend + (isMutual ? mutualTls(folder) : ''), server);
+  processes.push(proxy);
+  const address = `http${isMutual ? 's' : ''}://${frontend}`;
+  await until(async () => ((await curl('a', `${address}/livez`)) ?? '').length > 0, `the proxy: ${proxy.stderr()}`);
+  return address;
+}
+
+beforeAll(async () => {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
+  await $`openssl req -x509 ${key} -subj /CN=ca -keyout ca.key -out ca.pem`.cwd(folder).quiet();
+  for (const name of ['server', 'a', 'b']) {
+    const of = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
+    await $`openssl req -x509 ${key} ${of} -keyout ${name}.key -out ${name}.pem`.cwd(folder).quiet();
+  }
+  await $`cat server.pem server.key > server.both`.cwd(folder).quiet();
+  provider = await startAuthorizationServer();
+  service = await startServiceProcess({ ISSUER: provider.issuer, AUDIENCE, CLIENT_CERT_HEADER: 'Client-Cert' });
+  const atProvider = await startProxy(nginx, new URL(provider.issuer).host, true);
+  const grant = ['--user', 'certified:certified-secret', '--data', 'grant_type=client_credentials'];
+  token = JSON.parse((await curl('a', ...grant, `${atProvider}/token`)) ?? '{}').access_token;
+});
+
+afterAll(async () => {
+  for (const { signal } of processes) signal('SIGTERM');
+  await Promise.all([provider.close(), service.stop(), ...processes.map(({ finished }) => finished)]);
+  rmSync(folder, { recursive: true });
+});
+
+test('oidc-provider binds the token to the certificate', () => {
+  const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+  expect(claims.cnf).toEqual({ 'x5t#S256': expect.any(String) });
+});
+
+/** The headers that a client sends itself are written as the clients whose certificate they hold. */
+const rows: readonly {
+  name: string;
+  client: string;
+  sends?: readonly string[];
+  status: string;
+}[] = [
+  { name: 'its certificate', client: 'a', status: '200' },
+  { name: 'another certificate', client: 'b', status: '401' },
+  { name: 'another certificate, and its own in the header', client: 'b', sends: ['a'], status: '401' },
+  { name: 'another certificate, and its own in the header twice', client: 'b', sends: ['a', 'a'], status: '401' },
+  { name: 'its certificate, and another in the header', client: 'a', sends: ['b'], status: '200' },
+];
+
+for (const proxy of [haproxy, nginx]) {
+  describe(`a token that is bound to a certificate, behind ${proxy.name}`, () => {
+    let encrypted: string;
+    let plain: string;
+    beforeAll(async () => {
+      encrypted = await startProxy(proxy, `127.0.0.1:${service.port}`, true);
+      plain = await startProxy(proxy, `127.0.0.1:${service.port}`, false);
+    });
+
+    async function statusOf(address: string, client: string | undefined, sends: readonly string[], form: number) {
+      const values = await Promise.all(sends.map(async (name) => (await header(name))[form]));
+      const headers = [`Authorization: Bearer ${token}`, ...values.map((value) => `Client-Cert: ${value}`)];
+      const args = headers.flatMap((line) => ['--header', line]);
+      return curl(client, ...args, '--output', '/dev/null', '--write-out', '%{http_code}', `${address}/api/private`);
+    }
+
+    for (const { name, client, sends = [], status } of rows) {
+      test(`is answered with ${status} to a client with ${name}`, async () => {
+        for (const form of [0, 1]) expect(await statusOf(encrypted, client, sends, form)).toBe(status);
+      });
+    }
+
+    test('is not passed on from a client without a certificate', async () => {
+      // HAProxy ends the handshake, nginx answers by itself.
+      expect([undefined, '400']).toContain(await statusOf(encrypted, undefined, ['a'], 0));
+    });
+
+    test('is answered with 401 without TLS, whatever the header says', async () => {
+      for (const form of [0, 1])
+        for (const sends of [[], ['a'], ['a', 'b']]) expect(await statusOf(plain, undefined, sends, form)).toBe('401');
+    });
+
+    // A known limit, in SECURITY.md.
+    test('is answered with 200 to whoever reaches the port of the service and sends the header', async () => {
+      expect(await statusOf(`http://127.0.0.1:${service.port}`, undefined, ['a'], 0)).toBe('200');
+    });
+  });
+}
