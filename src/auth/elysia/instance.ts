@@ -92,18 +92,23 @@ export function storesOf({ config, router }: Instance, { method, path }: Route):
 export function rootOf(instance: Instance): Instance {
   const parent = instance.getParent();
   if (parent) return rootOf(parent);
+  const own = Object.getOwnPropertyDescriptor(instance, 'getServer');
+  if (!own) return instance;
   // Such an instance can only ask for the server, which the root answers by this method.
   const prototype = Object.getPrototypeOf(instance) as Instance;
-  const { getServer } = prototype;
+  const [askForServer, { getServer }] = [instance.getServer, prototype];
   let root = instance;
   prototype.getServer = function (this: Instance) {
     root = this;
     return getServer.call(this);
   };
+  // `.use(async (app) => app)` makes an instance ask itself, without end.
+  Object.defineProperty(instance, 'getServer', { configurable: true, value: () => undefined });
   try {
-    instance.getServer();
+    askForServer();
   } finally {
     prototype.getServer = getServer;
+    Object.defineProperty(instance, 'getServer', own);
   }
   return root;
 }
