@@ -91,10 +91,13 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
     });
 }
 
-/** The guard rejects a request before Elysia maps its response, so that the common headers are added here. */
+/**
+ * The guard rejects a request before Elysia maps its response, so that the common headers are added here. Reading the headers of
+ * a Response costs more than its status.
+ */
 function completeAll(fetch: Fetch, { complete }: Answers): Fetch {
   const finish = (response: Response) =>
-    response.headers.has('x-content-type-options') ? response : complete(response, {});
+    response.status < 400 || response.headers.has('x-content-type-options') ? response : complete(response, {});
   return (request) => {
     const response = fetch(request);
     return response instanceof Promise ? response.then(finish) : finish(response);
