@@ -26,7 +26,7 @@ export const judgeContext: Hook = {
   async fn(context: RouteContext) {
     const decision = decisionOf(context);
     if (decision === undefined) return status(500, undecided());
-    const rejection = await decision.plan.judgeContext(context);
+    const rejection = await decision.plan.judgeContext(context).catch(failWithout);
     if (rejection) return status(rejection.status, rejection);
     decision.isComplete = true;
     return undefined;
@@ -108,7 +108,7 @@ async function decide(instance: Instance, context: Context, plan: Plan): Promise
   return undefined;
 }
 
-/** Hides an exception of a callback from the client: without an `onError`, Elysia sends its text. */
+/** Hides an exception of the application's own decisions from the client: without an `onError`, Elysia sends its text. */
 function failWithout(cause: unknown): never {
   throw Object.assign(new Error('Internal error', { cause }), { status: 500 });
 }

@@ -47,7 +47,7 @@ export interface Plan {
  */
 export function createPlan(protections: readonly Protection[], required: readonly RouteRequirements[]): Plan {
   const scopeFunctions = required.map(({ scope }) => scope).filter(isFunction);
-  const authorize = required.flatMap((route) => route.authorize ?? []);
+  const authorize = required.flatMap((route) => (route.authorize === undefined ? [] : [route.authorize]));
   if (!authorize.every(isFunction)) throw new TypeError('Cannot guard a route: authorize must be a function');
   const hasFunctions = scopeFunctions.length > 0 || authorize.length > 0;
   const fixed = required.map(({ authorize: _, scope, ...others }): Requirements => {
