@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import Ajv from 'ajv/dist/2020';
 import { Elysia } from 'elysia';
-import { describeRejections } from '../../src/auth/guard.ts';
+import { describeRejections, scopesOf } from '../../src/auth/index.ts';
 import { failures } from '../../src/http/answers.ts';
 import type { OpenApiDocument, ResponseObject } from '../../src/openapi/document.ts';
 import { bearer, type Fixture, fixtureFor } from '../support/fixture.ts';
@@ -13,7 +13,7 @@ import { createTestApp } from '../support/test-app.ts';
 
 /** What is wrong with the token that is answered with the example of this name. */
 const faults: Readonly<Record<string, TokenOverrides>> = {
-  example1: {},
+  example1: { claims: { scope: scopesOf(createTestApp().app.routes).join(' ') } },
   token_malformed: { reshape: () => 'not.a.token.either' },
   token_opaque: { reshape: () => 'no-token' },
   token_encrypted: { reshape: () => 'a.b.c.d.e' },

@@ -91,6 +91,8 @@ describe('the package, installed from its tarball', () => {
       }`,
     );
     const { stdout, stderr } = await runToEnd([process.execPath, inFolder('run.ts')]);
-    expect(stdout + stderr).toBe('401 Bearer authorization_header_missing\n'.repeat(2));
+    expect(stdout + stderr).toBe(
+      '401 Bearer authorization_header_missing\n401 Bearer scope="read:reports" authorization_header_missing\n',
+    );
   });
 });
