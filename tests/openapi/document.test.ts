@@ -165,7 +165,7 @@ describe('the OpenAPI document of an embedded issuer', () => {
     const document = JSON.parse(text) as OpenApiDocument;
     const { tokenUrl } = document.components.securitySchemes.oauth2?.flows?.clientCredentials ?? {};
     expect(tokenUrl).toBe(`${fixture().issuer}oauth/token`);
-    expect(Object.keys(document.paths)).toHaveLength(3);
+    expect(document.paths).not.toContainKey('/oauth/token');
     for (const { clientSecret } of [fixture().reader, fixture().visitor]) expect(text).not.toContain(clientSecret);
   });
 });
