@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 // The compiler's own API, which TypeScript 7 does not have yet.
 import ts from 'typescript-5';
-import { isRequired, type OptionRule, optionRules } from '../src/auth/options.ts';
+import type { OptionRule } from '../src/auth/option-kinds.ts';
+import { isRequired, optionRules } from '../src/auth/options.ts';
 import { processRules, readSettings, variableOf } from '../src/settings.ts';
 import { format } from './format.ts';
 

@@ -10,19 +10,8 @@ export { isAllowedInMetadata, isLoopbackHost } from './keys/address.ts';
 export type { Fetch, FetchFailure } from './keys/fetch-json.ts';
 export type { KeySetEvent, KeySetState } from './keys/key-set.ts';
 export { fetchMetadata } from './keys/metadata.ts';
-export {
-  boolean,
-  type CheckedOptions,
-  choice,
-  type GuardOptions,
-  integer,
-  type OptionRule,
-  optionalInteger,
-  optionRules,
-  readOptions,
-  readRules,
-  text,
-} from './options.ts';
+export { boolean, choice, integer, type OptionRule, optionalInteger, text } from './option-kinds.ts';
+export { type CheckedOptions, type GuardOptions, optionRules, readOptions, readRules } from './options.ts';
 export { type Certificate, type ClientCertificate, clientCertificateFromHeader } from './proof/certificate.ts';
 export { type ReplayStore, usualLifetimeMs } from './proof/replay-store.ts';
 export type { RefusalReason } from './refusals.ts';

@@ -6,103 +6,26 @@ import { isJsonObject } from './jose/encoding.ts';
 import { isSecureUrl } from './keys/address.ts';
 import type { Fetch } from './keys/fetch-json.ts';
 import type { KeySetEvent } from './keys/key-set.ts';
+import {
+  boolean,
+  callback,
+  choice,
+  code,
+  integer,
+  isText,
+  list,
+  type OptionRule,
+  oneOrMore,
+  pairs,
+  text,
+  withDefault,
+} from './option-kinds.ts';
 import type { ClientCertificate } from './proof/certificate.ts';
 import { type ProofAlgorithm, proofAlgorithmOf, proofAlgorithms } from './proof/proof-key.ts';
 import type { ReplayStore } from './proof/replay-store.ts';
 import type { DpopMode } from './proof/schemes.ts';
 import type { RefusalReason } from './refusals.ts';
 import type { Claims } from './token/claims.ts';
-
-/** The format of an option in an environment variable. Options of the kind `code` are not settings. */
-export type OptionKind = 'text' | 'list' | 'pairs' | 'boolean' | 'integer' | 'code';
-
-/** The rule of one option. */
-export interface OptionRule<Checked = unknown, Given = Checked> {
-  readonly kind: OptionKind;
-  /** Completes the sentence "… must be …". */
-  readonly expected: string;
-  /** Returns the checked value, or undefined if it is not valid. */
-  readonly read: (value: unknown) => Checked | undefined;
-  /** The default. Undefined for an option without one. */
-  readonly fallback?: Checked | undefined;
-  /** Only a type: what is given, where it is not what is checked. */
-  readonly given?: Given;
-}
-
-/** An option that always has a value. */
-type DefaultedRule<Checked, Given = Checked> = OptionRule<Checked, Given> & { readonly fallback: Checked };
-
-const withDefault = <Checked, Given>(rule: OptionRule<Checked, Given>, fallback: Checked) =>
-  ({ ...rule, fallback }) as DefaultedRule<Checked, Given>;
-
-const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
-
-/** Returns the rule of a text. */
-export const text = (expected: string, isValid: (value: string) => boolean): OptionRule<string> => ({
-  kind: 'text',
-  expected,
-  read: (value) => (isText(value) && isValid(value) ? value : undefined),
-});
-
-/** Returns the rule of an enumeration. */
-export const choice = <Value extends string>(words: readonly Value[], fallback: Value): DefaultedRule<Value> => ({
-  kind: 'text',
-  expected: `one of ${words.join(', ')}`,
-  read: (value) => words.find((word) => word === value),
-  fallback,
-});
-
-/** Returns the rule of a whole number from `min` to `max`. */
-export const integer = (fallback: number, min: number, max: number) => withDefault(optionalInteger(min, max), fallback);
-
-/** Returns the rule of a whole number without a default. */
-export const optionalInteger = (min: number, max: number): OptionRule<number> => ({
-  kind: 'integer',
-  expected: `a whole number from ${min} to ${max}`,
-  read: (value) =>
-    Number.isInteger(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined,
-});
-
-/** Returns the rule of a boolean. */
-export const boolean = (fallback: boolean): DefaultedRule<boolean> => ({
-  kind: 'boolean',
-  expected: 'true or false',
-  read: (value) => (typeof value === 'boolean' ? value : undefined),
-  fallback,
-});
-
-/** Returns the rule of a list without duplicates. `readMember` returns undefined for a member that is not valid. */
-function list<Member extends string, Given = readonly Member[]>(
-  expected: string,
-  readMember: (value: unknown) => Member | undefined,
-): OptionRule<readonly Member[], Given> {
-  const read = (value: unknown) => {
-    if (!Array.isArray(value) || value.length === 0) return undefined;
-    const members = value.flatMap((member) => readMember(member) ?? []);
-    return members.length === value.length ? [...new Set(members)] : undefined;
-  };
-  return { kind: 'list', expected, read };
-}
-
-/** Returns the rule of a list that also takes one string. */
-function oneOrMore(expected: string, isMember: (value: string) => boolean) {
-  const rule = list<string, string | readonly string[]>(expected, (value) =>
-    isText(value) && isMember(value) ? value : undefined,
-  );
-  return { ...rule, read: (value: unknown) => rule.read(typeof value === 'string' ? [value] : value) };
-}
-
-const pairs = <Value>(expected: string, read: (value: unknown) => Readonly<Record<string, Value>> | undefined) =>
-  withDefault<Readonly<Record<string, Value>>, Readonly<Record<string, Value>>>({ kind: 'pairs', expected, read }, {});
-
-/** Returns the rule of an option that only code can give. It is passed on as it is. */
-const code = <Value>(expected: string, isValid: (value: unknown) => boolean): OptionRule<Value> => ({
-  kind: 'code',
-  expected,
-  read: (value) => (isValid(value) ? (value as Value) : undefined),
-});
-
-const callback = <Value>() => code<Value>('a function', (value) => typeof value === 'function');
 
 const isAddress = (value: string, allowHttp = false) => isSecureUrl(value, allowHttp) && !value.includes('?');
 const isClaimName = (value: unknown) => isText(value) && (!value.startsWith('/') || !/~(?![01])/.test(value));

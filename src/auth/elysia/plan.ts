@@ -1,6 +1,7 @@
 import type { GuardCore } from '../guard/create-guard.ts';
 import { allOf, type Requirements } from '../guard/requirements.ts';
-import { type CheckedOptions, type OptionRule, optionRules } from '../options.ts';
+import type { OptionRule } from '../option-kinds.ts';
+import { type CheckedOptions, optionRules } from '../options.ts';
 import { refuse } from '../refusals.ts';
 import type { Claims } from '../token/claims.ts';
 

@@ -1,16 +1,12 @@
 import type { Refusal } from '../refusals.ts';
 import type { Claims } from '../token/claims.ts';
 import { createScopeReader, type FixedScope, type ScopeRules } from './scopes.ts';
-import { readStepUp } from './step-up.ts';
+import { readStepUp, type StepUp, type StepUpOptions } from './step-up.ts';
 
 /** What a token must have besides being valid. */
-export interface Requirements {
+export interface Requirements extends StepUp {
   /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
   readonly scope?: FixedScope | undefined;
-  /** The accepted authentication context class references: the token's `acr` must be one of them (RFC 9470 §4). */
-  readonly acr?: string | readonly string[] | undefined;
-  /** Maximum seconds since the end user was authenticated, by the token's `auth_time` (RFC 9470 §4). */
-  readonly maxAge?: number | undefined;
 }
 
 /** What challenges name (RFC 6750 §3, RFC 9470 §3), whether the token has it or not. */
@@ -31,11 +27,7 @@ export interface Requirement {
   judge(claims: Claims): Refusal | undefined;
 }
 
-export interface RequirementOptions extends ScopeRules {
-  readonly clockToleranceSeconds: number;
-  /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
-  readonly now?: (() => number) | undefined;
-}
+export type RequirementOptions = ScopeRules & StepUpOptions;
 
 /** Returns the requirement that is met if all of these are. */
 export function allOf(requirements: readonly Requirement[]): Requirement {

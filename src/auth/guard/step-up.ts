@@ -1,6 +1,24 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import { type Claims, ownClaim } from '../token/claims.ts';
-import type { RequirementOptions, Requirements, Wanted } from './requirements.ts';
+
+/** Step-up authentication (RFC 9470). */
+export interface StepUp {
+  /** The accepted authentication context class references: the token's `acr` must be one of them (RFC 9470 §4). */
+  readonly acr?: string | readonly string[] | undefined;
+  /** Maximum seconds since the end user was authenticated, by the token's `auth_time` (RFC 9470 §4). */
+  readonly maxAge?: number | undefined;
+}
+
+export interface StepUpOptions {
+  readonly clockToleranceSeconds: number;
+  /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
+  readonly now?: (() => number) | undefined;
+}
+
+interface StepUpRequirement {
+  readonly wanted: { readonly acrValues?: string; readonly maxAge?: number };
+  judge(claims: Claims): Refusal | undefined;
+}
 
 const isAcr = (value: unknown) => typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
 
@@ -10,9 +28,9 @@ const isAcr = (value: unknown) => typeof value === 'string' && /^[\x21\x23-\x5b\
  * @throws {TypeError} `acr` is no value or list of values that a challenge can carry, or `maxAge` no number of seconds
  */
 export function readStepUp(
-  { acr, maxAge }: Requirements,
-  { clockToleranceSeconds, now = Date.now }: RequirementOptions,
-): { readonly wanted: Wanted; judge(claims: Claims): Refusal | undefined } | undefined {
+  { acr, maxAge }: StepUp,
+  { clockToleranceSeconds, now = Date.now }: StepUpOptions,
+): StepUpRequirement | undefined {
   if (acr === undefined && maxAge === undefined) return undefined;
   const accepted = typeof acr === 'string' ? [acr] : acr;
   if (accepted !== undefined && !(Array.isArray(accepted) && accepted.length > 0 && accepted.every(isAcr)))
