@@ -1,6 +1,5 @@
 import type { GuardCore } from '../guard/create-guard.ts';
 import { allOf, type Requirements } from '../guard/requirements.ts';
-import type { OptionRule } from '../option-kinds.ts';
 import { type CheckedOptions, optionRules } from '../options.ts';
 import { refuse } from '../refusals.ts';
 import type { Claims } from '../token/claims.ts';
@@ -109,7 +108,7 @@ export function withProtection(known: readonly Protection[], added: Protection):
 
 /** Options that are code are equal only if they are the same. */
 function areEqual(some: CheckedOptions, others: CheckedOptions): boolean {
-  return Object.entries<OptionRule>(optionRules).every(([name, { kind }]) => {
+  return Object.entries(optionRules).every(([name, { kind }]) => {
     const [one, other] = [some, others].map((options) => (options as Readonly<Record<string, unknown>>)[name]);
     return kind === 'code' ? one === other : JSON.stringify(one) === JSON.stringify(other);
   });
