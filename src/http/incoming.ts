@@ -19,35 +19,63 @@ export function pathOf(url: string): string {
   return url.slice(start, end === -1 ? undefined : end);
 }
 
-/** Whether the request has a body but no Content-Length, because it is chunked or was created in this process. */
-export function hasUnknownLength(request: Request): boolean {
-  return !isBodiless(request.method) && request.body !== null && !request.headers.has('content-length');
+const tooLarge = new WeakSet<Request>();
+
+/** Whether the body is over 64 KiB, by its Content-Length or by what was read of it. */
+export function isTooLarge(request: Request): boolean {
+  return tooLarge.has(request);
 }
 
 /**
- * Returns the request with its body in memory and a Content-Length. Stops reading after 64 KiB.
+ * Returns the request with a body that cannot be read beyond 64 KiB, and not at all if its Content-Length is larger. Nothing is
+ * read before somebody asks for it, so that a request without a valid token is rejected first.
  */
-export async function withLength(request: Request): Promise<Request> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of request.body ?? []) {
-      chunks.push(chunk);
-      length += chunk.byteLength;
-      if (length > maxBodyBytes) break;
-    }
-  } catch {
-    // The connection was lost. Reading this body again fails, so an incomplete body is never accepted.
-    return request;
-  }
-  const measured = new Request(request, { body: new Blob(chunks) });
-  measured.headers.set('content-length', String(length));
-  return measured;
+export function withLimitedBody(request: Request): Request {
+  const { method, headers, body } = request;
+  const declared = headers.get('content-length');
+  if (isBodiless(method) || body === null || (declared !== null && Number(declared) <= maxBodyBytes)) return request;
+  const limited: Request = new Request(request, {
+    body: limit(body, declared === null ? maxBodyBytes : 0, () => void tooLarge.add(limited)),
+  });
+  if (declared !== null) tooLarge.add(limited);
+  return limited;
 }
 
-/** Whether the Content-Length of the request is over 64 KiB. */
-export function isTooLarge({ headers }: Request): boolean {
-  return Number(headers.get('content-length')) > maxBodyBytes;
+/** Returns whether a body of unknown length is over 64 KiB. Reads it. */
+export async function exceedsLimit(request: Request): Promise<boolean> {
+  try {
+    for await (const _ of request.body ?? []);
+  } catch {
+    // It is too large, or the connection was lost.
+  }
+  return isTooLarge(request);
+}
+
+/** Returns a stream of the same bytes that fails after `maxBytes`. */
+function limit(body: ReadableStream<Uint8Array>, maxBytes: number, onExceeded: () => void): ReadableStream<Uint8Array> {
+  const startReading = () => body.getReader();
+  let reader: ReturnType<typeof startReading> | undefined;
+  let remaining = maxBytes;
+  const exceed = (): never => {
+    onExceeded();
+    throw new RangeError('Request body is too large');
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (remaining === 0) exceed();
+        reader ??= startReading();
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        remaining -= value.byteLength;
+        if (remaining < 0) exceed();
+        controller.enqueue(value);
+      },
+      cancel: (reason) => (reader ?? body).cancel(reason),
+    },
+    // Nothing is read ahead.
+    { highWaterMark: 0 },
+  );
 }
 
 /** Bun skips the body of GET and HEAD, and never delivers one of CONNECT (https://github.com/oven-sh/bun/issues/43552). */

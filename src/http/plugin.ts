@@ -1,7 +1,7 @@
 import { Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, ValidationError } from 'elysia';
 import { type Answers, type CommonHeaders, createAnswers } from './answers.ts';
 import { createPreflight, type Preflight } from './cross-origin.ts';
-import { hasUnknownLength, isTooLarge, pathOf, withHttpUrl, withLength } from './incoming.ts';
+import { exceedsLimit, isTooLarge, pathOf, withHttpUrl, withLimitedBody } from './incoming.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -49,14 +49,14 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
       // Elysia calls this for each request, always with the same function:
       // https://github.com/elysiajs/elysia/blob/1.4.29/src/compose.ts#L2334-L2350
       if (pipeline === undefined) {
-        const answer = createAnswering(completeAll(inner as unknown as Fetch, answers), {
-          answers,
-          preflight,
-          routeTable,
-        });
+        const answer = createAnswering(completeAll(inner as unknown as Fetch, answers), { preflight, routeTable });
         pipeline = createReceiving(observe ? observe(answer, (request) => routeOf(request, routeTable())) : answer);
       }
       return pipeline;
+    })
+    .onTransform({ as: 'global' }, ({ request }) => {
+      // Also where the handler does not read the body. A guard has decided before.
+      if (isTooLarge(request)) throw new ParseError();
     })
     .mapResponse({ as: 'global' }, ({ responseValue, request, set }) => {
       if (isJson(responseValue) && isEmpty(set.headers)) return json(200, responseValue);
@@ -76,10 +76,12 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
       for (const [name, value] of Object.entries(commonHeaders)) set.headers[name] ??= value;
       return undefined;
     })
-    .onError({ as: 'global' }, ({ error, request, path, set }) => {
+    .onError({ as: 'global' }, async ({ error, request, path, set }) => {
       if (error instanceof ElysiaCustomStatusResponse) return undefined;
       sendUncopied(set);
+      if (isTooLarge(request)) return fail('payload_too_large');
       if (error instanceof NotFoundError) {
+        if (await exceedsLimit(request)) return fail('payload_too_large');
         const allowed = routeTable().methodsOf(path);
         const isFound = routeTable().find(request.method, path) !== undefined;
         return isFound || allowed.length === 0 ? fail('not_found') : fail('method_not_allowed', allowed);
@@ -104,33 +106,26 @@ function completeAll(fetch: Fetch, { complete }: Answers): Fetch {
   };
 }
 
-/** Normalizes requests for all other code: an `http:` address, and a body of known length. */
+/** Normalizes requests for all other code: an `http:` address, and a body of limited length. */
 function createReceiving(fetch: Fetch): Fetch {
-  return (received) => {
-    const request = withHttpUrl(received);
-    return hasUnknownLength(request) ? withLength(request).then(fetch) : fetch(request);
-  };
+  return (received) => fetch(withLimitedBody(withHttpUrl(received)));
 }
 
 interface AnsweringOptions {
-  readonly answers: Answers;
   readonly preflight: Preflight;
   readonly routeTable: () => RouteTable;
 }
 
-/** Answers preflights and requests with too large a body, and passes all others to `fetch`. */
-function createAnswering(fetch: Fetch, { answers, preflight, routeTable }: AnsweringOptions): Fetch {
+/** Answers preflights, and passes all other requests to `fetch`. */
+function createAnswering(fetch: Fetch, { preflight, routeTable }: AnsweringOptions): Fetch {
   return (request) => {
     switch (request.method) {
-      case 'GET':
-      case 'HEAD':
-        return fetch(request);
       case 'OPTIONS':
         return preflight(request, routeTable().methodsOf(pathOf(request.url)));
       case 'CONNECT':
         return closeConnection(fetch(request));
       default:
-        return isTooLarge(request) ? answers.fail('payload_too_large') : fetch(request);
+        return fetch(request);
     }
   };
 }
