@@ -19,11 +19,12 @@ export function pathOf(url: string): string {
   return url.slice(start, end === -1 ? undefined : end);
 }
 
-const tooLarge = new WeakSet<Request>();
+/** The requests whose body is limited, and whether it was found to be too large. */
+const limits = new WeakMap<Request, { isExceeded: boolean }>();
 
 /** Whether the body is over 64 KiB, by its Content-Length or by what was read of it. */
 export function isTooLarge(request: Request): boolean {
-  return tooLarge.has(request);
+  return limits.get(request)?.isExceeded === true;
 }
 
 /**
@@ -32,17 +33,21 @@ export function isTooLarge(request: Request): boolean {
  */
 export function withLimitedBody(request: Request): Request {
   const { method, headers, body } = request;
+  if (isBodiless(method) || body === null) return request;
   const declared = headers.get('content-length');
-  if (isBodiless(method) || body === null || (declared !== null && Number(declared) <= maxBodyBytes)) return request;
-  const limited: Request = new Request(request, {
-    body: limit(body, declared === null ? maxBodyBytes : 0, () => void tooLarge.add(limited)),
-  });
-  if (declared !== null) tooLarge.add(limited);
+  if (declared !== null && Number(declared) <= maxBodyBytes) return request;
+  const state = { isExceeded: declared !== null };
+  const onExceeded = () => {
+    state.isExceeded = true;
+  };
+  const limited = new Request(request, { body: limit(body, declared === null ? maxBodyBytes : 0, onExceeded) });
+  limits.set(limited, state);
   return limited;
 }
 
 /** Returns whether a body of unknown length is over 64 KiB. Reads it. */
 export async function exceedsLimit(request: Request): Promise<boolean> {
+  if (!limits.has(request)) return false;
   try {
     for await (const _ of request.body ?? []);
   } catch {
@@ -63,7 +68,7 @@ function limit(body: ReadableStream<Uint8Array>, maxBytes: number, onExceeded: (
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        if (remaining === 0) exceed();
+        if (maxBytes === 0) exceed();
         reader ??= startReading();
         const { done, value } = await reader.read();
         if (done) return controller.close();
