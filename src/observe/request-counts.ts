@@ -29,6 +29,13 @@ interface DeclaredRoute {
   readonly hooks?: { readonly response?: object };
 }
 
+/** Rejections of requests whose token was accepted. */
+const afterAcceptance: readonly RefusalReason[] = [
+  'authentication_insufficient',
+  'scope_insufficient',
+  'access_denied',
+];
+
 /**
  * Returns the counts that metrics are rendered from. They are plain numbers in arrays, because a metrics library takes longer
  * to find a series by its labels than the service takes to respond. Routes come from the route table, so a client cannot
@@ -71,8 +78,11 @@ export function createRequestCounts(reasons: readonly RefusalReason[]) {
       refused[reason] = (refused[reason] ?? 0) + 1;
     },
     routes: () => [...routes.values()],
-    /** One outcome per request. A token without the scope was accepted before the scope was checked, so it is subtracted here. */
-    outcomes: () => ({ ...refused, accepted: acceptedTokens - (refused.scope_insufficient ?? 0) }),
+    /** One outcome per request. A token is accepted before the requirements of a route are judged, so that these are subtracted. */
+    outcomes() {
+      const rejectedLater = afterAcceptance.reduce((sum, reason) => sum + (refused[reason] ?? 0), 0);
+      return { ...refused, accepted: acceptedTokens - rejectedLater };
+    },
   };
 }
 
