@@ -1,4 +1,4 @@
-import { type Explained, issuerOf, show } from './checks.ts';
+import { type Explained, isBoundBy, issuerOf, show } from './checks.ts';
 
 type Advice = (explained: Explained) => string;
 
@@ -13,7 +13,8 @@ const advices: Readonly<Record<string, Advice>> = {
     /^([REP]S\d+|EdDSA|Ed25519)$/.test(show(token.header.alg))
       ? `set ALGORITHMS to ${show(token.header.alg)} if the issuer signs with it`
       : `configure the issuer to sign with ${settings.algorithms.join(' or ')}`,
-  type_unsupported: () => 'the client must send an access token, not another kind of JWT such as an ID token',
+  type_unsupported: ({ settings }) =>
+    `the client must send an access token, not another kind of JWT such as an ID token${settings.tokenType === 'jwt' ? '' : '. If the issuer gives its access tokens no typ, set TOKEN_TYPE to jwt'}`,
   key_unknown: ({ settings, token }) =>
     `${issuerOf(settings, token)} does not publish the key ${show(token.header.kid)}. Check ISSUER and JWKS_URI`,
   keys_unavailable: ({ settings, token }) =>
@@ -25,9 +26,19 @@ const advices: Readonly<Record<string, Advice>> = {
   required_claim_mismatch: () => 'change REQUIRED_CLAIMS, or the claims that the issuer adds',
   token_expired: () => 'the client must request a new token',
   token_not_yet_valid: () => 'the clocks differ. CLOCK_TOLERANCE_SECONDS can be up to 300',
-  token_bound: () => 'set DPOP to on for clients that send proofs, or request a token that is not bound',
+  token_bound: ({ token }) =>
+    isBoundBy('x5t#S256', token) && !isBoundBy('jkt', token)
+      ? 'set CLIENT_CERT_HEADER to the header in which a proxy sends the certificate of the client, or request a token that is not bound'
+      : 'set DPOP to on for clients that send proofs, or request a token that is not bound',
+  token_certificate_bound: () =>
+    'set CLIENT_CERT_HEADER to the header in which a proxy sends the certificate of the client',
+  token_confirmation_unsupported: () =>
+    'request a token that is bound to a key (jkt), to a certificate (x5t#S256) or not at all',
+  certificate_missing: ({ settings }) =>
+    `a request also needs the certificate of the client in the header ${settings.clientCertHeader}, which cannot be checked here`,
   token_unbound: () => 'set DPOP to on to accept tokens without a proof as well',
-  proof_missing: () => 'a request also needs a proof in the header DPoP, which cannot be checked here',
+  proof_missing: ({ settings }) =>
+    `a request also needs a proof in the header DPoP, signed with one of DPOP_ALGORITHMS (${settings.dpopAlgorithms.join(', ')}), which cannot be checked here`,
 };
 
 /** Returns what to do about a rejection, or undefined if its description says all there is. */

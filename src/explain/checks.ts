@@ -62,7 +62,8 @@ const type: Check = {
   name: 'type',
   reasons: ['type_unsupported', 'critical_header'],
   has: ({ token: { header } }) => (header.crit === undefined ? show(header.typ) : `crit ${show(header.crit)}`),
-  wants: () => 'TOKEN_TYPE does not allow it',
+  wants: ({ settings, token: { header } }) =>
+    header.crit === undefined ? `TOKEN_TYPE is ${settings.tokenType}` : 'no token with crit is accepted',
   passed: 'accepted',
 };
 
@@ -135,9 +136,17 @@ const binding: Check = {
   reasons: [],
   has: ({ token: { claims }, settings }) =>
     claims.cnf === undefined && settings.dpop !== 'required' ? undefined : show(claims.cnf),
-  wants: ({ settings }) => `DPOP is ${settings.dpop}`,
+  wants({ token, settings: { dpop, clientCertHeader } }) {
+    const certificates = `, CLIENT_CERT_HEADER is ${clientCertHeader ?? 'not set'}`;
+    return `DPOP is ${dpop}${isBoundBy('x5t#S256', token) ? certificates : ''}`;
+  },
   passed: 'accepted',
 };
+
+/** Whether the token is bound to a certificate, or to a key, by this method. */
+export function isBoundBy(method: 'jkt' | 'x5t#S256', { claims: { cnf } }: DecodedToken): boolean {
+  return typeof cnf === 'object' && cnf !== null && method in cnf;
+}
 
 /** Returns the checks in the order in which the guard makes them. With several issuers, the issuer decides which keys are used. */
 export function checksFor({ issuer: issuers }: Settings): readonly Check[] {

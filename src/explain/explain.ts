@@ -3,7 +3,7 @@ import { createLog } from '../observe/log.ts';
 import { createService, type ServiceOptions } from '../service.ts';
 import type { Settings } from '../settings.ts';
 import { adviceFor } from './advice.ts';
-import { checksFor, type DecodedToken, type Explained, show } from './checks.ts';
+import { checksFor, type DecodedToken, type Explained, isBoundBy, show } from './checks.ts';
 
 /** A check of a token. */
 export interface ExplainedCheck {
@@ -83,8 +83,8 @@ function createAnswering(settings: Settings, token: DecodedToken, fetch: Service
   // Nothing but the guard is needed. The token is all there is: a proof is never recorded as used.
   const needed = { ...settings, docs: false, metricsPort: undefined, redisUrl: undefined };
   const service = createService({ settings: needed, log, droppedLogLines: () => 0, ...(fetch && { fetch }) });
-  const isBound = typeof token.claims.cnf === 'object';
-  const scheme = settings.dpop === 'required' || (settings.dpop === 'on' && isBound) ? 'DPoP' : 'Bearer';
+  const needsProof = token.claims.cnf !== undefined && (isBoundBy('jkt', token) || !isBoundBy('x5t#S256', token));
+  const scheme = settings.dpop === 'required' || (settings.dpop === 'on' && needsProof) ? 'DPoP' : 'Bearer';
 
   return {
     stop: service.stop,
@@ -108,12 +108,14 @@ function showFailure({ level, time, msg, issuer, failures, ...details }: Readonl
 
 /** A token without a scope is accepted nevertheless, just not everywhere. */
 function explainScope(status: number, { token, settings }: Explained): ExplainedCheck {
-  const { scopeClaim, scopePrefix } = settings;
+  const { scopeClaim, scopePrefix, scopeImplies } = settings;
   // A JSON Pointer begins in a claim of the token.
   const claims = new Set(scopeClaim.map((name) => (name.startsWith('/') ? (name.split('/')[1] ?? '') : name)));
   const has = [...claims].map((name) => `${name} ${show(token.claims[name])}`).join(', ');
   const prefix = scopePrefix === undefined ? '' : `, SCOPE_PREFIX is ${scopePrefix}`;
-  const wants = `SCOPE_CLAIM is ${scopeClaim.join(', ')}${prefix}`;
+  const pairs = Object.entries(scopeImplies).flatMap(([broad, narrow]) => narrow.map((one) => `${broad}=${one}`));
+  const implied = pairs.length === 0 ? '' : `, SCOPE_IMPLIES is ${pairs.join(', ')}`;
+  const wants = `SCOPE_CLAIM is ${scopeClaim.join(', ')}${prefix}${implied}`;
   return status === 200
     ? { name: 'scope', has, verdict: 'passed', words: `sufficient for ${scopedPath}` }
     : { name: 'scope', has, verdict: 'rejected', words: `${status} at ${scopedPath}: ${wants}` };

@@ -127,6 +127,17 @@ const rows: readonly Row[] = [
     lines: [/^type +logout\+jwt +rejected: TOKEN_TYPE /, /^401 invalid_header: the client must send an access token/],
   },
   {
+    name: 'a token without a type where access tokens have one',
+    settings: { TOKEN_TYPE: 'at+jwt' },
+    token: { header: { typ: 'JWT' } },
+    lines: [/^type +JWT +rejected: TOKEN_TYPE is at\+jwt$/, /^401 invalid_header: .* set TOKEN_TYPE to jwt$/],
+  },
+  {
+    name: 'a critical header',
+    token: { header: { crit: ['exp'], exp: 1 } },
+    lines: [/^type +crit \["exp"\] +rejected: no token with crit is accepted$/, /^401 invalid_header: /],
+  },
+  {
     name: 'an opaque token',
     token: 'c2VjcmV0LXRva2Vu',
     lines: [
@@ -156,6 +167,18 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    name: 'a token whose scope grants another than the one that is needed',
+    settings: { SCOPE_IMPLIES: 'a=b,admin=c' },
+    token: { claims: { scope: 'admin' } },
+    lines: [/^scope +scope admin .* SCOPE_IMPLIES is a=b, admin=c$/, /^200: Token is accepted$/],
+  },
+  {
+    name: 'a token whose scope grants the one that is needed',
+    settings: { SCOPE_IMPLIES: 'admin=read:messages' },
+    token: { claims: { scope: 'admin' } },
+    lines: [/^scope +scope admin +sufficient for \/api\/private-scoped$/, /^200: Token is accepted$/],
+  },
+  {
     name: 'a token without a required claim',
     settings: { REQUIRED_CLAIMS: 'tid=t,org=o' },
     token: { claims: { tid: 't' } },
@@ -177,7 +200,42 @@ const rows: readonly Row[] = [
     name: 'a bound token with DPoP',
     settings: { DPOP: 'on', PUBLIC_URL: 'https://api.example.test' },
     token: { claims: { cnf: { jkt: 'x' } } },
-    lines: [/^binding .* rejected: DPOP is on$/, /^401 invalid_header: a request also needs a proof/],
+    lines: [
+      /^binding .* rejected: DPOP is on$/,
+      /^401 invalid_header: a request also needs a proof .* DPOP_ALGORITHMS \(ES256, .*EdDSA\), which cannot be checked here$/,
+    ],
+  },
+  ...['off', 'on'].map(
+    (DPOP): Row => ({
+      name: `a token that is bound to a certificate, with DPOP=${DPOP}`,
+      settings: { DPOP, PUBLIC_URL: 'https://api.example.test' },
+      token: { claims: { cnf: { 'x5t#S256': 'x' } } },
+      lines: [
+        new RegExp(`^binding .* rejected: DPOP is ${DPOP}, CLIENT_CERT_HEADER is not set$`),
+        /^401 invalid_header: set CLIENT_CERT_HEADER to /,
+      ],
+    }),
+  ),
+  {
+    name: 'a token that is bound to a certificate, whose header is set',
+    settings: { CLIENT_CERT_HEADER: 'Client-Cert' },
+    token: { claims: { cnf: { 'x5t#S256': 'x' } } },
+    lines: [
+      /^binding .* rejected: DPOP is off, CLIENT_CERT_HEADER is Client-Cert$/,
+      /^401 invalid_header: a request also needs the certificate of the client in the header Client-Cert/,
+    ],
+  },
+  {
+    name: 'a token that is bound to a key and a certificate',
+    settings: { DPOP: 'on', PUBLIC_URL: 'https://api.example.test' },
+    token: { claims: { cnf: { jkt: 'x', 'x5t#S256': 'x' } } },
+    lines: [/^binding .* rejected: /, /^401 invalid_header: set CLIENT_CERT_HEADER to /],
+  },
+  {
+    name: 'a token that is bound in another way',
+    settings: { DPOP: 'on', PUBLIC_URL: 'https://api.example.test' },
+    token: { claims: { cnf: { kid: 'x' } } },
+    lines: [/^binding .* rejected: DPOP is on$/, /^401 invalid_header: request a token that is bound to a key/],
   },
   {
     name: 'a plain token where a proof is required',
