@@ -1,8 +1,6 @@
-export type { ClaimsSchema } from './guard/claims-schema.ts';
 export type { Accepted, GuardState } from './guard/create-guard.ts';
 export { describeRejections, type Rejection } from './guard/describe-rejections.ts';
 export { type Anonymous, createGuard, type Guard } from './guard/guard.ts';
-export type { ErrorBody, RefusalDescription } from './guard/rejection.ts';
 export type { Requirements } from './guard/requirements.ts';
 export type { FixedScope } from './guard/scopes.ts';
 export type { Algorithm } from './jose/algorithms.ts';
@@ -14,5 +12,6 @@ export { boolean, choice, integer, type OptionRule, optionalInteger, text } from
 export { type CheckedOptions, type GuardOptions, optionRules, readOptions, readRules } from './options.ts';
 export { type Certificate, type ClientCertificate, clientCertificateFromHeader } from './proof/certificate.ts';
 export { type ReplayStore, usualLifetimeMs } from './proof/replay-store.ts';
-export type { RefusalReason } from './refusals.ts';
+export type { ErrorBody, RefusalDescription, RefusalReason } from './refusals.ts';
 export type { Claims } from './token/claims.ts';
+export type { ClaimsSchema } from './token/claims-schema.ts';

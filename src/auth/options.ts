@@ -1,6 +1,3 @@
-import { type ClaimsSchema, isStandardSchema } from './guard/claims-schema.ts';
-import type { ErrorBody, RefusalDescription } from './guard/rejection.ts';
-import { isScope } from './guard/scopes.ts';
 import { type Algorithm, algorithmOf, algorithms } from './jose/algorithms.ts';
 import { isJsonObject } from './jose/encoding.ts';
 import { isSecureUrl } from './keys/address.ts';
@@ -23,9 +20,10 @@ import {
 import type { ClientCertificate } from './proof/certificate.ts';
 import { type ProofAlgorithm, proofAlgorithmOf, proofAlgorithms } from './proof/proof-key.ts';
 import type { ReplayStore } from './proof/replay-store.ts';
-import type { DpopMode } from './proof/schemes.ts';
-import type { RefusalReason } from './refusals.ts';
-import type { Claims } from './token/claims.ts';
+import type { ErrorBody, RefusalDescription, RefusalReason } from './refusals.ts';
+import type { DpopMode } from './schemes.ts';
+import { type Claims, isScope } from './token/claims.ts';
+import { type ClaimsSchema, isStandardSchema } from './token/claims-schema.ts';
 
 const isAddress = (value: string, allowHttp = false) => isSecureUrl(value, allowHttp) && !value.includes('?');
 const isClaimName = (value: unknown) => isText(value) && (!value.startsWith('/') || !/~(?![01])/.test(value));

@@ -1,4 +1,4 @@
-import type { DpopMode } from './proof/schemes.ts';
+import type { DpopMode } from './schemes.ts';
 
 /** The response to a rejection. `error` is the code of its challenge (RFC 6750 §3.1, RFC 9449 §7.1), which is bare without it. */
 interface Answer {
@@ -189,3 +189,14 @@ export function answerOf(reason: RefusalReason): Answer {
 export function canOccur(reason: RefusalReason, settings: Circumstances): boolean {
   return answerOf(reason).when?.(settings) ?? true;
 }
+
+/** What the body of a rejection is made from: the Error object, the status and the internal reason. */
+export interface RefusalDescription {
+  readonly status: number;
+  readonly code: string;
+  readonly description: string;
+  readonly reason: RefusalReason;
+}
+
+/** The body of a rejection: a JSON object, or any body with its media type, such as `application/problem+json`. */
+export type ErrorBody = object | { readonly body: object | string; readonly contentType: string };

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { describeRejections } from '../../src/auth/guard.ts';
-import type { DpopMode } from '../../src/auth/proof/schemes.ts';
 import { type RefusalReason, refusals } from '../../src/auth/refusals.ts';
+import type { DpopMode } from '../../src/auth/schemes.ts';
 
 test('every refusal has a description of its own', () => {
   const descriptions = Object.values(refusals).map(({ description }) => description);

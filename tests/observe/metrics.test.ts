@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import packageJson from '../../package.json' with { type: 'json' };
 import { describeRejections } from '../../src/auth/guard.ts';
-import type { DpopMode } from '../../src/auth/proof/schemes.ts';
+import type { DpopMode } from '../../src/auth/schemes.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { createRequestCounts, durationBoundsSeconds } from '../../src/observe/request-counts.ts';
 

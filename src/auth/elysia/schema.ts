@@ -1,5 +1,5 @@
 import { getSchemaValidator, type TSchema, t } from 'elysia';
-import { type ClaimsSchema, isStandardSchema } from '../guard/claims-schema.ts';
+import { type ClaimsSchema, isStandardSchema } from '../token/claims-schema.ts';
 
 /** The schema of the Error object. Does not name types of TypeBox, which a package manager may hide from users of this package. */
 export interface ErrorObject<Codes extends [string, ...string[]]>

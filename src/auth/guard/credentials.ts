@@ -1,5 +1,5 @@
-import { acceptedSchemes, type DpopMode, type Scheme } from '../proof/schemes.ts';
 import { type Refusal, refuse } from '../refusals.ts';
+import { acceptedSchemes, type DpopMode, type Scheme } from '../schemes.ts';
 
 /** The content of an Authorization header: a scheme, with a token or why there is none. */
 export interface Credentials {

@@ -1,6 +1,6 @@
 import type { GuardOptions } from '../options.ts';
 import type { Claims } from '../token/claims.ts';
-import type { ClaimsSchema } from './claims-schema.ts';
+import type { ClaimsSchema } from '../token/claims-schema.ts';
 import { type Accepted, createGuardCore, type GuardCore, type GuardState } from './create-guard.ts';
 import type { Requirements } from './requirements.ts';
 

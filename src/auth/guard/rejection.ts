@@ -1,17 +1,6 @@
-import { acceptedSchemes, type DpopMode, type Scheme } from '../proof/schemes.ts';
-import { answerOf, type Refusal, type RefusalReason } from '../refusals.ts';
+import { answerOf, type ErrorBody, type Refusal, type RefusalDescription } from '../refusals.ts';
+import { acceptedSchemes, type DpopMode, type Scheme } from '../schemes.ts';
 import type { Wanted } from './requirements.ts';
-
-/** What the body of a rejection is made from: the Error object, the status and the internal reason. */
-export interface RefusalDescription {
-  readonly status: number;
-  readonly code: string;
-  readonly description: string;
-  readonly reason: RefusalReason;
-}
-
-/** The body of a rejection: a JSON object, or any body with its media type, such as `application/problem+json`. */
-export type ErrorBody = object | { readonly body: object | string; readonly contentType: string };
 
 export interface ChallengeOptions {
   readonly dpop: DpopMode;

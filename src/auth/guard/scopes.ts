@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../refusals.ts';
-import { type Claims, isStringList, ownClaim } from '../token/claims.ts';
+import { type Claims, isScope, isStringList, ownClaim } from '../token/claims.ts';
 
 /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
 export type FixedScope = string | readonly string[] | { readonly anyOf: readonly string[] };
@@ -20,10 +20,6 @@ export interface ScopeRequirement {
   readonly scopes: readonly string[];
   judge(claims: Claims): Refusal | undefined;
 }
-
-/** The characters of a scope (RFC 6749 §3.3). They need no escaping in a challenge. */
-export const isScope = (value: unknown): value is string =>
-  typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
 
 /**
  * Returns a function that validates a required scope.

@@ -1,11 +1,11 @@
 import { isJsonObject, type Members } from '../jose/encoding.ts';
 import { type Refusal, refuse } from '../refusals.ts';
+import type { DpopMode, Scheme } from '../schemes.ts';
 import { type Claims, ownClaim } from '../token/claims.ts';
 import { type ClientCertificate, refuseCertificate } from './certificate.ts';
 import { createProofVerifier } from './proof.ts';
 import type { ProofAlgorithm } from './proof-key.ts';
 import { type ReplayStore, sharedMemoryStore } from './replay-store.ts';
-import type { DpopMode, Scheme } from './schemes.ts';
 
 export interface BindingOptions {
   readonly dpop: DpopMode;

@@ -65,3 +65,7 @@ function audiencesOf(value: unknown): readonly string[] {
 export function isStringList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((member) => typeof member === 'string');
 }
+
+/** The characters of a scope (RFC 6749 §3.3). They need no escaping in a challenge. */
+export const isScope = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createCredentialsReader } from '../../../src/auth/guard/credentials.ts';
-import { acceptedSchemes, type DpopMode } from '../../../src/auth/proof/schemes.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
+import { acceptedSchemes, type DpopMode } from '../../../src/auth/schemes.ts';
 
 const rows: readonly (readonly [dpop: DpopMode, authorization: string | null, want: string])[] = [
   ['off', 'Bearer t', 'Bearer t'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { type BindingOptions, createBindingCheck } from '../../../src/auth/proof/binding.ts';
 import { createMemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';
-import type { Scheme } from '../../../src/auth/proof/schemes.ts';
+import type { Scheme } from '../../../src/auth/schemes.ts';
 import { certificate } from '../../support/certificates.ts';
 import { makeProof, proofKey, thumbprintOf } from '../../support/proof.ts';
 

@@ -1,7 +1,7 @@
 import { deepFreeze, isJsonObject } from '../jose/encoding.ts';
 import { type Refusal, refuse } from '../refusals.ts';
-import type { Claims } from '../token/claims.ts';
-import type { VerifiedToken } from '../token/verifier.ts';
+import type { Claims } from './claims.ts';
+import type { VerifiedToken } from './verifier.ts';
 
 /** A schema of any library that implements Standard Schema 1: zod, valibot, arktype and others. */
 export interface ClaimsSchema<Output = unknown> {
