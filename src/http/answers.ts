@@ -40,6 +40,7 @@ export type Answers = ReturnType<typeof createAnswers>;
 export function createAnswers(commonHeaders: CommonHeaders = createCommonHeaders()) {
   // Copying a Headers object takes a third of the time of an object literal.
   const jsonHeaders = new Headers({ ...commonHeaders, 'content-type': 'application/json' });
+  const entries = Object.entries(commonHeaders);
   const json = (status: number, body: object) => new Response(JSON.stringify(body), { status, headers: jsonHeaders });
 
   return {
@@ -51,10 +52,11 @@ export function createAnswers(commonHeaders: CommonHeaders = createCommonHeaders
       if (allow) response.headers.set('allow', allow.join(', '));
       return response;
     },
-    /** Adds the common headers that neither the response nor `headers`, which Elysia adds later, contains. */
-    complete(response: Response, headers: Readonly<Record<string, unknown>>): Response {
-      for (const [name, value] of Object.entries(commonHeaders))
-        if (!response.headers.has(name) && !(name in headers)) response.headers.set(name, value);
+    /** Adds the common headers that neither the response nor `headers`, which Elysia adds later, contains; all without `headers`. */
+    complete(response: Response, headers?: Readonly<Record<string, unknown>>): Response {
+      for (const [name, value] of entries)
+        if (headers === undefined || (!response.headers.has(name) && !(name in headers)))
+          response.headers.set(name, value);
       return response;
     },
   };

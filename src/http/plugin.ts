@@ -99,7 +99,7 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
  */
 function completeAll(fetch: Fetch, { complete }: Answers): Fetch {
   const finish = (response: Response) =>
-    response.status < 400 || response.headers.has('x-content-type-options') ? response : complete(response, {});
+    response.status < 400 || response.headers.has('x-content-type-options') ? response : complete(response);
   return (request) => {
     const response = fetch(request);
     return response instanceof Promise ? response.then(finish) : finish(response);

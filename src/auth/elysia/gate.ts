@@ -1,6 +1,7 @@
 import { status } from 'elysia';
+import { attempt, whenSettled } from '../guard/create-guard.ts';
 import { type Composed, type Context, type Hook, type Instance, type Route, storesOf } from './instance.ts';
-import type { Plan, RouteContext } from './plan.ts';
+import type { Judged, Plan, RouteContext } from './plan.ts';
 import { decisionOf, lockOf, markDecided, undecided } from './seal.ts';
 
 /** The Request that the server made, by the context that Elysia created for it. */
@@ -81,31 +82,41 @@ export function guardRoute(instance: Instance, route: Route, plan: Plan): void {
   const { compile } = route;
   if (compile === undefined) return;
   let composed: Composed | undefined;
-  const guarded = async (context: Context) => {
-    try {
-      const rejection = await decide(instance, context, plan);
-      if (rejection) return withHeaders(rejection, context.set.headers);
-    } catch (error) {
-      return instance.handleError(context, error);
-    }
+  const goOn = (context: Context, rejection: Rejection) => {
+    if (rejection) return withHeaders(rejection, context.set.headers);
     composed ??= compile();
-    return plan.isVaried ? varyByToken(await composed(context)) : composed(context);
+    const response = composed(context);
+    return plan.isVaried ? whenSettled(response, varyByToken) : response;
   };
+  const guarded = (context: Context) =>
+    whenSettled(
+      decide(instance, context, plan),
+      (rejection) => goOn(context, rejection),
+      (error) => instance.handleError(context, error),
+    );
   // Elysia assigns what it compiles to the route.
   Object.defineProperty(route, 'composed', { get: () => guarded, set() {}, enumerable: true, configurable: true });
   route.compile = () => guarded;
   for (const store of storesOf(instance, route)) Object.assign(store, { handler: guarded, compile: () => guarded });
 }
 
+type Rejection = Response | undefined;
+
 /** Returns the rejection, or undefined once the decision is recorded. */
-async function decide(instance: Instance, context: Context, plan: Plan): Promise<Response | undefined> {
+function decide(instance: Instance, context: Context, plan: Plan): Rejection | Promise<Rejection> {
   const request = arrivals.get(context);
   // An application that replaces the request would be judged by another one.
   if (request === undefined || request !== context.request || 'request' in instance.decorator) return undecided();
-  const decision = await plan.judge(request).catch(failWithout);
-  if (decision instanceof Response) return decision;
-  markDecided(request, plan, decision.claims);
-  return undefined;
+  const record = (decision: Judged): Rejection => {
+    if (decision instanceof Response) return decision;
+    markDecided(request, plan, decision.claims);
+    return undefined;
+  };
+  return whenSettled(
+    attempt(() => plan.judge(request)),
+    record,
+    failWithout,
+  );
 }
 
 /** Hides an exception of the application's own decisions from the client: without an `onError`, Elysia sends its text. */
@@ -127,7 +138,8 @@ function varyByToken(response: unknown): unknown {
 
 /** Adds the headers that hooks have set, such as those of CORS. */
 function withHeaders(response: Response, headers: Readonly<Record<string, unknown>>): Response {
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name in headers) {
+    const value = headers[name];
     if (name.toLowerCase() !== 'vary' && response.headers.has(name)) continue;
     for (const one of [value].flat()) if (one !== undefined && one !== null) response.headers.append(name, String(one));
   }

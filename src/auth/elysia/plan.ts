@@ -1,4 +1,4 @@
-import type { GuardCore } from '../guard/create-guard.ts';
+import { type GuardCore, whenSettled } from '../guard/create-guard.ts';
 import { allOf, type Requirements } from '../guard/requirements.ts';
 import { type CheckedOptions, optionRules } from '../options.ts';
 import { refuse } from '../refusals.ts';
@@ -23,6 +23,8 @@ export interface RouteContext {
   readonly request: Request;
 }
 
+export type Judged = Response | { readonly claims: Claims | undefined };
+
 /** How the requests of one route are judged. */
 export interface Plan {
   readonly protections: readonly Protection[];
@@ -36,7 +38,7 @@ export interface Plan {
   /** All fixed scopes, with prefix. */
   readonly scopes: readonly string[];
   /** Judges everything that does not depend on the context. Returns the rejection, or the claims that handlers get. */
-  judge(request: Request): Promise<Response | { readonly claims: Claims | undefined }>;
+  judge(request: Request): Judged | Promise<Judged>;
   /** Judges the functions of the context. Returns the rejection, if any. */
   judgeContext(context: RouteContext): Promise<Response | undefined>;
 }
@@ -62,6 +64,16 @@ export function createPlan(protections: readonly Protection[], required: readonl
   const isOptional = !hasFunctions && isVaried;
   const [inner] = judges;
 
+  /** Asks the guards from the outer one to the inner one. */
+  function judgeFrom(request: Request, place: number, claims: Claims | undefined): Judged | Promise<Judged> {
+    const judge = judges[place];
+    if (judge === undefined) return { claims };
+    judge.begin();
+    return whenSettled(judge.core.decide(request, judge.requirement, isOptional), (decision) =>
+      decision instanceof Response ? decision : judgeFrom(request, place - 1, decision?.claims),
+    );
+  }
+
   return {
     protections,
     required,
@@ -69,16 +81,7 @@ export function createPlan(protections: readonly Protection[], required: readonl
     hasFunctions,
     isOpen: isOptional && inner?.requirement.isEmpty === true,
     scopes: inner?.requirement.scopes ?? [],
-    async judge(request) {
-      let claims: Claims | undefined;
-      for (const { core, requirement, begin } of judges.toReversed()) {
-        begin();
-        const decision = await core.decide(request, requirement, isOptional);
-        if (decision instanceof Response) return decision;
-        claims = decision?.claims;
-      }
-      return { claims };
-    },
+    judge: (request) => judgeFrom(request, judges.length - 1, undefined),
     async judgeContext(context) {
       const { request } = context;
       for (const scopeOf of scopeFunctions) {

@@ -7,7 +7,7 @@ import { Refusal, refuse } from '../refusals.ts';
 import type { Scheme } from '../schemes.ts';
 import type { Claims } from '../token/claims.ts';
 import { createClaimsReader } from '../token/claims-schema.ts';
-import { createVerifier, type VerifierState } from '../token/verifier.ts';
+import { createVerifier, type VerifiedToken, type VerifierState } from '../token/verifier.ts';
 import { createCredentialsReader } from './credentials.ts';
 import { createReject, resourceMetadataUrl } from './rejection.ts';
 import { createRequirementReader, type Requirement, type Requirements, type Wanted } from './requirements.ts';
@@ -45,7 +45,7 @@ export interface GuardCore {
   /** Reads the scope that a function of the application returned. */
   readScope(returned: unknown): Requirement;
   /** Judges the token, once for each request, and the requirement. */
-  decide(request: Request, requirement: Requirement, isOptional: boolean): Promise<Decision>;
+  decide(request: Request, requirement: Requirement, isOptional: boolean): Decision | Promise<Decision>;
   /** Returns the response to a request whose token was accepted, but which is rejected for what it asks for. */
   reject(request: Request, refusal: Refusal, wanted: Wanted): Promise<Response>;
   start(): void;
@@ -75,16 +75,21 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
   const { readRequirements, readReturnedScope: readScope } = createRequirementReader({ ...options, now });
   const resource = options.resource ?? options.publicUrl;
   const respond = createReject({ ...options, resourceMetadata: resource && resourceMetadataUrl(resource) });
-  const identities = new WeakMap<Request, Promise<Identity>>();
+  const identities = new WeakMap<Request, Identity | Promise<Identity>>();
 
   /** The walk of a request: header, token, proof, claims. Requirements follow, because each route has its own. */
-  async function identify(request: Request): Promise<Identity> {
+  function identify(request: Request): Identity | Promise<Identity> {
     const { scheme, token } = readCredentials(request.headers.get('authorization'));
     if (token instanceof Refusal) return { scheme, refusal: token };
-    const verified = await verifier.verify(token);
-    if (verified instanceof Refusal) return { scheme, refusal: verified };
-    const refusal = await refuseBinding?.(request, { scheme, token }, verified.claims);
-    if (refusal) return { scheme, refusal };
+    return whenSettled(verifier.verify(token), (verified) => {
+      if (verified instanceof Refusal) return { scheme, refusal: verified };
+      return whenSettled(refuseBinding?.(request, { scheme, token }, verified.claims), (refusal) =>
+        refusal ? { scheme, refusal } : accept(request, scheme, token, verified),
+      );
+    });
+  }
+
+  function accept(request: Request, scheme: Scheme, token: string, verified: VerifiedToken): Identity {
     const claims = readClaims(verified);
     if (claims instanceof Refusal) return { scheme, refusal: claims };
     if (isRevoked && answersOtherThanFalse(isRevoked(claims))) return { scheme, refusal: refuse('token_revoked') };
@@ -92,15 +97,14 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
     return { scheme, refusal: undefined, accepted: { claims, token }, ownClaims: verified.claims };
   }
 
-  function identityOf(request: Request): Promise<Identity> {
-    const known = identities.get(request) ?? identify(request);
+  function identityOf(request: Request): Identity | Promise<Identity> {
+    const known = identities.get(request) ?? attempt(() => identify(request));
     identities.set(request, known);
     return known;
   }
 
-  async function reject(request: Request, refusal: Refusal, wanted: Wanted): Promise<Response> {
+  function reject(request: Request, refusal: Refusal, { scheme }: Identity, wanted: Wanted): Response {
     ignoreRejection(onRefused?.(request, refusal.reason));
-    const { scheme } = await identityOf(request);
     return respond(refusal, scheme, wanted);
   }
 
@@ -108,15 +112,18 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
     options,
     readRequirements,
     readScope,
-    reject,
-    async decide(request, requirement, isOptional) {
-      const identity = await identityOf(request);
-      const refusal = identity.refusal ?? requirement.judge(identity.ownClaims);
-      if (refusal === undefined) return (identity as { readonly accepted: Accepted }).accepted;
-      if (isOptional && requirement.isEmpty && refusal.reason === 'credentials_missing') return undefined;
-      const response = await reject(request, refusal, requirement.wanted);
-      if (isOptional) response.headers.append('vary', 'Authorization');
-      return response;
+    async reject(request, refusal, wanted) {
+      return reject(request, refusal, await identityOf(request), wanted);
+    },
+    decide(request, requirement, isOptional) {
+      return whenSettled(identityOf(request), (identity) => {
+        const refusal = identity.refusal ?? requirement.judge(identity.ownClaims);
+        if (refusal === undefined) return (identity as { readonly accepted: Accepted }).accepted;
+        if (isOptional && requirement.isEmpty && refusal.reason === 'credentials_missing') return undefined;
+        const response = reject(request, refusal, identity, requirement.wanted);
+        if (isOptional) response.headers.append('vary', 'Authorization');
+        return response;
+      });
     },
     start() {
       for (const keySet of keySets.values()) keySet.start();
@@ -126,6 +133,31 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
     },
     state: () => ({ ...verifier.state(), issuers: [...keySets.values()].map((keySet) => keySet.state()) }),
   };
+}
+
+/**
+ * Goes on at once if there is nothing to wait for: each promise costs a request a microsecond. What is pending is known by its
+ * `then`, because an application can replace `Promise`, and must never pass for a result.
+ */
+export function whenSettled<Value, Result>(
+  value: Value | Promise<Value>,
+  next: (settled: Value) => Result | Promise<Result>,
+  fail?: (error: unknown) => Result,
+): Result | Promise<Result> {
+  return isPending(value) ? value.then(next, fail) : next(value);
+}
+
+function isPending<Value>(value: Value | Promise<Value>): value is Promise<Value> {
+  return typeof value === 'object' && value !== null && 'then' in value;
+}
+
+/** Returns an exception as a rejected promise. */
+export function attempt<Result>(run: () => Result | Promise<Result>): Result | Promise<Result> {
+  try {
+    return run();
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 /** Anything but `false` rejects. A promise does too, and its own rejection is caught. */
