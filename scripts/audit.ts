@@ -1,7 +1,7 @@
 import { bundledPackages } from './bill-of-materials.ts';
 
 /**
- * `bun audit` of what is shipped: of the packages in the executable, which the dependencies of the plugin are among. Bun ends
+ * `bun audit` of what is shipped: of the packages in the executable, which include the dependencies of the plugin. Bun ends
  * with the same status for a finding and for an advisory service out of reach; here a finding is 1, and 2 says that nothing
  * was checked, so that a closed network can tell them apart.
  */

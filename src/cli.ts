@@ -34,7 +34,7 @@ export function print(descriptor: 1 | 2, text: string): void {
   try {
     writeSync(descriptor, text);
   } catch {
-    // There is nowhere left to report this.
+    // This failure cannot be reported anywhere.
   }
 }
 

@@ -99,7 +99,7 @@ export function createService(options: ServiceOptions) {
     start() {
       replayStore?.start();
       if (settings.jwksAllowHttp)
-        log.warn('JWKS_ALLOW_HTTP is set: keys that arrive over plain http can be replaced on the way');
+        log.warn('JWKS_ALLOW_HTTP is set: an attacker on the network can replace keys that are fetched over http');
       if (settings.dpop !== 'off' && settings.reusePort && !replayStore)
         log.warn('REUSE_PORT without REDIS_URL: each process that shares the port accepts a DPoP proof once');
       guard.start();

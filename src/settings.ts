@@ -148,7 +148,7 @@ function describeProblem(environment: Environment, option: string, expected: str
 
 const nameOption = (word: string) => (Object.hasOwn(rules, word) ? variableOf(word) : word);
 
-/** Stands for addresses that are known once the port is. */
+/** Replaced by the address of the service once its port is known. */
 const placeholder = 'http://localhost';
 
 /** The options that the embedded issuer determines. */

@@ -44,7 +44,7 @@ export function tokenOf({ mode, tokens: file }: Case, tokens: Tokens): string | 
   return mode === 'unknown' || mode === 'mixed' ? tokens.unknownKid() : tokens.first(file);
 }
 
-/** Returns the arguments of load.lua. `sent` requests of this kind were sent before: a rotation goes on from there. */
+/** Returns the arguments of load.lua. `sent` requests of this kind were sent before: a rotation continues from there. */
 export function loadOf({ mode, path, tokens: file }: Case, tokens: Tokens, sent: number): string[] {
   if (file === undefined) return [mode, path];
   if (mode === 'static') return [mode, path, `Bearer ${tokens.first(file)}`];

@@ -90,7 +90,7 @@ async function start(turn: Turn, context: Context): Promise<Run> {
   return { ...turn, load, fetchesBefore, problems, cpuSeconds: server.cpuSeconds() - cpuBefore, activeSeconds: 0 };
 }
 
-/** A rotation goes on where the last load of this server ended. */
+/** A rotation continues where the last load of this server ended. */
 function loadFor({ testCase, subject: { server, sent } }: Turn, { tokens }: Context) {
   return { url: server.url, connections, args: loadOf(testCase, tokens, sent.get(testCase.name) ?? 0) };
 }

@@ -22,7 +22,7 @@ export const summarize = (values: readonly number[]): Summary => ({
   max: Math.max(...values),
 });
 
-/** Divides value by value: ratios are taken within a round, where the machine was in the same mood for both. */
+/** Divides value by value: ratios are computed within a round, because the speed of the machine changes between rounds. */
 export const ratios = (values: readonly number[], bases: readonly number[]): number[] =>
   values.flatMap((value, round) => {
     const base = bases[round];

@@ -21,7 +21,7 @@ export interface LoadOptions {
   /** The cores wrk may use; those of the calling process by default. */
   readonly cores?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** What the script is told; see load.lua. */
+  /** The arguments of the script; see load.lua. */
   readonly args: readonly string[];
 }
 

@@ -6,7 +6,7 @@ const need = (name: string): string => {
   return value;
 };
 
-/** What every server under test is told, by the same names as the service itself where it has them. */
+/** The settings of every server under test, with the names of the service's own settings where it has them. */
 export const port = Number(need('PORT'));
 export const hostname = '127.0.0.1';
 export const issuer = need('ISSUER');

@@ -157,7 +157,7 @@ export const refusals = {
 /** The internal reason of a rejection. */
 export type RefusalReason = keyof typeof refusals;
 
-/** A decision to reject a request. It is a value: nothing is thrown on the way of a request. */
+/** A decision to reject a request. It is a value, which is returned and never thrown. */
 export class Refusal {
   /**
    * @param reason internal, for logs and metrics

@@ -80,7 +80,7 @@ function createAnswering(settings: Settings, token: DecodedToken, fetch: Service
       onRecovered() {},
     },
   );
-  // Nothing but the guard is needed. The token is all there is: a proof is never recorded as used.
+  // Only the guard is needed. There is no proof, so none is recorded as used.
   const needed = { ...settings, docs: false, metricsPort: undefined, redisUrl: undefined };
   const service = createService({ settings: needed, log, droppedLogLines: () => 0, ...(fetch && { fetch }) });
   const needsProof = token.claims.cnf !== undefined && (isBoundBy('jkt', token) || !isBoundBy('x5t#S256', token));
@@ -122,7 +122,7 @@ function explainScope(status: number, { token, settings }: Explained): Explained
 }
 
 function decode(text: string): DecodedToken {
-  // A header cannot have other characters, and a token does not have them either.
+  // Other characters are allowed neither in a header nor in a token.
   const sent = text.replace(/[^\x20-\x7e\t]/g, '?');
   return { text: sent, header: attempt(() => decodeProtectedHeader(sent)), claims: attempt(() => decodeJwt(sent)) };
 }

@@ -16,7 +16,7 @@ export interface LogFormat {
  * Characters that a terminal could interpret are escaped in both.
  */
 export function createLog(level: string, format: LogFormat, destination: Destination = createDestination()): Log {
-  // In JSON, the escapes stand for the same characters.
+  // A JSON parser reads these escapes as the same characters.
   const toText = format.isTerminal ? createPrettifier(format.hasColour) : escapeUnprintable;
   const stream = {
     write: (line: string) => destination.write(toText(line)),

@@ -40,7 +40,7 @@ describe('under load from hostile connections, the service', () => {
     return (await fetch(`${service.origin}/api/private`, { headers, keepalive: false, signal })).status;
   }
 
-  /** Others are served while the attack goes on. */
+  /** Other clients are served during the attack. */
   async function expectServing(): Promise<void> {
     const token = mintToken(issuer.url);
     for (let round = 0; round < 5; round += 1) {

@@ -54,7 +54,7 @@ const only = (outcome: Outcome): Judgement => ({ outcomes: [outcome], scopes: []
 
 /**
  * Judges an Authorization value (null: no such header) by the contract's text alone. It is written against node:crypto, shares no
- * code with the service and is as plain as it can be: what matters is that it is right, not that it is fast.
+ * code with the service, and is written to be correct and plain, not fast.
  */
 export function judge(authorization: string | null, world: World): Judgement {
   const parts = (authorization ?? '').split(/[ \t]+/).filter((part) => part !== '');
@@ -75,7 +75,7 @@ function judgeToken(token: string, world: World): Judgement {
 
   const claims = parse(payload);
   const published = keysOf(claims, world);
-  // What is no JSON object has no issuer either: which of the two faults is told is left open.
+  // A value that is not a JSON object also has no issuer. Either fault may be reported.
   if (published === undefined)
     return claims ? only('invalid_claims') : { outcomes: ['invalid_claims', 'invalid_header'], scopes: [] };
   const input = Buffer.from(token.slice(0, token.lastIndexOf('.')), 'latin1');
@@ -86,7 +86,7 @@ function judgeToken(token: string, world: World): Judgement {
     );
     return isSigned && claims ? judgeClaims(claims, world) : only('invalid_header');
   };
-  // Whether a key in a loose spelling of base64url is malformed is left open, so either is right.
+  // Whether a key in a loose spelling of base64url is malformed is not specified, so both are accepted.
   const keys = world.algorithms.flatMap((algorithm) => usableKeys(published, algorithm, world.algorithms));
   const strict = judgeWith(keys.filter(({ isCanonical }) => isCanonical));
   const loose = judgeWith(keys);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, until } from '../support/child-process.ts';
 
-/** The service as it is run: a process of its own, seen from outside. */
+/** The service in a process of its own, observed from outside. */
 export interface ServiceProcess {
   readonly port: number;
   readonly origin: string;
@@ -10,7 +10,7 @@ export interface ServiceProcess {
   output(): string;
   /** Resident memory in megabytes. */
   residentMb(): number;
-  /** Open descriptors, connections among them. */
+  /** Open descriptors, including connections. */
   descriptors(): number;
   isAlive(): boolean;
   stop(): Promise<number>;

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => issuer.close());
 
-/** The service goes on: it lets a good token in, and nobody without one. */
+/** The service keeps serving: it accepts a valid token, and rejects a request without one. */
 async function expectServing(service: ServiceProcess): Promise<void> {
   const [good, none] = [{ authorization: `Bearer ${mintToken(issuer.url)}` }, {}].map((headers) =>
     fetch(`${service.origin}/api/private`, { headers, keepalive: false }),

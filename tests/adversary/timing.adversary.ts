@@ -122,7 +122,7 @@ describe('the time that an answer takes', () => {
   );
 
   test(
-    'does not depend on how much of a wrong signature is right, the right one being remembered',
+    'does not depend on how many bytes of a wrong signature match, with the valid token in the cache',
     async () => {
       const show = (pool: readonly WrongToken[]) => (at: number) => target.show(pick(pool, at).token);
       await expectNoLeak('wrong signature', show(wrongFromStart), show(wrongAtEnd));
@@ -163,7 +163,7 @@ describe('the time that an answer takes', () => {
     );
 
     test(
-      'does not depend on how much of a wrong client secret is right',
+      'does not depend on how many bytes of a wrong client secret match',
       async () => {
         const right = '0123456789abcdef'.repeat(2);
         const issuer = createDevelopmentIssuer({

@@ -112,7 +112,7 @@ describe('the documentation page', () => {
     expect(await isFocused('dialog input:checked')).toBe(true);
     for (let presses = 0; presses < 12; presses += 1) {
       await press('Tab');
-      // The body stands for the browser's own controls, which are no part of the page.
+      // The body is reported while the focus is on the browser's own controls.
       expect(await isFocused('dialog *, body')).toBe(true);
     }
     await press('Escape');

@@ -63,7 +63,7 @@ afterAll(async () => {
   await rm(copied, { recursive: true });
 });
 
-/** Where its image cannot be pulled, Debian's redis-server stands in for it: that proves the options of the file, not the image. */
+/** If the image cannot be pulled, Debian's redis-server replaces it. This tests the options in the file, not the image. */
 async function ensureStoreImage(): Promise<void> {
   const { services } = Bun.YAML.parse(file) as { services: { 'replay-store': { image: string } } };
   const { image } = services['replay-store'];

@@ -20,7 +20,7 @@ const instructions = [...(await Bun.file(unitFile).text()).matchAll(/^# {3}(\w.*
 );
 const systemctlCommands = instructions.filter((command) => command.startsWith('systemctl '));
 
-/** A directory that stands for the root of the machine on which the unit is installed. */
+/** The root directory of the simulated machine on which the unit is installed. */
 let machine: string;
 
 beforeAll(async () => {

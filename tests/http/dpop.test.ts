@@ -66,7 +66,7 @@ describe('DPOP=required without its store', () => {
 describe('DPOP=off, the default,', () => {
   const fixture = fixtureFor(inProcessForm, { keys, settings: { PUBLIC_URL } });
   holds(fixture, [
-    { name: 'knows no scheme but Bearer', want: 401, code: 'invalid_header', challenge: bare.Bearer },
+    { name: 'supports no scheme but Bearer', want: 401, code: 'invalid_header', challenge: bare.Bearer },
     {
       name: 'refuses a bound token as a plain one',
       authorization: bearer,

@@ -34,7 +34,7 @@ function written(value: string, format: LogFormat): string {
 
 describe('createLog()', () => {
   for (const { name, value, shown } of rows) {
-    test(`writes ${name} to JSON lines as printable ASCII that stands for the same characters`, () => {
+    test(`writes ${name} to JSON lines as printable ASCII that parses to the same characters`, () => {
       const text = written(value, { isTerminal: false, hasColour: false });
       expect(text).toMatch(/^[\n\x20-\x7e]+$/);
       const [first, second] = text

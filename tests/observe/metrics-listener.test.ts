@@ -5,7 +5,7 @@ import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
 
-/** Returns the value of one series, undefined when there is none; labels stand in the order in which they are written. */
+/** Returns the value of one series, or undefined; labels are in the order in which they are written. */
 const sample = (text: string, series: string) => {
   const line = text.split('\n').find((candidate) => candidate.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length + 1));

@@ -75,7 +75,7 @@ describe('the service whose standard output', () => {
     expect(await service.stop()).toMatchObject({ status: 0, stderr: '' });
   });
 
-  test('is a pipe that nobody reads serves on, and stops with 0 long before the time limit', async () => {
+  test('is a pipe without a reader keeps serving, and stops with 0 long before the time limit', async () => {
     const service = await start('> "$PIPE"');
     // A pipe holds 64 KiB.
     expect(await service.request(1000)).toBe(1000);

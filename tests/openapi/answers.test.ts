@@ -132,7 +132,7 @@ function describeAnswers(form: Form, settings: Readonly<Record<string, string>>)
     const reasons = described.map(({ reason }) => reason);
     const names = new Set(answers.map(({ name }) => name));
     expect([...names].sort()).toEqual(['example1', ...reasons, ...Object.keys(failures)].sort());
-    // The last takes a setting: tests/auth holds it.
+    // The last one needs a setting, and is tested in tests/auth.
     const provoked = [...Object.keys(faults), ...Object.keys(requests), 'keys_unavailable', 'required_claim_mismatch'];
     expect(provoked).toEqual(expect.arrayContaining(['example1', ...reasons]));
   });
@@ -159,7 +159,7 @@ describe('a documented answer', () => {
     const document = (await (await get('/openapi/json')).json()) as OpenApiDocument;
     const answers = documentedAnswers(document).filter(({ name }) => name === 'internal_error');
     expect(answers.length).toBeGreaterThan(2);
-    // Nothing can go wrong in the public route: another one that is as open stands in for it.
+    // The public route cannot fail, so another public route replaces it.
     for (const answer of answers) {
       const response = await get(answer.path === '/api/public' ? '/broken' : answer.path);
       expect(response.status).toBe(500);

@@ -13,7 +13,7 @@ import { startRelay } from './relay.ts';
 setDefaultTimeout(60_000);
 
 const CANARIES = 3;
-/** A canary that takes longer waited for somebody else's request: a response takes milliseconds. */
+/** A canary that takes longer has waited for the request of another client. Normally it takes milliseconds. */
 const MAX_CANARY_MS = 3_000;
 const GUARDED = /Hello from a private endpoint/;
 

@@ -57,12 +57,12 @@ describe('createRedisReplayStore()', () => {
     expect(uses.filter((isFirst) => isFirst === false)).toHaveLength(19);
     expect(Number(await server.command('PTTL', 'dpop:a'))).toBeWithin(usualLifetimeMs - 5000, usualLifetimeMs + 1);
     const calls = /cmdstat_set:calls=(\d+)/.exec(String(await server.command('INFO', 'commandstats')))?.[1];
-    // The store's own checks are among them.
+    // This includes the checks of the store itself.
     expect(Number(calls)).toBeWithin(20, 24);
   });
 
   test(
-    'rejects at once while a server hangs, and goes on when it does, with what it knew',
+    'rejects at once while a server hangs, and continues with the same data when it continues',
     async () => {
       expect(await use('before')).toBe(true);
       server.signal('SIGSTOP');

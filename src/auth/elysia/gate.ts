@@ -10,7 +10,7 @@ const arrivals = new WeakMap<object, Request>();
 /** The first hook of every request, before any of the application can change the context. */
 const arrive: Hook = {
   fn: withoutNeeds((context: RouteContext) => {
-    // It may have been merged from several instances. Only the first one sees what the server made.
+    // Several instances may have added this hook. Only its first run sees the Request that the server created.
     if (!arrivals.has(context)) arrivals.set(context, context.request);
   }),
   isAsync: false,

@@ -102,7 +102,7 @@ export function rootOf(instance: Instance): Instance {
     root = this;
     return getServer.call(this);
   };
-  // `.use(async (app) => app)` makes an instance ask itself, without end.
+  // With `.use(async (app) => app)`, an instance would call itself endlessly.
   Object.defineProperty(instance, 'getServer', { configurable: true, value: () => undefined });
   try {
     askForServer();

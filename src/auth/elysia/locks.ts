@@ -106,7 +106,7 @@ function watch(instance: Instance): void {
     if (parent) usedBy(parent, instance);
   });
   intercept(instance, 'getServer', () => {
-    // `.use(async () => instance)` takes over routes, but no hooks, and tells only how to reach the server.
+    // `.use(async () => instance)` takes over routes, but no hooks, and assigns only `getServer`.
     if (!isUsed && !hasSealedRoutes(instance)) {
       const root = rootOf(instance);
       close(
@@ -165,7 +165,7 @@ function patchAdd(instance: Instance): void {
     const isOpen = typeof handler === 'function' && openHandlers.has(handler);
     const own = isOpen ? [] : (protectionsOf.get(this) ?? []);
     const protections = own.reduce(withProtection, inner?.plan?.protections ?? []);
-    // Elysia removes the options that its macros have taken, and can lose what they stood for.
+    // Elysia removes options that are macros, and can lose their hooks.
     const given = this.extender.macro.scope === ownMacros.scope ? requirementsIn(handler, hooks) : [];
     if (protections.length === 0) return add.call(this, method, path, carry(handler, given), hooks, options);
 
@@ -194,7 +194,7 @@ function requirementsIn(handler: unknown, hooks: Readonly<Record<string, unknown
   return [...options, ...requiredOf(hooks), ...(carried ?? [])];
 }
 
-/** Lets a handler carry what its route requires to the instance that has the guard, because hooks can be lost on the way. */
+/** Lets a handler carry what its route requires to the instance that has the guard, because hooks can be lost between them. */
 function carry(handler: unknown, given: readonly RouteRequirements[]): unknown {
   if (given.length === 0) return handler;
   const carrier = copyHandler(handler);

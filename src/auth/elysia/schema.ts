@@ -45,7 +45,7 @@ export type AnySchema = ClaimsSchema | TSchema;
 
 /** Returns a schema that implements Standard Schema. Elysia's own do not. */
 export function toStandardSchema(schema: AnySchema): ClaimsSchema {
-  // What is no schema is left to the check of the options.
+  // The check of the options rejects any other value.
   if (isStandardSchema(schema) || typeof schema !== 'object') return schema as ClaimsSchema;
   // Without `additionalProperties`, Elysia rejects every claim that the schema does not name, and so every token.
   const validator = getSchemaValidator(schema as TSchema, { dynamic: true, additionalProperties: true });

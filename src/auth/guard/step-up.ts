@@ -44,7 +44,7 @@ export function readStepUp(
     const authenticatedAt = ownClaim(claims, 'auth_time');
     if (typeof authenticatedAt !== 'number' || !Number.isFinite(authenticatedAt)) return false;
     const ageSeconds = now() / 1000 - authenticatedAt;
-    // A time ahead of the clock is as wrong as one that is too old.
+    // A time in the future is rejected, as is one that is too old.
     return ageSeconds <= Number(maxAge) + clockToleranceSeconds && ageSeconds >= -clockToleranceSeconds;
   };
   const isStrong = (claims: Claims) => accepted?.some((value) => value === ownClaim(claims, 'acr')) ?? true;

@@ -47,7 +47,7 @@ const kids: readonly Attack[] = [
 ];
 
 const critical: readonly Attack[] = [
-  attack('an extension that nobody knows', 'CVE-2026-35042, CVE-2026-32597, CVE-2025-59420', {
+  attack('an unknown extension', 'CVE-2026-35042, CVE-2026-32597, CVE-2025-59420', {
     header: { crit: ['x-policy'], 'x-policy': 'mfa' },
   }),
   attack('an unencoded payload', 'RFC 7797 §6', { header: { crit: ['b64'], b64: false } }),

@@ -289,7 +289,7 @@ describe('what Elysia would leave open is not served', () => {
       });
 
   for (const aot of [true, false])
-    test(`isGuarded does not speak of another route of the same path, with aot ${aot}`, async () => {
+    test(`isGuarded describes the route that answers, not another one with the same path, with aot ${aot}`, async () => {
       const guarded = () => new Elysia({ aot }).use(guard()).get('/a', secret);
       const open = () => new Elysia({ aot }).get('/a', () => 'open');
       for (const create of [() => inOther(guarded()).use(open()), () => inOther(open()).use(guarded())])

@@ -32,7 +32,7 @@ const withScopes = (scope: string) => bearer(mintToken(issuer.url, { claims: { s
 const send = (app: AnyElysia, path: string, headers = {}, init: RequestInit = {}): Promise<Response> =>
   app.handle(new Request(`http://localhost${path}`, { ...init, headers }));
 
-/** Applications of somebody else, each with a route at /guarded. Nothing in them knows of refusals. */
+/** Applications of users, each with a route at /guarded. None of them handles rejections. */
 const applications: Readonly<Record<string, () => AnyElysia>> = {
   'five lines': () => new Elysia().use(guard()).get('/guarded', ({ claims }) => claims.iss),
   'without ahead-of-time compilation': () => new Elysia({ aot: false }).use(guard()).get('/guarded', () => 'ok'),

@@ -86,7 +86,7 @@ const formOf = (name: string, create: (options: Options) => Handler): Form => ({
 
 for (const [name, create] of Object.entries(doors)) {
   describe(`${name} where a token is optional`, () => {
-    describe('decides about every request with credentials as ever:', () => {
+    describe('decides about every request with credentials as without the option:', () => {
       const fixture = fixtureFor(formOf(name, create), { keys: () => [...temptingKeys(), ...crowdedKeySet()] });
       authorizationHeaderRows(fixture);
       tokenClaimRows(fixture);

@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const text = (body: string): IssuerMode => ({ kind: 'answer', text: body });
 
-/** Sets up a key set of the issuer `/tenant`, or `/tenant/`, which knows nothing but its name. */
+/** Sets up a key set that is configured with the issuer `/tenant` or `/tenant/` only. */
 async function setUp(slash: '' | '/' = '', allowHttp = false): Promise<Fixture> {
   const server = await startIssuer([publish(rsaKey('one'), 'one')]);
   const origin = server.url.slice(0, -1);

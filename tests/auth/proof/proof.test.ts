@@ -87,7 +87,7 @@ const mirrored = () => {
   const other = { kty, crv, x, y: textOf(field - numberOf(y)), d: textOf(order - numberOf(d)) };
   return createPrivateKey({ key: other, format: 'jwk' });
 };
-/** A proof of exactly this many characters, by members that nobody reads. */
+/** A proof of exactly this many characters, padded with an unused member. */
 const padded = (length: number) => {
   const withPads = (header: number, claims: number) =>
     makeProof(target, { header: { pad: 'x'.repeat(header) }, claims: { pad: 'x'.repeat(claims) } });

@@ -17,7 +17,7 @@ const AUDIENCE = 'https://reports.example.test';
 const OTHER_AUDIENCE = 'urn:example:export';
 const SECRET = 'kept in a file, for colleagues: 100 %';
 
-/** The application of somebody else, with this issuer in it. */
+/** An application that contains this issuer. */
 interface Application {
   readonly issuer: DevelopmentIssuer;
   readonly url: string;

@@ -286,9 +286,9 @@ describe('createVerifier()', () => {
   }
 
   for (const [name, options, overrides, want] of [
-    ['the claim that stands for aud', { audienceClaim: 'azp' }, { aud: undefined, azp: AUDIENCE }, 'accepted'],
+    ['the claim that is used in place of aud', { audienceClaim: 'azp' }, { aud: undefined, azp: AUDIENCE }, 'accepted'],
     ['another claim than that', { audienceClaim: 'azp' }, { aud: undefined, client_id: AUDIENCE }, 'audience_mismatch'],
-    ['that claim beside another aud', { audienceClaim: 'azp' }, { aud: 'other', azp: AUDIENCE }, 'audience_mismatch'],
+    ['that claim and another aud', { audienceClaim: 'azp' }, { aud: 'other', azp: AUDIENCE }, 'audience_mismatch'],
     ['that claim beside an aud of null', { audienceClaim: 'azp' }, { aud: null, azp: AUDIENCE }, 'audience_mismatch'],
     ['that claim beside an empty aud', { audienceClaim: 'azp' }, { aud: [], azp: AUDIENCE }, 'audience_mismatch'],
     ['a required claim', { requiredClaims: { tid: 't' } }, { tid: 't' }, 'accepted'],

@@ -93,7 +93,7 @@ const refused: readonly RefusedRow[] = [
   ...malformed.map(withCode('invalid_header', 'invalid_request')),
 ];
 
-/** Rows whose answer may come from the HTTP parser as well: what counts is that no token gets through and the service goes on. */
+/** Rows that the HTTP parser may answer. No token may be accepted, and the service must keep serving. */
 const hostile: readonly HeaderRow[] = [
   { name: 'a vertical tab between the parts', lines: (token) => authorization(`Bearer\v${token}`) },
   { name: 'a form feed between the parts', lines: (token) => authorization(`Bearer\f${token}`) },

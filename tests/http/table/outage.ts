@@ -26,7 +26,7 @@ export function outageRows(fixture: () => Fixture): void {
     await expectError(await fixture().get(PRIVATE, fixture().mint({ claims: { exp: 1 } })), 503, 'key_set_unavailable');
   });
 
-  test('what needs no key is answered as ever', async () => {
+  test('requests that need no key are answered as usual', async () => {
     const { service, mint, get } = fixture();
     await expectMessage(await service.fetch('/api/public'));
     await expectError(await service.fetch(PRIVATE), 401, 'authorization_header_missing');
@@ -51,7 +51,7 @@ export function outageRows(fixture: () => Fixture): void {
     refuses(fixture, [{ name: 'more than 8 KiB', token: { claims: { note: 'n'.repeat(8192) } } }], 'invalid_header');
   });
 
-  test('preflights are answered as ever', async () => {
+  test('preflights are answered as usual', async () => {
     const headers = { origin: 'https://spa.example.test', 'access-control-request-method': 'GET' };
     expectPreflight(await fixture().service.fetch(PRIVATE, { method: 'OPTIONS', headers }));
   });
