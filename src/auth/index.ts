@@ -1,7 +1,13 @@
 export { isGuarded, type ListedRoute } from './elysia/locks.ts';
 export { type ResourceMetadataOptions, resourceMetadata } from './elysia/resource-metadata.ts';
 export { type PluginSettings, type RequirementContext, resourceServer } from './elysia/resource-server.ts';
-export { guardResponses, scopeResponses, scopesOf } from './elysia/schema.ts';
+export {
+  guardResponses,
+  type SecuritySchemeOptions,
+  scopeResponses,
+  scopesOf,
+  securitySchemes,
+} from './elysia/schema.ts';
 export type {
   Accepted,
   Algorithm,

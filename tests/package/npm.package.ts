@@ -24,7 +24,7 @@ describe('the package, installed from its tarball', () => {
     const [, example = ''] = /```ts\n(import \{ Elysia \}.*?from 'protected-api';.*?)```/s.exec(readme) ?? [];
     await Bun.write(inFolder('readme.ts'), example);
     // Held by the compiler: what it accepts, and at each `@ts-expect-error` what it rejects.
-    for (const name of ['protected-route.ts', 'typed-client.ts'])
+    for (const name of ['protected-route.ts', 'typed-client.ts', 'typed-rejections.ts'])
       await Bun.write(inFolder(name), await Bun.file(join(root, 'tests/types', name)).text());
   }, 300_000);
   afterAll(() => installation.remove(), 60_000);
@@ -65,7 +65,9 @@ describe('the package, installed from its tarball', () => {
         '--moduleResolution',
         resolution,
       ];
-      const files = ['readme.ts', 'protected-route.ts', 'typed-client.ts'].map((name) => inFolder(name));
+      const files = ['readme.ts', 'protected-route.ts', 'typed-client.ts', 'typed-rejections.ts'].map((name) =>
+        inFolder(name),
+      );
       const { status, stdout } = await run(['node', tsc, ...options, ...files], { PATH: process.env.PATH ?? '' })
         .finished;
       expect([0, 1, 2], 'the compiler ended by itself').toContain(status);

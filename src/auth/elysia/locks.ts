@@ -2,7 +2,7 @@ import type { AnyElysia } from 'elysia';
 import { guardRoute, judgeContext, placeRequestHooks, withoutNeeds } from './gate.ts';
 import { hooksOf, type Instance, type Route, rootOf } from './instance.ts';
 import { createPlan, type Protection, type RouteContext, type RouteRequirements, withProtection } from './plan.ts';
-import { securityOf } from './schema.ts';
+import { documentRejections, securityOf, withoutDocumented } from './schema.ts';
 import { copyHandler, decisionOf, type Lock, lockOf, seal, sealMounted, undecided } from './seal.ts';
 import { refuseToServe } from './shut.ts';
 
@@ -176,7 +176,7 @@ function patchAdd(instance: Instance): void {
     // Compiled on the first request, because the hooks of the route are completed below.
     this.config.precompile = false;
     try {
-      add.call(this, method, path, sealed, withSealedMount(hooks, lock), options);
+      add.call(this, method, path, sealed, withSealedMount(withoutDocumented(hooks), lock), options);
     } finally {
       this.config.precompile = precompile;
     }
@@ -244,6 +244,13 @@ function completeRoute(instance: Instance, route: Route, lock: Lock, protections
   const { hooks } = route;
   const detail = typeof hooks.detail === 'object' ? hooks.detail : {};
   hooks.detail = { security: securityOf(plan.scopes, plan.isOpen), ...detail };
+  const documented = protections.filter(({ isDocumented }) => isDocumented);
+  if (documented.length > 0)
+    documentRejections(
+      hooks,
+      documented.map(({ core }) => core.options),
+      plan.required,
+    );
   if (plan.hasFunctions) {
     const others = hooksOf(hooks, 'beforeHandle').filter(({ fn }) => fn !== judgeContext.fn);
     hooks.beforeHandle = [judgeContext, ...others];

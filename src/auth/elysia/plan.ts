@@ -8,6 +8,8 @@ import type { Claims } from '../token/claims.ts';
 export interface Protection {
   readonly core: GuardCore;
   readonly isOptional: boolean;
+  /** Whether documents name its rejections. */
+  readonly isDocumented: boolean;
   /** Called before each request is judged. */
   begin(): void;
 }

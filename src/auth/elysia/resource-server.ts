@@ -5,8 +5,8 @@ import type { FixedScope } from '../guard/scopes.ts';
 import type { GuardOptions } from '../options.ts';
 import type { Claims } from '../token/claims.ts';
 import { lockRoutes, requirementHook } from './locks.ts';
-import type { Protection } from './plan.ts';
-import { type AnySchema, toStandardSchema } from './schema.ts';
+import type { Protection, RouteContext } from './plan.ts';
+import { type AnySchema, type DeniedRejection, type GuardRejections, toStandardSchema } from './schema.ts';
 import { decisionOf } from './seal.ts';
 
 /** What functions of the context get. The body is `unknown`: annotate the parameter on a route with a schema. */
@@ -21,16 +21,19 @@ export interface RequirementContext {
 
 type OfContext<Value> = (context: RequirementContext) => Value | Promise<Value>;
 
+/** Only a type: where it is required, typed clients know of a 403. */
+type DenyingHook = (context: RouteContext) => DeniedRejection | undefined;
+
 /** All guards share these functions, so that a macro of the application that replaces one is noticed. */
 const requirements = {
   /** Requires this scope, all of these scopes, or any of `anyOf`, fixed or as a function of the context. */
-  scope: (scope: FixedScope | OfContext<FixedScope>) => ({ beforeHandle: requirementHook({ scope }) }),
+  scope: (scope: FixedScope | OfContext<FixedScope>) => ({ beforeHandle: requirementHook({ scope }) as DenyingHook }),
   /** Requires that the token's `acr` is one of these (RFC 9470). */
   acr: (acr: string | readonly string[]) => ({ beforeHandle: requirementHook({ acr }) }),
   /** Requires that the end user was authenticated at most so many seconds ago (RFC 9470). */
   maxAge: (maxAge: number) => ({ beforeHandle: requirementHook({ maxAge }) }),
   /** Decides, after everything else, whether this token may do this. Anything but `true` is a 403. */
-  authorize: (authorize: OfContext<boolean>) => ({ beforeHandle: requirementHook({ authorize }) }),
+  authorize: (authorize: OfContext<boolean>) => ({ beforeHandle: requirementHook({ authorize }) as DenyingHook }),
 };
 
 /** The claims that handlers get with this schema, which may be one of Elysia. */
@@ -39,7 +42,47 @@ type HandedClaims<Schema> = Schema extends TSchema ? Claims & Static<Schema> : C
 export interface PluginSettings {
   /** Accepts requests without an Authorization header, with `claims` undefined. Defaults to false. */
   readonly optional?: boolean | undefined;
+  /**
+   * Whether OpenAPI documents and typed clients know the responses 401, 403 and 503 of guarded routes. Defaults to true; false
+   * suits applications with an `errorBody`.
+   */
+  readonly responses?: boolean | undefined;
 }
+
+/** The plugin with these settings. */
+type Plugin<Handed, Settings extends PluginSettings> = WithResponses<
+  ReturnType<typeof createPlugin<IsUnset<Settings, 'optional', false> extends true ? Handed : Handed | undefined>>,
+  IsUnset<Settings, 'responses', true> extends true ? GuardRejections : Record<never, never>
+>;
+
+/** Whether a setting has its default for certain. */
+type IsUnset<Settings extends PluginSettings, Name extends keyof PluginSettings, Default> = Name extends keyof Settings
+  ? Settings[Name] extends Default | undefined
+    ? true
+    : false
+  : true;
+
+/** Adds responses to those that Elysia infers for the routes behind a plugin, as it does for a hook that returns them. */
+type WithResponses<Instance, Responses extends Readonly<Record<number, unknown>>> =
+  Instance extends Elysia<
+    infer Path,
+    infer Singleton,
+    infer Definitions,
+    infer Metadata,
+    infer Routes,
+    infer Scoped,
+    infer Local
+  >
+    ? Elysia<
+        Path,
+        Singleton,
+        Definitions,
+        Metadata,
+        Routes,
+        Omit<Scoped, 'response'> & { readonly response: Responses },
+        Local
+      >
+    : never;
 
 /**
  * Returns a plugin that guards every route added after it to the same Elysia instance, and routes of no other instance: a
@@ -54,25 +97,17 @@ export interface PluginSettings {
  * @throws {TypeError} an option is missing, mistyped, out of range or unknown; the message names each
  * @throws {Error} from `.use()`: routes would stay open
  */
-export function resourceServer<Schema extends AnySchema | undefined = undefined>(
-  options: OptionsFor<Schema>,
-  settings: PluginSettings & { readonly optional: true },
-): ReturnType<typeof createPlugin<HandedClaims<Schema> | undefined>>;
-export function resourceServer<Schema extends AnySchema | undefined = undefined>(
-  options: OptionsFor<Schema>,
-  settings?: PluginSettings & { readonly optional?: false | undefined },
-): ReturnType<typeof createPlugin<HandedClaims<Schema>>>;
-export function resourceServer<GuardClaims extends Claims>(
-  guard: Guard<GuardClaims>,
-  settings: PluginSettings & { readonly optional: true },
-): ReturnType<typeof createPlugin<GuardClaims | undefined>>;
-export function resourceServer<GuardClaims extends Claims>(
-  guard: Guard<GuardClaims>,
-  settings?: PluginSettings & { readonly optional?: false | undefined },
-): ReturnType<typeof createPlugin<GuardClaims>>;
-export function resourceServer(given: OptionsFor<AnySchema> | Guard, { optional = false }: PluginSettings = {}) {
+export function resourceServer<
+  Schema extends AnySchema | undefined = undefined,
+  const Settings extends PluginSettings = Record<never, never>,
+>(options: OptionsFor<Schema>, settings?: Settings): Plugin<HandedClaims<Schema>, Settings>;
+export function resourceServer<
+  GuardClaims extends Claims,
+  const Settings extends PluginSettings = Record<never, never>,
+>(guard: Guard<GuardClaims>, settings?: Settings): Plugin<GuardClaims, Settings>;
+export function resourceServer(given: OptionsFor<AnySchema> | Guard, settings: PluginSettings = {}) {
   const core = coreOf(given) ?? createGuardCore(withStandardSchema(given as OptionsFor<AnySchema>));
-  return createPlugin<never>(core, optional) as never;
+  return createPlugin<never>(core, settings) as never;
 }
 
 function withStandardSchema(options: OptionsFor<AnySchema>): GuardOptions {
@@ -83,7 +118,7 @@ function withStandardSchema(options: OptionsFor<AnySchema>): GuardOptions {
 /** The applications that listen and use a guard. It stops with the last of them. */
 const usersOf = new WeakMap<GuardCore, Set<unknown>>();
 
-function createPlugin<Handed>(core: GuardCore, isOptional: boolean) {
+function createPlugin<Handed>(core: GuardCore, { optional = false, responses = true }: PluginSettings) {
   const users = usersOf.get(core) ?? new Set();
   usersOf.set(core, users);
   let hasBegun = false;
@@ -92,7 +127,7 @@ function createPlugin<Handed>(core: GuardCore, isOptional: boolean) {
     hasBegun = true;
     core.start();
   };
-  const protection: Protection = { core, isOptional, begin };
+  const protection: Protection = { core, isOptional: optional, isDocumented: responses, begin };
   const handOver = ({ request }: { readonly request: Request }) => ({
     claims: decisionOf({ request })?.claims as Handed,
   });
