@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import type { AnyElysia } from 'elysia';
 import packageJson from '../../package.json' with { type: 'json' };
-import { type GuardOptions, isGuarded, scopesOf } from '../auth/index.ts';
+import { type GuardOptions, isGuarded, scopesOf, securitySchemes } from '../auth/index.ts';
 import { name, summary } from './about.ts';
 import { describeRejection, describeShared, errorSchemaOf, type RejectionsOf, sharedResponses } from './answers.ts';
 
@@ -50,6 +50,7 @@ export function createDocument(app: AnyElysia, options: DocumentOptions) {
   const { tokenEndpoint, publicUrl, rejectionsOf } = options;
   const paths = toOpenAPISchema(app).paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   const schemas: Record<string, object> = { Error: errorSchemaOf(rejectionsOf, scopesOf(app.routes)) };
+  const { oauth2, bearer } = securitySchemes(options, { tokenEndpoint, scopes: scopesOf(app.routes) });
   const guarded = new Set(
     app.routes.filter(isGuarded).map(({ method, path }) => `${method.toLowerCase()} ${templateOf(path)}`),
   );
@@ -79,16 +80,8 @@ export function createDocument(app: AnyElysia, options: DocumentOptions) {
     components: {
       schemas,
       responses: describeShared(rejectionsOf),
-      securitySchemes: {
-        ...(tokenEndpoint !== undefined && {
-          oauth2: {
-            type: 'oauth2',
-            description: 'Get an access token with the client credentials grant',
-            flows: { clientCredentials: { tokenUrl: tokenEndpoint, scopes: describeScopes(scopesOf(app.routes)) } },
-          },
-        }),
-        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Use an existing access token' },
-      },
+      // Without a token endpoint, no operation names `oauth2`.
+      securitySchemes: tokenEndpoint === undefined ? { bearer } : { oauth2, bearer },
     },
   };
 }
@@ -109,9 +102,6 @@ errors. In addition, an unknown path is answered with 404, an unsupported method
 500. \`HEAD\` works wherever \`GET\` does. Browsers may call the API from any origin.
 `;
 
-const describeScopes = (scopes: readonly string[]) =>
-  Object.fromEntries(scopes.map((scope) => [scope, 'Required by operations that list it']));
-
 interface Completion {
   /** Receives the named schemas of the operation. */
   readonly schemas: Record<string, object>;
@@ -129,10 +119,6 @@ function completeOperation(
 ): Operation {
   const { security = [] } = operation;
   const scopes = security.flatMap(({ oauth2 = [] }) => oauth2);
-  const responses: Operation['responses'] = {
-    ...operation.responses,
-    ...(isProtected && { 401: {}, 503: {}, ...(scopes.length > 0 && { 403: {} }) }),
-  };
   const requirements = [...(tokenEndpoint === undefined ? [] : [{ oauth2: scopes }]), { bearer: scopes }];
   const describe = (response: ResponseObject, status: string): ResponseObject => {
     // The challenge of a route names its scopes.
@@ -145,7 +131,7 @@ function completeOperation(
   return {
     ...operation,
     security: isProtected ? requirements : [],
-    responses: { ...mapValues(responses, describe), default: unexpected },
+    responses: { ...mapValues(operation.responses ?? {}, describe), default: unexpected },
   };
 }
 

@@ -1,6 +1,6 @@
 import { type ElysiaCustomStatusResponse, getSchemaValidator, type TSchema, t } from 'elysia';
 import { describeRejections } from '../guard/describe-rejections.ts';
-import { type CheckedOptions, checkOptions, type GuardOptions } from '../options.ts';
+import type { CheckedOptions, GuardOptions } from '../options.ts';
 import { type ClaimsSchema, isStandardSchema } from '../token/claims-schema.ts';
 import type { RouteRequirements } from './plan.ts';
 
@@ -131,10 +131,12 @@ export interface SecuritySchemeOptions {
  * the issuer, or an existing one. Without a token endpoint, `oauth2` has no flow.
  * @example
  * new Elysia().use(openapi({ documentation: { components: { securitySchemes: securitySchemes(options) } } }))
- * @throws {TypeError} an option is not valid
+ * @param options those of the guard
  */
-export function securitySchemes(options: GuardOptions, { tokenEndpoint, scopes = [] }: SecuritySchemeOptions = {}) {
-  const { dpop } = checkOptions(options);
+export function securitySchemes(
+  { dpop = 'off' }: Partial<GuardOptions>,
+  { tokenEndpoint, scopes = [] }: SecuritySchemeOptions = {},
+) {
   const describedScopes = Object.fromEntries(scopes.map((scope) => [scope, 'Required by operations that list it']));
   const flows = tokenEndpoint !== undefined && {
     clientCredentials: { tokenUrl: tokenEndpoint, scopes: describedScopes },
@@ -153,8 +155,7 @@ export function securitySchemes(options: GuardOptions, { tokenEndpoint, scopes =
     },
     bearer: {
       type: 'http' as const,
-      scheme: dpop === 'required' ? 'dpop' : 'bearer',
-      bearerFormat: 'JWT',
+      ...(dpop === 'required' ? { scheme: 'dpop' } : { scheme: 'bearer', bearerFormat: 'JWT' }),
       description: hints[dpop],
     },
   };
