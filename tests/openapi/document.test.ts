@@ -82,7 +82,7 @@ describe('the OpenAPI document', () => {
     for (const endpoint of [undefined, 'https://login.example.test/token', 'https://login.example.test/token']) {
       known = endpoint;
       const document = (await (await get('/openapi/json')).json()) as OpenApiDocument;
-      expect(document.components.securitySchemes.oauth2?.flows?.clientCredentials.tokenUrl).toBe(endpoint as string);
+      expect(document.components.securitySchemes.oauth2?.flows?.clientCredentials?.tokenUrl).toBe(endpoint as string);
       const connects = endpoint === undefined ? '' : ' https://login.example.test';
       expect((await get('/openapi')).headers.get('content-security-policy')).toEndWith(
         `; connect-src 'self'${connects}`,
@@ -147,7 +147,7 @@ describe('the OpenAPI document', () => {
       { bearer: ['read:reports'] },
     ]);
     expect(Object.keys(document.paths['/reports']?.get?.responses ?? {})).toEqual(['401', '403', '503', 'default']);
-    expect(document.components.securitySchemes.oauth2?.flows?.clientCredentials.scopes).toContainKeys([
+    expect(document.components.securitySchemes.oauth2?.flows?.clientCredentials?.scopes).toContainKeys([
       SCOPE,
       'read:reports',
     ]);
