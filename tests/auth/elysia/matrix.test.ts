@@ -8,8 +8,8 @@ import { SIGNING_KID } from '../../support/mint.ts';
 import { bundleMatrix, clientsOf, expectNoFaults, runBundle } from './matrix/bundle.ts';
 import { runCells } from './matrix/run.ts';
 
-/** Both may be set, to repeat a failure or to look for hours. */
-const seed = Number(process.env.MATRIX_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** Nightly, the seed is another one and the cells are more. */
+const seed = Number(process.env.MATRIX_SEED ?? 20);
 const cells = Number(process.env.MATRIX_CELLS ?? 300);
 
 let issuer: Issuer;
