@@ -11,7 +11,7 @@ export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [
   --help         show this help
   --version      show the version
 
-Settings are environment variables; .env.example lists them all.
+Settings are environment variables; docs/settings.md lists them all.
 
   ISSUER         issuer of the accepted tokens: https://<domain>/
   AUDIENCE       API identifier that tokens must carry in aud

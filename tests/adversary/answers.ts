@@ -5,14 +5,14 @@ export interface Answer {
   readonly status: number;
   /** The Error object's `code`; `accepted` for the Message object. */
   readonly code: string;
-  /** All that a client sees of it, for comparing answers. */
+  /** Everything that a client sees of a response, to compare responses. */
   readonly text: string;
 }
 
 /** What some worlds are configured with; challenges then name scopes with it. */
 export const SCOPE_PREFIX = 'api/';
 
-/** Every refusal a protected path may give: its status and what its challenge must say. */
+/** Every rejection of a protected path: its status and its challenge. */
 const REFUSALS: Readonly<Record<string, { readonly status: number; readonly challenge: RegExp | null }>> = {
   authorization_header_missing: { status: 401, challenge: /^Bearer$/ },
   invalid_header: {

@@ -1,11 +1,11 @@
-/** Where an edit is made, as parts of the whole, and what it puts there. */
+/** The place of an edit as a fraction of the length, and what is inserted there. */
 interface Place {
   readonly from: number;
   readonly to: number;
   readonly text: string;
 }
 
-/** A change to a finished token: readable, so that a counterexample tells by itself what was done. */
+/** A change to a finished token: readable, so that a counterexample can be understood. */
 export interface Edit extends Place {
   readonly how: keyof typeof EDITS;
 }

@@ -11,9 +11,9 @@ import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 setDefaultTimeout(120_000);
 
 const CONNECTIONS = 1000;
-/** What the service may grow by under any of these, in megabytes: far above noise, far below what it is sent. */
+/** The limit of memory growth under each attack, in megabytes: far above noise, and far below the bytes that are sent. */
 const MAX_GROWTH_MB = 80;
-/** A request beside an attack is answered, and not when a time limit ends the attack. */
+/** A request during an attack is answered before a time limit ends the attack. */
 const MAX_ANSWER_MS = 60_000;
 const PARALLEL = 50;
 
@@ -115,7 +115,7 @@ describe('under load from hostile connections, the service', () => {
     ['an Authorization without end', 'GET /api/private HTTP/1.1\r\nHost: a.test\r\nAuthorization: Bearer', blank(1024)],
   ] as const) {
     test(`cuts ${name} off`, async () => {
-      // What is counted has left the client, not reached the service: the kernel holds megabytes in between.
+      // Counts bytes that have left the client. The kernel buffers megabytes of them.
       const maxBytes = 64 * 1024 * 1024;
       expect(await pour(service.port, start, piece, maxBytes)).toBeLessThan(maxBytes);
     });

@@ -78,7 +78,7 @@ interface Change {
   readonly member: Member;
 }
 
-/** How a token is made: readable, so that a counterexample tells by itself what was done. */
+/** How a token is made: readable, so that a counterexample can be understood. */
 export interface Plan {
   /** Name of the good token that it begins with; by default that of the only issuer. */
   readonly base?: string;

@@ -53,7 +53,7 @@ const TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt'];
 const only = (outcome: Outcome): Judgement => ({ outcomes: [outcome], scopes: [] });
 
 /**
- * Judges an Authorization value (null: no such header) by the contract's text alone. It is written against node:crypto, shares no
+ * Judges an Authorization value (null: no such header) by the text of the contract only. It is written against node:crypto, shares no
  * code with the service, and is written to be correct and plain, not fast.
  */
 export function judge(authorization: string | null, world: World): Judgement {

@@ -124,7 +124,7 @@ test(
     const token = 'header.payload.signature';
     const startSeconds = 1_900_000_000;
     const target = { url: `${publicUrl}/`, token };
-    // The last ones are dated ahead, as far as it goes.
+    // The last ones are dated ahead as far as allowed.
     const proofs = [-60, 0, 1, 60, 120].map((seconds) => makeProof({ ...target, nowSeconds: startSeconds + seconds }));
     const step = fc.oneof(
       {

@@ -22,7 +22,7 @@ const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 
 /**
- * Judges the value of a DPoP header by the contract's text alone, replay aside. Like the oracle for tokens it is written against
+ * Judges the value of a DPoP header by the text of the contract only, except for replays. Like the oracle for tokens it is written against
  * node:crypto, shares no code with the service and is as plain as it can be.
  */
 export function judgeProof(proof: string | null, world: ProofWorld): ProofOutcome {

@@ -33,7 +33,7 @@ interface Change {
   readonly member: readonly [name: string, valueText: string];
 }
 
-/** How a proof is made: readable, so that a counterexample tells by itself what was done. */
+/** How a proof is made: readable, so that a counterexample can be understood. */
 export interface ProofPlan {
   readonly signer: string;
   readonly algorithm: string;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 
-/** Mutated tokens to try, bounded for every build or long on demand; the other properties take a share of it. */
+/** The number of mutated tokens: bounded in every build, more on demand. The other properties try a part of that number. */
 export const tokens = Number(process.env.ADVERSARY_TOKENS ?? 6000);
 
-// The same inputs in every build, so that a change and nothing else makes one fail; at night a seed by chance. fast-check prints it.
+// Every build tries the same inputs, so that only a change can make it fail. At night the seed is random. fast-check prints it.
 const isRandom = process.env.ADVERSARY_RANDOM === 'true';
 fc.configureGlobal({
   ...(!isRandom && { seed: 1 }),

@@ -56,7 +56,7 @@ async function expectLeak(name: string, first: Action, second: Action): Promise<
   expect(found).toBe(1);
 }
 
-/** Stops at the first wrong byte, as comparisons do that nobody thought about. */
+/** Stops at the first wrong byte, as a naive comparison does. */
 function leakyEquals(a: Uint8Array, b: Uint8Array, stepsPerByte = 0): boolean {
   let idle = 1;
   for (let at = 0; at < a.length; at += 1) {
@@ -98,7 +98,7 @@ describe('the time that an answer takes', () => {
     const good = Array.from({ length: POOL }, (_, at) =>
       mintToken(issuer.url, { claims: { jti: String(at).padStart(4) } }),
     );
-    // The good tokens are remembered: a guess at one of them must not be told how near it is, by the cache any more than by the key.
+    // The valid tokens are cached. Neither the cache nor the key may reveal how close a guess is.
     for (const token of good) expect((await target.show(token)).status).toBe(200);
     wrongFromStart = good.map((token) => spoil(token, 1));
     wrongAtEnd = good.map((token) => spoil(token, 255));

@@ -22,7 +22,7 @@ const settings = {
   REDIS_URL: 'redis://replay-store:6379',
 };
 
-/** A copy of the repository, so that the settings of whoever runs the tests stay as they are. */
+/** A copy of the repository, so that the settings of the user stay unchanged. */
 let copied: string;
 const port = await freePort();
 

@@ -9,7 +9,7 @@ import { root } from './settings.ts';
 
 const WORKERS = 16;
 const PAUSE_MS = 25;
-/** Bounds the load whatever happens: several hundred requests a second for less than this. */
+/** The limit of the load: several hundred requests a second for less than this. */
 const MAX_LOAD_MS = 240_000;
 
 /** Calls with keep-alive connections, a few hundred times a second, until it is stopped; returns each answer that was not a 200. */
@@ -82,7 +82,7 @@ test('a rolling restart behind HAProxy under constant load fails no request', as
       SERVER_1: `127.0.0.1:${one}`,
       SERVER_2: `127.0.0.1:${two}`,
     },
-    // Without retries, so that a request sent to an instance that is gone shows.
+    // Without retries, so that a request to an instance that has stopped fails.
     { 'haproxy.cfg': configuration.replace('defaults\n', 'defaults\n  retries 0\n') },
   );
   const instances = new Map(ports.map((port) => [port, startInstance(port)]));

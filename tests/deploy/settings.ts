@@ -3,7 +3,7 @@ import { join } from 'node:path';
 /** The repository's root. */
 export const root = join(import.meta.dir, '../..');
 
-/** Returns the names that are no setting of the service, by the list in .env.example: a misspelt one would be ignored in silence. */
+/** Returns the names that are no setting of the service, by the list in .env.example: a misspelt one would be ignored without an error. */
 export async function unknownSettings(names: readonly string[]): Promise<string[]> {
   const example = await Bun.file(join(root, '.env.example')).text();
   const known = new Set(example.matchAll(/^#? ?([A-Z_]+)=/gm).map(([, name]) => name));

@@ -78,7 +78,7 @@ async function startedLeader(nspawnPid: number): Promise<string> {
   return child();
 }
 
-/** A systemd of its own, as process 1 of a container that has this machine's /usr and nothing else of it. */
+/** A systemd of its own: process 1 of a container that shares only /usr with this machine. */
 describe('two instances under systemd, in the sandbox of the unit', () => {
   const instances = ['protected-api@1.service', 'protected-api@2.service'];
   let nspawn: Bun.Subprocess;
@@ -97,7 +97,7 @@ describe('two instances under systemd, in the sandbox of the unit', () => {
 
   beforeAll(async () => {
     issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
-    // The last two are for one instance only, and must not win over what the unit says of each.
+    // The last two are for one instance only, and must not override what the unit sets for each.
     const settings = { ISSUER: issuer.url, AUDIENCE, HOST: '127.0.0.1', REUSE_PORT: 'false', METRICS_PORT: '9100' };
     const port = await freePort();
     origin = `http://127.0.0.1:${port}`;

@@ -8,7 +8,7 @@ import { rawGet } from '../support/raw-http.ts';
 
 const path = '/reports';
 const scope = 'read:reports';
-/** Every 401 names the scope, so that a client asks for the right token at once. */
+/** Every 401 names the scope, so that a client requests the right token at once. */
 const named = `scope="${scope}"`;
 
 interface Row {
@@ -34,7 +34,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** Registers what the examples answer, whatever server they are written for. They print where they listen. */
+/** Registers the tests of an example, for any server. The examples print the address at which they listen. */
 export function serverRows(
   name: string,
   start: (environment: Readonly<Record<string, string>>) => Promise<RunningProcess>,

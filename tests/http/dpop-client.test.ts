@@ -42,7 +42,7 @@ function holds(parts: () => Promise<Parts>): void {
       let sent = new Headers();
       configuration[customFetch] = (url, init) => {
         sent = new Headers(init.headers);
-        // What is in front of the service keeps the path and nothing else of the address.
+        // The proxy in front of the service keeps only the path of the address.
         return service.fetch(new URL(url).pathname, { method: init.method, headers: sent });
       };
       const url = new URL(`${publicUrl}/api/private-scoped`);

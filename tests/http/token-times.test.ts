@@ -5,7 +5,7 @@ import { publish, rsaKey } from '../support/keys.ts';
 import { mintToken, SIGNING_KID } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
 
-/** The time stands still here unless a test moves it. */
+/** A clock that changes only when a test sets it. */
 const NOW_SECONDS = 1_800_000_000;
 let nowMs = NOW_SECONDS * 1000;
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => issuer.close());
 
-/** Returns how the private endpoint answers a token at the time that stands. */
+/** Returns the response of the private endpoint to a token at the time of the frozen clock. */
 function serviceWith(clockToleranceSeconds: number): (claims: Readonly<Record<string, number>>) => Promise<Response> {
   const { app } = createTestApp({
     options: { issuer: issuer.url, clockToleranceSeconds, tokenCacheSize: 100, fetch },

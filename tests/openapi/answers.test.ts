@@ -33,7 +33,7 @@ const faults: Readonly<Record<string, TokenOverrides>> = {
   scope_insufficient: { claims: { scope: 'write:messages' } },
 };
 
-/** What the example of this name is the answer to, where a token alone does not lead to it. */
+/** The requests that are answered with the example of this name, if a token is not enough. */
 const requests: Readonly<Record<string, RequestInit>> = {
   credentials_missing: {},
   scheme_unsupported: { headers: { authorization: 'Basic dXNlcjpwYXNz' } },

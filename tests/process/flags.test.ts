@@ -65,7 +65,7 @@ function describeFlags(form: CommandForm): void {
 
   test('--healthcheck is 0 while an instance answers on PORT, and 1 after it has ended', async () => {
     const port = String(await freePort());
-    // The issuer cannot be reached, which is no reason to restart the service.
+    // The issuer is unreachable. The service must not be restarted for that.
     const environment = { PORT: port, ISSUER: `http://127.0.0.1:${await freePort()}/`, AUDIENCE };
     const service = run(await form.command(), environment);
     await untilItAnswers(`http://127.0.0.1:${port}`, service);

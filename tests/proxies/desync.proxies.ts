@@ -17,7 +17,7 @@ const CANARIES = 3;
 const MAX_CANARY_MS = 3_000;
 const GUARDED = /Hello from a private endpoint/;
 
-/** Shapes beside those that the service faces alone: what a client leaves unfinished stays on a connection that others use. */
+/** More shapes than for the service without a proxy: an incomplete request of one client stays on a connection that others use. */
 const unfinished: Readonly<Record<string, string>> = {
   'half a header': 'GET /api/private HTTP/1.1\r\nHost: service.example.test\r\nX: ',
   'half a body': `${lines('POST /api/public HTTP/1.1', 'Host: service.example.test', 'Content-Length: 100')}half`,

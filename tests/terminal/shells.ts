@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../support/child-process.ts';
 
-/** The shells that people paste into, each without the configuration of whoever runs the tests. */
+/** The shells that people paste into, each without the configuration of the user. */
 export const shells = {
   bash: ['bash', '--norc', '--noprofile', '-i'],
   zsh: ['zsh', '--no-rcs', '-i'],

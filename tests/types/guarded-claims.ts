@@ -4,7 +4,7 @@ import { createGuard, resourceServer } from 'protected-api';
 import * as v from 'valibot';
 import { z } from 'zod';
 
-/** Nothing here is run: the compiler tells what is known of claims, and which requirements there are. */
+/** Nothing here is run. The compiler checks the types of claims and requirements. */
 const options = { issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' };
 const zod = z.object({ tenant: z.string() });
 const valibot = v.object({ tenant: v.string() });

@@ -1,13 +1,13 @@
 import { treaty } from '@elysiajs/eden';
 import type { App } from 'protected-api/service';
 
-/** Nothing here is run: the compiler says what a typed client knows of the API, and what it does not let pass. */
+/** Nothing here is run. The compiler checks what a typed client accepts. */
 const { api } = treaty<App>('http://localhost:3010');
 
 const open = await api.public.get();
 // @ts-expect-error: there is no message unless the answer is a 200
 const message: string = open.data.message;
-// @ts-expect-error: the public endpoint refuses nobody
+// @ts-expect-error: the public endpoint rejects no request
 if (open.error?.status === 401) throw message;
 
 const scoped = await api['private-scoped'].get();

@@ -80,7 +80,7 @@ const pss =
   (input: Buffer): Uint8Array =>
     sign(hash, input, { key: rsaKey(SIGNING_KID), padding: constants.RSA_PKCS1_PSS_PADDING, saltLength });
 
-/** The published key says nothing of algorithms, and the signature is really made with it. */
+/** The published key has no `alg`, and has made the signature. */
 const fromHeader: readonly Attack[] = [
   attack('PS256, a real signature', 'CVE-2026-22817, CVE-2026-22818', {
     header: { alg: 'PS256' },

@@ -2,7 +2,7 @@ import { ecKey, type PublishedKey, publish, rsaKey } from '../../support/keys.ts
 import { mintToken, type TokenOverrides } from '../../support/mint.ts';
 import { cubicKey } from './forgery.ts';
 
-/** A known attack by the advisory or rule that tells of it, and what it must come to. */
+/** A known attack with its advisory or rule, and the expected response. */
 export interface Attack {
   readonly name: string;
   /** CVE, GHSA or HSEC identifiers of products that fell for it, or the section of the standard that forbids it. */
@@ -23,7 +23,7 @@ export const attack = (name: string, advisory: string, token: Attack['token'], c
 export const credentialsOf = ({ token }: Attack, issuer: string): string =>
   typeof token === 'function' ? token(issuer) : mintToken(issuer, token);
 
-/** Returns every key that an attack could hope for beside the signing key. */
+/** Returns every kind of key that an attack could use, and the signing key. */
 export function temptingKeys(): readonly PublishedKey[] {
   return [
     publish(rsaKey('other'), 'other'),

@@ -6,7 +6,7 @@ export interface WireAttack {
   readonly bytes: (token: string) => string;
   /** The answers, in order, that are right; any of these lists. An empty one is a connection closed without an answer. */
   readonly statuses: readonly (readonly number[])[];
-  /** The service must end the connection, because nobody can know where the next request begins. */
+  /** The service must end the connection, because it is unknown where the next request begins. */
   readonly isClosed?: boolean;
 }
 

@@ -29,7 +29,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** Asks in one way of serving. What is thrown at the start is an answer too, unless the application serves nevertheless. */
+/** Sends a request in one way of serving. An error at the start counts as a response, unless the application serves. */
 const forms: Readonly<Record<string, (app: AnyElysia, path: string, init?: RequestInit) => Promise<Answer>>> = {
   handle: async (app, path, init) => answerOf(async () => app.handle(request(path, init))),
   fetch: async (app, path, init) => answerOf(async () => app.fetch(request(path, init))),
@@ -192,7 +192,7 @@ const asynchronously: Readonly<Record<string, (app: AnyElysia) => AnyElysia>> = 
 };
 const inOther = (app: AnyElysia) => new Elysia().use(app) as AnyElysia;
 
-/** Elysia would leave /a open here. It is not served, and the text says where the mistake is. */
+/** Elysia would leave /a open here. It is not served, and the error names the mistake. */
 const unservable: readonly (Composition & { readonly says?: string })[] = [
   ...Object.entries(asynchronously).flatMap(([way, use]): Composition[] => [
     { name: `a guard that arrives ${way}`, create: () => use(new Elysia()).get('/a', secret) },

@@ -39,7 +39,7 @@ describe('the option isRevoked', () => {
     expect((await check(headers)).reason).toBeUndefined();
   });
 
-  /** A list of texts, asked for whatever the token has: a claim of another type must not pass as one that is not in the list. */
+  /** A list of texts, requested even if the token has another type in that claim, which must not be accepted as a missing one. */
   const strict = ({ sid }: Claims) => typeof sid !== 'string' || sid === 'revoked';
   for (const sid of [undefined, null, ['revoked'], 1, {}, 'revoked']) {
     test(`can reject the sid ${JSON.stringify(sid)}, because it gets the claim as the token has it`, async () => {

@@ -18,7 +18,7 @@ async function outcomeOf(response: Response, from = url) {
   return { outcome, request };
 }
 
-/** A body that counts how much of it was read, and whether it was let go. */
+/** A body that counts the bytes that were read, and notes whether it was cancelled. */
 function bodyOf(pieces: readonly Uint8Array[]) {
   const read = { pieces: 0, isCancelled: false };
   const queue = pieces.values();

@@ -50,7 +50,7 @@ async function show(
   return (await verify({ method, url, headers }, token, thumbprint))?.reason ?? 'accepted';
 }
 
-/** What is recorded, beside what becomes of it. */
+/** What is recorded. */
 async function judge(row: Omit<Row, 'name' | 'want'>): Promise<{ verdict: ProofVerdict; uses: number }> {
   const replayStore = createMemoryReplayStore({ now: () => nowSeconds * 1000 });
   const verify = createProofVerifier({ publicUrl, ...row, replayStore, now: () => nowSeconds * 1000 });

@@ -146,7 +146,7 @@ const required: readonly Row[] = [
   },
 ];
 
-/** Sends the request of a row, good but for what the row says. */
+/** Sends a valid request with the changes of the row. */
 export async function sendProof({ service, mint }: Fixture, row: Row): Promise<Response> {
   const { path = '/api/private', method = 'GET', authorization = dpop, proofs = (proof) => [proof] } = row;
   const token = mint({ claims: { cnf: 'cnf' in row ? row.cnf : bound, ...row.claims } });

@@ -82,7 +82,7 @@ const unusable: readonly KeyRow[] = [
 
 const junk: readonly unknown[] = [null, 1, 'text', [], {}, { kty: 'RSA' }, { kid: 'x' }];
 
-/** Returns one key set with everything wrong in it: what is good in there must work all the same. */
+/** Returns a key set with every kind of faulty key. The valid keys in it must still work. */
 export function crowdedKeySet(): readonly unknown[] {
   const nameless = { ...createPublicKey(rsaKey('nameless')).export({ format: 'jwk' }), use: 'sig' };
   const rows = [...unusable, ...usable].flatMap(({ published }) => published());

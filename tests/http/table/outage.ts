@@ -5,7 +5,7 @@ import { faultyHeaders } from './token-header.ts';
 import { PRIVATE, refuses, SCOPED } from './token-rows.ts';
 import { faultySpellings } from './token-spelling.ts';
 
-/** Rows on a service whose issuer has never given it a key: an outage is not the token's fault, and a bad token not an outage. */
+/** Rows on a service that has never had a key: an outage is not answered as a bad token, nor a bad token as an outage. */
 export function outageRows(fixture: () => Fixture): void {
   for (const path of [PRIVATE, SCOPED]) {
     test(`GET ${path} is 503 with Retry-After for a token that may be valid`, async () => {

@@ -41,7 +41,7 @@ const firstFaultIsClaim: readonly TokenRow[] = [
   { name: 'a wrong aud with an nbf ahead of time', token: { claims: { ...otherAudience, nbf: 2 ** 40 } } },
 ];
 
-/** Rows on what the payload says. */
+/** Rows about the claims. */
 export function tokenClaimRows(fixture: () => Fixture): void {
   accepts(fixture, accepted);
   refuses(

@@ -68,10 +68,10 @@ function ignoredMembers(fixture: () => Fixture): void {
   });
 }
 
-/** What is wrong for every key, so that none needs to be asked for. */
+/** Faults that no key can change, so that none is fetched. */
 export const faultyHeaders: readonly TokenRow[] = [...wrongType, ...notHeader];
 
-/** Rows on what the JOSE header says. */
+/** Rows about the header of the token. */
 export function tokenHeaderRows(fixture: () => Fixture): void {
   accepts(fixture, accepted);
   refuses(fixture, faultyHeaders, 'invalid_header');

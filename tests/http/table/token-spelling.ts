@@ -17,7 +17,7 @@ const reshaped =
       .map((part, at) => (at === index ? change(part) : part))
       .join('.');
 
-/** Sets a bit that base64url leaves over: another spelling of the same bytes, for a part whose length leaves bits over. */
+/** Sets an unused bit of base64url, which spells the same bytes differently. The length of the part must have unused bits. */
 function withSpareBits(part: string): string {
   if (part.length % 4 === 0) throw new TypeError('This part has no spare bits');
   return part.slice(0, -1) + ALPHABET.charAt(ALPHABET.indexOf(part.slice(-1)) + 1);
@@ -30,7 +30,7 @@ function withFlippedBit(part: string): string {
   return bytes.toString('base64url');
 }
 
-/** JSON takes blanks at its end, so that a part can be made of any length. */
+/** Pads JSON with spaces at its end to make a part of any length. */
 function paddedJson(part: 'header' | 'payload', isFitting: (encoded: string) => boolean) {
   return {
     part,
@@ -118,7 +118,7 @@ const signatures: readonly TokenRow[] = [
   },
 ];
 
-/** What is wrong before anything of the token is read, so that no key needs to be asked for. */
+/** Faults that are found before the token is read, so that no key is fetched. */
 export const faultySpellings: readonly TokenRow[] = [...spellings, ...shapes];
 
 /** Returns overrides that make the finished token exactly this long: a base64url part cannot have every length, two can. */

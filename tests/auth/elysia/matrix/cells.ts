@@ -55,7 +55,7 @@ export const axes = {
 } as const;
 export type Cell = Readonly<Record<keyof typeof axes, string>>;
 
-/** What became of a cell. `closed` answers nobody, not even with a valid token. */
+/** The result of a cell. `closed` rejects all requests, even with a valid token. */
 export type Outcome = 'served' | 'closed' | 'impossible';
 export interface Verdict {
   readonly outcome: Outcome;
