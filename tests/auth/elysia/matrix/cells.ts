@@ -102,7 +102,7 @@ async function ask(
   };
   try {
     if (kind.isSocket && origin !== 'http://localhost')
-      return await openSocket(origin.replace('http', 'ws') + path, headers);
+      return await Promise.race([openSocket(origin.replace('http', 'ws') + path, headers), noAnswer()]);
     const upgrade = kind.isSocket ? { upgrade: 'websocket', connection: 'upgrade' } : {};
     const { method = 'GET', body } = kind;
     const response = await send(path, { method, headers: { ...headers, ...upgrade }, ...(body && { body }) });
@@ -111,6 +111,9 @@ async function ask(
     return { status: 0, body: String(error) };
   }
 }
+
+/** A hook of the application can keep a handshake from ever being answered. */
+const noAnswer = () => new Promise<Seen>((resolve) => setTimeout(resolve, 60_000, { status: 0, body: '' }));
 
 function openSocket(url: string, headers: Record<string, string>): Promise<Seen> {
   return new Promise((resolve) => {
