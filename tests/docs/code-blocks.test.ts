@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AnyElysia } from 'elysia';
+import manifest from '../../package.json';
+import { createGuard } from '../../src/auth/guard.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
+import { freePort, run, untilReachable } from '../support/child-process.ts';
 
 const root = join(import.meta.dir, '../..');
 const pages = ['README.md', 'docs/guard.md', 'docs/dpop.md', 'MIGRATION.md'];
@@ -180,10 +183,49 @@ describe('the TypeScript blocks of the documentation', () => {
     });
   }
 
+  test('In any fetch server: the function answers without a token with the scope in the challenge', async () => {
+    const block = blocks.find(({ text }) => text.includes('export async function fetch'));
+    const response: Response = await (await import(join(folder, block?.file ?? ''))).fetch(
+      new Request('http://localhost/'),
+    );
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe('Bearer scope="read:reports"');
+  });
+
+  test('Test your application: the development issuer gives a token to the command beside it, which its guard accepts', async () => {
+    const readme = await Bun.file(join(root, 'README.md')).text();
+    const port = String(await freePort());
+    const [, command = ''] = /`(curl http:\/\/localhost:3011[^`]*)`/.exec(readme) ?? [];
+    const block = blocks.find(({ text }) => text.includes('createDevelopmentIssuer('));
+    const text = `${block?.text.replaceAll('3011', port)}\nconsole.log(JSON.stringify(issuer.options));`;
+    await Bun.write(join(folder, 'development-issuer.ts'), text);
+    const child = run([process.execPath, join(folder, 'development-issuer.ts')], {});
+    try {
+      await untilReachable(`http://localhost:${port}/.well-known/jwks.json`, child);
+      const asked = Bun.spawnSync(['sh', '-c', command.replaceAll('3011', port)]);
+      const { access_token: token, scope } = JSON.parse(asked.stdout.toString());
+      expect(scope).toBe('read:reports');
+      const guard = createGuard(JSON.parse(child.stdout()));
+      const headers = { authorization: `Bearer ${token}` };
+      expect(await guard.check(new Request('http://localhost/', { headers }), { scope })).toMatchObject({
+        claims: { sub: 'reader' },
+      });
+    } finally {
+      child.signal('SIGTERM');
+      await child.finished;
+    }
+  });
+
   test('that are applications are all run', () => {
     const applications = blocks.filter(({ text }) => text.includes('export const app'));
     expect(rows.map(({ heading }) => heading)).toEqual(
       expect.arrayContaining(applications.map(({ heading }) => heading)),
     );
   });
+});
+
+test('the README names the tarball that it packs, and has at most 220 lines', async () => {
+  const readme = await Bun.file(join(root, 'README.md')).text();
+  expect(readme.match(/protected-api-[\d.]+\.tgz/g)).toEqual([`protected-api-${manifest.version}.tgz`]);
+  expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(220);
 });
