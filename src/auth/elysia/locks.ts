@@ -1,10 +1,10 @@
 import type { AnyElysia } from 'elysia';
-import { guardRoute, judgeContext, placeRequestHooks, withoutNeeds } from './gate.ts';
-import { hooksOf, type Instance, type Route, rootOf } from './instance.ts';
-import { createPlan, type Protection, type RouteContext, type RouteRequirements, withProtection } from './plan.ts';
+import { guardRoute, judgeContext, placeRequestHooks } from './gate.ts';
+import { hooksOf, type Instance, type Route, rootOf, storesOf } from './instance.ts';
+import { createPlan, type Protection, withProtection } from './plan.ts';
+import { carry, keepRequirements, requiredOf, requirementNames, requirementsIn } from './route-requirements.ts';
 import { documentRejections, securityOf, withoutDocumented } from './schema.ts';
-import { copyHandler, decisionOf, type Lock, lockOf, seal, sealMounted, undecided } from './seal.ts';
-import { refuseToServe } from './shut.ts';
+import { type Lock, lockOf, seal, sealMounted, undecided } from './seal.ts';
 
 /** The part of a route in `app.routes` that is used here. */
 export type ListedRoute = Pick<Route, 'method' | 'path' | 'handler'> & { readonly hooks: object };
@@ -15,18 +15,12 @@ const protectionsOf = new WeakMap<object, readonly Protection[]>();
 const shutFor = new WeakMap<object, string>();
 /** Handlers of routes that are public by design. */
 const openHandlers = new WeakSet<object>();
-/** What a hook requires, for requirements that reach a route through Elysia's macros. */
-const requirementsOf = new WeakMap<object, RouteRequirements>();
-/** What a handler brings along, see {@link carry}. */
-const carriedBy = new WeakMap<object, readonly RouteRequirements[]>();
 const patched = new WeakSet<object>();
 const watched = new WeakSet<object>();
 /** Hooks that hand over claims. Where one of them runs, routes are guarded. */
 const handOvers = new WeakSet<object>();
 /** The macros of the guard, which all plugins share. */
 let ownMacros: Readonly<Record<string, unknown>> = {};
-
-const requirementNames = ['scope', 'acr', 'maxAge', 'authorize'] as const;
 
 /** Marks routes with this handler as public. */
 export function markOpen<Handler extends object>(handler: Handler): Handler {
@@ -37,21 +31,6 @@ export function markOpen<Handler extends object>(handler: Handler): Handler {
 /** Whether a route in `app.routes` answers only requests that its guard accepted. Check all routes in a test. */
 export function isGuarded({ handler }: ListedRoute): boolean {
   return lockOf(handler)?.plan?.isOpen === false;
-}
-
-/** Returns the hook of a macro, by which the requirement is found however it came to a route. */
-export function requirementHook(required: RouteRequirements) {
-  const hook = (context: RouteContext) => {
-    // The second lock of the requirement: the first is the decision itself.
-    if (decisionOf(context) === undefined)
-      throw new Error('Cannot answer: the guard has not decided about this request');
-  };
-  const sources = [required.scope, required.authorize].filter((value) => typeof value === 'function');
-  // Elysia reads the source of a hook to find out what it needs, such as the body.
-  if (sources[0]) Object.defineProperty(hook, 'toString', { value: () => String(sources[0]) });
-  else withoutNeeds(hook);
-  requirementsOf.set(hook, required);
-  return hook;
 }
 
 /**
@@ -187,36 +166,6 @@ function patchAdd(instance: Instance): void {
   };
 }
 
-/** Returns the requirements in the options of a route, and those of hooks that an instance has added before. */
-function requirementsIn(handler: unknown, hooks: Readonly<Record<string, unknown>>): readonly RouteRequirements[] {
-  const options = requirementNames.flatMap((name) => (hooks[name] === undefined ? [] : [{ [name]: hooks[name] }]));
-  const carried = typeof handler === 'function' ? carriedBy.get(handler) : undefined;
-  return [...options, ...requiredOf(hooks), ...(carried ?? [])];
-}
-
-/** Lets a handler carry what its route requires to the instance that has the guard, because hooks can be lost between them. */
-function carry(handler: unknown, given: readonly RouteRequirements[]): unknown {
-  if (given.length === 0) return handler;
-  const carrier = copyHandler(handler);
-  carriedBy.set(carrier, given);
-  return carrier;
-}
-
-/** Adds the hook of a requirement that Elysia has lost, so that the instances that take over the route find it too. */
-function keepRequirements(route: Route | undefined, given: readonly RouteRequirements[]): void {
-  if (route === undefined) return;
-  const known = requiredOf(route.hooks);
-  const lost = given.filter((one) =>
-    requirementNames.some((name) => one[name] !== undefined && !has(known, name, one[name])),
-  );
-  if (lost.length === 0) return;
-  const hooks = lost.map((required) => ({ fn: requirementHook(required) }));
-  route.hooks.beforeHandle = [...hooksOf(route.hooks, 'beforeHandle'), ...hooks];
-}
-
-const has = (known: readonly RouteRequirements[], name: (typeof requirementNames)[number], value: unknown) =>
-  known.some((required) => required[name] === value);
-
 /** A macro of the same name would take requirements that never reach the guard. */
 function refuseReplacedMacros(instance: Instance): void {
   const replaced = requirementNames.find((name) => instance.extender.macro[name] !== ownMacros[name]);
@@ -234,12 +183,8 @@ function withSealedMount(hooks: Readonly<Record<string, unknown>>, lock: Lock) {
   return config?.mount ? { ...hooks, config: { ...config, mount: sealMounted(config.mount, lock) } } : hooks;
 }
 
-function requiredOf(hooks: object): readonly RouteRequirements[] {
-  return hooksOf(hooks, 'beforeHandle').flatMap(({ fn }) => (typeof fn === 'function' && requirementsOf.get(fn)) || []);
-}
-
 function completeRoute(instance: Instance, route: Route, lock: Lock, protections: readonly Protection[]): void {
-  const plan = createPlan(protections, withoutRepetition(requiredOf(route.hooks)));
+  const plan = createPlan(protections, requiredOf(route.hooks));
   lock.plan = plan;
   const { hooks } = route;
   const detail = typeof hooks.detail === 'object' ? hooks.detail : {};
@@ -259,12 +204,34 @@ function completeRoute(instance: Instance, route: Route, lock: Lock, protections
   guardRoute(instance, route, plan);
 }
 
-/** A requirement can come from the options of a route and from the hook of its macro. */
-function withoutRepetition(required: readonly RouteRequirements[]): readonly RouteRequirements[] {
-  const seen = new Map<string, Set<unknown>>(requirementNames.map((name) => [name, new Set()]));
-  return required.flatMap((one) => {
-    const fresh = requirementNames.filter((name) => one[name] !== undefined && !seen.get(name)?.has(one[name]));
-    for (const name of fresh) seen.get(name)?.add(one[name]);
-    return fresh.length === 0 ? [] : [Object.fromEntries(fresh.map((name) => [name, one[name]]))];
-  });
+/**
+ * Answers these routes of an instance with 500 from now on, in every application that has taken them over and however that is
+ * served. Where the application cannot be reached, the error is thrown outside of Elysia, which would only print it.
+ */
+function refuseToServe(instance: Instance, routes: readonly Route[], error: Error): void {
+  const handlers = new Set(routes.map(({ handler }) => handler));
+  const root = rootOf(instance);
+  const isCallbackOfGuard = root === instance && Object.hasOwn(instance, 'getServer');
+  if (isCallbackOfGuard && routes.length > 0)
+    queueMicrotask(() => {
+      throw error;
+    });
+  for (const app of instancesTo(root, instance))
+    for (const route of app.router.history) if (handlers.has(route.handler)) shutRoute(app, route);
+}
+
+/** Returns the instances from one to the root of its application. */
+function instancesTo(root: Instance, instance: Instance): ReadonlySet<Instance> {
+  const instances = new Set([root]);
+  for (let app: Instance | null | undefined = instance; app; app = app.getParent()) instances.add(app);
+  return instances;
+}
+
+function shutRoute(app: Instance, route: Route): void {
+  for (const store of storesOf(app, route))
+    if (store.route === undefined || store.route === route.path)
+      Object.assign(store, { handler: undecided, compile: () => undecided, handle: undecided, hooks: {} });
+  for (const path of [route.path, `${route.path}/`, route.path.replace(/\/$/, '')]) delete app.router.response[path];
+  Object.defineProperty(route, 'composed', { get: () => undecided, set() {}, enumerable: true, configurable: true });
+  Object.assign(route, { handler: undecided, compile: () => undecided, hooks: {} });
 }

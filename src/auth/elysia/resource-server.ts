@@ -4,8 +4,9 @@ import { type ClaimsOf, coreOf, type Guard, type OptionsFor } from '../guard/gua
 import type { FixedScope } from '../guard/scopes.ts';
 import type { GuardOptions } from '../options.ts';
 import type { Claims } from '../token/claims.ts';
-import { lockRoutes, requirementHook } from './locks.ts';
+import { lockRoutes } from './locks.ts';
 import type { Protection, RouteContext } from './plan.ts';
+import { requirementHook } from './route-requirements.ts';
 import { type AnySchema, type DeniedRejection, type GuardRejections, toStandardSchema } from './schema.ts';
 import { decisionOf } from './seal.ts';
 
