@@ -2,11 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { explainToken } from '../../src/explain/explain.ts';
 import { renderExplanation } from '../../src/explain/render.ts';
 import { readSettings } from '../../src/settings.ts';
+import { crowdedKeySet } from '../http/table/key-set.ts';
 import { scopeRows } from '../http/table/scope.ts';
-import { tokenClaimRows } from '../http/table/token-claims.ts';
-import { tokenHeaderRows } from '../http/table/token-header.ts';
-import { PRIVATE } from '../http/table/token-rows.ts';
-import { tokenSpellingRows } from '../http/table/token-spelling.ts';
+import { PRIVATE, tokenRows } from '../http/table/tokens.ts';
 import { fixtureFor } from '../support/fixture.ts';
 import type { Form } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
@@ -322,9 +320,7 @@ const explainedForm: Form = {
 };
 
 describe('explainToken() agrees with the service about', () => {
-  const fixture = fixtureFor(explainedForm, { keys: () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)] });
-  tokenClaimRows(fixture);
-  tokenHeaderRows(fixture);
-  tokenSpellingRows(fixture);
+  const fixture = fixtureFor(explainedForm, { keys: crowdedKeySet });
+  tokenRows(fixture);
   scopeRows(fixture);
 });

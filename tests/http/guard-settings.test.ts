@@ -7,7 +7,7 @@ import { publish, rsaKey } from '../support/keys.ts';
 import { nowSeconds, SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 import { rawGet } from '../support/raw-http.ts';
-import { SCOPED } from './table/token-rows.ts';
+import { SCOPED } from './table/tokens.ts';
 
 const PUBLIC_URL = 'https://api.example.test';
 const { thumbprint, field } = certificate('a');

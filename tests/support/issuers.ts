@@ -1,7 +1,7 @@
 import type { Algorithm } from '../../src/auth/jose/algorithms.ts';
 import { createKeySet } from '../../src/auth/keys/key-set.ts';
 import { Refusal } from '../../src/auth/refusals.ts';
-import { createVerifier, type VerifierState } from '../../src/auth/token/verifier.ts';
+import { createVerifier, type Verifier, type VerifierState } from '../../src/auth/token/verifier.ts';
 import { createFrozenClock, type FrozenClock } from './frozen-clock.ts';
 import { AUDIENCE, mintToken, SIGNING_KID, type TokenOverrides } from './mint.ts';
 import { signAs, signingKey } from './signatures.ts';
@@ -22,6 +22,7 @@ export interface Issuers {
   /** Returns `accepted`, or the reason of the rejection. */
   verify(token: string): Promise<string>;
   cache(): VerifierState;
+  readonly verifier: Verifier;
 }
 
 /** Returns a verifier of tokens of these issuers, each with its own keys, which are fetched on first use. */
@@ -68,6 +69,7 @@ export function createIssuers(
       return verdict instanceof Refusal ? verdict.reason : 'accepted';
     },
     cache: () => verifier.state(),
+    verifier,
   };
 }
 

@@ -1,5 +1,4 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { generateExactRsaKey } from './exact-rsa-key.ts';
 import testKeys from './test-keys.json' with { type: 'json' };
 
 /** A member of a key set. Its values are unknown, because many tests publish broken keys. */
@@ -11,9 +10,10 @@ const read = new Map<string, KeyObject>();
  * Returns the private key of this name: from the file of test keys, so that no test waits for large primes, else one that is made
  * once per process.
  */
-export function namedKey(name: string, make: () => KeyObject): KeyObject {
+export function namedKey(name: string, make?: () => KeyObject): KeyObject {
   const der: string | undefined = testKeys[name as keyof typeof testKeys];
-  const key = read.get(name) ?? (der ? readKey(der) : make());
+  const key = read.get(name) ?? (der ? readKey(der) : make?.());
+  if (!key) throw new TypeError(`No key is called ${name}`);
   read.set(name, key);
   return key;
 }
@@ -28,10 +28,11 @@ export function rsaKey(name: string, bits = 2048): KeyObject {
   );
 }
 
-/** Like `rsaKey`, with a modulus of just so many bits where the number is not one that keys usually have. */
-export function exactRsaKey(name: string, bits: number): KeyObject {
-  return namedKey(`exact rsa ${bits} ${name}`, () => generateExactRsaKey(bits));
-}
+/** Like `rsaKey`, with a modulus of just so many bits, which Bun itself rounds down to a multiple of 128: only from the file. */
+export const exactRsaKey = (name: string, bits: number) => namedKey(`exact rsa ${bits} ${name}`);
+
+/** Returns the RSA private key with the public exponent 3, whose signatures are cube roots. */
+export const cubicKey = () => namedKey('rsa cubic');
 
 /** Returns the P-256 private key of this name. */
 export function ecKey(name: string): KeyObject {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { type Challenge, expectError, expectMessage } from '../../support/expect-error.ts';
 import type { Fixture } from '../../support/fixture.ts';
 import { type RawAnswer, rawGet } from '../../support/raw-http.ts';
-import { PRIVATE, SCOPED } from './token-rows.ts';
+import { PRIVATE, SCOPED } from './tokens.ts';
 
 /** Header lines by what they do with a good token. They are sent byte for byte, a character a byte. */
 interface HeaderRow {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
 import { bearer, type Fixture } from '../../support/fixture.ts';
 import { rawRequest } from '../../support/raw-http.ts';
-import { PRIVATE, SCOPED } from './token-rows.ts';
+import { PRIVATE, SCOPED } from './tokens.ts';
 
 const PUBLIC = '/api/public';
 const PATHS = [PUBLIC, PRIVATE, SCOPED];

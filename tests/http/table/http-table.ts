@@ -1,33 +1,24 @@
 import { describe } from 'bun:test';
-import { temptingKeys } from '../../adversary/attacks/attack.ts';
 import { fixtureFor } from '../../support/fixture.ts';
 import type { Form } from '../../support/forms.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
 import { SIGNING_KID } from '../../support/mint.ts';
-import { attackRows } from './attacks.ts';
 import { authorizationHeaderRows } from './authorization-header.ts';
 import { crossOriginRows } from './cross-origin.ts';
 import { httpMannersRows } from './http-manners.ts';
 import { crowdedKeySet, keySetRows } from './key-set.ts';
 import { outageRows } from './outage.ts';
 import { scopeRows } from './scope.ts';
-import { tokenClaimRows } from './token-claims.ts';
-import { tokenHeaderRows } from './token-header.ts';
-import { tokenSpellingRows } from './token-spelling.ts';
+import { tokenRows } from './tokens.ts';
 
 /** Registers the whole HTTP table, the same for every form in which the service is used. */
 export function describeHttpTable(form: Form): void {
   describe(form.name, () => {
     describe('with its issuer up', () => {
-      const fixture = fixtureFor(form, { keys: () => [...temptingKeys(), ...crowdedKeySet()] });
+      const fixture = fixtureFor(form, { keys: crowdedKeySet });
       httpMannersRows(fixture);
       authorizationHeaderRows(fixture);
-      describe('a token with', () => {
-        tokenClaimRows(fixture);
-        tokenHeaderRows(fixture);
-        tokenSpellingRows(fixture);
-      });
-      attackRows(fixture);
+      tokenRows(fixture);
       scopeRows(fixture);
       crossOriginRows(fixture);
       keySetRows(fixture);

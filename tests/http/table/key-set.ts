@@ -1,118 +1,81 @@
 import { describe, expect, test } from 'bun:test';
 import { createPublicKey } from 'node:crypto';
 import type { Fixture } from '../../support/fixture.ts';
-import { ecKey, exactRsaKey, type PublishedKey, publish, rsaKey } from '../../support/keys.ts';
-import { nowSeconds, SIGNING_KID, type TokenOverrides } from '../../support/mint.ts';
-import { accepts, refuses, type TokenRow } from './token-rows.ts';
+import { cubicKey, ecKey, exactRsaKey, type PublishedKey, publish, rsaKey } from '../../support/keys.ts';
+import { SIGNING_KID } from '../../support/mint.ts';
+import type { TokenRow } from './token-faults.ts';
+import { accepts, refuses } from './tokens.ts';
 
-interface KeyRow {
-  readonly name: string;
-  readonly kid: string;
-  /** What is published under this kid. */
-  readonly published: () => readonly PublishedKey[];
-  /** Signs the row's token; the published key's private half. */
-  readonly signer?: () => TokenOverrides['key'];
-}
-
-const row = (name: string, kid: string, overrides: PublishedKey, signer = () => rsaKey(kid)): KeyRow => ({
-  name,
-  kid,
-  published: () => [publish(signer(), kid, overrides)],
-  signer,
-});
+/** A key of the set: the token that names it is signed with its private half. */
+type KeyRow = readonly [name: string, kid: string, overrides: PublishedKey, signer?: ReturnType<typeof rsaKey>];
 
 const usable: readonly KeyRow[] = [
-  row('a key with alg RS256', 'with-alg', { alg: 'RS256' }),
-  row('a key without use', 'without-use', { use: undefined }),
-  row('a key whose key_ops has verify', 'to-verify', { use: undefined, key_ops: ['verify'] }),
-  row('a key whose key_ops has verify among others', 'to-verify-too', { use: undefined, key_ops: ['sign', 'verify'] }),
-  row('a key of 3072 bits', 'strong', {}, () => rsaKey('strong', 3072)),
-  row('a key with members it does not know', 'annotated', { x5t: 'AAAA', 'x-note': { a: [1] } }),
-  {
-    name: 'the second of two keys under one kid',
-    kid: 'twins',
-    published: () => [publish(rsaKey('first twin'), 'twins'), publish(rsaKey('second twin'), 'twins')],
-    signer: () => rsaKey('second twin'),
-  },
-  {
-    name: 'the first of two keys under one kid',
-    kid: 'twins',
-    published: () => [],
-    signer: () => rsaKey('first twin'),
-  },
-  {
-    name: 'a good key behind a malformed and a weak one under one kid',
-    kid: 'spoilt',
-    published: () => [
-      publish(rsaKey('spoilt'), 'spoilt', { n: '!!!' }),
-      publish(rsaKey('weak', 1024), 'spoilt'),
-      publish(rsaKey('spoilt'), 'spoilt'),
-    ],
-  },
+  ['alg RS256', 'with-alg', { alg: 'RS256' }],
+  ['no use', 'without-use', { use: undefined }],
+  ['key_ops with verify', 'to-verify', { use: undefined, key_ops: ['verify'] }],
+  ['key_ops with verify among others', 'to-verify-too', { use: undefined, key_ops: ['sign', 'verify'] }],
+  ['3072 bits', 'strong', {}, rsaKey('strong', 3072)],
+  ['members that nobody knows', 'annotated', { x5t: 'AAAA', 'x-note': { a: [1] } }],
+  ['a twin behind it under its kid', 'twins', {}, rsaKey('first twin')],
+  ['a twin before it under its kid', 'twins', {}, rsaKey('second twin')],
 ];
 
+/** Each fault of a single key is a row of tests/auth/keys/jwk-set.test.ts. */
 const unusable: readonly KeyRow[] = [
-  row('a key of 1024 bits', 'weak', {}, () => rsaKey('weak', 1024)),
-  row('a key of 2047 bits', 'nearly', {}, () => exactRsaKey('nearly', 2047)),
-  row('a key to encrypt with', 'to-encrypt', { use: 'enc' }),
-  row('a key whose use is not text', 'numeric-use', { use: 1 }),
-  row('a key with alg RS512', 'for-rs512', { alg: 'RS512' }),
-  row('a key with alg PS256', 'for-ps256', { alg: 'PS256' }),
-  row('a key whose key_ops lacks verify', 'to-sign', { use: undefined, key_ops: ['sign'] }),
-  row('a key with empty key_ops', 'for-nothing', { use: undefined, key_ops: [] }),
-  row('a key without n', 'without-n', { n: undefined }),
-  row('a key whose n is empty', 'empty-n', { n: '' }),
-  row('a key whose n is not base64url', 'garbled-n', { n: '!!!' }),
-  row('a key whose n is a number', 'numeric-n', { n: 65537 }),
-  row('a key without e', 'without-e', { e: undefined }),
-  row('a key whose e is not base64url', 'garbled-e', { e: '***' }),
-  row('a key without kty', 'without-kty', { kty: undefined }),
-  row('a key whose kty is another', 'other-kty', { kty: 'oct' }),
-  {
-    name: 'a key on an elliptic curve',
-    kid: 'elliptic',
-    published: () => [publish(ecKey('elliptic'), 'elliptic')],
-  },
-  {
-    name: 'a shared secret that anyone can read',
-    kid: 'symmetric',
-    published: () => [{ kty: 'oct', kid: 'symmetric', use: 'sig', k: Buffer.alloc(32, 1).toString('base64url') }],
-  },
+  ['1024 bits', 'weak', {}, rsaKey('weak', 1024)],
+  ['2047 bits', 'nearly', {}, exactRsaKey('nearly', 2047)],
+  ['use enc', 'encrypting', { use: 'enc' }],
+  ['a use that is not text', 'numeric-use', { use: 1 }],
+  ['alg RS512', 'for-rs512', { alg: 'RS512' }],
+  ['alg PS256', 'for-ps256', { alg: 'PS256' }],
+  ['key_ops without verify', 'to-sign', { use: undefined, key_ops: ['sign'] }],
+  ['empty key_ops', 'for-nothing', { use: undefined, key_ops: [] }],
+  ['no n', 'without-n', { n: undefined }],
+  ['an empty n', 'empty-n', { n: '' }],
+  ['an n that is not base64url', 'garbled-n', { n: '!!!' }],
+  ['an n that is a number', 'numeric-n', { n: 65537 }],
+  ['no e', 'without-e', { e: undefined }],
+  ['an e that is not base64url', 'garbled-e', { e: '***' }],
+  ['no kty', 'without-kty', { kty: undefined }],
+  ['another kty', 'other-kty', { kty: 'oct' }],
 ];
 
-const junk: readonly unknown[] = [null, 1, 'text', [], {}, { kty: 'RSA' }, { kid: 'x' }];
+const publishRow = ([, kid, overrides, signer = rsaKey(kid)]: KeyRow) => publish(signer, kid, overrides);
 
-/** Returns a key set with every kind of faulty key. The valid keys in it must still work. */
-export function crowdedKeySet(): readonly unknown[] {
-  const nameless = { ...createPublicKey(rsaKey('nameless')).export({ format: 'jwk' }), use: 'sig' };
-  const rows = [...unusable, ...usable].flatMap(({ published }) => published());
-  return [...junk, nameless, ...rows, publish(rsaKey(SIGNING_KID), SIGNING_KID)];
-}
+/** Returns a key set with every kind of faulty key, and every key that an attack could use. The valid keys in it must still work. */
+export const crowdedKeySet = (): readonly unknown[] => [
+  ...[null, 1, 'text', [], {}, { kty: 'RSA' }, { kid: 'x' }],
+  { ...createPublicKey(rsaKey('nameless')).export({ format: 'jwk' }), use: 'sig' },
+  publish(rsaKey('other'), 'other'),
+  publish(ecKey('elliptic'), 'elliptic'),
+  publish(cubicKey(), 'cubic'),
+  { kty: 'oct', kid: 'symmetric', use: 'sig', k: Buffer.alloc(32, 1).toString('base64url') },
+  publish(rsaKey('spoilt'), 'spoilt', { n: '!!!' }),
+  publish(rsaKey('weak', 1024), 'spoilt'),
+  publish(rsaKey('spoilt'), 'spoilt'),
+  ...[...unusable, ...usable].map(publishRow),
+  publish(rsaKey(SIGNING_KID), SIGNING_KID),
+];
 
-const tokenRow =
-  (overrides: TokenOverrides = {}) =>
-  ({ name, kid, signer = () => rsaKey(kid) }: KeyRow): TokenRow => ({
-    name,
-    token: () => {
-      const key = signer();
-      return { header: { kid }, ...(key && { key }), ...overrides };
-    },
-  });
+const signedBy = ([name, kid, , key = rsaKey(kid)]: KeyRow): TokenRow => [name, { header: { kid }, key }];
 
 /** Rows on which keys of the set may verify a token. */
 export function keySetRows(fixture: () => Fixture): void {
-  describe('a token signed by', () => {
-    accepts(fixture, usable.map(tokenRow()));
-    refuses(fixture, unusable.map(tokenRow()), 'invalid_header');
+  describe('a token by a key', () => {
+    accepts(fixture, [...usable.map(signedBy), signedBy(['bad ones before it under its kid', 'spoilt', {}])]);
+    const faulty = [...unusable.map(signedBy), ...['elliptic', 'symmetric'].map((kid) => signedBy([kid, kid, {}]))];
     refuses(
       fixture,
-      [{ name: 'neither of two keys under one kid', token: () => ({ header: { kid: 'twins' } }) }],
-      'invalid_header',
+      faulty.map(([name, token]) => ({ name, reason: 'key_unknown', token })),
     );
+    const twins = usable.filter(([, kid]) => kid === 'twins').map((row) => signedBy(row)[1]);
     refuses(
       fixture,
-      usable.filter(({ kid }) => kid === 'twins').map(tokenRow({ claims: { exp: nowSeconds() - 60 } })),
-      'token_expired',
+      twins.map((token) => ({
+        name: 'a twin, expired',
+        reason: 'token_expired',
+        token: { ...token, claims: { exp: 1 } },
+      })),
     );
   });
 

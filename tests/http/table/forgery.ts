@@ -1,10 +1,4 @@
-import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { namedKey } from '../../support/keys.ts';
-
-/** Returns an RSA private key with the public exponent 3, whose signatures are cube roots. */
-export function cubicKey(): KeyObject {
-  return namedKey('rsa cubic', () => generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 }).privateKey);
-}
+import { createHash, createPublicKey, type KeyObject, sign } from 'node:crypto';
 
 /** DigestInfo of SHA-256 (RFC 8017 §9.2, note 1). */
 const SHA_256_PREFIX = Buffer.from('3031300d060960864801650304020105000420', 'hex');

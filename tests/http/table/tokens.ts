@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'bun:test';
+import type { RefusalReason } from '../../../src/auth/refusals.ts';
+import { challengeOf, expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
+import type { Fixture } from '../../support/fixture.ts';
+import { rawGet } from '../../support/raw-http.ts';
+import { acceptedTokens, ELSEWHERE, type Fault, type TokenRow, tokenFaults, tokenTextOf } from './token-faults.ts';
+
+export const PRIVATE = '/api/private';
+export const SCOPED = '/api/private-scoped';
+const MAX_TOKEN_BYTES = 8192;
+
+/** What the contract answers to the faults that are no `invalid_header`. */
+const codes: Partial<Record<RefusalReason, string>> = {
+  issuer_mismatch: 'invalid_claims',
+  audience_mismatch: 'invalid_claims',
+  token_expired: 'token_expired',
+};
+export const codeOf = ({ reason }: Pick<Fault, 'reason'>) => codes[reason] ?? 'invalid_header';
+
+/** Every row is answered with the message, on `path`. */
+export function accepts(fixture: () => Fixture, rows: readonly TokenRow[], path = PRIVATE): void {
+  for (const [name, token] of rows) {
+    test(`is accepted with ${name}`, async () => {
+      const response = await fixture().get(path, tokenTextOf(token, fixture().issuer.url));
+      await expectMessage(response);
+      expectProtected(response);
+    });
+  }
+}
+
+/** Every fault is answered alike on both paths, and again: a refusal that is remembered as anything else is the worst of caches. */
+export function refuses(fixture: () => Fixture, faults: readonly Fault[]): void {
+  for (const fault of faults) {
+    test(`is refused with ${fault.name}: ${codeOf(fault)}`, async () => {
+      const token = tokenTextOf(fault.token, fixture().issuer.url);
+      for (const path of [PRIVATE, SCOPED, PRIVATE])
+        await expectError(await fixture().get(path, token), 401, codeOf(fault));
+    });
+  }
+}
+
+/** Returns a token of exactly this length: a base64url part cannot have every length, two can. */
+function tokenOfLength({ mint }: Fixture, bytes: number): string {
+  const longest = Math.floor((bytes * 3) / 4);
+  for (const pad of ['', 'p', 'pp', 'ppp']) {
+    for (let letters = longest; letters > longest - 1024; letters -= 1) {
+      const overrides = { header: { 'x-pad': pad }, claims: { note: 'n'.repeat(letters) } };
+      const { length } = mint({ ...overrides, signWith: () => Buffer.alloc(256) });
+      if (length === bytes) return mint(overrides);
+      if (length < bytes) break;
+    }
+  }
+  throw new TypeError(`No token is ${bytes} bytes long`);
+}
+
+function lengths(fixture: () => Fixture): void {
+  test(`is accepted up to ${MAX_TOKEN_BYTES} bytes`, async () => {
+    await expectMessage(await fixture().get(PRIVATE, tokenOfLength(fixture(), MAX_TOKEN_BYTES)));
+    const longer = tokenOfLength(fixture(), MAX_TOKEN_BYTES + 1);
+    await expectError(await fixture().get(PRIVATE, longer), 401, 'invalid_header');
+  });
+
+  test('is refused as bytes that are no token, of any length', async () => {
+    for (const bytes of [1, 2, 100, 1024, 8192, 8193, 12 * 1024])
+      await expectError(await fixture().get(PRIVATE, 'A'.repeat(bytes)), 401, 'invalid_header');
+  });
+
+  for (const kibibytes of [16, 32, 64]) {
+    test(`may be turned away by the server itself with ${kibibytes} KiB, which goes on`, async () => {
+      const { service, mint } = fixture();
+      const token = mint({ claims: { note: 'n'.repeat(kibibytes * 768) } });
+      const { status } = await rawGet(service.origin, PRIVATE, [`Authorization: Bearer ${token}`]);
+      // 0: the connection was reset before the answer could be read.
+      expect([0, 400, 401, 431]).toContain(status);
+      await expectMessage(await fixture().get(PRIVATE, mint()));
+    });
+  }
+}
+
+/** Rows on what a token may be, for a service whose issuer publishes `crowdedKeySet()`. */
+export function tokenRows(fixture: () => Fixture): void {
+  describe('a token', () => {
+    accepts(fixture, acceptedTokens);
+    refuses(fixture, tokenFaults);
+    lengths(fixture);
+
+    for (const aud of ['https://other.example.test/', undefined]) {
+      test(`is told in the challenge that the required audience is missing when aud is ${aud}`, async () => {
+        const response = await fixture().get(PRIVATE, fixture().mint({ claims: { aud } }));
+        expect(challengeOf(response).error_description).toMatch(/required audience is missing/);
+      });
+    }
+
+    test('leads nowhere by an address in it (CVE-2025-59936, CVE-2024-21643)', () => {
+      expect(fixture().issuer.requests.filter((path) => path.includes(ELSEWHERE))).toEqual([]);
+    });
+  });
+}
