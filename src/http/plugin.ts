@@ -30,8 +30,8 @@ export const elysiaOptions = { strictPath: true, handler: { standardHostname: fa
  * Returns the plugin that gives all responses of an application common headers, exact content types and Error objects,
  * answers preflights, and limits request bodies. Use it before any route.
  *
- * Everything that relies on undocumented behaviour of Elysia or Bun is in this file, with a link to its source;
- * `tests/http/canaries.test.ts` fails when that behaviour changes.
+ * What it relies on and Elysia or Bun do not document has a link to the source; `tests/http/canaries.test.ts` fails when that
+ * behaviour changes.
  */
 export function createHttpPlugin({ commonHeaders, routes, onInternalError, observe }: HttpPluginOptions) {
   const answers = createAnswers(commonHeaders);

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'bun:test';
+import { type AnyElysia, Elysia } from 'elysia';
+import type { Instance } from '../../../src/auth/elysia/instance.ts';
+
+/** What the locks rely on, and Elysia does not document. A failure means that a new version needs to be looked at. */
+const partsOf = (app: AnyElysia) => app as unknown as Instance;
+const get = (app: AnyElysia, path: string): Promise<Response> => app.handle(new Request(`http://localhost${path}`));
+
+/** Returns an instance, and the names of the methods that Elysia assigns to it. */
+function watched() {
+  const instance = new Elysia().get('/own', () => 'own');
+  const assigned: string[] = [];
+  for (const name of ['getParent', 'getServer', 'getGlobalRoutes'])
+    Object.defineProperty(instance, name, { set: () => assigned.push(name), get: () => () => null });
+  return { instance, assigned };
+}
+
+describe('Elysia', () => {
+  for (const aot of [true, false])
+    test(`has the parts of an instance that the locks use, with aot ${aot}`, () => {
+      const { config, event, extender, decorator, router, handleError, getParent, getServer } = partsOf(
+        new Elysia({ aot }).onRequest(() => {}).get('/a/:id', () => 'a'),
+      );
+      expect([config.aot ?? true, typeof extender.macro, typeof decorator]).toEqual([aot, 'object', 'object']);
+      expect(event.request).toEqual([expect.objectContaining({ fn: expect.any(Function) })]);
+      expect(router.history).toEqual([expect.objectContaining({ method: 'GET', path: '/a/:id' })]);
+      expect((aot ? router.http : router.dynamic).find('GET', '/a/1')?.store).toBeObject();
+      expect(router.response).toBeObject();
+      for (const method of [handleError, getParent, getServer]) expect(method).toBeFunction();
+    });
+
+  test.each([
+    ['used', (app: AnyElysia, plugin: AnyElysia) => app.use(plugin), ['getServer', 'getGlobalRoutes', 'getParent']],
+    ['promised', (app: AnyElysia, plugin: AnyElysia) => app.use(Promise.resolve(plugin)), ['getParent']],
+    ['returned by an async function', (app: AnyElysia, plugin: AnyElysia) => app.use(async () => plugin), []],
+  ])('assigns methods to a plugin that is %s', async (_, use, expected) => {
+    const { instance, assigned } = watched();
+    const app = use(new Elysia(), instance);
+    await app.modules;
+    expect(assigned).toEqual(expect.arrayContaining(['getServer', ...expected]));
+    if (expected.length === 0) expect(assigned).not.toContain('getParent');
+  });
+
+  test.each([
+    ['a route', (app: AnyElysia) => app.get('/a', () => 'a')],
+    ['a group', (app: AnyElysia) => app.group('/a', (group) => group.get('', () => 'a'))],
+    ['a guard', (app: AnyElysia) => app.guard({}, (inner) => inner.get('/a', () => 'a'))],
+    ['a plugin', (app: AnyElysia) => app.use(new Elysia().get('/a', () => 'a'))],
+    ['a mounted handler', (app: AnyElysia) => app.mount('/a', () => new Response('a'))],
+    ['a WebSocket', (app: AnyElysia) => app.ws('/a', {})],
+  ])('adds %s by the method add of the instance', (_, extend) => {
+    const app = new Elysia();
+    const added: string[] = [];
+    const { add } = partsOf(app);
+    partsOf(app).add = function (method, path, ...others) {
+      added.push(path);
+      return add.call(this, method, path, ...others);
+    };
+    extend(app);
+    expect(added).toContainEqual(expect.stringMatching(/^\/a/));
+  });
+
+  test('answers by what a route composes', async () => {
+    const app = new Elysia().get('/a', () => 'a').get('/b/:id', () => 'b');
+    for (const route of partsOf(app).router.history) {
+      const replaced = () => new Response('replaced');
+      Object.defineProperty(route, 'composed', { get: () => replaced, set() {} });
+      route.compile = () => replaced;
+      const store = partsOf(app).router.http.find(route.method, route.path)?.store;
+      if (store) Object.assign(store, { handler: replaced, compile: () => replaced });
+    }
+    for (const path of ['/a', '/b/1']) expect(await (await get(app, path)).text()).toBe('replaced');
+  });
+});
