@@ -1,11 +1,10 @@
 import { parseArgs } from 'node:util';
+import { median } from 'simple-statistics';
 import { startKeySetServer } from './harness/key-set-server.ts';
-import { describeMachine } from './harness/machine.ts';
-import { table, writeSection } from './harness/results-page.ts';
+import { describeMachine, table, writeSection } from './harness/machine.ts';
 import { pinSelf, type ServerProcess } from './harness/server-process.ts';
 import { startService } from './harness/service.ts';
 import { type SlowClients, startSlowClients } from './harness/slow-clients.ts';
-import { median } from './harness/statistics.ts';
 import { prepareTokens, type Tokens } from './harness/tokens.ts';
 import { type Load, runWrk } from './harness/wrk.ts';
 
@@ -183,7 +182,7 @@ async function main(): Promise<void> {
   const problems = findProblems(outcome);
   const section = render(machine, outcome, problems);
   console.log(section);
-  if (values.write) writeSection('soak', section);
+  if (values.write) await writeSection('soak', section);
   process.exitCode = problems.length === 0 ? 0 : 1;
 }
 

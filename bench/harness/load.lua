@@ -61,7 +61,6 @@ function init(args)
   else
     request = every_other(get(path, args[5]), unknown_kids(path, args[3], tonumber(args[4])))
   end
-  if os.getenv('ANNOUNCE_START') then io.stderr:write('started\n') end
 end
 
 -- Counting each status costs wrk a call per answer, so only the soak asks for it.

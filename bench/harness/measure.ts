@@ -1,9 +1,9 @@
-import { type Case, type CaseName, loadOf, tokenOf } from './cases.ts';
-import type { Contestant, Context } from './contestants.ts';
+import { type Case, type CaseName, cases, loadOf, tokenOf } from './cases.ts';
+import { type Contestant, type Context, startContestant } from './contestants.ts';
 import type { ServerProcess } from './server-process.ts';
-import { type Load, type PausedLoad, runWrk, startPaused } from './wrk.ts';
+import { type Load, runWrk } from './wrk.ts';
 
-/** One case, sent to one process. */
+/** One case, sent to one process for a second. */
 export interface Measurement {
   readonly contestant: string;
   readonly caseName: CaseName;
@@ -11,143 +11,87 @@ export interface Measurement {
   readonly cpuMicroseconds: number;
   readonly requestsPerSecond: number;
   readonly residentMebibytes: number;
-  /** During the measured part. */
   readonly keySetFetches: number;
   /** Unexpected outcomes: with any, the figures cannot be trusted. */
   readonly problems: readonly string[];
 }
 
 /** A server under test, and the number of requests of each case that it was sent. */
-export interface Subject {
+interface Subject {
   readonly contestant: Contestant;
   readonly server: ServerProcess;
   readonly sent: Map<CaseName, number>;
 }
 
-type NamedCase = Case & { readonly name: CaseName };
-
-/** A case that a server takes part in. */
-export interface Turn {
-  readonly testCase: NamedCase;
-  readonly subject: Subject;
-}
-
 const connections = 64;
-const sliceMs = 50;
-/** In which a server answers what it was sent before a pause. */
-const drainMs = 5;
-const expectedStatus = ({ name, status }: NamedCase, { statuses }: Contestant) => statuses?.[name] ?? status;
 
-/** The exact status of one answer; wrk itself only tells below 400 from above. */
-async function checkStatus({ testCase, subject }: Turn, { tokens }: Context): Promise<string[]> {
-  // In an outage, a server may wait for its keys.
-  if (testCase.isOutage) return [];
-  const token = tokenOf(testCase, tokens);
+/** A benchmark of wrong answers is worth nothing: wrk tells below 400 from above, and one answer is read. */
+async function findProblems(
+  testCase: Case,
+  expected: number,
+  { contestant, server }: Subject,
+  context: Context,
+  load: Load,
+) {
+  const { requests, refused, socketErrors } = load;
+  const token = tokenOf(testCase, context.tokens);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const { status } = await fetch(subject.server.url + testCase.path, { headers });
-  const expected = expectedStatus(testCase, subject.contestant);
-  return status === expected ? [] : [`one answer is ${status} instead of ${expected}`];
-}
-
-/** A benchmark of wrong answers is worth nothing: every answer has to be of the expected class. */
-function checkCounts({ testCase, subject: { contestant } }: Turn, { requests, refused, socketErrors }: Load) {
-  const expected = expectedStatus(testCase, contestant) < 400 ? 0 : requests;
-  // Peers may reject valid tokens during an outage, and that is a finding; every second request is one.
-  const isWrong =
-    testCase.mode === 'mixed'
-      ? contestant.settings !== undefined && Math.abs(refused - requests / 2) > connections
-      : refused !== expected;
+  const { status } = await fetch(server.url + testCase.path, { headers });
+  const share = { mixed: 0.5, static: 1, rotate: 1, unknown: 1 }[testCase.mode];
+  const isWrong = Math.abs(refused - (expected < 400 ? 0 : requests * share)) > (share < 1 ? connections : 0);
   return [
+    ...(status === expected ? [] : [`one answer is ${status} instead of ${expected}`]),
     ...(isWrong ? [`${refused} of ${requests} answers are refusals`] : []),
     ...(requests === 0 ? ['no answers'] : []),
     ...(socketErrors > 0 ? [`${socketErrors} broken connections`] : []),
-  ];
+  ].map((problem) => `${contestant.label}: ${problem}`);
 }
 
-/** A load on one server, and what the server has spent on it so far. */
-interface Run extends Turn {
-  readonly load: PausedLoad;
-  readonly fetchesBefore: number;
-  readonly problems: readonly string[];
-  cpuSeconds: number;
-  activeSeconds: number;
-}
-
-/** Sends a case for a second, so that everything is compiled and cached before anything is measured. */
-export async function warmUp(turn: Turn, context: Context): Promise<void> {
-  const { requests } = await runWrk({ ...loadFor(turn, context), seconds: turn.testCase.warmupSeconds ?? 1 });
-  countSent(turn, requests);
-}
-
-/** Checks one answer, and starts a load that is paused. */
-async function start(turn: Turn, context: Context): Promise<Run> {
-  const { server, contestant } = turn.subject;
-  const fetchesBefore = context.keySet.fetches(contestant.name);
-  const problems = await checkStatus(turn, context);
-  const cpuBefore = server.cpuSeconds();
-  const load = await startPaused(loadFor(turn, context));
-  await Bun.sleep(drainMs);
-  return { ...turn, load, fetchesBefore, problems, cpuSeconds: server.cpuSeconds() - cpuBefore, activeSeconds: 0 };
-}
-
-/** A rotation continues where the last load of this server ended. */
-function loadFor({ testCase, subject: { server, sent } }: Turn, { tokens }: Context) {
-  return { url: server.url, connections, args: loadOf(testCase, tokens, sent.get(testCase.name) ?? 0) };
-}
-
-function countSent({ testCase, subject: { sent } }: Turn, requests: number): void {
-  sent.set(testCase.name, (sent.get(testCase.name) ?? 0) + requests + connections);
-}
-
-/** Adds the time and the CPU time of the server during `send` to those of the run. */
-async function account<Outcome>(run: Run, send: () => Promise<Outcome>): Promise<Outcome> {
-  const { server } = run.subject;
-  const [cpuBefore, before] = [server.cpuSeconds(), performance.now()];
-  const outcome = await send();
-  run.activeSeconds += (performance.now() - before) / 1000;
-  await Bun.sleep(drainMs);
-  run.cpuSeconds += server.cpuSeconds() - cpuBefore;
-  return outcome;
-}
-
-async function finish(run: Run, context: Context): Promise<Measurement> {
-  const { testCase, subject } = run;
-  const { server, contestant } = subject;
-  const seen = await account(run, run.load.finish);
-  countSent(run, seen.requests);
+async function measure(caseName: CaseName, subject: Subject, context: Context): Promise<Measurement> {
+  const { contestant, server, sent } = subject;
+  const { keySet, tokens } = context;
+  const testCase: Case = cases[caseName];
+  const before = sent.get(caseName) ?? 0;
+  keySet.setDown(testCase.isOutage ?? false);
+  const [cpuBefore, fetchesBefore] = [server.cpuSeconds(), keySet.fetches(contestant.name)];
+  const load = await runWrk({ url: server.url, connections, seconds: 1, args: loadOf(testCase, tokens, before) });
+  const cpuSeconds = server.cpuSeconds() - cpuBefore;
+  sent.set(caseName, before + load.requests + connections);
+  const expected = contestant.statuses?.[caseName] ?? testCase.status;
+  const problems = await findProblems(testCase, expected, subject, context, load);
+  keySet.setDown(false);
   return {
     contestant: contestant.name,
-    caseName: testCase.name,
-    cpuMicroseconds: (run.cpuSeconds / seen.requests) * 1e6,
-    requestsPerSecond: seen.requests / run.activeSeconds,
+    caseName,
+    cpuMicroseconds: (cpuSeconds / load.requests) * 1e6,
+    requestsPerSecond: (load.requests / load.durationUs) * 1e6,
     residentMebibytes: server.residentBytes() / 2 ** 20,
-    keySetFetches: context.keySet.fetches(contestant.name) - run.fetchesBefore,
-    problems: [...run.problems, ...checkCounts(run, seen)].map(
-      (problem) => `${contestant.label}, ${testCase.name}: ${problem}`,
-    ),
+    keySetFetches: keySet.fetches(contestant.name) - fetchesBefore,
+    problems: problems.map((problem) => `${caseName}: ${problem}`),
   };
 }
 
 /**
- * Measures servers in slices of 50 ms that take turns, because the speed of a virtual machine changes from second to second.
- * Checks one answer of each before.
+ * Starts a fresh process of each server, warms it up with all its cases for a second each, and measures all servers case by
+ * case, twice in opposite order, because the speed of a virtual machine changes from second to second.
  */
-export async function measure(turns: readonly Turn[], context: Context, seconds: number): Promise<Measurement[]> {
-  context.keySet.setDown(turns.some(({ testCase }) => testCase.isOutage));
+export async function runRound(
+  contestants: readonly Contestant[],
+  names: readonly CaseName[],
+  context: Context,
+): Promise<Measurement[]> {
+  const subjects: Subject[] = [];
+  const measurements: Measurement[] = [];
+  const turnsOf = (name: CaseName) => subjects.filter(({ contestant }) => contestant.cases.includes(name));
   try {
-    const runs: Run[] = [];
-    for (const turn of turns) runs.push(await start(turn, context));
-    for (let slice = 0; slice < (seconds * 1000) / sliceMs; slice += 1)
-      for (const run of runs)
-        await account(run, async () => {
-          run.load.resume();
-          await Bun.sleep(sliceMs);
-          run.load.pause();
-        });
-    const measurements: Measurement[] = [];
-    for (const run of runs) measurements.push(await finish(run, context));
-    return measurements;
+    for (const contestant of contestants)
+      subjects.push({ contestant, server: await startContestant(contestant, context), sent: new Map() });
+    for (const name of names) for (const subject of turnsOf(name)) await measure(name, subject, context);
+    for (const name of names)
+      for (const turns of [turnsOf(name), turnsOf(name).toReversed()])
+        for (const subject of turns) measurements.push(await measure(name, subject, context));
   } finally {
-    context.keySet.setDown(false);
+    await Promise.all(subjects.map(({ server }) => server.stop()));
   }
+  return measurements;
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { folder } from './tokens.ts';
 
 /** A server under test, alone on its core. */
 export interface ServerProcess {
@@ -86,7 +86,7 @@ async function stopChild(child: Bun.Subprocess): Promise<void> {
  */
 export async function startServer(launch: Launch): Promise<ServerProcess> {
   const { name, command, env, port, core, readyPath, pollMs = 20 } = launch;
-  const log = join(tmpdir(), 'protected-api-bench', `${name.replaceAll(/[^a-z0-9]+/gi, '-')}-${port}.log`);
+  const log = join(folder, `${name.replaceAll(/[^a-z0-9]+/gi, '-')}-${port}.log`);
   const child = Bun.spawn(['taskset', '-c', String(core), ...command], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_ENV: 'production', ...env },
     stdin: 'ignore',

@@ -7,21 +7,18 @@ import { join } from 'node:path';
 export const issuer = 'https://tenant.example.com/';
 export const audience = 'https://api.example.com';
 
-export const algorithms = ['RS256', 'ES256', 'EdDSA'] as const;
-export type Algorithm = (typeof algorithms)[number];
-
 /**
  * What the files are named after, one token a line. `long` tokens exceed the service's limit of 8 KiB, `huge` ones Bun's
  * limit of 16 KiB for all headers. `unknown-kids` has parts of tokens for load.lua: what precedes the kid's nine digits,
  * what follows them, and the thousand spellings of three digits.
  */
-export type TokenFile = Algorithm | 'forged' | 'expired' | 'long' | 'huge' | 'unknown-kids';
+export type TokenFile = 'RS256' | 'forged' | 'expired' | 'long' | 'huge' | 'unknown-kids';
 
 /** Everything a load needs, made before anything is measured. */
 export interface Tokens {
   readonly jwks: string;
   /** Path of a PEM file. */
-  publicKeyFile(algorithm: Algorithm): string;
+  readonly publicKeyFile: string;
   /** Path of a file with a token a line. */
   file(name: TokenFile): string;
   /** The first token of a file. */
@@ -31,19 +28,14 @@ export interface Tokens {
 }
 
 const lifetimeSeconds = 24 * 3600;
-const folder = join(tmpdir(), 'protected-api-bench');
+export const folder = join(tmpdir(), 'protected-api-benchmarks');
 const pathOf = (name: string) => join(folder, name);
 const encode = (value: string | Buffer) => Buffer.from(value).toString('base64url');
-const kidOf = (algorithm: Algorithm) => `Mn2ZqXhVtY0bR7cD-${algorithm}`;
+const kid = 'Mn2ZqXhVtY0bR7cD-RS256';
+const publicKeyFile = pathOf('public-key.pem');
 
-const makeKeyPair = {
-  RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
-  ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
-  EdDSA: () => generateKeyPairSync('ed25519'),
-};
-
-/** Signs a token of the shape and size (about 800 bytes with RS256) that hosted authorization servers issue. */
-export function mintToken(algorithm: Algorithm, key: KeyObject, expiresAt: number): string {
+/** Signs a token of the shape and size (about 800 bytes) that hosted authorization servers issue. */
+function mintToken(key: KeyObject, expiresAt: number): string {
   const payload = {
     iss: issuer,
     sub: `auth0|${randomBytes(12).toString('hex')}`,
@@ -54,10 +46,9 @@ export function mintToken(algorithm: Algorithm, key: KeyObject, expiresAt: numbe
     azp: randomBytes(16).toString('hex'),
     jti: randomUUID(),
   };
-  const header = { alg: algorithm, typ: 'JWT', kid: kidOf(algorithm) };
+  const header = { alg: 'RS256', typ: 'JWT', kid };
   const signed = `${encode(JSON.stringify(header))}.${encode(JSON.stringify(payload))}`;
-  const digest = algorithm === 'EdDSA' ? null : 'sha256';
-  return `${signed}.${encode(sign(digest, Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }))}`;
+  return `${signed}.${encode(sign('sha256', Buffer.from(signed), key))}`;
 }
 
 /** A signature of the right length that is wrong in a place of its own, so that no two forgeries are alike. */
@@ -80,18 +71,16 @@ const write = (name: string, lines: readonly string[]) => writeFileSync(pathOf(n
 
 function makeTokens(): void {
   const now = Math.floor(Date.now() / 1000);
-  const make = (algorithm: Algorithm, count: number) => {
-    const { privateKey, publicKey } = makeKeyPair[algorithm]();
-    writeFileSync(pathOf(`${algorithm}.pem`), publicKey.export({ type: 'spki', format: 'pem' }));
-    const tokens = Array.from({ length: count }, () => mintToken(algorithm, privateKey, now + lifetimeSeconds));
-    write(algorithm, tokens);
-    return { tokens, expired: Array.from({ length: 500 }, (_, n) => mintToken(algorithm, privateKey, now - 60 - n)) };
-  };
-  const { tokens, expired } = make('RS256', 20_000);
-  for (const algorithm of ['ES256', 'EdDSA'] as const) make(algorithm, 5_000);
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  writeFileSync(publicKeyFile, publicKey.export({ type: 'spki', format: 'pem' }));
+  const tokens = Array.from({ length: 20_000 }, () => mintToken(privateKey, now + lifetimeSeconds));
+  write('RS256', tokens);
+  write(
+    'expired',
+    Array.from({ length: 500 }, (_, n) => mintToken(privateKey, now - 60 - n)),
+  );
   const lengthen = (length: number) => tokens.slice(0, 200).map((token) => token + 'A'.repeat(length));
   write('forged', tokens.map(forge));
-  write('expired', expired);
   write('long', lengthen(9 * 1024));
   write('huge', lengthen(20 * 1024));
   write('unknown-kids', unknownKidParts(tokens[0] ?? ''));
@@ -112,11 +101,8 @@ export function prepareTokens(): Tokens {
     console.error('Signing tokens');
     makeTokens();
   }
-  const publicKeyFile = (algorithm: Algorithm) => pathOf(`${algorithm}.pem`);
-  const keys = algorithms.map((algorithm) => {
-    const jwk = createPublicKey(readFileSync(publicKeyFile(algorithm))).export({ format: 'jwk' });
-    return { ...jwk, kid: kidOf(algorithm), use: 'sig', alg: algorithm };
-  });
+  const jwk = createPublicKey(readFileSync(publicKeyFile)).export({ format: 'jwk' });
+  const keys = [{ ...jwk, kid, use: 'sig', alg: 'RS256' }];
   const known = new Map<TokenFile, string>();
   const first = (name: TokenFile) => {
     const token = known.get(name) ?? readFirst(name);

@@ -2,7 +2,7 @@ interface HaproxyOptions {
   readonly port: number;
   readonly issuer: string;
   readonly audience: string;
-  readonly publicKeyFile: (algorithm: 'RS256' | 'ES256') => string;
+  readonly publicKeyFile: string;
   readonly publicMessage: string;
   readonly privateMessage: string;
 }
@@ -32,9 +32,8 @@ frontend api
   http-request return status 404 content-type application/json string '{}' unless { path /api/private }
   http-request set-var(txn.bearer) http_auth_bearer
   http-request set-var(txn.alg) var(txn.bearer),jwt_header_query('$.alg')
-  http-request deny deny_status 401 unless { var(txn.alg) -m str RS256 ES256 }
-  http-request deny deny_status 401 if { var(txn.alg) -m str RS256 } !{ var(txn.bearer),jwt_verify(txn.alg,"${options.publicKeyFile('RS256')}") 1 }
-  http-request deny deny_status 401 if { var(txn.alg) -m str ES256 } !{ var(txn.bearer),jwt_verify(txn.alg,"${options.publicKeyFile('ES256')}") 1 }
+  http-request deny deny_status 401 unless { var(txn.alg) -m str RS256 }
+  http-request deny deny_status 401 unless { var(txn.bearer),jwt_verify(txn.alg,"${options.publicKeyFile}") 1 }
   http-request set-var(txn.exp) var(txn.bearer),jwt_payload_query('$.exp','int')
   http-request set-var(txn.now) date()
   http-request deny deny_status 401 unless { var(txn.bearer),jwt_payload_query('$.iss') -m str ${options.issuer} }

@@ -1,14 +1,11 @@
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { jwk } from 'hono/jwk';
-import { audience, hostname, issuer, jwksUri, localJwks, port, privateMessage, publicMessage } from './environment.ts';
-
-const isLocal = process.argv[2] === 'local';
-const keys = isLocal ? { keys: JSON.parse(localJwks()).keys } : { jwks_uri: jwksUri };
+import { audience, hostname, issuer, jwksUri, port, privateMessage, publicMessage } from './environment.ts';
 
 const app = new Hono();
 app.get('/api/public', (context) => context.json(publicMessage));
-app.use('/api/private', jwk({ ...keys, alg: ['RS256'], verification: { iss: issuer, aud: audience } }));
+app.use('/api/private', jwk({ jwks_uri: jwksUri, alg: ['RS256'], verification: { iss: issuer, aud: audience } }));
 app.get('/api/private', (context) => context.json(privateMessage));
 // Without a handler of its own, Hono writes a stack trace for each failed fetch: that would be measured instead.
 app.onError((error) => (error instanceof HTTPException ? error.getResponse() : new Response(null, { status: 500 })));

@@ -31,8 +31,8 @@ export interface TokenCacheOptions<Entry> {
 }
 
 /**
- * One in this many new entries is admitted while the cache is full of valid ones. Close to the best value on each trace of
- * `bench/admission.ts`.
+ * One in this many new entries is admitted while the cache is full of valid ones. Close to the best value on each of the traces
+ * in bench/README.md.
  */
 const admitOneIn = 8;
 /** Heap size of an entry without the characters of its token and without its claims. */
