@@ -179,7 +179,7 @@ describe('readSettings()', () => {
     expect(readSettings({ ...good, ALGORITHMS: 'ES256' }, false)).toMatchObject({ ignored: [], algorithms: ['ES256'] });
   });
 
-  test('refuses a host beyond loopback for an embedded issuer that nobody asked for', () => {
+  test('rejects a host beyond loopback for a development issuer that was not requested explicitly', () => {
     for (const host of ['0.0.0.0', '192.0.2.1', '::', 'example.test'])
       expect(problemsOf({ HOST: host })).toEqual([expect.stringMatching(/^HOST must be a loopback address .*--dev/)]);
   });

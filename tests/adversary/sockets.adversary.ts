@@ -108,7 +108,7 @@ for (const [how, environment] of [
   ['as it is by default', {}],
   ['with metrics and a log line for each request', { METRICS_PORT: '0', LOG_LEVEL: 'debug' }],
 ] as const) {
-  describe(`whatever Host it is called by, the service ${how}`, () => {
+  describe(`with any Host, the service ${how}`, () => {
     const service = useService(environment);
     const send = (path: string, host: string | undefined, version = '1.1') =>
       exchange(service().port, lines(`GET ${path} HTTP/${version}`, ...(host === undefined ? [] : [`Host: ${host}`])));

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 
 describe('the manifests with the replay store', () => {
-  test('have only fields and values that the schema of Kubernetes knows', async () => {
+  test('have only fields and values of the schema of Kubernetes', async () => {
     expect(await compile(manifests)).toBe('');
   });
 

@@ -134,7 +134,7 @@ describe('renderBanner()', () => {
       expect(banner.toUpperCase()).toContain(`X.TEST/${encoded.join('').toUpperCase()}`);
     });
 
-  test('encodes an audience as a form value, so that it arrives as it is', () => {
+  test('encodes an audience as a form value, so that it arrives unchanged', () => {
     const audience = 'https://x.test/a+b&c=%41';
     const [, value] = /-d audience=(\S+)/.exec(render(audience)) ?? [];
     expect(new URLSearchParams(`audience=${value}`).get('audience')).toBe(audience);

@@ -192,7 +192,7 @@ describe('the TypeScript blocks of the documentation', () => {
     expect(response.headers.get('www-authenticate')).toBe('Bearer scope="read:reports"');
   });
 
-  test('Test your application: the development issuer gives a token to the command beside it, which its guard accepts', async () => {
+  test('Test your application: the development issuer gives the command of the README a token that its guard accepts', async () => {
     const readme = await Bun.file(join(root, 'README.md')).text();
     const port = String(await freePort());
     const [, command = ''] = /`(curl http:\/\/localhost:3011[^`]*)`/.exec(readme) ?? [];

@@ -50,7 +50,7 @@ describe('DPOP=required without its store', () => {
   const settings = { DPOP: 'required', PUBLIC_URL, REDIS_URL, LOG_LEVEL: 'debug' };
   const fixture = fixtureFor(sourceForm, { keys, settings });
 
-  test('answers a good proof with 503, says why at /readyz, and tells nobody the password', async () => {
+  test('answers a good proof with 503, says why at /readyz, and never reveals the password', async () => {
     const { service } = fixture();
     const readiness = async () => (await service.fetch('/readyz')).text();
     await until(async () => !(await readiness()).includes('key_set_unavailable'), 'the keys');

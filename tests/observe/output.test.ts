@@ -117,7 +117,7 @@ describe('the service whose standard output', () => {
   });
 });
 
-describe('an error that nobody handles', () => {
+describe('an error that is not handled', () => {
   for (const { name, redirection, lines } of [
     {
       name: 'is logged',

@@ -17,7 +17,7 @@ function describeFlags(form: CommandForm): void {
   const runWith = async (flags: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
     runToEnd([...(await form.command()), ...flags], environment);
 
-  test('--help names every flag within 80 columns, whatever the settings', async () => {
+  test('--help names every flag within 80 columns, with any settings', async () => {
     const { status, stdout, stderr } = await runWith(['--help'], { PORT: 'nonsense', NODE_ENV: 'production' });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     for (const flag of FLAGS) expect(stdout).toContain(flag);

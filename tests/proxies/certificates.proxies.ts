@@ -110,13 +110,13 @@ for (const proxy of [haproxy, nginx]) {
       expect([undefined, '400']).toContain(await statusOf(encrypted, undefined, ['a'], 0));
     });
 
-    test('is answered with 401 without TLS, whatever the header says', async () => {
+    test('is answered with 401 without TLS, with any header', async () => {
       for (const form of [0, 1])
         for (const sends of [[], ['a'], ['a', 'b']]) expect(await statusOf(plain, undefined, sends, form)).toBe('401');
     });
 
     // A known limit, in SECURITY.md.
-    test('is answered with 200 to whoever reaches the port of the service and sends the header', async () => {
+    test('is answered with 200 to any client that reaches the port of the service and sends the header', async () => {
       expect(await statusOf(`http://127.0.0.1:${service.port}`, undefined, ['a'], 0)).toBe('200');
     });
   });

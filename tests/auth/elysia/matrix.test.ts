@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-describe('an application of any composition answers nobody without a decision of its guard', () => {
+describe('an application of any composition answers no request without a decision of its guard', () => {
   test('in this process', async () => {
     expectNoFaults(await runCells(clientsOf(issuer.url), cells, seed), cells);
   }, 3_600_000);

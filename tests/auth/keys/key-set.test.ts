@@ -161,7 +161,7 @@ describe('createKeySet()', () => {
     expect(keySet.find('one')).toBeArrayOfSize(1);
   });
 
-  test('goes on refreshing after keys expired, without any request', async () => {
+  test('keeps refreshing after keys expired, without any request', async () => {
     const { clock, fetches } = await started({ maxAgeMs: 10_000, maxStaleMs: 5_000 });
     clock.advance(cooldownMs);
     expect(fetches).toBeArrayOfSize(2);
@@ -328,7 +328,7 @@ describe('createKeySet()', () => {
 
   for (const source of [publishing('one'), hanging]) {
     const state = source === hanging ? 'while it fetches' : 'with keys held';
-    test(`leaves no timer and no fetch behind when stopped ${state}, and goes on when started again`, async () => {
+    test(`leaves no timer and no fetch behind when stopped ${state}, and continues when started again`, async () => {
       const { keySet, clock, published, events, fetches, start, settle, advance } = setUp();
       published.by = source;
       await start();

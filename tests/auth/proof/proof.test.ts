@@ -434,7 +434,7 @@ describe('createProofVerifier()', () => {
     expect(verdicts.toSorted()).toEqual(['accepted', ...Array(19).fill('proof_replayed')]);
   });
 
-  test('treats a jti as used only for the same key, whatever else the proof contains', async () => {
+  test('treats a jti as used only for the same key, regardless of the rest of the proof', async () => {
     const verify = verifierWith(createMemoryReplayStore());
     const other = proofKey('ES256', 'other');
     const claims = { jti: 'same' };

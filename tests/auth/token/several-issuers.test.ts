@@ -47,7 +47,7 @@ describe('createVerifier() with several issuers', () => {
     7,
   ];
   for (const iss of strangers) {
-    test(`refuses the issuer ${JSON.stringify(iss)} without any fetch, whatever the signature`, async () => {
+    test(`refuses the issuer ${JSON.stringify(iss)} without any fetch, with any signature`, async () => {
       const { verify, states } = setUp();
       const token = mintSigned(A, { signer: 'a', overrides: { claims: { iss } } });
       expect(await verify(token)).toBe('issuer_mismatch');

@@ -79,7 +79,7 @@ export function keySetRows(fixture: () => Fixture): void {
     );
   });
 
-  test('asks the issuer no more than twice in all of this: at the start, and once within the cooldown', () => {
+  test('fetches from the issuer at most twice: at the start, and once within the cooldown', () => {
     expect(fixture().issuer.fetches).toBeGreaterThan(0);
     expect(fixture().issuer.fetches).toBeLessThanOrEqual(2);
   });
