@@ -84,192 +84,100 @@ async function start({ server, keySet, clock, advance }: Fixture, stalls = false
   return server.requests;
 }
 
-interface Place {
-  readonly name: string;
-  readonly slash?: '/';
-  readonly serve: (fixture: Fixture) => void;
-  readonly requests: readonly string[];
-}
-
-const serveKeys = ({ server }: Fixture, path = KEYS) => server.documents.set(path, { kind: 'keys' });
+type Serve = (fixture: Fixture) => void;
+const serve =
+  (documents: (fixture: Fixture) => Readonly<Record<string, IssuerMode>>, keys = KEYS): Serve =>
+  (fixture) => {
+    for (const [path, mode] of Object.entries(documents(fixture))) fixture.server.documents.set(path, mode);
+    fixture.server.documents.set(keys, { kind: 'keys' });
+  };
+const serveUsually = serve(({ metadata }) => ({ [OPENID]: metadata() }));
+const other = { issuer: 'https://other.example.test' };
+const VERSIONED = '/tenant//keys?version=2';
 
 /** Where the keys of an issuer can be, and what is requested until they are found. */
-const places: readonly Place[] = [
-  {
-    name: 'named by its OpenID metadata',
-    serve(fixture) {
-      fixture.server.documents.set(OPENID, fixture.metadata());
-      serveKeys(fixture);
-    },
-    requests: [OPENID, KEYS],
-  },
-  {
-    name: 'named by its RFC 8414 metadata only',
-    serve(fixture) {
-      fixture.server.documents.set(OAUTH, fixture.metadata());
-      serveKeys(fixture);
-    },
-    requests: [OPENID, OAUTH, KEYS],
-  },
-  {
-    name: 'named by its RFC 8414 metadata, while its OpenID metadata are of another issuer',
-    serve(fixture) {
-      fixture.server.documents.set(OPENID, fixture.metadata({ issuer: 'https://other.example.test' }));
-      fixture.server.documents.set(OAUTH, fixture.metadata());
-      serveKeys(fixture);
-    },
-    requests: [OPENID, OAUTH, KEYS],
-  },
-  {
-    name: 'at the usual place below a slash, with metadata that nobody asks for',
-    slash: '/',
-    serve(fixture) {
-      fixture.server.documents.set(OPENID, fixture.metadata());
-      serveKeys(fixture, USUAL);
-    },
-    requests: [USUAL],
-  },
-  {
-    name: 'named by its OpenID metadata, with nothing at the usual place',
-    slash: '/',
-    serve(fixture) {
-      fixture.server.documents.set(OPENID, fixture.metadata());
-      serveKeys(fixture);
-    },
-    requests: [USUAL, OPENID, KEYS],
-  },
-  {
-    name: 'at an address with an empty segment and a query',
-    serve(fixture) {
-      const path = '/tenant//keys?version=2';
-      fixture.server.documents.set(OPENID, fixture.metadata({ jwks_uri: new URL(fixture.server.url).origin + path }));
-      serveKeys(fixture, path);
-    },
-    requests: [OPENID, '/tenant//keys?version=2'],
-  },
+const places: readonly (readonly [name: string, slash: '' | '/', serve: Serve, requests: readonly string[]])[] = [
+  ['named by its OpenID metadata', '', serveUsually, [OPENID, KEYS]],
+  ['named by its RFC 8414 metadata', '', serve(({ metadata }) => ({ [OAUTH]: metadata() })), [OPENID, OAUTH, KEYS]],
+  [
+    'named by its RFC 8414 metadata, while its OpenID metadata are of another issuer',
+    '',
+    serve(({ metadata }) => ({ [OPENID]: metadata(other), [OAUTH]: metadata() })),
+    [OPENID, OAUTH, KEYS],
+  ],
+  ['at the usual place, with metadata', '/', serve(({ metadata }) => ({ [OPENID]: metadata() }), USUAL), [USUAL]],
+  ['named by its OpenID metadata, with nothing at the usual place', '/', serveUsually, [USUAL, OPENID, KEYS]],
+  [
+    'at an address with an empty segment and a query',
+    '',
+    serve(
+      ({ metadata, server }) => ({ [OPENID]: metadata({ jwks_uri: server.url.slice(0, -1) + VERSIONED }) }),
+      VERSIONED,
+    ),
+    [OPENID, VERSIONED],
+  ],
 ];
 
-interface Fault {
-  readonly name: string;
-  readonly mode: IssuerMode | ((fixture: Fixture) => IssuerMode);
-  readonly failure: string;
-  /** What is requested before the attempt fails. */
-  readonly requests: readonly string[];
-  readonly stalls?: true;
-}
-
+const answer = (status: number, headers = {}): IssuerMode => ({ kind: 'answer', status, headers, text: 'x' });
 const both = [OPENID, OAUTH];
+type Metadata = Readonly<Record<string, unknown>>;
 
-/** Every way in which metadata can fail, and what is requested then. */
-const faults: readonly Fault[] = [
-  { name: 'are absent', mode: { kind: 'answer', status: 404 }, failure: 'status', requests: both },
-  { name: 'are a 500', mode: { kind: 'answer', status: 500 }, failure: 'status', requests: both },
-  {
-    name: 'are those of the issuer with a slash',
-    mode: ({ metadata, server }) => metadata({ issuer: `${server.url}tenant/` }),
-    failure: 'issuer_mismatch',
-    requests: both,
-  },
-  {
-    name: 'name no issuer',
-    mode: ({ metadata }) => metadata({ issuer: undefined }),
-    failure: 'issuer_mismatch',
-    requests: both,
-  },
-  {
-    name: 'name no key set',
-    mode: ({ metadata }) => metadata({ jwks_uri: undefined }),
-    failure: 'malformed',
-    requests: [OPENID],
-  },
-  {
-    name: 'name a key set by plain http beyond loopback',
-    mode: ({ metadata }) => metadata({ jwks_uri: 'http://keys.example.test/' }),
-    failure: 'insecure_address',
-    requests: [OPENID],
-  },
-  {
-    name: 'name a key set by a path',
-    mode: ({ metadata }) => metadata({ jwks_uri: KEYS }),
-    failure: 'insecure_address',
-    requests: [OPENID],
-  },
-  {
-    name: 'name a key set in a file',
-    mode: ({ metadata }) => metadata({ jwks_uri: 'file:///etc/passwd' }),
-    failure: 'insecure_address',
-    requests: [OPENID],
-  },
-  {
-    name: 'redirect',
-    mode: { kind: 'answer', status: 302, headers: { location: KEYS } },
-    failure: 'redirect',
-    requests: both,
-  },
-  { name: 'hang', mode: { kind: 'hang' }, failure: 'timeout', requests: [OPENID], stalls: true },
-  { name: 'drip', mode: { kind: 'drip' }, failure: 'timeout', requests: [OPENID], stalls: true },
-  { name: 'are 40 MB', mode: { kind: 'huge' }, failure: 'too_large', requests: both },
-  {
-    name: 'are compressed',
-    mode: { kind: 'answer', headers: { 'content-encoding': 'gzip' }, text: 'x' },
-    failure: 'encoded',
-    requests: both,
-  },
-  { name: 'are HTML', mode: text('<!doctype html><title>Sign in</title>'), failure: 'malformed', requests: both },
-  { name: 'are null', mode: text('null'), failure: 'malformed', requests: both },
-  { name: 'are a list', mode: text('[]'), failure: 'malformed', requests: both },
+/** Every way in which metadata can fail: what is served, and what is requested before the attempt fails. */
+const faults: readonly (readonly [failure: string, mode: IssuerMode | Metadata, requests: readonly string[]])[] = [
+  ['status', answer(404), both],
+  ['status', answer(500), both],
+  ['issuer_mismatch', other, both],
+  ['issuer_mismatch', { issuer: undefined }, both],
+  ['malformed', { jwks_uri: undefined }, [OPENID]],
+  ...['http://keys.example.test/', KEYS, 'file:///etc/passwd'].map(
+    (jwks_uri) => ['insecure_address', { jwks_uri }, [OPENID]] as const,
+  ),
+  ['redirect', answer(302, { location: KEYS }), both],
+  ['timeout', { kind: 'hang' }, [OPENID]],
+  ['timeout', { kind: 'drip' }, [OPENID]],
+  ['too_large', { kind: 'huge' }, both],
+  ['encoded', answer(200, { 'content-encoding': 'gzip' }), both],
+  ...['<!doctype html><title>Sign in</title>', 'null', '[]'].map((body) => ['malformed', text(body), both] as const),
 ];
 
 describe('createKeySetSource()', () => {
-  for (const { name, slash, serve, requests } of places) {
-    test(`finds the keys ${name}, and from then on asks for the key set alone`, async () => {
+  for (const [name, slash, serveKeys, requests] of places) {
+    test(`finds the keys ${name}, and then requests only the key set`, async () => {
       const fixture = await setUp(slash);
-      serve(fixture);
+      serveKeys(fixture);
       expect(await start(fixture)).toEqual([...requests]);
       expect(fixture.keySet.find('one')).toBeArrayOfSize(1);
-      for (let refresh = 0; refresh < 3; refresh += 1) {
+      for (let refresh = 0; refresh < 3; refresh += 1)
         expect(await fixture.advance(maxAgeMs)).toEqual(requests.slice(-1));
-      }
     });
   }
 
-  for (const { name, mode, failure, requests, stalls } of faults) {
-    test(`fails once a cooldown while the metadata ${name}, and recovers`, async () => {
+  for (const [failure, mode, requests] of faults) {
+    test(`fails once a cooldown with ${failure} for metadata ${JSON.stringify(mode)}, and recovers`, async () => {
       const fixture = await setUp();
-      const faulty = typeof mode === 'function' ? mode(fixture) : mode;
+      const faulty = 'kind' in mode ? (mode as IssuerMode) : fixture.metadata(mode);
       for (const path of both) fixture.server.documents.set(path, faulty);
-      expect(await start(fixture, stalls)).toEqual([...requests]);
+      expect(await start(fixture, failure === 'timeout')).toEqual([...requests]);
       expect(fixture.events).toMatchObject([{ type: 'failed', failure, failures: 1 }]);
 
-      places[0]?.serve(fixture);
-      const leftMs = cooldownMs - (stalls ? timeoutMs : 0);
+      serveUsually(fixture);
+      const leftMs = cooldownMs - (failure === 'timeout' ? timeoutMs : 0);
       expect(await fixture.advance(leftMs - 1)).toEqual([]);
       expect(await fixture.advance(1)).toEqual([OPENID, KEYS]);
       expect(fixture.events.at(-1)).toMatchObject({ type: 'fetched', added: ['one'], afterFailures: 1 });
     });
   }
 
-  const other = { issuer: 'https://other.example.test' };
-  const mixed: readonly (readonly [string, (fixture: Fixture) => readonly IssuerMode[], failure: string])[] = [
-    ['absent and then malformed', () => [{ kind: 'answer', status: 404 }, text('null')], 'malformed'],
-    [
-      'of another issuer and then absent',
-      ({ metadata }) => [metadata(other), { kind: 'answer', status: 404 }],
-      'issuer_mismatch',
-    ],
-    [
-      'absent and then of another issuer',
-      ({ metadata }) => [{ kind: 'answer', status: 404 }, metadata(other)],
-      'issuer_mismatch',
-    ],
-    ['of another issuer and then cut off', ({ metadata }) => [metadata(other), { kind: 'cut off' }], 'network'],
-  ];
-  for (const [name, modes, failure] of mixed) {
-    test(`reports ${failure} when the metadata are ${name}`, async () => {
+  for (const [failure, ...modes] of [
+    ['malformed', answer(404), text('null')],
+    ['issuer_mismatch', other, answer(404)],
+    ['issuer_mismatch', answer(404), other],
+    ['network', other, { kind: 'cut off' }],
+  ] as const) {
+    test(`reports ${failure} for one document after the other: ${JSON.stringify(modes)}`, async () => {
       const fixture = await setUp();
-      const [openid, oauth] = modes(fixture);
-      if (openid) fixture.server.documents.set(OPENID, openid);
-      if (oauth) fixture.server.documents.set(OAUTH, oauth);
+      for (const [index, mode] of modes.entries())
+        fixture.server.documents.set(both[index] ?? '', 'kind' in mode ? mode : fixture.metadata(mode));
       expect(await start(fixture)).toEqual(both);
       expect(fixture.events).toMatchObject([{ type: 'failed', failure }]);
     });
@@ -349,12 +257,12 @@ describe('createKeySetSource()', () => {
 
   test('follows a key set that moved within the attempt that finds it gone', async () => {
     const fixture = await setUp();
-    places[0]?.serve(fixture);
+    serveUsually(fixture);
     await start(fixture);
     fixture.server.documents.delete(KEYS);
     const moved = `${new URL(fixture.server.url).origin}/moved`;
     fixture.server.documents.set(OPENID, fixture.metadata({ jwks_uri: moved }));
-    serveKeys(fixture, '/moved');
+    fixture.server.documents.set('/moved', { kind: 'keys' });
     expect(await fixture.advance(maxAgeMs)).toEqual([KEYS, OPENID, '/moved']);
     expect(await fixture.advance(maxAgeMs)).toEqual(['/moved']);
     expect(fixture.events.at(-1)).toMatchObject({ type: 'fetched', removed: [] });
@@ -370,12 +278,12 @@ describe('createKeySetSource()', () => {
 
   test('looks again, a cooldown later, when the key set fails in another way', async () => {
     const fixture = await setUp();
-    places[0]?.serve(fixture);
+    serveUsually(fixture);
     await start(fixture);
     fixture.server.documents.set(KEYS, { kind: 'answer', status: 500 });
     const moved = `${new URL(fixture.server.url).origin}/moved`;
     fixture.server.documents.set(OPENID, fixture.metadata({ jwks_uri: moved }));
-    serveKeys(fixture, '/moved');
+    fixture.server.documents.set('/moved', { kind: 'keys' });
     expect(await fixture.advance(maxAgeMs)).toEqual([KEYS]);
     expect(fixture.keySet.find('one')).toBeArrayOfSize(1);
     expect(await fixture.advance(cooldownMs)).toEqual([OPENID, '/moved']);
@@ -383,7 +291,7 @@ describe('createKeySetSource()', () => {
 
   test('finds the keys once the issuer comes up that was down at the start', async () => {
     const fixture = await setUp();
-    places[0]?.serve(fixture);
+    serveUsually(fixture);
     await fixture.server.goDown();
     expect(await start(fixture)).toEqual([]);
     expect(fixture.events).toMatchObject([{ type: 'failed', failure: 'network' }]);
@@ -394,7 +302,7 @@ describe('createKeySetSource()', () => {
 
   test('keeps the keys while the issuer is down later, and looks for them again afterwards', async () => {
     const fixture = await setUp();
-    places[0]?.serve(fixture);
+    serveUsually(fixture);
     await start(fixture);
     await fixture.server.goDown();
     await fixture.advance(maxAgeMs);
