@@ -238,4 +238,15 @@ describe('the options of responses', () => {
     expect(results.map((result) => result instanceof Response)).toEqual([false, true, false]);
     expect(accepted).toBe(1);
   });
+
+  test('wait for the verdict in an application that replaces Promise', async () => {
+    const { Promise: native } = globalThis;
+    const guard = createGuard(offline());
+    const request = new Request('http://localhost/', { headers: bearer(tokenOf({ claims: { exp: 1 } })) });
+    globalThis.Promise = class<Value> extends native<Value> {} as PromiseConstructor;
+    const result = guard.check(request).finally(() => {
+      globalThis.Promise = native;
+    });
+    expect(await result).toBeInstanceOf(Response);
+  });
 });
