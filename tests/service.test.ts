@@ -70,8 +70,8 @@ describe('the log of the service', () => {
   const dpop = { PUBLIC_URL: 'https://api.example.test', DPOP: 'on' };
 
   for (const [name, environment, warning, isExpected] of [
-    ['plain http is allowed', { JWKS_ALLOW_HTTP: 'true' }, /plain http/, true],
-    ['plain http is not allowed', {}, /plain http/, false],
+    ['plain http is allowed', { JWKS_ALLOW_HTTP: 'true' }, /JWKS_ALLOW_HTTP is set/, true],
+    ['plain http is not allowed', {}, /JWKS_ALLOW_HTTP is set/, false],
     ['processes share a port and no replay store', { ...dpop, REUSE_PORT: 'true' }, shared, true],
     ['one process has the port', dpop, shared, false],
     ['processes share a port without DPoP', { REUSE_PORT: 'true' }, shared, false],
