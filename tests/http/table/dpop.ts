@@ -3,173 +3,108 @@ import { expectProtected } from '../../support/expect-error.ts';
 import { bearer, type Fixture } from '../../support/fixture.ts';
 import { nowSeconds, SCOPE } from '../../support/mint.ts';
 import { makeProof, type ProofOverrides, proofKey, thumbprintOf } from '../../support/proof.ts';
+import { PRIVATE, SCOPED } from './tokens.ts';
 
 export const PUBLIC_URL = 'https://api.example.test';
 const algs = 'algs="ES256 ES384 RS256 PS256 EdDSA"';
 const metadata = `resource_metadata="${PUBLIC_URL}/.well-known/oauth-protected-resource"`;
 export const bare = { Bearer: `Bearer ${metadata}`, DPoP: `DPoP ${algs}, ${metadata}` };
 
-interface Row {
-  readonly name: string;
+interface Change {
   /** What the token says of the key that it is bound to; by default the thumbprint of the key that signs proofs. */
   readonly cnf?: object | undefined;
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly path?: string;
   readonly method?: string;
-  readonly authorization?: (token: string) => Record<string, string>;
+  readonly headers?: (token: string) => Readonly<Record<string, string>>;
   readonly proof?: ProofOverrides;
   /** The DPoP header, in place of one good proof. */
   readonly proofs?: (proof: string) => readonly string[];
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly want: number;
-  readonly code?: string;
-  /** The challenges; with an error what they begin with, and perhaps what they end with. */
-  readonly challenge?: string | readonly string[];
 }
 
-const dpop = (token: string) => ({ authorization: `DPoP ${token}` });
+/** The code of the response, or `accepted`; and what the challenge begins with, and perhaps ends with. */
+type Row = readonly [name: string, change: Change, code: string, challenge?: string, end?: string];
+
+const authorization = (value: string) => ({ authorization: value });
+const dpop = (token: string) => authorization(`DPoP ${token}`);
 const bound = { jkt: thumbprintOf(proofKey()) };
-const invalidToken = { want: 401, code: 'invalid_header', challenge: 'DPoP error="invalid_token", error_description=' };
-const invalidProof = {
-  want: 401,
-  code: 'invalid_header',
-  challenge: 'DPoP error="invalid_dpop_proof", error_description=',
-};
-const bothBare = `${bare.Bearer}, ${bare.DPoP}`;
+const error = (name: string, scheme = 'DPoP') => `${scheme} error="${name}", error_description=`;
+const invalidToken = ['invalid_header', error('invalid_token')] as const;
+const invalidProof = ['invalid_header', error('invalid_dpop_proof')] as const;
+const plain = { cnf: undefined, headers: bearer };
+const none = { headers: () => ({}) };
+const basic = { headers: () => authorization('Basic eDp5') };
+const evil = 'evil.example.test';
+const evilHeaders = (token: string) => ({ ...dpop(token), host: evil, 'x-forwarded-host': evil });
 
 /** What HTTP adds to the rules for proofs and tokens, which are rows of tests/auth/proof. */
 const always: readonly Row[] = [
-  { name: 'accepts a bound token with its proof', want: 200 },
-  { name: 'takes the scheme in any case', authorization: (token) => ({ authorization: `dpop ${token}` }), want: 200 },
-  { name: 'accepts HEAD with a proof for HEAD', method: 'HEAD', proof: { claims: { htm: 'HEAD' } }, want: 200 },
-  { name: 'accepts a query that the proof does not name', path: '/api/private?x=1', want: 200 },
-  { name: 'refuses a token without a proof', proofs: () => [], ...invalidProof },
-  { name: 'refuses two proofs', proofs: (proof) => [proof, proof], ...invalidProof },
-  {
-    name: 'refuses a proof for the host that the request names',
-    proof: { claims: { htu: 'https://evil.example.test/api/private' } },
-    headers: { host: 'evil.example.test', 'x-forwarded-host': 'evil.example.test' },
+  ['a bound token with its proof', {}, 'accepted'],
+  ['the scheme in lower case', { headers: (token) => authorization(`dpop ${token}`) }, 'accepted'],
+  ['HEAD with a proof for HEAD', { method: 'HEAD', proof: { claims: { htm: 'HEAD' } } }, 'accepted'],
+  ['a query that the proof does not name', { path: `${PRIVATE}?x=1` }, 'accepted'],
+  ['no proof', { proofs: () => [] }, ...invalidProof],
+  ['two proofs', { proofs: (proof) => [proof, proof] }, ...invalidProof],
+  [
+    'a proof for the host that the request names',
+    { proof: { claims: { htu: `https://${evil}${PRIVATE}` } }, headers: evilHeaders },
     ...invalidProof,
-  },
-  {
-    name: 'refuses a token that is bound to another key',
-    cnf: { jkt: thumbprintOf(proofKey('ES256', 'other')) },
-    ...invalidToken,
-  },
-  { name: 'refuses a token that is not bound', cnf: undefined, ...invalidToken },
-  {
-    name: 'refuses an expired token before its proof',
-    claims: { exp: 1 },
-    proofs: () => [],
-    want: 401,
-    code: 'token_expired',
-    challenge: 'DPoP error="invalid_token", error_description=',
-  },
-  {
-    name: 'refuses the scheme alone',
-    authorization: () => ({ authorization: 'DPoP' }),
-    want: 401,
-    code: 'invalid_header',
-    challenge: 'DPoP error="invalid_request", error_description=',
-  },
-  {
-    name: 'refuses a token without the scope',
-    path: '/api/private-scoped',
-    claims: { scope: '' },
-    want: 403,
-    code: 'Unauthorized',
-    challenge: ['DPoP error="insufficient_scope", error_description=', `scope="${SCOPE}", ${algs}, ${metadata}`],
-  },
+  ],
+  ['a token bound to another key', { cnf: { jkt: thumbprintOf(proofKey('ES256', 'other')) } }, ...invalidToken],
+  ['a token that is not bound', { cnf: undefined }, ...invalidToken],
+  ['an expired token without a proof', { claims: { exp: 1 }, proofs: () => [] }, 'token_expired', invalidToken[1]],
+  ['the scheme alone', { headers: () => authorization('DPoP') }, 'invalid_header', error('invalid_request')],
+  [
+    'a token without the scope',
+    { path: SCOPED, claims: { scope: '' } },
+    'Unauthorized',
+    error('insufficient_scope'),
+    `scope="${SCOPE}", ${algs}, ${metadata}`,
+  ],
 ];
-const on: readonly Row[] = [
-  {
-    name: 'refuses a bound token as a plain one',
-    authorization: bearer,
-    want: 401,
-    code: 'invalid_header',
-    challenge: 'Bearer error="invalid_token", error_description=',
-  },
-  { name: 'accepts a plain token', cnf: undefined, authorization: bearer, want: 200 },
-  {
-    name: 'names both schemes to a request without credentials',
-    authorization: () => ({}),
-    want: 401,
-    code: 'authorization_header_missing',
-    challenge: bothBare,
-  },
-  {
-    name: 'names both schemes to another one',
-    authorization: () => ({ authorization: 'Basic eDp5' }),
-    want: 401,
-    code: 'invalid_header',
-    challenge: bothBare,
-  },
-  {
-    name: 'answers a plain token in its own scheme',
-    cnf: undefined,
-    claims: { exp: 1 },
-    authorization: bearer,
-    want: 401,
-    code: 'token_expired',
-    challenge: 'Bearer error="invalid_token", error_description=',
-  },
-];
-const required: readonly Row[] = [
-  {
-    name: 'refuses a bound token as a plain one',
-    authorization: bearer,
-    want: 401,
-    code: 'invalid_header',
-    challenge: bare.DPoP,
-  },
-  {
-    name: 'refuses a plain token',
-    cnf: undefined,
-    authorization: bearer,
-    want: 401,
-    code: 'invalid_header',
-    challenge: bare.DPoP,
-  },
-  {
-    name: 'names one scheme to a request without credentials',
-    authorization: () => ({}),
-    want: 401,
-    code: 'authorization_header_missing',
-    challenge: bare.DPoP,
-  },
-  {
-    name: 'names one scheme to another one',
-    authorization: () => ({ authorization: 'Basic eDp5' }),
-    want: 401,
-    code: 'invalid_header',
-    challenge: bare.DPoP,
-  },
-];
+const modes: Readonly<Record<'on' | 'required', readonly Row[]>> = {
+  on: [
+    ['a bound token as a plain one', { headers: bearer }, 'invalid_header', error('invalid_token', 'Bearer')],
+    ['a plain token', plain, 'accepted'],
+    ['an expired plain token', { ...plain, claims: { exp: 1 } }, 'token_expired', error('invalid_token', 'Bearer')],
+    ['no credentials', none, 'authorization_header_missing', `${bare.Bearer}, ${bare.DPoP}`],
+    ['another scheme', basic, 'invalid_header', `${bare.Bearer}, ${bare.DPoP}`],
+  ],
+  required: [
+    ['a bound token as a plain one', { headers: bearer }, 'invalid_header', bare.DPoP],
+    ['a plain token', plain, 'invalid_header', bare.DPoP],
+    ['no credentials', none, 'authorization_header_missing', bare.DPoP],
+    ['another scheme', basic, 'invalid_header', bare.DPoP],
+  ],
+};
 
-/** Sends a valid request with the changes of the row. */
-export async function sendProof({ service, mint }: Fixture, row: Row): Promise<Response> {
-  const { path = '/api/private', method = 'GET', authorization = dpop, proofs = (proof) => [proof] } = row;
-  const token = mint({ claims: { cnf: 'cnf' in row ? row.cnf : bound, ...row.claims } });
+/** Sends a valid request with the changes of a row. */
+export async function sendProof({ service, mint }: Fixture, change: Change = {}): Promise<Response> {
+  const { path = PRIVATE, method = 'GET', proofs = (proof) => [proof] } = change;
+  const token = mint({ claims: { cnf: 'cnf' in change ? change.cnf : bound, ...change.claims } });
   const url = PUBLIC_URL + path.replace(/\?.*/, '');
-  const proof = makeProof({ url, token, nowSeconds: nowSeconds() }, row.proof);
-  const headers = new Headers({ ...authorization(token), ...row.headers });
-  for (const value of proofs(proof)) headers.append('dpop', value);
+  const headers = new Headers((change.headers ?? dpop)(token));
+  for (const value of proofs(makeProof({ url, token, nowSeconds: nowSeconds() }, change.proof)))
+    headers.append('dpop', value);
   return service.fetch(path, { method, headers });
 }
 
 export function holds(fixture: () => Fixture, rows: readonly Row[]): void {
-  for (const row of rows) {
-    test(row.name, async () => {
-      const response = await sendProof(fixture(), row);
+  for (const [
+    name,
+    change,
+    code,
+    start = '',
+    end = start.startsWith('DPoP error') ? `${algs}, ${metadata}` : '',
+  ] of rows) {
+    test(`${code}: ${name}`, async () => {
+      const response = await sendProof(fixture(), change);
       const text = await response.text();
-      expect({ status: response.status, text }).toEqual({ status: row.want, text: expect.any(String) });
+      const status = { accepted: 200, Unauthorized: 403 }[code] ?? 401;
+      expect({ status: response.status, text }).toEqual({ status, text: expect.any(String) });
       expectProtected(response);
-      if (row.method !== 'HEAD' && row.code)
-        expect(JSON.parse(text)).toEqual({ code: row.code, description: expect.any(String) });
+      if (status !== 200) expect(JSON.parse(text)).toEqual({ code, description: expect.any(String) });
       const challenge = response.headers.get('www-authenticate') ?? '';
-      const [start = '', end = start.startsWith('DPoP error') ? `${algs}, ${metadata}` : ''] = [
-        row.challenge ?? '',
-      ].flat();
       expect(challenge).toStartWith(start);
       expect(challenge).toEndWith(end);
       // A success has none, and a bare challenge nothing after it.
@@ -180,15 +115,14 @@ export function holds(fixture: () => Fixture, rows: readonly Row[]): void {
 
 /** What a service with `DPOP` set to this does. */
 export function dpopRows(fixture: () => Fixture, mode: 'on' | 'required'): void {
-  holds(fixture, [...always, ...(mode === 'on' ? on : required)]);
+  holds(fixture, [...always, ...modes[mode]]);
 
   test('accepts one of 20 parallel uses of a proof, and none later', async () => {
     const token = fixture().mint({ claims: { cnf: bound } });
-    const proof = makeProof({ url: `${PUBLIC_URL}/api/private`, token, nowSeconds: nowSeconds() });
-    const use = () => fixture().service.fetch('/api/private', { headers: { ...dpop(token), dpop: proof } });
+    const proof = makeProof({ url: PUBLIC_URL + PRIVATE, token, nowSeconds: nowSeconds() });
+    const use = () => fixture().service.fetch(PRIVATE, { headers: { ...dpop(token), dpop: proof } });
     const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await use()).status));
     expect(statuses.toSorted()).toEqual([200, ...Array(19).fill(401)]);
-    const again = await use();
-    expect(again.headers.get('www-authenticate')).toStartWith(invalidProof.challenge);
+    expect((await use()).headers.get('www-authenticate')).toStartWith(invalidProof[1]);
   });
 }
