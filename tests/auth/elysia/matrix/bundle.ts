@@ -53,6 +53,9 @@ export async function runBundle(
 /** The seed is part of what is compared, so that a failure can be repeated with MATRIX_SEED. */
 export function expectNoFaults({ seed, outcomes, faulty }: Report, count: number): void {
   expect({ seed, faulty: faulty.slice(0, 10) }).toEqual({ seed, faulty: [] });
-  expect(outcomes.served).toBeGreaterThan(count / 2);
-  expect(outcomes.closed).toBeGreaterThan(count / 20);
+  // Of the cells that exist on this runtime: some cannot listen there.
+  const possible = count - outcomes.impossible;
+  expect(possible).toBeGreaterThan(count / 2);
+  expect(outcomes.served).toBeGreaterThan(possible / 2);
+  expect(outcomes.closed).toBeGreaterThan(possible / 20);
 }
