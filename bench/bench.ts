@@ -26,7 +26,7 @@ function choose<Item>(all: readonly Item[], nameOf: (item: Item) => string, want
 
 /** Returns what the service answers to the three requests that the equal server is sent, as JSON. */
 async function readAnswers(jwksUri: string, token: string): Promise<string> {
-  const server = await startService({ jwksUri });
+  const server = await startService(jwksUri);
   const read = async (path: string, headers: Record<string, string> = {}) => {
     const response = await fetch(server.url + path, { headers });
     const sent = [...response.headers].filter(([name]) => name !== 'date' && name !== 'content-length');

@@ -165,7 +165,6 @@ export async function startContestant(contestant: Contestant, context: Context):
     command: command(port, context),
     env: { ...address, JWKS_URI: keySet.uri(name), ...(settings ?? peerSettings) },
     port,
-    core: 0,
     readyPath: '/api/public',
   });
   await waitForKeys(server, tokens.first('RS256'));

@@ -20,10 +20,8 @@ export interface Launch {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly port: number;
-  readonly core: number | string;
   /** Polled until it answers 200. */
   readonly readyPath: string;
-  readonly pollMs?: number;
 }
 
 const running = new Set<Bun.Subprocess>();
@@ -62,8 +60,7 @@ function readCpuSeconds(pid: number): number {
 }
 
 function readResidentBytes(pid: number): number {
-  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes) * 1024;
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
 const isReady = (url: string) =>
@@ -81,13 +78,13 @@ async function stopChild(child: Bun.Subprocess): Promise<void> {
 }
 
 /**
- * Starts `command` on its core and waits until it answers.
+ * Starts `command` on core 0 and waits until it answers.
  * @throws {Error} it has exited or does not answer within 20 seconds; the message names its log file
  */
 export async function startServer(launch: Launch): Promise<ServerProcess> {
-  const { name, command, env, port, core, readyPath, pollMs = 20 } = launch;
+  const { name, command, env, port, readyPath } = launch;
   const log = join(folder, `${name.replaceAll(/[^a-z0-9]+/gi, '-')}-${port}.log`);
-  const child = Bun.spawn(['taskset', '-c', String(core), ...command], {
+  const child = Bun.spawn(['taskset', '-c', '0', ...command], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_ENV: 'production', ...env },
     stdin: 'ignore',
     stdout: Bun.file(log),
@@ -101,7 +98,7 @@ export async function startServer(launch: Launch): Promise<ServerProcess> {
       await stopChild(child);
       throw new Error(`Cannot start ${name}: see ${log}`);
     }
-    await Bun.sleep(pollMs);
+    await Bun.sleep(20);
   }
   return {
     pid: child.pid,
