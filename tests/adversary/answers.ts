@@ -36,6 +36,9 @@ const ALWAYS: readonly (readonly [string, string])[] = [
   ['cache-control', 'no-store'],
 ];
 
+/** Where a scope is required, each challenge ends with it (RFC 6750 §3). */
+const NAMED_SCOPE = new RegExp(`,? scope="(?:${SCOPE_PREFIX})?${SCOPE}"$`);
+
 function isMessage(body: unknown): body is { readonly message: string } {
   return JSON.stringify(Object.keys(body ?? {})) === '["message"]' && typeof Object(body).message === 'string';
 }
@@ -49,7 +52,7 @@ function isError(body: unknown): body is { readonly code: string; readonly descr
  * Returns the answer of a protected path, or throws where it is anything but what the contract knows: a status, a header, a member
  * too many. A plain function and not expect(), because a million answers go through it.
  */
-export async function readAnswer(response: Response): Promise<Answer> {
+export async function readAnswer(response: Response, isScoped: boolean): Promise<Answer> {
   const { status, headers } = response;
   const text = await response.text();
   const challenge = headers.get('www-authenticate');
@@ -67,7 +70,10 @@ export async function readAnswer(response: Response): Promise<Answer> {
   if (!isError(body)) return complain('Not an Error object');
   const refusal = REFUSALS[body.code];
   if (refusal?.status !== status) return complain('A code that does not go with its status');
-  if (refusal.challenge ? !refusal.challenge.test(challenge ?? '') : challenge !== null) complain('Wrong challenge');
+  const isNamed = isScoped && status === 401;
+  if (isNamed && !NAMED_SCOPE.test(challenge ?? '')) complain('A challenge without the scope');
+  const others = isNamed ? challenge?.replace(NAMED_SCOPE, '') : challenge;
+  if (refusal.challenge ? !refusal.challenge.test(others ?? '') : challenge !== null) complain('Wrong challenge');
   if (status === 503 && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? '')) complain('Wrong Retry-After');
   return answer(body.code);
 }

@@ -94,7 +94,7 @@ async function holdEverywhere(targets: readonly Target[], authorization: string 
   for (const path of [PRIVATE, SCOPED]) {
     const texts = new Set<string>();
     for (const target of [...targets, ...(path === PRIVATE ? targets.slice(0, 1) : [])]) {
-      const answer = await readAnswer(await target.send(authorization, path));
+      const answer = await readAnswer(await target.send(authorization, path), path === SCOPED);
       hold(answer, judgement, path);
       texts.add(answer.text);
       code = answer.code;
