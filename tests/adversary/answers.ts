@@ -12,20 +12,23 @@ export interface Answer {
 /** What some worlds are configured with; challenges then name scopes with it. */
 export const SCOPE_PREFIX = 'api/';
 
+/** Every challenge of a scoped route names the scope. */
+const scope = `scope="(?:${SCOPE_PREFIX})?${SCOPE}"`;
+const challenge = (error: string) =>
+  new RegExp(`^Bearer error="${error}", error_description="[^"\\\\]+"(?:, ${scope})?$`);
+
 /** Every rejection of a protected path: its status and its challenge. */
 const REFUSALS: Readonly<Record<string, { readonly status: number; readonly challenge: RegExp | null }>> = {
-  authorization_header_missing: { status: 401, challenge: /^Bearer$/ },
+  authorization_header_missing: { status: 401, challenge: new RegExp(`^Bearer(?: ${scope})?$`) },
   invalid_header: {
     status: 401,
-    challenge: /^Bearer(?: error="invalid_(?:request|token)", error_description="[^"\\]+")?$/,
+    challenge: new RegExp(`${challenge('invalid_(?:request|token)').source}|^Bearer(?: ${scope})?$`),
   },
-  token_expired: { status: 401, challenge: /^Bearer error="invalid_token", error_description="[^"\\]+"$/ },
-  invalid_claims: { status: 401, challenge: /^Bearer error="invalid_token", error_description="[^"\\]+"$/ },
+  token_expired: { status: 401, challenge: challenge('invalid_token') },
+  invalid_claims: { status: 401, challenge: challenge('invalid_token') },
   Unauthorized: {
     status: 403,
-    challenge: new RegExp(
-      `^Bearer error="insufficient_scope", error_description="[^"\\\\]+", scope="(?:${SCOPE_PREFIX})?${SCOPE}"$`,
-    ),
+    challenge: new RegExp(`^Bearer error="insufficient_scope", error_description="[^"\\\\]+", ${scope}$`),
   },
   key_set_unavailable: { status: 503, challenge: null },
 };
