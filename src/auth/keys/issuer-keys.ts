@@ -25,7 +25,8 @@ export function createIssuerKeys(
   options: IssuerKeysOptions,
   environment: { readonly clock?: Clock | undefined; readonly random?: (() => number) | undefined },
 ): ReadonlyMap<string, KeySet> {
-  const { jwksUri, jwksAllowHttp: allowHttp, algorithms, fetch = globalThis.fetch, onKeySetEvent: onEvent } = options;
+  const { jwksUri, jwksAllowHttp: allowHttp, algorithms, fetch = globalThis.fetch } = options;
+  const { onKeySetEvent: onEvent = warnOfOutage } = options;
   const keySetOf = (issuer: string) => {
     if (options.keys !== undefined) return createFixedKeySet({ issuer, keys: options.keys, algorithms, onEvent });
     return createKeySet({
@@ -41,4 +42,13 @@ export function createIssuerKeys(
     });
   };
   return new Map(options.issuer.map((issuer) => [issuer, keySetOf(issuer)]));
+}
+
+/** What an application without `onKeySetEvent` learns: that an outage has begun, once, and why. */
+function warnOfOutage(event: KeySetEvent): void {
+  if (event.type !== 'failed' || event.failures > 1) return;
+  const { issuer, failure, status, cause, address, found } = event;
+  const reason = [failure, status, cause, found && `the metadata name ${found}`].filter(Boolean).join(', ');
+  // biome-ignore lint/suspicious/noConsole: without it, a wrong issuer would show only as 503.
+  console.warn(`Cannot fetch the keys of ${issuer}${address ? ` from ${address}` : ''}: ${reason}`);
 }
