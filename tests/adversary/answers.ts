@@ -9,38 +9,28 @@ export interface Answer {
   readonly text: string;
 }
 
-/** What some worlds are configured with; challenges then name scopes with it. */
+/** What a world may be configured with; challenges then name scopes with it. */
 export const SCOPE_PREFIX = 'api/';
 
-/** Every challenge of a scoped route names the scope. */
-const scope = `scope="(?:${SCOPE_PREFIX})?${SCOPE}"`;
-const challenge = (error: string) =>
-  new RegExp(`^Bearer error="${error}", error_description="[^"\\\\]+"(?:, ${scope})?$`);
-
-/** Every rejection of a protected path: its status and its challenge. */
-const REFUSALS: Readonly<Record<string, { readonly status: number; readonly challenge: RegExp | null }>> = {
-  authorization_header_missing: { status: 401, challenge: new RegExp(`^Bearer(?: ${scope})?$`) },
-  invalid_header: {
-    status: 401,
-    challenge: new RegExp(`${challenge('invalid_(?:request|token)').source}|^Bearer(?: ${scope})?$`),
-  },
-  token_expired: { status: 401, challenge: challenge('invalid_token') },
-  invalid_claims: { status: 401, challenge: challenge('invalid_token') },
-  Unauthorized: {
-    status: 403,
-    challenge: new RegExp(`^Bearer error="insufficient_scope", error_description="[^"\\\\]+", ${scope}$`),
-  },
-  key_set_unavailable: { status: 503, challenge: null },
+/** Every rejection of a protected path: its status, and the errors that its challenge may name. */
+const REFUSALS: Readonly<Record<string, readonly [status: number, errors?: readonly (string | undefined)[]]>> = {
+  authorization_header_missing: [401, [undefined]],
+  invalid_header: [401, [undefined, 'invalid_request', 'invalid_token']],
+  token_expired: [401, ['invalid_token']],
+  invalid_claims: [401, ['invalid_token']],
+  Unauthorized: [403, ['insufficient_scope']],
+  key_set_unavailable: [503],
 };
+/** On a path that needs a scope, every challenge names it. */
+const CHALLENGE = new RegExp(
+  `^Bearer(?: error="(?<error>\\w+)", error_description="[^"\\\\]+")?(?:,? (?<scope>scope="(?:${SCOPE_PREFIX})?${SCOPE}"))?$`,
+);
 
 const ALWAYS: readonly (readonly [string, string])[] = [
   ['content-type', 'application/json'],
   ['access-control-allow-origin', '*'],
   ['cache-control', 'no-store'],
 ];
-
-/** Where a scope is required, each challenge ends with it (RFC 6750 §3). */
-const NAMED_SCOPE = new RegExp(`,? scope="(?:${SCOPE_PREFIX})?${SCOPE}"$`);
 
 function isMessage(body: unknown): body is { readonly message: string } {
   return JSON.stringify(Object.keys(body ?? {})) === '["message"]' && typeof Object(body).message === 'string';
@@ -55,7 +45,7 @@ function isError(body: unknown): body is { readonly code: string; readonly descr
  * Returns the answer of a protected path, or throws where it is anything but what the contract knows: a status, a header, a member
  * too many. A plain function and not expect(), because a million answers go through it.
  */
-export async function readAnswer(response: Response, isScoped: boolean): Promise<Answer> {
+export async function readAnswer(response: Response, needsScope: boolean): Promise<Answer> {
   const { status, headers } = response;
   const text = await response.text();
   const challenge = headers.get('www-authenticate');
@@ -71,12 +61,12 @@ export async function readAnswer(response: Response, isScoped: boolean): Promise
     return answer('accepted');
   }
   if (!isError(body)) return complain('Not an Error object');
-  const refusal = REFUSALS[body.code];
-  if (refusal?.status !== status) return complain('A code that does not go with its status');
-  const isNamed = isScoped && status === 401;
-  if (isNamed && !NAMED_SCOPE.test(challenge ?? '')) complain('A challenge without the scope');
-  const others = isNamed ? challenge?.replace(NAMED_SCOPE, '') : challenge;
-  if (refusal.challenge ? !refusal.challenge.test(others ?? '') : challenge !== null) complain('Wrong challenge');
+  const [wanted, errors] = REFUSALS[body.code] ?? [];
+  if (wanted !== status) return complain('A code that does not go with its status');
+  const { groups } = CHALLENGE.exec(challenge ?? '') ?? {};
+  const isChallengeRight = errors ? groups && errors.includes(groups.error) : challenge === null;
+  if (!isChallengeRight || (groups?.scope !== undefined) !== (needsScope && status !== 503))
+    complain('Wrong challenge');
   if (status === 503 && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? '')) complain('Wrong Retry-After');
   return answer(body.code);
 }

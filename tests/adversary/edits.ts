@@ -1,3 +1,46 @@
+import fc from 'fast-check';
+
+/** A member of a JSON object by its text, so that names can repeat and numbers need not fit. */
+export type Member = readonly [name: string, valueText: string];
+
+export interface Change {
+  readonly how: 'set' | 'append' | 'prepend' | 'remove';
+  readonly member: Member;
+}
+
+export const json = (value: unknown) => JSON.stringify(value);
+
+/** Returns the text of an object after these changes. */
+export function apply(members: readonly Member[], changes: readonly Change[]): string {
+  let result = members;
+  for (const { how, member } of changes) {
+    const others = result.filter(([name]) => name !== member[0]);
+    if (how === 'remove') result = others;
+    else if (how === 'set') result = [...others, member];
+    else result = how === 'append' ? [...result, member] : [member, ...result];
+  }
+  return `{${result.map(([name, text]) => `${json(name)}:${text}`).join(',')}}`;
+}
+
+export const ODD_VALUES = ['" "', ...'null true false 0 -1 -0 "" [] {} [[]] 1e400 -1e400 1e308'.split(' ')];
+
+export const oneOf = (name: string, values: readonly unknown[]): fc.Arbitrary<Member> =>
+  fc.constantFrom(...values.map(json), ...ODD_VALUES).map((text): Member => [name, text]);
+export const anyMember = (names: readonly string[]): fc.Arbitrary<Member> =>
+  fc.tuple(fc.oneof(fc.constantFrom(...names), fc.string()), fc.jsonValue().map(json));
+
+/** Nothing so many times as often as something: about a third of all that is made ends up valid. */
+export const few = <Value>(value: fc.Arbitrary<Value>, maxLength: number, weight: number): fc.Arbitrary<Value[]> =>
+  fc.oneof(
+    { weight: 2 * weight, arbitrary: fc.constant<Value[]>([]) },
+    { weight: 2, arbitrary: fc.array(value, { minLength: 1, maxLength }) },
+  );
+export const changesOf = (member: fc.Arbitrary<Member>, maxLength: number, weight: number) =>
+  few(fc.record<Change>({ how: fc.constantFrom('set', 'append', 'prepend', 'remove'), member }), maxLength, weight);
+
+/** Where something is changed, as a fraction of the length. */
+export const place = fc.double({ min: 0, max: 0.999999, noNaN: true });
+
 /** The place of an edit as a fraction of the length, and what is inserted there. */
 interface Place {
   readonly from: number;
@@ -11,10 +54,7 @@ export interface Edit extends Place {
 }
 
 const splitAt = (text: string, { from, to }: Place): readonly [string, string, string] => {
-  const [low, high] = [from, to].map((part) => Math.floor(part * text.length)).sort((a, b) => a - b) as [
-    number,
-    number,
-  ];
+  const [low = 0, high = 0] = [from, to].map((part) => Math.floor(part * text.length)).sort((a, b) => a - b);
   return [text.slice(0, low), text.slice(low, high), text.slice(high)];
 };
 
@@ -36,7 +76,7 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const nextLetter = (letter: string) => ALPHABET[(ALPHABET.indexOf(letter) + 1) % ALPHABET.length] ?? 'A';
 
 /** Changes to the finished token, at the level of its characters, its bytes and its parts. */
-export const EDITS = {
+const EDITS = {
   replace: (token: string, edit: Place) => {
     const [before, , after] = splitAt(token, { ...edit, to: edit.from });
     return before + edit.text + after.slice(edit.text.length);
@@ -73,3 +113,23 @@ export const EDITS = {
       .join('.'),
   'reverse parts': (token: string) => token.split('.').reverse().join('.'),
 } as const satisfies Record<string, (token: string, edit: Place) => string>;
+
+/** Characters that a header value may have, and some that base64url has not. */
+const letters = fc.oneof(
+  { weight: 4, arbitrary: fc.string({ unit: fc.constantFrom(...'ABCxyz019-_.'), minLength: 1, maxLength: 4 }) },
+  fc.string({ unit: fc.constantFrom(...'=+/ ~,;:"\\%{}[]\t\u00e9\u00ff'), minLength: 1, maxLength: 3 }),
+  fc.constantFrom('e30', 'eyJhbGciOiJub25lIn0', 'AA', 'AAAA', 'null', ', '),
+);
+const edit = fc.record<Edit>({
+  how: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...(Object.keys(EDITS) as (keyof typeof EDITS)[])) },
+    // The rarest edits that leave all but the signature valid.
+    fc.constantFrom<keyof typeof EDITS>('flip a bit', 'zero the rest'),
+  ),
+  from: place,
+  to: place,
+  text: letters,
+});
+export const editsOf = (weight: number) => few(edit, 2, weight);
+export const edited = (text: string, edits: readonly Edit[]) =>
+  edits.reduce((result, change) => EDITS[change.how](result, change), text);

@@ -47,7 +47,6 @@ describe('under load from hostile connections, the service', () => {
       expect(await ask({ authorization: `Bearer ${token}` })).toBe(200);
       expect(await ask({})).toBe(401);
     }
-    expect(service.isAlive()).toBe(true);
   }
   afterEach(async () => {
     await expectServing();

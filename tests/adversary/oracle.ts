@@ -44,7 +44,7 @@ export const DEFAULTS = {
   requiredClaims: {},
 } as const;
 
-type Members = Readonly<Record<string, unknown>>;
+export type Members = Readonly<Record<string, unknown>>;
 
 const MAX_TOKEN_BYTES = 8192;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
@@ -101,14 +101,14 @@ function keysOf(claims: Members | undefined, { issuers }: World): readonly unkno
 }
 
 /** RFC 4648 §5 without padding and §3.5: one spelling for each byte string. */
-function decode(text: string): Buffer | undefined {
+export function decode(text: string): Buffer | undefined {
   if (!/^[A-Za-z0-9_-]+$/.test(text) || text.length % 4 === 1) return undefined;
   const spareBits = { 0: 0, 2: 0b1111, 3: 0b11 }[text.length % 4] ?? 0;
   return (ALPHABET.indexOf(text.slice(-1)) & spareBits) === 0 ? Buffer.from(text, 'base64url') : undefined;
 }
 
 /** RFC 8259 §8.1: UTF-8, and no byte order mark. */
-function parse(bytes: Buffer): Members | undefined {
+export function parse(bytes: Buffer): Members | undefined {
   if (!isUtf8(bytes)) return undefined;
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'));
@@ -118,7 +118,8 @@ function parse(bytes: Buffer): Members | undefined {
   }
 }
 
-const own = (members: Members, name: string): unknown => (Object.hasOwn(members, name) ? members[name] : undefined);
+export const own = (members: Members, name: string): unknown =>
+  Object.hasOwn(members, name) ? members[name] : undefined;
 
 /** RFC 9864: Ed25519 is EdDSA by another name. */
 const sameAlgorithm = (name: unknown) => (name === 'Ed25519' ? 'EdDSA' : name);
@@ -212,7 +213,11 @@ function importAnew(jwk: Readonly<Record<string, unknown>>): KeyObject | undefin
   }
 }
 
-function isSignedBy({ algorithm, publicKey: key }: UsableKey, input: Buffer, signature: Buffer): boolean {
+export function isSignedBy(
+  { algorithm, publicKey: key }: Pick<UsableKey, 'algorithm' | 'publicKey'>,
+  input: Buffer,
+  signature: Buffer,
+): boolean {
   const hash = `sha${algorithm.slice(2)}`;
   switch (algorithm.slice(0, 2)) {
     case 'RS':

@@ -1,5 +1,5 @@
-import { isUtf8 } from 'node:buffer';
-import { constants, createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { decode, isSignedBy, type Members, own, parse } from './oracle.ts';
 
 /** What a proof can come to, in the words of RFC 9449 §7.1. */
 export type ProofOutcome = 'accepted' | 'invalid_dpop_proof' | 'invalid_token';
@@ -15,9 +15,6 @@ export interface ProofWorld {
   readonly nowSeconds: number;
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 
@@ -28,65 +25,41 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('base6
 export function judgeProof(proof: string | null, world: ProofWorld): ProofOutcome {
   if (proof === null || proof.length > 4096) return 'invalid_dpop_proof';
   const encoded = proof.split('.');
-  const [header, payload] = encoded.slice(0, 2).map((part) => parse(decode(part)));
+  const [header, payload] = encoded.slice(0, 2).map((part) => parse(decode(part) ?? Buffer.alloc(0)));
   const signature = decode(encoded[2] ?? '');
   if (encoded.length !== 3 || !header || !payload || !signature) return 'invalid_dpop_proof';
   if (own(header, 'typ') !== 'dpop+jwt' || Object.hasOwn(header, 'crit')) return 'invalid_dpop_proof';
 
   const jwk = membersOf(own(header, 'jwk'));
   const input = Buffer.from(proof.slice(0, proof.lastIndexOf('.')), 'latin1');
-  const isSigned = jwk !== undefined && isSignedBy(jwk, own(header, 'alg'), input, signature);
+  const isSigned = jwk !== undefined && isSignedByJwk(jwk, own(header, 'alg'), input, signature);
   if (!isSigned || !areClaimsGood(payload, world)) return 'invalid_dpop_proof';
   return thumbprintOf(jwk) === world.thumbprint ? 'accepted' : 'invalid_token';
 }
 
-const own = (members: Members, name: string): unknown => (Object.hasOwn(members, name) ? members[name] : undefined);
+const membersOf = (value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
 
-function membersOf(value: unknown): Members | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
-}
+const KINDS: Readonly<
+  Record<string, readonly [type: Readonly<Record<string, string>>, parameters: readonly string[]]>
+> = {
+  ES256: [{ kty: 'EC', crv: 'P-256' }, ['x', 'y']],
+  ES384: [{ kty: 'EC', crv: 'P-384' }, ['x', 'y']],
+  EdDSA: [{ kty: 'OKP', crv: 'Ed25519' }, ['x']],
+  Ed25519: [{ kty: 'OKP', crv: 'Ed25519' }, ['x']],
+  RS256: [{ kty: 'RSA' }, ['n', 'e']],
+  PS256: [{ kty: 'RSA' }, ['n', 'e']],
+};
 
-/** RFC 4648 §5 without padding and §3.5: one spelling for each byte string. */
-function decode(text: string): Buffer | undefined {
-  if (!/^[A-Za-z0-9_-]+$/.test(text) || text.length % 4 === 1) return undefined;
-  const spareBits = { 0: 0, 2: 0b1111, 3: 0b11 }[text.length % 4] ?? 0;
-  return (ALPHABET.indexOf(text.slice(-1)) & spareBits) === 0 ? Buffer.from(text, 'base64url') : undefined;
-}
-
-function parse(bytes: Buffer | undefined): Members | undefined {
-  if (!bytes || !isUtf8(bytes)) return undefined;
-  try {
-    return membersOf(JSON.parse(bytes.toString('utf8')));
-  } catch {
-    return undefined;
-  }
-}
-
-function isSignedBy(jwk: Members, algorithm: unknown, input: Buffer, signature: Buffer): boolean {
+function isSignedByJwk(jwk: Members, algorithm: unknown, input: Buffer, signature: Buffer): boolean {
+  if (typeof algorithm !== 'string' || !Object.hasOwn(KINDS, algorithm)) return false;
   if (PRIVATE_MEMBERS.some((name) => Object.hasOwn(jwk, name)) || !isForVerifying(jwk, algorithm)) return false;
-  const isRsa = (key: KeyObject | undefined) => key !== undefined && isSoundRsaKey(jwk);
-  switch (algorithm) {
-    case 'ES256':
-      return isSignedWithEc(importKey(jwk, { kty: 'EC', crv: 'P-256' }, ['x', 'y']), 32, 'sha256', input, signature);
-    case 'ES384':
-      return isSignedWithEc(importKey(jwk, { kty: 'EC', crv: 'P-384' }, ['x', 'y']), 48, 'sha384', input, signature);
-    case 'EdDSA':
-    case 'Ed25519': {
-      const key = importKey(jwk, { kty: 'OKP', crv: 'Ed25519' }, ['x']);
-      return key !== undefined && !isOfSmallOrder(jwk) && verify(null, input, key, signature);
-    }
-    case 'RS256': {
-      const key = importKey(jwk, { kty: 'RSA' }, ['n', 'e']);
-      return key !== undefined && isRsa(key) && verify('sha256', input, key, signature);
-    }
-    case 'PS256': {
-      const key = importKey(jwk, { kty: 'RSA' }, ['n', 'e']);
-      const padding = constants.RSA_PKCS1_PSS_PADDING;
-      return key !== undefined && isRsa(key) && verify('sha256', input, { key, padding, saltLength: 32 }, signature);
-    }
-    default:
-      return false;
-  }
+  const [type = {}, parameters = []] = KINDS[algorithm] ?? [];
+  const publicKey = importKey(jwk, type, parameters);
+  if (publicKey === undefined) return false;
+  if (jwk.kty === 'RSA' ? !isSoundRsaKey(jwk) : jwk.kty === 'OKP' && isOfSmallOrder(jwk)) return false;
+  if (jwk.kty === 'EC' && signature.length !== (algorithm === 'ES256' ? 64 : 96)) return false;
+  return isSignedBy({ algorithm, publicKey }, input, signature);
 }
 
 function isForVerifying(jwk: Members, algorithm: unknown): boolean {
@@ -125,17 +98,6 @@ function importAnew(jwk: Readonly<Record<string, unknown>>, names: readonly stri
   } catch {
     return undefined;
   }
-}
-
-function isSignedWithEc(
-  key: KeyObject | undefined,
-  bytes: number,
-  hash: string,
-  input: Buffer,
-  signature: Buffer,
-): boolean {
-  if (key === undefined || signature.length !== bytes * 2) return false;
-  return verify(hash, input, { key, dsaEncoding: 'ieee-p1363' }, signature);
 }
 
 /** RFC 8032 §5.1: y is 0, 1 or -1 for points of order 1, 2 and 4; doubling one of order 8 gives one of order 4, whose y is 0. */

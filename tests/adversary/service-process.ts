@@ -1,59 +1,33 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { freePort, until } from '../support/child-process.ts';
+import { freePort, run, untilProcess } from '../support/child-process.ts';
+import { sourceForm } from '../support/forms.ts';
 
 /** The service in a process of its own, observed from outside. */
-export interface ServiceProcess {
-  readonly port: number;
-  readonly origin: string;
-  /** All it wrote so far. */
-  output(): string;
-  /** Resident memory in megabytes. */
-  residentMb(): number;
-  /** Open descriptors, including connections. */
-  descriptors(): number;
-  isAlive(): boolean;
-  stop(): Promise<number>;
-}
+export type ServiceProcess = Awaited<ReturnType<typeof startServiceProcess>>;
 
-const ENTRY = join(import.meta.dir, '../../src/index.ts');
-
-/** Starts `bun run src/index.ts` on a free port of loopback, with no environment but this. */
-export async function startServiceProcess(environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
+/** Starts `bun run src/index.ts` on a free port of loopback, with no environment but this, and waits until it has keys. */
+export async function startServiceProcess(environment: Readonly<Record<string, string>>) {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
-  const child = Bun.spawn([process.execPath, 'run', ENTRY], {
-    env: { HOST: '127.0.0.1', PORT: String(port), ...environment },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    void stream.pipeThrough(new TextDecoderStream()).pipeTo(
-      new WritableStream({
-        write(text) {
-          output += text;
-        },
-      }),
-    );
-  }
-  const isUp = () =>
+  const child = run(await sourceForm.command(), { HOST: '127.0.0.1', PORT: String(port), ...environment });
+  const isReady = () =>
     fetch(`${origin}/readyz`).then(
       ({ ok }) => ok,
       () => false,
     );
-  await until(isUp, `the service is ready: ${output}`);
+  await untilProcess(child, isReady, 'the service is ready');
   return {
     port,
     origin,
-    output: () => output,
+    output: () => child.stdout() + child.stderr(),
+    /** Resident memory in megabytes. */
     residentMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    /** Open descriptors, including connections. */
     descriptors: () => readdirSync(`/proc/${child.pid}/fd`).length,
-    isAlive: () => child.exitCode === null && child.signalCode === null,
+    /** Stops it with SIGTERM, and returns the exit status. */
     async stop() {
-      child.kill('SIGTERM');
-      return child.exited;
+      child.signal('SIGTERM');
+      return (await child.finished).status;
     },
   };
 }

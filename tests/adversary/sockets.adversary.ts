@@ -3,8 +3,8 @@ import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
 import { exchange } from '../support/raw-http.ts';
-import { hosts, lines, type WireAttack, wireAttacks } from './attacks/http.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
+import { hosts, lines, type WireAttack, wireAttacks } from './wire-attacks.ts';
 
 // The server takes up to 12 seconds to notice a connection that came and went without a word, and stopping waits for it.
 setDefaultTimeout(120_000);
@@ -18,6 +18,9 @@ const statusByPath: Readonly<Record<string, number>> = {
   '/aaaaaaaaaaa/api/public': 404,
   '/api/private?/api/public': 401,
 };
+const START = ['GET /api/private HTTP/1.1', 'Host: service.test'];
+const bare = lines(...START);
+const withToken = () => lines(...START, `Authorization: Bearer ${mintToken(issuer.url)}`);
 const GUARDED = /Hello from a private endpoint/;
 
 let issuer: Issuer;
@@ -77,12 +80,7 @@ describe('over a raw socket, the service', () => {
   }
 
   test('handles pipelined requests separately: each needs its own token', async () => {
-    const good = lines(
-      'GET /api/private HTTP/1.1',
-      'Host: service.test',
-      `Authorization: Bearer ${mintToken(issuer.url)}`,
-    );
-    const bare = lines('GET /api/private HTTP/1.1', 'Host: service.test');
+    const good = withToken();
     await exchange(service().port, good);
     const wanted = Array.from({ length: 200 }, (_, at) => (at % 2 === 0 ? 200 : 401));
     const { statuses } = await exchange(service().port, (good + bare).repeat(100));
@@ -92,15 +90,9 @@ describe('over a raw socket, the service', () => {
   });
 
   test('accepts a request byte by byte', async () => {
-    const request = lines(
-      'GET /api/private HTTP/1.1',
-      'Host: service.test',
-      `Authorization: Bearer ${mintToken(issuer.url)}`,
-    );
+    const request = withToken();
     expect((await exchange(service().port, ...request.slice(0, 60), request.slice(60))).statuses).toEqual([200]);
-    expect((await exchange(service().port, ...lines('GET /api/private HTTP/1.1', 'Host: a.test'))).statuses).toEqual([
-      401,
-    ]);
+    expect((await exchange(service().port, ...bare)).statuses).toEqual([401]);
   });
 });
 

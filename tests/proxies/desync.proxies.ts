@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { hosts, lines, wireAttacks } from '../adversary/attacks/http.ts';
 import { type ServiceProcess, startServiceProcess } from '../adversary/service-process.ts';
+import { hosts, lines, wireAttacks } from '../adversary/wire-attacks.ts';
 import { freePort, type RunningProcess, until } from '../support/child-process.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';

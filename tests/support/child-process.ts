@@ -13,6 +13,7 @@ export interface Finished {
 }
 
 export interface RunningProcess {
+  readonly pid: number;
   readonly stdout: () => string;
   readonly stderr: () => string;
   readonly signal: (name: NodeJS.Signals) => void;
@@ -65,7 +66,7 @@ export function run(
     rmSync(folder, { recursive: true, force: true });
     return { status, stdout, stderr };
   });
-  return { stdout: () => stdout, stderr: () => stderr, signal: (name) => child.kill(name), finished };
+  return { pid: child.pid, stdout: () => stdout, stderr: () => stderr, signal: (name) => child.kill(name), finished };
 }
 
 const MAX_RUN_MS = 120_000;

@@ -7,6 +7,8 @@ import { AUDIENCE, mintToken, SIGNING_KID, type TokenOverrides } from './mint.ts
 import { signAs, signingKey } from './signatures.ts';
 
 export const COOLDOWN_MS = 30_000;
+/** Also how long keys are trusted beyond that. */
+export const MAX_AGE_MS = 600_000;
 
 export interface IssuerState {
   /** The key set from the next fetch on, or the error with which fetches fail. */
@@ -44,8 +46,8 @@ export function createIssuers(
         return { url: issuer, json: { keys: state.keys } };
       },
       algorithms,
-      maxAgeMs: 600_000,
-      maxStaleMs: 600_000,
+      maxAgeMs: MAX_AGE_MS,
+      maxStaleMs: MAX_AGE_MS,
       cooldownMs: COOLDOWN_MS,
       timeoutMs: 5_000,
       clock,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { COOLDOWN_MS, createIssuers, mintSigned } from '../../support/issuers.ts';
+import { COOLDOWN_MS, createIssuers, MAX_AGE_MS, mintSigned } from '../../support/issuers.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
 import { SIGNING_KID } from '../../support/mint.ts';
 
@@ -104,6 +104,36 @@ describe('createVerifier() with several issuers', () => {
 });
 
 describe('createVerifier() with one issuer', () => {
+  for (const [name, keys] of [
+    ['was replaced', [keyOf('successor')]],
+    ['may no longer verify', [{ ...keyOf('a'), use: 'enc' }, keyOf('b', 'other')]],
+  ] as const) {
+    test(`rejects a cached token once its key ${name} (CVE-2025-22149)`, async () => {
+      const { verify, states, clock } = createIssuers({ [A]: [keyOf('a')] });
+      const token = mintSigned(A, { signer: 'a' });
+      for (const _ of [1, 2]) expect(await verify(token)).toBe('accepted');
+      const state = states[A];
+      if (state) state.keys = keys;
+      clock.advance(COOLDOWN_MS);
+      expect(await verify(mintSigned(A, { signer: 'a', kid: 'unknown' }))).toBe('key_unknown');
+      expect(await verify(token)).toMatch(/key_unknown|signature_invalid/);
+    });
+  }
+
+  for (const pass of ['advance', 'pause'] as const) {
+    test(`accepts no cached token with keys that expired during an outage, when time does this: ${pass}`, async () => {
+      const { verify, states, clock } = createIssuers({ [A]: [keyOf('a')] });
+      const token = mintSigned(A, { signer: 'a' });
+      for (const _ of [1, 2]) expect(await verify(token)).toBe('accepted');
+      const state = states[A];
+      if (state) state.keys = new Error('down');
+      clock[pass](MAX_AGE_MS);
+      expect(await verify(token)).toBe('accepted');
+      clock[pass](MAX_AGE_MS);
+      expect(await verify(token)).toBe('keys_unavailable');
+    });
+  }
+
   test('verifies the signature before it rejects the issuer', async () => {
     const { verify } = createIssuers({ [A]: [keyOf('a')] });
     expect(await verify(mintSigned(B, { signer: 'a' }))).toBe('issuer_mismatch');

@@ -83,7 +83,7 @@ describe('createVerifier()', () => {
 
   const [exp, nbf] = [{ exp: 1000 }, { nbf: 1000, exp: 2000 }];
   const times: readonly (readonly [
-    claims: { exp: number; nbf?: number },
+    claims: { exp: number; nbf?: number; iat?: undefined },
     at: number,
     tolerance: number,
     want: string,
@@ -92,6 +92,8 @@ describe('createVerifier()', () => {
     [exp, 999.5, 0, 'accepted'],
     [exp, 1000, 0, 'token_expired'],
     [exp, 1000.5, 0, 'token_expired'],
+    // CVE-2026-107719.
+    [{ ...exp, iat: undefined }, 1000, 0, 'token_expired'],
     [{ exp: 1000.25 }, 1000.5, 0, 'token_expired'],
     [exp, 1029, 30, 'accepted'],
     [exp, 1030, 30, 'token_expired'],
@@ -126,12 +128,34 @@ describe('createVerifier()', () => {
     expect(refusalOf(await fixture.verify(token))).toBe('key_unknown');
   });
 
-  test('does not treat a token as a cached one that differs in its last character', async () => {
+  test('accepts no token that only resembles a cached one (CVE-2026-35039)', async () => {
     const { verify } = await setUp();
     const token = mint();
     await verify(token);
-    const altered = `${token.slice(0, -1)}${token.endsWith('A') ? 'Q' : 'A'}`;
-    expect(refusalOf(await verify(altered))).toBe('signature_invalid');
+    const letters = 'AQgw_';
+    for (const [at, letter] of [...token].entries()) {
+      const other = letters.charAt((letters.indexOf(letter) + 1) % letters.length);
+      expect({ at, verdict: await verify(token.slice(0, at) + other + token.slice(at + 1)) }).toEqual({
+        at,
+        verdict: expect.any(Refusal),
+      });
+    }
+    for (const other of [
+      `${token}A`,
+      `${token}.`,
+      `A${token}`,
+      token.slice(0, -1),
+      token.slice(1),
+      token.toLowerCase(),
+    ])
+      expect(await verify(other)).toBeInstanceOf(Refusal);
+  });
+
+  test('gives each of two cached tokens its own claims (CVE-2026-35039)', async () => {
+    const fixture = await setUp();
+    for (const sub of ['alice', 'bob', 'alice', 'bob'])
+      expect(await fixture.verify(mint({ sub, jti: 'the same' }))).toMatchObject({ claims: { sub } });
+    expect(fixture.cacheHits()).toBe(2);
   });
 
   test('caches no rejected tokens', async () => {
