@@ -1,7 +1,12 @@
 import type { Algorithm } from '../../src/auth/jose/algorithms.ts';
 import { createKeySet } from '../../src/auth/keys/key-set.ts';
 import { Refusal } from '../../src/auth/refusals.ts';
-import { createVerifier, type Verifier, type VerifierState } from '../../src/auth/token/verifier.ts';
+import {
+  createVerifier,
+  type Verifier,
+  type VerifierOptions,
+  type VerifierState,
+} from '../../src/auth/token/verifier.ts';
 import { createFrozenClock, type FrozenClock } from './frozen-clock.ts';
 import { AUDIENCE, mintToken, SIGNING_KID, type TokenOverrides } from './mint.ts';
 import { signAs, signingKey } from './signatures.ts';
@@ -31,6 +36,7 @@ export interface Issuers {
 export function createIssuers(
   keys: Readonly<Record<string, IssuerState['keys']>>,
   algorithms: readonly Algorithm[] = ['RS256'],
+  options: Partial<VerifierOptions> = {},
 ): Issuers {
   const clock = createFrozenClock();
   const names = Object.keys(keys);
@@ -62,6 +68,7 @@ export function createIssuers(
     algorithms,
     keySets: new Map(Object.entries(states).map(([name, state]) => [name, keySetOf(name, state)])),
     tokenCacheSize: 100,
+    ...options,
   });
   return {
     clock,

@@ -40,3 +40,17 @@ export function signAs(alg: string, key: KeyObject, input: Buffer): Uint8Array {
       return sign(null, input, key);
   }
 }
+
+/** Every encoding of a point of order 1, 2, 4 or 8 on Ed25519, for which anyone can sign: the values of y, with either sign of x. */
+export const smallOrder = [
+  `00${'00'.repeat(30)}`,
+  `01${'00'.repeat(30)}`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03',
+  ...['ec', 'ed', 'ee'].map((first) => first + 'ff'.repeat(30)),
+].flatMap((start, index) => {
+  const last = [0x00, 0x00, 0x05, 0x7a][index] ?? 0x7f;
+  return [last, last + 0x80].map((byte) =>
+    Buffer.from(start + byte.toString(16).padStart(2, '0'), 'hex').toString('base64url'),
+  );
+});

@@ -17,6 +17,7 @@ import {
   publicJwk,
   thumbprintOf,
 } from '../../support/proof.ts';
+import { smallOrder } from '../../support/signatures.ts';
 
 const publicUrl = 'https://api.example.test';
 const path = '/api/private';
@@ -137,7 +138,7 @@ holds('signatures and keys', {
     ...keys('ES256', { p: null }, { alg: 'ES384' }, { use: 'enc' }, { key_ops: ['sign'] }, { y: undefined }),
     ...keys('ES256', { x: zeroFirst(x) }, { x: 'AAAA' }, { x: `${x}=` }, { y: x }),
     ...keys('EdDSA', { crv: 'Ed448' }, { crv: 'X25519' }, { alg: 'ES256' }),
-    ...keys('EdDSA', { x: zeroFirst(publicJwk(proofKey('EdDSA')).x) }),
+    ...keys('EdDSA', { x: zeroFirst(publicJwk(proofKey('EdDSA')).x) }, ...smallOrder.map((x) => ({ x }))),
     ...keys('RS256', { n: zeroFirst(publicJwk(proofKey('RS256')).n) }, { n: `${'_'.repeat(341)}g` }),
     ...keys('RS256', { e: 'AQ' }, { e: 'Ag' }, { e: 'AQAAAAE' }, { e: 'AAEAAQ' }),
     ['a P-384 key for ES256', { key: proofKey('ES384') }],

@@ -33,18 +33,8 @@ describe('createVerifier() with several issuers', () => {
   }
 
   const strangers: readonly unknown[] = [
-    'https://c.example.test/',
-    A.slice(0, -1),
-    `${B}/`,
-    A.toUpperCase(),
-    ` ${A}`,
-    '',
-    '__proto__',
-    undefined,
-    null,
-    [A],
-    { 0: A },
-    7,
+    ...['https://c.example.test/', A.slice(0, -1), `${B}/`, A.toUpperCase(), ` ${A}`, '', '__proto__'],
+    ...[undefined, null, [A], { 0: A }, 7],
   ];
   for (const iss of strangers) {
     test(`refuses the issuer ${JSON.stringify(iss)} without any fetch, with any signature`, async () => {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { generateKeyPair } from 'jose';
-import type { KeySet, VerificationKey } from '../../../src/auth/keys/key-set.ts';
 import { Refusal, refuse } from '../../../src/auth/refusals.ts';
-import { createVerifier, type Verdict, type VerifierOptions } from '../../../src/auth/token/verifier.ts';
+import type { Verdict, VerifierOptions } from '../../../src/auth/token/verifier.ts';
 import { crowdedKeySet } from '../../http/table/key-set.ts';
 import { faultsBeforeKeys, tokenFaults, tokenTextOf } from '../../http/table/token-faults.ts';
 import { createIssuers } from '../../support/issuers.ts';
@@ -12,57 +11,10 @@ import { AUDIENCE, mintToken, SIGNING_KID } from '../../support/mint.ts';
 const issuer = 'https://issuer.example.test/';
 const frozenSeconds = 2_000_000_000;
 
-/** A key whose place in the set the test decides. */
-async function importVerificationKey(name: string) {
-  const jwk = publish(rsaKey(name), name) as Record<string, string>;
-  const parameters = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
-  const cryptoKey = await crypto.subtle.importKey('jwk', jwk, parameters, false, ['verify']);
-  return { algorithm: 'RS256' as const, identity: name, cryptoKey, isCurrent: true };
-}
-
-interface Fixture {
-  verify(token: string): Verdict | Promise<Verdict>;
-  cacheHits(): number;
-  cacheEntries(): number;
-  readonly key: { isCurrent: boolean };
-  now: number;
-  /** How often the key set was asked. */
-  lookUps: number;
-}
-
-type Find = KeySet['find'];
-
-async function setUp({
-  extraKeys = [],
-  find,
-  ...options
-}: Partial<VerifierOptions> & { extraKeys?: VerificationKey[]; find?: Find } = {}): Promise<Fixture> {
-  const key = await importVerificationKey(SIGNING_KID);
-  const findKey: Find = (kid) => {
-    fixture.lookUps += 1;
-    return kid === SIGNING_KID && key.isCurrent ? [...extraKeys, key] : [];
-  };
-  const isCurrent = (known: VerificationKey) => known.isCurrent;
-  const verifier = createVerifier({
-    issuer: [issuer],
-    audience: [AUDIENCE],
-    audienceClaim: 'aud',
-    requiredClaims: {},
-    algorithms: ['RS256'],
-    keySets: new Map([[issuer, { find: find ?? findKey, isCurrent }]]),
-    clockToleranceSeconds: 0,
-    tokenCacheSize: 100,
-    now: () => fixture.now * 1000,
-    ...options,
-  });
-  const fixture: Fixture = {
-    verify: (token) => verifier.verify(token),
-    cacheHits: () => verifier.state().cacheHits,
-    cacheEntries: () => verifier.state().cacheEntries,
-    key,
-    now: frozenSeconds,
-    lookUps: 0,
-  };
+function setUp(options: Partial<VerifierOptions> = {}) {
+  const keys = { [issuer]: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] };
+  const { verifier } = createIssuers(keys, ['RS256'], { now: () => fixture.now * 1000, ...options });
+  const fixture = { ...verifier, now: frozenSeconds };
   return fixture;
 }
 
@@ -73,12 +25,11 @@ const refusalOf = (verdict: Verdict) => (verdict instanceof Refusal ? verdict.re
 
 describe('createVerifier()', () => {
   test('verifies a token once, then returns the same object at once while it is cached', async () => {
-    const fixture = await setUp();
+    const fixture = setUp();
     const token = mint();
     const first = await fixture.verify(token);
     expect(fixture.verify(`${token}`)).toBe(first);
-    expect(fixture.cacheHits()).toBe(1);
-    expect(fixture.lookUps).toBe(1);
+    expect(fixture.state().cacheHits).toBe(1);
   });
 
   const [exp, nbf] = [{ exp: 1000 }, { nbf: 1000, exp: 2000 }];
@@ -107,7 +58,7 @@ describe('createVerifier()', () => {
   for (const [claims, at, tolerance, want] of times) {
     for (const cached of [false, true]) {
       test(`${JSON.stringify(claims)} at ${at} give or take ${tolerance}, ${cached ? 'remembered' : 'new'}: ${want}`, async () => {
-        const fixture = await setUp({ clockToleranceSeconds: tolerance });
+        const fixture = setUp({ clockToleranceSeconds: tolerance });
         const token = mint({ iat: 1, ...claims });
         if (cached) {
           fixture.now = claims.nbf === undefined ? 999 : 1001;
@@ -115,21 +66,13 @@ describe('createVerifier()', () => {
         }
         fixture.now = at;
         expect(refusalOf(await fixture.verify(token))).toBe(want);
-        expect(fixture.cacheHits()).toBe(cached ? 1 : 0);
+        expect(fixture.state().cacheHits).toBe(cached ? 1 : 0);
       });
     }
   }
 
-  test('rejects a cached token once its key is no longer current', async () => {
-    const fixture = await setUp();
-    const token = mint();
-    expect(refusalOf(await fixture.verify(token))).toBe('accepted');
-    fixture.key.isCurrent = false;
-    expect(refusalOf(await fixture.verify(token))).toBe('key_unknown');
-  });
-
   test('accepts no token that only resembles a cached one (CVE-2026-35039)', async () => {
-    const { verify } = await setUp();
+    const { verify } = setUp();
     const token = mint();
     await verify(token);
     const letters = 'AQgw_';
@@ -152,31 +95,31 @@ describe('createVerifier()', () => {
   });
 
   test('gives each of two cached tokens its own claims (CVE-2026-35039)', async () => {
-    const fixture = await setUp();
+    const fixture = setUp();
     for (const sub of ['alice', 'bob', 'alice', 'bob'])
       expect(await fixture.verify(mint({ sub, jti: 'the same' }))).toMatchObject({ claims: { sub } });
-    expect(fixture.cacheHits()).toBe(2);
+    expect(fixture.state().cacheHits).toBe(2);
   });
 
   test('caches no rejected tokens', async () => {
-    const { verify, cacheEntries } = await setUp();
+    const { verify, state } = setUp();
     await verify(mint({ exp: frozenSeconds - 1 }));
     await verify(mint({ aud: 'other' }));
     await verify(mintToken(issuer, { key: rsaKey('stranger') }));
     await verify('garbage');
-    expect(cacheEntries()).toBe(0);
+    expect(state().cacheEntries).toBe(0);
   });
 
   test('caches at most tokenCacheSize tokens, and none if it is 0', async () => {
     for (const tokenCacheSize of [0, 2]) {
-      const { verify, cacheEntries } = await setUp({ tokenCacheSize });
+      const { verify, state } = setUp({ tokenCacheSize });
       for (const jti of ['a', 'b', 'c']) await verify(mint({ jti }));
-      expect(cacheEntries()).toBe(tokenCacheSize);
+      expect(state().cacheEntries).toBe(tokenCacheSize);
     }
   });
 
   test('keeps a good token in a full cache, and replaces one that has expired', async () => {
-    const fixture = await setUp({ tokenCacheSize: 1, random: () => 0.99 });
+    const fixture = setUp({ tokenCacheSize: 1, random: () => 0.99 });
     const [first, second] = [mint({ exp: frozenSeconds + 1 }), mint({ jti: 'second' })];
     await fixture.verify(first);
     await fixture.verify(second);
@@ -188,7 +131,7 @@ describe('createVerifier()', () => {
 
   for (const tokenCacheSize of [0, 1]) {
     test(`freezes the claims deeply with a cache of ${tokenCacheSize}`, async () => {
-      const { verify } = await setUp({ tokenCacheSize });
+      const { verify } = setUp({ tokenCacheSize });
       const verdict = await verify(mint({ org: { roles: ['admin'] } }));
       if (verdict instanceof Refusal) throw new Error(verdict.reason);
       const { org } = verdict.claims as { org?: { roles: string[] } };
@@ -199,22 +142,14 @@ describe('createVerifier()', () => {
 
   test('treats a defective key set or an unsuitable key neither as an outage nor as an invalid token', async () => {
     const { privateKey } = await generateKeyPair('RS256');
-    const finds: Find[] = [
-      () => {
-        throw new TypeError('a defect');
-      },
-      () => [{ algorithm: 'RS256', identity: 'private', cryptoKey: privateKey, isCurrent: true }],
-    ];
-    for (const find of finds) {
-      const { verify } = await setUp({ find });
+    const key = { algorithm: 'RS256', identity: 'private', cryptoKey: privateKey, isCurrent: true } as const;
+    const defective = () => {
+      throw new TypeError('a defect');
+    };
+    for (const find of [defective, () => [key]]) {
+      const { verify } = setUp({ keySets: new Map([[issuer, { find, isCurrent: () => true }]]) });
       await expect(Promise.resolve(verify(mint()))).rejects.toBeInstanceOf(TypeError);
     }
-  });
-
-  test('tries each key under a kid', async () => {
-    const { verify } = await setUp({ extraKeys: [await importVerificationKey('twin')] });
-    expect(refusalOf(await verify(mint()))).toBe('accepted');
-    expect(refusalOf(await verify(mintToken(issuer, { key: rsaKey('stranger') })))).toBe('signature_invalid');
   });
 
   for (const { name, reason, token } of tokenFaults) {
@@ -228,7 +163,7 @@ describe('createVerifier()', () => {
   }
 
   test('refuses a token with white space inside, which no header has', async () => {
-    expect((await setUp()).verify(mint().replace('.', '.\n'))).toBe(refuse('token_malformed'));
+    expect(setUp().verify(mint().replace('.', '.\n'))).toBe(refuse('token_malformed'));
   });
 
   for (const [name, options, overrides, want] of [
@@ -245,7 +180,7 @@ describe('createVerifier()', () => {
     ['no required claim, expired', { requiredClaims: { tid: 't' } }, { exp: 1 }, 'required_claim_mismatch'],
   ] as const) {
     test(`${want === 'accepted' ? 'accepts' : 'refuses'} ${name}`, async () => {
-      const { verify } = await setUp(options);
+      const { verify } = setUp(options);
       expect(refusalOf(await verify(mint(overrides)))).toBe(want);
     });
   }
@@ -261,7 +196,7 @@ describe('createVerifier()', () => {
     ['at+jwt', 'application/jwt', 'type_unsupported'],
   ] as const) {
     test(`${want === 'accepted' ? 'accepts' : 'refuses'} the typ ${typ} with the token type ${tokenType}`, async () => {
-      const { verify } = await setUp({ tokenType });
+      const { verify } = setUp({ tokenType });
       expect(refusalOf(await verify(mint({}, { typ })))).toBe(want);
     });
   }
