@@ -17,6 +17,8 @@ const MAX_GROWTH_MB = 80;
 const MAX_ANSWER_MS = 60_000;
 const PARALLEL = 50;
 
+const GET = 'GET /api/private HTTP/1.1\r\nHost: a.test\r\n';
+const POST = 'POST /api/private HTTP/1.1\r\nHost: a.test\r\n';
 const blank = (bytes: number) => ' '.repeat(bytes);
 const letters = (bytes: number) => 'a'.repeat(bytes);
 
@@ -75,10 +77,10 @@ describe('under load from hostile connections, the service', () => {
   for (const [name, greeting] of [
     ['say nothing', ''],
     ['stop within the request line', 'GET /api/pri'],
-    ['stop within a header', 'GET /api/private HTTP/1.1\r\nHost: a.test\r\nAuthorization: Bearer eyJ'],
-    ['stop within the body', 'POST /api/private HTTP/1.1\r\nHost: a.test\r\nContent-Length: 60000\r\n\r\nx'],
-    ['stop within a chunk', 'POST /api/private HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\nfff\r\nx'],
-    ['were answered and stay', 'GET /api/private HTTP/1.1\r\nHost: a.test\r\n\r\n'],
+    ['stop within a header', `${GET}Authorization: Bearer eyJ`],
+    ['stop within the body', `${POST}Content-Length: 60000\r\n\r\nx`],
+    ['stop within a chunk', `${POST}Transfer-Encoding: chunked\r\n\r\nfff\r\nx`],
+    ['were answered and stay', `${GET}\r\n`],
   ] as const) {
     test(`serves other clients during ${CONNECTIONS} connections that ${name}`, async () => {
       await withConnections(CONNECTIONS, greeting, async () => {
@@ -89,7 +91,7 @@ describe('under load from hostile connections, the service', () => {
   }
 
   test('serves other clients during 200 connections that send one byte at a time', async () => {
-    const head = 'GET /api/private HTTP/1.1\r\nHost: a.test\r\nX-Slow: ';
+    const head = `${GET}X-Slow: `;
     await withConnections(200, head, async (sockets) => {
       for (let round = 0; round < 20; round += 1) {
         for (const socket of sockets) socket.write('a');
@@ -100,7 +102,7 @@ describe('under load from hostile connections, the service', () => {
   });
 
   test('serves other clients during 200 connections that do not read their responses', async () => {
-    const request = 'GET /api/private HTTP/1.1\r\nHost: a.test\r\n\r\n';
+    const request = `${GET}\r\n`;
     await withConnections(200, '', async (sockets) => {
       for (const socket of sockets) socket.pause().write(request.repeat(100));
       await expectServing();
@@ -109,9 +111,9 @@ describe('under load from hostile connections, the service', () => {
 
   for (const [name, start, piece] of [
     ['a request line without end', 'GET /', letters(1024)],
-    ['a header without end', 'GET /api/private HTTP/1.1\r\nHost: a.test\r\nX: ', letters(1024)],
-    ['headers without end', 'GET /api/private HTTP/1.1\r\nHost: a.test\r\n', `X: ${letters(60)}\r\n`.repeat(16)],
-    ['an Authorization without end', 'GET /api/private HTTP/1.1\r\nHost: a.test\r\nAuthorization: Bearer', blank(1024)],
+    ['a header without end', `${GET}X: `, letters(1024)],
+    ['headers without end', GET, `X: ${letters(60)}\r\n`.repeat(16)],
+    ['an Authorization without end', `${GET}Authorization: Bearer`, blank(1024)],
   ] as const) {
     test(`cuts ${name} off`, async () => {
       // Counts bytes that have left the client. The kernel buffers megabytes of them.
@@ -121,16 +123,8 @@ describe('under load from hostile connections, the service', () => {
   }
 
   for (const [name, start, piece] of [
-    [
-      'a body without end',
-      'POST /api/private HTTP/1.1\r\nHost: a.test\r\nContent-Length: 999999999\r\n\r\n',
-      letters(65_536),
-    ],
-    [
-      'chunks without end',
-      'POST /api/private HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n',
-      `4000\r\n${letters(0x4000)}\r\n`,
-    ],
+    ['a body without end', `${POST}Content-Length: 999999999\r\n\r\n`, letters(65_536)],
+    ['chunks without end', `${POST}Transfer-Encoding: chunked\r\n\r\n`, `4000\r\n${letters(0x4000)}\r\n`],
   ] as const) {
     test(`keeps nothing of ${name}`, async () => {
       const before = service.residentMb();
@@ -145,9 +139,7 @@ describe('under load from hostile connections, the service', () => {
       await Promise.all(
         Array.from({ length: PARALLEL }, async (_, at) => {
           const socket = await open(service.port);
-          socket.write(
-            `GET /api/private HTTP/1.1\r\nHost: a.test\r\nAuthorization: Bearer ${token}\r\n${at % 2 ? '\r\n' : ''}`,
-          );
+          socket.write(`${GET}Authorization: Bearer ${token}\r\n${at % 2 ? '\r\n' : ''}`);
           socket.resetAndDestroy();
         }),
       );
@@ -160,7 +152,7 @@ describe('under load from hostile connections, the service', () => {
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1');
     });
-    socket.write('GET /api/private HTTP/1.1\r\nHost: a.test\r\n\r\n'.repeat(5000));
+    socket.write(`${GET}\r\n`.repeat(5000));
     socket.write('GET /api/public HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n');
     await until(() => socket.closed || text.includes('public endpoint'), 'the last answer comes');
     socket.destroy();
