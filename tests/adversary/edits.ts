@@ -29,7 +29,7 @@ export const oneOf = (name: string, values: readonly unknown[]): fc.Arbitrary<Me
 export const anyMember = (names: readonly string[]): fc.Arbitrary<Member> =>
   fc.tuple(fc.oneof(fc.constantFrom(...names), fc.string()), fc.jsonValue().map(json));
 
-/** Nothing so many times as often as something: about a third of all that is made ends up valid. */
+/** An empty list is `weight` times as likely as any other, so that about a third of the results are valid. */
 export const few = <Value>(value: fc.Arbitrary<Value>, maxLength: number, weight: number): fc.Arbitrary<Value[]> =>
   fc.oneof(
     { weight: 2 * weight, arbitrary: fc.constant<Value[]>([]) },

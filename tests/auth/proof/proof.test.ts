@@ -88,7 +88,7 @@ const padded = (length: number) => {
 const fapi = ['ES256', 'PS256', 'EdDSA'] as const;
 const deepJson = (depth: number) => `{"typ":"dpop+jwt","alg":"ES256","jwk":${'['.repeat(depth)}${']'.repeat(depth)}}`;
 
-/** A proof by what sets it apart from a good one. */
+/** The changes to a valid proof. */
 type Row = readonly [name: string, change: Change];
 
 function holds(name: string, table: Readonly<Partial<Record<ProofVerdict, readonly Row[]>>>): void {

@@ -15,12 +15,12 @@ const usable: readonly KeyRow[] = [
   ['key_ops with verify', 'to-verify', { use: undefined, key_ops: ['verify'] }],
   ['key_ops with verify among others', 'to-verify-too', { use: undefined, key_ops: ['sign', 'verify'] }],
   ['3072 bits', 'strong', {}, rsaKey('strong', 3072)],
-  ['members that nobody knows', 'annotated', { x5t: 'AAAA', 'x-note': { a: [1] } }],
+  ['unknown members', 'annotated', { x5t: 'AAAA', 'x-note': { a: [1] } }],
   ['a twin behind it under its kid', 'twins', {}, rsaKey('first twin')],
   ['a twin before it under its kid', 'twins', {}, rsaKey('second twin')],
 ];
 
-/** Each fault of a single key is a row of tests/auth/keys/jwk-set.test.ts. */
+/** tests/auth/keys/jwk-set.test.ts has a row for each fault of a key. */
 const unusable: readonly KeyRow[] = [
   ['1024 bits', 'weak', {}, rsaKey('weak', 1024)],
   ['2047 bits', 'nearly', {}, exactRsaKey('nearly', 2047)],

@@ -6,7 +6,7 @@ import type { TokenOverrides } from '../../support/mint.ts';
 import { AUDIENCE, base64url, goodParts, mintToken, nowSeconds, SIGNING_KID } from '../../support/mint.ts';
 import { forgeWithGarbage, selfSignedCertificate, signOneModulusUp } from './forgery.ts';
 
-/** A token by what sets it apart from a good one, or its text; a function where that needs the issuer's address or the time. */
+/** The changes to a valid token, or the text of a token; a function if they depend on the issuer's address or the time. */
 export type TokenRow = readonly [name: string, token: TokenOverrides | ((issuer: string) => TokenOverrides | string)];
 
 /** A token that is rejected, by the reason of the verifier. */
@@ -79,7 +79,7 @@ const by = (name: string, kid: string, key = rsaKey(kid)): TokenRow => [name, ()
 const publicKey = () => createPublicKey(rsaKey(SIGNING_KID));
 const pem = (type: 'spki' | 'pkcs1') => publicKey().export({ type, format: 'pem' }).toString();
 const jwk = () => publish(rsaKey(SIGNING_KID), SIGNING_KID);
-/** An HMAC over the token, keyed with something that anyone can know. */
+/** An HMAC over the token, keyed with public data. */
 const hmac = (name: string, secret: () => string | Uint8Array, alg = 'HS256', kid = SIGNING_KID): TokenRow => [
   `${alg} keyed with ${name}`,
   {
@@ -96,7 +96,7 @@ const nones = Array.from({ length: 16 }, (_, bits) =>
 
 const plainToken = (issuer: string) =>
   `${base64url('{"alg":"none"}')}.${base64url(JSON.stringify(goodParts(issuer).claims))}.`;
-/** A real JWE in compact serialization (RFC 7516 §7.1), which anyone can make with nothing but the public key. */
+/** A real JWE in compact serialization (RFC 7516 §7.1), made with the public key only. */
 function encrypt(plaintext: string | Uint8Array, header: Record<string, unknown> = {}): string {
   const common = { alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: SIGNING_KID, ...header };
   const protectedHeader = base64url(JSON.stringify(common));
@@ -111,7 +111,7 @@ const partsOf = (issuer: string) => {
   return { protected: header, payload: claimsPart, signature };
 };
 
-/** Where tokens say that keys are; nothing may ever be requested there. */
+/** The path of the addresses in tokens. It must never be requested. */
 export const ELSEWHERE = 'elsewhere';
 /** Members of a header that point at keys of an attacker, or bring them. */
 const attackersKeys = (issuer: string) => ({
@@ -141,13 +141,10 @@ export const acceptedTokens: readonly TokenRow[] = [
   ['no iat, sub and scope', { claims: { iat: undefined, sub: undefined, scope: undefined } }],
   ['an exp with a fraction', () => ({ claims: { exp: nowSeconds() + 3600.5 } })],
   ...claims('nbf', 'RFC 7519 §4.1.5', [1]),
-  [
-    'claims that nobody knows',
-    { claims: { azp: 'client-1', 'https://example.test/x': [{ y: null }], name: 'Zoë 🦊' } },
-  ],
+  ['unknown claims', { claims: { azp: 'client-1', 'https://example.test/x': [{ y: null }], name: 'Zoë 🦊' } }],
 ];
 
-/** What is wrong before any key is asked for. */
+/** Faults that are found before a key is looked up. */
 const beforeKeys = {
   token_oversized: [['more than 8 KiB', { claims: { note: 'n'.repeat(8192) } }]],
   token_opaque: [
@@ -279,7 +276,7 @@ const beforeKeys = {
     ['three empty objects', () => 'e30.e30.e30'],
   ],
   critical_header: [
-    ['an extension that nobody knows (CVE-2026-35042)', { header: { crit: ['x-policy'], 'x-policy': 'mfa' } }],
+    ['an unknown extension (CVE-2026-35042)', { header: { crit: ['x-policy'], 'x-policy': 'mfa' } }],
     ...[true, false].map((b64): TokenRow => [`b64 ${b64} (RFC 7797 §6)`, { header: { crit: ['b64'], b64 } }]),
     ...headers('crit', 'RFC 7515 §4.1.11', [[], ['alg'], ['exp', 'exp'], ['absent'], [1], [''], 'exp', null, 0, {}]),
     headerText('crit by an escaped name', `{"alg":"RS256","kid":"${SIGNING_KID}","\\u0063rit":["exp"]}`),
@@ -301,7 +298,7 @@ const withIss = (name: string, iss: (issuer: string) => unknown): TokenRow => [
   `iss ${name} (CVE-2025-30144, CVE-2024-53861)`,
   (issuer) => ({ claims: { iss: iss(issuer) } }),
 ];
-/** What a key finds, in the order in which it is looked for. */
+/** Faults that are found with the keys, in the order of the checks. */
 const withKeys = {
   key_unknown: [
     ...headers('kid', 'CVE-2024-34273, RFC 8725 §3.10', ['__proto__', 'constructor', 'hasOwnProperty', 'length', '0']),
@@ -326,7 +323,7 @@ const withKeys = {
     signed('a signature of RS1 (RFC 8725 §3.2)', (input) => sign('RSA-SHA1', input, rsaKey(SIGNING_KID))),
     signed('a forged cube root, for a key with exponent 3 (CVE-2006-4339, CVE-2016-1494)', forgeWithGarbage, 'cubic'),
     signed('a good signature one modulus up', (input) => signOneModulusUp(input, rsaKey(SIGNING_KID))),
-    by('a signature by a key that nobody published (RFC 8725 §3.3)', SIGNING_KID, rsaKey('stranger')),
+    by('a signature by an unpublished key (RFC 8725 §3.3)', SIGNING_KID, rsaKey('stranger')),
     by('a signature by another published key (RFC 8725 §3.10)', SIGNING_KID, rsaKey('other')),
     by('the kid of another published key (RFC 8725 §3.10)', 'other', rsaKey(SIGNING_KID)),
     by('a signature by neither of two keys under one kid', 'twins', rsaKey(SIGNING_KID)),
@@ -345,7 +342,7 @@ const withKeys = {
     brought('a jku and an x5u', { jku: undefined, x5u: undefined, iss: undefined }),
     ...[{ exp: 1 }, { aud: 'other' }, { iss: 'x' }].map(
       (wrong): TokenRow => [
-        `a bad signature and ${show(wrong)}, which must not be told (CVE-2024-51744)`,
+        `a bad signature and ${show(wrong)}, which must not be reported (CVE-2024-51744)`,
         () => ({ key: rsaKey('stranger'), claims: wrong }),
       ],
     ),
@@ -425,5 +422,5 @@ const faultsIn = (table: Readonly<Partial<Record<RefusalReason, readonly TokenRo
   );
 
 export const faultsBeforeKeys = faultsIn(beforeKeys);
-/** Everything that may be wrong with a token, scope aside: known attacks by their advisory, and the section of a standard. */
+/** Every fault of a token but its scope: known attacks with their advisories, and sections of standards. */
 export const tokenFaults: readonly Fault[] = [...faultsBeforeKeys, ...faultsIn(withKeys)];

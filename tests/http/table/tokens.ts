@@ -9,7 +9,7 @@ export const PRIVATE = '/api/private';
 export const SCOPED = '/api/private-scoped';
 const MAX_TOKEN_BYTES = 8192;
 
-/** What the contract answers to the faults that are no `invalid_header`. */
+/** The codes of faults other than `invalid_header`. */
 const codes: Partial<Record<RefusalReason, string>> = {
   issuer_mismatch: 'invalid_claims',
   audience_mismatch: 'invalid_claims',
@@ -28,7 +28,7 @@ export function accepts(fixture: () => Fixture, rows: readonly TokenRow[], path 
   }
 }
 
-/** Every fault is answered alike on both paths, and again: a refusal that is remembered as anything else is the worst of caches. */
+/** Both paths reject each fault in the same way, also a second time: a rejected token must not be cached. */
 export function refuses(fixture: () => Fixture, faults: readonly Fault[]): void {
   for (const fault of faults) {
     test(`is refused with ${fault.name}: ${codeOf(fault)}`, async () => {
@@ -66,7 +66,7 @@ function lengths(fixture: () => Fixture): void {
   });
 
   for (const kibibytes of [16, 32, 64]) {
-    test(`may be turned away by the server itself with ${kibibytes} KiB, which goes on`, async () => {
+    test(`of ${kibibytes} KiB may be rejected by the server itself, which keeps serving`, async () => {
       const { service, mint } = fixture();
       const token = mint({ claims: { note: 'n'.repeat(kibibytes * 768) } });
       const { status } = await rawGet(service.origin, PRIVATE, [`Authorization: Bearer ${token}`]);
@@ -85,13 +85,13 @@ export function tokenRows(fixture: () => Fixture): void {
     lengths(fixture);
 
     for (const aud of ['https://other.example.test/', undefined]) {
-      test(`is told in the challenge that the required audience is missing when aud is ${aud}`, async () => {
+      test(`with aud ${aud} is rejected with a challenge that says that the required audience is missing`, async () => {
         const response = await fixture().get(PRIVATE, fixture().mint({ claims: { aud } }));
         expect(challengeOf(response).error_description).toMatch(/required audience is missing/);
       });
     }
 
-    test('leads nowhere by an address in it (CVE-2025-59936, CVE-2024-21643)', () => {
+    test('causes no request to an address in it (CVE-2025-59936, CVE-2024-21643)', () => {
       expect(fixture().issuer.requests.filter((path) => path.includes(ELSEWHERE))).toEqual([]);
     });
   });
