@@ -39,6 +39,8 @@ export function createTarget(options: TargetOptions): Target {
       jwksAllowHttp: true,
       clockToleranceSeconds: toleranceSeconds,
       tokenCacheSize: cacheSize,
+      // Without a listener, an outage is printed.
+      onKeySetEvent() {},
     },
     environment: { clock: createFrozenClock(), random: () => 0, now: () => nowMs },
   });
