@@ -29,6 +29,8 @@ describe('under load from hostile connections, the service', () => {
   beforeAll(async () => {
     issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
     service = await startServiceProcess({ ISSUER: issuer.url, AUDIENCE });
+    // What a process takes for its first requests is no growth.
+    for (let warmUp = 0; warmUp < 20; warmUp += 1) await expectServing();
     startMb = service.residentMb();
   });
   afterAll(async () => {
@@ -51,9 +53,11 @@ describe('under load from hostile connections, the service', () => {
     }
   }
   afterEach(async () => {
-    await expectServing();
-    const growthMb = service.residentMb() - startMb;
-    expect(growthMb).toBeLessThan(MAX_GROWTH_MB);
+    // Further requests let the runtime collect what an attack has left. A leak stays.
+    await until(async () => {
+      await expectServing();
+      return service.residentMb() - startMb < MAX_GROWTH_MB;
+    }, `growth falls below ${MAX_GROWTH_MB} MB`);
   });
 
   /** Holds connections open while `during` runs, then leaves without a word. */
