@@ -145,7 +145,8 @@ function patchAdd(instance: Instance): void {
     const own = isOpen ? [] : (protectionsOf.get(this) ?? []);
     const protections = own.reduce(withProtection, inner?.plan?.protections ?? []);
     // Elysia removes options that are macros, and can lose their hooks.
-    const given = this.extender.macro.scope === ownMacros.scope ? requirementsIn(handler, hooks) : [];
+    const named = this.extender.macro.scope === ownMacros.scope ? requirementsIn(handler, hooks) : [];
+    const given = [...named, ...(inner?.plan?.required ?? [])];
     if (protections.length === 0) return add.call(this, method, path, carry(handler, given), hooks, options);
 
     if (own.length > 0) refuseReplacedMacros(this);
