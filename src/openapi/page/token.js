@@ -2,12 +2,14 @@
 
 /** @typedef {{ value: string, isBound: boolean, client?: string | undefined, claims?: Record<string, any> }} Token */
 
+/** @typedef {{ access_token?: string, token_type?: string, error?: string, error_description?: string }} Answer */
+
 /**
  * Gets a token with the client credentials grant, bound to the key of this page if the token endpoint supports DPoP.
  * @type {(endpoint: string, parameters: Record<string, string>, dpop?: string) => Promise<Token>}
  */
 export async function requestToken(endpoint, parameters, dpop) {
-  /** @type {(headers: Record<string, string>) => Promise<{ response: Response, answer: any } | undefined>} */
+  /** @type {(headers: Record<string, string>) => Promise<{ response: Response, answer: Answer } | undefined>} */
   const post = async (headers) => {
     const body = new URLSearchParams(parameters);
     // With credentials, a 401 could open the browser's password prompt.
@@ -34,7 +36,7 @@ export async function requestToken(endpoint, parameters, dpop) {
     throw new Error(`The token endpoint answered with ${response.status}. ${reason}`);
   }
   const token = readToken(answer.access_token);
-  return { ...token, isBound: token.isBound || /^dpop$/i.test(answer.token_type), client: parameters.client_id };
+  return { ...token, isBound: token.isBound || /^dpop$/i.test(answer.token_type ?? ''), client: parameters.client_id };
 }
 
 /** Reads the claims of a token without verifying it. @type {(value: string) => Token} */
