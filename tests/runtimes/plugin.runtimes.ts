@@ -6,9 +6,9 @@ import { dpopRows, PUBLIC_URL } from '../http/table/dpop.ts';
 import { crowdedKeySet, keySetRows } from '../http/table/key-set.ts';
 import { scopeRows } from '../http/table/scope.ts';
 import { tokenRows } from '../http/table/tokens.ts';
-import { runToEnd } from '../support/child-process.ts';
+import { run, runToEnd } from '../support/child-process.ts';
 import { fixtureFor } from '../support/fixture.ts';
-import { type Form, startProcess } from '../support/forms.ts';
+import { type Form, startService } from '../support/forms.ts';
 import { type Installation, installPackage } from '../support/installed-package.ts';
 import { type IssuerMode, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
@@ -42,7 +42,8 @@ for (const [name, command] of Object.entries(runtimes)) {
     const form: Form = {
       name,
       startTimeoutMs: 30_000,
-      start: (settings) => startProcess([...command, inFolder('server.mjs')], { ...environment, ...settings }, []),
+      start: (settings) =>
+        startService((given) => run([...command, inFolder('server.mjs')], given), { ...environment, ...settings }),
     };
     const fixture = fixtureFor(form, { keys: crowdedKeySet });
     authorizationHeaderRows(fixture);

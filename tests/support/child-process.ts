@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -26,9 +25,14 @@ process.on('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
 
-async function collect(stream: ReadableStream<Uint8Array>, add: (text: string) => void): Promise<void> {
+/** Keeps what is read of a stream as text. */
+function collect(stream: ReadableStream<Uint8Array>) {
   const decoder = new TextDecoder();
-  for await (const chunk of stream) add(decoder.decode(chunk, { stream: true }));
+  let text = '';
+  const read = async () => {
+    for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
+  };
+  return { text: () => text, ended: read() };
 }
 
 /**
@@ -42,79 +46,41 @@ export function run(
 ): RunningProcess {
   const folder = mkdtempSync(join(tmpdir(), 'protected-api-'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  const child = Bun.spawn([...command], {
-    cwd: folder,
-    env: { HOME: folder, ...environment },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
+  const env = { HOME: folder, ...environment };
+  const child = Bun.spawn([...command], { cwd: folder, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   living.add(child);
-  let stdout = '';
-  let stderr = '';
-  const read = Promise.all([
-    collect(child.stdout, (text) => {
-      stdout += text;
-    }),
-    collect(child.stderr, (text) => {
-      stderr += text;
-    }),
-  ]);
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   const finished = child.exited.then(async (status) => {
-    await read;
+    await Promise.all([stdout.ended, stderr.ended]);
     living.delete(child);
     rmSync(folder, { recursive: true, force: true });
-    return { status, stdout, stderr };
+    return { status, stdout: stdout.text(), stderr: stderr.text() };
   });
-  return { pid: child.pid, stdout: () => stdout, stderr: () => stderr, signal: (name) => child.kill(name), finished };
+  return { pid: child.pid, stdout: stdout.text, stderr: stderr.text, signal: (name) => child.kill(name), finished };
 }
 
-const MAX_RUN_MS = 120_000;
-
-/** Runs a command that should exit by itself. A command that does not is killed. */
-export async function runToEnd(...args: Parameters<typeof run>): Promise<Finished> {
-  const child = run(...args);
-  const timer = setTimeout(() => child.signal('SIGKILL'), MAX_RUN_MS);
-  const finished = await child.finished;
-  clearTimeout(timer);
-  return finished;
-}
+/** Runs a command that exits by itself. */
+export const runToEnd = (...args: Parameters<typeof run>): Promise<Finished> => run(...args).finished;
 
 /** The kernel gives the ports above to whoever asks for any, so none of these is taken between the choice and its use. */
 const PORTS = { first: 20_000, end: 32_768 };
-const reserved = new Set<number>();
 
 /**
- * Returns a port on which nothing listens, on any address, and which no other process gets from this function while this one
- * lives: for servers that must know their port before they start. What can say where it listens gets port 0.
+ * Returns a port on which nothing listens, on any address, and which no process gets from this function while this one lives:
+ * for servers that must know their port before they start. What can say where it listens gets port 0.
  */
 export async function freePort(): Promise<number> {
   const port = PORTS.first + Math.floor(Math.random() * (PORTS.end - PORTS.first));
-  const isFree = !reserved.has(port) && (await isReservable(port)) && (await isListenable(port));
-  if (!isFree) return freePort();
-  reserved.add(port);
-  return port;
-}
-
-/** The socket for datagrams of the same number is what other processes see of a reservation. It is held until the process ends. */
-async function isReservable(port: number): Promise<boolean> {
   try {
-    // Bun throws at once for a port in use, and returns no promise.
-    const socket = await Bun.udpSocket({ hostname: '127.0.0.1', port });
-    socket.unref();
-    return true;
+    // The socket for datagrams of the same number is what other processes see of a reservation. It is held until this one ends.
+    const reservation = await Bun.udpSocket({ hostname: '127.0.0.1', port });
+    reservation.unref();
+    // `::` takes both address families, one of which `localhost` may be.
+    Bun.listen({ hostname: '::', port, socket: { data() {} } }).stop(true);
+    return port;
   } catch {
-    return false;
+    return freePort();
   }
-}
-
-/** `::` takes both address families, one of which `localhost` may be. */
-function isListenable(port: number): Promise<boolean> {
-  const server = createServer();
-  return new Promise((done) => {
-    server.once('error', () => done(false));
-    server.listen(port, () => server.close(() => done(true)));
-  });
 }
 
 const POLL_MS = 10;
@@ -137,35 +103,26 @@ export async function untilProcess(
   { finished }: RunningProcess,
   isTrue: () => boolean | Promise<boolean>,
   what: string,
-  deadlineMs?: number,
 ): Promise<void> {
   let ended: Finished | undefined;
   void finished.then((end) => {
     ended = end;
   });
-  const isTrueBeforeItsEnd = () => {
+  await until(() => {
     if (ended !== undefined) throw new Error(`It ended with ${ended.status}: ${ended.stderr || ended.stdout}`);
     return isTrue();
-  };
-  await until(isTrueBeforeItsEnd, what, deadlineMs);
+  }, what);
 }
 
-/** Resolves once anything is answered at this address. If the process exits first, rejects with its output. */
-export function untilReachable(url: string, process: RunningProcess): Promise<void> {
-  const isReachable = () =>
-    fetch(url).then(
-      () => true,
-      () => false,
-    );
-  return untilProcess(process, isReachable, url);
+/** Resolves once anything is answered at this address, or an answer that is expected. If the process exits first, rejects with its output. */
+export function untilReachable(
+  url: string,
+  process: RunningProcess,
+  isExpected: (response: Response) => boolean = () => true,
+): Promise<void> {
+  return untilProcess(process, () => fetch(url).then(isExpected, () => false), url);
 }
 
 /** Resolves once the service responds. If it exits first, rejects with its output. */
-export function untilItAnswers(origin: string, process: RunningProcess, deadlineMs?: number): Promise<void> {
-  const isLive = () =>
-    fetch(`${origin}/livez`).then(
-      ({ status }) => status === 200,
-      () => false,
-    );
-  return untilProcess(process, isLive, `${origin}/livez`, deadlineMs);
-}
+export const untilItAnswers = (origin: string, process: RunningProcess): Promise<void> =>
+  untilReachable(`${origin}/livez`, process, ({ ok }) => ok);

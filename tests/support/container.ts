@@ -1,23 +1,10 @@
 import { join } from 'node:path';
-import {
-  type Environment,
-  type Finished,
-  freePort,
-  type RunningProcess,
-  run,
-  untilItAnswers,
-} from './child-process.ts';
-import { type Form, fetchFrom } from './forms.ts';
-
-const root = join(import.meta.dir, '../..');
-const BUILD_TIMEOUT_MS = 600_000;
+import { type Environment, type Finished, type RunningProcess, run } from './child-process.ts';
+import { type Form, startService } from './forms.ts';
 
 /** The docker client finds its engine and its settings by these. */
 const clientEnvironment: Environment = Object.fromEntries(
-  ['PATH', 'HOME', 'DOCKER_HOST', 'DOCKER_CONTEXT', 'DOCKER_CONFIG', 'DOCKER_BUILDKIT'].flatMap((name) => {
-    const value = process.env[name];
-    return value === undefined ? [] : [[name, value]];
-  }),
+  Object.entries(process.env).filter(([name]) => /^(PATH|HOME|DOCKER_\w+)$/.test(name)) as [string, string][],
 );
 
 /** Runs docker until it exits. If it fails, throws its output. */
@@ -31,23 +18,21 @@ export async function docker(...args: readonly string[]): Promise<string> {
 
 let image: Promise<string> | undefined;
 
+async function buildImage(): Promise<string> {
+  await docker('build', '--tag', 'protected-api:test', join(import.meta.dir, '../..'));
+  return 'protected-api:test';
+}
+
 /** Returns the name of the image under test: IMAGE from the environment, else one that is built from the Dockerfile. */
-export function imageUnderTest(): Promise<string> {
-  image ??= (async () => {
-    await docker('version', '--format', '{{.Server.Version}}').catch((error: unknown) => {
-      throw new Error('Cannot test the container: the docker engine does not answer', { cause: error });
-    });
-    if (process.env.IMAGE) return process.env.IMAGE;
-    await docker('build', '--tag', 'protected-api:test', root);
-    return 'protected-api:test';
-  })();
+export async function imageUnderTest(): Promise<string> {
+  image ??= process.env.IMAGE ? Promise.resolve(process.env.IMAGE) : buildImage();
   return image;
 }
 
 /** The minimum that a container needs: no capabilities, no new privileges and no writable files. */
-export const RESTRICTED = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
+const RESTRICTED = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
 
-export interface Container {
+interface Container {
   readonly name: string;
   /** `docker run` in the foreground, so its output and exit status are the container's. */
   readonly process: RunningProcess;
@@ -88,18 +73,11 @@ export async function runContainer(
 /** The image, on the host's network so that an issuer on loopback can be reached. */
 export const containerForm: Form = {
   name: 'the container',
-  startTimeoutMs: BUILD_TIMEOUT_MS,
-  async start(settings, flags = []) {
-    const port = await freePort();
-    const origin = `http://127.0.0.1:${port}`;
-    const environment = { HOST: '127.0.0.1', PORT: String(port), ...settings };
-    const container = await runContainer(['--network', 'host'], environment, flags);
-    await untilItAnswers(origin, container.process);
-    return {
-      origin,
-      fetch: fetchFrom(origin),
-      output: () => container.process.stdout() + container.process.stderr(),
-      close: async () => (await container.stop()).status,
-    };
-  },
+  startTimeoutMs: 600_000,
+  // `docker run` passes signals on.
+  start: (settings, flags) =>
+    startService(
+      async (environment) => (await runContainer(['--network', 'host'], environment, flags)).process,
+      settings,
+    ),
 };

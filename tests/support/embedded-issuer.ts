@@ -1,5 +1,5 @@
-import { afterAll, beforeAll } from 'bun:test';
 import { type Environment, until } from './child-process.ts';
+import { startedFor } from './fixture.ts';
 import type { Form, Service } from './forms.ts';
 
 export interface Credentials {
@@ -19,15 +19,15 @@ export interface EmbeddedFixture {
   readonly visitor: Credentials;
 }
 
-const PRINTED_CLIENT = /client_id=(?<clientId>[\w.-]+)[^|]*?client_secret=(?<clientSecret>[\w.-]+)/g;
+const PRINTED_CLIENT = /client_id=([\w.-]+)[^|]*?client_secret=([\w.-]+)/g;
 
 /** Returns the data in the printed commands, once they are in the output: a service may answer before it has been read. */
 export async function readPrinted(output: () => string): Promise<Omit<EmbeddedFixture, 'service'>> {
-  await until(() => [...output().matchAll(PRINTED_CLIENT)].length === 2, 'the printed commands');
+  await until(() => output().match(PRINTED_CLIENT)?.length === 2, 'the printed commands');
   const banner = output();
-  const [reader, visitor] = [...banner.matchAll(PRINTED_CLIENT)].map(({ groups }) => ({
-    clientId: groups?.clientId ?? '',
-    clientSecret: groups?.clientSecret ?? '',
+  const [reader, visitor] = [...banner.matchAll(PRINTED_CLIENT)].map(([, clientId = '', clientSecret = '']) => ({
+    clientId,
+    clientSecret,
   }));
   const audience = /audience=(\S+)/.exec(banner)?.[1];
   const issuer = /(http\S+\/)oauth\/token/.exec(banner)?.[1];
@@ -38,14 +38,9 @@ export async function readPrinted(output: () => string): Promise<Omit<EmbeddedFi
 
 /** Starts the service as its own issuer before the tests of the enclosing describe(), and ends it after. */
 export function embeddedFixtureFor(form: Form, settings: Environment = {}): () => EmbeddedFixture {
-  let fixture: EmbeddedFixture | undefined;
-  beforeAll(async () => {
+  const start = async () => {
     const service = await form.start(settings, ['--dev']);
-    fixture = { service, ...(await readPrinted(service.output)) };
-  }, form.startTimeoutMs);
-  afterAll(() => fixture?.service.close(), form.startTimeoutMs);
-  return () => {
-    if (fixture === undefined) throw new TypeError('The fixture is there only while tests run');
-    return fixture;
+    return { service, ...(await readPrinted(service.output)) };
   };
+  return startedFor(form.startTimeoutMs, start, ({ service }) => service.close());
 }

@@ -13,8 +13,9 @@ export interface Fixture {
   get(path: string, token: string, init?: RequestInit): Promise<Response>;
 }
 
-export interface FixtureOptions {
-  readonly keys: () => readonly unknown[];
+interface FixtureOptions {
+  /** What the issuer publishes: the key that signs tokens by default. */
+  readonly keys?: () => readonly unknown[];
   readonly settings?: Environment;
   /** Prepares the issuer before the service first fetches its keys. */
   readonly prepare?: (issuer: Issuer) => Promise<void> | void;
@@ -22,29 +23,37 @@ export interface FixtureOptions {
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-/** Starts issuer and service before the tests of the enclosing describe(), and stops them afterwards. */
-export function fixtureFor(form: Form, { keys, settings = {}, prepare = () => {} }: FixtureOptions): () => Fixture {
-  let fixture: Fixture | undefined;
-
+/** Starts something before the tests of the enclosing describe(), and closes it afterwards. */
+export function startedFor<Started>(
+  timeoutMs: number,
+  start: () => Promise<Started>,
+  close: (started: Started) => Promise<unknown>,
+): () => Started {
+  let started: Started | undefined;
   beforeAll(async () => {
-    const issuer = await startIssuer(keys());
-    await prepare(issuer);
+    started = await start();
+  }, timeoutMs);
+  afterAll(() => started && close(started), timeoutMs);
+  return () => {
+    if (started === undefined) throw new TypeError('The fixture is there only while tests run');
+    return started;
+  };
+}
+
+/** Starts issuer and service before the tests of the enclosing describe(), and stops them afterwards. */
+export function fixtureFor(form: Form, { keys, settings = {}, prepare }: FixtureOptions = {}): () => Fixture {
+  const start = async (): Promise<Fixture> => {
+    const issuer = await startIssuer(keys?.());
+    await prepare?.(issuer);
     const service = await form.start({ ISSUER: issuer.url, AUDIENCE, ...settings });
-    fixture = {
+    return {
       service,
       issuer,
       mint: (overrides) => mintToken(issuer.url, overrides),
       get: (path, token, init = {}) => service.fetch(path, { ...init, headers: { ...bearer(token), ...init.headers } }),
     };
-  }, form.startTimeoutMs);
-
-  afterAll(async () => {
-    await fixture?.service.close();
-    await fixture?.issuer.close();
-  }, form.startTimeoutMs);
-
-  return () => {
-    if (fixture === undefined) throw new TypeError('The fixture is there only while tests run');
-    return fixture;
   };
+  return startedFor(form.startTimeoutMs, start, ({ service, issuer }) =>
+    Promise.all([service.close(), issuer.close()]),
+  );
 }

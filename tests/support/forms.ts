@@ -1,4 +1,3 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Environment, freePort, type RunningProcess, run, untilItAnswers } from './child-process.ts';
 
@@ -22,7 +21,8 @@ export interface Form {
 
 /** A form that is a command, for tests of flags, settings and exit statuses. */
 export interface CommandForm extends Form {
-  command(): Promise<readonly string[]>;
+  readonly command: () => Promise<readonly string[]>;
+  start(settings: Environment, flags?: readonly string[]): Promise<ServiceProcess>;
 }
 
 const root = join(import.meta.dir, '../..');
@@ -34,17 +34,25 @@ export const fetchFrom =
   (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`${origin}${path}`, { redirect: 'manual', keepalive: false, ...init });
 
-export async function startProcess(
-  command: readonly string[],
-  settings: Environment,
-  flags: readonly string[],
-): Promise<Service> {
+/** A service whose process a test observes. */
+export interface ServiceProcess extends Service {
+  readonly port: number;
+  readonly process: RunningProcess;
+}
+
+/** Starts the service by `start`, which is given the settings with a free port of loopback, and resolves once it answers. */
+export async function startService(
+  start: (environment: Environment) => RunningProcess | Promise<RunningProcess>,
+  settings: Environment = {},
+): Promise<ServiceProcess> {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
-  const child: RunningProcess = run([...command, ...flags], { HOST: '127.0.0.1', PORT: String(port), ...settings });
+  const child = await start({ HOST: '127.0.0.1', PORT: String(port), ...settings });
   await untilItAnswers(origin, child);
   return {
     origin,
+    port,
+    process: child,
     fetch: fetchFrom(origin),
     output: () => child.stdout() + child.stderr(),
     async close() {
@@ -54,48 +62,37 @@ export async function startProcess(
   };
 }
 
-/** `bun run src/index.ts`, started in another folder. */
-export const sourceForm: CommandForm = {
-  name: 'bun run src/index.ts',
+const commandForm = (name: string, command: CommandForm['command']): CommandForm => ({
+  name,
   startTimeoutMs: 120_000,
-  command: async () => [process.execPath, 'run', join(root, 'src/index.ts')],
+  command,
   async start(settings, flags = []) {
-    return startProcess(await this.command(), settings, flags);
+    const words = [...(await command()), ...flags];
+    return startService((environment) => run(words, environment), settings);
   },
-};
+});
 
-function newestChangeMs(folder: string): number {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  return Math.max(...files.map((file) => statSync(join(file.parentPath, file.name)).mtimeMs));
-}
+/** `bun run src/index.ts`, started in another folder. */
+export const sourceForm = commandForm('bun run src/index.ts', async () => [
+  process.execPath,
+  'run',
+  join(root, 'src/index.ts'),
+]);
 
 let built: Promise<void> | undefined;
 
-/** Builds the executable once, unless it is newer than all its sources. */
-function ensureBuilt(): Promise<void> {
-  built ??= (async () => {
-    const changedMs = Math.max(
-      newestChangeMs(join(root, 'src')),
-      newestChangeMs(join(root, 'scripts')),
-      statSync(join(root, 'bun.lock')).mtimeMs,
-      statSync(join(root, 'package.json')).mtimeMs,
-    );
-    if (existsSync(binary) && statSync(binary).mtimeMs > changedMs) return;
-    const build = Bun.spawnSync([process.execPath, 'run', 'build'], { cwd: root, stdout: 'pipe', stderr: 'pipe' });
-    if (build.exitCode !== 0) throw new Error(`Cannot build the executable: ${build.stdout}${build.stderr}`);
-  })();
-  return built;
+async function build(): Promise<void> {
+  // Without an executable, `find` fails.
+  const sources = ['src', 'scripts', 'bun.lock', 'package.json'];
+  const changed = Bun.spawnSync(['find', ...sources, '-newer', binary], { cwd: root });
+  if (changed.success && changed.stdout.length === 0) return;
+  const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, 'run', 'build'], { cwd: root });
+  if (exitCode !== 0) throw new Error(`Cannot build the executable: ${stdout}${stderr}`);
 }
 
-/** The single-file executable, built if it is missing or older than its sources. */
-export const executableForm: CommandForm = {
-  name: 'dist/protected-api',
-  startTimeoutMs: 120_000,
-  async command() {
-    await ensureBuilt();
-    return [binary];
-  },
-  async start(settings, flags = []) {
-    return startProcess(await this.command(), settings, flags);
-  },
-};
+/** The single-file executable, built once if it is missing or older than its sources. */
+export const executableForm = commandForm('dist/protected-api', async () => {
+  built ??= build();
+  await built;
+  return [binary];
+});

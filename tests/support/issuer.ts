@@ -1,5 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { signingKeys } from './mint.ts';
 
 /**
  * How the key-set endpoint answers:
@@ -33,73 +35,40 @@ export interface Issuer {
   close(): Promise<void>;
 }
 
-const HUGE_CHUNKS = 40;
-const CHUNK = Buffer.alloc(1024 * 1024, ' ');
-
-function sendHuge(response: ServerResponse): void {
-  let sent = 0;
-  response.writeHead(200, { 'content-type': 'application/json' });
-  const sendMore = () => {
-    while (sent < HUGE_CHUNKS && !response.destroyed) {
-      sent += 1;
-      if (!response.write(CHUNK)) {
-        response.once('drain', sendMore);
-        return;
-      }
-    }
-    response.end();
-  };
-  sendMore();
-}
+/** 40 MB of spaces. */
+const huge = Array.from({ length: 40 }, () => Buffer.alloc(1024 * 1024, ' '));
+const json = { 'content-type': 'application/json' };
 
 function drip(response: ServerResponse): void {
-  response.writeHead(200, { 'content-type': 'application/json' });
   response.write('{"keys":[');
   const timer = setInterval(() => response.write(' '), 50);
   response.on('close', () => clearInterval(timer));
 }
 
 function answer(response: ServerResponse, mode: IssuerMode, keys: readonly unknown[]): void {
-  switch (mode.kind) {
-    case 'keys':
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ keys }));
-      return;
-    case 'answer':
-      response
-        .writeHead(mode.status ?? 200, { 'content-type': 'application/json', ...mode.headers })
-        .end(mode.text ?? '');
-      return;
-    case 'hang':
-      return;
-    case 'drip':
-      drip(response);
-      return;
-    case 'cut off':
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
-      response.write('{"keys":[', () => response.destroy());
-      return;
-    case 'huge':
-      sendHuge(response);
+  if (mode.kind === 'hang') return;
+  if (mode.kind === 'answer') {
+    response.writeHead(mode.status ?? 200, { ...json, ...mode.headers }).end(mode.text);
+    return;
   }
+  response.writeHead(200, { ...json, ...(mode.kind === 'cut off' && { 'content-length': '1000' }) });
+  if (mode.kind === 'keys') response.end(JSON.stringify({ keys }));
+  else if (mode.kind === 'huge') Readable.from(huge).pipe(response);
+  else if (mode.kind === 'drip') drip(response);
+  else response.write('{"keys":[', () => response.destroy());
 }
 
 /**
  * Starts an authorization server's key-set endpoint on loopback, whose keys and faults the test sets as it goes.
  * It runs on node:http because Bun.serve cannot break an answer off halfway.
  */
-export async function startIssuer(keys: readonly unknown[] = []): Promise<Issuer> {
+export async function startIssuer(keys: readonly unknown[] = signingKeys()): Promise<Issuer> {
   let fetches = 0;
-  const server = createServer((request, response) => {
-    issuer.requests.push(request.url ?? '');
-    const document = issuer.documents.get(request.url ?? '');
-    if (document) {
-      answer(response, document, issuer.keys);
-      return;
-    }
-    if (!request.url?.endsWith('/.well-known/jwks.json')) {
-      response.writeHead(404).end();
-      return;
-    }
+  const server = createServer(({ url = '' }, response) => {
+    issuer.requests.push(url);
+    const document = issuer.documents.get(url);
+    if (document) return answer(response, document, issuer.keys);
+    if (!url.endsWith('/.well-known/jwks.json')) return void response.writeHead(404).end();
     fetches += 1;
     answer(response, issuer.mode, issuer.keys);
   });

@@ -1,10 +1,12 @@
 import { type KeyObject, sign } from 'node:crypto';
-import { rsaKey } from './keys.ts';
+import { publish, rsaKey } from './keys.ts';
 
 export const AUDIENCE = 'https://api.example.test/';
 export const SCOPE = 'read:messages';
 /** The `kid` and the name of the key that signs a token unless a row says otherwise. */
 export const SIGNING_KID = 'signing-key';
+/** A key set of that key alone. */
+export const signingKeys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
 
 export interface TokenOverrides {
   /** Replaces members of the header. `undefined` removes one. */
