@@ -1,162 +1,231 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { decodeJwt } from 'jose';
-import * as oauth from 'oauth4webapi';
+import { describe, expect, test } from 'bun:test';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import {
+  allowInsecureRequests,
   ClientSecretBasic,
   ClientSecretPost,
   clientCredentialsGrant,
+  customFetch,
   discovery,
   getDPoPHandle,
   randomDPoPKeyPair,
 } from 'openid-client';
 import { createGuard } from 'protected-api/guard';
-import { createDevelopmentIssuer, type DevelopmentIssuer, type DevelopmentIssuerOptions } from 'protected-api/testing';
-import { overLoopback } from '../../support/authorization-server.ts';
+import { createDevelopmentIssuer, type DevelopmentIssuerOptions } from 'protected-api/testing';
+import { bearer } from '../../support/fixture.ts';
+import { nowSeconds } from '../../support/mint.ts';
+import { makeProof } from '../../support/proof.ts';
 
 const AUDIENCE = 'https://reports.example.test';
 const OTHER_AUDIENCE = 'urn:example:export';
-const SECRET = 'kept in a file, for colleagues: 100 %';
+const SECRET = 'for colleagues: 100 % & more';
+const good: DevelopmentIssuerOptions = {
+  issuer: 'http://localhost:3011/',
+  audience: [AUDIENCE, OTHER_AUDIENCE],
+  clients: [
+    { id: 'reader', secret: SECRET, scope: 'read:reports export' },
+    { id: 'writer', scope: ['write:reports', 'export'] },
+    { id: 'visitor' },
+  ],
+};
+const tokenEndpoint = `${good.issuer}oauth/token`;
+const issuer = createDevelopmentIssuer(good);
 
-/** An application that contains this issuer. */
-interface Application {
-  readonly issuer: DevelopmentIssuer;
-  readonly url: string;
-  close(): Promise<void>;
+/** Returns a client of openid-client that knows the issuer only. There is no server between them. */
+function discover(id: string, from = issuer, authenticate = ClientSecretBasic) {
+  const { secret } = from.clients.find((client) => client.id === id) ?? {};
+  return discovery(new URL(from.options.issuer), id, undefined, authenticate(secret), {
+    algorithm: 'oauth2',
+    execute: [allowInsecureRequests],
+    [customFetch]: (url, init) => from.fetch(new Request(url, init)),
+  });
 }
+
+const grant = { grant_type: 'client_credentials' };
+const request = { ...grant, client_id: 'reader', client_secret: SECRET };
+const inJson = { 'content-type': 'application/json' };
+const authorization = (text: string) => ({ authorization: `Basic ${btoa(text)}` });
+/** RFC 6749 §2.3.1: both parts are form-encoded before they are joined, and any character may be. */
+const encoded = (text: string) => text.replace(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+const basic = authorization(`reader:${encoded(SECRET)}`);
+
+/** An object is sent as a form. */
+type Row = readonly [name: string, body: Readonly<Record<string, string>> | string, headers?: Record<string, string>];
+
+const accepted: readonly Row[] = [
+  ['a form', request],
+  ['a form with a charset', request, { 'content-type': 'application/x-www-form-urlencoded; charset=UTF-8' }],
+  ['a form that names the scopes', { ...request, scope: ' read:reports  export' }],
+  ['Basic', grant, basic],
+  ['Basic with every character encoded', grant, authorization(`${encoded('reader')}:${encoded(SECRET)}`)],
+  ['Basic without encoding', grant, authorization(`reader:${SECRET}`)],
+  [
+    'Basic in other letters and between spaces',
+    grant,
+    { authorization: basic.authorization.replace('Basic', 'bASIC  ') },
+  ],
+  ['JSON', JSON.stringify(request), inJson],
+  ['JSON with a charset', JSON.stringify(request), { 'content-type': 'Application/JSON ; charset=utf-8' }],
+];
+
+const rejected: Readonly<Record<string, readonly Row[]>> = {
+  invalid_client: [
+    ['a wrong secret', { ...request, client_secret: 'wrong' }],
+    ["another client's secret", { ...request, client_id: 'writer' }],
+    ['no secret', { ...grant, client_id: 'reader' }],
+    ['an unknown client', { ...request, client_id: 'nobody' }],
+    ['no client', grant],
+    ['a wrong secret by Basic', grant, authorization('reader:wrong')],
+    ['no secret by Basic', grant, authorization('reader')],
+    ['Basic with a third part', grant, authorization(`reader:${encoded(SECRET)}:junk`)],
+    ['Basic that is not base64', grant, { authorization: 'Basic %%%' }],
+    ['text after Basic', grant, { authorization: `${basic.authorization} junk` }],
+    ['text before Basic', grant, { authorization: `junk ${basic.authorization}` }],
+  ],
+  invalid_request: [
+    ['a client in the header and the body', request, basic],
+    ['no grant_type', { client_id: 'reader', client_secret: SECRET }],
+    ['an empty grant_type', { ...request, grant_type: '' }],
+    ['grant_type twice', `${new URLSearchParams(request)}&grant_type=client_credentials`],
+    ['JSON cut short', '{"grant_type":', inJson],
+    ['a JSON array', '["client_credentials"]', inJson],
+    ['JSON null', 'null', inJson],
+    ['a JSON member that is no text', JSON.stringify({ ...request, grant_type: ['client_credentials'] }), inJson],
+  ],
+  unsupported_grant_type: [['another grant', { ...request, grant_type: 'password' }]],
+  invalid_scope: [['a scope of another client', { ...request, scope: 'read:reports write:reports' }]],
+  invalid_target: [
+    ['an audience that is unknown', { ...request, audience: 'https://elsewhere.test' }],
+    ['a resource that is unknown', { ...request, resource: 'https://elsewhere.test' }],
+    ['an audience and another resource', { ...request, audience: AUDIENCE, resource: OTHER_AUDIENCE }],
+  ],
+};
+
+/** Sends a request for a token. No answer may be stored. */
+async function ask(body: Row[1], headers: Row[2] = {}) {
+  const sent = typeof body === 'string' ? body : new URLSearchParams(body).toString();
+  const response = await issuer.fetch(new Request(tokenEndpoint, { method: 'POST', body: sent, headers }));
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  const challenge = response.headers.get('www-authenticate');
+  const answer = (await response.json()) as Readonly<Record<string, unknown>>;
+  return { status: response.status, challenge, answer };
+}
+
+describe('the token endpoint of createDevelopmentIssuer()', () => {
+  for (const [name, sent, headers] of accepted)
+    test(`issues a token for ${name}`, async () => {
+      const { status, answer } = await ask(sent, headers);
+      const { access_token: token, ...others } = answer;
+      const scope = 'read:reports export';
+      expect<object>({ status, ...others }).toEqual({ status: 200, token_type: 'Bearer', expires_in: 3600, scope });
+      expect(decodeProtectedHeader(String(token))).toEqual({
+        alg: 'RS256',
+        typ: 'at+jwt',
+        kid: expect.stringMatching(/\w/),
+      });
+      const { jti, iat = 0, exp = 0, ...claims } = decodeJwt(String(token));
+      const who = { sub: 'reader', client_id: 'reader' };
+      expect(claims).toEqual({ iss: good.issuer, aud: AUDIENCE, scope, ...who });
+      expect(exp - iat).toBe(3600);
+      expect(jti).toMatch(/^[\da-f-]{36}$/);
+    });
+
+  for (const [error, rows] of Object.entries(rejected))
+    for (const [name, sent, headers = {}] of rows)
+      test(`rejects ${name}: ${error}`, async () => {
+        const { status, challenge, answer } = await ask(sent, headers);
+        expect(answer).toEqual({ error, error_description: expect.stringMatching(/\w/) });
+        expect(status).toBe(error === 'invalid_client' ? 401 : 400);
+        // A client that tried Basic must be answered with Basic (RFC 6749 §5.2). Otherwise browsers would ask for a password.
+        expect(challenge ?? '').toMatch(status === 401 && headers.authorization ? /^Basic realm="/ : /^$/);
+      });
+
+  for (const parameter of ['audience', 'resource'])
+    test(`issues tokens for each known ${parameter}`, async () => {
+      for (const known of [AUDIENCE, OTHER_AUDIENCE]) {
+        const { answer } = await ask({ ...request, [parameter]: known });
+        expect(decodeJwt(String(answer.access_token)).aud).toBe(known);
+      }
+    });
+
+  test('accepts a proof for its own address only', async () => {
+    const askWith = (url: string) =>
+      ask(request, { dpop: makeProof({ method: 'POST', url, token: '', nowSeconds: nowSeconds() }) });
+    expect((await askWith(tokenEndpoint)).answer.token_type).toBe('DPoP');
+    const { status, answer } = await askWith(tokenEndpoint.replace('localhost', '127.0.0.1'));
+    expect({ status, ...answer }).toMatchObject({ status: 400, error: 'invalid_dpop_proof' });
+  });
+});
 
 /** Other applications name their issuer with or without a path and a trailing slash. */
-async function startApplication(path: string): Promise<Application> {
-  let issuer: DevelopmentIssuer | undefined;
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: (request) => issuer?.fetch(request) ?? new Response(null, { status: 503 }),
-  });
-  const url = `http://127.0.0.1:${server.port}`;
-  issuer = createDevelopmentIssuer({
-    issuer: url + path,
-    audience: [AUDIENCE, OTHER_AUDIENCE],
-    clients: [
-      { id: 'reader', secret: SECRET, scope: 'read:reports export' },
-      { id: 'writer', scope: ['write:reports'] },
-      { id: 'visitor' },
-    ],
-  });
-  return { issuer, url: url + path, close: () => server.stop(true) };
-}
+for (const path of ['/', '', '/tenant', '/tenant/'])
+  describe(`createDevelopmentIssuer() named with the path ${JSON.stringify(path)}`, () => {
+    const base = `http://127.0.0.1:3011${path.replace(/\/$/, '')}`;
+    const named = createDevelopmentIssuer({ ...good, issuer: `http://127.0.0.1:3011${path}` });
 
-for (const path of ['/', '', '/tenant', '/tenant/']) {
-  describe(`createDevelopmentIssuer() in Bun.serve, named with the path ${JSON.stringify(path)}`, () => {
-    let application: Application;
-    beforeAll(async () => {
-      application = await startApplication(path);
-    });
-    afterAll(() => application.close());
-
-    const secretOf = (id: string) => application.issuer.clients.find((client) => client.id === id)?.secret ?? '';
-    const discover = (id: string, authenticate = ClientSecretBasic) => {
-      const server = new URL(application.url);
-      const settings = { ...overLoopback, algorithm: 'oauth2' } as const;
-      return discovery(server, id, undefined, authenticate(secretOf(id)), settings);
-    };
-    const scopeOf = (token: string) => decodeJwt(token).scope;
-
-    for (const [name, authenticate] of Object.entries({ ClientSecretBasic, ClientSecretPost })) {
-      test(`grants each client of openid-client what it is listed with, by ${name}`, async () => {
-        const { check } = createGuard(application.issuer.options);
-        for (const [id, scope] of [
-          ['reader', 'read:reports export'],
-          ['writer', 'write:reports'],
-          ['visitor', undefined],
-        ] as const) {
-          const { access_token: token } = await clientCredentialsGrant(await discover(id, authenticate));
-          expect(scopeOf(token)).toBe(scope);
-          const headers = { authorization: `Bearer ${token}` };
-          const result = await check(new Request('http://localhost/', { headers }), { scope: 'read:reports' });
-          expect(result instanceof Response ? result.status : 200).toBe(id === 'reader' ? 200 : 403);
+    for (const [name, authenticate] of Object.entries({ ClientSecretBasic, ClientSecretPost }))
+      test(`grants each client of openid-client what it is listed with, by ${name}, and a guard finds its keys`, async () => {
+        const { issuer, audience } = named.options;
+        const guard = createGuard({ issuer, audience, fetch: (url, init) => named.fetch(new Request(url, init)) });
+        const outcomes: unknown[] = [];
+        for (const { id } of named.clients) {
+          const { access_token: token } = await clientCredentialsGrant(await discover(id, named, authenticate));
+          const headers = bearer(token);
+          const result = await guard.check(new Request('http://localhost/', { headers }), { scope: 'read:reports' });
+          outcomes.push([decodeJwt(token).scope, result instanceof Response ? result.status : result.claims.sub]);
         }
+        expect(outcomes).toEqual([
+          ['read:reports export', 'reader'],
+          ['write:reports export', 403],
+          [undefined, 403],
+        ]);
       });
-    }
-
-    test('is an issuer whose keys a guard finds', async () => {
-      const { issuer, audience } = application.issuer.options;
-      const { check } = createGuard({ issuer, audience });
-      const { access_token: token } = await clientCredentialsGrant(await discover('visitor'));
-      const headers = { authorization: `Bearer ${token}` };
-      const result = await check(new Request('http://localhost/', { headers }));
-      expect(result instanceof Response ? await result.text() : result.claims.sub).toBe('visitor');
-    });
-
-    for (const parameter of ['audience', 'resource'])
-      test(`issues tokens for the ${parameter} that is requested, and for none that it does not know`, async () => {
-        const client = await discover('reader');
-        const request = async (value: string) =>
-          decodeJwt((await clientCredentialsGrant(client, { [parameter]: value })).access_token).aud;
-        expect(await request(OTHER_AUDIENCE)).toBe(OTHER_AUDIENCE);
-        expect(await request(AUDIENCE)).toBe(AUDIENCE);
-        await expect(request('https://elsewhere.test')).rejects.toMatchObject({ error: 'invalid_target' });
-      });
-
-    test('issues no token if audience and resource differ', async () => {
-      const parameters = { audience: AUDIENCE, resource: OTHER_AUDIENCE };
-      const requested = clientCredentialsGrant(await discover('reader'), parameters);
-      await expect(requested).rejects.toMatchObject({ error: 'invalid_target' });
-    });
-
-    test('binds a token to the key of a proof of oauth4webapi, and to no proof for another address', async () => {
-      const { issuer, token_endpoint: address = '' } = await oauth
-        .discoveryRequest(new URL(application.url), { algorithm: 'oauth2', [oauth.allowInsecureRequests]: true })
-        .then((response) => oauth.processDiscoveryResponse(new URL(application.url), response));
-      const client = { client_id: 'reader' };
-      const handle = oauth.DPoP({}, await oauth.generateKeyPair('ES256'));
-      const request = async (endpoint: string) => {
-        const server = { issuer, token_endpoint: endpoint };
-        const options = { DPoP: handle, [oauth.allowInsecureRequests]: true };
-        const authenticate = oauth.ClientSecretBasic(secretOf('reader'));
-        const response = await oauth.clientCredentialsGrantRequest(server, client, authenticate, {}, options);
-        return oauth.processClientCredentialsResponse(server, client, response);
-      };
-      const { access_token: token, token_type: type } = await request(address);
-      expect(type).toBe('dpop');
-      expect(decodeJwt(token).cnf).toEqual({ jkt: await handle.calculateThumbprint() });
-      // The same server by another name.
-      await expect(request(address.replace('127.0.0.1', 'localhost'))).rejects.toMatchObject({
-        error: 'invalid_dpop_proof',
-      });
-    });
 
     test('binds a token to the key of a proof of openid-client', async () => {
-      const client = await discover('visitor');
+      const client = await discover('visitor', named);
       const DPoP = getDPoPHandle(client, await randomDPoPKeyPair('Ed25519'));
       const { access_token: token } = await clientCredentialsGrant(client, {}, { DPoP });
       expect(decodeJwt(token).cnf).toEqual({ jkt: await DPoP.calculateThumbprint() });
     });
 
-    test('answers a foreign Host with 421, and another path or method as HTTP has it', async () => {
-      const base = application.url.replace(/\/$/, '');
-      const send = async (path: string, init?: RequestInit) => {
-        const response = await fetch(base + path, init);
-        return [response.status, response.headers.get('allow'), response.headers.get('content-type')];
-      };
-      const type = 'application/json';
-      const foreign = { headers: { host: 'evil.example' } };
-      for (const endpoint of ['/.well-known/jwks.json', '/.well-known/oauth-authorization-server', '/elsewhere'])
-        expect(await send(endpoint, foreign)).toEqual([421, null, type]);
-      expect(await send('/oauth/token', { ...foreign, method: 'POST' })).toEqual([421, null, type]);
-      expect(await send('/oauth/token')).toEqual([405, 'POST', type]);
-      expect(await send('/.well-known/jwks.json', { method: 'POST' })).toEqual([405, 'GET, HEAD', type]);
-      expect(await send('/.well-known/jwks.json', { method: 'HEAD' })).toEqual([200, null, type]);
-      expect(await send('/elsewhere')).toEqual([404, null, type]);
-      expect(await send('/my-oauth/token', { method: 'POST' })).toEqual([404, null, type]);
+    test('publishes metadata with what RFC 8414 §2 requires, and a key without its private part', async () => {
+      const read = async (path: string) => (await named.fetch(new Request(base + path))).json();
+      expect(await read('/.well-known/oauth-authorization-server')).toEqual({
+        issuer: named.options.issuer,
+        token_endpoint: `${base}/oauth/token`,
+        jwks_uri: `${base}/.well-known/jwks.json`,
+        scopes_supported: ['read:reports', 'export', 'write:reports'],
+        response_types_supported: [],
+        grant_types_supported: ['client_credentials'],
+        token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+        dpop_signing_alg_values_supported: ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'],
+      });
+      expect(await read('/.well-known/jwks.json')).toEqual(named.options.keys);
+      const text = expect.stringMatching(/\w/);
+      expect(named.options.keys.keys).toEqual([{ kty: 'RSA', kid: text, use: 'sig', alg: 'RS256', n: text, e: text }]);
     });
-  });
-}
 
-const good: DevelopmentIssuerOptions = {
-  issuer: 'http://localhost:3011/',
-  audience: AUDIENCE,
-  clients: [{ id: 'reader', scope: 'read:reports' }],
-};
+    for (const [method, endpoint, status, allow = null, host = 'localhost'] of [
+      ['HEAD', '/.well-known/jwks.json', 200],
+      ['POST', '/.well-known/jwks.json', 405, 'GET, HEAD'],
+      ['GET', '/oauth/token', 405, 'POST'],
+      ['GET', '/elsewhere', 404],
+      ['POST', '/my-oauth/token', 404],
+      ['GET', '/.well-known/jwks.json', 421, null, 'evil.example'],
+      ['GET', '/elsewhere', 421, null, 'evil.example'],
+      ['POST', '/oauth/token', 421, null, 'evil.example'],
+    ] as const)
+      test(`answers ${status} to ${method} ${endpoint} at ${host}`, async () => {
+        const response = await named.fetch(new Request(base + endpoint, { method, headers: { host } }));
+        const { headers } = response;
+        expect([response.status, headers.get('allow'), headers.get('content-type')]).toEqual([
+          status,
+          allow,
+          'application/json',
+        ]);
+      });
+  });
 
 describe('createDevelopmentIssuer()', () => {
   for (const issuer of ['http://localhost:3011', 'https://localhost/', 'http://127.0.0.1:1/', 'http://[::1]:3011/dev'])
@@ -164,40 +233,29 @@ describe('createDevelopmentIssuer()', () => {
       expect(createDevelopmentIssuer({ ...good, issuer }).options.issuer).toBe(issuer);
     });
 
-  const faults: readonly [name: string, options: object, message: string][] = [
-    ...[
-      'https://tenant.example.com/',
-      'http://localhost.example.com/',
-      'http://10.0.0.1/',
-      'http://0.0.0.0/',
-      'http://user@localhost/',
-      'http://localhost/?query',
-      'http://localhost/#fragment',
-      'localhost',
-      '',
-      undefined,
-    ].map((issuer): [string, object, string] => [`the issuer ${issuer}`, { issuer }, 'issuer must be']),
-    ['an empty audience', { audience: '' }, 'audience must be'],
-    ['no audience', { audience: [] }, 'audience must be'],
-    ['clients that are missing', { clients: undefined }, 'clients must be'],
-    ['no clients', { clients: [] }, 'clients must be'],
-    ['two clients with one ID', { clients: [{ id: 'a' }, { id: 'a' }] }, 'clients must be'],
-    ['a client without an ID', { clients: [{}] }, 'clients must be'],
-    ['an empty secret', { clients: [{ id: 'a', secret: '' }] }, 'the secret of "a" must be'],
+  const wrongIssuers = [
+    ...['https://tenant.example.com/', 'http://localhost.example.com/', 'http://10.0.0.1/', 'http://0.0.0.0/'],
+    ...['http://user@localhost/', 'http://localhost/?query', 'http://localhost/#fragment', 'localhost', '', undefined],
   ];
-  for (const [name, options, message] of faults)
-    test(`throws a TypeError for ${name}`, () => {
-      const create = () => createDevelopmentIssuer({ ...good, ...options } as DevelopmentIssuerOptions);
-      expect(create).toThrow(TypeError);
-      expect(create).toThrow(message);
+  for (const [message, options] of [
+    ...wrongIssuers.map((issuer) => ['issuer must be an address on a loopback host', { issuer }] as const),
+    ['audience must be the API identifier', { audience: '' }],
+    ['audience must be the API identifier', { audience: [] }],
+    ['clients must be a list', { clients: undefined }],
+    ['clients must be a list', { clients: [] }],
+    ['clients must be a list', { clients: [{ id: 'a' }, { id: 'a' }] }],
+    ['clients must be a list', { clients: [{}] }],
+    ['the secret of "a" must be a text', { clients: [{ id: 'a', secret: '' }] }],
+  ] as const)
+    test(`throws a TypeError for ${JSON.stringify(options)}: ${message}`, () => {
+      expect(() => createDevelopmentIssuer({ ...good, ...options } as DevelopmentIssuerOptions)).toThrow(
+        expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) }),
+      );
     });
 
   test('makes a secret for each client without one', () => {
-    const clients = [{ id: 'a' }, { id: 'b' }];
-    const secrets = [good, good].flatMap((options) =>
-      createDevelopmentIssuer({ ...options, clients }).clients.map(({ secret }) => secret),
-    );
-    expect(new Set(secrets).size).toBe(4);
-    for (const secret of secrets) expect(secret).toMatch(/^[\da-f]{32}$/);
+    const secrets = [issuer, createDevelopmentIssuer(good)].flatMap(({ clients }) => clients.slice(1));
+    expect(new Set(secrets.map(({ secret }) => secret)).size).toBe(4);
+    for (const { secret } of secrets) expect(secret).toMatch(/^[\da-f]{32}$/);
   });
 });

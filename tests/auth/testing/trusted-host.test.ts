@@ -20,6 +20,8 @@ for (const [host, isTrusted] of [
   ['localhost.evil.test', false],
   ['127.0.0.1.evil.test', false],
   ['[::2]', false],
+  ['10.0.0.1', false],
+  ['localhost:x', false],
   ['user@localhost', false],
   ['localhost/x', false],
   ['', false],
@@ -28,6 +30,11 @@ for (const [host, isTrusted] of [
     expect(isTrustedHost(new Request('http://localhost/', { headers: { host } }), PUBLIC_URL)).toBe(isTrusted);
   });
 }
+
+test('isTrustedHost() trusts the host of the issuer in capitals and with its default port', () => {
+  const request = new Request('http://localhost/', { headers: { host: 'API.example.test:443' } });
+  expect(isTrustedHost(request, 'https://api.example.test/v1')).toBe(true);
+});
 
 test('isTrustedHost() judges the address of a request without a Host', () => {
   expect(isTrustedHost(new Request('http://127.0.0.1:3010/'), PUBLIC_URL)).toBe(true);
