@@ -1,0 +1,206 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { Elysia, NotFoundError, status, t } from 'elysia';
+import { resourceServer } from '../../src/auth/index.ts';
+import { createCommonHeaders } from '../../src/http/answers.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { createObservation } from '../../src/observe/requests.ts';
+import { expectCrossOrigin, expectError, expectPreflight, expectProtected } from '../support/expect-error.ts';
+import { bearer } from '../support/fixture.ts';
+import { publish, rsaKey } from '../support/keys.ts';
+import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { createTestApp } from '../support/test-app.ts';
+
+const SECRET = 'password hunter2 at db.internal';
+const untyped: unknown = SECRET;
+class CodedError extends Error {
+  readonly code = SECRET;
+  readonly status = 200;
+}
+const fail = (thrown: unknown) => () => {
+  throw thrown;
+};
+
+const finished = new Response('own', { status: 202, headers: { 'x-own': '1', 'cache-control': 'private' } });
+const never = () => 'never';
+
+const issuer = 'https://issuer.example.test/';
+const keys = { keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] };
+const answer = () => ({ a: 1 });
+
+const extension = new Elysia()
+  .get('/notes/:id', ({ params }) => params)
+  .post('/notes/new', () => 'new')
+  .post('/notes', ({ body }) => body, { body: t.Object({ text: t.String() }) })
+  .get('/returned', () => status(409, { state: 'taken' }))
+  .get('/thrown', () => {
+    throw status(409, { state: 'taken' });
+  })
+  .get('/list', () => [1, 2])
+  .get('/created', ({ set }) => {
+    set.status = 'Created';
+    return { id: 1 };
+  })
+  .get('/cookies', ({ set }) => {
+    set.headers['set-cookie'] = ['a=1', 'b=2'];
+    return { id: 1 };
+  })
+  .get('/text', () => 'plain')
+  .get('/response', () => new Response('own', { status: 202, headers: { 'x-own': '1' } }))
+  .get('/finished', () => finished)
+  .get('/forbidden', never, {
+    response: { 403: t.String() },
+    beforeHandle: ({ status }) => status(403, finished as never),
+  })
+  .get('/set', ({ query, set }) => {
+    set.headers['cache-control'] = 'private';
+    return query.json ? { own: true } : new Response('own');
+  })
+  .get('/missing', fail(new NotFoundError()))
+  .get('/mistyped', () => ({ count: untyped as number }), { response: t.Object({ count: t.Number() }) })
+  .get('/throws-an-error', fail(new Error(SECRET)))
+  .get('/throws-an-error-with-a-code-and-a-status', fail(new CodedError(SECRET)))
+  .get('/throws-text', fail(SECRET))
+  .get('/throws-a-response', fail(new Response(SECRET)))
+  .get('/rejects', () => Promise.reject(new Error(SECRET)))
+  .get('/returns-an-error', () => new Error(SECRET))
+  .get('/returns-an-error-with-a-code-and-a-status', () => new CodedError(SECRET))
+  .use(new Elysia().derive(() => status(401, 'guarded')).all('/anything', never))
+  .use(
+    new Elysia()
+      .use(resourceServer({ issuer, audience: AUDIENCE, keys }))
+      .all('/plain', answer)
+      .all('/scope', answer, { scope: 'a' })
+      .all('/scope-function', answer, { scope: () => 'a' })
+      .all('/acr', answer, { acr: 'high' })
+      .all('/authorize', answer, { authorize: () => false })
+      .all('/authorize-fails', answer, { authorize: fail(new Error(SECRET)) })
+      .all('/query', answer, { query: t.Object({ page: t.Number() }) })
+      .all('/fails', fail(new Error(SECRET))),
+  );
+
+const told: unknown[] = [];
+beforeEach(() => {
+  told.length = 0;
+});
+const log = createLog('silent', { isTerminal: false, hasColour: false });
+const { app } = createTestApp({
+  options: { issuer, keys },
+  extension,
+  observe: createObservation({ log, counts: undefined }).wrap,
+  onInternalError: (error) => void told.push(error),
+});
+const get = (path: string, init?: RequestInit) => app.fetch(new Request(`http://localhost${path}`, init));
+
+describe('a route that is added', () => {
+  test.each([
+    ['/returned', 409, '{"state":"taken"}'],
+    ['/thrown', 409, '{"state":"taken"}'],
+    ['/list', 200, '[1,2]'],
+    ['/created', 201, '{"id":1}'],
+    ['/cookies', 200, '{"id":1}'],
+    ['/text', 200, 'plain'],
+    ['/response', 202, 'own'],
+    ['/set', 200, 'own'],
+    ['/set?json=1', 200, '{"own":true}'],
+  ])('may answer as %s does, with %d %s, and pages of any origin may read it', async (path, status, text) => {
+    const response = await get(path);
+    expect({ status: response.status, text: await response.text() }).toEqual({ status, text });
+    if (/^[[{]/.test(text)) expect(response.headers.get('content-type')).toBe('application/json');
+    expectCrossOrigin(response);
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(response.headers.get('cache-control')).toBe(path.startsWith('/set') ? 'private' : 'no-store');
+    expect(told).toEqual([]);
+  });
+
+  test('sends its Response without copying it, and keeps its headers', async () => {
+    for (const path of ['/finished', '/forbidden']) expect(await get(path)).toBe(finished);
+    expect(Object.fromEntries(finished.headers)).toMatchObject({ 'x-own': '1', 'cache-control': 'private' });
+  });
+
+  test('sends each cookie in a line of its own', async () => {
+    expect((await get('/cookies')).headers.getSetCookie()).toEqual(['a=1', 'b=2']);
+  });
+
+  test.each([
+    ['GET', 404, 'not_found', null],
+    ['POST', 405, 'method_not_allowed', 'GET, HEAD'],
+  ] as const)('that finds nothing answers %s with %d', async (method, status, code, allow) => {
+    const response = await get('/missing', { method });
+    expect(response.headers.get('allow')).toBe(allow);
+    await expectError(response, status, code);
+  });
+
+  const mistakes = extension.routes.filter(({ path }) => /mistyped|throws|rejects|returns/.test(path));
+  test.each(mistakes)('that goes wrong as $path is a 500 without details (CWE-209), and logged', async ({ path }) => {
+    const response = await get(path);
+    expect(await response.clone().text()).not.toContain(SECRET);
+    await expectError(response, 500, 'internal_error');
+    expect(told).toHaveLength(1);
+  });
+
+  test.each([
+    ['/notes', 'POST'],
+    ['/list', 'GET, HEAD'],
+    ['/notes/new', 'POST, GET, HEAD'],
+    ['/notes/1', 'GET, HEAD'],
+    ['/anything', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
+    ['/nothing', 'GET, HEAD'],
+  ])('%s allows %s in preflights, which no guard sees', async (path, methods) => {
+    const headers = { origin: 'https://spa.example.test', 'access-control-request-method': 'PUT' };
+    expectPreflight(await get(path, { method: 'OPTIONS', headers }), methods);
+  });
+});
+
+describe('every answer of a protected path is complete', () => {
+  const token = () => bearer(mintToken(issuer, { claims: { scope: 'b' } }));
+  for (const [path, headers, status, challenge] of [
+    ['/plain', token, 200, null],
+    ['/plain', () => ({}), 401, /^Bearer$/],
+    ['/plain', () => bearer('opaque'), 401, /^Bearer error="invalid_token"/],
+    ['/scope', () => ({}), 401, /^Bearer scope="a"$/],
+    ['/scope', token, 403, /^Bearer error="insufficient_scope", .*scope="a"$/],
+    ['/scope-function', token, 403, /^Bearer error="insufficient_scope", .*scope="a"$/],
+    ['/acr', token, 401, /^Bearer error="insufficient_user_authentication", .*acr_values="high"$/],
+    ['/authorize', token, 403, null],
+    ['/authorize-fails', token, 500, null],
+    ['/query', () => ({}), 401, /^Bearer$/],
+    ['/query', token, 400, null],
+    ['/fails', token, 500, null],
+  ] as const)
+    test.each(['GET', 'HEAD', 'POST'])(`${status} to %s ${path}, challenge ${challenge}`, async (method) => {
+      const response = await get(path, { method, headers: { 'x-request-id': 'given-1', ...headers() } });
+      expect(response.status).toBe(status);
+      expectProtected(response);
+      expect(response.headers.get('content-type')).toBe('application/json');
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(response.headers.get('x-request-id')).toBe('given-1');
+      expect(response.headers.get('www-authenticate') ?? 'null').toMatch(challenge ?? 'null');
+      const text = await response.text();
+      if (method === 'HEAD') expect(text).toBe('');
+      else expect(Object.keys(JSON.parse(text))).toEqual(status === 200 ? ['a'] : ['code', 'description']);
+    });
+});
+
+describe('an application', () => {
+  const hosts = ['a', 'a:1', 'localhost', '127.0.0.1:3010', '[::1]:3010', `${'long.'.repeat(40)}test`];
+  test.each(hosts.flatMap((host) => [`http://${host}`, `https://${host}`]))(
+    'has the same paths at %s',
+    async (origin) => {
+      const paths = ['/api/public?a=1', '/api/private', '/x/api/public', '/'];
+      const answers = await Promise.all(paths.map((path) => app.fetch(new Request(origin + path))));
+      expect(answers.map(({ status }) => status)).toEqual([200, 401, 404, 200]);
+    },
+  );
+
+  test.each([
+    ['off', 'Content-Type, Authorization'],
+    ['on', 'Content-Type, Authorization, DPoP'],
+    ['required', 'Content-Type, Authorization, DPoP'],
+  ] as const)('whose DPoP is %s lets pages of any origin send %s', async (dpop, allowed) => {
+    const { app } = createTestApp({ options: { issuer, keys }, commonHeaders: createCommonHeaders({ dpop }) });
+    for (const method of ['GET', 'OPTIONS']) {
+      const { headers } = await app.fetch(new Request('http://localhost/api/private', { method }));
+      expect(headers.get('access-control-allow-headers')).toBe(allowed);
+    }
+  });
+});

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import {
+  ClientSecretPost,
+  type Configuration,
+  clientCredentialsGrant,
+  customFetch,
+  discovery,
+  fetchProtectedResource,
+  getDPoPHandle,
+  randomDPoPKeyPair,
+} from 'openid-client';
+import { type AuthorizationServer, overLoopback, startAuthorizationServer } from '../support/authorization-server.ts';
+import { runToEnd } from '../support/child-process.ts';
+import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
+import { bearer } from '../support/fixture.ts';
+import { executableForm, type Service } from '../support/forms.ts';
+import { AUDIENCE, SCOPE } from '../support/mint.ts';
+
+const root = join(import.meta.dir, '../..');
+
+interface Parts {
+  readonly configuration: Configuration;
+  readonly service: Service;
+  readonly publicUrl: string;
+  readonly audience: string;
+}
+
+/** A client of `openid-client` gets a token that is bound to a key of its own, uses it, and is then copied by a thief. */
+function bindsTokens(parts: () => Promise<Parts>): void {
+  test.each(['ES256', 'Ed25519'])(
+    'accepts what a real client sends with %s, and nothing made of it',
+    async (algorithm) => {
+      const { configuration, service, publicUrl, audience } = await parts();
+      const options = { DPoP: getDPoPHandle(configuration, await randomDPoPKeyPair(algorithm)) };
+      const parameters = { audience, resource: audience, scope: SCOPE };
+      const { access_token: token } = await clientCredentialsGrant(configuration, parameters, options);
+
+      let sent = new Headers();
+      configuration[customFetch] = (url, init) => {
+        sent = new Headers(init.headers);
+        // The proxy in front of the service keeps only the path of the address.
+        return service.fetch(new URL(url).pathname, { method: init.method, headers: sent });
+      };
+      const url = new URL(`${publicUrl}/api/private-scoped`);
+      const call = () => fetchProtectedResource(configuration, token, url, 'GET', undefined, undefined, options);
+      expect([(await call()).status, (await call()).status]).toEqual([200, 200]);
+      expect(sent.get('authorization')).toBe(`DPoP ${token}`);
+
+      for (const [path, changed, challenge] of [
+        ['/api/private-scoped', {}, 'DPoP error="invalid_dpop_proof"'],
+        ['/api/private', {}, 'DPoP error="invalid_dpop_proof"'],
+        ['/api/private', { dpop: '' }, 'DPoP error="invalid_dpop_proof"'],
+        ['/api/private', bearer(token), 'Bearer error="invalid_token"'],
+      ] as const) {
+        const stolen = await service.fetch(path, { headers: { ...Object.fromEntries(sent), ...changed } });
+        expect(stolen.headers.get('www-authenticate')).toStartWith(challenge);
+      }
+    },
+  );
+}
+
+describe('a service behind oidc-provider', () => {
+  const publicUrl = 'https://api.example.test';
+  let server: AuthorizationServer;
+  let service: Service;
+
+  beforeAll(async () => {
+    server = await startAuthorizationServer();
+    // It names itself without a trailing slash and keeps its keys elsewhere.
+    const settings = { ISSUER: server.issuer, AUDIENCE, JWKS_URI: `${server.issuer}/jwks`, DPOP: 'on' };
+    service = await executableForm.start({ ...settings, PUBLIC_URL: publicUrl });
+  }, executableForm.startTimeoutMs);
+  afterAll(async () => {
+    await service.close();
+    await server.close();
+  });
+
+  test.each([
+    ['a client that requests the scope', 'reader', { scope: SCOPE }, [200, 200]],
+    ['a client that could have requested the scope', 'reader', {}, [200, 403]],
+    ['a client that may not have the scope', 'visitor', {}, [200, 403]],
+  ] as const)('judges the token of %s', async (_name, role, requested, expected) => {
+    const parameters = { resource: AUDIENCE, ...requested };
+    const { access_token: token } = await clientCredentialsGrant(await server.discover(role), parameters);
+    const get = (path: string) => service.fetch(path, { headers: bearer(token) });
+    expect([(await get('/api/private')).status, (await get('/api/private-scoped')).status]).toEqual([...expected]);
+  });
+
+  bindsTokens(async () => ({
+    configuration: await server.discover('reader', ClientSecretPost),
+    service,
+    publicUrl,
+    audience: AUDIENCE,
+  }));
+});
+
+describe('a service with its embedded issuer', () => {
+  const fixture = embeddedFixtureFor(executableForm, { DPOP: 'on' });
+
+  bindsTokens(async () => {
+    const { issuer, audience, service, reader } = fixture();
+    const authentication = ClientSecretPost(reader.clientSecret);
+    const options = { ...overLoopback, algorithm: 'oauth2' } as const;
+    const configuration = await discovery(new URL(issuer), reader.clientId, undefined, authentication, options);
+    return { configuration, service, publicUrl: issuer.slice(0, -1), audience };
+  });
+
+  test('serves the client in docs/dpop.md, which is the one in examples/', async () => {
+    const { issuer, reader } = fixture();
+    const environment = { API: issuer.slice(0, -1), CLIENT_ID: reader.clientId, CLIENT_SECRET: reader.clientSecret };
+    const { stdout, stderr } = await runToEnd([process.execPath, join(root, 'examples/dpop-client.ts')], environment);
+    expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^200 \{/), stderr: '' });
+    const example = await Bun.file(join(root, 'examples/dpop-client.ts')).text();
+    expect(await Bun.file(join(root, 'docs/dpop.md')).text()).toContain(`\`\`\`ts\n${example}\`\`\``);
+  });
+});
