@@ -1,293 +1,191 @@
 import { describe, expect, test } from 'bun:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { createEmbeddedIssuer, createIssuerSecrets } from '../../src/dev/issuer.ts';
 import type { Environment } from '../support/child-process.ts';
-import { type Credentials, type EmbeddedFixture, embeddedFixtureFor } from '../support/embedded-issuer.ts';
-import { expectCrossOrigin, expectError, expectMessage } from '../support/expect-error.ts';
-import { bearer } from '../support/fixture.ts';
-import { executableForm, sourceForm } from '../support/forms.ts';
+import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
+import { expectCrossOrigin, expectError } from '../support/expect-error.ts';
+import { sourceForm } from '../support/forms.ts';
 
-const FORM = 'application/x-www-form-urlencoded';
-const JSON_TYPE = 'application/json';
+const ORIGIN = 'http://127.0.0.1:3010';
+const AUDIENCE = 'https://api.example.test';
+const GRANT = 'grant_type=client_credentials';
+const READER = 'client_id=reader&client_secret=kept';
+const parameters = { grant_type: 'client_credentials', client_id: 'reader', client_secret: 'kept' };
 
-/** What differs from a good request for a token of the reader, whose credentials are in the body. */
-interface Attempt {
-  /** `undefined` removes a parameter. */
-  readonly parameters?: Readonly<Record<string, string | undefined>>;
-  /** Makes the body of the parameters; a form by default. */
-  readonly encode?: (parameters: Record<string, string>) => string;
+const { signer } = createIssuerSecrets();
+const scopes = ['read:messages'];
+const { routes, clients } = createEmbeddedIssuer({
+  issuer: `${ORIGIN}/`,
+  audience: AUDIENCE,
+  secrets: {
+    signer,
+    clients: { reader: { id: 'reader', secret: 'kept' }, visitor: { id: 'visitor', secret: 'other' } },
+  },
+  scopes: () => scopes,
+});
+
+/** A request to the token endpoint: a form, unless it has another type. */
+interface Sent {
+  readonly body: string;
   readonly type?: string;
   readonly authorization?: string;
-  readonly host?: string;
 }
 
-function ask({ service, audience, reader }: EmbeddedFixture, attempt: Attempt = {}): Promise<Response> {
-  const { parameters, encode = formOf, type = FORM, authorization, host } = attempt;
-  const credentials = { client_id: reader.clientId, client_secret: reader.clientSecret };
-  const body = encode(definedIn({ grant_type: 'client_credentials', audience, ...credentials, ...parameters }));
-  const headers = definedIn({ 'content-type': type, authorization, host });
-  return service.fetch('/oauth/token', { method: 'POST', body, headers });
-}
+const form = (body: string): Sent => ({ body });
+const json = (value: unknown): Sent => ({ body: JSON.stringify(value), type: 'application/json' });
+const basic = (text: string, body = GRANT): Sent => ({ body, authorization: `Basic ${btoa(text)}` });
 
-const formOf = (parameters: Record<string, string>) => new URLSearchParams(parameters).toString();
-const definedIn = (record: Readonly<Record<string, string | undefined>>) =>
-  Object.fromEntries(Object.entries(record).filter((entry): entry is [string, string] => entry[1] !== undefined));
-
-const noClient = { client_id: undefined, client_secret: undefined };
-/** Client authentication by the header, with this text before it is encoded. */
-const basic = (text: string) => ({ parameters: noClient, authorization: `Basic ${btoa(text)}` });
-const clientOf = ({ clientId, clientSecret }: Credentials) => ({ client_id: clientId, client_secret: clientSecret });
-
-interface TokenAnswer {
-  readonly access_token: string;
-  readonly token_type: string;
-  readonly expires_in: number;
-  readonly scope?: string;
-}
-
-async function readToken(response: Response): Promise<TokenAnswer> {
-  const text = await response.text();
-  expect(response.status, text).toBe(200);
+async function ask({ body, type = 'application/x-www-form-urlencoded', authorization }: Sent) {
+  const headers = { 'content-type': type, ...(authorization && { authorization }) };
+  const response = await routes.handle(new Request(`${ORIGIN}/oauth/token`, { method: 'POST', body, headers }));
   expect(response.headers.get('content-type')).toBe('application/json');
   // RFC 6749 §5.1
   expect(response.headers.get('cache-control')).toBe('no-store');
-  expectCrossOrigin(response);
-  const answer = JSON.parse(text) as TokenAnswer;
-  expect(answer.token_type.toLowerCase()).toBe('bearer');
-  expect(answer.expires_in).toBeGreaterThan(0);
-  return answer;
+  const answer = (await response.json()) as Readonly<Record<string, unknown>>;
+  return { status: response.status, challenge: response.headers.get('www-authenticate'), answer };
 }
 
-/** RFC 6749 §5.2: 401 for `invalid_client`, 400 for any other error. */
-const refused: readonly [name: string, attempt: (fixture: EmbeddedFixture) => Attempt, error: string][] = [
-  ['a wrong secret in the body', () => ({ parameters: { client_secret: 'wrong' } }), 'invalid_client'],
-  [
-    "another client's secret",
-    ({ visitor }) => ({ parameters: { client_secret: visitor.clientSecret } }),
-    'invalid_client',
-  ],
-  ['a wrong secret by Basic', ({ reader }) => basic(`${reader.clientId}:wrong`), 'invalid_client'],
-  ['Basic without base64', () => ({ parameters: noClient, authorization: 'Basic %%%' }), 'invalid_client'],
-  [
-    'Basic credentials with a third part',
-    ({ reader }) => basic(`${reader.clientId}:${reader.clientSecret}:junk`),
-    'invalid_client',
-  ],
-  [
-    'Basic credentials with text after them',
-    ({ reader }) => {
-      const { parameters, authorization } = basic(`${reader.clientId}:${reader.clientSecret}`);
-      return { parameters, authorization: `${authorization} junk` };
-    },
-    'invalid_client',
-  ],
-  ['an unknown client', () => ({ parameters: { client_id: 'nobody', client_secret: 'x' } }), 'invalid_client'],
-  ['no client', () => ({ parameters: noClient }), 'invalid_client'],
-  ['a client without a secret', () => ({ parameters: { client_secret: undefined } }), 'invalid_client'],
-  [
-    'two ways of client authentication',
-    ({ reader }) => ({ authorization: basic(`${reader.clientId}:${reader.clientSecret}`).authorization }),
-    'invalid_request',
-  ],
-  ['an unsupported grant', () => ({ parameters: { grant_type: 'password' } }), 'unsupported_grant_type'],
-  ['no grant_type', () => ({ parameters: { grant_type: undefined } }), 'invalid_request'],
-  ['an empty grant_type', () => ({ parameters: { grant_type: '' } }), 'invalid_request'],
-  [
-    'a repeated grant_type',
-    () => ({ encode: (parameters) => `${formOf(parameters)}&grant_type=client_credentials` }),
-    'invalid_request',
-  ],
-  [
-    'a repeated client_id',
-    () => ({ encode: (parameters) => `${formOf(parameters)}&client_id=other` }),
-    'invalid_request',
-  ],
-  ['a scope that the client may not have', () => ({ parameters: { scope: 'write:messages' } }), 'invalid_scope'],
-  ['another API', () => ({ parameters: { audience: 'https://other.example.test/' } }), 'invalid_target'],
-  ['JSON cut short', () => ({ type: JSON_TYPE, encode: () => '{"grant_type":' }), 'invalid_request'],
-  ['a JSON array', () => ({ type: JSON_TYPE, encode: () => '["client_credentials"]' }), 'invalid_request'],
-  ['JSON null', () => ({ type: JSON_TYPE, encode: () => 'null' }), 'invalid_request'],
-  [
-    'a JSON member that is no text',
-    () => ({
-      type: JSON_TYPE,
-      encode: (parameters) => JSON.stringify({ ...parameters, grant_type: ['client_credentials'] }),
-    }),
-    'invalid_request',
-  ],
-];
-
-const accepted: readonly [name: string, attempt: (fixture: EmbeddedFixture) => Attempt][] = [
-  ['a form', () => ({})],
-  ['a form with a charset', () => ({ type: `${FORM}; charset=UTF-8` })],
-  ['a form and Basic', ({ reader }) => basic(`${reader.clientId}:${reader.clientSecret}`)],
-  [
+describe('the token endpoint', () => {
+  const accepted: readonly (readonly [name: string, sent: Sent])[] = [
+    ['a form', form(`${GRANT}&${READER}`)],
+    [
+      'a form with a charset',
+      { ...form(`${GRANT}&${READER}`), type: 'application/x-www-form-urlencoded; charset=UTF-8' },
+    ],
+    ['a form that names the scope', form(`${GRANT}&${READER}&scope=read:messages`)],
+    ['a form and Basic', basic('reader:kept')],
     // RFC 6749 §2.3.1: both parts are form-encoded before they are joined, and any character may be.
-    'a form and Basic with encoded characters',
-    ({ reader: { clientId, clientSecret } }) => {
-      const encode = (text: string) => text.replace(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
-      return basic(`${encode(clientId)}:${encode(clientSecret)}`);
-    },
-  ],
-  ['a form that names the scope', () => ({ parameters: { scope: 'read:messages' } })],
-  ['JSON', () => ({ type: JSON_TYPE, encode: JSON.stringify })],
-  ['JSON with a charset', () => ({ type: `${JSON_TYPE}; charset=utf-8`, encode: JSON.stringify })],
-];
-
-function describeTokenEndpoint(fixture: () => EmbeddedFixture): void {
-  for (const [name, attempt] of accepted) {
-    test(`issues an accepted token with the scope for ${name}`, async () => {
-      const { access_token: token, scope } = await readToken(await ask(fixture(), attempt(fixture())));
-      expect(scope?.split(' ')).toContain('read:messages');
-      await expectMessage(await fixture().service.fetch('/api/private-scoped', { headers: bearer(token) }));
+    ['a form and Basic with encoded characters', basic('%72eade%72:%6bep%74')],
+    ['JSON', json(parameters)],
+    ['JSON with a charset', { ...json(parameters), type: 'application/json; charset=utf-8' }],
+  ];
+  test.each(accepted)('issues a token for %s', async (_name, sent) => {
+    const { status, answer } = await ask(sent);
+    expect(status).toBe(200);
+    expect(answer).toEqual({
+      access_token: expect.any(String),
+      token_type: 'Bearer',
+      expires_in: 3600,
+      scope: 'read:messages',
     });
-  }
-
-  test('gives the other client a token without the scope: 200 and 403', async () => {
-    const answer = await readToken(await ask(fixture(), { parameters: clientOf(fixture().visitor) }));
-    const headers = bearer(answer.access_token);
-    await expectMessage(await fixture().service.fetch('/api/private', { headers }));
-    await expectError(await fixture().service.fetch('/api/private-scoped', { headers }), 403, 'Unauthorized');
-  });
-
-  test('gives what the specification says an access token has', async () => {
-    const { access_token: token, expires_in: lifetime } = await readToken(await ask(fixture()));
+    const token = String(answer.access_token);
     expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'RS256', kid: expect.any(String) });
-    const { iss, aud, exp = 0, iat = 0, scope } = decodeJwt(token);
-    expect({ iss, aud, scope }).toEqual({
-      iss: fixture().issuer,
-      aud: fixture().audience,
-      scope: expect.stringContaining('read:messages'),
-    });
-    expect(exp - iat).toBe(lifetime);
+    const { exp = 0, iat = 0, ...claims } = decodeJwt(token);
+    expect(claims).toMatchObject({ iss: `${ORIGIN}/`, aud: AUDIENCE, scope: 'read:messages' });
+    expect(exp - iat).toBe(3600);
   });
 
-  for (const [name, attempt, error] of refused) {
-    test(`refuses ${name}: ${error}`, async () => {
-      const { authorization } = attempt(fixture());
-      const response = await ask(fixture(), attempt(fixture()));
-      const status = error === 'invalid_client' ? 401 : 400;
-      const text = await response.text();
-      expect({ status: response.status, text }).toEqual({ status, text: expect.stringContaining(error) });
-      expect(response.headers.get('content-type')).toBe('application/json');
-      expect(response.headers.get('cache-control')).toBe('no-store');
-      expectCrossOrigin(response);
-      const body = JSON.parse(text) as Record<string, unknown>;
-      expect(body.error).toBe(error);
-      expect(Object.keys(body).filter((key) => !['error', 'error_description'].includes(key))).toEqual([]);
-      // A client that tried Basic must be answered with Basic (RFC 6749 §5.2); other browsers would ask for a password.
-      const challenge = status === 401 && authorization ? expect.stringMatching(/^Basic /) : null;
-      expect(response.headers.get('www-authenticate')).toEqual(challenge);
+  /** RFC 6749 §5.2 */
+  const refused: readonly (readonly [name: string, sent: Sent, error: string])[] = [
+    ['a wrong secret in the body', form(`${GRANT}&client_id=reader&client_secret=wrong`), 'invalid_client'],
+    ["another client's secret", form(`${GRANT}&client_id=reader&client_secret=other`), 'invalid_client'],
+    ['an unknown client', form(`${GRANT}&client_id=nobody&client_secret=kept`), 'invalid_client'],
+    ['a client without a secret', form(`${GRANT}&client_id=reader`), 'invalid_client'],
+    ['no client', form(GRANT), 'invalid_client'],
+    ['a wrong secret by Basic', basic('reader:wrong'), 'invalid_client'],
+    ['Basic credentials with a third part', basic('reader:kept:junk'), 'invalid_client'],
+    ['Basic without base64', { body: GRANT, authorization: 'Basic %%%' }, 'invalid_client'],
+    ['text after Basic', { body: GRANT, authorization: `Basic ${btoa('reader:kept')} junk` }, 'invalid_client'],
+    ['two ways of client authentication', basic('reader:kept', `${GRANT}&${READER}`), 'invalid_request'],
+    ['no grant_type', form(READER), 'invalid_request'],
+    ['an empty grant_type', form(`grant_type=&${READER}`), 'invalid_request'],
+    ['an unsupported grant', form(`grant_type=password&${READER}`), 'unsupported_grant_type'],
+    ['a repeated grant_type', form(`${GRANT}&${READER}&${GRANT}`), 'invalid_request'],
+    ['a repeated client_id', form(`${GRANT}&${READER}&client_id=other`), 'invalid_request'],
+    ['a scope that the client may not have', form(`${GRANT}&${READER}&scope=write:messages`), 'invalid_scope'],
+    ['another API', form(`${GRANT}&${READER}&audience=https://other.example.test/`), 'invalid_target'],
+    ['JSON cut short', { body: '{"grant_type":', type: 'application/json' }, 'invalid_request'],
+    ['a JSON array', json(['client_credentials']), 'invalid_request'],
+    ['JSON null', json(null), 'invalid_request'],
+    ['a JSON member that is no text', json({ ...parameters, grant_type: ['client_credentials'] }), 'invalid_request'],
+  ];
+  test.each(refused)('refuses %s', async (_name, sent, error) => {
+    const isForClient = error === 'invalid_client';
+    expect(await ask(sent)).toEqual({
+      status: isForClient ? 401 : 400,
+      // A client that tried Basic must be answered with Basic; other browsers would ask for a password.
+      challenge: isForClient && sent.authorization ? expect.stringMatching(/^Basic /) : null,
+      answer: { error, error_description: expect.any(String) },
     });
-  }
-
-  test('allows only POST', async () => {
-    const response = await fixture().service.fetch('/oauth/token');
-    expect(response.headers.get('allow')).toBe('POST');
-    await expectError(response, 405, 'method_not_allowed');
   });
-}
+});
 
-function describeDiscovery(fixture: () => EmbeddedFixture): void {
+test('createEmbeddedIssuer() grants the reader each scope that the routes have at the time, and the visitor none', async () => {
+  const grant = async (client: string) => (await ask(form(`${GRANT}&${client}`))).answer.scope;
+  scopes.push('write:messages');
+  expect(await grant(READER)).toBe('read:messages write:messages');
+  expect(await grant('client_id=visitor&client_secret=other')).toBeUndefined();
+  expect(clients().map(({ scope }) => scope)).toEqual(['read:messages write:messages', '']);
+  const metadata = await routes.handle(new Request(`${ORIGIN}/.well-known/oauth-authorization-server`));
+  expect(await metadata.json()).toMatchObject({ scopes_supported: scopes });
+  scopes.pop();
+});
+
+test('createIssuerSecrets() makes new keys and secrets', () => {
+  const made = [createIssuerSecrets(), createIssuerSecrets()];
+  expect(new Set(made.flatMap(({ clients: { reader, visitor } }) => [reader.secret, visitor.secret])).size).toBe(4);
+  expect(new Set([signer, ...made.map((secrets) => secrets.signer)].map(({ jwk }) => jwk.n)).size).toBe(3);
+});
+
+describe('the service with its embedded issuer', () => {
+  const fixture = embeddedFixtureFor(sourceForm);
   const read = async (path: string) => {
     const response = await fixture().service.fetch(path);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('application/json');
     expectCrossOrigin(response);
-    return (await response.json()) as Record<string, unknown>;
+    return (await response.json()) as Readonly<Record<string, unknown>>;
   };
 
-  test('the metadata has all members that RFC 8414 §2 requires, and its endpoints exist', async () => {
-    const metadata = await read('/.well-known/oauth-authorization-server');
-    expect(metadata).toMatchObject({
-      issuer: fixture().issuer,
-      token_endpoint: `${fixture().issuer}oauth/token`,
-      jwks_uri: `${fixture().issuer}.well-known/jwks.json`,
+  test('has metadata with all members that RFC 8414 §2 requires', async () => {
+    const { issuer } = fixture();
+    expect(await read('/.well-known/oauth-authorization-server')).toMatchObject({
+      issuer,
+      token_endpoint: `${issuer}oauth/token`,
+      jwks_uri: `${issuer}.well-known/jwks.json`,
       response_types_supported: [],
       grant_types_supported: ['client_credentials'],
-      scopes_supported: expect.arrayContaining(['read:messages']),
+      scopes_supported: ['read:messages'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
     });
-    expect(metadata.token_endpoint_auth_methods_supported).toEqual(
-      expect.arrayContaining(['client_secret_basic', 'client_secret_post']),
-    );
-    expect((await fetch(String(metadata.jwks_uri))).status).toBe(200);
   });
 
-  test('the key set has what the specification says, and no private part', async () => {
-    const { keys } = (await read('/.well-known/jwks.json')) as { keys: Record<string, unknown>[] };
-    expect(keys).toHaveLength(1);
+  test('publishes a key as the specification has it, without a private part', async () => {
     const text = expect.stringMatching(/\w/);
-    expect(keys[0]).toMatchObject({ kty: 'RSA', kid: text, use: 'sig', n: text, e: text });
-    for (const member of ['d', 'p', 'q', 'dp', 'dq', 'qi']) expect(keys[0]).not.toHaveProperty(member);
+    const key = { kty: 'RSA', kid: text, use: 'sig', alg: 'RS256', n: text, e: text };
+    expect(await read('/.well-known/jwks.json')).toEqual({ keys: [key] });
   });
-}
 
-/** DNS rebinding: a website's own name, pointed at this machine, is what its requests have as Host. */
-function describeHosts(settings: Environment, hosts: Readonly<Record<string, boolean>>): void {
-  const fixture = embeddedFixtureFor(sourceForm, settings);
-  for (const [host, isTrusted] of Object.entries(hosts)) {
-    test(`${isTrusted ? 'gives' : 'refuses'} secrets and tokens to a client that calls it ${host}`, async () => {
-      const headers = { host };
-      const token = await ask(fixture(), headers);
-      expect(token.status).toBe(isTrusted ? 200 : 421);
-      expect((await token.text()).includes('access_token')).toBe(isTrusted);
-      const page = await fixture().service.fetch('/openapi', { headers });
-      expect(page.status).toBe(isTrusted ? 200 : 421);
-      expect((await page.text()).includes(fixture().reader.clientSecret)).toBe(isTrusted);
-      for (const path of ['/.well-known/jwks.json', '/api/public'])
-        expect((await fixture().service.fetch(path, { headers })).status).toBe(200);
-    });
-  }
-}
-
-describe('the embedded issuer', () => {
-  describe('without PUBLIC_URL', () => {
-    describeHosts(
-      {},
-      {
-        localhost: true,
-        'LOCALHOST:1': true,
-        '127.0.0.1:3010': true,
-        '127.255.0.1': true,
-        '[::1]:3010': true,
-        'evil.example': false,
-        'localhost.evil.example': false,
-        '127.0.0.1.evil.example:3010': false,
-        '10.0.0.1': false,
-        'localhost:x': false,
-        '': false,
-      },
-    );
-  });
-  describe('with PUBLIC_URL', () => {
-    describeHosts(
-      { PUBLIC_URL: 'https://api.example.test/v1' },
-      {
-        'api.example.test': true,
-        'API.example.test:443': true,
-        localhost: true,
-        'api.example.test:8443': false,
-        'evil.example': false,
-      },
-    );
+  test('lets pages of any origin read what its token endpoint says, and allows only POST', async () => {
+    expectCrossOrigin(await fixture().service.fetch('/oauth/token', { method: 'POST', body: '' }));
+    const response = await fixture().service.fetch('/oauth/token');
+    expect(response.headers.get('allow')).toBe('POST');
+    await expectError(response, 405, 'method_not_allowed');
   });
 });
 
-for (const form of [sourceForm, executableForm]) {
-  describe(form.name, () => {
-    const fixture = embeddedFixtureFor(form);
-    const another = embeddedFixtureFor(form);
-    describe('the token endpoint', () => describeTokenEndpoint(fixture));
-    describe('discovery', () => describeDiscovery(fixture));
-
-    test('generates new keys and secrets at each start', async () => {
-      expect(another().reader.clientSecret).not.toBe(fixture().reader.clientSecret);
-      expect(another().visitor.clientSecret).not.toBe(fixture().visitor.clientSecret);
-      const { access_token: token } = await readToken(await ask(another()));
-      await expectError(
-        await fixture().service.fetch('/api/private', { headers: bearer(token) }),
-        401,
-        'invalid_header',
-      );
-    });
+/** DNS rebinding: a website's own name, pointed at this machine, is what its requests have as Host. */
+describe.each<[settings: Environment, trusted: readonly string[], others: readonly string[]]>([
+  [{}, ['localhost', '127.0.0.1:1', '[::1]:3010'], ['evil.example', 'localhost.evil.example', '10.0.0.1', '']],
+  [
+    { PUBLIC_URL: 'https://api.example.test/v1' },
+    ['localhost', 'API.example.test:443', 'api.example.test'],
+    ['api.example.test:8443', 'evil.example'],
+  ],
+])('the service with its embedded issuer and %j', (settings, trusted, others) => {
+  const fixture = embeddedFixtureFor(sourceForm, settings);
+  test.each([...trusted, ...others])('serves secrets and tokens to the Host %j only if it is trusted', async (host) => {
+    const { service, reader } = fixture();
+    const isTrusted = trusted.includes(host);
+    const headers = { host };
+    const body = new URLSearchParams({ ...parameters, client_secret: reader.clientSecret });
+    const token = await service.fetch('/oauth/token', { method: 'POST', body, headers });
+    expect(token.status).toBe(isTrusted ? 200 : 421);
+    expect((await token.text()).includes('access_token')).toBe(isTrusted);
+    const page = await service.fetch('/openapi', { headers });
+    expect(page.status).toBe(isTrusted ? 200 : 421);
+    expect((await page.text()).includes(reader.clientSecret)).toBe(isTrusted);
+    for (const path of ['/.well-known/jwks.json', '/api/public'])
+      expect((await service.fetch(path, { headers })).status).toBe(200);
   });
-}
+});
