@@ -1,35 +1,53 @@
 import { afterEach, expect, spyOn, test } from 'bun:test';
 import { createIssuerKeys } from '../../../src/auth/keys/issuer-keys.ts';
 import { checkOptions, type GuardOptions } from '../../../src/auth/options.ts';
+import { Refusal } from '../../../src/auth/refusals.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
+import { publish, rsaKey } from '../../support/keys.ts';
 
 const issuer = 'https://issuer.example.test/';
+const other = 'https://other.example.test/';
 const warn = spyOn(console, 'warn').mockImplementation(() => {});
 afterEach(() => {
   warn.mockClear();
 });
 
-/** Lets so many fetches fail, one after another. */
-async function failToFetch(times: number, options: Partial<GuardOptions> = {}): Promise<void> {
+/** Two issuers, the first of which is down. */
+function setUp(options: Partial<GuardOptions> = {}) {
   const clock = createFrozenClock();
-  const fetch = () => Promise.reject(Object.assign(new TypeError('unreachable'), { code: 'ECONNREFUSED' }));
-  const keySet = createIssuerKeys(checkOptions({ issuer, audience: 'api', fetch, ...options }), { clock }).get(issuer);
-  for (let attempt = 0; attempt < times; attempt += 1) {
-    await keySet?.find('any');
-    clock.pause(60_000);
-  }
+  const fetches: string[] = [];
+  const fetch = async (url: string) => {
+    fetches.push(url);
+    if (url.startsWith(other)) return Response.json({ keys: [publish(rsaKey('one'), 'one')] });
+    throw Object.assign(new TypeError('unreachable'), { code: 'ECONNREFUSED' });
+  };
+  const keySets = createIssuerKeys(checkOptions({ issuer: [issuer, other], audience: 'api', fetch, ...options }), {
+    clock,
+  });
+  return { fetches, find: (of: string, kid: string) => keySets.get(of)?.find(kid), pause: () => clock.pause(60_000) };
 }
 
 test('an outage is a warning on the console, once, with the address and the cause', async () => {
-  await failToFetch(3);
-  expect(warn.mock.calls).toEqual([
-    [`Cannot fetch the keys of ${issuer} from ${issuer}.well-known/jwks.json: network, ECONNREFUSED`],
-  ]);
+  const { find, pause } = setUp();
+  for (const _ of [1, 2, 3]) {
+    await find(issuer, 'any');
+    pause();
+  }
+  const address = `${issuer}.well-known/jwks.json`;
+  expect(warn.mock.calls).toEqual([[`Cannot fetch the keys of ${issuer} from ${address}: network, ECONNREFUSED`]]);
 });
 
 test('an outage is an event and no warning where the application listens', async () => {
   const failures: unknown[] = [];
-  await failToFetch(2, { onKeySetEvent: (event) => failures.push(event.type) });
-  expect(failures).toEqual(['failed', 'failed']);
+  await setUp({ onKeySetEvent: ({ type }) => failures.push(type) }).find(issuer, 'any');
+  expect(failures).toEqual(['failed']);
   expect(warn).not.toHaveBeenCalled();
+});
+
+test('an outage of one issuer and a flood of its unknown key IDs do not affect another', async () => {
+  const { find, fetches } = setUp();
+  for (let kid = 0; kid < 100; kid += 1) expect(await find(issuer, String(kid))).toBeInstanceOf(Refusal);
+  expect(fetches).toBeArrayOfSize(1);
+  expect(await find(other, 'one')).toBeArrayOfSize(1);
+  expect(fetches).toBeArrayOfSize(2);
 });

@@ -116,17 +116,19 @@ const faults: readonly (readonly [failure: string, first: unknown, second: unkno
 
 /** Whether the metadata of an issuer may name an address. */
 const allowed: readonly (readonly [named: string, issuer?: string, allowHttp?: boolean])[] = [
-  ['https://keys.example.test/'],
+  ...['keys', 'localhost', '0.0.0.0'].map((label) => [`https://${label}.example.test/`] as const),
+  ['https://10.0.0.0/'],
   ['http://keys.example.test/', ORIGIN, true],
   ['http://127.0.0.1:81/keys', 'http://localhost:80'],
   ['http://localhost/keys', 'http://[::1]'],
 ];
 const refused: typeof allowed = [
   ...['http://keys.example.test/', '/keys', 'file:///etc/passwd'].map((named) => [named] as const),
+  ['xhttp://keys.example.test/', ORIGIN, true],
   ...['127.0.0.1', '127.1', '2130706433', 'localhost:6379', 'localhost.', 'keys.localhost', '0.0.0.0'].flatMap(
     (host) => [[`http://${host}/keys`, ORIGIN, true] as const, [`https://${host}/`] as const],
   ),
-  ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:0.0.0.0]'].map((host) => [`https://${host}/keys`] as const),
+  ...['[::1]', '[::]', '[::ffff:127.1.2.3]', '[::ffff:0.0.0.0]'].map((host) => [`https://${host}/keys`] as const),
 ];
 
 describe('createKeySetSource()', () => {
