@@ -21,18 +21,21 @@ async function outcomeOf(response: Response, from = url) {
 /** A body that counts the pieces that were read, and notes whether it was cancelled. */
 function bodyOf(pieces: readonly Uint8Array[]) {
   const read = { pieces: 0, isCancelled: false };
-  const source: UnderlyingDefaultSource<Uint8Array> = {
-    pull(controller) {
-      const piece = pieces[read.pieces];
-      if (!piece) return controller.close();
-      read.pieces += 1;
-      controller.enqueue(piece);
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const piece = pieces[read.pieces];
+        if (!piece) return controller.close();
+        read.pieces += 1;
+        controller.enqueue(piece);
+      },
+      cancel() {
+        read.isCancelled = true;
+      },
     },
-    cancel() {
-      read.isCancelled = true;
-    },
-  };
-  return { read, stream: new ReadableStream(source, { highWaterMark: 0 }) };
+    { highWaterMark: 0 },
+  );
+  return { read, stream };
 }
 
 const encoded = (encoding: string) => ({ headers: { 'content-encoding': encoding } });
