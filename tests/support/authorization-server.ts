@@ -25,15 +25,13 @@ interface Announcement {
 /** A real authorization server in a process of its own. */
 export interface AuthorizationServer extends Announcement {
   /** Returns a client of `openid-client` that knows the issuer only. */
-  discover(role: Role, authenticate?: Authenticate, algorithm?: Algorithm): Promise<Configuration>;
+  discover(
+    role: Role,
+    authenticate?: (secret: string) => ClientAuth,
+    algorithm?: DiscoveryRequestOptions['algorithm'],
+  ): Promise<Configuration>;
   close(): Promise<void>;
 }
-
-type Authenticate = (secret: string) => ClientAuth;
-type Algorithm = DiscoveryRequestOptions['algorithm'];
-
-/** oidc-provider. Arguments: the API identifier, the algorithm (RS256 by default), the scope. */
-const PROVIDER = join(import.meta.dir, 'authorization-server.mjs');
 
 /** Loopback has no certificate, and a server may close a kept connection at any time. */
 export const overLoopback = {
@@ -41,10 +39,10 @@ export const overLoopback = {
   [customFetch]: (url: string, init: object) => fetch(url, { ...init, keepalive: false }),
 };
 
-/** Runs a server's script with these arguments, and resolves once it listens. */
+/** Runs a server's script, by default that of oidc-provider, with these arguments, and resolves once it listens. */
 export async function startAuthorizationServer(
   args: readonly string[] = [AUDIENCE],
-  script = PROVIDER,
+  script = join(import.meta.dir, 'authorization-server.mjs'),
 ): Promise<AuthorizationServer> {
   const server = run([process.execPath, script, ...args], { PATH: process.env.PATH ?? '' });
   await untilProcess(server, () => server.stdout().includes('\n'), script);

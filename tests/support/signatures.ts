@@ -1,35 +1,25 @@
 import { constants, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { ecKey, namedKey, rsaKey } from './keys.ts';
 
-const CURVES: Readonly<Record<string, string>> = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' };
-
 /** Returns the private key of this name for a JWS algorithm. */
-export function signingKey(alg: string, name: string): KeyObject {
-  if (/^[RPH]S/.test(alg)) return rsaKey(name);
-  if (alg === 'ES256') return ecKey(name);
-  const kind = alg === 'Ed25519' ? 'EdDSA' : alg;
-  return namedKey(`${kind} ${name}`, () => makeKey(kind));
-}
-
-function makeKey(alg: string): KeyObject {
-  const namedCurve = CURVES[alg];
-  if (namedCurve) return generateKeyPairSync('ec', { namedCurve }).privateKey;
-  if (alg === 'EdDSA') return generateKeyPairSync('ed25519').privateKey;
-  throw new TypeError(`No key for ${alg}`);
+export function signingKey(algorithm: string, name: string): KeyObject {
+  if (/^[RPH]S/.test(algorithm)) return rsaKey(name);
+  if (algorithm === 'ES256') return ecKey(name);
+  const namedCurve = { ES384: 'P-384', ES512: 'P-521' }[algorithm];
+  if (namedCurve) return namedKey(`${algorithm} ${name}`, () => generateKeyPairSync('ec', { namedCurve }));
+  return namedKey(`EdDSA ${name}`, () => generateKeyPairSync('ed25519'));
 }
 
 /** Returns the signature of a JWS algorithm (RFC 7518 §3, RFC 8037 §3.1) over `input`; HMAC uses the public key as its secret, as in an attack. */
-export function signAs(alg: string, key: KeyObject, input: Buffer): Uint8Array {
-  const hash = `sha${alg.slice(2)}`;
-  switch (alg.slice(0, 2)) {
+export function signAs(algorithm: string, key: KeyObject, input: Buffer): Uint8Array {
+  const hash = `sha${algorithm.slice(2)}`;
+  switch (algorithm.slice(0, 2)) {
     case 'RS':
       return sign(hash, input, key);
-    case 'PS':
-      return sign(hash, input, {
-        key,
-        padding: constants.RSA_PKCS1_PSS_PADDING,
-        saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
-      });
+    case 'PS': {
+      const padding = constants.RSA_PKCS1_PSS_PADDING;
+      return sign(hash, input, { key, padding, saltLength: constants.RSA_PSS_SALTLEN_DIGEST });
+    }
     case 'ES':
       return sign(hash, input, { key, dsaEncoding: 'ieee-p1363' });
     case 'HS':
@@ -43,14 +33,12 @@ export function signAs(alg: string, key: KeyObject, input: Buffer): Uint8Array {
 
 /** Every encoding of a point of order 1, 2, 4 or 8 on Ed25519, for which anyone can sign: the values of y, with either sign of x. */
 export const smallOrder = [
-  `00${'00'.repeat(30)}`,
-  `01${'00'.repeat(30)}`,
-  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc',
-  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03',
-  ...['ec', 'ed', 'ee'].map((first) => first + 'ff'.repeat(30)),
-].flatMap((start, index) => {
-  const last = [0x00, 0x00, 0x05, 0x7a][index] ?? 0x7f;
-  return [last, last + 0x80].map((byte) =>
-    Buffer.from(start + byte.toString(16).padStart(2, '0'), 'hex').toString('base64url'),
-  );
+  '00'.repeat(32),
+  `01${'00'.repeat(31)}`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  ...['ec', 'ed', 'ee'].map((first) => `${first}${'ff'.repeat(30)}7f`),
+].flatMap((y) => {
+  const bytes = Buffer.from(y, 'hex');
+  return [bytes, bytes.with(31, (bytes[31] ?? 0) | 0x80)].map((x) => Buffer.from(x).toString('base64url'));
 });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import {
   authorizationCodeGrant,
@@ -72,8 +71,7 @@ describe('tokens of oidc-provider for a person', () => {
         },
       },
     });
-    const script = join(import.meta.dir, '../../support/login-server.mjs');
-    provider = await startAuthorizationServer([AUDIENCE, new URL('/logout', api.url).href], script);
+    provider = await startAuthorizationServer([AUDIENCE, 'RS256', SCOPE, new URL('/logout', api.url).href]);
     client = await discovery(new URL(provider.issuer), 'web', 'web-secret', undefined, overLoopback);
   }, 60_000);
   afterAll(async () => {
