@@ -1,63 +1,57 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setSystemTime, test } from 'bun:test';
 import { createLog } from '../src/observe/log.ts';
 import { createService } from '../src/service.ts';
 import { type Environment, readSettings } from '../src/settings.ts';
 import { bearer } from './support/fixture.ts';
 import { publish, rsaKey } from './support/keys.ts';
-import { AUDIENCE, SIGNING_KID } from './support/mint.ts';
+import { AUDIENCE, mintToken, nowSeconds, SIGNING_KID } from './support/mint.ts';
 
 const GOOD = 'https://good.example.test/';
 const BAD = 'https://bad.example.test/';
+const PUBLIC_URL = 'https://api.example.test';
 
-/** Answers for the issuer GOOD. No other can be reached. */
-async function fetchKeys(url: string): Promise<Response> {
-  if (url === `${GOOD}.well-known/jwks.json`)
-    return Response.json({ keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] });
-  throw new TypeError('unreachable');
-}
-
-/** Returns a service without a process, and the messages that it logs. */
+/** Returns a service without a process, the messages that it logs, and how often it fetched. Only the issuer GOOD answers. */
 function create(environment: Environment) {
   const messages: string[] = [];
-  const destination = {
-    write: (line: string) => void messages.push(JSON.parse(line).msg),
-    flush() {},
-    droppedLines: () => 0,
-    onRecovered() {},
-  };
+  const write = (line: string) => void messages.push(JSON.parse(line).msg);
+  const destination = { write, flush() {}, droppedLines: () => 0, onRecovered() {} };
   const log = createLog('info', { isTerminal: false, hasColour: false }, destination);
-  const settings = readSettings({ AUDIENCE, ...environment }, false);
-  const service = createService({ settings, log, droppedLogLines: () => 0, fetch: fetchKeys });
+  const fetched: string[] = [];
+  const service = createService({
+    settings: readSettings({ AUDIENCE, ISSUER: GOOD, ...environment }, false),
+    log,
+    droppedLogLines: () => 0,
+    async fetch(url) {
+      fetched.push(url);
+      if (!url.startsWith(GOOD)) throw new TypeError('unreachable');
+      return Response.json({ keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] });
+    },
+  });
   const get = (path: string, init?: RequestInit) => service.fetch(new Request(`http://localhost${path}`, init));
-  return { service, messages, get };
-}
-
-/** Returns the status of `/readyz` once the fetches of the start have been answered. */
-async function readinessOf(environment: Environment): Promise<number> {
-  const { service, get } = create(environment);
-  service.start();
-  await new Promise((done) => setImmediate(done));
-  const { status } = await get('/readyz');
-  service.stop();
-  return status;
+  const start = async () => {
+    service.start();
+    await new Promise((done) => setImmediate(done));
+  };
+  return { ...service, start, get, messages, fetched };
 }
 
 describe('/readyz', () => {
-  for (const [issuers, status] of [
-    [GOOD, 200],
-    [BAD, 503],
-    [`${GOOD},${BAD}`, 200],
-    [`${BAD},${GOOD}`, 200],
-    [`${BAD},https://other.example.test/`, 503],
-  ] as const) {
-    test(`is ${status} when the issuers are ${issuers} and only ${GOOD} answers`, async () => {
-      expect(await readinessOf({ ISSUER: issuers })).toBe(status);
-    });
-  }
+  test.each([
+    [200, GOOD],
+    [503, BAD],
+    [200, `${GOOD},${BAD}`],
+    [200, `${BAD},${GOOD}`],
+    [503, `${BAD},https://other.example.test/`],
+  ])('is %d when the issuers are %s and only good.example.test answers', async (status, issuers) => {
+    const { start, stop, get } = create({ ISSUER: issuers });
+    await start();
+    expect((await get('/readyz')).status).toBe(status);
+    stop();
+  });
 
   test('is 503 with a reason from the announcement of a shutdown, while requests are answered', async () => {
-    const { service, get } = create({ ISSUER: GOOD });
-    service.announceShutdown();
+    const { announceShutdown, get } = create({});
+    announceShutdown();
     const response = await get('/readyz');
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ code: 'shutting_down' });
@@ -66,51 +60,70 @@ describe('/readyz', () => {
 });
 
 describe('the log of the service', () => {
+  const http = /JWKS_ALLOW_HTTP is set/;
   const shared = /each process that shares the port accepts a DPoP proof once/;
-  const dpop = { PUBLIC_URL: 'https://api.example.test', DPOP: 'on' };
+  const dpop = { PUBLIC_URL, DPOP: 'on' };
 
-  for (const [name, environment, warning, isExpected] of [
-    ['plain http is allowed', { JWKS_ALLOW_HTTP: 'true' }, /JWKS_ALLOW_HTTP is set/, true],
-    ['plain http is not allowed', {}, /JWKS_ALLOW_HTTP is set/, false],
-    ['processes share a port and no replay store', { ...dpop, REUSE_PORT: 'true' }, shared, true],
-    ['one process has the port', dpop, shared, false],
-    ['processes share a port without DPoP', { REUSE_PORT: 'true' }, shared, false],
-  ] as const) {
-    test(`${isExpected ? 'warns' : 'does not warn'} when ${name}`, () => {
-      const { service, messages } = create({ ISSUER: GOOD, ...environment });
-      service.start();
-      service.stop();
-      expect(messages.some((message) => warning.test(message))).toBe(isExpected);
-    });
-  }
+  test.each([
+    ['warns', 'plain http is allowed', http, { JWKS_ALLOW_HTTP: 'true' }],
+    ['does not warn', 'plain http is not allowed', http, {}],
+    ['warns', 'processes share a port and no replay store', shared, { ...dpop, REUSE_PORT: 'true' }],
+    ['does not warn', 'one process has the port', shared, dpop],
+    ['does not warn', 'processes share a port without DPoP', shared, { REUSE_PORT: 'true' }],
+  ] as const)('%s when %s', async (does, _name, warning, environment) => {
+    const { start, stop, messages } = create(environment);
+    await start();
+    stop();
+    expect(messages.some((message) => warning.test(message))).toBe(does === 'warns');
+  });
 
-  for (const [name, token, hint] of [
-    ['opaque', 'c2VjcmV0', /^A client sent an opaque access token/],
-    ['encrypted', 'a.b.c.d.e', /^A client sent an encrypted access token/],
-  ] as const) {
-    test(`has one hint about tokens that are ${name}, whose text it does not repeat`, async () => {
-      const { messages, get } = create({ ISSUER: GOOD });
-      for (let count = 0; count < 3; count += 1)
-        expect((await get('/api/private', { headers: bearer(token) })).status).toBe(401);
-      expect(messages.filter((message) => hint.test(message))).toHaveLength(1);
-      expect(messages.join()).not.toContain(token);
-    });
-  }
+  test.each([
+    ['opaque', 'c2VjcmV0'],
+    ['encrypted', 'a.b.c.d.e'],
+  ])('has one hint about tokens that are %s, whose text it does not repeat', async (kind, token) => {
+    const { messages, get } = create({});
+    for (let count = 0; count < 3; count += 1)
+      expect((await get('/api/private', { headers: bearer(token) })).status).toBe(401);
+    expect(messages.filter((message) => message.startsWith(`A client sent an ${kind} access token`))).toHaveLength(1);
+    expect(messages.join()).not.toContain(token);
+  });
 });
 
 test('an issuer over plain http starts with JWKS_ALLOW_HTTP and PUBLIC_URL, and is in the metadata', async () => {
-  const issuer = 'http://sso.internal/';
-  const { get } = create({ ISSUER: issuer, JWKS_ALLOW_HTTP: 'true', PUBLIC_URL: 'https://api.example.test' });
+  const { get } = create({ ISSUER: 'http://sso.internal/', JWKS_ALLOW_HTTP: 'true', PUBLIC_URL });
   const response = await get('/.well-known/oauth-protected-resource');
-  expect(await response.json()).toMatchObject({ authorization_servers: [issuer] });
+  expect(await response.json()).toMatchObject({ authorization_servers: ['http://sso.internal/'] });
 });
 
-test('the page and the document contain no password of Redis', async () => {
-  const redis = { DPOP: 'on', REDIS_URL: 'redis://:hunter2@redis.example.test' };
-  const { get } = create({ ISSUER: GOOD, PUBLIC_URL: 'https://api.example.test', ...redis });
-  for (const path of ['/openapi', '/openapi/json']) {
-    const response = await get(path);
-    expect(response.status).toBe(200);
-    expect(await response.text()).not.toContain('hunter2');
+test.each(['/openapi', '/openapi/json'])('%s contains no password of Redis', async (path) => {
+  const { get } = create({ PUBLIC_URL, DPOP: 'on', REDIS_URL: 'redis://:hunter2@redis.example.test' });
+  const response = await get(path);
+  expect(response.status).toBe(200);
+  expect(await response.text()).not.toContain('hunter2');
+});
+
+test('changes of the wall clock affect the expiry of tokens, but not keys or fetches', async () => {
+  const { start, stop, get, fetched } = create({ DOCS: 'false' });
+  await start();
+  const startSeconds = nowSeconds();
+  const headers = bearer(mintToken(GOOD, { claims: { exp: startSeconds + 300 } }));
+  const days = 86_400;
+  try {
+    for (const [movedSeconds, status] of [
+      [0, 200],
+      [299, 200],
+      [301, 401],
+      [-30 * days, 200],
+      [30 * days, 401],
+      [0, 200],
+    ] as const) {
+      setSystemTime(new Date((startSeconds + movedSeconds) * 1000));
+      expect([movedSeconds, (await get('/api/private', { headers })).status]).toEqual([movedSeconds, status]);
+      expect((await get('/readyz')).status).toBe(200);
+    }
+  } finally {
+    setSystemTime();
   }
+  expect(fetched).toHaveLength(1);
+  stop();
 });

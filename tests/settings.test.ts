@@ -18,11 +18,7 @@ const SECONDS = ['-1', '1.5', '1e3', '0x10', '+5', ' 5', '5s', 'soon', '99999999
 
 /** Values that a setting refuses, and what it asks for instead. The rules of the options have a table of their own. */
 const wrong: readonly (readonly [setting: string, expected: RegExp, values: readonly string[]])[] = [
-  [
-    'ISSUER',
-    /https address/,
-    ['http://a.example.test/', 'https://a.example.test/,', ',', 'https://a.example.test/{tid}/'],
-  ],
+  ['ISSUER', /https address/, ['http://a.example.test/', 'https://a.example.test/,', ',']],
   ['AUDIENCE', /API identifier/, ['   ', 'a,,b', ',']],
   ['JWKS_URI', /https address/, ['http://issuer.example.test/keys', 'keys.json']],
   ['JWKS_ALLOW_HTTP', /true or false/, ['yes', '1', 'TRUE']],
@@ -39,11 +35,6 @@ const wrong: readonly (readonly [setting: string, expected: RegExp, values: read
   ['PORT', /from 0 to 65535/, ['-1', '65536', '80.5', '1e3', '0x50', 'http']],
   ['HOST', /host name or an IP address/, ['a b', 'a/b', 'http://a']],
   ['JWKS_MAX_AGE_SECONDS', /from 1 to 1000000/, [...SECONDS, '0', '1000001']],
-  ['JWKS_MAX_STALE_SECONDS', /from 0 to 1000000/, ['-1', 'soon']],
-  ['JWKS_COOLDOWN_SECONDS', /from 1 to 3600/, ['0', '3601']],
-  ['JWKS_TIMEOUT_SECONDS', /from 1 to 60/, ['0', '61']],
-  ['CLOCK_TOLERANCE_SECONDS', /from 0 to 300/, ['-1', '301', 'some']],
-  ['TOKEN_CACHE_SIZE', /from 0 to 1000000/, ['-1', 'large']],
   ['METRICS_PORT', /from 0 to 65535/, ['65536', 'on']],
   ['SHUTDOWN_DELAY_SECONDS', /from 0 to 3600/, ['-1', '3601']],
   ['SHUTDOWN_TIMEOUT_SECONDS', /from 0 to 3600/, ['-1', '3601']],
@@ -51,23 +42,16 @@ const wrong: readonly (readonly [setting: string, expected: RegExp, values: read
   ['DOCS', /true or false/, ['maybe']],
   ['LOG_LEVEL', /one of debug, info/, ['loud']],
   ['REDIS_URL', /redis:\/\//, ['http://redis', 'redis://', 'redis:///0']],
-  [
-    'PUBLIC_URL',
-    /https address/,
-    ['http://api.example.test', 'https://api.example.test/"><script>', 'https://api.example.test/$(id)'],
-  ],
+  ['PUBLIC_URL', /https address/, ['http://api.example.test']],
 ];
 
 describe('readSettings()', () => {
-  for (const [setting, expected, values] of wrong) {
-    for (const value of values) {
-      test(`reports ${setting} of ${JSON.stringify(value)} in one line, with what is expected`, () => {
-        const problems = problemsOf({ ...good, [setting]: value });
-        expect(problems).toEqual([expect.stringMatching(new RegExp(`^${setting} must be .*, got ".*"$`))]);
-        expect(problems[0]).toMatch(expected);
-      });
-    }
-  }
+  for (const [setting, expected, values] of wrong)
+    test.each(values)(`reports ${setting} of %p in one line, with what is expected`, (value) => {
+      const problems = problemsOf({ ...good, [setting]: value });
+      expect(problems).toEqual([expect.stringMatching(new RegExp(`^${setting} must be .*, got ".*"$`))]);
+      expect(problems[0]).toMatch(expected);
+    });
 
   test('reports every problem at once, and settings that are missing or empty', () => {
     const oneOfEach = wrong.map(([setting, , [value]]) => [setting, value]);
@@ -82,57 +66,35 @@ describe('readSettings()', () => {
       expect(problemsOf({ NODE_ENV: 'production', ...given })).toEqual([expect.not.stringContaining('--dev')]);
   });
 
-  for (const [name, setting, value, shown] of [
+  test.each([
     ['credentials', 'ISSUER', 'https://somebody:hunter2@issuer.example.test/', '***@issuer.example.test/'],
-    [
-      'credentials with a slash',
-      'JWKS_URI',
-      'https://somebody:hunter/2@issuer.example.test/',
-      '***@issuer.example.test/',
-    ],
+    ['credentials with a slash', 'JWKS_URI', 'https://somebody:hunter/2@a.example.test/', '***@a.example.test/'],
     ['credentials without slashes', 'PUBLIC_URL', 'https:somebody:hunter2@api.example.test/', '***@api.example.test/'],
     ['a query', 'ISSUER', 'https://issuer.example.test/?key=hunter2', 'https://issuer.example.test/?***'],
     ['the address of a store', 'REDIS_URL', 'http://:hunter2@redis', '***'],
     ['ESC', 'PUBLIC_URL', 'https://x/\u001b[2J', 'https://x/\\u001b[2J'],
     ['DEL, C1 and Cyrillic letters', 'PUBLIC_URL', 'https://x/\u007f\u009b\u0430', 'https://x/\\u007f\\u009b\\u0430'],
     ['a quote and a line end', 'PUBLIC_URL', 'https://x/"\n', 'https://x/\\"\\n'],
-  ] as const) {
-    test(`refuses ${name} in ${setting} and does not repeat what is secret or means something to a terminal`, () => {
-      const [problem] = problemsOf({ ...good, [setting]: value });
-      expect(problem).toEndWith(`, got "${shown}"`);
-    });
-  }
+  ])('refuses %s in %s and repeats nothing secret or meant for a terminal', (_name, setting, value, shown) => {
+    const [problem] = problemsOf({ ...good, [setting]: value });
+    expect(problem).toEndWith(`, got "${shown}"`);
+  });
 
-  test('reads lists, pairs, switches and numbers', () => {
-    const settings = readSettings(
-      {
-        ...good,
-        ISSUER: 'https://a.example.test/ , http://127.0.0.1:4000/',
-        AUDIENCE: 'a, b c ,a',
-        ALGORITHMS: 'ES256,Ed25519',
-        SCOPE_CLAIM: 'scp, /realm/roles',
-        REQUIRED_CLAIMS: 'tid=t, org = a=b ,empty=',
-        PORT: '0',
-        METRICS_PORT: '9090',
-        DOCS: 'false',
-        REUSE_PORT: 'true',
-        SHUTDOWN_DELAY_SECONDS: '5',
-      },
-      false,
-    );
-    expect(settings).toMatchObject({
-      isEmbedded: false,
-      issuer: ['https://a.example.test/', 'http://127.0.0.1:4000/'],
-      audience: ['a', 'b c'],
-      algorithms: ['ES256', 'EdDSA'],
-      scopeClaim: ['scp', '/realm/roles'],
-      requiredClaims: { tid: 't', org: 'a=b', empty: '' },
-      port: 0,
-      metricsPort: 9090,
-      docs: false,
-      reusePort: true,
-      shutdownDelaySeconds: 5,
-    });
+  test.each([
+    ['ISSUER', 'https://a.test/ , http://127.0.0.1:4000/', { issuer: ['https://a.test/', 'http://127.0.0.1:4000/'] }],
+    ['AUDIENCE', 'a, b c ,a', { audience: ['a', 'b c'] }],
+    ['ALGORITHMS', 'ES256,Ed25519', { algorithms: ['ES256', 'EdDSA'] }],
+    ['SCOPE_CLAIM', 'scp, /realm/roles', { scopeClaim: ['scp', '/realm/roles'] }],
+    ['REQUIRED_CLAIMS', 'tid=t, org = a=b ,empty=', { requiredClaims: { tid: 't', org: 'a=b', empty: '' } }],
+    ['SCOPE_IMPLIES', 'a=b, a = c ,c=d=e', { scopeImplies: { a: ['b', 'c'], c: ['d=e'] } }],
+    ['PORT', '0', { port: 0 }],
+    ['METRICS_PORT', '9090', { metricsPort: 9090 }],
+    ['DOCS', 'false', { docs: false }],
+    ['REUSE_PORT', 'true', { reusePort: true }],
+    ['SHUTDOWN_DELAY_SECONDS', '5', { shutdownDelaySeconds: 5 }],
+  ])('reads %s of %p', (setting, value, expected) => {
+    const settings = readSettings({ ...good, [setting]: value }, false);
+    expect(settings).toMatchObject({ isEmbedded: false, ignored: [], ...expected });
     expect(() => Object.assign(settings, { port: 1 })).toThrow(TypeError);
   });
 
@@ -141,29 +103,29 @@ describe('readSettings()', () => {
     expect(readSettings({ ...empty, ...good }, false)).toEqual(readSettings(good, false));
   });
 
-  for (const [name, environment, isDev, host] of [
-    ['an issuer', good, false, '0.0.0.0'],
-    ['neither issuer nor audience', {}, false, '127.0.0.1'],
-    ['--dev', good, true, '127.0.0.1'],
-    ['--dev and a host', { HOST: '0.0.0.0' }, true, '0.0.0.0'],
-    ['neither, and IPv6 loopback', { HOST: '::1' }, false, '::1'],
-    ['neither, and localhost', { HOST: 'localhost' }, false, 'localhost'],
-  ] as const) {
-    test(`listens on ${host} with ${name}`, () => {
-      expect(readSettings(environment, isDev)).toMatchObject({ host, isEmbedded: environment !== good || isDev });
-    });
-  }
-
-  test('reports two mistakes of one setting as the first of them', () => {
-    const several = {
-      ISSUER: 'https://a.example.test/,https://b.example.test/',
-      JWKS_URI: 'http://a.example.test/keys',
-    };
-    expect(problemsOf({ ...good, ...several })).toEqual([expect.stringMatching(/^JWKS_URI must be an https address /)]);
-    expect(problemsOf({ ...good, ...several, JWKS_URI: 'https://a.example.test/keys' })).toEqual([
-      expect.stringMatching(/^JWKS_URI must be unset /),
-    ]);
+  test.each([
+    ['0.0.0.0', 'an issuer', good, false],
+    ['127.0.0.1', 'neither issuer nor audience', {}, false],
+    ['127.0.0.1', '--dev', good, true],
+    ['0.0.0.0', '--dev and a host', { HOST: '0.0.0.0' }, true],
+    ['::1', 'neither, and IPv6 loopback', { HOST: '::1' }, false],
+    ['localhost', 'neither, and localhost', { HOST: 'localhost' }, false],
+  ] as const)('listens on %s with %s', (host, _name, environment, isDev) => {
+    expect(readSettings(environment, isDev)).toMatchObject({ host, isEmbedded: environment !== good || isDev });
   });
+
+  test.each(['0.0.0.0', '192.0.2.1', '::', 'example.test'])('needs --dev for a development issuer on %s', (HOST) => {
+    expect(problemsOf({ HOST })).toEqual([expect.stringMatching(/^HOST must be a loopback address .*--dev/)]);
+  });
+
+  test.each(['http://a.example.test/keys', 'https://a.example.test/keys'])(
+    'reports mistakes of one setting as the first of them: JWKS_URI of two issuers is %s',
+    (JWKS_URI) => {
+      const expected = JWKS_URI.startsWith('https') ? 'unset' : 'an https address';
+      const problems = problemsOf({ ...good, ISSUER: `${good.ISSUER},https://b.example.test/`, JWKS_URI });
+      expect(problems).toEqual([expect.stringContaining(`JWKS_URI must be ${expected} `)]);
+    },
+  );
 
   test('ignores settings that tokens of the embedded issuer do not fulfil', () => {
     const given = {
@@ -172,15 +134,11 @@ describe('readSettings()', () => {
       SCOPE_PREFIX: 'https://api.example.test/',
       AUDIENCE_CLAIM: 'azp',
       REQUIRED_CLAIMS: 'nonsense',
+      TOKEN_TYPE: 'at+jwt',
+      CLIENT_CERT_HEADER: 'Client-Cert',
     };
     const settings = readSettings(given, true);
     expect([...settings.ignored].sort()).toEqual(Object.keys(given).sort());
     expect({ ...settings, ignored: [] }).toEqual({ ...readSettings({}, true), ignored: [] });
-    expect(readSettings({ ...good, ALGORITHMS: 'ES256' }, false)).toMatchObject({ ignored: [], algorithms: ['ES256'] });
-  });
-
-  test('rejects a host beyond loopback for a development issuer that was not requested explicitly', () => {
-    for (const host of ['0.0.0.0', '192.0.2.1', '::', 'example.test'])
-      expect(problemsOf({ HOST: host })).toEqual([expect.stringMatching(/^HOST must be a loopback address .*--dev/)]);
   });
 });

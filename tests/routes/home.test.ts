@@ -2,62 +2,52 @@ import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { createHome } from '../../src/routes/home.ts';
 import { expectCrossOrigin, expectError } from '../support/expect-error.ts';
-import { inProcessForm } from '../support/in-process.ts';
+import { createSilentService } from '../support/in-process.ts';
 import { AUDIENCE } from '../support/mint.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 
 async function ask(accept: string | undefined, settings: Readonly<Record<string, string>> = {}, method = 'GET') {
-  const service = await inProcessForm.start({ ISSUER: 'https://issuer.example.test/', AUDIENCE, ...settings });
-  const response = await service.fetch('/', { method, headers: accept === undefined ? {} : { accept } });
-  await service.close();
-  return response;
+  const { fetch } = createSilentService({ ISSUER: 'https://issuer.example.test/', AUDIENCE, ...settings });
+  return fetch(new Request('http://localhost/', { method, ...(accept && { headers: { accept } }) }));
 }
 
 describe('GET /', () => {
-  for (const accept of [
-    undefined,
-    '*/*',
-    'application/json',
-    'application/json, text/html',
-    'text/html;q=0.5, */*',
-    'image/png',
-  ])
-    test(`is JSON for ${accept ?? 'no Accept'}`, async () => {
-      const response = await ask(accept);
-      expect(response.status).toBe(200);
-      expect(response.headers.get('content-type')).toBe('application/json');
-      expect(response.headers.get('vary')).toBe('Accept');
-      expectCrossOrigin(response);
-      expect(await response.json()).toEqual({
-        name: 'Protected API',
-        description: expect.stringMatching(/\w/),
-        documentation: '/openapi',
-        openapi: '/openapi/json',
-        endpoints: expect.arrayContaining([
-          { method: 'GET', path: '/api/public', summary: 'Public' },
-          { method: 'GET', path: '/api/private', summary: 'Requires an access token' },
-          { method: 'GET', path: '/api/private-scoped', summary: 'Requires the scope read:messages' },
-        ]),
-      });
+  const forJson = ['*/*', 'application/json', 'application/json, text/html', 'text/html;q=0.5, */*', 'image/png'];
+  test.each([undefined, ...forJson])('is JSON for Accept: %s', async (accept) => {
+    const response = await ask(accept);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(response.headers.get('vary')).toBe('Accept');
+    expectCrossOrigin(response);
+    expect(await response.json()).toEqual({
+      name: 'Protected API',
+      description: expect.stringMatching(/\w/),
+      documentation: '/openapi',
+      openapi: '/openapi/json',
+      endpoints: expect.arrayContaining([
+        { method: 'GET', path: '/api/public', summary: 'Public' },
+        { method: 'GET', path: '/api/private', summary: 'Requires an access token' },
+        { method: 'GET', path: '/api/private-scoped', summary: 'Requires the scope read:messages' },
+      ]),
     });
+  });
 
-  for (const accept of [BROWSER, 'text/html', 'text/*', 'text/html, application/json;q=0.9'])
-    test(`is a page for ${accept}`, async () => {
-      const response = await ask(accept);
-      expect(response.status).toBe(200);
-      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-      expect(response.headers.get('vary')).toBe('Accept');
-      const html = await response.text();
-      expect(html).toContain('<title>Protected API</title>');
-      expect(html).toContain('href="/openapi"');
-      expect(html).toContain('href="/openapi/json"');
-      expect(html).toContain('<code>/api/private-scoped</code>');
-    });
-
-  test('lets the page have its own style and nothing else', async () => {
-    const response = await ask('text/html');
-    const style = /<style>(.*)<\/style>/s.exec(await response.text())?.[1] ?? '';
+  const forPage = [BROWSER, 'text/html', 'text/*', 'text/html, application/json;q=0.9'];
+  test.each(forPage)('is a page with its own style and nothing else for Accept: %s', async (accept) => {
+    const response = await ask(accept);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('vary')).toBe('Accept');
+    const html = await response.text();
+    const parts = [
+      '<title>Protected API</title>',
+      'href="/openapi"',
+      'href="/openapi/json"',
+      '/api/private-scoped</code>',
+    ];
+    for (const part of parts) expect(html).toContain(part);
+    const style = /<style>(.*)<\/style>/s.exec(html)?.[1] ?? '';
     const hash = createHash('sha256').update(style).digest('base64');
     expect(response.headers.get('content-security-policy')).toBe(
       `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -66,22 +56,18 @@ describe('GET /', () => {
 
   test('leads to the address that clients know', async () => {
     const settings = { PUBLIC_URL: 'https://gateway.example.test/base' };
+    const documentation = 'https://gateway.example.test/base/openapi';
     expect(await (await ask('*/*', settings)).json()).toMatchObject({
-      documentation: 'https://gateway.example.test/base/openapi',
-      openapi: 'https://gateway.example.test/base/openapi/json',
+      documentation,
+      openapi: `${documentation}/json`,
     });
-    expect(await (await ask('text/html', settings)).text()).toContain(
-      'href="https://gateway.example.test/base/openapi"',
-    );
+    expect(await (await ask('text/html', settings)).text()).toContain(`href="${documentation}"`);
   });
 
   test('does not mention a disabled documentation', async () => {
     const settings = { DOCS: 'false' };
-    expect(Object.keys((await (await ask('*/*', settings)).json()) as object)).toEqual([
-      'name',
-      'description',
-      'endpoints',
-    ]);
+    const json = (await (await ask('*/*', settings)).json()) as object;
+    expect(Object.keys(json)).toEqual(['name', 'description', 'endpoints']);
     expect(await (await ask('text/html', settings)).text()).not.toContain('<a ');
   });
 
