@@ -19,12 +19,7 @@ type Responses = operations['getScopedMessage']['responses'];
 export const message: Message = { message: 'Hello' };
 export const success: Responses[200]['content']['application/json'] = message;
 export const failure: ApiError = { code: 'token_expired', description: 'Token is expired' };
-export const failures: readonly (
-  | Responses[401]['content']['application/json']
-  | Responses[403]['content']['application/json']
-  | Responses[503]['content']['application/json']
-  | Responses['default']['content']['application/json']
-)[] = [failure];
+export const failures: Responses[401 | 403 | 503 | 'default']['content']['application/json'][] = [failure];
 `;
 
 describe('types generated from the OpenAPI document', () => {
@@ -37,11 +32,10 @@ describe('types generated from the OpenAPI document', () => {
   afterAll(() => rm(folder, { recursive: true }));
 
   const compile = async (text: string) => {
-    const path = join(folder, 'client.ts');
-    await Bun.write(path, text);
+    await Bun.write(join(folder, 'client.ts'), text);
     const compiler = join(import.meta.dir, '../../node_modules/typescript/bin/tsc');
     const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'preserve', '--allowImportingTsExtensions'];
-    return (await runToEnd([process.execPath, compiler, ...options, path])).stdout;
+    return (await runToEnd([process.execPath, compiler, ...options, join(folder, 'client.ts')])).stdout;
   };
 
   test('have the names Message and Error', async () => {

@@ -1,33 +1,34 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type AnyElysia, Elysia, t } from 'elysia';
-import { createDocumentation } from '../../src/routes/documentation.ts';
+import type { OpenApiDocument } from '../../src/openapi/document.ts';
+import { createDocumentation, type DocumentationOptions } from '../../src/routes/documentation.ts';
 import { runToEnd } from '../support/child-process.ts';
 import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
-import { executableForm, type Service, sourceForm } from '../support/forms.ts';
-import { inProcessForm } from '../support/in-process.ts';
+import { fixtureFor } from '../support/fixture.ts';
+import { executableForm, sourceForm } from '../support/forms.ts';
+import { createSilentService, inProcessForm } from '../support/in-process.ts';
 import { AUDIENCE } from '../support/mint.ts';
-
-// Refuses connections, so that no name is resolved.
-const ISSUER = 'http://127.0.0.1:9/';
 
 for (const form of [inProcessForm, executableForm]) {
   describe(`the documentation page of ${form.name}`, () => {
-    let service: Service;
+    const fixture = fixtureFor(form, { keys: () => [] });
+    let headers: Headers;
+    let html: string;
     beforeAll(async () => {
-      service = await form.start({ ISSUER, AUDIENCE });
-    }, form.startTimeoutMs);
-    afterAll(async () => void (await service.close()));
-
-    test('is HTML that can run only its own scripts and style, and contact only its host and the token endpoint', async () => {
-      const response = await service.fetch('/openapi');
+      const response = await fixture().service.fetch('/openapi');
       expect(response.status).toBe(200);
-      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-      expect(response.headers.get('referrer-policy')).toBe('no-referrer');
-      expect(response.headers.get('access-control-allow-origin')).toBe('*');
-      expect(response.headers.get('content-security-policy')?.split('; ').sort()).toEqual([
+      headers = response.headers;
+      html = await response.text();
+    });
+
+    test('is HTML that can run only its own scripts and style, and contact only its host and the token endpoint', () => {
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('access-control-allow-origin')).toBe('*');
+      expect(headers.get('content-security-policy')?.split('; ').sort()).toEqual([
         "base-uri 'none'",
-        "connect-src 'self' http://127.0.0.1:9",
+        `connect-src 'self' ${new URL(fixture().issuer.url).origin}`,
         "default-src 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
@@ -37,8 +38,7 @@ for (const form of [inProcessForm, executableForm]) {
       ]);
     });
 
-    test('can be read without its script, and holds no credentials', async () => {
-      const html = await (await service.fetch('/openapi')).text();
+    test('can be read without its script, and holds no credentials', () => {
       expect(html).toContain('<title>Protected API</title>');
       for (const path of ['/api/public', '/api/private', '/api/private-scoped']) expect(html).toContain(path);
       expect(html).toContain('Requires the scope read:messages');
@@ -46,11 +46,10 @@ for (const form of [inProcessForm, executableForm]) {
     });
 
     test('names everything that it loads or links to by relative addresses that exist', async () => {
-      const html = await (await service.fetch('/openapi')).text();
       const named = [...html.matchAll(/ (?:src|href)="(?!data:)([^"#]+)"/g)].map(([, path = '']) => path);
       const types = named.map(async (path) => {
         const { pathname } = new URL(path, 'http://localhost/openapi');
-        return [path, (await service.fetch(pathname)).headers.get('content-type')];
+        return [path, (await fixture().service.fetch(pathname)).headers.get('content-type')];
       });
       expect(Object.fromEntries(await Promise.all(types))).toEqual({
         './': 'application/json',
@@ -61,18 +60,14 @@ for (const form of [inProcessForm, executableForm]) {
     });
 
     test('has every element that its fragments and the home page name', async () => {
-      const [html = '', home = ''] = await Promise.all(
-        ['/openapi', '/'].map(async (path) => (await service.fetch(path, { headers: { accept: 'text/html' } })).text()),
-      );
+      const home = await (await fixture().service.fetch('/', { headers: { accept: 'text/html' } })).text();
       const fragments = [...`${html}${home}`.matchAll(/ href="(?:\/openapi)?#([^"]+)"/g)].map(([, id]) => id);
-      expect(fragments).toContain('get/api/private-scoped');
-      expect(fragments).toContain('token_expired');
+      expect(fragments).toEqual(expect.arrayContaining(['get/api/private-scoped', 'token_expired']));
       for (const id of fragments) expect(html).toContain(` id="${id}"`);
       expect(home).toContain('href="/openapi#get/api/private-scoped"');
     });
 
-    test('shows the challenge and the body of each rejection', async () => {
-      const html = await (await service.fetch('/openapi')).text();
+    test('shows the challenge and the body of each rejection', () => {
       const examples = [...html.matchAll(/<dt>(\d+)<\/dt>\n<dd>[^<]*<pre>(.*?)<\/pre>/gs)].map(
         ([, status, text = '']) => `${status} ${text.replaceAll('&quot;', '"').replace(/\s+/g, ' ')}`,
       );
@@ -86,61 +81,79 @@ for (const form of [inProcessForm, executableForm]) {
   });
 }
 
-describe('the documentation page', () => {
-  const documentationOf = (app: () => AnyElysia, issuer = ISSUER) =>
-    createDocumentation(app, {
-      issuer: [issuer],
-      audience: [AUDIENCE],
-      publicUrl: undefined,
-      rejectionsOf: () => [],
-      tokenEndpoint: async () => undefined,
-    });
+/** Returns what fetches the documentation of this application. The token endpoint is unknown by default. */
+function documentationOf(app: () => AnyElysia, options: Partial<DocumentationOptions> = {}) {
+  const documentation = createDocumentation(app, {
+    issuer: ['https://issuer.example.test/realms/one'],
+    audience: [AUDIENCE],
+    publicUrl: undefined,
+    rejectionsOf: () => [],
+    tokenEndpoint: async () => undefined,
+    ...options,
+  });
+  return (path = '') => documentation.handle(new Request(`http://localhost/openapi${path}`));
+}
 
-  test('is made once, and again only after a failure', async () => {
+describe('createDocumentation()', () => {
+  test('makes the document and the page once, and again only after a failure or for another token endpoint', async () => {
     let made = 0;
-    const app = documentationOf(() => {
+    let known: string | undefined;
+    const makeApp = () => {
       made += 1;
       if (made === 1) throw new Error('Not yet');
       return new Elysia();
-    });
-    const get = async () => (await app.handle(new Request('http://localhost/openapi/json'))).status;
-    expect([await get(), await get(), await get()]).toEqual([500, 200, 200]);
-    expect(made).toBe(2);
+    };
+    const get = documentationOf(makeApp, { tokenEndpoint: async () => known });
+    expect((await get('/json')).status).toBe(500);
+    for (const endpoint of [
+      undefined,
+      undefined,
+      'https://login.example.test/token',
+      'https://login.example.test/token',
+    ]) {
+      known = endpoint;
+      const document = (await (await get('/json')).json()) as OpenApiDocument;
+      expect(document.components.securitySchemes.oauth2?.flows?.clientCredentials?.tokenUrl).toBe(endpoint as string);
+      const connects = endpoint === undefined ? '' : ' https://login.example.test';
+      expect((await get()).headers.get('content-security-policy')).toEndWith(`; connect-src 'self'${connects}`);
+    }
+    // The failure, then a document and a page for each of the two: the page also asks for the scopes.
+    expect(made).toBe(5);
   });
 
   test('offers only to paste a token when the token endpoint is unknown', async () => {
-    const app = documentationOf(() => new Elysia(), 'https://issuer.example.test/realms/one');
-    const response = await app.handle(new Request('http://localhost/openapi'));
-    expect(response.headers.get('content-security-policy')).toEndWith("; connect-src 'self'");
-    const html = await response.text();
+    const html = await (await documentationOf(() => new Elysia())()).text();
     expect(html).not.toContain('<input type="radio"');
     expect(html).not.toContain('client_id');
     expect(html).toContain('name="token"');
   });
 
-  test('has a field for each parameter and for the body', async () => {
-    const app = documentationOf(() =>
-      new Elysia().post('/items/:id', ({ params }) => params.id, {
+  test('has a field for each parameter and for the body, and shows a response without a body', async () => {
+    const app = new Elysia()
+      .post('/items/:id', ({ params }) => params.id, {
         query: t.Object({ limit: t.Optional(t.Number()) }),
         body: t.Object({ name: t.String() }),
-      }),
-    );
-    const html = await (await app.handle(new Request('http://localhost/openapi'))).text();
+      })
+      .delete('/items', ({ status }) => status(204, undefined), { response: { 204: t.Void() } });
+    const html = await (await documentationOf(() => app)()).text();
     expect(html).toContain('data-method="POST" data-path="/items/{id}"');
     expect(html).toContain('<input name="path id" required>');
     expect(html).toContain('<input name="query limit">');
     expect(html).toContain('<textarea name="body"');
+    expect(html).toContain('<dt>204</dt>');
   });
 
   test('escapes what an operator sets', async () => {
-    const service = await inProcessForm.start({ ISSUER, AUDIENCE: `"'><script>alert(1)</script>&amp;` });
-    const html = await (await service.fetch('/openapi')).text();
-    await service.close();
+    const service = createSilentService({
+      ISSUER: 'http://127.0.0.1:9/',
+      AUDIENCE: `"'><script>alert(1)</script>&amp;`,
+    });
+    const html = await (await service.fetch(new Request('http://localhost/openapi'))).text();
     expect(html).not.toContain('<script>alert');
     expect(html).toContain('data-audience="&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;"');
   });
 
-  test('is not created, and its modules are not loaded, before the first request for it', async () => {
+  test('loads its modules only for the first request for the document or the page', async () => {
     const script = `
       const { createTestApp } = await import(${JSON.stringify(join(import.meta.dir, '../support/test-app.ts'))});
       const { app } = createTestApp({ discovery: { hasDocumentation: true } });

@@ -1,21 +1,16 @@
 import { describe, expect, test } from 'bun:test';
-import { createTokenEndpoint } from '../../src/openapi/token-endpoint.ts';
+import { createTokenEndpoint, type TokenEndpointOptions } from '../../src/openapi/token-endpoint.ts';
 
 const ISSUER = 'https://issuer.example.test/';
+const ASSUMED = `${ISSUER}oauth/token`;
 const ENDPOINT = 'https://login.example.test/token';
 
-interface Given {
-  readonly issuer?: string;
-  readonly allowHttp?: boolean;
-  readonly fetch: () => Promise<Response>;
-}
-
 /** Returns the look-up with a clock that stands still, and what it waited and fetched. */
-function createLookUp({ issuer = ISSUER, allowHttp = false, fetch }: Given) {
+function createLookUp(fetch: () => Promise<Response>, options: Partial<TokenEndpointOptions> = {}) {
   const seen = { nowMs: 0, fetched: 0, waitedMs: [] as number[] };
   const find = createTokenEndpoint({
-    issuer,
-    allowHttp,
+    issuer: ISSUER,
+    allowHttp: false,
     timeoutMs: 5000,
     cooldownMs: 30_000,
     fetch(url) {
@@ -28,73 +23,57 @@ function createLookUp({ issuer = ISSUER, allowHttp = false, fetch }: Given) {
       // Later than an answer that is already there.
       return new Promise((done) => setImmediate(done));
     },
+    ...options,
   });
   return { find, seen };
 }
 
-const metadata = (issuer: string, token_endpoint: unknown) => async () => Response.json({ issuer, token_endpoint });
+const metadata = async (token_endpoint?: string, issuer = ISSUER) => Response.json({ issuer, token_endpoint });
 
 describe('createTokenEndpoint()', () => {
-  for (const { name, issuer = ISSUER, allowHttp, named, want } of [
-    { name: 'the one that the metadata name', named: ENDPOINT, want: ENDPOINT },
-    {
-      name: 'one on the machine of an issuer on this machine',
-      issuer: 'http://localhost:1/',
-      named: 'http://localhost:2/t',
-      want: 'http://localhost:2/t',
-    },
-    { name: 'one over plain http where that is allowed', allowHttp: true, named: 'http://sso/t', want: 'http://sso/t' },
-    { name: 'that of the specification without one in the metadata', named: undefined, want: `${ISSUER}oauth/token` },
-    { name: 'that of the specification instead of no address', named: 'token', want: `${ISSUER}oauth/token` },
-    {
-      name: 'that of the specification instead of one over plain http',
-      named: 'http://sso/t',
-      want: `${ISSUER}oauth/token`,
-    },
-    {
-      name: 'that of the specification instead of one on this machine',
-      named: 'https://127.0.0.1/t',
-      want: `${ISSUER}oauth/token`,
-    },
-    {
-      name: 'that of the specification instead of one on this machine, over plain http',
-      allowHttp: true,
-      named: 'http://localhost/t',
-      want: `${ISSUER}oauth/token`,
-    },
-    { name: 'none for an issuer without a slash', issuer: ISSUER.slice(0, -1), named: undefined, want: undefined },
-  ]) {
-    test(`returns ${name}`, async () => {
-      const { find, seen } = createLookUp({ issuer, allowHttp: allowHttp ?? false, fetch: metadata(issuer, named) });
-      expect([await find(), await find()]).toEqual([want, want]);
-      expect(seen.fetched).toBe(1);
-    });
-  }
+  const http = { allowHttp: true };
+  const local = { issuer: 'http://localhost:1/' };
+  const rows: [name: string, named: string | undefined, want: string | undefined, Partial<TokenEndpointOptions>?][] = [
+    ['the one that the metadata name', ENDPOINT, ENDPOINT],
+    ['one on the machine of an issuer on this machine', 'http://localhost:2/t', 'http://localhost:2/t', local],
+    ['one over plain http where that is allowed', 'http://sso/t', 'http://sso/t', http],
+    ['that of the specification without one in the metadata', undefined, ASSUMED],
+    ['that of the specification instead of no address', 'token', ASSUMED],
+    ['that of the specification instead of one over plain http', 'http://sso/t', ASSUMED],
+    ['that of the specification instead of one on this machine', 'https://127.0.0.1/t', ASSUMED],
+    ['that of the specification instead of one on this machine, over http', 'http://localhost/t', ASSUMED, http],
+    ['none for an issuer without a slash', undefined, undefined, { issuer: ISSUER.slice(0, -1) }],
+  ];
+  test.each(rows)('returns %s', async (_name, named, want, options) => {
+    const { find, seen } = createLookUp(() => metadata(named, options?.issuer), options);
+    expect([await find(), await find()]).toEqual([want, want]);
+    expect(seen.fetched).toBe(1);
+  });
 
   test('waits one second for the metadata, and names them once they arrive', async () => {
     const response = Promise.withResolvers<Response>();
-    const { find, seen } = createLookUp({ fetch: () => response.promise });
-    expect(await find()).toBe(`${ISSUER}oauth/token`);
-    expect(await find()).toBe(`${ISSUER}oauth/token`);
+    const { find, seen } = createLookUp(() => response.promise);
+    expect([await find(), await find()]).toEqual([ASSUMED, ASSUMED]);
     expect(seen).toEqual({ nowMs: 0, fetched: 1, waitedMs: [1000, 1000] });
-    response.resolve(await metadata(ISSUER, ENDPOINT)());
+    response.resolve(await metadata(ENDPOINT));
     expect(await find()).toBe(ENDPOINT);
   });
 
   test('asks again after a failure, but not before the cooldown has passed', async () => {
     let isDown = true;
-    const { find, seen } = createLookUp({
-      fetch: async () => (isDown ? new Response(null, { status: 500 }) : metadata(ISSUER, ENDPOINT)()),
-    });
-    expect(await find()).toBe(`${ISSUER}oauth/token`);
+    const { find, seen } = createLookUp(async () =>
+      isDown ? new Response(null, { status: 500 }) : metadata(ENDPOINT),
+    );
+    expect(await find()).toBe(ASSUMED);
     isDown = false;
-    seen.nowMs = 29_999;
-    expect(await find()).toBe(`${ISSUER}oauth/token`);
-    expect(seen.fetched).toBe(1);
-    seen.nowMs = 30_000;
-    expect(await find()).toBe(ENDPOINT);
-    seen.nowMs = 90_000;
-    expect(await find()).toBe(ENDPOINT);
-    expect(seen.fetched).toBe(2);
+    for (const [nowMs, endpoint, fetched] of [
+      [29_999, ASSUMED, 1],
+      [30_000, ENDPOINT, 2],
+      [90_000, ENDPOINT, 2],
+    ] as const) {
+      seen.nowMs = nowMs;
+      expect(await find()).toBe(endpoint);
+      expect(seen.fetched).toBe(fetched);
+    }
   });
 });
