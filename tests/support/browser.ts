@@ -1,30 +1,15 @@
-import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
 /** Time limit for starting a browser, and for a page on a busy machine. */
 export const BROWSER_TIMEOUT_MS = 30_000;
 
-const CHROMIUM_ARGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  // Fails each look-up of a name, so that no test waits for a resolver.
-  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1',
-];
-
-function findChromium(): string {
-  const named = process.env.CHROMIUM;
-  const found = named ?? ['chromium', 'chromium-browser', 'google-chrome'].map((name) => Bun.which(name)).find(Boolean);
-  if (!found || !existsSync(found)) throw new Error('No Chromium found: install it, or set CHROMIUM to its path');
-  return found;
-}
+const names = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** Starts a Chromium that sends no requests of its own. */
-export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: findChromium(), args: CHROMIUM_ARGS });
+export async function launchChromium(): Promise<Browser> {
+  const executablePath = process.env.CHROMIUM ?? names.map((name) => Bun.which(name)).find((path) => path !== null);
+  if (!executablePath) throw new Error('No Chromium found: install it, or set CHROMIUM to its path');
+  // Each look-up of a name fails, so that no test waits for a resolver.
+  const args = ['--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1', '--disable-quic'];
+  return chromium.launch({ executablePath, args });
 }

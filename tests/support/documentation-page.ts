@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { afterEach, describe, expect, test } from 'bun:test';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { BROWSER_TIMEOUT_MS, launchChromium } from './browser.ts';
 import { embeddedFixtureFor } from './embedded-issuer.ts';
+import { startedFor } from './fixture.ts';
 import type { Form } from './forms.ts';
 
 export const ENDPOINTS = ['/api/public', '/api/private', '/api/private-scoped'];
@@ -27,31 +28,17 @@ export class Documentation {
     });
   }
 
-  async open(origin: string): Promise<void> {
-    await this.page.goto(`${origin}/openapi`);
-  }
-
-  sendButton(path: string): Locator {
-    return this.page.getByRole('button', { name: `Send request GET ${path}`, exact: true });
-  }
-
-  answer(path: string): Locator {
-    return this.page.getByRole('status', { name: `Response to GET ${path}`, exact: true });
-  }
-
-  article(path: string): Locator {
-    return this.page.getByRole('article', { name: `GET ${path}`, exact: true });
-  }
-
+  open = (origin: string) => this.page.goto(`${origin}/openapi`);
+  answer = (path: string) => this.page.getByRole('status', { name: `Response to GET ${path}`, exact: true });
+  article = (path: string) => this.page.getByRole('article', { name: `GET ${path}`, exact: true });
   /** The button in the answer of an endpoint. */
-  authorizeIn(path: string): Locator {
-    return this.article(path).getByRole('button', { name: 'Authorize' });
-  }
+  authorizeIn = (path: string) => this.article(path).getByRole('button', { name: 'Authorize' });
+  submit = () => this.dialog.getByRole('button', { name: 'Authorize' }).click();
 
   /** Sends a request and returns the displayed response. */
   async send(path: string): Promise<string> {
     const answered = this.page.waitForResponse((response) => response.url().endsWith(path));
-    await this.sendButton(path).click();
+    await this.page.getByRole('button', { name: `Send request GET ${path}`, exact: true }).click();
     const status = String((await answered).status());
     await this.answer(path).getByText(status).first().waitFor();
     return (await this.answer(path).textContent()) ?? '';
@@ -68,10 +55,6 @@ export class Documentation {
   async choose(way: string | RegExp): Promise<void> {
     await this.authorize.click();
     await this.dialog.getByRole('radio', { name: way }).check();
-  }
-
-  submit(): Promise<void> {
-    return this.dialog.getByRole('button', { name: 'Authorize' }).click();
   }
 
   /** Fills in the fields of the dialog by their labels, and submits it. */
@@ -94,15 +77,17 @@ export class Documentation {
 
 /** Starts a browser before the tests of the enclosing describe() and returns a function that opens pages in profiles of their own. */
 export function browserForTests() {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launchChromium();
-  }, BROWSER_TIMEOUT_MS);
-  afterEach(() => Promise.all(browser.contexts().map((context) => context.close())));
-  afterAll(() => browser?.close());
+  const browser = startedFor(BROWSER_TIMEOUT_MS, launchChromium, (launched) => launched.close());
+  afterEach(() =>
+    Promise.all(
+      browser()
+        .contexts()
+        .map((context) => context.close()),
+    ),
+  );
 
   return async (options: BrowserContextOptions = {}): Promise<Documentation> => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 844 }, ...options });
+    const context = await browser().newContext({ viewport: { width: 1280, height: 844 }, ...options });
     // Below the test's own bound, so that the failure says what was waited for.
     context.setDefaultTimeout(BROWSER_TIMEOUT_MS / 3);
     return new Documentation(await context.newPage());
@@ -115,23 +100,20 @@ export function describeDocumentationPage(form: Form): void {
     const fixture = embeddedFixtureFor(form);
     const openPage = browserForTests();
 
-    const rows: readonly [name: string, way: RegExp | undefined, statuses: readonly string[]][] = [
-      ['shows 200, 401 and 401 without a token', undefined, ['200', '401', '401']],
-      ['shows 200 three times with the scope', /reader/, ['200', '200', '200']],
-      ['shows 200, 200 and 403 without the scope', /visitor/, ['200', '200', '403']],
-    ];
-    test.each(rows)(
-      '%s',
+    test.each([
+      ['200, 401 and 401 without a token', undefined, ['200', '401', '401']],
+      ['200 three times with the scope', /reader/, ['200', '200', '200']],
+      ['200, 200 and 403 without the scope', /visitor/, ['200', '200', '403']],
+    ] as const)(
+      'shows %s',
       async (_name, way, statuses) => {
         const { origin } = new URL(fixture().issuer);
         const documentation = await openPage();
         await documentation.open(origin);
         if (way) await documentation.authorizeAs(way);
         expect(await documentation.statuses()).toEqual([...statuses]);
-        expect(documentation.requested.filter((url) => !url.startsWith(origin) && !url.startsWith('data:'))).toEqual(
-          [],
-        );
-        expect(documentation.complaints).toEqual([]);
+        const elsewhere = documentation.requested.filter((url) => !url.startsWith(origin) && !url.startsWith('data:'));
+        expect({ elsewhere, complaints: documentation.complaints }).toEqual({ elsewhere: [], complaints: [] });
       },
       BROWSER_TIMEOUT_MS,
     );

@@ -1,13 +1,8 @@
 import type { Algorithm } from '../../src/auth/jose/algorithms.ts';
 import { createKeySet } from '../../src/auth/keys/key-set.ts';
 import { Refusal } from '../../src/auth/refusals.ts';
-import {
-  createVerifier,
-  type Verifier,
-  type VerifierOptions,
-  type VerifierState,
-} from '../../src/auth/token/verifier.ts';
-import { createFrozenClock, type FrozenClock } from './frozen-clock.ts';
+import { createVerifier, type VerifierOptions } from '../../src/auth/token/verifier.ts';
+import { createFrozenClock } from './frozen-clock.ts';
 import { AUDIENCE, mintToken, SIGNING_KID, type TokenOverrides } from './mint.ts';
 import { signAs, signingKey } from './signatures.ts';
 
@@ -15,33 +10,24 @@ export const COOLDOWN_MS = 30_000;
 /** Also how long keys are trusted beyond that. */
 export const MAX_AGE_MS = 600_000;
 
-export interface IssuerState {
+interface IssuerState {
   /** The key set from the next fetch on, or the error with which fetches fail. */
   keys: readonly unknown[] | Error;
   /** Fetches of the key set since the start. */
   fetches: number;
 }
 
-export interface Issuers {
-  readonly clock: FrozenClock;
-  /** By issuer identifier. */
-  readonly states: Readonly<Record<string, IssuerState>>;
-  /** Returns `accepted`, or the reason of the rejection. */
-  verify(token: string): Promise<string>;
-  cache(): VerifierState;
-  readonly verifier: Verifier;
-}
+export type Issuers = ReturnType<typeof createIssuers>;
 
 /** Returns a verifier of tokens of these issuers, each with its own keys, which are fetched on first use. */
 export function createIssuers(
   keys: Readonly<Record<string, IssuerState['keys']>>,
   algorithms: readonly Algorithm[] = ['RS256'],
   options: Partial<VerifierOptions> = {},
-): Issuers {
+) {
   const clock = createFrozenClock();
-  const names = Object.keys(keys);
-  const states = Object.fromEntries(
-    names.map((name): [string, IssuerState] => [name, { keys: keys[name] ?? [], fetches: 0 }]),
+  const states = new Map(
+    Object.entries(keys).map(([name, keys]): [string, IssuerState] => [name, { keys, fetches: 0 }]),
   );
   const keySetOf = (issuer: string, state: IssuerState) =>
     createKeySet({
@@ -60,20 +46,22 @@ export function createIssuers(
       random: () => 0,
     });
   const verifier = createVerifier({
-    issuer: names,
+    issuer: [...states.keys()],
     audience: [AUDIENCE],
     audienceClaim: 'aud',
     requiredClaims: {},
     clockToleranceSeconds: 0,
     algorithms,
-    keySets: new Map(Object.entries(states).map(([name, state]) => [name, keySetOf(name, state)])),
+    keySets: new Map([...states].map(([name, state]) => [name, keySetOf(name, state)])),
     tokenCacheSize: 100,
     ...options,
   });
   return {
     clock,
-    states,
-    async verify(token) {
+    /** By issuer identifier. */
+    states: Object.fromEntries(states),
+    /** Returns `accepted`, or the reason of the rejection. */
+    async verify(token: string): Promise<string> {
       const verdict = await verifier.verify(token);
       return verdict instanceof Refusal ? verdict.reason : 'accepted';
     },
@@ -95,13 +83,11 @@ export interface SignedBy {
 /** Returns a token of `issuer` with a real signature of any algorithm. */
 export function mintSigned(
   issuer: string,
-  { alg = 'RS256', kid = SIGNING_KID, signer = kid, ...rest }: SignedBy = {},
+  { alg = 'RS256', kid = SIGNING_KID, signer = kid, signature = alg, overrides }: SignedBy = {},
 ): string {
-  const scheme = rest.signature ?? alg;
-  const { header, ...overrides } = rest.overrides ?? {};
   return mintToken(issuer, {
-    header: { alg, kid, ...header },
-    signWith: (input) => signAs(scheme, signingKey(scheme, signer), input),
+    signWith: (input) => signAs(signature, signingKey(signature, signer), input),
     ...overrides,
+    header: { alg, kid, ...overrides?.header },
   });
 }

@@ -39,8 +39,11 @@ export function goodParts(issuer: string): { header: Record<string, unknown>; cl
 }
 
 /** Returns a valid access token of this issuer with the given changes and a real signature. */
-export function mintToken(issuer: string, overrides: TokenOverrides = {}): string {
-  const good = goodParts(issuer);
+export const mintToken = (issuer: string, overrides: TokenOverrides = {}): string =>
+  assemble(goodParts(issuer), overrides);
+
+/** Returns the JWT of a header and claims with the given changes. */
+export function assemble(good: Readonly<Record<'header' | 'claims', object>>, overrides: TokenOverrides): string {
   const header = overrides.headerText ?? JSON.stringify({ ...good.header, ...overrides.header });
   const payload = overrides.payloadText ?? JSON.stringify({ ...good.claims, ...overrides.claims });
   const { respell } = overrides;

@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
-import { base64url } from './mint.ts';
+import { assemble, type TokenOverrides } from './mint.ts';
 import { signAs, signingKey } from './signatures.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
@@ -9,8 +9,9 @@ export function proofKey(algorithm = 'ES256', name = 'client'): KeyObject {
   return signingKey(/^(?:[EPR]S|Ed)/.test(algorithm) ? algorithm : 'ES256', name);
 }
 
-export const publicJwk = (key: KeyObject): Readonly<Record<string, unknown>> =>
-  ({ ...createPublicKey(key).export({ format: 'jwk' }) }) as Record<string, unknown>;
+export const publicJwk = (key: KeyObject): Readonly<Record<string, unknown>> => ({
+  ...createPublicKey(key).export({ format: 'jwk' }),
+});
 
 /** Returns the thumbprint of a key (RFC 7638): what `cnf.jkt` of a token bound to it says. */
 export function thumbprintOf(key: KeyObject): string {
@@ -19,22 +20,13 @@ export function thumbprintOf(key: KeyObject): string {
   return sha256(JSON.stringify({ crv, e, kty, n, x, y }));
 }
 
-export interface ProofOverrides {
-  /** Replaces members of the header. `undefined` removes one. */
-  readonly header?: Readonly<Record<string, unknown>>;
-  /** Replaces members of the claims. `undefined` removes one. */
-  readonly claims?: Readonly<Record<string, unknown>>;
+export interface ProofOverrides
+  extends Pick<TokenOverrides, 'header' | 'claims' | 'key' | 'headerText' | 'payloadText' | 'reshape'> {
   /** Defaults to ES256. */
   readonly algorithm?: string;
-  readonly key?: KeyObject;
-  /** The text of the header or the payload, for JSON that JSON.stringify cannot produce. */
-  readonly headerText?: string;
-  readonly payloadText?: string;
-  /** Changes the finished proof. */
-  readonly reshape?: (proof: string) => string;
 }
 
-export interface ProofTarget {
+interface ProofTarget {
   readonly method?: string;
   readonly url: string;
   readonly token: string;
@@ -58,11 +50,8 @@ function signableWith(key: KeyObject, algorithm: string): string {
 /** Returns a valid proof for this request with the given changes and a real signature. */
 export function makeProof(target: ProofTarget, overrides: ProofOverrides = {}): string {
   const { algorithm = 'ES256', key = proofKey(algorithm) } = overrides;
-  const good = goodProofParts(target, key, algorithm);
-  const header = overrides.headerText ?? JSON.stringify({ ...good.header, ...overrides.header });
-  const payload = overrides.payloadText ?? JSON.stringify({ ...good.claims, ...overrides.claims });
-  const input = Buffer.from(`${base64url(header)}.${base64url(payload)}`);
-  const signature = signAs(signableWith(key, algorithm), key, input);
-  const proof = `${input}.${base64url(signature)}`;
-  return overrides.reshape?.(proof) ?? proof;
+  return assemble(goodProofParts(target, key, algorithm), {
+    ...overrides,
+    signWith: (input) => signAs(signableWith(key, algorithm), key, input),
+  });
 }

@@ -36,40 +36,38 @@ export function open(port: number): Promise<Socket> {
   });
 }
 
+/** Returns what has come over a connection, and a promise for its end. */
+function receive(socket: Socket) {
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk.toString('latin1');
+  });
+  return { text: () => text, closed: new Promise<void>((done) => socket.once('close', () => done())) };
+}
+
 /** Sends bytes as they are, and returns what came back until the connection ended or fell silent. */
 export async function exchange(port: number, ...pieces: readonly string[]): Promise<Exchange> {
   const socket = await open(port);
-  let text = '';
-  let isClosed = false;
-  const ended = new Promise<void>((done) => {
-    const giveUp = setTimeout(done, MAX_MS);
-    let quiet: Timer | undefined;
-    socket.on('data', (chunk) => {
-      text += chunk.toString('latin1');
-      clearTimeout(quiet);
-      quiet = setTimeout(done, QUIET_MS);
-    });
-    socket.on('close', () => {
-      isClosed = true;
-      clearTimeout(giveUp);
-      clearTimeout(quiet);
-      done();
+  const { text, closed } = receive(socket);
+  const silent = new Promise<void>((done) => {
+    let timer = setTimeout(done, MAX_MS);
+    socket.on('data', () => {
+      clearTimeout(timer);
+      timer = setTimeout(done, QUIET_MS);
     });
   });
   for (const piece of pieces) {
     socket.write(toBytes(piece));
     if (pieces.length > 1) await Bun.sleep(5);
   }
-  await ended;
+  await Promise.race([closed, silent]);
+  const isClosed = socket.closed;
   socket.destroy();
-  return { statuses: statusesIn(text), text, isClosed };
+  return { statuses: statusesIn(text()), text: text(), isClosed };
 }
 
-export function statusesIn(text: string): readonly number[] {
-  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)]
-    .map(([, status]) => Number(status))
-    .filter((status) => status !== 100);
-}
+export const statusesIn = (text: string): readonly number[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status)).filter((status) => status !== 100);
 
 /**
  * Sends GET with the header lines as they are, over a connection of its own: fetch() would refuse, join or re-encode them.
@@ -82,42 +80,32 @@ export function rawGet(origin: string, path: string, headerLines: readonly strin
 /** Sends the lines of a request, and returns the response once the service has closed the connection. */
 export async function rawRequest(origin: string, lines: readonly string[]): Promise<RawAnswer> {
   const socket = await open(Number(new URL(origin).port));
-  const received: Uint8Array[] = [];
   // A server may reset the connection of a request it will not read to its end; what it answered before that counts.
-  const closed = new Promise((done) => socket.on('close', done));
-  socket.on('data', (chunk) => received.push(Buffer.from(chunk)));
+  const { text, closed } = receive(socket);
   socket.write(toBytes(`${lines.join('\r\n')}${HEAD_END}`));
   await closed;
-  return parse(Buffer.concat(received));
+  return parse(text());
 }
 
-function parse(bytes: Buffer): RawAnswer {
-  const text = bytes.toString('latin1');
+function parse(text: string): RawAnswer {
   const headEnd = text.indexOf(HEAD_END);
-  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0);
+  const [statusLine = '', ...lines] = text.slice(0, headEnd).split('\r\n');
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1] ?? 0);
   if (headEnd < 0 || status < 200) return { status, response: undefined };
-  const headers = new Headers();
-  for (const line of text.slice(0, headEnd).split('\r\n').slice(1)) {
-    const colon = line.indexOf(':');
-    headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
-  }
-  return { status, response: new Response(bytes.subarray(headEnd + HEAD_END.length), { status, headers }) };
+  const headers = lines.map((line): [string, string] => {
+    const [name = '', ...value] = line.split(':');
+    return [name, value.join(':').trim()];
+  });
+  return { status, response: new Response(toBytes(text.slice(headEnd + HEAD_END.length)), { status, headers }) };
 }
 
 /** Sends the same bytes again and again until the service cuts the connection off; returns how many it took. */
 export async function pour(port: number, start: string, piece: string, maxBytes: number): Promise<number> {
   const socket = await open(port);
-  let isOpen = true;
-  const closed = new Promise<void>((done) =>
-    socket.on('close', () => {
-      isOpen = false;
-      done();
-    }),
-  );
-  socket.resume();
+  const { closed } = receive(socket);
   socket.write(toBytes(start));
   let sent = start.length;
-  while (isOpen && sent < maxBytes) {
+  while (!socket.closed && sent < maxBytes) {
     const isTaken = socket.write(toBytes(piece));
     sent += piece.length;
     await (isTaken ? Bun.sleep(0) : Promise.race([new Promise((done) => socket.once('drain', done)), closed]));

@@ -1,5 +1,5 @@
 import { RedisClient } from 'bun';
-import { freePort, type RunningProcess, run, until } from './child-process.ts';
+import { freePort, type RunningProcess, run, untilProcess } from './child-process.ts';
 
 export interface RedisServer {
   readonly port: number;
@@ -11,15 +11,6 @@ export interface RedisServer {
   signal(name: NodeJS.Signals): void;
   /** Runs a command on a separate connection. */
   command(...words: string[]): Promise<unknown>;
-}
-
-async function ask(url: string, [name = '', ...args]: readonly string[]): Promise<unknown> {
-  const client = new RedisClient(url, { autoReconnect: false, connectionTimeout: 1000 });
-  try {
-    return await client.send(name, args);
-  } finally {
-    client.close();
-  }
 }
 
 /** Starts a real redis-server on a free port of loopback, which writes nothing to disk. `url` is where `args` make it answer. */
@@ -34,19 +25,26 @@ export async function startRedis(args: readonly string[] = [], urlOf = (port: nu
     async start(moreArgs = args) {
       const fixed = ['--bind', '127.0.0.1', '--port', String(port), '--save', '', '--appendonly', 'no'];
       child = run(['redis-server', ...fixed, ...moreArgs], { PATH: process.env.PATH ?? '' });
-      const answers = () =>
-        ask(url, ['PING']).then(
+      const isUp = () =>
+        server.command('PING').then(
           () => true,
           () => false,
         );
-      await until(answers, 'redis-server');
+      await untilProcess(child, isUp, 'redis-server');
     },
     async kill() {
       child.signal('SIGKILL');
       await child.finished;
     },
     signal: (name) => child.signal(name),
-    command: (...words) => ask(url, words),
+    async command(name = '', ...args) {
+      const client = new RedisClient(url, { autoReconnect: false, connectionTimeout: 1000 });
+      try {
+        return await client.send(name, args);
+      } finally {
+        client.close();
+      }
+    },
   };
   await server.start();
   return server;
