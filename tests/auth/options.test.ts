@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { resourceServer } from '../../src/auth/elysia/resource-server.ts';
-import { checkOptions, type GuardOptions, optionRules } from '../../src/auth/options.ts';
+import { createGuard } from '../../src/auth/guard.ts';
+import { resourceServer } from '../../src/auth/index.ts';
+import { checkOptions, type GuardOptions } from '../../src/auth/options.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { SIGNING_KID } from '../support/mint.ts';
 
@@ -10,136 +11,133 @@ const good = { issuer, audience };
 
 interface Row {
   readonly valid: readonly unknown[];
+  /** `null` is wrong everywhere. */
   readonly wrong: readonly unknown[];
   /** What the message says that the option must be. */
   readonly expected: RegExp;
-  /** Further options that the valid values need. */
+  /** The default in the contract. */
+  readonly fallback?: unknown;
+  /** Further options that the values need. */
   readonly beside?: Partial<GuardOptions>;
 }
 
-const wholeNumber = (min: number, max: number): Row => ({
+const wholeNumber = (min: number, max: number, fallback: number): Row => ({
   valid: [min, max],
-  wrong: [min - 1, max + 1, min + 0.5, String(min), Number.NaN, Number.POSITIVE_INFINITY, null],
+  wrong: [min - 1, max + 1, min + 0.5, String(min), Number.NaN, Number.POSITIVE_INFINITY],
   expected: new RegExp(`a whole number from ${min} to ${max}`),
+  fallback,
 });
 
-const callback: Row = { valid: [() => ({})], wrong: [null, {}, 'f'], expected: /a function/ };
+const callback: Row = { valid: [() => ({})], wrong: [{}, 'f'], expected: /a function/ };
 
+const endings = ['#part', '{tenantid}/', '"', "'", '<script>', '\\', '$(id)', '`id`', '\u001b[2J', 'a b', 'é'];
 const badAddresses = [
-  '',
-  'issuer.example.test',
-  'http://issuer.example.test/',
-  'ftp://issuer.example.test/',
-  'https://user@issuer.example.test/',
-  'https://:password@issuer.example.test/',
-  'https://issuer.example.test/#part',
-  'https://issuer.example.test/{tenantid}/',
-  'https://issuer.example.test/"',
-  "https://issuer.example.test/'",
-  'https://issuer.example.test/<script>',
-  'https://issuer.example.test/\\',
-  'https://issuer.example.test/$(id)',
-  'https://issuer.example.test/`id`',
-  'https://issuer.example.test/\u001b[2J',
-  'https://issuer.example.test/a b',
-  'https://issuer.example.test/é',
-  ' https://issuer.example.test/',
+  ...['', 7, 'issuer.example.test', 'http://issuer.example.test/', 'ftp://issuer.example.test/', ` ${issuer}`],
+  ...['https://user@issuer.example.test/', 'https://:password@issuer.example.test/'],
+  ...endings.map((ending) => issuer + ending),
 ];
-const withQuery = 'https://issuer.example.test/?a=1';
+const withQuery = `${issuer}?a=1`;
 const loopback = ['http://localhost:3000/', 'http://127.0.0.1/', 'http://[::1]/'];
+const address =
+  /an https address without query, fragment, credentials, quotes or braces \(http is allowed for loopback/;
 
 const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   issuer: {
     valid: [issuer, [issuer], ['https://a.example.test', 'https://b.example.test/path/'], ...loopback],
     wrong: [
       undefined,
-      null,
-      7,
       [],
       [issuer, ''],
       [issuer, 7],
-      [issuer, 'http://issuer.example.test/'],
+      [issuer, 'http://a.example.test/'],
       {},
       withQuery,
       ...badAddresses,
     ],
     expected: /authorization server: an https address without query, fragment, credentials, quotes or braces/,
+    fallback: [issuer],
   },
   audience: {
     valid: [audience, ['urn:api', 'another api']],
-    wrong: [undefined, null, '', '  ', [], [audience, ''], [audience, 7], {}],
+    wrong: [undefined, '', '  ', [], [audience, ''], [audience, 7], {}],
     expected: /API identifier that tokens contain in aud/,
+    fallback: [audience],
   },
   jwksUri: {
     valid: ['https://keys.example.test/keys?version=1', ...loopback],
-    wrong: [null, 7, ['https://keys.example.test/'], ...badAddresses],
+    wrong: [['https://keys.example.test/'], ...badAddresses],
     expected: /an https address without fragment or credentials/,
   },
-  jwksAllowHttp: { valid: [true, false], wrong: ['true', 1, null], expected: /true or false/ },
+  jwksAllowHttp: { valid: [true, false], wrong: ['true', 1], expected: /true or false/, fallback: false },
   algorithms: {
     valid: [['RS256'], ['ES512', 'EdDSA', 'Ed25519']],
-    wrong: [[], 'RS256', ['none'], ['HS256'], ['rs256'], ['RS256', null], null],
+    wrong: [[], 'RS256', ['none'], ['HS256'], ['rs256'], ['RS256', null]],
     expected: /a list of RS256, RS384, .*, EdDSA or Ed25519/,
+    fallback: ['RS256'],
   },
   scopeClaim: {
     valid: [['scope'], ['scp', '/resource_access/my~1api/roles', '/a~0b', 'a~b']],
-    wrong: [[], 'scope', [''], ['/a~2'], ['/a~'], [7], null],
+    wrong: [[], 'scope', [''], ['/a~2'], ['/a~'], [7]],
     expected: /claim names, or JSON Pointers that begin with \//,
+    fallback: ['scope'],
   },
   scopePrefix: {
     valid: ['https://api.example.test/', '!#[]~'],
-    wrong: ['', 'a b', '"', '\\', 'é', '\u007f', null, 7],
+    wrong: ['', 'a b', '"', '\\', 'é', '\u007f', 7],
     expected: /printable ASCII without spaces, quotes or backslashes/,
   },
-  audienceClaim: { valid: ['client_id'], wrong: ['', ' ', null, 7], expected: /the name of a claim/ },
+  audienceClaim: { valid: ['client_id'], wrong: ['', ' ', 7], expected: /the name of a claim/, fallback: 'aud' },
   requiredClaims: {
     valid: [{}, { tid: 'tenant', empty: '' }],
-    wrong: [null, [], 'a=b', { a: 1 }, { '': 'x' }],
+    wrong: [[], 'a=b', { a: 1 }, { '': 'x' }],
     expected: /claim names with the text that each must be/,
+    fallback: {},
   },
   dpop: {
     valid: ['off', 'on', 'required'],
-    wrong: ['', true, null, 'yes'],
+    wrong: ['', true, 'yes'],
     expected: /one of off, on, required/,
+    fallback: 'off',
     beside: { publicUrl: audience },
   },
   publicUrl: {
     valid: ['https://api.example.test', 'https://api.example.test/base/', ...loopback],
-    wrong: [null, 7, withQuery, ...badAddresses],
-    expected:
-      /an https address without query, fragment, credentials, quotes or braces \(http is allowed for loopback hosts\)/,
+    wrong: [withQuery, ...badAddresses],
+    expected: address,
   },
   replayStore: {
     valid: [{ markUsed: async () => true }],
-    wrong: [null, {}, { markUsed: true }, () => {}],
+    wrong: [{}, { markUsed: true }, () => {}],
     expected: /an object with a method markUsed/,
   },
-  jwksMaxAgeSeconds: wholeNumber(1, 1_000_000),
-  jwksMaxStaleSeconds: wholeNumber(0, 1_000_000),
-  jwksCooldownSeconds: wholeNumber(1, 3600),
-  jwksTimeoutSeconds: wholeNumber(1, 60),
-  clockToleranceSeconds: wholeNumber(0, 300),
-  tokenCacheSize: wholeNumber(0, 1_000_000),
-  tokenType: { valid: ['jwt', 'at+jwt'], wrong: ['JWT', '', null], expected: /one of jwt, at\+jwt/ },
+  jwksMaxAgeSeconds: wholeNumber(1, 1_000_000, 600),
+  jwksMaxStaleSeconds: wholeNumber(0, 1_000_000, 86_400),
+  jwksCooldownSeconds: wholeNumber(1, 3600, 30),
+  jwksTimeoutSeconds: wholeNumber(1, 60, 5),
+  clockToleranceSeconds: wholeNumber(0, 300, 0),
+  tokenCacheSize: wholeNumber(0, 1_000_000, 10_000),
+  tokenType: { valid: ['jwt', 'at+jwt'], wrong: ['JWT', ''], expected: /one of jwt, at\+jwt/, fallback: 'jwt' },
   scopeImplies: {
     valid: [{}, { admin: ['read:a', 'read:b'] }],
-    wrong: [null, [], { admin: 'read:a' }, { admin: ['a b'] }, { 'a b': ['c'] }],
+    wrong: [[], { admin: 'read:a' }, { admin: ['a b'] }, { 'a b': ['c'] }],
     expected: /broader scopes with the lists of narrower ones/,
+    fallback: {},
   },
   dpopAlgorithms: {
     valid: [['ES256'], ['PS256', 'Ed25519']],
-    wrong: [[], 'ES256', ['ES512'], ['HS256'], [null], null],
+    wrong: [[], 'ES256', ['ES512'], ['HS256'], [null]],
     expected: /a list of ES256, ES384, RS256, PS256, EdDSA or Ed25519/,
+    fallback: ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'],
   },
   resource: {
     valid: ['https://api.example.test/mcp'],
-    wrong: [null, 7, withQuery, 'https://other.example.test/mcp'],
-    expected: /an https address|with the origin of publicUrl/,
+    wrong: [7, withQuery, 'issuer.example.test'],
+    expected: address,
     beside: { publicUrl: audience },
   },
   keys: {
     valid: [{ keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] }],
-    wrong: [null, [], {}, { keys: [] }, { keys: 'a' }, { keys: [null] }],
+    wrong: [[], {}, { keys: [] }, { keys: 'a' }, { keys: [null] }],
     expected: /a JWK Set/,
   },
   claims: {
@@ -156,11 +154,11 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   errorBody: callback,
 };
 
-const construct = (options: object) => () => resourceServer(options as GuardOptions);
+const check = (options: unknown) => () => checkOptions(options as GuardOptions);
 /** Returns what is thrown, without the words that every message has. */
-function problemOf(options: object): string {
+function problemOf(options: unknown): string {
   try {
-    construct(options)();
+    check(options)();
     return 'none';
   } catch (error) {
     expect(error).toBeInstanceOf(TypeError);
@@ -168,75 +166,50 @@ function problemOf(options: object): string {
   }
 }
 
-describe('resourceServer()', () => {
+describe('checkOptions()', () => {
   for (const [name, { valid, wrong, expected, beside }] of Object.entries(rows)) {
-    for (const value of valid) {
+    for (const value of valid)
       test(`accepts ${name} ${JSON.stringify(value)}`, () => {
-        expect(construct({ ...good, ...beside, [name]: value })).not.toThrow();
+        expect(check({ ...good, ...beside, [name]: value })).not.toThrow();
       });
-    }
-    for (const value of wrong) {
+    for (const value of [null, ...wrong])
       test(`throws a TypeError that names ${name}, for ${typeof value} ${JSON.stringify(value)}`, () => {
-        const problem = problemOf({ ...good, [name]: value });
+        const problem = problemOf({ ...good, ...beside, [name]: value });
         expect(problem).toStartWith(`${name} must be `);
         expect(problem).toMatch(expected);
       });
-    }
   }
 
+  const several = { ...good, issuer: [issuer, 'https://b.example.test/'] };
   for (const [name, options, problem] of [
-    ['no options', undefined, 'options are missing'],
-    ['null', null, 'options are missing'],
-    ['text', issuer, 'options are missing'],
-    ['an unknown option', { ...good, port: 3010 }, 'port is not an option'],
+    ['no options', undefined, /^options are missing$/],
+    ['null', null, /^options are missing$/],
+    ['text', issuer, /^options are missing$/],
+    ['an unknown option', { ...good, port: 3010 }, /^port is not an option$/],
     ['DPoP without publicUrl', { ...good, dpop: 'on' }, /^publicUrl must be .*, which DPoP requires/],
+    ['jwksUri with two issuers', { ...several, jwksUri: issuer }, /^jwksUri must be unset when there are several/],
+    ['a resource without publicUrl', { ...good, resource: audience }, /^resource must be .* the origin of publicUrl/],
     [
-      'jwksUri with two issuers',
-      { ...good, issuer: [issuer, 'https://b.example.test/'], jwksUri: issuer },
-      /^jwksUri must be unset when there are several issuers/,
+      'a resource of another origin',
+      { ...good, publicUrl: audience, resource: issuer },
+      /^resource must be an address with the origin of publicUrl/,
     ],
-  ] as const) {
+  ] as const)
     test(`throws a TypeError for ${name}`, () => {
-      const found = problemOf(options as object);
-      if (typeof problem === 'string') expect(found).toBe(problem);
-      else expect(found).toMatch(problem);
+      expect(problemOf(options)).toMatch(problem);
     });
-  }
 
   test('accepts keys over plain http from another host only if that is allowed', () => {
     for (const options of [{ issuer: 'http://issuer.internal/' }, { jwksUri: 'http://issuer.internal/keys' }]) {
       expect(problemOf({ ...good, ...options })).toContain('must be');
-      expect(construct({ ...good, ...options, jwksAllowHttp: true })).not.toThrow();
+      expect(check({ ...good, ...options, jwksAllowHttp: true })).not.toThrow();
     }
     expect(problemOf({ ...good, publicUrl: 'http://api.internal/', jwksAllowHttp: true })).toStartWith('publicUrl');
   });
-});
 
-describe('checkOptions()', () => {
   test('returns the defaults of the contract', () => {
-    expect(checkOptions(good)).toMatchObject({
-      issuer: [issuer],
-      audience: [audience],
-      jwksUri: undefined,
-      jwksAllowHttp: false,
-      algorithms: ['RS256'],
-      scopeClaim: ['scope'],
-      scopePrefix: undefined,
-      audienceClaim: 'aud',
-      requiredClaims: {},
-      tokenType: 'jwt',
-      scopeImplies: {},
-      dpop: 'off',
-      dpopAlgorithms: ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'],
-      publicUrl: undefined,
-      jwksMaxAgeSeconds: 600,
-      jwksMaxStaleSeconds: 86_400,
-      jwksCooldownSeconds: 30,
-      jwksTimeoutSeconds: 5,
-      clockToleranceSeconds: 0,
-      tokenCacheSize: 10_000,
-    });
-    expect(Object.keys(checkOptions(good)).sort()).toEqual(Object.keys(optionRules).sort());
+    const defaults = Object.entries(rows).map(([name, { fallback }]) => [name, fallback]);
+    expect<object>(checkOptions(good)).toStrictEqual(Object.fromEntries(defaults));
   });
 
   test('normalizes values, so that equal guards are recognized', () => {
@@ -246,23 +219,24 @@ describe('checkOptions()', () => {
       algorithms: ['Ed25519', 'EdDSA', 'RS256', 'RS256'],
       publicUrl: 'https://api.example.test/',
     });
-    expect(spelled).toMatchObject({
-      issuer: [issuer],
-      audience: [audience],
-      algorithms: ['EdDSA', 'RS256'],
-      publicUrl: 'https://api.example.test',
-    });
+    const algorithms = ['EdDSA', 'RS256'] as const;
+    expect(spelled).toMatchObject({ issuer: [issuer], audience: [audience], algorithms });
+    expect(spelled.publicUrl).toBe('https://api.example.test');
   });
 
   test('is not changed by later changes to what it was given', () => {
     const given = { issuer: [issuer], audience: [audience], scopeClaim: ['scp'], requiredClaims: { a: 'b' } };
     const checked = checkOptions(given);
-    given.issuer.push('https://evil.example.test/');
-    given.audience.push('evil');
-    given.scopeClaim.push('evil');
+    for (const list of [given.issuer, given.audience, given.scopeClaim]) list.push('https://evil.example.test/');
     given.requiredClaims.a = 'c';
     expect(checked).toMatchObject({ issuer: [issuer], audience: [audience], scopeClaim: ['scp'] });
     expect(checked.requiredClaims).toEqual({ a: 'b' });
     expect(() => Object.assign(checked, { dpop: 'on' })).toThrow(TypeError);
   });
+});
+
+test('createGuard() and resourceServer() throw for an option that is not valid', () => {
+  const wrong = { ...good, jwksTimeoutSeconds: 0 };
+  for (const create of [() => createGuard(wrong), () => resourceServer(wrong)])
+    expect(create).toThrow('jwksTimeoutSeconds must be');
 });
