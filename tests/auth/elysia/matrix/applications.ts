@@ -32,6 +32,9 @@ export interface Application {
 }
 
 const open = () => 'open';
+const withOpen = (p: Parts): AnyElysia => p.create().get('/open', open);
+const wrapper = (p: Parts): AnyElysia => p.guarded(p.create()).as('scoped');
+const closed = { isServed: false, isApart: true };
 
 /** Ways to put a guard and a route into one application. */
 export const applications: Readonly<Record<string, Application>> = {
@@ -55,53 +58,35 @@ export const applications: Readonly<Record<string, Application>> = {
     prefix: '/a',
   },
   'route in an instance of its own': { build: (p) => p.guarded(p.create()).use(p.route(p.create())), isApart: true },
-  'wrapper that is scoped': { build: (p) => p.route(p.create().use(p.guarded(p.create()).as('scoped'))) },
-  'wrapper that is not scoped': {
-    build: (p) => p.route(p.create().use(p.guarded(p.create()))),
-    isServed: false,
-    isApart: true,
-  },
+  'wrapper that is scoped': { build: (p) => p.route(p.create().use(wrapper(p))) },
+  'wrapper that is not scoped': { build: (p) => p.route(p.create().use(p.guarded(p.create()))), ...closed },
   'wrapper that is scoped in one that is not': {
-    build: (p) => p.route(p.create().use(p.create().use(p.guarded(p.create()).as('scoped')))),
-    isServed: false,
-    isApart: true,
+    build: (p) => p.route(p.create().use(p.create().use(wrapper(p)))),
+    ...closed,
   },
   'wrapper with an open route': {
-    build: (p) => p.route(p.create().use(p.guarded(p.create()).as('scoped')).use(p.create().get('/open', open))),
+    build: (p) => p.route(p.create().use(wrapper(p)).use(p.create().get('/open', open))),
   },
-  'imported module': {
-    build: (p) => p.route(p.create().use(Promise.resolve({ default: p.guarded(p.create()).as('scoped') }))),
-    isServed: false,
-    isApart: true,
-  },
-  promise: { build: (p) => p.route(p.create().use(Promise.resolve(p.guard()))), isServed: false, isApart: true },
+  'imported module': { build: (p) => p.route(p.create().use(Promise.resolve({ default: wrapper(p) }))), ...closed },
+  promise: { build: (p) => p.route(p.create().use(Promise.resolve(p.guard()))), ...closed },
   'promise of a guarded instance': { build: (p) => p.create().use(Promise.resolve(p.route(p.guarded(p.create())))) },
   'async function that uses the guard': {
     build: (p) => p.route(p.create().use(async (app: AnyElysia) => p.guarded(app))),
     isServed: 'maybe',
     isApart: true,
   },
-  'async function that returns the guard': {
-    build: (p) => p.route(p.create().use(async () => p.guard())),
-    isServed: false,
-    isApart: true,
-  },
+  'async function that returns the guard': { build: (p) => p.route(p.create().use(async () => p.guard())), ...closed },
   'route after an awaited guard': {
     async build(p) {
-      const app = p.create().use(Promise.resolve(p.guarded(p.create()).as('scoped')));
+      const app = p.create().use(Promise.resolve(wrapper(p)));
       await app.modules;
       return p.route(app).compile();
     },
   },
-  'mounted application': {
-    build: (p) => p.create().mount('/a', p.route(p.guarded(p.create())).fetch),
-    prefix: '/a',
-  },
+  'mounted application': { build: (p) => p.create().mount('/a', p.route(p.guarded(p.create())).fetch), prefix: '/a' },
   'mounted instance': { build: (p) => p.create().mount('/a', p.route(p.guarded(p.create()))), prefix: '/a' },
   'two guards': { build: (p) => p.route(p.guarded(p.create()).use(p.guard(true))) },
-  'two guards of two instances': {
-    build: (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard(true)))),
-  },
+  'two guards of two instances': { build: (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard(true)))) },
   'equal guards nested': { build: (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard()))) },
   'equal guards in one chain': { build: (p) => p.route(p.guarded(p.create()).use(p.guard())) },
   'guard in two applications': {
@@ -138,17 +123,13 @@ export const applications: Readonly<Record<string, Application>> = {
   },
   'open routes around it': {
     build: (p) =>
-      p
-        .create()
-        .get('/open', open)
+      withOpen(p)
         .use(p.route(p.guarded(p.create())))
         .get('/open-too', open),
   },
   'open route before a group': {
     build: (p) =>
-      p
-        .create()
-        .get('/open', open)
+      withOpen(p)
         .group('/a', (group) => p.route(p.guarded(group)))
         .get('/open-too', open),
     prefix: '/a',

@@ -1,19 +1,21 @@
 import { expect } from 'bun:test';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { offline, tokenOf } from '../../../support/checked.ts';
 import { runToEnd } from '../../../support/child-process.ts';
 import { rsaKey } from '../../../support/keys.ts';
-import { AUDIENCE, mintToken } from '../../../support/mint.ts';
-import type { Clients } from './cells.ts';
-import type { Report } from './run.ts';
+import type { Clients, runCells } from './cells.ts';
 
-/** Tokens that are good, without the scope, and signed with another key. */
-export const clientsOf = (issuer: string): Clients => ({
-  issuer,
-  audience: AUDIENCE,
-  valid: mintToken(issuer),
-  unscoped: mintToken(issuer, { claims: { scope: 'other' } }),
-  forged: mintToken(issuer, { key: rsaKey('another key') }),
+type Report = Awaited<ReturnType<typeof runCells>>;
+
+/** Every night, the cells take longer than a token of the other tests is valid. */
+const exp = 4_000_000_000;
+
+export const clients = (): Clients => ({
+  options: offline(),
+  valid: tokenOf({ claims: { exp } }),
+  unscoped: tokenOf({ claims: { exp, scope: 'other' } }),
+  forged: tokenOf({ claims: { exp }, key: rsaKey('another key') }),
 });
 
 /** Compiles the matrix, the plugin and Elysia as applications for old browsers are, and returns the path of the module. */
@@ -34,17 +36,13 @@ export async function bundleMatrix(folder: string): Promise<string> {
 }
 
 /** Runs the matrix in another process. */
-export async function runBundle(
-  command: readonly string[],
-  clients: Clients,
-  count: number,
-  seed: number,
-): Promise<Report> {
-  const settings = { CLIENTS: JSON.stringify(clients), COUNT: String(count), SEED: String(seed) };
+export async function runBundle(command: readonly string[], count: number, seed: number): Promise<Report> {
   const { status, stdout, stderr } = await runToEnd(command, {
     PATH: process.env.PATH ?? '',
     NO_COLOR: '1',
-    ...settings,
+    CLIENTS: JSON.stringify(clients()),
+    COUNT: String(count),
+    SEED: String(seed),
   });
   if (status !== 0) throw new Error(`The matrix ended with ${status}: ${stderr}`);
   return JSON.parse(stdout);

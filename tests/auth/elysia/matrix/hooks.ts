@@ -2,11 +2,11 @@ import { type AnyElysia, Elysia } from 'elysia';
 
 type Context = Record<string, unknown>;
 
-/** What a hostile hook does when it is called. `set` are members for the context. */
-export type Effect =
-  | { readonly does: 'sets'; readonly set: Context }
-  | { readonly does: 'returns'; readonly value: () => unknown }
-  | { readonly does: 'throws' };
+/** What a hostile hook does when it is called: lays members over the context, and returns a value or throws. */
+interface Effect {
+  readonly set?: Context;
+  readonly answer?: () => unknown;
+}
 
 const ANSWER = 'answer of the application';
 const metadataPath = '/.well-known/oauth-protected-resource';
@@ -14,8 +14,8 @@ const answer = () => new Response(ANSWER);
 
 /** By name. A `request` with the good token is one that no client has sent. */
 export function effectsFor(authorization: string): Readonly<Record<string, Effect>> {
-  const sets = (set: Context): Effect => ({ does: 'sets', set });
-  const returns = (value: () => unknown): Effect => ({ does: 'returns', value });
+  const sets = (set: Context): Effect => ({ set });
+  const returns = (answer: () => unknown): Effect => ({ answer });
   const request = new Request('http://localhost/secret', { headers: { authorization } });
   return {
     'sets route': sets({ route: metadataPath }),
@@ -36,70 +36,51 @@ export function effectsFor(authorization: string): Readonly<Record<string, Effec
     'returns a promise of a Response': returns(async () => answer()),
     'returns a promise of nothing': returns(async () => undefined),
     'returns a claim': returns(() => ({ claims: { scope: 'read:messages' }, request })),
-    throws: { does: 'throws' },
+    throws: returns(() => {
+      throw new TypeError('hook of the application');
+    }),
   };
 }
 
-function act(effect: Effect, context: object): unknown {
-  if (effect.does === 'throws') throw new TypeError('hook of the application');
-  if (effect.does === 'returns') return effect.value();
-  Object.assign(context, effect.set);
-  return undefined;
-}
-
-/** For hooks whose result is laid over the context. */
-function derive(effect: Effect, context: Context): Record<string, unknown> | undefined {
-  return effect.does === 'sets' ? effect.set : (act(effect, context) as undefined);
-}
-
-type Install = (app: AnyElysia, effect: Effect, called: () => void) => AnyElysia;
+type Reach = Readonly<Record<'as', 'local' | 'global'>>;
 type Handle = (request: Request) => unknown;
-interface Reach {
-  readonly as: 'local' | 'scoped' | 'global';
-}
 
-/** Life-cycle hooks of an instance. Those that come after the requirements of a route say that they were called. */
-const lifeCycle: Readonly<Record<string, (reach: Reach) => Install>> = {
-  onParse: (as) => (app, effect) => app.onParse(as, (context: Context) => act(effect, context)),
-  onTransform: (as) => (app, effect) => app.onTransform(as, (context: Context) => act(effect, context) as undefined),
-  derive: (as) => (app, effect) => app.derive(as, (context: Context) => derive(effect, context)),
-  'async derive': (as) => (app, effect) => app.derive(as, async (context: Context) => derive(effect, context)),
-  mapDerive: (as) => (app, effect) => app.mapDerive(as, (context: Context) => derive(effect, context) ?? {}),
-  'mapDerive, then derive': (as) => (app, effect) => {
-    const mapped: AnyElysia = app.mapDerive(as, () => ({}));
-    return mapped.derive(as, (context: Context) => derive(effect, context));
-  },
-  resolve: (as) => (app, effect, called) =>
-    app.resolve(as, (context: Context) => {
-      called();
-      return derive(effect, context);
-    }),
-  mapResolve: (as) => (app, effect, called) =>
-    app.mapResolve(as, (context: Context) => {
-      called();
-      return derive(effect, context) ?? {};
-    }),
-  onBeforeHandle: (as) => (app, effect, called) =>
-    app.onBeforeHandle(as, (context: Context) => {
-      called();
-      return act(effect, context);
-    }),
-  onAfterHandle: (as) => (app, effect) => app.onAfterHandle(as, (context: Context) => act(effect, context)),
-  mapResponse: (as) => (app, effect) => app.mapResponse(as, (context: Context) => act(effect, context) as undefined),
-  onError: (as) => (app, effect) => app.onError(as, (context) => act(effect, context) as undefined),
-  onAfterResponse: (as) => (app, effect) =>
-    app.onAfterResponse(as, (context: Context) => void (effect.does === 'sets' && act(effect, context))),
-  trace: (as) => (app, effect) =>
+/** What hooks call. */
+interface Acts {
+  act(context: object): undefined;
+  /** For hooks whose result is laid over the context. */
+  derive(context: object): Context;
+  /** Members for the context. */
+  readonly set: Context | undefined;
+}
+type Install = (app: AnyElysia, acts: Acts, reach: Reach) => AnyElysia;
+
+/** Hooks that are installed alike, by the names of their methods. */
+const each = (names: readonly string[], hook: (acts: Acts, context: Context) => unknown) => {
+  const install = (name: string): Install => {
+    return (app, acts, as) => Reflect.get(app, name).call(app, as, (context: Context) => hook(acts, context));
+  };
+  return Object.fromEntries(names.map((name) => [name, install(name)]));
+};
+
+/** Life-cycle hooks of an instance. */
+const lifeCycle: Readonly<Record<string, Install>> = {
+  ...each(['onParse', 'onTransform', 'onBeforeHandle', 'onAfterHandle'], ({ act }, context) => act(context)),
+  ...each(['mapResponse', 'onError'], ({ act }, context) => act(context)),
+  ...each(['derive', 'resolve'], ({ derive }, context) => derive(context)),
+  ...each(['mapDerive', 'mapResolve'], ({ derive }, context) => derive(context) ?? {}),
+  'async derive': (app, { derive }, as) => app.derive(as, async (context) => derive(context)),
+  'mapDerive, then derive': (app, { derive }, as) =>
+    (app.mapDerive(as, () => ({})) as AnyElysia).derive(as, (context) => derive(context)),
+  onAfterResponse: (app, { set }, as) => app.onAfterResponse(as, (context) => void Object.assign(context, set)),
+  trace: (app, { set }, as) =>
     app.trace(as, ({ context, onTransform, onBeforeHandle }) => {
-      for (const listen of [onTransform, onBeforeHandle])
-        listen(() => void (effect.does === 'sets' && act(effect, context)));
+      for (const listen of [onTransform, onBeforeHandle]) listen(() => void Object.assign(context, set));
     }),
 };
 
-const membersOf = (effect: Effect) => (effect.does === 'sets' ? effect.set : { status: () => act(effect, {}) });
-
 /** Gives later requests the first one that had a token. */
-function replay(): (context: Context) => { readonly request: Request } {
+function replay(): (context: Context) => Context {
   let seen: Request | undefined;
   return (context) => {
     const request = context.request as Request;
@@ -110,16 +91,16 @@ function replay(): (context: Context) => { readonly request: Request } {
 
 /** What belongs to a whole application, wherever it is said. */
 const ofApplication: Readonly<Record<string, Install>> = {
-  onRequest: (app, effect) => app.onRequest((context) => act(effect, context) as undefined),
-  'async onRequest': (app, effect) => app.onRequest(async (context) => act(effect, context) as undefined),
-  decorate: (app, effect) => app.decorate({ as: 'override' }, membersOf(effect)),
-  state: (app, effect) => app.state({ as: 'override' }, membersOf(effect)),
-  'macro named scope': (app, effect) =>
-    app.macro({ scope: () => ({ transform: (context: Context) => void act(effect, context) }) }),
+  onRequest: (app, { act }) => app.onRequest((context) => act(context)),
+  'async onRequest': (app, { act }) => app.onRequest(async (context) => act(context)),
+  decorate: (app, { act, set }) => app.decorate({ as: 'override' }, set ?? { status: act }),
+  state: (app, { act, set }) => app.state({ as: 'override' }, set ?? { status: act }),
+  'macro named scope': (app, { act }) =>
+    app.macro({ scope: () => ({ transform: (context: Context) => act(context) }) }),
   'macro named scope that only declares': (app) => app.macro({ scope: () => ({ detail: {} }) }),
-  wrap: (app, effect) =>
+  wrap: (app, { act }) =>
     app.wrap((handle: Handle) => async (request: Request) => {
-      const returned = effect.does === 'sets' ? undefined : await act(effect, {});
+      const returned: unknown = await act({});
       return returned instanceof Response ? returned : handle(request);
     }),
   'wrap with a copy': (app) => app.wrap((handle: Handle) => (request: Request) => handle(new Request(request))),
@@ -129,35 +110,41 @@ const ofApplication: Readonly<Record<string, Install>> = {
 };
 
 /** What a route has among its own options. */
-const ofRoute: Readonly<Record<string, (effect: Effect, called: () => void) => object>> = Object.fromEntries(
-  ['parse', 'transform', 'beforeHandle', 'resolve', 'afterHandle', 'mapResponse', 'error'].map((name) => [
-    `option ${name}`,
-    (effect: Effect, called: () => void) => ({
-      [name](context: Context) {
-        if (name === 'beforeHandle' || name === 'resolve') called();
-        return name === 'resolve' ? derive(effect, context) : act(effect, context);
-      },
-    }),
-  ]),
-);
+const ofRoute = ['parse', 'transform', 'beforeHandle', 'resolve', 'afterHandle', 'mapResponse', 'error'];
 
-export const hookNames = ['none', ...Object.keys(lifeCycle), ...Object.keys(ofApplication), ...Object.keys(ofRoute)];
-export const places = ['before', 'after', 'plugin before', 'plugin after'] as const;
+export const hookNames = [
+  'none',
+  ...Object.keys({ ...lifeCycle, ...ofApplication }),
+  ...ofRoute.map((name) => `option ${name}`),
+];
+export const places = ['before', 'after', 'plugin before', 'plugin after'];
 
-export interface Hostile {
-  before(app: AnyElysia): AnyElysia;
-  after(app: AnyElysia): AnyElysia;
-  readonly options: object;
-}
-
-/** A hook with this effect in this place. `called` is called when it runs, if it may only run for admitted requests. */
-export function hostileHook(name: string, effect: Effect, place: (typeof places)[number], called: () => void): Hostile {
-  const same = (app: AnyElysia) => app;
-  const options = ofRoute[name]?.(effect, called) ?? {};
-  const isPlugin = place.startsWith('plugin');
-  const install = lifeCycle[name]?.({ as: isPlugin ? 'global' : 'local' }) ?? ofApplication[name];
-  if (!install) return { before: same, after: same, options };
+/**
+ * Returns what adds a hook with this effect to an instance before and after the guard, and the options of the route. `called` is
+ * called when it runs, if it may only run for admitted requests.
+ */
+export function hostileHook(
+  name: string,
+  { set, answer = () => undefined }: Effect,
+  place: string,
+  called: () => void,
+) {
+  const isAfterRequirements = /beforeHandle|resolve/i.test(name);
+  const act = (context: object) => {
+    if (isAfterRequirements) called();
+    Object.assign(context, set);
+    return answer() as undefined;
+  };
+  const derive = (_: object): Context => act({}) ?? (set as Context);
+  const install = lifeCycle[name] ?? ofApplication[name] ?? ((app) => app);
   const put = (app: AnyElysia) =>
-    isPlugin ? app.use(install(new Elysia(), effect, called)) : install(app, effect, called);
-  return place.endsWith('before') ? { before: put, after: same, options } : { before: same, after: put, options };
+    place.startsWith('plugin')
+      ? app.use(install(new Elysia(), { act, derive, set }, { as: 'global' }))
+      : install(app, { act, derive, set }, { as: 'local' });
+  const option = ofRoute.find((one) => name === `option ${one}`);
+  return {
+    before: (app: AnyElysia) => (place.endsWith('before') ? put(app) : app),
+    after: (app: AnyElysia) => (place.endsWith('after') ? put(app) : app),
+    options: option ? { [option]: (context: Context) => (option === 'resolve' ? derive(context) : act(context)) } : {},
+  };
 }

@@ -1,12 +1,10 @@
 // The matrix as a program of its own, for other compilers and runtimes. It writes its report as JSON.
 import process from 'node:process';
-import { runCells } from './run.ts';
+import { runCells } from './cells.ts';
 
 const { CLIENTS = '', COUNT, SEED } = process.env;
 runCells(JSON.parse(CLIENTS), Number(COUNT), Number(SEED)).then(
-  (report) => {
-    process.stdout.write(JSON.stringify(report), () => process.exit());
-  },
+  (report) => process.stdout.write(JSON.stringify(report), () => process.exit()),
   (error) => {
     process.stderr.write(String(error));
     process.exit(1);
