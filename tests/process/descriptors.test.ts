@@ -1,42 +1,40 @@
-import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { type Environment, freePort, run, until, untilItAnswers } from '../support/child-process.ts';
-import { executableForm } from '../support/forms.ts';
+import { describe, expect, test } from 'bun:test';
+import { run, until } from '../support/child-process.ts';
+import { executableForm, startService } from '../support/forms.ts';
 import { open } from '../support/raw-http.ts';
 
-// A process starts slowly on a busy machine.
-setDefaultTimeout(30_000);
-beforeAll(async () => void (await executableForm.command()), executableForm.startTimeoutMs);
+const command = await executableForm.command();
 
-async function start(limit: number, more: Environment = {}) {
-  const port = await freePort();
-  const origin = `http://127.0.0.1:${port}`;
-  const settings = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x', HOST: '127.0.0.1', PORT: String(port), ...more };
-  const script = `ulimit -n ${limit}; exec "$@"`;
-  const service = run(['bash', '-c', script, 'bash', ...(await executableForm.command())], settings);
-  await untilItAnswers(origin, service);
-  const isLive = () =>
-    fetch(`${origin}/livez`, { keepalive: false, signal: AbortSignal.timeout(500) }).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  return { port, service, isLive };
+/** Starts a service that may have 64 descriptors, and opens connections until it has none left. */
+async function exhaust() {
+  const script = ['bash', '-c', 'ulimit -n 64; exec "$@"', 'bash', ...command];
+  const settings = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x', SHUTDOWN_TIMEOUT_SECONDS: '600' };
+  const service = await startService((environment) => run(script, environment), settings);
+  const isLive = async () => {
+    const answer = service.fetch('/livez', { signal: AbortSignal.timeout(500) });
+    return answer.then(({ ok }) => ok).catch(() => false);
+  };
+  const silent = await Promise.all(Array.from({ length: 120 }, () => open(service.port)));
+  await until(async () => !(await isLive()), 'no descriptor left');
+  const free = () => {
+    for (const socket of silent) socket.destroy();
+  };
+  return { service, isLive, free };
 }
 
-test('a service without free descriptors recovers once connections are closed', async () => {
-  const { port, service, isLive } = await start(64);
-  const silent = await Promise.all(Array.from({ length: 120 }, () => open(port)));
-  await until(async () => !(await isLive()), 'no descriptor left');
-  for (const socket of silent) socket.destroy();
-  await until(isLive, 'an answer');
-  service.signal('SIGTERM');
-  expect(await service.finished).toMatchObject({ status: 0, stderr: '' });
-});
+describe.concurrent('a service without free descriptors', () => {
+  test('recovers once connections are closed', async () => {
+    const { service, isLive, free } = await exhaust();
+    free();
+    await until(isLive, 'an answer');
+    service.process.signal('SIGTERM');
+    expect(await service.process.finished).toMatchObject({ status: 0, stderr: '' });
+  });
 
-test('silent connections that use all descriptors do not delay the shutdown until its time limit', async () => {
-  const { port, service, isLive } = await start(64, { SHUTDOWN_TIMEOUT_SECONDS: '600' });
-  const silent = await Promise.all(Array.from({ length: 120 }, () => open(port)));
-  await until(async () => !(await isLive()), 'no descriptor left');
-  service.signal('SIGTERM');
-  expect(await service.finished).toMatchObject({ status: 0, stderr: '' });
-  for (const socket of silent) socket.destroy();
+  test('shuts down long before its time limit', async () => {
+    const { service, free } = await exhaust();
+    service.process.signal('SIGTERM');
+    expect(await service.process.finished).toMatchObject({ status: 0, stderr: '' });
+    free();
+  });
 });

@@ -1,75 +1,98 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, type RunningProcess, run, untilItAnswers } from '../support/child-process.ts';
-import { sourceForm } from '../support/forms.ts';
-import { paste, shells, statusesIn } from './shells.ts';
-
-setDefaultTimeout(60_000);
+import { until } from '../support/child-process.ts';
+import { type ServiceProcess, sourceForm } from '../support/forms.ts';
+import { statusesIn } from '../support/raw-http.ts';
 
 const ERRORS = /command not found|unknown command|no matches found|no such file|parse error|curl: \(/i;
 
-const root = join(import.meta.dir, '../..');
-/** A block that is marked as `bash` is a script. Others are pasted into any shell. */
-const blocksIn = async (file: string, languages = 'sh|console') =>
-  [
-    ...(await Bun.file(join(root, file)).text()).matchAll(new RegExp(`^\`\`\`(?:${languages})\\n(.*?)^\`\`\``, 'gms')),
-  ].map(([, block = '']) => block);
-const blocks = await blocksIn('README.md');
-const pages = ['*.md', 'docs/*.md', 'bench/*.md'].flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)]);
-const allBlocks = (await Promise.all(pages.map((page) => blocksIn(page)))).flat();
-const scripts = (await Promise.all(pages.map((page) => blocksIn(page, 'bash')))).flat();
-/** Lines of the responses that the README shows. */
-const shownLines = [...(await Bun.file(join(root, 'README.md')).text()).matchAll(/^```(?:json|http)\n(.*?)^```/gms)]
-  .flatMap(([, block = '']) => block.split('\n'))
-  .filter(Boolean);
+/** The shells that people paste into, each without the configuration of the user. */
+const shells = {
+  bash: ['bash', '--norc', '--noprofile', '-i'],
+  zsh: ['zsh', '--no-rcs', '-i'],
+  // Its --no-config turns off bracketed paste; HOME is empty instead.
+  fish: ['fish', '-i'],
+} as const;
 
-let service: RunningProcess;
-let port: number;
-beforeAll(async () => {
-  port = await freePort();
-  service = run(await sourceForm.command(), { PORT: String(port) });
-  await untilItAnswers(`http://127.0.0.1:${port}`, service);
-});
-afterAll(async () => {
-  service.signal('SIGTERM');
-  await service.finished;
-});
+/** What a shell writes when it waits for input, because it then accepts a bracketed paste. */
+const PROMPT = '\u001b[?2004h';
 
-const commands = () => service.stderr().match(/^(?:export|curl) .*(?:\n {2}.*)*/gm) ?? [];
-
-for (const [name, command] of Object.entries(shells)) {
-  describe(`pasted into ${name}`, () => {
-    test('the commands of the banner show 200 three times, 401 and 403, and no error', async () => {
-      const shown = await paste(command, commands().join('\n'));
-      expect(statusesIn(shown), shown).toEqual([200, 200, 200, 401, 403]);
-      expect(shown).toContain('"authorization_header_missing"');
-      expect(shown).toContain('"Unauthorized"');
-      expect(shown).not.toMatch(ERRORS);
-    });
-
-    test('the whole banner shows the same', async () => {
-      const shown = await paste(command, service.stderr());
-      expect(statusesIn(shown), shown).toEqual([200, 200, 200, 401, 403]);
-    });
-
-    test('the blocks of the README that call the service get the responses that it shows', async () => {
-      const getTokens = commands().filter((line) => line.startsWith('export'));
-      const calls = blocks.filter((block) => block.includes('curl') && block.includes('//localhost:3010'));
-      const text = [...getTokens, ...calls].join('\n').replaceAll('//localhost:3010', `//localhost:${port}`);
-      const shown = (await paste(command, text)).replaceAll(`//localhost:${port}`, '//localhost:3010');
-      expect(statusesIn(shown), shown).toEqual([200, 200, 200, 401, 403]);
-      expect(shownLines.length).toBeGreaterThan(0);
-      for (const line of shownLines) expect(shown).toContain(line);
-      expect(shown).not.toMatch(ERRORS);
-    });
-
-    test('every block of the documentation is understood, and none has a comment', () => {
-      expect(allBlocks.length).toBeGreaterThan(blocks.length);
-      for (const block of name === 'bash' ? [...allBlocks, ...scripts] : allBlocks) {
-        const { exitCode, stderr } = Bun.spawnSync([command[0], '-n'], { stdin: Buffer.from(block), stderr: 'pipe' });
-        expect({ block, exitCode, stderr: stderr.toString() }).toEqual({ block, exitCode: 0, stderr: '' });
-        expect(block).not.toMatch(/(?:^|\s)#/);
-      }
-    });
+/** Pastes `text` into an interactive shell on a terminal, as a terminal does, and returns what it shows until the next prompt. */
+async function paste(command: readonly string[], text: string): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), 'protected-api-shell-'));
+  const decoder = new TextDecoder();
+  let shown = '';
+  const child = Bun.spawn([...command], {
+    cwd: home,
+    env: { HOME: home, PATH: process.env.PATH ?? '', TERM: 'xterm', LANG: 'C.UTF-8' },
+    terminal: {
+      cols: 80,
+      rows: 24,
+      data(_terminal, bytes) {
+        shown += decoder.decode(bytes, { stream: true });
+      },
+    },
   });
+  try {
+    const prompts = () => shown.split(PROMPT).length - 1;
+    await until(() => prompts() === 1, `a prompt of ${command[0]}`);
+    child.terminal?.write(`\u001b[200~${text.trim().replaceAll('\n', '\r')}\u001b[201~\r`);
+    await until(() => prompts() === 2, `${command[0]} to finish`);
+    return Bun.stripANSI(shown);
+  } finally {
+    child.kill('SIGKILL');
+    await child.exited;
+    await rm(home, { recursive: true, force: true });
+  }
 }
+
+const root = join(import.meta.dir, '../..');
+/** Returns the blocks of a page in these languages. */
+const blocksIn = async (page: string, languages: string) =>
+  [
+    ...(await Bun.file(join(root, page)).text()).matchAll(new RegExp(`^\`\`\`(?:${languages})\\n(.*?)^\`\`\``, 'gms')),
+  ].map(([, block = '']) => block);
+const pages = ['*.md', 'docs/*.md', 'bench/*.md'].flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)]);
+const allIn = async (languages: string) => (await Promise.all(pages.map((page) => blocksIn(page, languages)))).flat();
+
+let service: ServiceProcess;
+beforeAll(async () => {
+  service = await sourceForm.start({}, ['--dev']);
+}, sourceForm.startTimeoutMs);
+afterAll(() => service.close());
+
+describe.each(Object.entries(shells))('pasted into %s', (name, command) => {
+  test('the banner shows 200 three times, 401 and 403', async () => {
+    const shown = await paste(command, service.process.stderr());
+    expect(statusesIn(shown), shown).toEqual([200, 200, 200, 401, 403]);
+    expect(shown).toContain('"authorization_header_missing"');
+    expect(shown).toContain('"Unauthorized"');
+  });
+
+  test('the blocks of the README that call the service get the responses that it shows, and no error', async () => {
+    const [documented, actual] = ['//localhost:3010', `//localhost:${service.port}`];
+    const getTokens = service.process.stderr().match(/^export .*(?:\n {2}.*)*/gm) ?? [];
+    const blocks = await blocksIn('README.md', 'sh|console');
+    const calls = blocks.filter((block) => block.includes('curl') && block.includes(documented));
+    const text = [...getTokens, ...calls].join('\n').replaceAll(documented, actual);
+    const shown = (await paste(command, text)).replaceAll(actual, documented);
+    expect(statusesIn(shown), shown).toEqual([200, 200, 200, 401, 403]);
+    const lines = (await blocksIn('README.md', 'json|http')).flatMap((block) => block.split('\n')).filter(Boolean);
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) expect(shown).toContain(line);
+    expect(shown).not.toMatch(ERRORS);
+  });
+
+  test('every block of the documentation is understood, and none has a comment', async () => {
+    // A block that is marked as `bash` is a script. Others are pasted into any shell.
+    const blocks = await allIn(name === 'bash' ? 'sh|console|bash' : 'sh|console');
+    expect(blocks.length).toBeGreaterThan(10);
+    for (const block of blocks) {
+      const { exitCode, stderr } = Bun.spawnSync([command[0], '-n'], { stdin: Buffer.from(block), stderr: 'pipe' });
+      expect({ block, exitCode, stderr: stderr.toString() }).toEqual({ block, exitCode: 0, stderr: '' });
+      expect(block).not.toMatch(/(?:^|\s)#/);
+    }
+  });
+});

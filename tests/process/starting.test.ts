@@ -1,0 +1,102 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { type Environment, run, runToEnd, until } from '../support/child-process.ts';
+import { expectError } from '../support/expect-error.ts';
+import { bearer } from '../support/fixture.ts';
+import { executableForm, sourceForm } from '../support/forms.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { publish, rsaKey } from '../support/keys.ts';
+import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { rawRequest } from '../support/raw-http.ts';
+
+const command = await executableForm.command();
+const good = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x', HOST: '127.0.0.1', PORT: '0' };
+
+// It would share its port, so that a service that shares its own without being asked is seen.
+const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, reusePort: true, fetch: () => new Response() });
+afterAll(() => taken.stop(true));
+
+const inUse = `Cannot listen on 127.0.0.1:${taken.port}: the port is in use`;
+const mustBe = (...names: readonly string[]) => [
+  'Cannot read settings:',
+  ...names.map((name): string => expect.stringMatching(new RegExp(`^ {2}${name} must be (?!.*hunter2)`))),
+];
+
+describe('a process ends with 1 and says only what is wrong', () => {
+  test.each<[name: string, settings: Environment, flags: string[], lines: string[]]>([
+    ['a port in use', { PORT: String(taken.port) }, [], [inUse]],
+    ['a metrics port in use', { METRICS_PORT: String(taken.port) }, ['--dev'], [inUse]],
+    [
+      'an address of another machine',
+      { HOST: '203.0.113.1' },
+      [],
+      ['Cannot listen on 203.0.113.1:0: this machine does not have the address'],
+    ],
+    // An empty label: no name server is asked for it.
+    ['an unknown host', { HOST: 'no..such' }, [], ['Cannot listen on no..such:0: the host is not known']],
+    [
+      'wrong settings, all at once',
+      { ISSUER: 'x', AUDIENCE: '', PORT: '65536', PUBLIC_URL: 'https://somebody:hunter2@x/' },
+      [],
+      mustBe('ISSUER', 'AUDIENCE', 'PUBLIC_URL', 'PORT'),
+    ],
+    ['no issuer in production', { NODE_ENV: 'production', ISSUER: '', AUDIENCE: '' }, [], mustBe('ISSUER', 'AUDIENCE')],
+    ['wrong settings to explain by', { ISSUER: 'x' }, ['--explain'], mustBe('ISSUER')],
+  ])('with %s', async (_name, settings, flags, lines) => {
+    const { stderr, ...ended } = await runToEnd([...command, ...flags], { ...good, ...settings });
+    expect(ended).toEqual({ status: 1, stdout: '' });
+    expect(stderr.trimEnd().split('\n')).toEqual(lines);
+  });
+
+  const port = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8')) - 1;
+  test.skipIf(port < 0)('without the right to its port', async () => {
+    const unprivileged = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-net_bind_service'] : [];
+    const settings = { ...good, PORT: String(port), PATH: process.env.PATH ?? '' };
+    const stderr = `Cannot listen on 127.0.0.1:${port}: permission denied\n`;
+    expect(await runToEnd([...unprivileged, ...command], settings)).toMatchObject({ status: 1, stderr });
+  });
+});
+
+test('with REUSE_PORT two instances share a port, and kill -9 of one leaves the other answering', async () => {
+  const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+  const settings = { ISSUER: issuer.url, AUDIENCE, REUSE_PORT: 'true' };
+  const killed = await executableForm.start(settings);
+  const left = run(command, { ...settings, HOST: '127.0.0.1', PORT: String(killed.port) });
+  for (const { stdout } of [killed.process, left])
+    await until(() => stdout().includes('Key set fetched'), 'keys are held');
+  killed.process.signal('SIGKILL');
+  await killed.process.finished;
+
+  const headers = bearer(mintToken(issuer.url));
+  const request = async () => (await killed.fetch('/api/private', { headers })).status;
+  expect(new Set(await Promise.all(Array.from({ length: 100 }, request)))).toEqual(new Set([200]));
+  left.signal('SIGTERM');
+  expect((await left.finished).status).toBe(0);
+  await issuer.close();
+});
+
+test.each([
+  ['only on 127.0.0.1 by default', '', false],
+  ['on 0.0.0.0 if that is set', '0.0.0.0', true],
+])('with --dev a process listens %s', async (_name, HOST, isReached) => {
+  const service = await executableForm.start({ HOST }, ['--dev']);
+  const answer = fetch(`http://127.0.0.2:${service.port}/livez`, { keepalive: false });
+  expect(await answer.then(({ ok }) => ok).catch(() => false)).toBe(isReached);
+  await service.close();
+});
+
+test('a Content-Length above the limits of Bun is answered by the application', async () => {
+  const { origin, close } = await executableForm.start({}, ['--dev']);
+  const head = ['POST /api/public HTTP/1.1', 'Host: 127.0.0.1', 'Connection: close', `Content-Length: ${10 ** 12}`];
+  const { response } = await rawRequest(origin, head);
+  await expectError(response ?? new Response('Closed without an answer'), 413, 'payload_too_large');
+  await close();
+});
+
+test('an idle connection is kept longer than by load balancers, but at most twice as long', async () => {
+  // Seen where it is handed to Bun, because to wait for it takes longer than the suite.
+  const spy = 'Bun.serve = ({ idleTimeout }) => { console.log(idleTimeout); process.exit(); };';
+  const [bun = '', runIt = '', file = ''] = await sourceForm.command();
+  const { stdout } = await runToEnd([bun, runIt, '--preload', './spy.ts', file], good, { 'spy.ts': spy });
+  expect(Number(stdout)).toBeWithin(61, 121);
+});
