@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createHash, createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createProofVerifier, type ProvenRequest, type VerifyProof } from '../../../src/auth/proof/proof.ts';
 import type { ProofAlgorithm } from '../../../src/auth/proof/proof-key.ts';
 import { createMemoryReplayStore, type ReplayStore } from '../../../src/auth/proof/replay-store.ts';
@@ -64,29 +64,13 @@ const [goodHeader, goodClaims] = [header, goodParts].map((part) => JSON.stringif
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 const zeroFirst = (value: unknown) =>
   Buffer.concat([Buffer.of(0), Buffer.from(String(value), 'base64url')]).toString('base64url');
-/** The key of the same x and the other y. */
-const mirrored = () => {
-  const numberOf = (value: unknown) => BigInt(`0x${Buffer.from(String(value), 'base64url').toString('hex')}`);
-  const textOf = (value: bigint) => Buffer.from(value.toString(16).padStart(64, '0'), 'hex').toString('base64url');
-  const field = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n;
-  const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
-  const { kty = '', crv = '', x = '', y, d } = proofKey().export({ format: 'jwk' });
-  const other = { kty, crv, x, y: textOf(field - numberOf(y)), d: textOf(order - numberOf(d)) };
-  return createPrivateKey({ key: other, format: 'jwk' });
-};
-/** A proof of exactly this many characters, padded with an unused member. */
-const padded = (length: number) => {
-  const withPads = (header: number, claims: number) =>
-    makeProof(target, { header: { pad: 'x'.repeat(header) }, claims: { pad: 'x'.repeat(claims) } });
-  const room = Math.floor(((length - withPads(0, 0).length) * 3) / 4);
-  const candidates = [0, 1, 2].flatMap((header) =>
-    [-3, -2, -1, 0].map((more) => withPads(header, room + more - header)),
-  );
-  return candidates.find((proof) => proof.length === length) ?? '';
-};
+/** Both parts padded to so many bytes with blanks, which JSON takes at its end. */
+const padded = (headerBytes: number, claimsBytes: number) => ({
+  headerText: goodHeader.padEnd(headerBytes),
+  payloadText: goodClaims.padEnd(claimsBytes),
+});
 /** What FAPI 2.0 wants (§5.4.1). */
 const fapi = ['ES256', 'PS256', 'EdDSA'] as const;
-const deepJson = (depth: number) => `{"typ":"dpop+jwt","alg":"ES256","jwk":${'['.repeat(depth)}${']'.repeat(depth)}}`;
 
 /** The changes to a valid proof. */
 type Row = readonly [name: string, change: Change];
@@ -142,10 +126,7 @@ holds('signatures and keys', {
     ['a P-256 key for ES384', { algorithm: 'ES384', key: proofKey() }],
     ['an EC key for EdDSA', { header: { alg: 'EdDSA' } }],
     ...[2047, 4104].map((bits): Row => [`${bits} bits`, { algorithm: 'RS256', key: exactRsaKey('proof', bits) }]),
-    ['PS256 by 4104 bits', { algorithm: 'PS256', key: exactRsaKey('proof', 4104) }],
-    ['16384 bits', { header: { alg: 'RS256', jwk: { kty: 'RSA', n: '_'.repeat(2728), e: 'AQAB' } } }],
     ['1024 bits', { algorithm: 'RS256', key: rsaKey('proof', 1024) }],
-    ['deep JSON', { headerText: deepJson(1000) }],
   ],
   proof_signature: [
     ...members('header', 'jwk', [publicJwk(otherKey)]),
@@ -154,7 +135,6 @@ holds('signatures and keys', {
   ],
   proof_key_mismatch: [
     ['a key that the token is not bound to', { thumbprint: thumbprintOf(otherKey) }],
-    ['the key of the same x and the other y', { key: mirrored(), thumbprint: thumbprintOf(proofKey()) }],
     ['a token bound to a key that has no thumbprint', { thumbprint: '' }],
   ],
 });
@@ -163,9 +143,9 @@ holds('the header value and the JWS', {
   accepted: [
     ['other members', { header: { kid: 'x', b64: false, nonce: 1 }, claims: { nonce: 'x', exp: 1 } }],
     ['the last of members that repeat', { headerText: goodHeader.replace('{', '{"alg":"none","typ":"JWT",') }],
-    ['4096 characters', { value: padded(4096) }],
+    ['4096 characters', padded(300, 2706)],
   ],
-  proof_oversized: [4097, 65_536].map((length) => [`${length} characters`, { value: padded(length) }]),
+  proof_oversized: [['4097 characters', padded(301, 2705)]],
   proof_missing: [null, ' '].map((value) => [show(value), { value }]),
   proof_repeated: [`${makeProof(target)}, ${makeProof(target)}`, '{"payload":"e30","signature":"AAAA"}'].map(
     (value) => [value.slice(0, 20), { value }],
@@ -253,23 +233,15 @@ describe('createProofVerifier()', () => {
   const verifierWith = (replayStore: ReplayStore, now = () => nowSeconds * 1000) =>
     createProofVerifier({ publicUrl, replayStore, now });
 
-  test('accepts one of 20 parallel uses of a proof', async () => {
-    const verify = verifierWith(createMemoryReplayStore());
-    const proof = makeProof(target);
-    const verdicts = await Promise.all(Array.from({ length: 20 }, () => shown(verify, proof)));
-    expect(verdicts.toSorted()).toEqual(['accepted', ...Array(19).fill('proof_replayed')]);
-  });
-
   test('treats a jti as used only for the same key, regardless of the rest of the proof', async () => {
     const verify = verifierWith(createMemoryReplayStore());
-    const other = proofKey('ES256', 'other');
-    const claims = { jti: 'same' };
-    expect(await shown(verify, makeProof(target, { claims }))).toBe('accepted');
-    expect(await shown(verify, makeProof(target, { claims, key: other }), { thumbprint: thumbprintOf(other) })).toBe(
-      'accepted',
-    );
-    const later = { ...claims, iat: nowSeconds - 1, htm: 'POST' };
-    expect(await shown(verify, makeProof(target, { claims: later }), { method: 'POST' })).toBe('proof_replayed');
+    const use = (key: KeyObject, method: string, iat: number) => {
+      const proof = makeProof(target, { key, claims: { jti: 'same', iat, htm: method } });
+      return shown(verify, proof, { method, thumbprint: thumbprintOf(key) });
+    };
+    expect(await use(proofKey(), 'GET', nowSeconds)).toBe('accepted');
+    expect(await use(otherKey, 'GET', nowSeconds)).toBe('accepted');
+    expect(await use(proofKey(), 'POST', nowSeconds - 1)).toBe('proof_replayed');
   });
 
   describe('shares one use of a proof among judgements of one request:', () => {
@@ -325,19 +297,6 @@ describe('createProofVerifier()', () => {
     });
   }
 
-  test('rejects a used proof throughout its window, on clocks half a minute apart', async () => {
-    let now = (nowSeconds - 60) * 1000;
-    const replayStore = createMemoryReplayStore({ now: () => now });
-    const first = verifierWith(replayStore, () => now);
-    const behind = verifierWith(replayStore, () => now - 29_999);
-    const proof = makeProof(target);
-    expect(await shown(first, proof)).toBe('accepted');
-    for (const seconds of [60, 120, 149.998]) {
-      now = (nowSeconds - 60 + seconds) * 1000;
-      expect(await shown(behind, proof)).toBe('proof_replayed');
-    }
-  });
-
   const stores: Readonly<Record<string, () => unknown>> = {
     throws() {
       throw new Error('full');
@@ -368,12 +327,12 @@ describe('createProofVerifier()', () => {
 });
 
 test('a guard asks the store of the application', async () => {
-  const used = new Set<string>();
-  const replayStore = { markUsed: async (key: string) => !used.has(key) && Boolean(used.add(key)) };
+  const used: string[] = [];
+  const replayStore = { markUsed: async (key: string) => used.push(key) === 1 };
   const check = createChecker({ dpop: 'required', publicUrl, replayStore });
   const bound = tokenOf({ claims: { cnf: { jkt: thumbprintOf(proofKey()) } } });
   const dpop = makeProof({ url: `${publicUrl}/reports`, token: bound, nowSeconds: Math.floor(Date.now() / 1000) });
   for (const reason of [undefined, 'proof_replayed'])
     expect((await check(new Headers({ authorization: `DPoP ${bound}`, dpop }))).reason).toBe(reason);
-  expect(used.size).toBe(1);
+  expect(used).toEqual([used[0], used[0]] as string[]);
 });
