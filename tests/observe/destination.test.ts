@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createDestination, type DestinationOptions } from '../../src/observe/destination.ts';
 import { createLog } from '../../src/observe/log.ts';
+import { plainFormat, readJsonLines } from '../support/recorded-log.ts';
 
 type Done = Parameters<NonNullable<DestinationOptions['write']>>[5];
 
@@ -41,83 +42,55 @@ function createDescriptor() {
 
 type Descriptor = ReturnType<typeof createDescriptor>;
 
-interface Row {
-  readonly name: string;
-  /** What the descriptor does to the lines 1, 2 and 3, of which the first is under way alone. */
-  readonly faults: (descriptor: Descriptor) => void;
-  readonly text: string;
-  readonly dropped: number;
-}
-
-const rows: readonly Row[] = [
-  { name: 'writes lines in order, those that waited at once', faults: () => {}, text: '1\n2\n3\n', dropped: 0 },
-  { name: 'goes on after a part', faults: ({ accept }) => accept(1), text: '1\n2\n3\n', dropped: 0 },
-  {
-    name: 'tries again after a pause when the descriptor is full and does not block',
-    faults({ accept, fail, isBusy, resume }) {
-      accept(1);
-      fail('EAGAIN');
-      expect(isBusy()).toBe(false);
-      resume();
-    },
-    text: '1\n2\n3\n',
-    dropped: 0,
-  },
-  {
-    name: 'counts the line that failed, and tries the next',
-    faults: ({ fail }) => fail('ENOSPC'),
-    text: '2\n3\n',
-    dropped: 1,
-  },
-  {
-    name: 'counts every line of a write that failed',
-    faults({ accept, fail }) {
-      accept();
-      fail('EPIPE');
-    },
-    text: '1\n',
-    dropped: 2,
-  },
-  {
-    name: 'begins a new line after a torn one, and counts the torn one',
-    faults({ accept, fail }) {
-      accept(1);
-      fail('ENOSPC');
-    },
-    text: '1\n2\n3\n',
-    dropped: 1,
-  },
-  {
-    name: 'counts lines alone when the new line after a torn one fails as well',
-    faults({ accept, fail }) {
-      accept(1);
-      fail('ENOSPC');
-      fail('ENOSPC');
-    },
-    text: '1',
-    dropped: 3,
-  },
-];
-
-/** The lines of a log, parsed. */
-const linesOf = (descriptor: Descriptor) =>
-  descriptor
-    .text()
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+/** Writes all that waits. */
+const drain = (descriptor: Descriptor) => {
+  while (descriptor.isBusy()) descriptor.accept();
+};
 
 describe('createDestination()', () => {
-  for (const { name, faults, text, dropped } of rows) {
-    test(name, () => {
-      const descriptor = createDescriptor();
-      const destination = createDestination(descriptor.options);
-      for (const line of ['1\n', '2\n', '3\n']) destination.write(line);
-      faults(descriptor);
-      while (descriptor.isBusy()) descriptor.accept();
-      expect({ text: descriptor.text(), dropped: destination.droppedLines() }).toEqual({ text, dropped });
-    });
-  }
+  // What the descriptor does to the lines 1, 2 and 3, of which the first is under way alone.
+  const rows: readonly (readonly [
+    name: string,
+    text: string,
+    dropped: number,
+    faults: (descriptor: Descriptor) => void,
+  ])[] = [
+    ['writes lines in order, those that waited at once', '1\n2\n3\n', 0, () => {}],
+    ['goes on after a part', '1\n2\n3\n', 0, ({ accept }) => accept(1)],
+    [
+      'tries again after a pause when the descriptor is full and does not block',
+      '1\n2\n3\n',
+      0,
+      ({ accept, fail, isBusy, resume }) => {
+        accept(1);
+        fail('EAGAIN');
+        expect(isBusy()).toBe(false);
+        resume();
+      },
+    ],
+    ['counts the line that failed, and tries the next', '2\n3\n', 1, ({ fail }) => fail('ENOSPC')],
+    ['counts every line of a write that failed', '1\n', 2, ({ accept, fail }) => [accept(), fail('EPIPE')]],
+    [
+      'begins a new line after a torn one, and counts the torn one',
+      '1\n2\n3\n',
+      1,
+      ({ accept, fail }) => [accept(1), fail('ENOSPC')],
+    ],
+    [
+      'counts lines alone when the new line after a torn one fails as well',
+      '1',
+      3,
+      ({ accept, fail }) => [accept(1), fail('ENOSPC'), fail('ENOSPC')],
+    ],
+  ];
+  test.each(rows)('%s', (_name, text, dropped, faults) => {
+    const descriptor = createDescriptor();
+    const destination = createDestination(descriptor.options);
+    for (const line of ['1\n', '2\n', '3\n']) destination.write(line);
+    faults(descriptor);
+    drain(descriptor);
+    expect({ text: descriptor.text(), dropped: destination.droppedLines() }).toEqual({ text, dropped });
+  });
 
   test('buffers no more than its limit while a write is in progress', () => {
     const descriptor = createDescriptor();
@@ -145,19 +118,16 @@ describe('createDestination()', () => {
 });
 
 describe('createLog()', () => {
-  const format = { isTerminal: false, hasColour: false };
-
   test('says how many lines were lost, once, when lines can be written again', () => {
     const descriptor = createDescriptor();
-    const log = createLog('info', format, createDestination(descriptor.options));
+    const log = createLog('info', plainFormat, createDestination(descriptor.options));
     log.info('lost');
     descriptor.fail('ENOSPC');
     for (const message of ['first', 'second']) {
       log.info(message);
-      while (descriptor.isBusy()) descriptor.accept();
+      drain(descriptor);
     }
-    const lines = linesOf(descriptor);
-    expect(lines).toMatchObject([
+    expect(readJsonLines(descriptor.text())).toMatchObject([
       { msg: 'first' },
       { level: 'error', lines: 1, msg: 'Log lines were dropped' },
       { msg: 'second' },
@@ -166,29 +136,28 @@ describe('createLog()', () => {
 
   test('reports this even if the buffer is full', () => {
     const descriptor = createDescriptor();
-    const log = createLog('info', format, createDestination({ ...descriptor.options, maxWaiting: 100 }));
+    const log = createLog('info', plainFormat, createDestination({ ...descriptor.options, maxWaiting: 100 }));
     for (const message of ['1', '2', '3', '4']) log.info(message);
-    while (descriptor.isBusy()) descriptor.accept();
-    const lines = linesOf(descriptor);
-    expect(lines).toMatchObject([{ msg: '1' }, { msg: '2' }, { lines: 2, msg: 'Log lines were dropped' }]);
+    drain(descriptor);
+    expect(readJsonLines(descriptor.text())).toMatchObject([
+      { msg: '1' },
+      { msg: '2' },
+      { lines: 2, msg: 'Log lines were dropped' },
+    ]);
   });
 
   test('describes an error by its type, message, stack and causes only', () => {
     const descriptor = createDescriptor();
-    const log = createLog('info', format, createDestination(descriptor.options));
+    const log = createLog('info', plainFormat, createDestination(descriptor.options));
     const cause = Object.assign(new TypeError('inner'), { claims: { sub: 'secret' } });
     log.error({ err: Object.assign(new Error('outer', { cause }), { payload: 'secret', code: 'E' }) }, 'Failed');
     descriptor.accept();
     log.error({ err: { claims: 'secret' } }, 'Failed');
     descriptor.accept();
-    const [first, second] = linesOf(descriptor).map(({ err }) => err);
     const stack = expect.any(String);
-    expect(first).toEqual({
-      type: 'Error',
-      message: 'outer',
-      stack,
-      cause: { type: 'TypeError', message: 'inner', stack },
-    });
-    expect(second).toEqual({ type: 'object' });
+    expect(readJsonLines(descriptor.text()).map(({ err }) => err)).toEqual([
+      { type: 'Error', message: 'outer', stack, cause: { type: 'TypeError', message: 'inner', stack } },
+      { type: 'object' },
+    ]);
   });
 });

@@ -1,103 +1,79 @@
 import { expect, test } from 'bun:test';
 import type { KeySetEvent } from '../../src/auth/keys/key-set.ts';
 import { logKeySetEvent, logStoreEvent } from '../../src/observe/guard-log.ts';
-import { createLog, type Log } from '../../src/observe/log.ts';
+import type { StoreEvent } from '../../src/redis/replay-store.ts';
+import { readJsonLines, recordLog } from '../support/recorded-log.ts';
 
 const issuer = 'https://issuer.example.test/';
-const address = `${issuer}keys`;
+const fault = { issuer, failure: 'status', address: `${issuer}keys`, status: 500 } as const;
+const failed = { ...fault, type: 'failed', cause: undefined, found: undefined } as const;
+const fetched = { issuer, type: 'fetched', afterFailures: 0, added: [], removed: [] } as const;
+const down = { type: 'failed', failure: 'timeout' } as const;
+const slow = { type: 'failed', failure: 'overloaded' } as const;
+const forgotten = { type: 'failed', failure: 'forgotten' } as const;
+const up = { type: 'connected', afterFailures: 0, evicts: false } as const;
 
-function linesOf<Event>(events: readonly Event[], logEvent: (log: Log, event: Event) => void): unknown[] {
-  const lines: unknown[] = [];
-  const destination = {
-    write: (line: string) => void lines.push(JSON.parse(line)),
-    flush() {},
-    droppedLines: () => 0,
-    onRecovered() {},
-  };
-  const log = createLog('info', { isTerminal: false, hasColour: false }, destination);
-  for (const event of events) logEvent(log, event);
-  return lines;
-}
+type Row = readonly [events: readonly (KeySetEvent | StoreEvent)[], ...lines: readonly object[]];
 
-const failed = (failures: number) =>
-  ({
-    issuer,
-    type: 'failed',
-    failure: 'status',
-    address,
-    cause: undefined,
-    status: 500,
-    found: undefined,
-    failures,
-  }) as const;
-const fetched = (added: readonly string[], removed: readonly string[], afterFailures = 0) =>
-  ({ issuer, type: 'fetched', added, removed, afterFailures }) as const;
+const rows: Readonly<Record<string, Row>> = {
+  'an outage of an issuer once, and its end once': [
+    [1, 2, 3].map((failures) => ({ ...failed, failures }) as KeySetEvent).concat({ ...fetched, afterFailures: 3 }),
+    { level: 'warn', msg: 'Cannot fetch the key set', ...fault, failures: 1 },
+    { level: 'info', msg: 'Key set can be fetched again', issuer, afterFailures: 3 },
+  ],
+  'keys that come and go, and no fetch that brings the same': [
+    [{ ...fetched, added: ['a'] }, fetched, { ...fetched, added: ['b'], removed: ['a'] }],
+    { level: 'info', msg: 'Key set fetched', issuer, added: ['a'], removed: [] },
+    { level: 'info', msg: 'Key set fetched', issuer, added: ['b'], removed: ['a'] },
+  ],
+  'keys that leave their algorithm open': [
+    [{ issuer, type: 'ambiguous', keys: ['a'] }],
+    {
+      level: 'warn',
+      issuer,
+      keys: ['a'],
+      msg: 'Keys without alg fit several of ALGORITHMS and are used for the first only: put the algorithm of the issuer first',
+    },
+  ],
+  'keys that expire': [[{ issuer, type: 'expired' }], { level: 'error', issuer, msg: 'Key set expired' }],
+  'an outage of the store once, and its end': [
+    [up, { ...down, failures: 1 }, { ...down, failures: 2 }, { ...up, afterFailures: 2 }],
+    { level: 'info', afterFailures: 0, msg: 'Connected to the replay store' },
+    {
+      level: 'warn',
+      failure: 'timeout',
+      failures: 1,
+      msg: 'Cannot use the replay store: requests with DPoP are answered with 503',
+    },
+    { level: 'info', afterFailures: 2, msg: 'Connected to the replay store' },
+  ],
+  'a store that forgets': [
+    [{ ...up, evicts: true }],
+    { level: 'info', afterFailures: 0, msg: 'Connected to the replay store' },
+    { level: 'warn', msg: 'The replay store deletes keys when its memory is full: set maxmemory-policy to noeviction' },
+  ],
+  'what a connected store rejects, once': [
+    [1, 2].flatMap((failures) => [slow, forgotten].map((event) => ({ ...event, failures }))),
+    {
+      level: 'warn',
+      failure: 'overloaded',
+      failures: 1,
+      msg: 'The replay store is too slow: some requests with DPoP are answered with 503',
+    },
+    {
+      level: 'warn',
+      failure: 'forgotten',
+      failures: 1,
+      msg: 'Proofs that are older than the data of the replay store are answered with 503',
+    },
+  ],
+};
 
-for (const { name, events, lines } of [
-  {
-    name: 'an outage once, and its end once',
-    events: [failed(1), failed(2), failed(3), fetched(['a'], [], 3)],
-    lines: [
-      { level: 'warn', issuer, msg: 'Cannot fetch the key set', failure: 'status', address, status: 500, failures: 1 },
-      { level: 'info', issuer, msg: 'Key set can be fetched again', afterFailures: 3 },
-      { level: 'info', issuer, msg: 'Key set fetched', added: ['a'], removed: [] },
-    ],
-  },
-  {
-    name: 'keys that come and go, and no fetch that brings the same',
-    events: [fetched(['a'], []), fetched([], []), fetched(['b'], ['a'])],
-    lines: [
-      { level: 'info', issuer, msg: 'Key set fetched', added: ['a'], removed: [] },
-      { level: 'info', issuer, msg: 'Key set fetched', added: ['b'], removed: ['a'] },
-    ],
-  },
-  {
-    name: 'keys that leave their algorithm open, as a warning',
-    events: [{ issuer, type: 'ambiguous', keys: ['a'] } as const],
-    lines: [
-      {
-        level: 'warn',
-        issuer,
-        keys: ['a'],
-        msg: 'Keys without alg fit several of ALGORITHMS and are used for the first only: put the algorithm of the issuer first',
-      },
-    ],
-  },
-  {
-    name: 'keys that expire, as an error',
-    events: [{ issuer, type: 'expired' } as const],
-    lines: [{ level: 'error', issuer, msg: 'Key set expired' }],
-  },
-]) {
-  test(`logKeySetEvent() logs ${name}`, () => {
-    const time = expect.any(String);
-    expect(linesOf<KeySetEvent>(events, logKeySetEvent)).toEqual(lines.map((line) => ({ ...line, time })));
-  });
-}
-
-test('logStoreEvent() logs an outage once and its end, and warns of a store that forgets', () => {
-  const failed = (failures: number) => ({ type: 'failed', failure: 'timeout', failures }) as const;
-  const connected = (afterFailures: number, evicts: boolean) => ({ type: 'connected', afterFailures, evicts }) as const;
-  const time = expect.any(String);
-  const msg = 'Cannot use the replay store: requests with DPoP are answered with 503';
-  const forgets = 'The replay store deletes keys when its memory is full: set maxmemory-policy to noeviction';
-  expect(linesOf([connected(0, true), failed(1), failed(2), connected(2, false)], logStoreEvent)).toEqual([
-    { level: 'info', time, afterFailures: 0, msg: 'Connected to the replay store' },
-    { level: 'warn', time, msg: forgets },
-    { level: 'warn', time, failure: 'timeout', failures: 1, msg },
-    { level: 'info', time, afterFailures: 2, msg: 'Connected to the replay store' },
-  ]);
+test.each(Object.entries(rows))('the log has %s', (_name, [events, ...expected]) => {
+  const { log, lines } = recordLog('info');
+  for (const event of events) {
+    if ('issuer' in event) logKeySetEvent(log, event);
+    else logStoreEvent(log, event);
+  }
+  expect(readJsonLines(lines.join(''))).toEqual(expected.map((line) => ({ time: expect.any(String), ...line })));
 });
-
-for (const [failure, msg] of [
-  ['overloaded', 'The replay store is too slow: some requests with DPoP are answered with 503'],
-  ['forgotten', 'Proofs that are older than the data of the replay store are answered with 503'],
-] as const) {
-  test(`logStoreEvent() logs proofs that a connected store rejects once: ${failure}`, () => {
-    const failed = (failures: number) => ({ type: 'failed', failure, failures }) as const;
-    const time = expect.any(String);
-    expect(linesOf([failed(1), failed(2)], logStoreEvent)).toEqual([
-      { level: 'warn', time, failure, failures: 1, msg },
-    ]);
-  });
-}

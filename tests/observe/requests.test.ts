@@ -1,85 +1,98 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { Elysia } from 'elysia';
+import { createGuard, resourceServer } from '../../src/auth/index.ts';
 import { createRouteTable } from '../../src/http/route-table.ts';
-import { createLog } from '../../src/observe/log.ts';
-import { createRequestCounts } from '../../src/observe/request-counts.ts';
+import { createRequestCounts, type RequestCounts } from '../../src/observe/request-counts.ts';
 import { createObservation } from '../../src/observe/requests.ts';
+import { offline, tokenOf } from '../support/checked.ts';
+import { bearer } from '../support/fixture.ts';
+import { readJsonLines, recordLog } from '../support/recorded-log.ts';
 
-const nowhere = { write() {}, flush() {}, droppedLines: () => 0, onRecovered() {} };
-
-for (const [level, given, expected] of [
-  ['info', undefined, undefined],
-  ['info', 'given-1', 'given-1'],
-  ['info', 'g"iv en', 'given'],
-  ['debug', undefined, /^[0-9a-f-]{36}$/],
-  ['debug', 'given-1', 'given-1'],
-  ['debug', 'g"iv en', 'given'],
-] as const) {
-  test(`requestIdOf() is the id that the answer has, at ${level} with ${given ?? 'none'} given`, async () => {
-    const log = createLog(level, { isTerminal: false, hasColour: false }, nowhere);
-    const { wrap, requestIdOf } = createObservation({ log, counts: undefined });
-    let id: string | undefined;
-    const fetch = wrap(
-      (request) => {
-        id = requestIdOf(request);
-        return new Response();
-      },
-      () => undefined,
-    );
-    const headers = given === undefined ? {} : { 'x-request-id': given };
-    const response = await fetch(new Request('http://localhost/', { headers }));
-    if (expected === undefined) expect(id).toBeUndefined();
-    else expect(id).toMatch(expected);
-    expect(response.headers.get('x-request-id')).toBe(id ?? null);
-  });
-}
-
-test('the log and the counts name the route of each of many addresses', async () => {
-  const lines: string[] = [];
-  const log = createLog(
-    'debug',
-    { isTerminal: false, hasColour: false },
-    { ...nowhere, write: (line) => lines.push(line) },
-  );
-  const counts = createRequestCounts([]);
-  const { wrap } = createObservation({ log, counts });
-  const routes = createRouteTable([
-    { method: 'GET', path: '/notes/*' },
-    { method: 'GET', path: '/notes/:id' },
-  ]);
-  const fetch = wrap(
-    () => new Response(),
-    ({ method, url }) => routes.find(method, new URL(url).pathname),
-  );
-  for (let query = 0; query < 200; query += 1) await fetch(new Request(`http://localhost/notes/1?${query}`));
-  expect(counts.routes().map(({ route, statuses }) => [route, statuses[200]])).toEqual([['/notes/:id', 200]]);
-  expect(new Set(lines.map((line) => JSON.parse(line).route))).toEqual(new Set(['/notes/:id']));
-});
-
-test('the log has 128 characters of sub and client_id, and no other claim', async () => {
-  const lines: string[] = [];
-  const log = createLog(
-    'debug',
-    { isTerminal: false, hasColour: false },
-    { ...nowhere, write: (line) => lines.push(line) },
-  );
-  const { wrap, onAccepted } = createObservation({ log, counts: undefined });
-  const claims = {
-    iss: 'x',
-    exp: 1,
-    aud: 'a',
-    sub: 's'.repeat(129),
-    client_id: 'c'.repeat(129),
-    email: 'e@example.test',
-  };
+/** An application that is observed as the service is. */
+function createObserved(level: string, counts: RequestCounts | undefined) {
+  const { log, lines } = recordLog(level);
+  const { wrap, onAccepted, onRefused, requestIdOf } = createObservation({ log, counts });
+  const app = new Elysia()
+    .use(resourceServer(createGuard({ ...offline(), onAccepted, onRefused })))
+    .get('/plain', () => 'ok')
+    .get('/scoped', () => 'ok', { scope: 'a' })
+    .get('/function', () => 'ok', { scope: () => 'a' })
+    .get('/acr', () => 'ok', { acr: 'high' })
+    .get('/authorize', () => 'ok', { authorize: () => false })
+    .get('/notes/*', () => 'ok')
+    .get('/notes/:id', () => 'ok');
+  const routes = createRouteTable(app.routes);
+  const ids: (string | undefined)[] = [];
   const fetch = wrap(
     (request) => {
-      onAccepted?.(request, claims);
-      return new Response();
+      ids.push(requestIdOf(request));
+      return app.fetch(request);
     },
-    () => '/',
+    ({ method, url }) => routes.find(method, new URL(url).pathname),
   );
-  await fetch(new Request('http://localhost/'));
-  const [{ sub, client_id }] = lines.map((line) => JSON.parse(line)) as [Record<string, string>];
-  expect({ sub, client_id }).toEqual({ sub: 's'.repeat(128), client_id: 'c'.repeat(128) });
-  expect(lines.join()).not.toContain('example.test');
+  return {
+    get: async (path: string, headers: Record<string, string>) =>
+      fetch(new Request(`http://localhost${path}`, { headers })),
+    logged: () => readJsonLines(lines.join('')),
+    ids,
+  };
+}
+
+describe('the X-Request-Id of a request', () => {
+  const made = /^[0-9a-f-]{36}$/;
+  for (const [given, atInfo, atDebug] of [
+    [undefined, null, made],
+    ['given-1', 'given-1', 'given-1'],
+    ['a b"c\u00e9<d>', 'abcd', 'abcd'],
+    ['a'.repeat(100), 'a'.repeat(64), 'a'.repeat(64)],
+    ['"";', null, made],
+  ] as const)
+    for (const [level, expected] of [
+      ['info', atInfo],
+      ['debug', atDebug],
+    ] as const)
+      test.each([undefined, createRequestCounts([])])(
+        `that brings ${given} is ${expected} at ${level}, with counts %p`,
+        async (counts) => {
+          const { get, ids, logged } = createObserved(level, counts);
+          const id = (await get('/plain', given ? { 'x-request-id': given } : {})).headers.get('x-request-id');
+          if (expected === null) expect(id).toBeNull();
+          else expect(id).toMatch(expected);
+          expect(ids).toEqual([id ?? undefined]);
+          if (level === 'debug') expect(logged()).toMatchObject([{ requestId: id }]);
+        },
+      );
+});
+
+test('the log and the counts name the route of each of many addresses', async () => {
+  const counts = createRequestCounts([]);
+  const { get, logged } = createObserved('debug', counts);
+  for (let query = 0; query < 200; query += 1) await get(`/notes/1?${query}`, {});
+  expect(counts.routes().map(({ route, statuses }) => [route, statuses[401]])).toEqual([['/notes/:id', 200]]);
+  expect(new Set(logged().map(({ route }) => route))).toEqual(new Set(['/notes/:id']));
+});
+
+describe('a request has one outcome, in the log and in the metrics', () => {
+  const token = (claims = {}) =>
+    bearer(
+      tokenOf({ claims: { sub: 's'.repeat(129), client_id: 'c'.repeat(129), email: 'e@example.test', ...claims } }),
+    );
+  const known = { sub: 's'.repeat(128), client_id: 'c'.repeat(128) };
+  test.each([
+    ['/plain', token, 200, 'accepted', known],
+    ['/plain', () => ({}), 401, 'credentials_missing', {}],
+    ['/plain', () => token({ exp: 1 }), 401, 'token_expired', {}],
+    ['/scoped', token, 403, 'scope_insufficient', known],
+    ['/function', token, 403, 'scope_insufficient', known],
+    ['/acr', token, 401, 'authentication_insufficient', known],
+    ['/authorize', () => token({ scope: 'a' }), 403, 'access_denied', known],
+  ])('%s with %p: %d %s', async (path, headers, status, outcome, client) => {
+    const counts = createRequestCounts([]);
+    const { get, logged } = createObserved('debug', counts);
+    expect((await get(path, headers())).status).toBe(status);
+    expect(Object.entries(counts.outcomes()).filter(([, count]) => count !== 0)).toEqual([[outcome, 1]]);
+    const [time, requestId, durationMs] = [expect.any(String), expect.any(String), expect.any(Number)];
+    const request = { level: 'debug', msg: 'Request', method: 'GET', route: path };
+    expect(logged()).toEqual([{ ...request, time, requestId, durationMs, status, outcome, ...client }]);
+  });
 });

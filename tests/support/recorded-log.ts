@@ -1,0 +1,20 @@
+import type { Destination } from '../../src/observe/destination.ts';
+import { createLog } from '../../src/observe/log.ts';
+
+/** As JSON lines, which are the same on every machine. */
+export const plainFormat = { isTerminal: false, hasColour: false };
+
+/** Returns a log, and the lines that it has written so far. */
+export function recordLog(level: string, format = plainFormat) {
+  const lines: string[] = [];
+  const write = (line: string) => void lines.push(line);
+  const destination: Destination = { write, flush() {}, droppedLines: () => 0, onRecovered() {} };
+  return { log: createLog(level, format, destination), lines };
+}
+
+/** Returns the objects of JSON lines. Fails if anything else is among them. */
+export const readJsonLines = (text: string): Record<string, unknown>[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
