@@ -1,62 +1,75 @@
 import fc from 'fast-check';
-import { publish, rsaKey } from '../support/keys.ts';
-import { SIGNING_KID } from '../support/mint.ts';
-import { build, type Plan, plans } from './mutations.ts';
+import type { Members } from './oracle.ts';
 
-const none = ['', ''] as const;
-const goodPlan: Plan = { header: [], payload: [], wrapHeader: none, wrapPayload: none, signer: SIGNING_KID, edits: [] };
+/** The number of mutated tokens: bounded in every build, more on demand. The other properties try a part of that number. */
+export const tokens = Number(process.env.ADVERSARY_TOKENS ?? 6000);
+/** Bound on one property: generous for a slow machine, and never reached by one that works. */
+export const propertyTimeoutMs = 120_000 + tokens * 20;
 
-/** Every byte that a header value may have (RFC 9110 §5.5); fetch() itself refuses the others. */
-const BYTES = ['\t', ...Array.from({ length: 95 }, (_, at) => String.fromCharCode(0x20 + at))];
-const OBSOLETE_BYTES = Array.from({ length: 128 }, (_, at) => String.fromCharCode(0x80 + at));
-const text = (units: readonly string[], maxLength: number) => fc.string({ unit: fc.constantFrom(...units), maxLength });
+// Every build tries the same inputs, so that only a change can make it fail. At night the seed is random. fast-check prints it.
+const seed = Number(process.env.ADVERSARY_SEED ?? 1);
+fc.configureGlobal(process.env.ADVERSARY_RANDOM === 'true' ? {} : { seed });
 
-const scheme = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom('Bearer', 'bearer', 'BEARER', 'bEaReR') },
-  fc.constantFrom('Basic', 'DPoP', 'Bearer,', 'Bearer:', '"Bearer"', 'Bearer\u00a0', 'B\u00e9arer', 'Bearer=', ''),
-  text(BYTES, 8),
-);
-const gap = fc.oneof({ weight: 6, arbitrary: fc.constant(' ') }, text([' ', '\t', '\u00a0', ','], 4));
-const credentials = fc.oneof(
-  { weight: 4, arbitrary: fc.constant(goodPlan).map(build) },
-  plans.map(build),
-  text([...BYTES, ...OBSOLETE_BYTES], 60),
-  fc.integer({ min: 8190, max: 9000 }).map((length) => 'A'.repeat(length)),
-);
+/**
+ * Tries this many inputs, and prints what became of them, so that a run shows that it was not empty. A generator that never gets
+ * through, or never fails in some way, would hold anything: each of `expected` must have come up.
+ */
+export async function holds<Input>(
+  name: string,
+  inputs: fc.Arbitrary<Input>,
+  numRuns: number,
+  expected: readonly string[],
+  outcomeOf: (input: Input) => Promise<string>,
+): Promise<void> {
+  const counts = new Map<string, number>();
+  const property = fc.asyncProperty(inputs, async (input) => {
+    const outcome = await outcomeOf(input);
+    counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  });
+  await fc.assert(property, { numRuns });
+  console.log(`${name}: ${numRuns} inputs: ${[...counts].map(([outcome, count]) => `${outcome} ${count}`).join(', ')}`);
+  const missing = expected.filter((outcome) => !counts.has(outcome));
+  if (missing.length > 0) throw new Error(`${name}: no input was ${missing.join(' or ')}`);
+}
 
-/** Values of the Authorization header: forms of Bearer and a token, and anything a header may say. */
-export const authorizations: fc.Arbitrary<string | null> = fc.oneof(
-  { weight: 8, arbitrary: fc.tuple(gap, scheme, gap, credentials, gap).map((pieces) => pieces.join('')) },
-  { weight: 1, arbitrary: fc.tuple(scheme, gap, credentials, gap, credentials).map((pieces) => pieces.join('')) },
-  { weight: 2, arbitrary: text([...BYTES, ...OBSOLETE_BYTES], 80) },
-  { weight: 1, arbitrary: fc.constant(null) },
-);
+const ODD_VALUES = [undefined, null, true, false, 0, -1, 1e308, '', ' ', [], {}, [[]]];
 
-const names = [SIGNING_KID, 'first twin', 'second twin', 'stranger'] as const;
-const oddValue = fc.oneof(
-  fc.constantFrom<unknown>('', ' ', '!!!', 'AQAB', 'AA', 'sig', 'enc', 'RS256', 'RS512', 'RSA', 'EC', 'oct', 1, 0),
-  fc.constantFrom<unknown>(null, true, ['verify'], ['sign'], [], ['sign', 'verify'], 'verify', {}, { verify: true }),
-  fc.jsonValue(),
-);
-const overrides = fc.dictionary(
-  fc.constantFrom('kty', 'kid', 'use', 'alg', 'key_ops', 'n', 'e', 'd', 'x5c', '__proto__'),
-  fc.oneof({ weight: 3, arbitrary: oddValue }, fc.constant(undefined)),
-  { maxKeys: 2, noNullPrototype: true },
-);
-const oddKey = fc
-  .tuple(fc.constantFrom(...names), fc.constantFrom(SIGNING_KID, SIGNING_KID, 'twins', 'other'), overrides)
-  .map(([name, kid, changed]) => publish(rsaKey(name), kid, changed));
-const key = fc.oneof(
-  { weight: 4, arbitrary: fc.constant(SIGNING_KID).map((kid) => publish(rsaKey(kid), kid)) },
-  { weight: 6, arbitrary: oddKey },
-  fc.constant(1024).map((bits) => publish(rsaKey('weak', bits), SIGNING_KID)),
-  fc.jsonValue(),
-);
-const signers = fc.constantFrom(...names, 'weak').map((signer): Plan => ({ ...goodPlan, signer }));
-const unscoped: Plan = { ...goodPlan, payload: [{ how: 'remove', member: ['scope', ''] }] };
+/** One member of an object with one of these values or an odd one. `undefined` removes it. */
+export const member = (name: string, values: readonly unknown[]): fc.Arbitrary<Members> =>
+  fc.constantFrom(...values, ...ODD_VALUES).map((value) => ({ [name]: value }));
+export const anyMember = (names: readonly string[]): fc.Arbitrary<Members> =>
+  fc
+    .tuple(fc.oneof(fc.constantFrom(...names), fc.string()), fc.jsonValue())
+    .map(([name, value]) => ({ [name]: value }));
+/** Own members, `__proto__` included. */
+export const merged = (changes: readonly (Members | undefined)[]): Members =>
+  Object.fromEntries(changes.flatMap((change) => Object.entries(change ?? {})));
 
-/** Key sets with good, odd and broken keys in any order, and a token that one of them may verify. */
-export const keySets = fc.record({
-  keys: fc.array(key, { maxLength: 5 }),
-  plan: fc.oneof({ weight: 8, arbitrary: signers }, fc.constant(unscoped), { weight: 2, arbitrary: plans }),
+/** At most so many values; none in `tenths` of all cases, so that about a third of the results are valid. */
+export const few = <Value>(value: fc.Arbitrary<Value>, maxLength: number, tenths: number): fc.Arbitrary<Value[]> =>
+  fc.oneof(
+    { weight: tenths, arbitrary: fc.constant<Value[]>([]) },
+    { weight: 10 - tenths, arbitrary: fc.array(value, { minLength: 1, maxLength }) },
+  );
+
+/** A change to a finished token: `text` in place of `length` characters. */
+interface Edit {
+  readonly at: number;
+  readonly length: number;
+  readonly text: string;
+}
+const edit = fc.record<Edit>({
+  at: fc.nat(),
+  length: fc.oneof(fc.nat(1), fc.nat(5), fc.nat(500)),
+  text: fc.oneof(
+    { weight: 4, arbitrary: fc.string({ unit: fc.constantFrom(...'ABCxyz019-_.'), maxLength: 4 }) },
+    // Characters that a header value may have, and base64url has not.
+    fc.string({ unit: fc.constantFrom(...'=+/ ~,;:"\\%{}[]\t\u00e9\u00ff'), minLength: 1, maxLength: 3 }),
+  ),
 });
+export const editsOf = (tenths: number) => few(edit, 2, tenths);
+export const edited = (token: string, edits: readonly Edit[]): string =>
+  edits.reduce((result, { at, length, text }) => {
+    const start = at % (result.length + 1);
+    return result.slice(0, start) + text + result.slice(start + length);
+  }, token);

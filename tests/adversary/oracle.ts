@@ -111,18 +111,20 @@ export function decode(text: string): Buffer | undefined {
 export function parse(bytes: Buffer): Members | undefined {
   if (!isUtf8(bytes)) return undefined;
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
+    return membersOf(JSON.parse(bytes.toString('utf8')));
   } catch {
     return undefined;
   }
 }
 
+export const membersOf = (value: unknown): Members | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
+
 export const own = (members: Members, name: string): unknown =>
   Object.hasOwn(members, name) ? members[name] : undefined;
 
 /** RFC 9864: Ed25519 is EdDSA by another name. */
-const sameAlgorithm = (name: unknown) => (name === 'Ed25519' ? 'EdDSA' : name);
+export const sameAlgorithm = (name: unknown) => (name === 'Ed25519' ? 'EdDSA' : name);
 
 interface Named {
   readonly algorithm: string;
@@ -139,51 +141,46 @@ function readHeader(header: Members | undefined, { algorithms }: World): Named |
   return isTypeAllowed && typeof kid === 'string' && kid !== '' ? { algorithm, kid } : undefined;
 }
 
+/** What the members of a key for an algorithm must say, and the members that make the key. */
+type Kind = readonly [type: Members, parameters: readonly string[]];
+const RSA: Kind = [{ kty: 'RSA' }, ['n', 'e']];
+const KINDS: Readonly<Record<string, Kind>> = {
+  RS: RSA,
+  PS: RSA,
+  ES256: [{ kty: 'EC', crv: 'P-256' }, ['x', 'y']],
+  ES384: [{ kty: 'EC', crv: 'P-384' }, ['x', 'y']],
+  ES512: [{ kty: 'EC', crv: 'P-521' }, ['x', 'y']],
+  EdDSA: [{ kty: 'OKP', crv: 'Ed25519' }, ['x']],
+};
+export const kindOf = (algorithm: string): Kind => KINDS[algorithm] ?? KINDS[algorithm.slice(0, 2)] ?? [{}, []];
+
 interface UsableKey extends Named {
   readonly publicKey: KeyObject;
   readonly isCanonical: boolean;
 }
-
-const KINDS: Readonly<Record<string, readonly [kty: string, crv: string | undefined]>> = {
-  RS: ['RSA', undefined],
-  PS: ['RSA', undefined],
-  ES256: ['EC', 'P-256'],
-  ES384: ['EC', 'P-384'],
-  ES512: ['EC', 'P-521'],
-  EdDSA: ['OKP', 'Ed25519'],
-};
-const PARAMETERS: Readonly<Record<string, readonly string[]>> = { RSA: ['n', 'e'], EC: ['x', 'y'], OKP: ['x'] };
-
-const kindOf = (algorithm: string) => KINDS[algorithm] ?? KINDS[algorithm.slice(0, 2)] ?? ['', ''];
 
 function usableKeys(
   keys: readonly unknown[],
   algorithm: string,
   accepted: readonly AlgorithmName[],
 ): readonly UsableKey[] {
-  const [kty, crv] = kindOf(algorithm);
-  const first = accepted.find((other) => kindOf(other).join() === kindOf(algorithm).join());
-  return keys.flatMap((key) => {
-    const members = typeof key === 'object' && key !== null ? (key as Members) : {};
-    const isOfKind = own(members, 'kty') === kty && (crv === undefined || own(members, 'crv') === crv);
-    if (!isOfKind || !isForVerifying(members, algorithm)) return [];
+  const first = accepted.find((other) => kindOf(other)[0].crv === kindOf(algorithm)[0].crv);
+  return keys.flatMap((published) => {
+    const key = membersOf(published) ?? {};
+    const kid = own(key, 'kid');
+    if (typeof kid !== 'string' || kid === '' || !isForVerifying(key, algorithm)) return [];
     // A key without alg serves the first algorithm of its kind.
-    if (own(members, 'alg') === undefined && algorithm !== first) return [];
-    const parameters = Object.fromEntries((PARAMETERS[kty] ?? []).map((name) => [name, own(members, name)]));
-    const publicKey = importKey({ kty, ...(crv && { crv }), ...parameters });
-    const isCanonical = Object.values(parameters).every((text) => decode(String(text)) !== undefined);
-    return publicKey ? [{ algorithm, kid: String(own(members, 'kid')), publicKey, isCanonical }] : [];
+    if (own(key, 'alg') === undefined && algorithm !== first) return [];
+    const publicKey = importKey(key, algorithm);
+    const isCanonical = kindOf(algorithm)[1].every((name) => decode(String(key[name])) !== undefined);
+    return publicKey ? [{ algorithm, kid, publicKey, isCanonical }] : [];
   });
 }
 
-function isForVerifying(key: Members, algorithm: string): boolean {
-  const kid = own(key, 'kid');
-  const alg = own(key, 'alg');
-  const operations = own(key, 'key_ops');
+export function isForVerifying(key: Members, algorithm: string): boolean {
+  const [use, alg, operations] = ['use', 'alg', 'key_ops'].map((name) => own(key, name));
   return (
-    typeof kid === 'string' &&
-    kid !== '' &&
-    [undefined, 'sig'].includes(own(key, 'use') as undefined) &&
+    (use === undefined || use === 'sig') &&
     (alg === undefined || sameAlgorithm(alg) === algorithm) &&
     (operations === undefined || (Array.isArray(operations) && operations.includes('verify')))
   );
@@ -191,23 +188,26 @@ function isForVerifying(key: Members, algorithm: string): boolean {
 
 const imported = new Map<string, KeyObject | undefined>();
 
-function importKey(jwk: Readonly<Record<string, unknown>>): KeyObject | undefined {
-  if (Object.values(jwk).some((member) => typeof member !== 'string')) return undefined;
-  const name = JSON.stringify(jwk);
-  if (!imported.has(name)) imported.set(name, importAnew(jwk));
-  return imported.get(name);
+/** Returns the key that these members make for an algorithm, if they make one. */
+export function importKey(members: Members, algorithm: string): KeyObject | undefined {
+  const [type, parameters] = kindOf(algorithm);
+  if (Object.entries(type).some(([name, value]) => own(members, name) !== value)) return undefined;
+  if (parameters.some((name) => typeof own(members, name) !== 'string')) return undefined;
+  const jwk = { ...type, ...Object.fromEntries(parameters.map((name) => [name, members[name]])) };
+  const id = JSON.stringify(jwk);
+  if (!imported.has(id)) imported.set(id, importAnew(jwk));
+  return imported.get(id);
 }
 
+export const numberOf = (text: unknown) => BigInt(`0x0${Buffer.from(String(text), 'base64url').toString('hex')}`);
+
 /** RSA needs 2048 bits and an odd exponent of at least 3 (RFC 8017 §3.1), and an odd modulus. */
-function importAnew(jwk: Readonly<Record<string, unknown>>): KeyObject | undefined {
+function importAnew(jwk: Members): KeyObject | undefined {
   try {
     const key = createPublicKey({ key: jwk, format: 'jwk' });
-    if (jwk.kty !== 'RSA') return key;
-    const modulus = Buffer.from(String(jwk.n), 'base64url');
-    const exponent = Buffer.from(String(jwk.e), 'base64url');
-    const isOdd = (bytes: Buffer) => ((bytes.at(-1) ?? 0) & 1) === 1;
-    const isSound = isOdd(modulus) && isOdd(exponent) && !/^0*1$/.test(exponent.toString('hex'));
-    return isSound && (key.asymmetricKeyDetails?.modulusLength ?? 0) >= 2048 ? key : undefined;
+    const [n, e] = [numberOf(jwk.n), numberOf(jwk.e)];
+    const isSound = n >= 2n ** 2047n && n % 2n === 1n && e >= 3n && e % 2n === 1n;
+    return jwk.kty !== 'RSA' || isSound ? key : undefined;
   } catch {
     return undefined;
   }
@@ -242,8 +242,7 @@ function judgeClaims(claims: Members, world: World): Judgement {
   if (typeof iss !== 'string' || !Object.hasOwn(issuers, iss)) return only('invalid_claims');
   const aud = own(claims, Object.hasOwn(claims, 'aud') ? 'aud' : audienceClaim);
   const audiences: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
-  const isAudience = audiences.every((one) => typeof one === 'string') && audiences.includes(audience);
-  if (!isAudience) return only('invalid_claims');
+  if (audiences.some((one) => typeof one !== 'string') || !audiences.includes(audience)) return only('invalid_claims');
   if (Object.entries(requiredClaims).some(([name, value]) => own(claims, name) !== value))
     return only('invalid_claims');
 
@@ -276,11 +275,8 @@ function scopesOf(claims: Members, { scopeClaim, scopePrefix }: World): readonly
 }
 
 /** RFC 6901, for pointers into objects only. */
-function pointedAt(claims: Members, pointer: string): unknown {
-  let value: unknown = claims;
-  for (const name of pointer.slice(1).split('/')) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-    value = own(value as Members, name);
-  }
-  return value;
-}
+const pointedAt = (claims: Members, pointer: string): unknown =>
+  pointer
+    .slice(1)
+    .split('/')
+    .reduce((value: unknown, name) => own(membersOf(value) ?? {}, name), claims);

@@ -1,21 +1,9 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import fc from 'fast-check';
 import { exactRsaKey, rsaKey } from '../support/keys.ts';
-import { goodProofParts, makeProof, proofKey, publicJwk, thumbprintOf } from '../support/proof.ts';
-import {
-  anyMember,
-  apply,
-  type Change,
-  changesOf,
-  type Edit,
-  edited,
-  editsOf,
-  few,
-  json,
-  type Member,
-  oneOf,
-  place,
-} from './edits.ts';
+import { makeProof, proofKey, publicJwk, thumbprintOf } from '../support/proof.ts';
+import { anyMember, edited, editsOf, few, member, merged } from './arbitraries.ts';
+import type { Members } from './oracle.ts';
 import type { ProofWorld } from './proof-oracle.ts';
 
 const TOKEN = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJjbGllbnQifQ.c2lnbmF0dXJl';
@@ -27,7 +15,7 @@ const ADDRESSES = [
 ] as const;
 
 /** Private keys that sign proofs; each fits some of the algorithms that a proof can name, or none. */
-const SIGNERS: Readonly<Record<string, () => KeyObject>> = {
+const SIGNERS = {
   ES256: () => proofKey('ES256'),
   ES384: () => proofKey('ES384'),
   RSA: () => proofKey('RS256'),
@@ -38,90 +26,56 @@ const SIGNERS: Readonly<Record<string, () => KeyObject>> = {
   'just too weak': () => exactRsaKey('proof', 2047),
   large: () => exactRsaKey('proof', 4096),
   'too large': () => exactRsaKey('proof', 4104),
-};
+} satisfies Record<string, () => KeyObject>;
+type Signer = keyof typeof SIGNERS;
 
 /** How a proof is made: readable, so that a counterexample can be understood. */
-export interface ProofPlan {
-  readonly signer: string;
+interface ProofPlan {
+  readonly signer: Signer;
   readonly algorithm: string;
-  readonly address: number;
-  readonly respell: readonly Respelling[];
-  readonly header: readonly Change[];
-  readonly jwk: readonly Change[];
-  readonly claims: readonly Change[];
-  readonly edits: readonly Edit[];
+  readonly address: (typeof ADDRESSES)[number];
+  readonly respellings: readonly (typeof RESPELLINGS)[number][];
+  readonly header: readonly Members[];
+  readonly jwk: readonly Members[];
+  readonly claims: readonly Members[];
+  readonly edits: Parameters<typeof edited>[1];
   /** Whose key the proof shows, when it is not the signer's. */
-  readonly shows: string;
+  readonly shows: Signer | undefined;
   /** Whose key the token is bound to, when it is not the signer's. */
-  readonly boundTo: string;
+  readonly boundTo: Signer | undefined;
 }
 
-/** A change to the spelling of htu: most leave the address the same, some make it another. */
-interface Respelling {
-  readonly how: keyof typeof RESPELL;
-  readonly at: number;
-}
-
-const indexOf = (text: string, at: number) => Math.floor(at * text.length);
-const splice = (text: string, at: number, more: string) => text.slice(0, at) + more + text.slice(at);
-const slashes = (url: string) => [...url.matchAll(/\//g)].map(({ index }) => index).slice(2);
-const atSlash = (more: string) => (url: string, at: number) => {
-  const places = slashes(url);
-  return splice(url, places[indexOf(places.join(''), at) % places.length] ?? url.length, more);
-};
-const percent = (character: string) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
-
-const RESPELL = {
-  'percent-encode': (url: string, at: number) =>
-    splice(
-      url.slice(0, indexOf(url, at)) + url.slice(indexOf(url, at) + 1),
-      indexOf(url, at),
-      percent(url[indexOf(url, at)] ?? 'a'),
-    ),
-  'upper case': (url: string, at: number) => {
-    const index = indexOf(url, at);
-    return url.slice(0, index) + url.slice(index, index + 3).toUpperCase() + url.slice(index + 3);
-  },
-  'lower case': (url: string, at: number) => url.slice(0, indexOf(url, at)) + url.slice(indexOf(url, at)).toLowerCase(),
-  dot: atSlash('/.'),
-  'there and back': atSlash('/x/..'),
-  'encoded dots': atSlash('/x/%2E%2e'),
-  up: atSlash('/..'),
-  'another slash': atSlash('/'),
-  'dot at the end': (url: string) => `${url}/.`,
-  'slash at the end': (url: string) => `${url}/`,
-  query: (url: string) => `${url}?a=/../b#c`,
-  fragment: (url: string) => `${url}#/x`,
-  'default port': (url: string) =>
-    url.replace(/^(https?:\/\/[^/]+)/, (origin) => `${origin}${origin.startsWith('https') ? ':443' : ':80'}`),
-  'empty port': (url: string) => url.replace(/^(https?:\/\/[^/]+)/, '$1:'),
-  user: (url: string) => url.replace('://', '://user@'),
-  backslash: (url: string, at: number) => splice(url, indexOf(url, at), '\\'),
-  cut: (url: string, at: number) => url.slice(0, indexOf(url, at)),
-  letter: (url: string, at: number) => splice(url, indexOf(url, at), 'a'),
-  space: (url: string, at: number) => splice(url, indexOf(url, at), ' '),
-  'half a triplet': (url: string, at: number) => splice(url, indexOf(url, at), '%4'),
-  kelvin: (url: string) => url.replace('k', '\u212a').replace('K', '\u212a'),
-};
-
-const texts = (members: object) => Object.entries(members).map(([name, value]): Member => [name, json(value)]);
-const keyOf = (signer: string) => SIGNERS[signer]?.() ?? proofKey();
+/** Changes to the spelling of htu: some leave the address the same, some make it another. */
+const RESPELLINGS = [
+  ...(['/.$&', '/x/..$&', '/x/%2E%2e$&', '/..$&', '/$&', '\\', '/%4'] as const).map(
+    (more) => [/\/[^/]*$/, more] as const,
+  ),
+  ...(['/.', '/', '?a=/../b#c', '#/x', 'a', ' ', '/x/..', '/..'] as const).map((more) => [/$/, more] as const),
+  ...([':443', ':80', ':', '.'] as const).map((more) => [/(?<=:\/\/[^/]*)(?=\/[^/]|$)/, more] as const),
+  [/^https?/, 'HTTPS'],
+  [/api/, 'API'],
+  [/p/, '%70'],
+  [/p/, '%50'],
+  [/%C3/, '%c3'],
+  [/:b/, '%3ab'],
+  [/:\/\//, '://user@'],
+  [/.$/, ''],
+  [/k|l/, '\u212a'],
+] as const;
 
 /** Makes the proof of a plan, with a real signature over whatever the plan left, and the request that it comes with. */
-export function buildProof(plan: ProofPlan): { readonly proof: string; readonly world: ProofWorld } {
-  const key = keyOf(plan.signer);
-  const { publicUrl, path } = ADDRESSES[plan.address] ?? ADDRESSES[0];
-  const url = plan.respell.reduce((spelt, { how, at }) => RESPELL[how](spelt, at), publicUrl + path);
+export function buildProof({ signer, algorithm, address, ...plan }: ProofPlan): { proof: string; world: ProofWorld } {
+  const { publicUrl, path } = address;
+  const url = plan.respellings.reduce<string>((spelt, [from, to]) => spelt.replace(from, to), publicUrl + path);
+  const jwk = merged([publicJwk(SIGNERS[plan.shows ?? signer]()), ...plan.jwk]);
   const target = { url, token: TOKEN, nowSeconds: NOW_SECONDS };
-  const { header, claims } = goodProofParts(target, key, plan.algorithm);
-  const jwkText = apply(texts(publicJwk(keyOf(plan.shows || plan.signer))), plan.jwk);
   const proof = makeProof(target, {
-    key,
-    algorithm: plan.algorithm,
-    headerText: apply([...texts({ typ: header.typ, alg: header.alg }), ['jwk', jwkText]], plan.header),
-    payloadText: apply(texts(claims), plan.claims),
+    key: SIGNERS[signer](),
+    algorithm,
+    header: merged([{ jwk }, ...plan.header]),
+    claims: merged(plan.claims),
   });
-  const thumbprint = thumbprintOf(keyOf(plan.boundTo || plan.signer));
+  const thumbprint = thumbprintOf(SIGNERS[plan.boundTo ?? signer]());
   return {
     proof: edited(proof, plan.edits),
     world: { publicUrl, path, method: 'GET', token: TOKEN, thumbprint, nowSeconds: NOW_SECONDS },
@@ -130,11 +84,11 @@ export function buildProof(plan: ProofPlan): { readonly proof: string; readonly 
 
 const algorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA', 'Ed25519'];
 const headerMember = fc.oneof(
-  oneOf('alg', [...algorithms, 'ES512', 'RS512', 'HS256', 'none', 'eddsa']),
-  oneOf('typ', ['dpop+jwt', 'DPoP+jwt', 'application/dpop+jwt', 'JWT']),
-  oneOf('crit', [['b64'], ['exp'], []]),
-  oneOf('b64', [false, true]),
-  oneOf('jwk', [publicJwk(proofKey('ES256')), publicJwk(proofKey('EdDSA')), [publicJwk(proofKey('ES256'))]]),
+  member('alg', [...algorithms, 'ES512', 'RS512', 'HS256', 'none', 'eddsa']),
+  member('typ', ['dpop+jwt', 'DPoP+jwt', 'application/dpop+jwt', 'JWT']),
+  member('crit', [['b64'], ['exp'], []]),
+  member('b64', [false, true]),
+  member('jwk', [publicJwk(proofKey('ES256')), publicJwk(proofKey('EdDSA')), [publicJwk(proofKey('ES256'))]]),
   anyMember(['alg', 'typ', 'jwk', 'kid', 'crit', '__proto__', 'x5c']),
 );
 const keyValues = [
@@ -142,57 +96,47 @@ const keyValues = [
   publicJwk(proofKey()).x,
 ];
 const jwkMember = fc.oneof(
-  ...['x', 'y', 'n', 'e'].map((name) => oneOf(name, keyValues)),
-  oneOf('kty', ['EC', 'OKP', 'RSA', 'oct']),
-  oneOf('crv', ['P-256', 'P-384', 'P-521', 'Ed25519', 'Ed448', 'X25519', 'secp256k1']),
-  ...['d', 'p', 'k', 'oth', 'priv'].map((name) => oneOf(name, ['AA', 'AQAB'])),
-  oneOf('use', ['sig', 'enc']),
-  oneOf('alg', algorithms),
-  oneOf('key_ops', [['verify'], ['sign'], ['sign', 'verify']]),
+  ...['x', 'y', 'n', 'e'].map((name) => member(name, keyValues)),
+  member('kty', ['EC', 'OKP', 'RSA', 'oct']),
+  member('crv', ['P-256', 'P-384', 'P-521', 'Ed25519', 'Ed448', 'X25519', 'secp256k1']),
+  ...['d', 'p', 'k', 'oth', 'priv'].map((name) => member(name, ['AA', 'AQAB'])),
+  member('use', ['sig', 'enc']),
+  member('alg', algorithms),
+  member('key_ops', [['verify'], ['sign'], ['sign', 'verify']]),
   anyMember(['kty', 'crv', 'x', 'y', 'n', 'e', 'kid', 'ext', '__proto__']),
 );
 const times = [-60.25, -60, -59.5, -1, 0, 0.5, 59.5, 60, 60.25, 3600, -3600].map((delta) => NOW_SECONDS + delta);
+const hash = (text: string, encoding: 'base64' | 'base64url') => createHash('sha256').update(text).digest(encoding);
 const claimsMember = fc.oneof(
-  oneOf('htm', ['GET', 'get', 'POST', 'GET ', ['GET']]),
-  oneOf('htu', [ADDRESSES[0].publicUrl, ADDRESSES[0].path, ['https://api.example.test/api/private']]),
-  { weight: 3, arbitrary: oneOf('iat', times) },
-  oneOf('iat', [`${NOW_SECONDS}`, NOW_SECONDS * 1000]),
-  oneOf('ath', [
-    TOKEN,
-    createHash('sha256').update(TOKEN).digest('base64'),
-    createHash('sha256').update('other').digest('base64url'),
-  ]),
-  oneOf('jti', ['x', 'x'.repeat(256), 'x'.repeat(257), 'é\u0000', ['x']]),
-  oneOf('exp', [0]),
-  oneOf('nonce', ['x']),
-  anyMember(['htm', 'htu', 'iat', 'jti', 'ath', '__proto__']),
+  member('htm', ['GET', 'get', 'POST', 'GET ', ['GET']]),
+  member('htu', [ADDRESSES[0].publicUrl, ADDRESSES[0].path, ['https://api.example.test/api/private']]),
+  ...[1, 2, 3].map(() => member('iat', times)),
+  member('iat', [`${NOW_SECONDS}`, NOW_SECONDS * 1000]),
+  member('ath', [TOKEN, hash(TOKEN, 'base64'), hash('other', 'base64url')]),
+  member('jti', ['x', 'x'.repeat(256), 'x'.repeat(257), 'é\u0000', ['x']]),
+  member('exp', [0]),
+  anyMember(['htm', 'htu', 'iat', 'jti', 'ath', 'nonce', '__proto__']),
 );
 
-const fitting = fc.constantFrom(
-  ...['ES256', 'ES384', 'EdDSA'].map((name) => [name, name] as const),
-  ['RSA', 'RS256'],
-  ['RSA', 'PS256'],
-  ['EdDSA', 'Ed25519'],
-  ['large', 'PS256'] as const,
+const names = Object.keys(SIGNERS) as Signer[];
+const pair = fc.oneof(
+  ...(['ES256', 'ES384', 'EdDSA'] as const).map((name) => fc.constant([name, name] as const)),
+  ...['RS256', 'PS256'].map((algorithm) => fc.constant(['RSA', algorithm] as const)),
+  ...(['EdDSA Ed25519', 'large PS256'] as const).map((text) => fc.constant(text.split(' ') as [Signer, string])),
+  fc.tuple(fc.constantFrom(...names), fc.constantFrom(...algorithms, 'ES512', 'none')),
 );
-const anyPair = fc.tuple(fc.constantFrom(...Object.keys(SIGNERS)), fc.constantFrom(...algorithms, 'ES512', 'none'));
-
-const rarely = fc.oneof({ weight: 6, arbitrary: fc.constant('') }, fc.constantFrom(...Object.keys(SIGNERS)));
+const rarely = fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, fc.constantFrom(...names));
 
 /** Plans for proofs: some are good, the rest is wrong in one way or several at once. */
 export const proofPlans: fc.Arbitrary<ProofPlan> = fc
   .record({
-    pair: fc.oneof({ weight: 8, arbitrary: fitting }, anyPair),
-    address: fc.nat(ADDRESSES.length - 1),
-    respell: few(
-      fc.record<Respelling>({ how: fc.constantFrom(...(Object.keys(RESPELL) as (keyof typeof RESPELL)[])), at: place }),
-      3,
-      1,
-    ),
-    header: changesOf(headerMember, 2, 3),
-    jwk: changesOf(jwkMember, 2, 3),
-    claims: changesOf(claimsMember, 2, 3),
-    edits: editsOf(5),
+    pair,
+    address: fc.constantFrom(...ADDRESSES),
+    respellings: few(fc.constantFrom(...RESPELLINGS), 3, 5),
+    header: few(headerMember, 2, 8),
+    jwk: few(jwkMember, 2, 8),
+    claims: few(claimsMember, 2, 7),
+    edits: editsOf(8),
     shows: rarely,
     boundTo: rarely,
   })

@@ -1,0 +1,173 @@
+import fc from 'fast-check';
+import { crowdedKeySet } from '../http/table/key-set.ts';
+import { acceptedTokens, type TokenRow, tokenFaults } from '../http/table/token-faults.ts';
+import { ISSUER } from '../support/checked.ts';
+import { mintSigned } from '../support/issuers.ts';
+import { publish, rsaKey } from '../support/keys.ts';
+import { AUDIENCE, SCOPE, SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
+import { signAs, signingKey } from '../support/signatures.ts';
+import { anyMember, edited, editsOf, few, member, merged } from './arbitraries.ts';
+
+/** The other issuer of the worlds that have two: it names itself without a slash. */
+const OTHER_ISSUER = 'https://other.example.test/tenant';
+/** When generated tokens are judged: between two seconds, so that fractions of one count. */
+export const NOW_SECONDS = 1_900_000_000.5;
+
+/** The algorithms that both issuers of a world with two sign with; PS512 and the others share RSA keys with RS256. */
+const ALGORITHMS = ['RS256', 'RS512', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+/** Every key of both issuers has this `kid`. */
+const SHARED_KID = 'shared';
+
+/** What each of two issuers publishes: keys of every kind under one `kid`, beside keys for one algorithm only. */
+export function publishedByTwo(): Readonly<Record<string, readonly unknown[]>> {
+  const keysOf = (issuer: string) => [
+    null,
+    publish(rsaKey('encrypting'), SHARED_KID, { use: 'enc', alg: 'RSA-OAEP' }),
+    ...['RS256', 'ES256', 'ES384', 'ES512', 'EdDSA'].map((alg) => publish(signingKey(alg, issuer), SHARED_KID)),
+    ...['RS512', 'PS256'].map((alg) => publish(signingKey(alg, issuer), SHARED_KID, { alg })),
+    publish(signingKey('PS256', issuer), 'PS256 only', { alg: 'PS256' }),
+    publish(signingKey('EdDSA', issuer), 'Ed25519 by name', { alg: 'Ed25519' }),
+    publish(signingKey('ES256', issuer), 'for ES384, it says', { alg: 'ES384' }),
+  ];
+  return { [ISSUER]: keysOf(ISSUER), [OTHER_ISSUER]: keysOf(OTHER_ISSUER) };
+}
+
+/** How a token is made: readable, so that a counterexample can be understood. */
+interface Plan {
+  /** The good token that it begins with; `signer` is the name of the key. */
+  readonly base: { readonly issuer: string; readonly alg: string; readonly kid: string; readonly signer: string };
+  readonly changes: readonly TokenRow[];
+  readonly edits: Parameters<typeof edited>[1];
+}
+const onlyBase = { issuer: ISSUER, alg: 'RS256', kid: SIGNING_KID, signer: SIGNING_KID };
+
+/** Makes the token of a plan, with a real signature over whatever the plan left of header and payload. */
+export function build({ base: { issuer, ...base }, changes, edits }: Plan): string {
+  const made = changes.map(([, change]) => (typeof change === 'function' ? change(issuer) : change));
+  const overrides = made.filter((one) => typeof one !== 'string');
+  const { key, ...others }: TokenOverrides = Object.assign({}, ...overrides);
+  const claims = { token_use: 'access', permissions: [`api/${SCOPE}`] };
+  const token = mintSigned(issuer, {
+    ...base,
+    overrides: {
+      ...(key && { signWith: (input) => signAs('RS256', key, input) }),
+      ...others,
+      header: merged(overrides.map(({ header }) => header)),
+      claims: merged([claims, ...overrides.map((one) => one.claims)]),
+      reshape: (minted) => overrides.reduce((reshaped, { reshape }) => reshape?.(reshaped) ?? reshaped, minted),
+    },
+  });
+  return edited(made.find((one) => typeof one === 'string') ?? token, edits);
+}
+
+const times = [-86_400, -300, -1, -0.5, -0.25, 0, 0.25, 0.5, 1, 300, 86_400].map((delta) => NOW_SECONDS + delta);
+const audiences = [AUDIENCE, [AUDIENCE], ['other', AUDIENCE], [AUDIENCE, 1], 'other', { aud: AUDIENCE }];
+const header = fc.oneof(
+  member('alg', [...ALGORITHMS, 'Ed25519', 'PS512', 'HS256', 'none']),
+  member('kid', ['twins', 'with-alg', 'for-ps256', SHARED_KID, 'PS256 only', 'Ed25519 by name', 'for ES384, it says']),
+  anyMember(['alg', 'typ', 'kid', 'crit', 'Alg', '__proto__', 'constructor']),
+);
+const claims = fc.oneof(
+  ...['exp', 'exp', 'nbf', 'iat'].map((name) => member(name, times)),
+  member('iss', [ISSUER, OTHER_ISSUER, `${OTHER_ISSUER}/`]),
+  ...['aud', 'client_id', 'azp'].map((name) => member(name, audiences)),
+  member('scope', [SCOPE, 'other', `other ${SCOPE}`, `${SCOPE}\tother`, [SCOPE], `${SCOPE}s`]),
+  member('scp', [SCOPE, [SCOPE], ['other', SCOPE], [SCOPE, 1], `${SCOPE}\tother`]),
+  member('permissions', [[SCOPE], [`api/${SCOPE}`], `other api/${SCOPE}`, ['api/'], { [SCOPE]: true }]),
+  member('realm', [{ roles: [SCOPE] }, { roles: SCOPE }, { roles: { [SCOPE]: {} } }, { roles: null }, [[SCOPE]]]),
+  member('token_use', ['access', 'id', 'ACCESS', ['access']]),
+  anyMember(['iss', 'aud', 'exp', 'nbf', 'scope', 'sub', 'jti', 'Exp', '__proto__']),
+);
+const signedBy = (scheme: string, name: string): TokenRow => [
+  `a signature of ${scheme} by ${name}`,
+  { signWith: (input) => signAs(scheme, signingKey(scheme, name), input) },
+];
+/** Rows of the table of faults, each reason as likely as any other, and members that are anything. */
+const change: fc.Arbitrary<TokenRow> = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(...acceptedTokens) },
+  ...Object.values(Object.groupBy(tokenFaults, ({ reason }) => reason)).map((faults = []) =>
+    fc.constantFrom(...faults.map(({ name, token }): TokenRow => [name, token])),
+  ),
+  { weight: 4, arbitrary: header.map((changed): TokenRow => ['header', { header: changed }]) },
+  { weight: 20, arbitrary: claims.map((changed): TokenRow => ['claims', { claims: changed }]) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(fc.constantFrom(...ALGORITHMS), fc.constantFrom(ISSUER, OTHER_ISSUER, 'first twin', 'stranger'))
+      .map((by) => signedBy(...by)),
+  },
+);
+const plansFrom = (base: fc.Arbitrary<Plan['base']>) =>
+  fc.record<Plan>({ base, changes: few(change, 3, 3), edits: editsOf(8) });
+
+/** Plans for tokens: about a third ends up valid, the rest is wrong in one way or several at once. */
+export const plans = plansFrom(fc.constant(onlyBase));
+
+/** The same for tokens of two issuers, mostly with these algorithms. */
+export const plansOfTwo = (algorithms: readonly string[]): fc.Arbitrary<Plan> => {
+  const accepted = algorithms.filter((alg) => ALGORITHMS.includes(alg));
+  const alg = fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...accepted) }, fc.constantFrom(...ALGORITHMS));
+  const issuer = fc.constantFrom(ISSUER, OTHER_ISSUER);
+  return plansFrom(fc.tuple(issuer, alg).map(([name, alg]) => ({ issuer: name, alg, kid: SHARED_KID, signer: name })));
+};
+
+/** Every character that a header value may have (RFC 9110 §5.5); fetch() itself refuses the others. */
+const character = fc
+  .oneof(fc.integer({ min: 0x20, max: 0x7e }), fc.integer({ min: 0x80, max: 0xff }), fc.constant(0x09))
+  .map((code) => String.fromCharCode(code));
+const text = fc.string({ unit: character, maxLength: 80 });
+const gap = fc.constantFrom(...[' ', ' ', ' ', ' ', ' ', '', '  ', '\t', '\u00a0', ',']);
+const scheme = fc.constantFrom(
+  ...[
+    'Bearer',
+    'Bearer',
+    'Bearer',
+    'bearer',
+    'BEARER',
+    'bEaReR',
+    'Basic',
+    'DPoP',
+    'Bearer:',
+    '"Bearer"',
+    'B\u00e9arer',
+    '',
+  ],
+);
+const credentials = fc.oneof({ weight: 4, arbitrary: plans }, { weight: 1, arbitrary: text });
+const built = credentials.map((one) => (typeof one === 'string' ? one : build(one)));
+
+/** Values of the Authorization header: forms of Bearer and a token, and anything a header may say. */
+export const authorizations: fc.Arbitrary<string | null> = fc.oneof(
+  { weight: 8, arbitrary: fc.tuple(gap, scheme, gap, built, gap).map((pieces) => pieces.join('')) },
+  { weight: 1, arbitrary: fc.tuple(scheme, gap, built, gap, built).map((pieces) => pieces.join('')) },
+  { weight: 2, arbitrary: text },
+  { weight: 1, arbitrary: fc.constant(null) },
+);
+
+/** Key sets with good, odd and broken keys in any order, and a token that one of them may verify. */
+export function keySets() {
+  const names = fc.constantFrom(SIGNING_KID, 'first twin', 'second twin', 'stranger');
+  const changes = fc.oneof(
+    ...['kty', 'kid', 'use', 'alg', 'key_ops', 'n', 'e', 'd', 'x5c', '__proto__'].map((name) =>
+      member(name, ['AQAB', 'AA', 'sig', 'enc', 'RS256', 'RS512', 'RSA', 'EC', ['verify'], ['sign'], 'verify']),
+    ),
+  );
+  const oddKey = fc
+    .tuple(names, fc.constantFrom(SIGNING_KID, SIGNING_KID, 'twins'), few(changes, 2, 3))
+    .map(([name, kid, changed]) => publish(rsaKey(name), kid, merged(changed)));
+  const key = fc.oneof(
+    { weight: 4, arbitrary: fc.constant(publish(rsaKey(SIGNING_KID), SIGNING_KID)) },
+    { weight: 6, arbitrary: oddKey },
+    fc.constantFrom<unknown>(...crowdedKeySet(), publish(rsaKey('weak', 1024), SIGNING_KID)),
+    fc.jsonValue(),
+  );
+  const change = fc.oneof(
+    { weight: 8, arbitrary: names.map((name) => signedBy('RS256', name)) },
+    fc.constant<TokenRow>(['no scope', { claims: { scope: undefined } }]),
+  );
+  const signed = change.map((one): Plan => ({ base: onlyBase, changes: [one], edits: [] }));
+  return fc.record({
+    keys: fc.array(key, { maxLength: 5 }),
+    plan: fc.oneof({ weight: 8, arbitrary: signed }, { weight: 2, arbitrary: plans }),
+  });
+}
