@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'bun';
-import { type ServiceProcess, startServiceProcess } from '../adversary/service-process.ts';
 import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts';
 import { freePort, type RunningProcess, until } from '../support/child-process.ts';
+import { type ServiceProcess, sourceForm } from '../support/forms.ts';
 import { AUDIENCE } from '../support/mint.ts';
 import { haproxy, nginx } from './proxies.ts';
 
@@ -52,7 +52,7 @@ beforeAll(async () => {
   }
   await $`cat server.pem server.key > server.both`.cwd(folder).quiet();
   provider = await startAuthorizationServer();
-  service = await startServiceProcess({ ISSUER: provider.issuer, AUDIENCE, CLIENT_CERT_HEADER: 'Client-Cert' });
+  service = await sourceForm.start({ ISSUER: provider.issuer, AUDIENCE, CLIENT_CERT_HEADER: 'Client-Cert' });
   const atProvider = await startProxy(nginx, new URL(provider.issuer).host, true);
   const grant = ['--user', 'certified:certified-secret', '--data', 'grant_type=client_credentials'];
   token = JSON.parse((await curl('a', ...grant, `${atProvider}/token`)) ?? '{}').access_token;
@@ -60,7 +60,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const { signal } of processes) signal('SIGTERM');
-  await Promise.all([provider.close(), service.stop(), ...processes.map(({ finished }) => finished)]);
+  await Promise.all([provider.close(), service.close(), ...processes.map(({ finished }) => finished)]);
   rmSync(folder, { recursive: true });
 });
 

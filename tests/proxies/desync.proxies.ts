@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { type ServiceProcess, startServiceProcess } from '../adversary/service-process.ts';
 import { hosts, lines, wireAttacks } from '../adversary/wire-attacks.ts';
 import { freePort, type RunningProcess, until } from '../support/child-process.ts';
+import { type ServiceProcess, sourceForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
@@ -35,10 +35,10 @@ let issuer: Issuer;
 let service: ServiceProcess;
 beforeAll(async () => {
   issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
-  service = await startServiceProcess({ ISSUER: issuer.url, AUDIENCE });
+  service = await sourceForm.start({ ISSUER: issuer.url, AUDIENCE });
 });
 afterAll(async () => {
-  await service.stop();
+  await service.close();
   await issuer.close();
 });
 
