@@ -48,15 +48,6 @@ describe('/readyz', () => {
     expect((await get('/readyz')).status).toBe(status);
     stop();
   });
-
-  test('is 503 with a reason from the announcement of a shutdown, while requests are answered', async () => {
-    const { announceShutdown, get } = create({});
-    announceShutdown();
-    const response = await get('/readyz');
-    expect(response.status).toBe(503);
-    expect(await response.json()).toMatchObject({ code: 'shutting_down' });
-    expect((await get('/api/public')).status).toBe(200);
-  });
 });
 
 describe('the log of the service', () => {

@@ -4,9 +4,9 @@ import { type Environment, readSettings, SettingsError } from '../src/settings.t
 const good = { NODE_ENV: 'production', ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test/' };
 
 /** Returns what is reported for these settings, without the heading. */
-function problemsOf(environment: Environment, isDev = false): readonly string[] {
+function problemsOf(environment: Environment): readonly string[] {
   try {
-    readSettings(environment, isDev);
+    readSettings(environment, false);
     return [];
   } catch (error) {
     if (error instanceof SettingsError) return error.problems;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import {
   ClientSecretPost,
@@ -10,10 +10,10 @@ import {
   getDPoPHandle,
   randomDPoPKeyPair,
 } from 'openid-client';
-import { type AuthorizationServer, overLoopback, startAuthorizationServer } from '../support/authorization-server.ts';
+import { overLoopback, startAuthorizationServer } from '../support/authorization-server.ts';
 import { runToEnd } from '../support/child-process.ts';
 import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
-import { bearer } from '../support/fixture.ts';
+import { bearer, startedFor } from '../support/fixture.ts';
 import { executableForm, type Service } from '../support/forms.ts';
 import { AUDIENCE, SCOPE } from '../support/mint.ts';
 
@@ -62,25 +62,22 @@ function bindsTokens(parts: () => Promise<Parts>): void {
 
 describe('a service behind oidc-provider', () => {
   const publicUrl = 'https://api.example.test';
-  let server: AuthorizationServer;
-  let service: Service;
-
-  beforeAll(async () => {
-    server = await startAuthorizationServer();
+  const start = async () => {
+    const server = await startAuthorizationServer();
     // It names itself without a trailing slash and keeps its keys elsewhere.
     const settings = { ISSUER: server.issuer, AUDIENCE, JWKS_URI: `${server.issuer}/jwks`, DPOP: 'on' };
-    service = await executableForm.start({ ...settings, PUBLIC_URL: publicUrl });
-  }, executableForm.startTimeoutMs);
-  afterAll(async () => {
-    await service.close();
-    await server.close();
-  });
+    return { server, service: await executableForm.start({ ...settings, PUBLIC_URL: publicUrl }) };
+  };
+  const fixture = startedFor(executableForm.startTimeoutMs, start, ({ server, service }) =>
+    Promise.all([service.close(), server.close()]),
+  );
 
   test.each([
     ['a client that requests the scope', 'reader', { scope: SCOPE }, [200, 200]],
     ['a client that could have requested the scope', 'reader', {}, [200, 403]],
     ['a client that may not have the scope', 'visitor', {}, [200, 403]],
   ] as const)('judges the token of %s', async (_name, role, requested, expected) => {
+    const { server, service } = fixture();
     const parameters = { resource: AUDIENCE, ...requested };
     const { access_token: token } = await clientCredentialsGrant(await server.discover(role), parameters);
     const get = (path: string) => service.fetch(path, { headers: bearer(token) });
@@ -88,8 +85,8 @@ describe('a service behind oidc-provider', () => {
   });
 
   bindsTokens(async () => ({
-    configuration: await server.discover('reader', ClientSecretPost),
-    service,
+    configuration: await fixture().server.discover('reader', ClientSecretPost),
+    service: fixture().service,
     publicUrl,
     audience: AUDIENCE,
   }));

@@ -16,10 +16,7 @@ async function exhaust() {
   };
   const silent = await Promise.all(Array.from({ length: 120 }, () => open(service.port)));
   await until(async () => !(await isLive()), 'no descriptor left');
-  const free = () => {
-    for (const socket of silent) socket.destroy();
-  };
-  return { service, isLive, free };
+  return { service, isLive, free: () => silent.map((socket) => socket.destroy()) };
 }
 
 describe.concurrent('a service without free descriptors', () => {
