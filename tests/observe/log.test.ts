@@ -1,126 +1,69 @@
-import { describe, expect, test } from 'bun:test';
-import packageJson from '../../package.json' with { type: 'json' };
+import { expect, test } from 'bun:test';
+import { version } from '../../package.json' with { type: 'json' };
 import { until } from '../support/child-process.ts';
+import { bearer } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { AUDIENCE, mintToken, SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
+import { rawGet } from '../support/raw-http.ts';
+import { readJsonLines } from '../support/recorded-log.ts';
 
-type Line = Record<string, unknown>;
+const SECRET = 'only-the-holder-knows';
 
-const linesOf = (output: string): Line[] =>
-  output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Line);
+const tokens: readonly TokenOverrides[] = [
+  {},
+  { claims: { scope: '' } },
+  { claims: { exp: 1 } },
+  { claims: { aud: 'https://other.example.test/' } },
+  { claims: { iss: 'https://other.example.test/' } },
+  { claims: { exp: undefined } },
+  { claims: { nbf: 4_000_000_000 } },
+  { claims: { cnf: { jkt: 'x' } } },
+  { header: { kid: 'unknown-key' } },
+  { header: { alg: 'HS256' } },
+  { signWith: () => Buffer.alloc(256, 7) },
+  { payloadText: `${SECRET} is no JSON` },
+  { headerText: `${SECRET} is no JSON` },
+  { claims: { note: 'n'.repeat(9000) } },
+];
 
-for (const form of [sourceForm, executableForm]) {
-  describe(`log of ${form.name}`, () => {
-    test(
-      'says in JSON lines how it started, what became of the keys and that it stopped',
-      async () => {
-        const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
-        const service = await form.start({ ISSUER: issuer.url, AUDIENCE });
-        await until(() => service.output().includes('Key set fetched'), 'keys are held');
-        await service.close();
-        await issuer.close();
-        expect(linesOf(service.output())).toMatchObject([
-          {
-            level: 'info',
-            msg: 'Listening',
-            version: packageJson.version,
-            port: expect.any(Number),
-            issuer: [issuer.url],
-          },
-          { level: 'info', msg: 'Key set fetched', added: [SIGNING_KID], removed: [] },
-          { level: 'info', msg: 'Shutting down', signal: 'SIGTERM' },
-          { level: 'info', msg: 'Stopped' },
-        ]);
-      },
-      form.startTimeoutMs,
+/** Headers and targets in which a credential can stand by mistake. */
+const HEADERS = ['Basic dXNlcjpsZWFrZWQ=', 'Bearer leaked-token', 'leaked-alone', 'Bearer leaked-one leaked-two'];
+const PATHS = ['/api/private?access_token=leaked-in-query', '/nothing/leaked-in-path?code=leaked-in-query'];
+
+test.each([sourceForm, executableForm])(
+  'the log of $name is JSON lines from start to stop, one for each request, with nothing of a token or a query',
+  async (form) => {
+    await using issuer = await startIssuer();
+    issuer.documents.set('/keys?leaked-in-jwks-uri', { kind: 'keys' });
+    const JWKS_URI = `${issuer.url}keys?leaked-in-jwks-uri`;
+    const service = await form.start({ ISSUER: issuer.url, JWKS_URI, AUDIENCE, LOG_LEVEL: 'debug', METRICS_PORT: '0' });
+    await until(() => service.output().includes('Key set fetched'), 'keys are held');
+    const sent = tokens.map((overrides) =>
+      mintToken(issuer.url, { ...overrides, claims: { private_claim: SECRET, ...overrides.claims } }),
     );
+    for (const token of sent)
+      for (const path of ['/api/private', '/api/private-scoped', '/api/public'])
+        await service.fetch(path, { headers: bearer(token) });
+    for (const header of HEADERS) await rawGet(service.origin, '/api/private', [`Authorization: ${header}`]);
+    for (const path of PATHS) await rawGet(service.origin, path, ['Cookie: session=leaked-in-cookie']);
+    await service.close();
 
-    test(
-      'says in JSON lines, and nothing beside them, that a key set is compressed, even if what it holds is not',
-      async () => {
-        const issuers = Bun.serve({
-          port: 0,
-          hostname: '127.0.0.1',
-          fetch: ({ url }) =>
-            new Response('not compressed', {
-              headers: { 'content-encoding': new URL(url).pathname.split('/')[1] ?? '' },
-            }),
-        });
-        const issuer = ['gzip', 'deflate', 'br', 'zstd'].map((encoding) => new URL(`${encoding}/`, issuers.url).href);
-        const service = await form.start({ ISSUER: issuer.join(), AUDIENCE });
-        await until(() => service.output().split('encoded').length > issuer.length, 'all have failed');
-        await service.close();
-        await issuers.stop(true);
-        const lines = linesOf(service.output());
-        for (const one of issuer)
-          expect(lines).toContainEqual(expect.objectContaining({ issuer: one, failure: 'encoded' }));
-      },
-      form.startTimeoutMs,
-    );
-
-    test(
-      'has a line for each request with LOG_LEVEL=debug, whose id is given back',
-      async () => {
-        const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
-        const service = await form.start({ ISSUER: issuer.url, AUDIENCE, LOG_LEVEL: 'debug' });
-        const token = mintToken(issuer.url, { claims: { sub: 'someone', client_id: 'some-client' } });
-        const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'given-1' };
-        const given = await service.fetch('/api/private?query=1', { headers });
-        const made = await service.fetch('/nothing');
-        await service.close();
-        await issuer.close();
-        expect(given.headers.get('x-request-id')).toBe('given-1');
-        const madeId = made.headers.get('x-request-id');
-        expect(madeId).toMatch(/^[0-9a-f-]{36}$/);
-        const lines = linesOf(service.output());
-        expect(lines).toContainEqual(
-          expect.objectContaining({
-            level: 'debug',
-            requestId: 'given-1',
-            method: 'GET',
-            route: '/api/private',
-            status: 200,
-            durationMs: expect.any(Number),
-            outcome: 'accepted',
-            sub: 'someone',
-            client_id: 'some-client',
-          }),
-        );
-        expect(lines).toContainEqual(expect.objectContaining({ requestId: madeId, route: 'unmatched', status: 404 }));
-        expect(lines).toContainEqual(
-          expect.objectContaining({
-            msg: 'Settings',
-            issuer: [issuer.url],
-            audience: [AUDIENCE],
-            tokenCacheSize: 10000,
-          }),
-        );
-      },
-      form.startTimeoutMs,
-    );
-
-    test(
-      'cuts a request id to 64 characters that mean nothing to a terminal, at any level',
-      async () => {
-        const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
-        const service = await form.start({ ISSUER: issuer.url, AUDIENCE });
-        for (const [sent, echoed] of [
-          ['a'.repeat(100), 'a'.repeat(64)],
-          ['a b"c\u00e9<d>', 'abcd'],
-          ['"";', null],
-        ] as const) {
-          const response = await service.fetch('/api/public', { headers: { 'x-request-id': sent } });
-          expect(response.headers.get('x-request-id')).toBe(echoed);
-        }
-        await service.close();
-        await issuer.close();
-      },
-      form.startTimeoutMs,
-    );
-  });
-}
+    const written = service.output();
+    for (const part of sent.flatMap((token) => token.split('.'))) expect(written).not.toContain(part.slice(0, 60));
+    expect(written).not.toMatch(new RegExp(`${SECRET}|leaked-(?!in-path)|dXNlcjps`));
+    const lines = readJsonLines(written);
+    expect(lines.filter(({ level }) => level === 'info')).toMatchObject([
+      { msg: 'Listening', version, port: expect.any(Number), metricsPort: expect.any(Number), issuer: [issuer.url] },
+      { msg: 'Key set fetched', added: [SIGNING_KID], removed: [] },
+      { msg: 'Shutting down', signal: 'SIGTERM' },
+      { msg: 'Stopped' },
+    ]);
+    expect(lines.find(({ msg }) => msg === 'Settings')).toMatchObject({ audience: [AUDIENCE], tokenCacheSize: 10000 });
+    const requests = lines.filter(({ msg }) => msg === 'Request');
+    expect(requests.filter(({ route }) => route !== '/livez')).toHaveLength(tokens.length * 3 + HEADERS.length + 2);
+    expect(requests.find(({ route }) => route === '/api/private')).toMatchObject({ status: 200, outcome: 'accepted' });
+    expect(requests.at(-1)).toMatchObject({ route: 'unmatched', status: 404 });
+  },
+  sourceForm.startTimeoutMs,
+);

@@ -33,6 +33,7 @@ export interface Issuer {
   goDown(): Promise<void>;
   comeBack(): Promise<void>;
   close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** 40 MB of spaces. */
@@ -95,6 +96,7 @@ export async function startIssuer(keys: readonly unknown[] = signingKeys()): Pro
     goDown: close,
     comeBack: () => listen(port),
     close,
+    [Symbol.asyncDispose]: close,
   };
   return issuer;
 }
