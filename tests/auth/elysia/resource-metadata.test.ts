@@ -1,136 +1,94 @@
 import { describe, expect, test } from 'bun:test';
-import {
-  allowInsecureRequests,
-  type Client,
-  ClientSecretPost,
-  clientCredentialsGrantRequest,
-  discoveryRequest,
-  processClientCredentialsResponse,
-  processDiscoveryResponse,
-  processResourceDiscoveryResponse,
-  protectedResourceRequest,
-  resourceDiscoveryRequest,
-  WWWAuthenticateChallengeError,
-} from 'oauth4webapi';
-import { embeddedFixtureFor } from '../../support/embedded-issuer.ts';
+import { type AnyElysia, Elysia } from 'elysia';
+import { type GuardOptions, resourceMetadata, resourceServer } from '../../../src/auth/index.ts';
+import { offline } from '../../support/checked.ts';
 import { challengeOf, expectCrossOrigin } from '../../support/expect-error.ts';
-import { executableForm, sourceForm } from '../../support/forms.ts';
-import { inProcessForm } from '../../support/in-process.ts';
-import { AUDIENCE, SCOPE } from '../../support/mint.ts';
+import { SCOPE } from '../../support/mint.ts';
+import { createTestApp } from '../../support/test-app.ts';
 
-const ISSUER = 'https://issuer.example.test/';
-const WELL_KNOWN = '/.well-known/oauth-protected-resource';
-/** Loopback has no certificate. */
-const overHttp = { [allowInsecureRequests]: true };
-
-async function start(settings: Readonly<Record<string, string>>) {
-  const service = await inProcessForm.start({ ISSUER, AUDIENCE, ...settings });
-  return { get: (path: string, init?: RequestInit) => service.fetch(path, init), close: () => service.close() };
-}
+const { keys } = offline();
+const PATH = '/.well-known/oauth-protected-resource';
+const API = 'https://api.example.test';
+const get = (app: AnyElysia, path: string, headers = {}): Promise<Response> =>
+  app.handle(new Request(`http://localhost${path}`, { headers }));
 
 describe('the metadata of the protected resource', () => {
   for (const [publicUrl, resource, path] of [
-    ['https://api.example.test', 'https://api.example.test', WELL_KNOWN],
-    ['https://api.example.test/', 'https://api.example.test', WELL_KNOWN],
-    ['https://api.example.test:8443', 'https://api.example.test:8443', WELL_KNOWN],
-    ['https://api.example.test/base', 'https://api.example.test/base', `${WELL_KNOWN}/base`],
-    ['https://api.example.test/a/b/', 'https://api.example.test/a/b', `${WELL_KNOWN}/a/b`],
-  ] as const) {
-    test(`of ${publicUrl} is where and what RFC 9728 says`, async () => {
-      const { get, close } = await start({ PUBLIC_URL: publicUrl });
-      const response = await get(path);
-      expect(response.status).toBe(200);
-      expect(response.headers.get('content-type')).toBe('application/json');
+    [API, API, PATH],
+    [`${API}/`, API, PATH],
+    [`${API}:8443`, `${API}:8443`, PATH],
+    [`${API}/base`, `${API}/base`, `${PATH}/base`],
+    [`${API}/a/b/`, `${API}/a/b`, `${PATH}/a/b`],
+  ] as const)
+    test(`of ${publicUrl} is where and what RFC 9728 says, and named in every challenge`, async () => {
+      const { app } = createTestApp({ options: { keys, publicUrl }, discovery: { hasDocumentation: true } });
+      const response = await get(app, path);
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
       expectCrossOrigin(response);
       expect(await response.json()).toEqual({
         resource,
-        authorization_servers: [ISSUER],
+        authorization_servers: ['https://issuer.example.test/'],
         scopes_supported: expect.arrayContaining([SCOPE]),
         bearer_methods_supported: ['header'],
         resource_documentation: `${resource}/openapi`,
       });
-      if (path !== WELL_KNOWN) expect((await get(WELL_KNOWN)).status).toBe(404);
-      await close();
-    });
-
-    test(`of ${publicUrl} is named in every challenge`, async () => {
-      const { get, close } = await start({ PUBLIC_URL: publicUrl });
+      if (path !== PATH) expect((await get(app, PATH)).status).toBe(404);
       for (const authorization of ['', 'Basic x', 'Bearer', 'Bearer x']) {
-        const response = await get('/api/private', { headers: { authorization } });
-        const { resource_metadata: named } = challengeOf(response);
-        expect(named).toBe(`${new URL(publicUrl).origin}${path}`);
+        const { resource_metadata: named } = challengeOf(await get(app, '/api/private', { authorization }));
+        expect(named).toBe(new URL(publicUrl).origin + path);
       }
-      await close();
-    });
-  }
-
-  for (const { mode, said } of [
-    { mode: 'off', said: [false, undefined] },
-    { mode: 'on', said: [true, undefined] },
-    { mode: 'required', said: [true, true] },
-  ])
-    test(`says what DPOP=${mode} accepts and requires`, async () => {
-      const { get, close } = await start({ PUBLIC_URL: 'https://api.example.test', DPOP: mode });
-      const metadata = (await (await get(WELL_KNOWN)).json()) as Record<string, unknown>;
-      const { dpop_signing_alg_values_supported: algorithms, dpop_bound_access_tokens_required: isRequired } = metadata;
-      expect([algorithms !== undefined, isRequired]).toEqual(said);
-      await close();
     });
 
   test('does not mention a disabled documentation', async () => {
-    const { get, close } = await start({ PUBLIC_URL: 'https://api.example.test', DOCS: 'false' });
-    expect(await (await get(WELL_KNOWN)).json()).not.toHaveProperty('resource_documentation');
-    await close();
+    const { app } = createTestApp({ options: { keys, publicUrl: API } });
+    expect(await (await get(app, PATH)).json()).not.toHaveProperty('resource_documentation');
   });
 
-  test('is not there without PUBLIC_URL, and challenges do not name it', async () => {
-    const { get, close } = await start({});
-    expect((await get(WELL_KNOWN)).status).toBe(404);
-    expect(challengeOf(await get('/api/private'))).toEqual({});
-    await close();
+  test('is not there without a publicUrl, and challenges do not name it', async () => {
+    const { app } = createTestApp({ options: { keys } });
+    expect((await get(app, PATH)).status).toBe(404);
+    expect(challengeOf(await get(app, '/api/private'))).toEqual({});
   });
 });
 
-for (const form of [sourceForm, executableForm]) {
-  describe(`a client that knows only an address of ${form.name}`, () => {
-    const fixture = embeddedFixtureFor(form);
+describe('resourceMetadata()', () => {
+  const publicUrl = `${API}/base`;
+  const metadata = (options: Pick<GuardOptions, 'dpop' | 'dpopAlgorithms'> = {}) =>
+    resourceMetadata({ ...offline(), publicUrl, ...options });
+  const guard = () => resourceServer({ ...offline(), publicUrl });
+  const reports = () => new Elysia().use(guard()).get('/reports', () => 'ok', { scope: ['read:a', 'read:b'] });
 
-    /** Goes from a 401 to a token, as RFC 9728 §5 has it; only the credentials are known beforehand. */
-    async function findToken(address: URL, { clientId, clientSecret }: { clientId: string; clientSecret: string }) {
-      const refused = await protectedResourceRequest('none', 'GET', address, undefined, undefined, overHttp).catch(
-        (error: unknown) => error,
-      );
-      if (!(refused instanceof WWWAuthenticateChallengeError)) throw new Error('There was no challenge');
-      expect(refused.status).toBe(401);
-      const metadataAddress = refused.cause[0]?.parameters.resource_metadata ?? '';
-
-      const resource = new URL(metadataAddress.replace(WELL_KNOWN, ''));
-      const found = await resourceDiscoveryRequest(resource, overHttp);
-      expect(found.url).toBe(metadataAddress);
-      const metadata = await processResourceDiscoveryResponse(resource, found);
-
-      const issuer = new URL(metadata.authorization_servers?.[0] ?? '');
-      const server = await processDiscoveryResponse(
-        issuer,
-        await discoveryRequest(issuer, { algorithm: 'oauth2', ...overHttp }),
-      );
-      const client: Client = { client_id: clientId };
-      const { scopes_supported: scopes = [] } = metadata;
-      const grant = await clientCredentialsGrantRequest(
-        server,
-        client,
-        ClientSecretPost(clientSecret),
-        { resource: metadata.resource, scope: scopes.join(' ') },
-        overHttp,
-      );
-      return (await processClientCredentialsResponse(server, client, grant)).access_token;
-    }
-
-    test('discovers the issuer, gets a token and succeeds', async () => {
-      const address = new URL('/api/private-scoped', fixture().issuer);
-      const token = await findToken(address, fixture().reader);
-      const response = await protectedResourceRequest(token, 'GET', address, undefined, undefined, overHttp);
-      expect(response.status).toBe(200);
+  for (const [place, create] of [
+    ['without a guard of its own', () => new Elysia().use(metadata()).use(reports())],
+    ['before the guard', () => new Elysia().use(metadata()).use(guard()).use(reports())],
+    ['after the guard', () => new Elysia().use(guard()).use(metadata()).use(reports())],
+  ] as const)
+    test(`serves the document that challenges name, with the scopes of the routes: ${place}`, async () => {
+      const app = create();
+      const challenge = `Bearer scope="read:a read:b", resource_metadata="${API}${PATH}/base"`;
+      expect((await get(app, '/reports')).headers.get('www-authenticate')).toBe(challenge);
+      expect(await (await get(app, `${PATH}/base`)).json()).toMatchObject({ scopes_supported: ['read:a', 'read:b'] });
     });
+
+  for (const [dpop, accepted, required] of [
+    ['off', undefined, undefined],
+    ['on', ['ES256'], undefined],
+    ['required', ['ES256'], true],
+  ] as const)
+    test(`says what dpop ${dpop} accepts and requires, and nothing of scopes where there are none`, async () => {
+      const app = new Elysia().use(metadata({ dpop, dpopAlgorithms: ['ES256'] }));
+      const document: unknown = await (await get(app, `${PATH}/base`)).json();
+      expect(document).toEqual({
+        resource: publicUrl,
+        authorization_servers: [offline().issuer],
+        bearer_methods_supported: ['header'],
+        ...(accepted && { dpop_signing_alg_values_supported: accepted }),
+        ...(required && { dpop_bound_access_tokens_required: required }),
+      });
+    });
+
+  test('throws without a publicUrl', () => {
+    const options = { ...offline(), publicUrl: undefined as unknown as string };
+    expect(() => resourceMetadata(options)).toThrow('Cannot serve resource metadata: publicUrl is missing');
   });
-}
+});
