@@ -25,7 +25,7 @@ new Elysia()
   .onError(({ code, error }) => problem('status' in error ? error.status : 500, `Cannot answer: ${code}`))
   .get('/health', () => 'ok')
   .use(orders)
-  .listen({ hostname: '127.0.0.1', port: PORT });
+  .listen({ hostname: '127.0.0.1', port: PORT }, ({ url }) => console.log(`Listening on ${url.origin}`));
 
 function problem(status: number, title: string) {
   return { type: 'about:blank', status, title };

@@ -12,10 +12,11 @@ import { clientCredentialsGrant } from 'openid-client';
 import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts';
 import { freePort, type RunningProcess, run, untilReachable } from '../support/child-process.ts';
 
-const example = join(import.meta.dir, '../../examples/mcp.ts');
+const REVISION = '2026-07-28';
+const clientInfo = { name: 'test', version: '1.0.0' };
 const meta = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
+  'io.modelcontextprotocol/protocolVersion': REVISION,
+  'io.modelcontextprotocol/clientInfo': clientInfo,
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
@@ -27,13 +28,13 @@ describe('examples/mcp.ts', () => {
   let exchanges: (readonly [scheme: string | undefined, status: number, challenge: string | null])[];
 
   beforeAll(async () => {
-    const origin = `http://localhost:${await freePort()}`;
-    address = `${origin}/mcp`;
+    const PORT = String(await freePort());
+    address = `http://localhost:${PORT}/mcp`;
     // Its audience is the resource that a client requests a token for.
     const scopes = 'notes:read notes:write';
     authorizationServer = await startAuthorizationServer(['https://unnamed.example.test', 'RS256', scopes]);
-    const settings = { PATH: process.env.PATH ?? '', ISSUER: authorizationServer.issuer, PORT: new URL(origin).port };
-    server = run([process.execPath, 'run', example], settings);
+    const settings = { PATH: process.env.PATH ?? '', ISSUER: authorizationServer.issuer, PORT };
+    server = run([process.execPath, 'run', join(import.meta.dir, '../../examples/mcp.ts')], settings);
     await untilReachable(address, server);
   }, 120_000);
   afterAll(async () => {
@@ -54,10 +55,7 @@ describe('examples/mcp.ts', () => {
         return response;
       },
     });
-    const client = new Client(
-      { name: 'test', version: '1.0.0' },
-      { versionNegotiation: { mode: { pin: '2026-07-28' } } },
-    );
+    const client = new Client(clientInfo, { versionNegotiation: { mode: { pin: REVISION } } });
     try {
       await client.connect(transport);
       return (await client.callTool({ name })).content;
@@ -66,22 +64,23 @@ describe('examples/mcp.ts', () => {
     }
   }
 
-  const credentials = (id: string) =>
+  const credentials = () =>
     new ClientCredentialsProvider({
-      clientId: id,
-      clientSecret: `${id}-secret`,
+      clientId: 'reader',
+      clientSecret: 'reader-secret',
       expectedIssuer: authorizationServer.issuer,
     });
 
   /** Returns a token with this scope only. */
-  const grant = async (scope = '') =>
-    clientCredentialsGrant(await authorizationServer.discover('reader'), { scope, resource: address });
+  async function grant(scope: string): Promise<string> {
+    const client = await authorizationServer.discover('reader');
+    return (await clientCredentialsGrant(client, { scope, resource: address })).access_token;
+  }
 
-  const metadata = () => `resource_metadata="${new URL(address).origin}/.well-known/oauth-protected-resource/mcp"`;
   const note = { type: 'text', text: 'A note of reader' };
 
   test('a client finds the authorization server, gets a token for this resource, and gets another one for the tool by itself', async () => {
-    expect(await callTool(credentials('reader'), 'add-note')).toEqual([note]);
+    expect(await callTool(credentials(), 'add-note')).toEqual([note]);
     expect(exchanges.map(([scheme, status]) => [scheme, status])).toEqual([
       [undefined, 401],
       ['Bearer', 200],
@@ -89,13 +88,15 @@ describe('examples/mcp.ts', () => {
       ['Bearer', 200],
     ]);
     const [first, , stepUp] = exchanges;
-    expect(first?.[2]).toStartWith(`Bearer ${metadata()}, DPoP algs="`);
+    const { origin } = new URL(address);
+    const metadata = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
+    expect(first?.[2]).toStartWith(`Bearer ${metadata}, DPoP algs="`);
     expect(stepUp?.[2]).toStartWith('Bearer error="insufficient_scope"');
-    expect(stepUp?.[2]).toEndWith(`scope="notes:write", ${metadata()}`);
+    expect(stepUp?.[2]).toEndWith(`scope="notes:write", ${metadata}`);
   });
 
   test('a client with a key proves it in each request', async () => {
-    const provider: OAuthClientProvider = credentials('reader');
+    const provider: OAuthClientProvider = credentials();
     const session = await DpopSession.create();
     provider.dpop = () => session;
     expect(await callTool(provider, 'read-notes')).toEqual([note]);
@@ -103,7 +104,7 @@ describe('examples/mcp.ts', () => {
   });
 
   test('a client of a person asks that person for the scope that is missing', async () => {
-    const { access_token } = await grant();
+    const access_token = await grant('');
     let asked: URL | undefined;
     const person: OAuthClientProvider = {
       redirectUrl: 'http://localhost/callback',
@@ -124,47 +125,30 @@ describe('examples/mcp.ts', () => {
   });
 
   /** A request by hand, with a token for `notes:read`. */
-  const rows: readonly { name: string; headers: Record<string, string>; tool: string; status: number }[] = [
-    { name: 'the tool in header and body', headers: { 'mcp-name': 'read-notes' }, tool: 'read-notes', status: 200 },
-    { name: 'another tool in the body', headers: { 'mcp-name': 'read-notes' }, tool: 'add-note', status: 400 },
-    { name: 'no tool in the header', headers: {}, tool: 'add-note', status: 400 },
-    { name: 'the encoded name', headers: { 'mcp-name': '=?base64?YWRkLW5vdGU=?=' }, tool: 'add-note', status: 403 },
-    {
-      name: 'another method',
-      headers: { 'mcp-name': 'read-notes', 'mcp-method': 'tools/list' },
-      tool: 'add-note',
-      status: 400,
-    },
-    { name: 'an older revision', headers: { 'mcp-protocol-version': '2025-11-25' }, tool: 'add-note', status: 400 },
-    {
-      name: 'the origin of a page',
-      headers: { 'mcp-name': 'read-notes', origin: 'https://evil.example' },
-      tool: 'read-notes',
-      status: 403,
-    },
+  const read = { 'mcp-name': 'read-notes' };
+  const rows: readonly (readonly [name: string, headers: Record<string, string>, tool: string, status: number])[] = [
+    ['the tool in header and body', read, 'read-notes', 200],
+    ['another tool in the body', read, 'add-note', 400],
+    ['no tool in the header', {}, 'add-note', 400],
+    ['the encoded name', { 'mcp-name': '=?base64?YWRkLW5vdGU=?=' }, 'add-note', 403],
+    ['another method', { ...read, 'mcp-method': 'tools/list' }, 'add-note', 400],
+    ['an older revision', { 'mcp-protocol-version': '2025-11-25' }, 'add-note', 400],
+    ['the origin of a page', { ...read, origin: 'https://evil.example' }, 'read-notes', 403],
   ];
-  for (const { name, headers, tool, status } of rows) {
+  for (const [name, given, tool, status] of rows)
     test(`answers ${status} to a call with ${name}`, async () => {
-      const { access_token } = await grant('notes:read');
-      const response = await fetch(address, {
-        method: 'POST',
-        keepalive: false,
-        headers: {
-          authorization: `Bearer ${access_token}`,
-          accept: 'application/json, text/event-stream',
-          'content-type': 'application/json',
-          'mcp-protocol-version': '2026-07-28',
-          'mcp-method': 'tools/call',
-          ...headers,
-        },
-        body: JSON.stringify({
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'tools/call',
-          params: { name: tool, arguments: {}, ...(!headers['mcp-protocol-version'] && { _meta: meta }) },
-        }),
-      });
+      const headers = {
+        authorization: `Bearer ${await grant('notes:read')}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        'mcp-protocol-version': REVISION,
+        'mcp-method': 'tools/call',
+        ...given,
+      };
+      const isOld = headers['mcp-protocol-version'] !== REVISION;
+      const params = { name: tool, arguments: {}, ...(isOld ? {} : { _meta: meta }) };
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+      const response = await fetch(address, { method: 'POST', keepalive: false, headers, body });
       expect({ status: response.status, text: await response.text() }).toMatchObject({ status });
     });
-  }
 });

@@ -1,78 +1,83 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type RunningProcess, untilProcess } from '../support/child-process.ts';
-import { bearer } from '../support/fixture.ts';
-import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { type Environment, type RunningProcess, run, untilProcess } from '../support/child-process.ts';
+import { bearer, fixtureFor } from '../support/fixture.ts';
+import { type Form, fetchFrom } from '../support/forms.ts';
+import { rsaKey } from '../support/keys.ts';
+import type { TokenOverrides } from '../support/mint.ts';
 import { rawGet } from '../support/raw-http.ts';
+
+type Start = (environment: Environment) => RunningProcess | Promise<RunningProcess>;
+
+const runExample =
+  (name: string): Start =>
+  (environment) =>
+    run([process.execPath, 'run', join(import.meta.dir, '../..', name)], environment);
+
+/** Starts an example before the tests of the enclosing describe(). It prints the address at which it listens. */
+export function exampleFixture(name: string, start = runExample(name)) {
+  const form: Form = {
+    name,
+    startTimeoutMs: 120_000,
+    async start(settings) {
+      const server = await start({ PATH: process.env.PATH ?? '', PORT: '0', ...settings });
+      await untilProcess(server, () => server.stdout().includes('\n'), name);
+      const origin = /http:\S+\d/.exec(server.stdout())?.[0] ?? '';
+      const close = async () => {
+        server.signal('SIGKILL');
+        return (await server.finished).status;
+      };
+      return { origin, fetch: fetchFrom(origin), output: server.stdout, close };
+    },
+  };
+  return fixtureFor(form);
+}
 
 const path = '/reports';
 const scope = 'read:reports';
 /** Every 401 names the scope, so that a client requests the right token at once. */
-const named = `scope="${scope}"`;
+const named = `Bearer scope="${scope}"`;
+const stranger = rsaKey('stranger');
 
-interface Row {
-  readonly name: string;
-  /** No token without it. */
-  readonly token?: TokenOverrides;
-  readonly method?: string;
-  readonly status: number;
-  readonly challenge?: string;
-}
-
+type Row = readonly [
+  name: string,
+  method: string,
+  token: TokenOverrides | undefined,
+  status: number,
+  challenge: string,
+];
 const rows: readonly Row[] = [
-  { name: 'the scope', token: { claims: { scope } }, status: 200 },
-  { name: 'no token', status: 401, challenge: `Bearer ${named}` },
-  { name: 'no token', method: 'HEAD', status: 401, challenge: `Bearer ${named}` },
-  { name: 'another scope', token: {}, status: 403, challenge: 'error="insufficient_scope"' },
-  { name: 'an expired token', token: { claims: { scope, exp: 1 } }, status: 401, challenge: 'error="invalid_token"' },
-  {
-    name: 'a token that another key signed',
-    token: { claims: { scope }, key: rsaKey('stranger') },
-    status: 401,
-    challenge: 'error="invalid_token"',
-  },
+  ['the scope', 'GET', { claims: { scope } }, 200, ''],
+  ['no token', 'GET', undefined, 401, named],
+  ['no token', 'HEAD', undefined, 401, named],
+  ['another scope', 'GET', {}, 403, 'error="insufficient_scope"'],
+  ['an expired token', 'GET', { claims: { scope, exp: 1 } }, 401, 'error="invalid_token"'],
+  ['a token that another key signed', 'GET', { claims: { scope }, key: stranger }, 401, 'error="invalid_token"'],
 ];
 
-/** Registers the tests of an example, for any server. The examples print the address at which they listen. */
-export function serverRows(
-  name: string,
-  start: (environment: Readonly<Record<string, string>>) => Promise<RunningProcess>,
-) {
+/** Registers the tests of an example, for any server. */
+export function serverRows(name: string, start?: Start) {
   describe(name, () => {
-    let issuer: Issuer;
-    let server: RunningProcess;
-    let origin = '';
+    const fixture = exampleFixture(name, start);
 
-    beforeAll(async () => {
-      issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
-      server = await start({ PATH: process.env.PATH ?? '', ISSUER: issuer.url, AUDIENCE, PORT: '0' });
-      await untilProcess(server, () => server.stdout().includes('\n'), name);
-      origin = /http:\S+\d/.exec(server.stdout())?.[0] ?? '';
-    }, 120_000);
-    afterAll(async () => {
-      server.signal('SIGKILL');
-      await Promise.all([server.finished, issuer.close()]);
-    });
-
-    for (const { name: what, token, method = 'GET', status, challenge = '' } of rows) {
+    for (const [what, method, token, status, challenge] of rows)
       test(`answers ${status} to ${method} with ${what}`, async () => {
-        const headers = token ? bearer(mintToken(issuer.url, token)) : {};
-        const response = await fetch(origin + path, { method, headers, keepalive: false });
+        const headers = token ? bearer(fixture().mint(token)) : {};
+        const response = await fixture().service.fetch(path, { method, headers });
         expect(response.status).toBe(status);
         expect(response.headers.get('www-authenticate') ?? '').toContain(challenge);
         if (status === 200) expect(await response.json()).toEqual({ hello: 'client-1' });
       });
-    }
 
     test('answers 401 to two Authorization headers', async () => {
-      const line = `Authorization: Bearer ${mintToken(issuer.url, { claims: { scope } })}`;
+      const line = `Authorization: Bearer ${fixture().mint({ claims: { scope } })}`;
+      const { origin } = fixture().service;
       expect((await rawGet(origin, path, [line])).status).toBe(200);
       expect((await rawGet(origin, path, [line, line])).status).toBe(401);
     });
 
     test('serves what is public', async () => {
-      expect(await (await fetch(`${origin}/health`, { keepalive: false })).text()).toBe('ok');
+      expect(await (await fixture().service.fetch('/health')).text()).toBe('ok');
     });
   });
 }

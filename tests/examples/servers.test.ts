@@ -2,16 +2,12 @@ import { join } from 'node:path';
 import { run } from '../support/child-process.ts';
 import { serverRows } from './server-rows.ts';
 
-const fromRoot = (path: string) => join(import.meta.dir, '../..', path);
-
-serverRows('examples/bun-serve.ts', async (environment) =>
-  run([process.execPath, 'run', fromRoot('examples/bun-serve.ts')], environment),
-);
+serverRows('examples/bun-serve.ts');
 
 // Next.js calls the exported function of the method, GET for HEAD too, as the routes of Bun.serve do.
-serverRows('examples/next-route.ts', async (environment) => {
+serverRows('examples/next-route.ts', (environment) => {
   const script = `
-    const { GET } = await import(${JSON.stringify(fromRoot('examples/next-route.ts'))});
+    const { GET } = await import(${JSON.stringify(join(import.meta.dir, '../../examples/next-route.ts'))});
     const routes = { '/reports': { GET, HEAD: GET }, '/health': new Response('ok') };
     console.log(Bun.serve({ hostname: '127.0.0.1', port: 0, routes }).url.origin);`;
   return run([process.execPath, '-e', script], environment);

@@ -1,34 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
-import { type RunningProcess, run, untilProcess } from '../support/child-process.ts';
+import { describe, expect, test } from 'bun:test';
 import { bearer } from '../support/fixture.ts';
-import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, nowSeconds, SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
+import { nowSeconds, type TokenOverrides } from '../support/mint.ts';
+import { exampleFixture } from './server-rows.ts';
 
 describe('examples/websocket.ts', () => {
-  let issuer: Issuer;
-  let server: RunningProcess;
-  let origin = '';
-
-  beforeAll(async () => {
-    issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
-    const example = join(import.meta.dir, '../../examples/websocket.ts');
-    const settings = { PATH: process.env.PATH ?? '', ISSUER: issuer.url, AUDIENCE, PORT: '0' };
-    server = run([process.execPath, 'run', example], settings);
-    await untilProcess(server, () => server.stdout().includes('\n'), example);
-    origin = /http:\S+\d/.exec(server.stdout())?.[0] ?? '';
-  }, 120_000);
-  afterAll(async () => {
-    server.signal('SIGKILL');
-    await Promise.all([server.finished, issuer.close()]);
-  });
+  const fixture = exampleFixture('examples/websocket.ts');
 
   /** Opens a socket, sends a message, and resolves with what happened until it was closed. */
   const talk = (headers: Record<string, string>) =>
     new Promise<readonly string[]>((done) => {
       const events: string[] = [];
-      const socket = new WebSocket(`${origin.replace('http', 'ws')}/messages`, { headers });
+      const socket = new WebSocket(`${fixture().service.origin.replace('http', 'ws')}/messages`, { headers });
       socket.onopen = () => socket.send('echo');
       socket.onmessage = ({ data }) => void events.push(String(data));
       socket.onclose = ({ code, reason }) => done([...events, `${code} ${reason}`]);
@@ -40,27 +22,26 @@ describe('examples/websocket.ts', () => {
     // On a slow machine, the token may expire before it is sent.
     for (let seconds = 1; events.length < 2; seconds *= 2) {
       exp = nowSeconds() + seconds;
-      events = await talk(bearer(mintToken(issuer.url, { claims: { exp } })));
+      events = await talk(bearer(fixture().mint({ claims: { exp } })));
     }
     expect(events).toEqual(['Hello client-1', 'echo', '1008 Token is expired']);
     expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000);
   });
 
-  const refused: readonly (readonly [name: string, token: TokenOverrides | undefined, status: number])[] = [
+  const rejected: readonly (readonly [name: string, token: TokenOverrides | undefined, status: number])[] = [
     ['no token', undefined, 401],
     ['an expired token', { claims: { exp: 1 } }, 401],
     ['a token without the scope', { claims: { scope: '' } }, 403],
   ];
-  for (const [name, token, status] of refused) {
+  for (const [name, token, status] of rejected)
     test(`answers ${status} in place of the upgrade with ${name}`, async () => {
-      const headers = token ? bearer(mintToken(issuer.url, token)) : {};
+      const headers = token ? bearer(fixture().mint(token)) : {};
       const [end = '', ...others] = await talk(headers);
       expect([end.slice(0, 4), others]).toEqual(['1006', []]);
       const upgrade = { connection: 'upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
       const key = { 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' };
-      const response = await fetch(`${origin}/messages`, { headers: { ...headers, ...upgrade, ...key } });
+      const response = await fixture().service.fetch('/messages', { headers: { ...headers, ...upgrade, ...key } });
       expect(response.status).toBe(status);
       expect(response.headers.get('www-authenticate')).toContain('scope="read:messages"');
     });
-  }
 });
