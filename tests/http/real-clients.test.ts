@@ -2,71 +2,26 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import {
   ClientSecretPost,
-  type Configuration,
   clientCredentialsGrant,
   customFetch,
-  discovery,
   fetchProtectedResource,
   getDPoPHandle,
   randomDPoPKeyPair,
 } from 'openid-client';
-import { overLoopback, startAuthorizationServer } from '../support/authorization-server.ts';
+import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { runToEnd } from '../support/child-process.ts';
 import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { bearer, startedFor } from '../support/fixture.ts';
-import { executableForm, type Service } from '../support/forms.ts';
+import { executableForm } from '../support/forms.ts';
 import { AUDIENCE, SCOPE } from '../support/mint.ts';
 
-const root = join(import.meta.dir, '../..');
-
-interface Parts {
-  readonly configuration: Configuration;
-  readonly service: Service;
-  readonly publicUrl: string;
-  readonly audience: string;
-}
-
-/** A client of `openid-client` gets a token that is bound to a key of its own, uses it, and is then copied by a thief. */
-function bindsTokens(parts: () => Promise<Parts>): void {
-  test.each(['ES256', 'Ed25519'])(
-    'accepts what a real client sends with %s, and nothing made of it',
-    async (algorithm) => {
-      const { configuration, service, publicUrl, audience } = await parts();
-      const options = { DPoP: getDPoPHandle(configuration, await randomDPoPKeyPair(algorithm)) };
-      const parameters = { audience, resource: audience, scope: SCOPE };
-      const { access_token: token } = await clientCredentialsGrant(configuration, parameters, options);
-
-      let sent = new Headers();
-      configuration[customFetch] = (url, init) => {
-        sent = new Headers(init.headers);
-        // The proxy in front of the service keeps only the path of the address.
-        return service.fetch(new URL(url).pathname, { method: init.method, headers: sent });
-      };
-      const url = new URL(`${publicUrl}/api/private-scoped`);
-      const call = () => fetchProtectedResource(configuration, token, url, 'GET', undefined, undefined, options);
-      expect([(await call()).status, (await call()).status]).toEqual([200, 200]);
-      expect(sent.get('authorization')).toBe(`DPoP ${token}`);
-
-      for (const [path, changed, challenge] of [
-        ['/api/private-scoped', {}, 'DPoP error="invalid_dpop_proof"'],
-        ['/api/private', {}, 'DPoP error="invalid_dpop_proof"'],
-        ['/api/private', { dpop: '' }, 'DPoP error="invalid_dpop_proof"'],
-        ['/api/private', bearer(token), 'Bearer error="invalid_token"'],
-      ] as const) {
-        const stolen = await service.fetch(path, { headers: { ...Object.fromEntries(sent), ...changed } });
-        expect(stolen.headers.get('www-authenticate')).toStartWith(challenge);
-      }
-    },
-  );
-}
-
 describe('a service behind oidc-provider', () => {
-  const publicUrl = 'https://api.example.test';
+  const PUBLIC_URL = 'https://api.example.test';
   const start = async () => {
     const server = await startAuthorizationServer();
     // It names itself without a trailing slash and keeps its keys elsewhere.
-    const settings = { ISSUER: server.issuer, AUDIENCE, JWKS_URI: `${server.issuer}/jwks`, DPOP: 'on' };
-    return { server, service: await executableForm.start({ ...settings, PUBLIC_URL: publicUrl }) };
+    const settings = { ISSUER: server.issuer, AUDIENCE, JWKS_URI: `${server.issuer}/jwks`, DPOP: 'on', PUBLIC_URL };
+    return { server, service: await executableForm.start(settings) };
   };
   const fixture = startedFor(executableForm.startTimeoutMs, start, ({ server, service }) =>
     Promise.all([service.close(), server.close()]),
@@ -84,26 +39,44 @@ describe('a service behind oidc-provider', () => {
     expect([(await get('/api/private')).status, (await get('/api/private-scoped')).status]).toEqual([...expected]);
   });
 
-  bindsTokens(async () => ({
-    configuration: await fixture().server.discover('reader', ClientSecretPost),
-    service: fixture().service,
-    publicUrl,
-    audience: AUDIENCE,
-  }));
+  test.each(['ES256', 'Ed25519'])(
+    'accepts what openid-client sends with %s, and nothing made of it',
+    async (algorithm) => {
+      const { server, service } = fixture();
+      const configuration = await server.discover('reader', ClientSecretPost);
+      const options = { DPoP: getDPoPHandle(configuration, await randomDPoPKeyPair(algorithm)) };
+      const parameters = { resource: AUDIENCE, scope: SCOPE };
+      const { access_token: token } = await clientCredentialsGrant(configuration, parameters, options);
+
+      let sent = new Headers();
+      configuration[customFetch] = (url, init) => {
+        sent = new Headers(init.headers);
+        // The proxy in front of the service keeps only the path of the address.
+        return service.fetch(new URL(url).pathname, { method: init.method, headers: sent });
+      };
+      const url = new URL(`${PUBLIC_URL}/api/private-scoped`);
+      const call = () => fetchProtectedResource(configuration, token, url, 'GET', undefined, undefined, options);
+      expect([(await call()).status, (await call()).status]).toEqual([200, 200]);
+      expect(sent.get('authorization')).toBe(`DPoP ${token}`);
+
+      for (const [path, changed, challenge] of [
+        ['/api/private-scoped', {}, 'DPoP error="invalid_dpop_proof"'],
+        ['/api/private', {}, 'DPoP error="invalid_dpop_proof"'],
+        ['/api/private', { dpop: '' }, 'DPoP error="invalid_dpop_proof"'],
+        ['/api/private', bearer(token), 'Bearer error="invalid_token"'],
+      ] as const) {
+        const stolen = await service.fetch(path, { headers: { ...Object.fromEntries(sent), ...changed } });
+        expect(stolen.headers.get('www-authenticate')).toStartWith(challenge);
+      }
+    },
+  );
 });
 
 describe('a service with its embedded issuer', () => {
   const fixture = embeddedFixtureFor(executableForm, { DPOP: 'on' });
 
-  bindsTokens(async () => {
-    const { issuer, audience, service, reader } = fixture();
-    const authentication = ClientSecretPost(reader.clientSecret);
-    const options = { ...overLoopback, algorithm: 'oauth2' } as const;
-    const configuration = await discovery(new URL(issuer), reader.clientId, undefined, authentication, options);
-    return { configuration, service, publicUrl: issuer.slice(0, -1), audience };
-  });
-
   test('serves the client in docs/dpop.md, which is the one in examples/', async () => {
+    const root = join(import.meta.dir, '../..');
     const { issuer, reader } = fixture();
     const environment = { API: issuer.slice(0, -1), CLIENT_ID: reader.clientId, CLIENT_SECRET: reader.clientSecret };
     const { stdout, stderr } = await runToEnd([process.execPath, join(root, 'examples/dpop-client.ts')], environment);
