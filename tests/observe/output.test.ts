@@ -2,12 +2,16 @@ import { afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, type RunningProcess, run, until, untilItAnswers } from '../support/child-process.ts';
-import { executableForm, sourceForm } from '../support/forms.ts';
+import { freePort, run, until } from '../support/child-process.ts';
+import { executableForm, sourceForm, startService } from '../support/forms.ts';
+import { readJsonLines } from '../support/recorded-log.ts';
 
 // A process starts slowly on a busy machine.
 setDefaultTimeout(30_000);
 beforeAll(async () => void (await executableForm.command()), executableForm.startTimeoutMs);
+
+/** Nothing listens at the issuer. */
+const settings = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x' };
 
 let folder: string;
 let pipe: string;
@@ -18,69 +22,54 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Starts the service at debug with its standard output redirected by `redirection`, a piece of bash. */
+/** Starts the service at debug with its output redirected by `redirection`, a piece of bash. */
 async function start(redirection: string, flags: readonly string[] = []) {
-  const [port, metricsPort] = [await freePort(), await freePort()];
-  const origin = `http://127.0.0.1:${port}`;
+  const METRICS_PORT = String(await freePort());
   const script = `exec 3<>"$PIPE"; exec "$@" ${redirection}`;
-  const child: RunningProcess = run(['bash', '-c', script, 'bash', ...(await executableForm.command()), ...flags], {
-    ISSUER: `http://127.0.0.1:${await freePort()}/`,
-    AUDIENCE: 'x',
-    HOST: '127.0.0.1',
-    PORT: String(port),
-    METRICS_PORT: String(metricsPort),
-    LOG_LEVEL: 'debug',
-    SHUTDOWN_TIMEOUT_SECONDS: '600',
-    PIPE: pipe,
-  });
-  await untilItAnswers(origin, child);
+  const command = ['bash', '-c', script, 'bash', ...(await executableForm.command()), ...flags];
+  const others = { LOG_LEVEL: 'debug', SHUTDOWN_TIMEOUT_SECONDS: '600', METRICS_PORT, PIPE: pipe };
+  const { origin, process } = await startService((given) => run(command, given), { ...settings, ...others });
   return {
-    child,
     /** Sends requests, each a line of some 200 characters, and returns how many were answered with 200. */
     async request(count: number): Promise<number> {
       let answered = 0;
       for (let sent = 0; sent < count; sent += 100) {
-        const batch = Array.from({ length: 100 }, async () => (await fetch(`${origin}/api/public`)).status === 200);
+        const batch = Array.from({ length: 100 }, async () => (await fetch(`${origin}/api/public`)).ok);
         answered += (await Promise.all(batch)).filter(Boolean).length;
       }
       return answered;
     },
     async dropped(): Promise<number> {
-      const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+      const text = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
       return Number(/^log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
     },
-    async stop() {
-      child.signal('SIGTERM');
-      return child.finished;
+    stop() {
+      process.signal('SIGTERM');
+      return process.finished;
     },
   };
 }
 
-describe('the service whose standard output', () => {
-  for (const { name, redirection } of [
-    { name: 'is on a full disk', redirection: '> /dev/full' },
-    { name: 'is a pipe whose reader has gone', redirection: '> >(true)' },
-  ]) {
-    test(`${name} keeps serving, counts dropped lines and exits with 0`, async () => {
-      const service = await start(redirection);
-      expect(await service.request(500)).toBe(500);
-      await until(async () => (await service.dropped()) >= 500, 'lines that were counted as dropped');
-      expect(await service.stop()).toMatchObject({ status: 0, stderr: '' });
-    });
-  }
-
-  test('is closed keeps serving and exits with 0', async () => {
-    const service = await start('>&-');
-    expect(await service.request(500)).toBe(500);
-    expect(await service.stop()).toMatchObject({ status: 0, stderr: '' });
-  });
-
-  test('is a pipe without a reader keeps serving, and stops with 0 long before the time limit', async () => {
-    const service = await start('> "$PIPE"');
+describe('the service whose output', () => {
+  test.each([
     // A pipe holds 64 KiB.
-    expect(await service.request(1000)).toBe(1000);
-    expect(await service.stop()).toMatchObject({ status: 0, stderr: '' });
-  });
+    ['is a pipe without a reader', '> "$PIPE"', 0, []],
+    ['is on a full disk', '> /dev/full', 500, []],
+    ['is a pipe whose reader has gone', '> >(true)', 500, []],
+    ['is closed', '>&-', 0, []],
+    ['for the development issuer is on a full disk', '2> /dev/full', 0, ['--dev']],
+    ['for the development issuer is a pipe whose reader has gone', '2> >(true)', 0, ['--dev']],
+    ['for the development issuer is closed', '2>&-', 0, ['--dev']],
+    ['and that for the development issuer is on a full disk', '> /dev/full 2>&1', 500, ['--dev']],
+  ])(
+    '%s keeps serving, counts dropped lines, and stops with 0 long before the time limit',
+    async (_name, redirection, least, flags) => {
+      const service = await start(redirection, flags);
+      expect(await service.request(1000)).toBe(1000);
+      await until(async () => (await service.dropped()) >= least, 'lines that were counted as dropped');
+      expect(await service.stop()).toMatchObject({ status: 0, stderr: '' });
+    },
+  );
 
   test('is a pipe that is read again says how many lines it lost, and loses none of the others', async () => {
     const service = await start('> "$PIPE"');
@@ -92,70 +81,36 @@ describe('the service whose standard output', () => {
     expect(await service.stop()).toMatchObject({ status: 0 });
     await until(() => reader.stdout().includes('"Stopped"'), 'the last line');
     reader.signal('SIGKILL');
-    const lines = (await reader.finished).stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    const lost = lines.reduce((sum, { msg, lines }) => sum + (msg === 'Log lines were dropped' ? lines : 0), 0);
+    const lines = readJsonLines((await reader.finished).stdout);
+    const losses = lines.filter(({ msg }) => msg === 'Log lines were dropped');
+    const lost = losses.reduce((sum, { lines }) => sum + Number(lines), 0);
     expect(lost).toBeGreaterThan(0);
-    expect(lines.filter(({ msg, route }) => msg === 'Request' && route === '/api/public').length).toBeWithin(
-      requests - lost,
-      requests + 1,
-    );
+    expect(lines.filter(({ route }) => route === '/api/public').length).toBeWithin(requests - lost, requests + 1);
   });
 
   test('is a pipe gets the last line before the process exits', async () => {
     const service = await start('');
     expect(await service.request(1000)).toBe(1000);
-    const { stdout } = await service.stop();
-    const lines = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines = readJsonLines((await service.stop()).stdout);
     expect(lines.filter(({ route }) => route === '/api/public')).toHaveLength(1000);
     expect(lines.at(-1)).toMatchObject({ msg: 'Stopped' });
   });
 });
 
-describe('an error that is not handled', () => {
-  for (const { name, redirection, lines } of [
-    {
-      name: 'is logged',
-      redirection: '',
-      lines: [{ level: 'fatal', msg: 'Fatal error', err: { message: 'planted' } }],
-    },
-    { name: 'is not logged where nothing can be', redirection: '> /dev/full', lines: [] },
-  ]) {
-    test(`${name}, and ends the process with 1`, async () => {
-      const [bun, runIt, file] = await sourceForm.command();
-      const command = [bun, runIt, '--preload', './plant.ts', file].filter((part) => part !== undefined);
-      // As soon as the process handles errors.
-      const planted = `const { on } = process;
+test.each([
+  ['is logged', '', [{ level: 'fatal', msg: 'Fatal error', err: { message: 'planted' } }]],
+  ['is not logged where nothing can be', '> /dev/full', []],
+])('an error that is not handled %s, and ends the process with 1', async (_name, redirection, lines) => {
+  // As soon as the process handles errors.
+  const plant = `const { on } = process;
 process.on = (name, listener) => {
   if (name === 'SIGTERM') setTimeout(() => { throw new Error('planted'); });
   return on.call(process, name, listener);
 };`;
-      const settings = {
-        ISSUER: `http://127.0.0.1:${await freePort()}/`,
-        AUDIENCE: 'x',
-        PORT: '0',
-        LOG_LEVEL: 'error',
-      };
-      const script = ['bash', '-c', `exec "$@" ${redirection}`, 'bash', ...command];
-      const { status, stdout, stderr } = await run(script, settings, { 'plant.ts': planted }).finished;
-      expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
-      const logged = stdout.split('\n').filter(Boolean);
-      expect(logged.map((line) => JSON.parse(line))).toMatchObject(lines);
-    });
-  }
-});
-
-describe('a service with the embedded issuer', () => {
-  for (const redirection of ['2> /dev/full', '2> >(true)', '2>&-', '> /dev/full 2>&1']) {
-    test(`keeps serving with ${redirection}, although its output is lost`, async () => {
-      const service = await start(redirection, ['--dev']);
-      expect(await service.request(100)).toBe(100);
-      expect(await service.stop()).toMatchObject({ status: 0, stderr: '' });
-    });
-  }
+  const source = (await sourceForm.command()).toSpliced(2, 0, '--preload', './plant.ts');
+  const command = ['bash', '-c', `exec "$@" ${redirection}`, 'bash', ...source];
+  const environment = { ...settings, PORT: '0', LOG_LEVEL: 'error' };
+  const { status, stdout, stderr } = await run(command, environment, { 'plant.ts': plant }).finished;
+  expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+  expect(stdout === '' ? [] : readJsonLines(stdout)).toMatchObject(lines);
 });
