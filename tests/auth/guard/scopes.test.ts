@@ -1,40 +1,39 @@
 import { expect, test } from 'bun:test';
 import { createScopeReader, type FixedScope, type ScopeRules } from '../../../src/auth/guard/scopes.ts';
 
-const rows: readonly (readonly [
-  name: string,
-  rules: { scopeClaim: readonly string[]; scopePrefix?: string },
-  claims: Readonly<Record<string, unknown>>,
-  isGranted: boolean,
-])[] = [
-  ['text with the scope', { scopeClaim: ['scope'] }, { scope: 'a' }, true],
-  ['text with scopes between white space', { scopeClaim: ['scope'] }, { scope: 'b\t a \n c' }, true],
-  ['a list', { scopeClaim: ['scp'] }, { scp: ['b', 'a'] }, true],
-  ['the second claim, when the first is missing', { scopeClaim: ['scope', 'scp'] }, { scp: 'a' }, true],
-  ['a name that every object inherits, and a claim', { scopeClaim: ['constructor', 'scope'] }, { scope: 'a' }, true],
-  ['a path', { scopeClaim: ['/realm/roles'] }, { realm: { roles: ['a'] } }, true],
-  ['a path through a list', { scopeClaim: ['/0/x'] }, { 0: { x: 'a' } }, true],
-  ['a path by the index of a list', { scopeClaim: ['/list/10'] }, { list: [...Array(10).fill('b'), 'a'] }, true],
-  ['a path with ~0 and ~1', { scopeClaim: ['/a~0b/c~1d'] }, { 'a~b': { 'c/d': 'a' } }, true],
-  ['a path with ~01, which is ~1', { scopeClaim: ['/a~01'] }, { 'a~1': 'a' }, true],
-  ['a path that ends early, and a claim', { scopeClaim: ['/realm/roles', 'scope'] }, { realm: {}, scope: 'a' }, true],
-  ['a prefix', { scopeClaim: ['scope'], scopePrefix: 'api/' }, { scope: 'b api/a' }, true],
+type Row = readonly [name: string, scopeClaim: readonly string[], claims: object, scopePrefix?: string];
 
-  ['no claim', { scopeClaim: ['scope'] }, {}, false],
-  ['empty text', { scopeClaim: ['scope'] }, { scope: '' }, false],
-  ['a longer scope', { scopeClaim: ['scope'] }, { scope: 'ab' }, false],
-  ['a number in the list', { scopeClaim: ['scope'] }, { scope: ['a', 1] }, false],
-  ['text with the scope in a list', { scopeClaim: ['scope'] }, { scope: ['b a'] }, false],
-  ['an object', { scopeClaim: ['scope'] }, { scope: { a: true } }, false],
-  ['the second claim, when the first is there', { scopeClaim: ['scope', 'scp'] }, { scope: '', scp: 'a' }, false],
-  ['the second claim, when the first is null', { scopeClaim: ['scope', 'scp'] }, { scope: null, scp: 'a' }, false],
-  ['a path through null', { scopeClaim: ['/realm/roles'] }, { realm: null }, false],
-  ['a path through text', { scopeClaim: ['/realm/0'] }, { realm: 'a' }, false],
-  ['a path through a list by a name', { scopeClaim: ['/list/x'] }, { list: Object.assign([], { x: 'a' }) }, false],
-  ['a path with a leading zero', { scopeClaim: ['/list/00'] }, { list: Object.assign(['b'], { '00': 'a' }) }, false],
-  ['a path to the length of a list', { scopeClaim: ['/list/length'] }, { list: ['a'] }, false],
-  ['no prefix', { scopeClaim: ['scope'], scopePrefix: 'api/' }, { scope: 'a' }, false],
-  ['another prefix', { scopeClaim: ['scope'], scopePrefix: 'api/' }, { scope: 'other/a' }, false],
+const granting: readonly Row[] = [
+  ['text with the scope', ['scope'], { scope: 'a' }],
+  ['text with scopes between white space', ['scope'], { scope: 'b\t a \n c' }],
+  ['a list', ['scp'], { scp: ['b', 'a'] }],
+  ['the second claim, when the first is missing', ['scope', 'scp'], { scp: 'a' }],
+  ['a name that every object inherits, and a claim', ['constructor', 'scope'], { scope: 'a' }],
+  ['a name that ends as a path begins', ['https://a.test/'], { 'https://a.test/': 'a' }],
+  ['a path', ['/realm/roles'], { realm: { roles: ['a'] } }],
+  ['a path through a list', ['/0/x'], { 0: { x: 'a' } }],
+  ['a path by the index of a list', ['/list/10'], { list: [...Array(10).fill('b'), 'a'] }],
+  ['a path with ~0 and ~1', ['/a~0b/c~1d'], { 'a~b': { 'c/d': 'a' } }],
+  ['a path with ~01, which is ~1', ['/a~01'], { 'a~1': 'a' }],
+  ['a path that ends early, and a claim', ['/realm/roles', 'scope'], { realm: {}, scope: 'a' }],
+  ['a prefix', ['scope'], { scope: 'b api/a' }, 'api/'],
+];
+const others: readonly Row[] = [
+  ['no claim', ['scope'], {}],
+  ['empty text', ['scope'], { scope: '' }],
+  ['a longer scope', ['scope'], { scope: 'ab' }],
+  ['a number in the list', ['scope'], { scope: ['a', 1] }],
+  ['text with the scope in a list', ['scope'], { scope: ['b a'] }],
+  ['an object', ['scope'], { scope: { a: true } }],
+  ['the second claim, when the first is there', ['scope', 'scp'], { scope: '', scp: 'a' }],
+  ['the second claim, when the first is null', ['scope', 'scp'], { scope: null, scp: 'a' }],
+  ['a path through null', ['/realm/roles'], { realm: null }],
+  ['a path through text', ['/realm/0'], { realm: 'a' }],
+  ['a path through a list by a name', ['/list/x'], { list: Object.assign([], { x: 'a' }) }],
+  ['a path with a leading zero', ['/list/00'], { list: Object.assign(['b'], { '00': 'a' }) }],
+  ['a path to the length of a list', ['/list/length'], { list: ['a'] }],
+  ['no prefix', ['scope'], { scope: 'a' }, 'api/'],
+  ['another prefix', ['scope'], { scope: 'other/a' }, 'api/'],
 ];
 
 const judge = (rules: Partial<ScopeRules>, claims: object, scope: FixedScope) =>
@@ -44,11 +43,14 @@ const judge = (rules: Partial<ScopeRules>, claims: object, scope: FixedScope) =>
     ...claims,
   });
 
-for (const [name, rules, claims, isGranted] of rows) {
-  test(`createScopeReader() ${isGranted ? 'finds' : 'does not find'} the scope: ${name}`, () => {
-    expect(judge(rules, claims, 'a')?.reason).toBe(isGranted ? undefined : 'scope_insufficient');
-  });
-}
+for (const [verb, rows, reason] of [
+  ['finds', granting, undefined],
+  ['does not find', others, 'scope_insufficient'],
+] as const)
+  for (const [name, scopeClaim, claims, scopePrefix] of rows)
+    test(`createScopeReader() ${verb} the scope: ${name}`, () => {
+      expect(judge({ scopeClaim, scopePrefix }, claims, 'a')?.reason).toBe(reason);
+    });
 
 const requirements: readonly (readonly [scope: FixedScope, granted: string, isMet: boolean])[] = [
   [['b', 'a'], 'a b', true],
