@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createCredentialsReader } from '../../../src/auth/guard/credentials.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
-import { acceptedSchemes, type DpopMode } from '../../../src/auth/schemes.ts';
+import type { DpopMode } from '../../../src/auth/schemes.ts';
 
 const rows: readonly (readonly [dpop: DpopMode, authorization: string | null, want: string])[] = [
   ['off', 'Bearer t', 'Bearer t'],
@@ -22,16 +22,8 @@ const rows: readonly (readonly [dpop: DpopMode, authorization: string | null, wa
   ['required', null, 'DPoP credentials_missing'],
 ];
 
-describe('createCredentialsReader()', () => {
-  for (const [dpop, authorization, want] of rows) {
-    test(`with DPoP ${dpop} reads ${JSON.stringify(authorization)} as ${want}`, () => {
-      const { scheme, token } = createCredentialsReader(dpop)(authorization);
-      expect(`${scheme} ${token instanceof Refusal ? token.reason : token}`).toBe(want);
-    });
-  }
-});
-
-test('acceptedSchemes() returns one scheme, or both', () => {
-  const modes: readonly DpopMode[] = ['off', 'on', 'required'];
-  expect(modes.map(acceptedSchemes)).toEqual([['Bearer'], ['Bearer', 'DPoP'], ['DPoP']]);
-});
+for (const [dpop, authorization, want] of rows)
+  test(`createCredentialsReader() with DPoP ${dpop} reads ${JSON.stringify(authorization)} as ${want}`, () => {
+    const { scheme, token } = createCredentialsReader(dpop)(authorization);
+    expect(`${scheme} ${token instanceof Refusal ? token.reason : token}`).toBe(want);
+  });
