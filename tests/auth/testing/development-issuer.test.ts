@@ -116,17 +116,13 @@ describe('the token endpoint of createDevelopmentIssuer()', () => {
   for (const [name, sent, headers] of accepted)
     test(`issues a token for ${name}`, async () => {
       const { status, answer } = await ask(sent, headers);
-      const { access_token: token, ...others } = answer;
+      const { access_token, ...others } = answer;
+      const token = String(access_token);
       const scope = 'read:reports export';
       expect<object>({ status, ...others }).toEqual({ status: 200, token_type: 'Bearer', expires_in: 3600, scope });
-      expect(decodeProtectedHeader(String(token))).toEqual({
-        alg: 'RS256',
-        typ: 'at+jwt',
-        kid: expect.stringMatching(/\w/),
-      });
-      const { jti, iat = 0, exp = 0, ...claims } = decodeJwt(String(token));
-      const who = { sub: 'reader', client_id: 'reader' };
-      expect(claims).toEqual({ iss: good.issuer, aud: AUDIENCE, scope, ...who });
+      expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'RS256', typ: 'at+jwt' });
+      const { jti, iat = 0, exp = 0, ...claims } = decodeJwt(token);
+      expect(claims).toEqual({ iss: good.issuer, aud: AUDIENCE, scope, sub: 'reader', client_id: 'reader' });
       expect(exp - iat).toBe(3600);
       expect(jti).toMatch(/^[\da-f-]{36}$/);
     });
@@ -171,8 +167,8 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
         const outcomes: unknown[] = [];
         for (const { id } of named.clients) {
           const { access_token: token } = await clientCredentialsGrant(await discover(id, named, authenticate));
-          const headers = bearer(token);
-          const result = await guard.check(new Request('http://localhost/', { headers }), { scope: 'read:reports' });
+          const sent = new Request('http://localhost/', { headers: bearer(token) });
+          const result = await guard.check(sent, { scope: 'read:reports' });
           outcomes.push([decodeJwt(token).scope, result instanceof Response ? result.status : result.claims.sub]);
         }
         expect(outcomes).toEqual([
@@ -218,12 +214,9 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
     ] as const)
       test(`answers ${status} to ${method} ${endpoint} at ${host}`, async () => {
         const response = await named.fetch(new Request(base + endpoint, { method, headers: { host } }));
-        const { headers } = response;
-        expect([response.status, headers.get('allow'), headers.get('content-type')]).toEqual([
-          status,
-          allow,
-          'application/json',
-        ]);
+        expect(response.status).toBe(status);
+        expect(response.headers.get('allow')).toBe(allow);
+        expect(response.headers.get('content-type')).toBe('application/json');
       });
   });
 
@@ -239,7 +232,7 @@ describe('createDevelopmentIssuer()', () => {
   ];
   for (const [message, options] of [
     ...wrongIssuers.map((issuer) => ['issuer must be an address on a loopback host', { issuer }] as const),
-    ['audience must be the API identifier', { audience: '' }],
+    ['audience must be the API identifier', { audience: [AUDIENCE, ''] }],
     ['audience must be the API identifier', { audience: [] }],
     ['clients must be a list', { clients: undefined }],
     ['clients must be a list', { clients: [] }],

@@ -26,7 +26,6 @@ const rows: readonly (readonly [name: string, token: TokenOf, code: string, opti
   ['with a list of audiences', [{ aud: ['other', issuer.options.audience] }], 'accepted'],
   ['that expired', [{}, { expired: true }], 'token_expired'],
   ['that is forged', [{}, { forged: true }], 'invalid_header'],
-  ['that is forged and expired', [{}, { forged: true, expired: true }], 'invalid_header'],
   ['for another audience', [{ aud: 'other' }], 'invalid_claims'],
   ['of another issuer', [{ iss: 'https://other.invalid/' }], 'invalid_claims'],
   ['without exp', [{ exp: undefined }], 'invalid_header'],
