@@ -10,21 +10,11 @@ import { freePort, run, untilReachable } from '../support/child-process.ts';
 const root = join(import.meta.dir, '../..');
 const pages = ['README.md', 'docs/guard.md', 'docs/dpop.md', 'MIGRATION.md'];
 
-interface Block {
-  /** The file that a test writes it to. */
-  readonly file: string;
-  readonly heading: string;
-  readonly text: string;
-}
-
-/** Returns the TypeScript blocks of a page. Those of a page have names that count up. */
-async function blocksOf(page: string): Promise<readonly Block[]> {
+/** Returns the TypeScript blocks of a page, each with the heading above it and the file that a test writes it to. */
+async function blocksOf(page: string) {
   const sections = (await Bun.file(join(root, page)).text()).split(/^#+ /m).slice(1);
   const blocks = sections.flatMap((section) =>
-    [...section.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, text = '']) => ({
-      heading: section.split('\n')[0] ?? '',
-      text,
-    })),
+    [...section.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, text = '']) => ({ heading: section.split('\n')[0], text })),
   );
   const name = page.replace(/\W+/g, '-').toLowerCase();
   return blocks.map((block, index) => {
@@ -52,112 +42,67 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-interface Row {
-  readonly heading: string;
-  readonly path: string;
-  readonly claims?: object;
-  readonly init?: RequestInit;
-  readonly expected: readonly [status: number, body: string];
-}
+/** What the application of a block answers: a request and the claims of its token, the status, and a part of headers and body. */
+type Row = readonly [heading: string, request: string, claims: object | undefined, status: number, part: string];
 
-const now = () => Math.floor(Date.now() / 1000);
 const rows: readonly Row[] = [
-  {
-    heading: 'Roles',
-    path: '/orders',
-    claims: { resource_access: { 'my-api': { roles: ['admin'] } } },
-    expected: [200, 'orders'],
-  },
-  { heading: 'Roles', path: '/orders', claims: { scope: 'other' }, expected: [403, 'insufficient_scope'] },
-  {
-    heading: 'The scope depends on the request',
-    path: '/tools/a',
-    claims: { scope: 'tool:a' },
-    expected: [200, 'a'],
-  },
-  {
-    heading: 'The scope depends on the request',
-    path: '/tools/b',
-    claims: { scope: 'tool:a' },
-    expected: [403, 'insufficient_scope'],
-  },
-  {
-    heading: 'The scope depends on the request',
-    path: '/reports',
-    claims: { scope: 'admin' },
-    expected: [200, 'reports'],
-  },
-  { heading: 'The owner of a resource', path: '/orders/1', claims: { sub: 'ada' }, expected: [200, '1'] },
-  { heading: 'The owner of a resource', path: '/orders/2', claims: { sub: 'ada' }, expected: [403, 'Unauthorized'] },
-  {
-    heading: 'The owner of a resource',
-    path: '/orders/1',
-    claims: { sub: 'ada' },
-    init: { method: 'PUT', body: '{"item":"tea"}' },
-    expected: [200, 'tea'],
-  },
-  { heading: 'A token is optional', path: '/news', expected: [200, 'for everyone'] },
-  { heading: 'A token is optional', path: '/news', claims: { sub: 'ada' }, expected: [200, 'for ada'] },
-  { heading: 'A token is optional', path: '/drafts', expected: [401, 'scope="write:news"'] },
-  { heading: 'Typed claims', path: '/seats', claims: { tenant: 'x' }, expected: [200, 'x: 2'] },
-  { heading: 'Typed claims', path: '/seats', claims: { tenant: 1 }, expected: [401, 'invalid_claims'] },
-  { heading: 'Revocation', path: '/me', claims: { sub: 'ada', sid: 1 }, expected: [200, 'ada'] },
-  {
-    heading: 'Step-up',
-    path: '/payments',
-    claims: { acr: 'phr', auth_time: now() },
-    init: { method: 'POST' },
-    expected: [200, 'paid'],
-  },
-  {
-    heading: 'Step-up',
-    path: '/payments',
-    claims: { acr: 'phr', auth_time: 1 },
-    init: { method: 'POST' },
-    expected: [401, 'acr_values="phr phrh", max_age="300"'],
-  },
-  { heading: 'Certificate-bound tokens', path: '/me', claims: { sub: 'ada' }, expected: [200, 'ada'] },
-  {
-    heading: 'Certificate-bound tokens',
-    path: '/me',
-    claims: { cnf: { 'x5t#S256': 'A'.repeat(43) } },
-    expected: [401, 'invalid_token'],
-  },
-  { heading: 'WebSockets', path: '/events', init: { headers: { upgrade: 'websocket' } }, expected: [401, 'Bearer'] },
-  {
-    heading: 'One guard for several instances, and readiness',
-    path: '/reports/',
-    claims: {},
-    expected: [200, 'reports'],
-  },
-  { heading: 'One guard for several instances, and readiness', path: '/orders/', expected: [401, 'Bearer'] },
-  { heading: 'One guard for several instances, and readiness', path: '/ready', expected: [200, 'ready'] },
-  { heading: 'An error format of your own', path: '/me', expected: [401, 'application/problem+json'] },
-  { heading: 'OpenTelemetry', path: '/me', claims: { sub: 'ada' }, expected: [200, 'ada'] },
-  {
-    heading: 'Model Context Protocol',
-    path: '/mcp',
-    init: { method: 'POST' },
-    expected: [401, 'https://api.example.com/.well-known/oauth-protected-resource/mcp'],
-  },
-  {
-    heading: 'Model Context Protocol',
-    path: '/.well-known/oauth-protected-resource/mcp',
-    expected: [200, '"scopes_supported":["mcp:tools"]'],
-  },
-  { heading: 'Typed clients', path: '/orders', claims: { scope: 'read:orders' }, expected: [200, '["tea"]'] },
-  { heading: 'In an Elysia application', path: '/orders/', expected: [401, 'scope="read:orders"'] },
-  { heading: 'In an Elysia application', path: '/orders/of/ada', expected: [401, 'Bearer'] },
-  { heading: 'In an Elysia application', path: '/news', expected: [200, 'Hello everyone'] },
-  { heading: 'In your application', path: '/me', expected: [401, 'DPoP algs="ES256 PS256 EdDSA"'] },
+  ['Roles', 'GET /orders', { resource_access: { 'my-api': { roles: ['admin'] } } }, 200, 'orders'],
+  ['Roles', 'GET /orders', { scope: 'other' }, 403, 'insufficient_scope'],
+  ['The scope depends on the request', 'GET /tools/a', { scope: 'tool:a' }, 200, 'a'],
+  ['The scope depends on the request', 'GET /tools/b', { scope: 'tool:a' }, 403, 'insufficient_scope'],
+  ['The scope depends on the request', 'GET /reports', { scope: 'admin' }, 200, 'reports'],
+  ['The owner of a resource', 'GET /orders/1', { sub: 'ada' }, 200, '1'],
+  ['The owner of a resource', 'GET /orders/2', { sub: 'ada' }, 403, 'Unauthorized'],
+  ['The owner of a resource', 'PUT /orders/1 {"item":"tea"}', { sub: 'ada' }, 200, 'tea'],
+  ['A token is optional', 'GET /news', undefined, 200, 'for everyone'],
+  ['A token is optional', 'GET /news', { sub: 'ada' }, 200, 'for ada'],
+  ['A token is optional', 'GET /drafts', undefined, 401, 'scope="write:news"'],
+  ['Typed claims', 'GET /seats', { tenant: 'x' }, 200, 'x: 2'],
+  ['Typed claims', 'GET /seats', { tenant: 1 }, 401, 'invalid_claims'],
+  ['Revocation', 'GET /me', { sub: 'ada', sid: 1 }, 200, 'ada'],
+  ['Step-up', 'POST /payments', { acr: 'phr' }, 200, 'paid'],
+  ['Step-up', 'POST /payments', { acr: 'phr', auth_time: 1 }, 401, 'acr_values="phr phrh", max_age="300"'],
+  ['Certificate-bound tokens', 'GET /me', { sub: 'ada' }, 200, 'ada'],
+  ['Certificate-bound tokens', 'GET /me', { cnf: { 'x5t#S256': 'A'.repeat(43) } }, 401, 'invalid_token'],
+  ['WebSockets', 'GET /events', undefined, 401, 'Bearer'],
+  ['One guard for several instances, and readiness', 'GET /reports/', {}, 200, 'reports'],
+  ['One guard for several instances, and readiness', 'GET /orders/', undefined, 401, 'Bearer'],
+  ['One guard for several instances, and readiness', 'GET /ready', undefined, 200, 'ready'],
+  ['An error format of your own', 'GET /me', undefined, 401, 'application/problem+json'],
+  ['OpenTelemetry', 'GET /me', { sub: 'ada' }, 200, 'ada'],
+  [
+    'Model Context Protocol',
+    'POST /mcp',
+    undefined,
+    401,
+    'https://api.example.com/.well-known/oauth-protected-resource/mcp',
+  ],
+  [
+    'Model Context Protocol',
+    'GET /.well-known/oauth-protected-resource/mcp',
+    undefined,
+    200,
+    '"scopes_supported":["mcp:tools"]',
+  ],
+  ['Typed clients', 'GET /orders', { scope: 'read:orders' }, 200, '["tea"]'],
+  ['In an Elysia application', 'GET /orders/', undefined, 401, 'scope="read:orders"'],
+  ['In an Elysia application', 'GET /orders/of/ada', undefined, 401, 'Bearer'],
+  ['In an Elysia application', 'GET /news', undefined, 200, 'Hello everyone'],
+  ['In your application', 'GET /me', undefined, 401, 'DPoP algs="ES256 PS256 EdDSA"'],
 ];
 
-async function send(file: string, { path, claims, init }: Row): Promise<string> {
-  const { app }: { readonly app: AnyElysia } = await import(join(folder, file));
-  const headers = new Headers(init?.headers);
-  if (claims) headers.set('authorization', `Bearer ${await issuer.token({ ...claims })}`);
-  if (init?.body) headers.set('content-type', 'application/json');
-  const response = await app.handle(new Request(`http://localhost${path}`, { ...init, headers }));
+/** Returns the status, two headers and the body that the application of a block answers with. */
+async function send(heading: string, request: string, claims: object | undefined): Promise<string> {
+  const block = blocks.find((each) => each.heading === heading && each.text.includes('export const app'));
+  const { app }: { readonly app: AnyElysia } = await import(join(folder, block?.file ?? ''));
+  const [method = '', path, body] = request.split(' ');
+  const claimed = claims && { auth_time: Math.floor(Date.now() / 1000), ...claims };
+  const headers = {
+    upgrade: 'websocket',
+    'content-type': 'application/json',
+    ...(claimed && { authorization: `Bearer ${await issuer.token(claimed)}` }),
+  };
+  const response = await app.handle(new Request(`http://localhost${path}`, { method, headers, ...(body && { body }) }));
   const said = [response.headers.get('content-type'), response.headers.get('www-authenticate'), await response.text()];
   return `${response.status} ${said.join(' ')}`;
 }
@@ -165,8 +110,7 @@ async function send(file: string, { path, claims, init }: Row): Promise<string> 
 describe('the TypeScript blocks of the documentation', () => {
   test('compile', async () => {
     const tsc = Bun.spawn([process.execPath, 'x', 'tsc', '--noEmit', '-p', folder], { stdout: 'pipe' });
-    const errors = await tsc.stdout.text();
-    expect(errors).toBe('');
+    expect(await tsc.stdout.text()).toBe('');
   }, 120_000);
 
   test.each(blocks.filter(({ file }) => file.endsWith('.test.ts')))('pass as tests: $file', async ({ file }) => {
@@ -175,21 +119,16 @@ describe('the TypeScript blocks of the documentation', () => {
     expect(await child.exited).toBe(0);
   });
 
-  for (const row of rows) {
-    test(`${row.heading}: ${row.init?.method ?? 'GET'} ${row.path}${row.claims ? ' with a token' : ''} is ${row.expected[0]}`, async () => {
-      const [status, part] = row.expected;
-      const block = blocks.find(({ heading, text }) => heading === row.heading && text.includes('export const app'));
-      const said = await send(block?.file ?? '', row);
-      expect(said).toStartWith(String(status));
-      expect(said).toContain(part);
-    });
-  }
+  test.each(rows)('%s: %s with the token %j is answered with %i', async (heading, request, claims, status, part) => {
+    const said = await send(heading, request, claims);
+    expect(said).toStartWith(String(status));
+    expect(said).toContain(part);
+  });
 
   test('In any fetch server: the function answers without a token with the scope in the challenge', async () => {
     const block = blocks.find(({ text }) => text.includes('export async function fetch'));
-    const response: Response = await (await import(join(folder, block?.file ?? ''))).fetch(
-      new Request('http://localhost/'),
-    );
+    const { fetch } = await import(join(folder, block?.file ?? ''));
+    const response: Response = await fetch(new Request('http://localhost/'));
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe('Bearer scope="read:reports"');
   });
@@ -220,7 +159,7 @@ describe('the TypeScript blocks of the documentation', () => {
 
   test('that are applications are all run', () => {
     const applications = blocks.filter(({ text }) => text.includes('export const app'));
-    expect(rows.map(({ heading }) => heading)).toEqual(
+    expect(rows.map(([heading]) => heading)).toEqual(
       expect.arrayContaining(applications.map(({ heading }) => heading)),
     );
   });
