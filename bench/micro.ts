@@ -1,105 +1,165 @@
-import { createPublicKey, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { compactVerify, importSPKI } from 'jose';
+import { compactVerify, importJWK, importSPKI } from 'jose';
+import { measure } from 'mitata';
 import { checkOptions } from '../src/auth/options.ts';
+import { createProofVerifier } from '../src/auth/proof/proof.ts';
+import { createMemoryReplayStore, type ReplayStore, usualLifetimeMs } from '../src/auth/proof/replay-store.ts';
 import { createVerifier } from '../src/auth/token/verifier.ts';
 import { createLog } from '../src/observe/log.ts';
+import { createRedisReplayStore } from '../src/redis/replay-store.ts';
 import { createService } from '../src/service.ts';
 import { readSettings } from '../src/settings.ts';
+import { until } from '../tests/support/child-process.ts';
+import { nowSeconds } from '../tests/support/mint.ts';
+import { makeProof, proofKey, publicJwk, thumbprintOf } from '../tests/support/proof.ts';
+import { startRedis } from '../tests/support/redis-server.ts';
 import { startKeySetServer } from './harness/key-set-server.ts';
-import { measureSteps, type Step } from './harness/loop.ts';
-import { describeMachine, writeSection } from './harness/machine.ts';
+import { describeMachine, table, writeSection } from './harness/machine.ts';
 import { pinSelf } from './harness/server-process.ts';
-import { audience, issuer, prepareTokens, type TokenFile } from './harness/tokens.ts';
+import { audience, issuer, prepareTokens } from './harness/tokens.ts';
 
+/** A step that is repeated: `prepare` makes what it takes, outside of the measured part. */
+interface Step {
+  readonly label: string;
+  readonly prepare: () => () => unknown;
+  /** As many at once as the load of the servers has connections; otherwise one after the other. */
+  readonly isConcurrent?: boolean;
+}
+
+const path = '/api/private';
+const inFlight = 64;
 const machine = describeMachine();
 const tokens = prepareTokens();
+// Redis on the other core, as a fleet has it elsewhere.
+pinSelf(1);
+const redis = await startRedis();
 // One core for the code and the threads of WebCrypto alike, as a server has it.
 pinSelf(0);
 const keySet = startKeySetServer(tokens.jwks);
-const inFlight = 64;
 
-/** Returns a function that goes through the tokens of a file, over and over. */
-function rotation(file: TokenFile): () => string {
-  const lines = readFileSync(tokens.file(file), 'latin1').trim().split('\n');
+/** CPU time of all threads in nanoseconds: what else runs on the machine matters less to it. */
+function cpuNanoseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) * 1000;
+}
+
+/** Returns the quartiles of a step, in microseconds. */
+async function measureStep({ prepare, isConcurrent }: Step) {
+  const one = { 0: prepare, bench: (run: () => unknown) => run() };
+  const many = {
+    0: () => Array.from({ length: inFlight }, prepare),
+    bench: (runs: (() => unknown)[]) => Promise.all(runs.map((run) => run())),
+  };
+  const generator = function* () {
+    yield isConcurrent ? many : one;
+  };
+  // Without these, a first run that is slow makes mitata take samples of a single run.
+  const always = isConcurrent ? {} : { warmup_threshold: Infinity, batch_threshold: Infinity };
+  // mitata's types know only functions that take nothing.
+  const stats = await measure(generator as never, { now: cpuNanoseconds, ...always });
+  return [stats.p25, stats.p50, stats.p75].map((nanoseconds) => nanoseconds / (isConcurrent ? inFlight : 1) / 1000);
+}
+
+/** Returns a function that goes through a list, over and over. */
+function rotation(list: readonly string[]): () => string {
   let next = 0;
-  return () => lines[next++ % lines.length] ?? '';
+  return () => list[next++ % list.length] ?? '';
 }
 
-async function startInProcess(settings: Readonly<Record<string, string>> = {}) {
-  const environment = { ISSUER: issuer, AUDIENCE: audience, JWKS_URI: keySet.uri('micro'), ...settings };
-  const log = createLog('silent', { isTerminal: false, hasColour: false });
-  const service = createService({ settings: readSettings(environment, false), log, droppedLogLines: () => 0 });
-  const authorization = `Bearer ${tokens.first('RS256')}`;
-  const { status } = await service.fetch(new Request('http://localhost/api/private', { headers: { authorization } }));
-  if (status !== 200) throw new Error(`Cannot get a valid token accepted: ${status}`);
-  return service;
-}
+const environment = { ISSUER: issuer, AUDIENCE: audience, JWKS_URI: keySet.uri('micro') };
+const log = createLog('silent', { isTerminal: false, hasColour: false });
+const service = createService({ settings: readSettings(environment, false), log, droppedLogLines: () => 0 });
 
-const [service, observed] = [await startInProcess(), await startInProcess({ METRICS_PORT: '1' })];
-const first = () => tokens.first('RS256');
-const requestStep = (label: string, { fetch } = service, path = '/api/private', token?: () => string): Step => ({
+const requestStep = (label: string, path: string, token?: () => string): Step => ({
   label,
   prepare() {
     const headers = token && { authorization: `Bearer ${token()}` };
     const request = new Request(`http://localhost${path}`, headers && { headers });
-    return () => fetch(request);
+    return () => service.fetch(request);
   },
 });
 
-const pem = readFileSync(tokens.publicKeyFile, 'utf8');
-const [key, nodeKey] = [await importSPKI(pem, 'RS256'), createPublicKey(pem)];
+const key = await importSPKI(readFileSync(tokens.publicKeyFile, 'utf8'), 'RS256');
 const found = [{ cryptoKey: key, algorithm: 'RS256', identity: '', isCurrent: true }] as const;
 const keySets = new Map([[issuer, { find: () => found, isCurrent: () => true }]]);
 const verifier = createVerifier({ ...checkOptions({ issuer, audience }), tokenCacheSize: 0, keySets });
-const next = rotation('RS256');
-
-function signatureStep(label: string, run: (signed: Uint8Array, signature: Uint8Array<ArrayBuffer>) => unknown): Step {
-  const prepare = () => {
-    const token = next();
-    const dot = token.lastIndexOf('.');
-    const signature = new Uint8Array(Buffer.from(token.slice(dot + 1), 'base64url'));
-    const signed = new TextEncoder().encode(token.slice(0, dot));
-    return () => run(signed, signature);
-  };
-  return { label, prepare, inFlight };
-}
-
+const next = rotation(tokens.lists.many);
 const tokenStep = (label: string, run: (token: string) => unknown): Step => ({
   label,
   prepare: () => run.bind(undefined, next()),
-  inFlight,
+  isConcurrent: true,
 });
 
+async function proofSteps(algorithm: string, shared: ReplayStore): Promise<Step[]> {
+  const publicUrl = 'https://api.example.com';
+  const key = proofKey(algorithm);
+  const joseKey = await importJWK(publicJwk(key), algorithm);
+  const verifyWith = (replayStore: ReplayStore) => {
+    const verify = createProofVerifier({ publicUrl, replayStore });
+    return async (proof: string) => {
+      const request = { method: 'GET', url: `http://127.0.0.1:3010${path}`, headers: new Headers({ dpop: proof }) };
+      const refusal = await verify(request, tokens.first, thumbprintOf(key));
+      if (refusal) throw new Error(`Cannot get a proof accepted: ${refusal.reason}`);
+    };
+  };
+  const make = () => makeProof({ url: publicUrl + path, token: tokens.first, nowSeconds: nowSeconds() }, { algorithm });
+  const withRedis = verifyWith(shared);
+  // A server that has just started may have lost what it knew: proofs have to be newer than that.
+  const isAccepted = () =>
+    withRedis(make()).then(
+      () => true,
+      () => false,
+    );
+  await until(isAccepted, 'the store accepts a proof');
+  const step = (label: string, run: (proof: string) => unknown): Step => ({
+    label: `${algorithm} proof: ${label}`,
+    prepare: () => run.bind(undefined, make()),
+    isConcurrent: true,
+  });
+  return [
+    step('signature alone (jose compactVerify)', (proof) => compactVerify(proof, joseKey)),
+    step('used ones in memory', verifyWith(createMemoryReplayStore())),
+    step('used ones in Redis on loopback', withRedis),
+  ];
+}
+
+const store = createRedisReplayStore({ url: redis.url, usualLifetimeMs });
+store.start();
+const valid = () => tokens.first;
+// The first token makes it fetch its keys.
+const authorization = `Bearer ${valid()}`;
+const { status } = await service.fetch(new Request(`http://localhost${path}`, { headers: { authorization } }));
+if (status !== 200) throw new Error(`Cannot get a valid token accepted: ${status}`);
 const steps: Step[] = [
   { label: 'Response.json alone', prepare: () => () => Response.json({ message: 'Hello' }) },
-  requestStep('public', service, '/api/public'),
-  requestStep('public, with metrics', observed, '/api/public'),
-  requestStep('one token', service, '/api/private', first),
-  requestStep('one token, with metrics', observed, '/api/private', first),
-  requestStep('one token, scope', service, '/api/private-scoped', first),
-  requestStep('no header'),
-  requestStep('unknown kid', service, '/api/private', tokens.unknownKid),
-  { ...requestStep('bad signature', service, '/api/private', rotation('forged')), inFlight },
+  requestStep('public', '/api/public'),
+  requestStep('one token', path, valid),
+  requestStep('one token, scope', '/api/private-scoped', valid),
+  requestStep('no header', path),
+  requestStep('unknown kid', path, rotation(tokens.lists['unknown-kids'])),
+  { ...requestStep('bad signature', path, rotation(tokens.lists.forged)), isConcurrent: true },
   tokenStep('verifier without cache', verifier.verify),
   tokenStep('jose compactVerify', (token) => compactVerify(token, key)),
-  signatureStep('crypto.subtle.verify', (signed, signature) =>
-    crypto.subtle.verify('RSASSA-PKCS1-v1_5', key, signature, signed as Uint8Array<ArrayBuffer>),
-  ),
-  signatureStep('node:crypto verify', (signed, signature) => verify('sha256', signed, nodeKey, signature)),
+  ...(await proofSteps('ES256', store)),
+  ...(await proofSteps('EdDSA', store)),
 ];
+const rows: string[][] = [];
+for (const step of steps)
+  rows.push([step.label, ...(await measureStep(step)).map((microseconds) => microseconds.toFixed(2))]);
+const medianOf = (label: string) => Number(rows.find(([each]) => each === label)?.[2]);
+const ratio = medianOf('verifier without cache') / medianOf('jose compactVerify');
 
-const { page, medians } = await measureSteps(steps);
-const ratio = (medians['verifier without cache'] ?? Number.NaN) / (medians['jose compactVerify'] ?? Number.NaN);
+store.stop();
+await redis.kill();
 await keySet.stop();
 await writeSection(
   'micro',
   `## Single steps (\`bun run bench:micro\`)
 
 ${machine}
-- Method: mitata, in one process on one core, over the service's \`fetch\` with real Requests, which are made before; CPU time of all threads. Signatures with ${inFlight} in flight.
+- Method: mitata, in one process on one core, over the service's \`fetch\` with real Requests, which are made before; CPU time of all threads. Signatures and proofs with ${inFlight} in flight, each proof accepted once; redis-server is another process.
 
-${page}
+${table(['CPU time, µs', 'lower quartile', 'median', 'upper quartile'], rows)}
 
 Every token new, verifier without cache / jose alone: ${ratio.toFixed(2)}. Goal: at most 1.10.`,
 );

@@ -1,94 +1,78 @@
 import { max, median, min } from 'simple-statistics';
-import type { CaseName } from './cases.ts';
+import { type CaseName, caseNames } from './cases.ts';
 import { type Contestant, contestants } from './contestants.ts';
 import { table } from './machine.ts';
 import type { Measurement } from './measure.ts';
 
-type Figure = 'cpuMicroseconds' | 'requestsPerSecond';
+const figures = { cpuMicroseconds: 'CPU time', requestsPerSecond: 'rate' } as const;
+type Figure = keyof typeof figures;
 
-/** A server, a case, and the server and the case to compare with; how good it is at least, as wanted. */
-const goals: readonly (readonly [string, CaseName, string, CaseName, number])[] = [
-  ['ours', 'public', 'equal', 'public', 0.92],
-  ['ours', 'one token', 'equal', 'one token', 0.9],
-  ['ours', 'no header', 'equal', 'no header', 0.92],
-  ['ours', 'one token', 'haproxy', 'one token', 3.3],
-  ['metrics', 'public', 'ours', 'public', 0.95],
-  ['metrics', 'one token', 'ours', 'one token', 0.95],
+/** A case, the server that handles it, and the server to compare with; how many times as good the first should be. */
+const goals: readonly (readonly [CaseName, string, string, number])[] = [
+  ['public', 'ours', 'equal', 0.92],
+  ['one token', 'ours', 'equal', 0.9],
+  ['no header', 'ours', 'equal', 0.92],
+  ['one token', 'ours', 'haproxy', 3.3],
+  ['public', 'metrics', 'ours', 0.95],
+  ['one token', 'metrics', 'ours', 0.95],
 ];
 
-/** How many times as good a server is: rates as they are, CPU time inverted. Within a turn, because the speed of a machine changes. */
-function compare(measurements: readonly Measurement[], figure: Figure) {
-  const figuresOf = (name: string, caseName: CaseName) =>
-    measurements.filter((one) => one.contestant === name && one.caseName === caseName).map((one) => one[figure]);
-  return (one: string, caseName: CaseName, other: string, otherCase = caseName): number[] => {
-    const others = figuresOf(other, otherCase);
-    const ratios = figuresOf(one, caseName).flatMap((value, turn) => {
-      const base = others[turn];
-      return base === undefined ? [] : [value / base];
-    });
-    return figure === 'cpuMicroseconds' ? ratios.map((ratio) => 1 / ratio) : ratios;
-  };
-}
-
-const range = (values: readonly number[], digits: number) =>
+const rangeOf = (values: number[], digits: number) =>
   values.length === 0
     ? '-'
-    : `${median([...values]).toFixed(digits)} (${min([...values]).toFixed(digits)}–${max([...values]).toFixed(digits)})`;
+    : `${median(values).toFixed(digits)} (${min(values).toFixed(digits)}–${max(values).toFixed(digits)})`;
 
-const labelOf = (name: string) => contestants.find((one) => one.name === name)?.label ?? name;
+const labelOf = (name: string) => contestants.find((one) => one.name === name)?.label;
 
-function renderGoals(measurements: readonly Measurement[]): string {
-  const byCpu = compare(measurements, 'cpuMicroseconds');
-  const byRate = compare(measurements, 'requestsPerSecond');
-  const rows = goals.map(([one, caseName, other, otherCase, atLeast]) => [
-    `${caseName}: ${labelOf(one)} / ${labelOf(other)}`,
-    atLeast.toFixed(2),
-    range(byCpu(one, caseName, other, otherCase), 2),
-    range(byRate(one, caseName, other, otherCase), 2),
-  ]);
-  return table(['', 'goal', 'by CPU time', 'by rate'], rows);
-}
-
-/** Two identical servers, and the service of another checkout where one was measured. */
-function renderSpread(measurements: readonly Measurement[], names: readonly CaseName[]): string {
-  const pairs = [
-    ['ours', 'twin'],
-    ['ours', 'other'],
-  ] as const;
-  const rows = pairs.flatMap(([one, other]) =>
-    (['cpuMicroseconds', 'requestsPerSecond'] as const).map((figure) => [
-      `this service / ${other === 'twin' ? 'twin' : 'other checkout'}, by ${figure === 'cpuMicroseconds' ? 'CPU time' : 'rate'}`,
-      ...names.map((name) => range(compare(measurements, figure)(one, name, other), 2)),
-    ]),
-  );
-  const isMeasured = (cells: readonly string[]) => cells.slice(1).some((cell) => cell !== '-');
-  return table(['', ...names], rows.filter(isMeasured));
-}
-
-export interface Page {
+export interface Results {
   /** What describeMachine() said before the first round. */
   readonly machine: string;
   readonly measurements: readonly Measurement[];
   readonly servers: readonly Contestant[];
-  readonly names: readonly CaseName[];
   readonly rounds: number;
 }
 
 /** Returns the section of the results page that the comparison makes. */
-export function renderPage({ machine, measurements, servers, names, rounds }: Page): string {
-  const perCase = (cell: (all: readonly Measurement[]) => string) =>
+export function renderPage({ machine, measurements, servers, rounds }: Results): string {
+  const measured = (name: string, caseName: CaseName, figure: keyof Measurement) =>
+    measurements
+      .filter((one) => one.contestant === name && one.caseName === caseName)
+      .map((one) => Number(one[figure]));
+
+  /** How many times as good a server is: rates as they are, CPU time inverted. Within a turn, because the speed of a machine changes. */
+  const compare = (caseName: CaseName, one: string, other: string, figure: Figure) => {
+    const others = measured(other, caseName, figure);
+    const ratios = measured(one, caseName, figure).map((value, turn) => value / (others[turn] ?? Number.NaN));
+    const known = ratios.filter((ratio) => !Number.isNaN(ratio));
+    return rangeOf(figure === 'cpuMicroseconds' ? known.map((ratio) => 1 / ratio) : known, 2);
+  };
+
+  const goalRows = goals.map(([caseName, one, other, atLeast]) => [
+    `${caseName}: ${labelOf(one)} / ${labelOf(other)}`,
+    atLeast.toFixed(2),
+    compare(caseName, one, other, 'cpuMicroseconds'),
+    compare(caseName, one, other, 'requestsPerSecond'),
+  ]);
+
+  const spreadRows = ['twin', 'other'].flatMap((other) =>
+    (Object.keys(figures) as Figure[]).map((figure) => [
+      `this service / ${other === 'twin' ? 'twin' : 'other checkout'}, by ${figures[figure]}`,
+      ...caseNames.map((caseName) => compare(caseName, 'ours', other, figure)),
+    ]),
+  );
+
+  const perCase = (cell: (name: string, caseName: CaseName) => string) =>
     table(
-      ['', ...names],
+      ['', ...caseNames],
       servers.map(({ name, label }) => [
         label,
-        ...names.map((caseName) => {
-          const all = measurements.filter((one) => one.contestant === name && one.caseName === caseName);
-          return all.length === 0 ? '-' : cell(all);
-        }),
+        ...caseNames.map((caseName) =>
+          measured(name, caseName, 'requestsPerSecond').length > 0 ? cell(name, caseName) : '-',
+        ),
       ]),
     );
-  const middle = (all: readonly Measurement[], figure: keyof Measurement) =>
-    median(all.map((one) => Number(one[figure])));
+  const middle = (name: string, caseName: CaseName, figure: keyof Measurement) =>
+    median(measured(name, caseName, figure));
   const problems = measurements.flatMap((one) => one.problems);
 
   return `## The service and other servers (\`bun run bench\`)
@@ -98,32 +82,30 @@ ${machine}
 
 ${problems.length === 0 ? '' : `### Invalid measurements\n\n${problems.map((one) => `- ${one}`).join('\n')}\n\n`}### Goals
 
-${renderGoals(measurements)}
+${table(['', 'goal', 'by CPU time', 'by rate'], goalRows)}
 
 ### Difference between two identical servers
 
 Smaller differences are not significant.
 
-${renderSpread(measurements, names)}
+${table(
+  ['', ...caseNames],
+  spreadRows.filter(([, ...cells]) => cells.some((cell) => cell !== '-')),
+)}
 
 ### CPU time per request, in microseconds
 
-${perCase((all) =>
-  range(
-    all.map((one) => one.cpuMicroseconds),
-    1,
-  ),
-)}
+${perCase((...where) => rangeOf(measured(...where, 'cpuMicroseconds'), 1))}
 
 ### Thousand requests per second
 
-${perCase((all) => (middle(all, 'requestsPerSecond') / 1000).toFixed(1))}
+${perCase((...where) => (middle(...where, 'requestsPerSecond') / 1000).toFixed(1))}
 
 ### Resident memory after each case, in MiB, and key-set fetches caused by it
 
 The cases run in this order in one process.
 
-${perCase((all) => `${middle(all, 'residentMebibytes').toFixed(0)}, ${middle(all, 'keySetFetches').toFixed(0)}`)}
+${perCase((...where) => `${middle(...where, 'residentMebibytes').toFixed(0)}, ${middle(...where, 'keySetFetches').toFixed(0)}`)}
 
 ### What the servers check
 

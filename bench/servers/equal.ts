@@ -1,14 +1,6 @@
-import { hostname, port } from './environment.ts';
+import { type Answer, answers, hostname, port } from './environment.ts';
 
-/** An answer of the service, as it was received. */
-interface Answer {
-  readonly status: number;
-  readonly body: object;
-  readonly headers: readonly [string, string][];
-}
-
-const answers: Record<'public' | 'private' | 'refusal', Answer> = JSON.parse(process.env.ANSWERS ?? '{}');
-const headersOf = ({ headers }: Answer) => new Headers([...headers]);
+const headersOf = ({ headers }: Answer) => new Headers(headers.map(([name, value]) => [name, value]));
 const headers = {
   public: headersOf(answers.public),
   private: headersOf(answers.private),

@@ -1,22 +1,16 @@
-interface HaproxyOptions {
-  readonly port: number;
-  readonly issuer: string;
-  readonly audience: string;
-  readonly publicKeyFile: string;
-  readonly publicMessage: string;
-  readonly privateMessage: string;
-}
+import { audience, issuer } from '../harness/tokens.ts';
+import type { Answers } from './environment.ts';
 
 /** In HAProxy's single quotes, an apostrophe has to be spelt outside of them. */
 const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
-const answer = (message: string) =>
-  `http-request return status 200 content-type application/json string ${quote(JSON.stringify({ message }))}`;
+const answer = (body: object) =>
+  `http-request return status 200 content-type application/json string ${quote(JSON.stringify(body))}`;
 
 /**
  * Returns a configuration in which HAProxy itself answers, as its manual's example for `jwt_verify` checks tokens: with
  * one key from a file. It cannot search an array, so the audience has to be the first.
  */
-export function haproxyConfiguration(options: HaproxyOptions): string {
+export function haproxyConfiguration(port: number, publicKeyFile: string, answers: Answers): string {
   return `global
   nbthread 1
   maxconn 1000
@@ -27,18 +21,18 @@ defaults
   timeout server 30s
   timeout http-keep-alive 30s
 frontend api
-  bind 127.0.0.1:${options.port}
-  ${answer(options.publicMessage)} if { path /api/public }
+  bind 127.0.0.1:${port}
+  ${answer(answers.public.body)} if { path /api/public }
   http-request return status 404 content-type application/json string '{}' unless { path /api/private }
   http-request set-var(txn.bearer) http_auth_bearer
   http-request set-var(txn.alg) var(txn.bearer),jwt_header_query('$.alg')
   http-request deny deny_status 401 unless { var(txn.alg) -m str RS256 }
-  http-request deny deny_status 401 unless { var(txn.bearer),jwt_verify(txn.alg,"${options.publicKeyFile}") 1 }
+  http-request deny deny_status 401 unless { var(txn.bearer),jwt_verify(txn.alg,"${publicKeyFile}") 1 }
   http-request set-var(txn.exp) var(txn.bearer),jwt_payload_query('$.exp','int')
   http-request set-var(txn.now) date()
-  http-request deny deny_status 401 unless { var(txn.bearer),jwt_payload_query('$.iss') -m str ${options.issuer} }
-  http-request deny deny_status 401 unless { var(txn.bearer),jwt_payload_query('$.aud[0]') -m str ${options.audience} }
+  http-request deny deny_status 401 unless { var(txn.bearer),jwt_payload_query('$.iss') -m str ${issuer} }
+  http-request deny deny_status 401 unless { var(txn.bearer),jwt_payload_query('$.aud[0]') -m str ${audience} }
   http-request deny deny_status 401 unless { var(txn.exp),sub(txn.now) -m int gt 0 }
-  ${answer(options.privateMessage)}
+  ${answer(answers.private.body)}
 `;
 }

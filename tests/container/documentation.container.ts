@@ -1,4 +1,0 @@
-import { containerForm } from '../support/container.ts';
-import { describeDocumentationPage } from '../support/documentation-page.ts';
-
-describeDocumentationPage(containerForm);
