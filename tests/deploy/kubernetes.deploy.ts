@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { join } from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
 import type { IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler';
 import type { INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
@@ -8,123 +10,140 @@ import type { IConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import type { IService } from 'kubernetes-models/v1/Service';
 import { freePort, untilItAnswers } from '../support/child-process.ts';
 import { runContainer } from '../support/container.ts';
+import { bearer } from '../support/fixture.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { mintToken, SIGNING_KID } from '../support/mint.ts';
-import { compile, type Manifest, modelPath, render } from './manifests.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { expectTypes } from './schema.ts';
 import { root, unknownSettings } from './settings.ts';
 
 setDefaultTimeout(300_000);
 
-let manifests: readonly Manifest[];
-
-beforeAll(() => {
-  manifests = render(join(root, 'deploy/kubernetes'));
-});
-
-function find<Kind extends Manifest>(kind: Kind['kind']): Kind {
-  const found = manifests.find((manifest) => manifest.kind === kind);
-  if (!found) throw new Error(`There is no ${kind}`);
-  return found as Kind;
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata?: { readonly name?: string };
+}
+interface Kinds {
+  readonly ConfigMap: IConfigMap;
+  readonly Deployment: IDeployment;
+  readonly HorizontalPodAutoscaler: IHorizontalPodAutoscaler;
+  readonly NetworkPolicy: INetworkPolicy;
+  readonly PodDisruptionBudget: IPodDisruptionBudget;
+  readonly Service: IService;
 }
 
-describe('the schema of Kubernetes', () => {
-  test('knows every field that is set', async () => {
-    expect(await compile(manifests)).toBe('');
-  });
+let plain: readonly Manifest[];
+let withStore: readonly Manifest[];
 
-  test('does not know a misspelt one, at any depth', async () => {
-    const misspelt = JSON.parse(
-      JSON.stringify(manifests).replaceAll('"readOnlyRootFilesystem"', '"readonlyRootFilesystem"'),
-    );
-    expect(await compile(misspelt)).toMatch(/readonlyRootFilesystem.* does not exist in type/);
-  });
+/** Returns the manifests that `kubectl apply -k` would send. */
+function render(folder: string): readonly Manifest[] {
+  const { stdout, stderr, exitCode } = Bun.spawnSync(['kubectl', 'kustomize', folder]);
+  expect(exitCode, `${stderr}`).toBe(0);
+  return Bun.YAML.parse(stdout.toString()) as Manifest[];
+}
 
-  test('allows every value', async () => {
-    for (const manifest of manifests) {
-      const { [manifest.kind]: Model } = await import(modelPath(manifest));
-      new Model(manifest).validate();
-    }
-  });
+/** Returns the first manifest of a kind whose name starts so. */
+function find<Kind extends keyof Kinds>(kind: Kind, name = 'protected-api', all = plain): Kinds[Kind] {
+  const found = all.find((manifest) => manifest.kind === kind && manifest.metadata?.name?.startsWith(name));
+  if (!found) throw new Error(`There is no ${kind}`);
+  return found as Kinds[Kind];
+}
+const template = (name?: string, all?: readonly Manifest[]) => find('Deployment', name, all).spec?.template;
+const containerOf = (name?: string, all?: readonly Manifest[]) => template(name, all)?.spec?.containers[0];
+const settingsOf = (all?: readonly Manifest[]) => find('ConfigMap', 'protected-api', all).data ?? {};
+
+beforeAll(async () => {
+  plain = render(join(root, 'deploy/kubernetes'));
+  const overlay = await mkdtemp(join(tmpdir(), 'protected-api-overlay-'));
+  const path = (folder: string) => relative(overlay, join(root, 'deploy', folder));
+  const text = `resources: [${path('kubernetes')}]\ncomponents: [${path('kubernetes/replay-store')}]\n`;
+  await Bun.write(join(overlay, 'kustomization.yaml'), text);
+  withStore = render(overlay);
+  await rm(overlay, { recursive: true });
 });
 
 describe('the manifests', () => {
-  const pod = () => find<IDeployment>('Deployment').spec?.template.spec;
-  const podLabels = () => find<IDeployment>('Deployment').spec?.template.metadata?.labels;
-  const container = () => pod()?.containers[0];
-  const settings = () => find<IConfigMap>('ConfigMap').data ?? {};
+  test('have only fields of the schema of Kubernetes', () =>
+    expectTypes(
+      withStore.map((value) => ({
+        value,
+        type: `I${value.kind}`,
+        from: `kubernetes-models/${value.apiVersion}/${value.kind}`,
+      })),
+    ));
 
   test('set nothing but settings of the service', async () => {
-    expect(await unknownSettings(Object.keys(settings()))).toEqual([]);
-    expect(container()?.envFrom?.[0]?.configMapRef?.name).toBe(find<IConfigMap>('ConfigMap').metadata?.name);
+    expect(await unknownSettings(Object.keys({ ...settingsOf(), ...settingsOf(withStore) }))).toEqual([]);
+    expect(containerOf()?.envFrom?.[0]?.configMapRef?.name).toBe(find('ConfigMap').metadata?.name);
   });
 
   test('replace the image, whose name they share with compose and the README, by a placeholder', async () => {
-    expect(container()?.image).toMatch(/^registry\.example\.com\/protected-api:\d/);
+    expect(containerOf()?.image).toMatch(/^registry\.example\.com\/protected-api:\d/);
     expect(await Bun.file(join(root, 'deploy/compose.yaml')).text()).toMatch(/^ {4}image: protected-api$/m);
     expect(await Bun.file(join(root, 'README.md')).text()).toContain('docker build -t protected-api .');
   });
 
   test('give a pod more time to end than its shutdown takes', () => {
-    const { SHUTDOWN_DELAY_SECONDS, SHUTDOWN_TIMEOUT_SECONDS } = settings();
+    const { SHUTDOWN_DELAY_SECONDS, SHUTDOWN_TIMEOUT_SECONDS } = settingsOf();
     const shutdownSeconds = Number(SHUTDOWN_DELAY_SECONDS) + Number(SHUTDOWN_TIMEOUT_SECONDS);
-    expect(pod()?.terminationGracePeriodSeconds).toBeGreaterThan(shutdownSeconds);
+    expect(template()?.spec?.terminationGracePeriodSeconds).toBeGreaterThan(shutdownSeconds);
   });
 
   test('select the pods of the Deployment, by ports that they have', () => {
-    const deployment = find<IDeployment>('Deployment').spec;
-    const policy = find<INetworkPolicy>('NetworkPolicy').spec;
-    const service = find<IService>('Service').spec;
+    const { apiVersion, kind, metadata, spec: deployment } = find('Deployment');
+    const policy = find('NetworkPolicy').spec;
+    const service = find('Service').spec;
     const selectors = [
       deployment?.selector.matchLabels,
       policy?.podSelector?.matchLabels,
       service?.selector,
-      find<IPodDisruptionBudget>('PodDisruptionBudget').spec?.selector?.matchLabels,
-      ...(pod()?.topologySpreadConstraints ?? []).map(({ labelSelector }) => labelSelector?.matchLabels),
+      find('PodDisruptionBudget').spec?.selector?.matchLabels,
+      ...(template()?.spec?.topologySpreadConstraints ?? []).map(({ labelSelector }) => labelSelector?.matchLabels),
     ];
-    for (const selector of selectors) expect(selector).toEqual(podLabels());
+    for (const selector of selectors) expect(selector).toEqual(template()?.metadata?.labels);
 
-    const ports = new Map(container()?.ports?.map(({ name, containerPort }) => [String(name), containerPort]));
-    expect(ports).toEqual(
-      new Map([
-        ['http', 3010],
-        ['metrics', Number(settings().METRICS_PORT)],
-      ]),
-    );
+    const { ports, livenessProbe, readinessProbe } = containerOf() ?? {};
+    const listening = ports?.map(({ name, containerPort }) => [name, containerPort]);
+    expect(listening).toEqual([
+      ['http', 3010],
+      ['metrics', Number(settingsOf().METRICS_PORT)],
+    ]);
     const used = [
       ...(policy?.ingress ?? []).flatMap(({ ports = [] }) => ports.map(({ port }) => port)),
       ...(service?.ports ?? []).map(({ targetPort }) => targetPort),
-      container()?.livenessProbe?.httpGet?.port,
-      container()?.readinessProbe?.httpGet?.port,
+      livenessProbe?.httpGet?.port,
+      readinessProbe?.httpGet?.port,
     ];
-    for (const port of used) expect(ports.has(String(port))).toBe(true);
+    for (const port of used) expect(['http', 'metrics']).toContain(String(port));
 
-    const { apiVersion, kind, metadata } = find<IDeployment>('Deployment');
-    const scaled = find<IHorizontalPodAutoscaler>('HorizontalPodAutoscaler').spec?.scaleTargetRef;
+    const scaled = find('HorizontalPodAutoscaler').spec?.scaleTargetRef;
     expect<object | undefined>(scaled).toEqual({ apiVersion, kind, name: metadata?.name });
     expect(deployment?.replicas).toBeUndefined();
   });
 
   test('describe a container that starts, becomes ready and accepts tokens within these limits', async () => {
-    const { securityContext, resources, livenessProbe, readinessProbe } = container() ?? {};
-    const { runAsUser, runAsGroup, runAsNonRoot, seccompProfile } = pod()?.securityContext ?? {};
-    expect(runAsNonRoot).toBe(true);
+    const { securityContext, resources, livenessProbe, readinessProbe } = containerOf() ?? {};
+    const { runAsUser, runAsGroup, runAsNonRoot, seccompProfile } = template()?.spec?.securityContext ?? {};
     // The engine's own default profile is in force unless another is asked for, as RuntimeDefault says.
-    expect(seccompProfile?.type).toBe('RuntimeDefault');
-    const limits = [
-      `--user=${runAsUser}:${runAsGroup}`,
-      ...(securityContext?.readOnlyRootFilesystem ? ['--read-only'] : []),
-      ...(securityContext?.allowPrivilegeEscalation === false ? ['--security-opt=no-new-privileges'] : []),
-      ...(securityContext?.capabilities?.drop ?? []).map((capability) => `--cap-drop=${capability}`),
-      `--memory=${String(resources?.limits?.memory).replace('Mi', 'm')}`,
-    ];
-    expect(limits).toHaveLength(5);
+    expect({ runAsNonRoot, seccomp: seccompProfile?.type }).toEqual({ runAsNonRoot: true, seccomp: 'RuntimeDefault' });
+    expect(securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
 
     const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
     const [port, metricsPort] = [await freePort(), await freePort()];
     const origin = `http://127.0.0.1:${port}`;
+    // It is read-only and has no capabilities and no new privileges, as every container of the tests.
+    const limits = [
+      `--user=${runAsUser}:${runAsGroup}`,
+      `--memory=${String(resources?.limits?.memory).replace('Mi', 'm')}`,
+    ];
     const running = await runContainer(['--network=host', ...limits], {
-      ...settings(),
+      ...settingsOf(),
       ISSUER: issuer.url,
       HOST: '127.0.0.1',
       PORT: String(port),
@@ -132,13 +151,52 @@ describe('the manifests', () => {
       SHUTDOWN_DELAY_SECONDS: '0',
     });
     await untilItAnswers(origin, running.process);
-    expect((await fetch(`${origin}${livenessProbe?.httpGet?.path}`)).status).toBe(200);
-    const token = mintToken(issuer.url, { claims: { aud: settings().AUDIENCE } });
-    const headers = { authorization: `Bearer ${token}` };
-    expect((await fetch(`${origin}/api/private-scoped`, { headers })).status).toBe(200);
-    expect((await fetch(`${origin}${readinessProbe?.httpGet?.path}`)).status).toBe(200);
-    expect((await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).status).toBe(200);
+    const headers = bearer(mintToken(issuer.url, { claims: { aud: settingsOf().AUDIENCE } }));
+    for (const url of [
+      `${origin}${livenessProbe?.httpGet?.path}`,
+      // A token makes it fetch its keys if it has none.
+      `${origin}/api/private-scoped`,
+      `${origin}${readinessProbe?.httpGet?.path}`,
+      `http://127.0.0.1:${metricsPort}/metrics`,
+    ])
+      expect([url, (await fetch(url, { headers })).status]).toEqual([url, 200]);
     expect((await running.stop()).status).toBe(0);
     await issuer.close();
+  });
+});
+
+describe('the manifests with the replay store', () => {
+  test('point the service at the store, and let nothing else reach it', () => {
+    const { hostname, port } = new URL(settingsOf(withStore).REDIS_URL ?? '');
+    const { metadata: name, spec: service } = find('Service', hostname, withStore);
+    expect(name?.name).toBe(hostname);
+    expect<unknown>(service?.ports).toMatchObject([{ port: Number(port), targetPort: 'redis' }]);
+    expect(containerOf('replay-store', withStore)?.ports).toEqual([{ name: 'redis', containerPort: 6379 }]);
+
+    const store = find('Deployment', 'replay-store', withStore).spec;
+    const { labels } = store?.template.metadata ?? {};
+    const policy = find('NetworkPolicy', 'replay-store', withStore).spec;
+    for (const selector of [store?.selector.matchLabels, service?.selector, policy?.podSelector?.matchLabels])
+      expect(selector).toEqual(labels);
+    const callers = template('protected-api', withStore)?.metadata?.labels;
+    expect<unknown>(policy?.ingress?.map(({ from }) => from)).toEqual([[{ podSelector: { matchLabels: callers } }]]);
+    expect<unknown>(find('NetworkPolicy', 'protected-api', withStore).spec?.egress).toContainEqual({
+      to: [{ podSelector: { matchLabels: labels } }],
+      ports: [{ port: Number(port), protocol: 'TCP' }],
+    });
+    // Two stores would accept a proof each.
+    expect([store?.replicas, store?.strategy?.type]).toEqual([1, 'Recreate']);
+  });
+
+  test('start it with the options of the compose file, and it deletes no used proof', async () => {
+    const compose = Bun.YAML.parse(await Bun.file(join(root, 'deploy/compose.yaml')).text()) as {
+      readonly services: { readonly 'replay-store': { readonly command: readonly string[] } };
+    };
+    const [, ...args] = compose.services['replay-store'].command;
+    expect(containerOf('replay-store', withStore)?.args).toEqual(args);
+    const redis = await startRedis(args);
+    expect(await redis.command('CONFIG', 'GET', 'maxmemory-policy')).toEqual({ 'maxmemory-policy': 'noeviction' });
+    expect(await redis.command('CONFIG', 'GET', 'maxmemory')).not.toEqual({ maxmemory: '0' });
+    await redis.kill();
   });
 });

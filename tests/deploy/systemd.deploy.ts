@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { $ } from 'bun';
 import { freePort, until } from '../support/child-process.ts';
+import { bearer } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { publish, rsaKey } from '../support/keys.ts';
@@ -11,14 +13,15 @@ import { fillIn, root, unknownSettings } from './settings.ts';
 
 setDefaultTimeout(300_000);
 
-const unit = 'protected-api@.service';
-const unitFile = join(root, 'deploy/systemd', unit);
+const unitFile = join(root, 'deploy/systemd/protected-api@.service');
+const instances = ['protected-api@1.service', 'protected-api@2.service'];
 
+const text = await Bun.file(unitFile).text();
 /** The instructions in the unit: the commands that install it, and those for the systemd that runs. */
-const instructions = [...(await Bun.file(unitFile).text()).matchAll(/^# {3}(\w.*)$/gm)].map(
-  ([, command = '']) => command,
+const { install = [], systemctl: systemctlCommands = [] } = Object.groupBy(
+  [...text.matchAll(/^# {3}(\w.*)$/gm)].map(([, command = '']) => command),
+  (command) => (command.startsWith('systemctl ') ? 'systemctl' : 'install'),
 );
-const systemctlCommands = instructions.filter((command) => command.startsWith('systemctl '));
 
 /** The root directory of the simulated machine on which the unit is installed. */
 let machine: string;
@@ -27,72 +30,50 @@ beforeAll(async () => {
   machine = await mkdtemp(join(tmpdir(), 'protected-api-systemd-'));
   await executableForm.command();
   await cp('/usr/bin/env', join(machine, 'usr/bin/env'));
-  for (const command of instructions.filter((each) => !systemctlCommands.includes(each))) {
-    const onMachine = command.replace(/ (?=\/(?:usr|etc)\/)/g, ` ${machine}`);
-    const { exitCode, stderr } = Bun.spawnSync(['sh', '-c', onMachine], { cwd: root, stderr: 'pipe' });
-    if (exitCode !== 0) throw new Error(`${command}: ${stderr}`);
-  }
+  for (const command of install)
+    await $`sh -c ${command.replace(/ (?=\/(?:usr|etc)\/)/g, ` ${machine}`)}`.cwd(root).quiet();
 });
 
 afterAll(() => rm(machine, { recursive: true, force: true }));
 
 describe('the systemd unit', () => {
-  const analyze = (...args: readonly string[]) => {
-    const { exitCode, stdout, stderr } = Bun.spawnSync(['systemd-analyze', '--no-pager', ...args]);
-    return { exitCode, output: `${stdout}${stderr}` };
-  };
-
-  test('is understood by systemd, every line of it', () => {
-    const verified = analyze(
-      'verify',
-      '--man=no',
-      '--recursive-errors=no',
-      `--root=${machine}`,
-      'protected-api@1.service',
-    );
-    expect(verified).toEqual({ exitCode: 0, output: '' });
+  test('is understood by systemd, every line of it', async () => {
+    const flags = ['--no-pager', '--man=no', '--recursive-errors=no', `--root=${machine}`];
+    const { stdout, stderr } = await $`systemd-analyze verify ${flags} ${instances[0]}`.quiet();
+    expect(`${stdout}${stderr}`).toBe('');
   });
 
-  test('restricts the privileges of the service', () => {
+  test('restricts the privileges of the service', async () => {
     // In tenths: what a service with a network and a compiler cannot do without comes to 1.4 of 10.
-    const { exitCode, output } = analyze('security', '--offline=true', '--threshold=15', unitFile);
-    expect({ exitCode, output }).toEqual({ exitCode: 0, output: expect.any(String) });
+    const flags = ['--no-pager', '--offline=true', '--threshold=15'];
+    const { exitCode, stdout } = await $`systemd-analyze security ${flags} ${unitFile}`.nothrow().quiet();
+    expect(exitCode, stdout.toString()).toBe(0);
   });
 
   test('sets nothing but settings of the service', async () => {
-    const [, command = ''] = /^ExecStart=\S+ (.*)$/m.exec(await Bun.file(unitFile).text()) ?? [];
+    const [, command = ''] = /^ExecStart=\S+ (.*)$/m.exec(text) ?? [];
     const names = [...command.matchAll(/(\w+)=/g)].map(([, name = '']) => name);
     expect(names).toContain('REUSE_PORT');
     expect(await unknownSettings(names)).toEqual([]);
   });
 });
 
-/** Returns process 1 of the container as soon as its systemd takes commands. */
-async function startedLeader(nspawnPid: number): Promise<string> {
-  const child = async () => (await Bun.file(`/proc/${nspawnPid}/task/${nspawnPid}/children`).text()).trim();
-  const isActive = (leader: string) =>
-    Bun.spawnSync(['nsenter', '--all', '--target', leader, 'systemctl', 'is-active', 'nothing.target'])
-      .stdout.toString()
-      .trim() === 'active';
-  await until(async () => (await child()) !== '' && isActive(await child()), 'a systemd that takes commands');
-  return child();
-}
-
 /** A systemd of its own: process 1 of a container that shares only /usr with this machine. */
 describe('two instances under systemd, in the sandbox of the unit', () => {
-  const instances = ['protected-api@1.service', 'protected-api@2.service'];
   let nspawn: Bun.Subprocess;
   let issuer: Issuer;
   let origin: string;
-  let leader: string;
+  /** Process 1 of the container. */
+  let leader = '';
 
-  const systemctl = (...args: readonly string[]) =>
-    Bun.spawnSync(['nsenter', '--all', '--target', leader, 'systemctl', ...args])
+  const inContainer = (...command: readonly string[]) =>
+    Bun.spawnSync(['nsenter', '--all', '--target', leader, ...command])
       .stdout.toString()
       .trim();
+  const systemctl = (...args: readonly string[]) => inContainer('systemctl', ...args);
   const callScoped = () =>
     fetch(`${origin}/api/private-scoped`, {
-      headers: { authorization: `Bearer ${mintToken(issuer.url)}`, connection: 'close' },
+      headers: { ...bearer(mintToken(issuer.url)), connection: 'close' },
     });
 
   beforeAll(async () => {
@@ -115,7 +96,10 @@ describe('two instances under systemd, in the sandbox of the unit', () => {
       ],
       { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' },
     );
-    leader = await startedLeader(nspawn.pid);
+    await until(async () => {
+      leader = (await Bun.file(`/proc/${nspawn.pid}/task/${nspawn.pid}/children`).text()).trim();
+      return leader !== '' && systemctl('is-active', 'nothing.target') === 'active';
+    }, 'a systemd that takes commands');
     for (const command of systemctlCommands) expect(systemctl(...command.split(' ').slice(1))).toBe('');
     // Each listens to its metrics after its requests.
     const listens = (metricsPort: number) =>
@@ -140,18 +124,9 @@ describe('two instances under systemd, in the sandbox of the unit', () => {
   test('have no root user, no capabilities, and only the allowed system calls', async () => {
     for (const instance of instances) {
       const pid = systemctl('show', '--value', '--property=MainPID', instance);
-      const status = Bun.spawnSync([
-        'nsenter',
-        '--all',
-        '--target',
-        leader,
-        'cat',
-        `/proc/${pid}/status`,
-      ]).stdout.toString();
-      expect(status).toMatch(/^Uid:\t[1-9]\d*\t/m);
-      expect(status).toMatch(/^CapBnd:\t0{16}$/m);
-      expect(status).toMatch(/^NoNewPrivs:\t1$/m);
-      expect(status).toMatch(/^Seccomp:\t2$/m);
+      const status = inContainer('cat', `/proc/${pid}/status`);
+      for (const line of [/^Uid:\t[1-9]\d*\t/m, /^CapBnd:\t0{16}$/m, /^NoNewPrivs:\t1$/m, /^Seccomp:\t2$/m])
+        expect(status).toMatch(line);
     }
   });
 

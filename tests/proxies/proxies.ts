@@ -9,16 +9,20 @@ export interface Proxy {
   readonly start: (frontend: string, server: string) => Promise<RunningProcess>;
 }
 
-const path = `${process.env.PATH}:/usr/sbin`;
+const PATH = `${process.env.PATH}:/usr/sbin`;
+
+/** Starts HAProxy as deploy/ configures it, with more lines for its defaults. */
+export async function startHaproxy(FRONTEND: string, servers: readonly [string, string], defaults = '') {
+  const configuration = await Bun.file(join(import.meta.dir, '../../deploy/haproxy/haproxy.cfg')).text();
+  const text = configuration.replace('defaults\n', `defaults\n${defaults}`);
+  const [SERVER_1, SERVER_2] = servers;
+  return run(['haproxy', '-db', '-f', 'haproxy.cfg'], { PATH, FRONTEND, SERVER_1, SERVER_2 }, { 'haproxy.cfg': text });
+}
 
 export const haproxy: Proxy = {
   name: 'HAProxy as deploy/ configures it',
   mutualTls: (folder) => ` ssl crt ${folder}/server.both ca-file ${folder}/ca.pem verify required`,
-  async start(FRONTEND, server) {
-    const configuration = await Bun.file(join(import.meta.dir, '../../deploy/haproxy/haproxy.cfg')).text();
-    const environment = { PATH: path, FRONTEND, SERVER_1: server, SERVER_2: server };
-    return run(['haproxy', '-db', '-f', 'haproxy.cfg'], environment, { 'haproxy.cfg': configuration });
-  },
+  start: (frontend, server) => startHaproxy(frontend, [server, server]),
 };
 
 export const nginx: Proxy = {
@@ -28,7 +32,6 @@ export const nginx: Proxy = {
   async start(frontend, server) {
     const configuration = await Bun.file(join(import.meta.dir, 'nginx.conf')).text();
     const filled = configuration.replace(' FRONTEND;', ` ${frontend};`).replace(' SERVER;', ` ${server};`);
-    const command = ['sh', '-c', 'exec nginx -p "$PWD" -c "$PWD/nginx.conf"'];
-    return run(command, { PATH: path }, { 'nginx.conf': filled });
+    return run(['sh', '-c', 'exec nginx -p "$PWD" -c "$PWD/nginx.conf"'], { PATH }, { 'nginx.conf': filled });
   },
 };
