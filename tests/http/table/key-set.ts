@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createPublicKey } from 'node:crypto';
 import type { Fixture } from '../../support/fixture.ts';
-import { cubicKey, ecKey, exactRsaKey, type PublishedKey, publish, rsaKey } from '../../support/keys.ts';
+import { ecKey, exactRsaKey, type PublishedKey, publish, rsaKey } from '../../support/keys.ts';
 import { SIGNING_KID } from '../../support/mint.ts';
 import type { TokenRow } from './token-faults.ts';
 import { accepts, refuses } from './tokens.ts';
@@ -48,7 +48,6 @@ export const crowdedKeySet = (): readonly unknown[] => [
   { ...createPublicKey(rsaKey('nameless')).export({ format: 'jwk' }), use: 'sig' },
   publish(rsaKey('other'), 'other'),
   publish(ecKey('elliptic'), 'elliptic'),
-  publish(cubicKey(), 'cubic'),
   { kty: 'oct', kid: 'symmetric', use: 'sig', k: Buffer.alloc(32, 1).toString('base64url') },
   publish(rsaKey('spoilt'), 'spoilt', { n: '!!!' }),
   publish(rsaKey('weak', 1024), 'spoilt'),
