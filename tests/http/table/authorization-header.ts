@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { type Challenge, expectError, expectMessage } from '../../support/expect-error.ts';
+import { expectError, expectMessage } from '../../support/expect-error.ts';
 import type { Fixture } from '../../support/fixture.ts';
 import { type RawAnswer, rawGet } from '../../support/raw-http.ts';
 import { PRIVATE, SCOPED } from './tokens.ts';
@@ -8,8 +8,9 @@ import { PRIVATE, SCOPED } from './tokens.ts';
 const accepted = [
   ...['Bearer TOKEN', 'bearer TOKEN', 'BEARER TOKEN', 'bEaReR TOKEN', 'Bearer    TOKEN', 'Bearer\tTOKEN'],
   ...['Bearer \tTOKEN', 'Bearer \t \t TOKEN', ' \t Bearer TOKEN\t '],
-].map((value) => `Authorization: ${value}`);
-const spelled = ['Authorization:Bearer TOKEN', 'authorization: Bearer TOKEN', 'AUTHORIZATION: Bearer TOKEN'];
+]
+  .map((value) => `Authorization: ${value}`)
+  .concat('Authorization:Bearer TOKEN', 'authorization: Bearer TOKEN', 'AUTHORIZATION: Bearer TOKEN');
 
 const missing = [
   ...['', 'Authorization:', 'Authorization:    ', 'Authorization:\t\t', 'Proxy-Authorization: Bearer TOKEN'],
@@ -18,33 +19,21 @@ const missing = [
 
 const otherScheme = [
   ...['Basic dXNlcjpwYXNzd29yZA==', 'Basic', 'Digest username="a", realm="b", nonce="c"', 'DPoP TOKEN', 'Token TOKEN'],
-  ...[
-    'TOKEN',
-    'BearerToken TOKEN',
-    'XBearer TOKEN',
-    'Bearer: TOKEN',
-    'Bearer=TOKEN',
-    'Bearer, TOKEN',
-    '"Bearer" TOKEN',
-  ],
+  ...['TOKEN', 'BearerToken TOKEN', 'XBearer TOKEN', 'Bearer: TOKEN', 'Bearer=TOKEN', 'Bearer, TOKEN'],
   // A no-break space, a letter beyond ASCII, and a Cyrillic one in UTF-8.
-  ...['BearerTOKEN', 'Bearer\u00a0TOKEN', 'B\u00e9arer TOKEN', '\u00d0\u0092earer TOKEN'],
+  ...['"Bearer" TOKEN', 'BearerTOKEN', 'Bearer\u00a0TOKEN', 'B\u00e9arer TOKEN', '\u00d0\u0092earer TOKEN'],
 ].map((value) => `Authorization: ${value}`);
 
 const malformed = [
   ...['Bearer', 'bearer', 'Bearer \t ', 'Bearer TOKEN x', 'Bearer TOKEN\tx', 'Bearer\tTOKEN\tx', 'Bearer TOKEN TOKEN'],
-  ...[
-    'Bearer Bearer TOKEN',
-    'Bearer TOKEN\r\nAuthorization: Bearer TOKEN',
-    'Bearer TOKEN\r\nAuthorization: Basic dTpw',
-  ],
+  ...['Bearer Bearer TOKEN', ...['Bearer TOKEN', 'Basic dTpw'].map((more) => `Bearer TOKEN\r\nAuthorization: ${more}`)],
 ].map((value) => `Authorization: ${value}`);
 
-const refused: readonly (readonly [code: string, challenge: Challenge, headers: readonly string[]])[] = [
+const refused = [
   ['authorization_header_missing', 'bare', missing],
   ['invalid_header', 'bare', otherScheme],
   ['invalid_header', 'invalid_request', malformed],
-];
+] as const;
 
 /** The HTTP parser may answer these. No token may be accepted, and the service must keep serving. */
 const hostile = [
@@ -53,7 +42,7 @@ const hostile = [
   `Bearer ${String.fromCharCode(...Array.from({ length: 128 }, (_, at) => 128 + at))}`,
 ].map((value) => `Authorization: ${value}`);
 
-function answered({ status, response }: RawAnswer): Response {
+export function answered({ status, response }: RawAnswer): Response {
   if (response === undefined) throw new Error(`The connection was closed without an answer (status ${status})`);
   return response;
 }
@@ -64,7 +53,7 @@ export function authorizationHeaderRows(fixture: () => Fixture): void {
     rawGet(fixture().service.origin, path, headers ? [headers.replaceAll('TOKEN', fixture().mint())] : []);
 
   describe('a request', () => {
-    for (const headers of [...accepted, ...spelled]) {
+    for (const headers of accepted) {
       test(`is accepted with ${JSON.stringify(headers)}`, async () => {
         for (const path of [PRIVATE, SCOPED]) await expectMessage(answered(await send(headers, path)));
       });
@@ -97,7 +86,7 @@ export function authorizationHeaderRows(fixture: () => Fixture): void {
     });
 
     test('to the public path is accepted with any of them', async () => {
-      for (const headers of [accepted, spelled, missing, otherScheme, malformed].flat())
+      for (const headers of [accepted, missing, otherScheme, malformed].flat())
         await expectMessage(answered(await send(headers, '/api/public')));
     });
   });

@@ -5,35 +5,27 @@ import { PRIVATE, SCOPED } from './tokens.ts';
 
 const ORIGIN = 'https://spa.example.test';
 
-const withToken = (claims: Readonly<Record<string, unknown>>) => (fixture: Fixture) => ({
-  headers: bearer(fixture.mint({ claims })),
-});
-
-const answers: readonly (readonly [status: number, path: string, init?: (fixture: Fixture) => RequestInit])[] = [
-  [200, '/api/public'],
-  [200, PRIVATE, withToken({})],
-  [200, SCOPED, withToken({})],
-  [401, PRIVATE],
-  [401, SCOPED, withToken({ exp: 1 })],
-  [403, SCOPED, withToken({ scope: '' })],
-  [404, '/api/nothing'],
-  [405, '/api/public', () => ({ method: 'POST' })],
-  [405, PRIVATE, () => ({ method: 'DELETE' })],
+type Claims = Readonly<Record<string, unknown>>;
+const answers: readonly (readonly [status: number, method: string, path: string, claims?: Claims])[] = [
+  [200, 'GET', '/api/public'],
+  [200, 'GET', PRIVATE, {}],
+  [200, 'GET', SCOPED, {}],
+  [401, 'GET', PRIVATE],
+  [401, 'GET', SCOPED, { exp: 1 }],
+  [403, 'GET', SCOPED, { scope: '' }],
+  [404, 'GET', '/api/nothing'],
+  [405, 'POST', '/api/public'],
+  [405, 'DELETE', PRIVATE],
 ];
-
-const preflights = ['/api/public', PRIVATE, SCOPED, '/api/nothing', '/nothing'];
 
 /** Rows on what a page of another origin may do. */
 export function crossOriginRows(fixture: () => Fixture): void {
   describe('a page of another origin', () => {
-    for (const [status, path, init] of answers) {
+    for (const [status, method, path, claims] of answers) {
       for (const origin of [ORIGIN, 'null', undefined]) {
         test(`may read the ${status} of ${path} from origin ${origin}`, async () => {
-          const { headers, ...rest } = init?.(fixture()) ?? {};
-          const response = await fixture().service.fetch(path, {
-            ...rest,
-            headers: { ...Object.fromEntries(new Headers(headers)), ...(origin && { origin }) },
-          });
+          const headers = { ...(claims && bearer(fixture().mint({ claims }))), ...(origin && { origin }) };
+          const response = await fixture().service.fetch(path, { method, headers });
           expect(response.status).toBe(status);
           expectCrossOrigin(response);
           if (path !== '/api/public' && status !== 404) expectProtected(response);
@@ -41,17 +33,13 @@ export function crossOriginRows(fixture: () => Fixture): void {
       }
     }
 
-    for (const path of preflights) {
+    for (const path of ['/api/public', PRIVATE, SCOPED, '/api/nothing', '/nothing']) {
       for (const method of ['GET', 'HEAD', 'DELETE']) {
         test(`is allowed by a preflight to send a request to ${path} with ${method}, without credentials`, async () => {
-          const response = await fixture().service.fetch(path, {
-            method: 'OPTIONS',
-            headers: {
-              origin: ORIGIN,
-              'access-control-request-method': method,
-              'access-control-request-headers': 'authorization,content-type,x-other',
-            },
-          });
+          const wanted = { method, headers: 'authorization,content-type,x-other' };
+          const named = Object.entries(wanted).map(([name, value]) => [`access-control-request-${name}`, value]);
+          const headers = { origin: ORIGIN, ...Object.fromEntries(named) };
+          const response = await fixture().service.fetch(path, { method: 'OPTIONS', headers });
           expectPreflight(response);
           expect(response.headers.get('www-authenticate')).toBeNull();
           expect(await response.text()).toBe('');

@@ -1,8 +1,7 @@
 import { describe } from 'bun:test';
 import { fixtureFor } from '../../support/fixture.ts';
 import type { Form } from '../../support/forms.ts';
-import { publish, rsaKey } from '../../support/keys.ts';
-import { SIGNING_KID } from '../../support/mint.ts';
+import type { Issuer } from '../../support/issuer.ts';
 import { authorizationHeaderRows } from './authorization-header.ts';
 import { crossOriginRows } from './cross-origin.ts';
 import { httpMannersRows } from './http-manners.ts';
@@ -24,19 +23,14 @@ export function describeHttpTable(form: Form): void {
       keySetRows(fixture);
     });
 
-    const goodKeys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
     describe('with its issuer down', () => {
-      outageRows(fixtureFor(form, { keys: goodKeys, prepare: (issuer) => issuer.goDown() }));
+      outageRows(fixtureFor(form, { prepare: (issuer) => issuer.goDown() }));
     });
     describe('with its issuer answering 500', () => {
-      outageRows(
-        fixtureFor(form, {
-          keys: goodKeys,
-          prepare: (issuer) => {
-            issuer.mode = { kind: 'answer', status: 500 };
-          },
-        }),
-      );
+      const prepare = (issuer: Issuer) => {
+        issuer.mode = { kind: 'answer', status: 500 };
+      };
+      outageRows(fixtureFor(form, { prepare }));
     });
   });
 }

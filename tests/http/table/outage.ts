@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { expectError, expectMessage, expectPreflight } from '../../support/expect-error.ts';
-import { bearer, type Fixture } from '../../support/fixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 import { faultsBeforeKeys } from './token-faults.ts';
 import { PRIVATE, refuses, SCOPED } from './tokens.ts';
 
@@ -16,9 +16,8 @@ export function outageRows(fixture: () => Fixture): void {
 
   test('HEAD is 503 without a body', async () => {
     const response = await fixture().get(PRIVATE, fixture().mint(), { method: 'HEAD' });
-    expect(response.status).toBe(503);
-    expect(response.headers.get('retry-after')).not.toBeNull();
-    expect(await response.text()).toBe('');
+    expect([response.status, await response.text()]).toEqual([503, '']);
+    expect(response.headers.has('retry-after')).toBe(true);
   });
 
   test('an expired token is 503 as well: its signature comes first', async () => {
@@ -27,22 +26,12 @@ export function outageRows(fixture: () => Fixture): void {
 
   test('requests that need no key are answered as usual', async () => {
     const { service, mint, get } = fixture();
+    const none = { headers: { authorization: 'Bearer' } };
     await expectMessage(await service.fetch('/api/public'));
     await expectError(await service.fetch(PRIVATE), 401, 'authorization_header_missing');
-    await expectError(
-      await service.fetch(PRIVATE, { headers: { authorization: 'Bearer' } }),
-      401,
-      'invalid_header',
-      'invalid_request',
-    );
-    await expectError(await get(PRIVATE, 'a.b.c'), 401, 'invalid_header');
-    await expectError(await get(PRIVATE, mint({ header: { alg: 'none' } })), 401, 'invalid_header');
+    await expectError(await service.fetch(PRIVATE, none), 401, 'invalid_header', 'invalid_request');
     await expectError(await service.fetch('/nothing'), 404, 'not_found');
-    await expectError(
-      await service.fetch(PRIVATE, { method: 'POST', headers: bearer(mint()) }),
-      405,
-      'method_not_allowed',
-    );
+    await expectError(await get(PRIVATE, mint(), { method: 'POST' }), 405, 'method_not_allowed');
   });
 
   describe('without asking for a key, a token', () => refuses(fixture, faultsBeforeKeys));
@@ -52,20 +41,13 @@ export function outageRows(fixture: () => Fixture): void {
     expectPreflight(await fixture().service.fetch(PRIVATE, { method: 'OPTIONS', headers }));
   });
 
-  describe('probes', () => {
-    test('/livez is 200, because a restart would not help', async () => {
-      expect((await fixture().service.fetch('/livez')).status).toBe(200);
-    });
-
-    test('/readyz is 503 with a reason and Retry-After', async () => {
-      const response = await fixture().service.fetch('/readyz');
-      expect(response.status).toBe(503);
-      expect(response.headers.get('content-type')).toBe('application/json');
-      expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
-      expect(await response.json()).toEqual({
-        code: expect.stringMatching(/^\w+$/),
-        description: expect.stringMatching(/\w/),
-      });
-    });
+  test('/livez is 200, because a restart would not help; /readyz is 503 with a reason and Retry-After', async () => {
+    expect((await fixture().service.fetch('/livez')).status).toBe(200);
+    const response = await fixture().service.fetch('/readyz');
+    expect(response.status).toBe(503);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
+    const [code, description] = [expect.stringMatching(/^\w+$/), expect.stringMatching(/\w/)];
+    expect(await response.json()).toEqual({ code, description });
   });
 }
