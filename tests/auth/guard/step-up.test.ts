@@ -88,12 +88,6 @@ describe('createGuard().check() with acr and maxAge', () => {
       expect(challenge).toEndWith(`scope="${SCOPE}", acr_values="high higher", max_age="60"`);
     });
 
-  test('answers with the code and error of RFC 9470', async () => {
-    const { result } = await createChecker({}, { now })({ claims: times }, { acr: 'high' });
-    const body = result instanceof Response ? await result.json() : undefined;
-    expect(body).toEqual({ code: 'insufficient_user_authentication', description: expect.any(String) });
-  });
-
   const mistakes: readonly object[] = [
     ...['', [], 'a b', 'a"b', 'a\\b', 'é', ['a', 1], null].map((acr) => ({ acr })),
     ...[-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '60', null].map((maxAge) => ({ maxAge })),
