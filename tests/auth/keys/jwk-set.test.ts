@@ -86,21 +86,20 @@ describe('importKeys()', () => {
     });
   }
 
-  const held = importAll([rsa({ alg: 'RS256' })]);
-  const copies = (count: number, kidOf: (at: number) => string) =>
-    Array.from({ length: count }, (_, at) => rsa({ alg: 'RS256', kid: kidOf(at) }));
   const oneKid = () => 'rsa';
-  for (const [name, count, kidOf, isTaken] of [
-    ['100 keys under one kid', 100, oneKid, true],
-    ['101 keys under one kid', 101, oneKid, false],
-    ['2,300 keys under one kid', 2300, oneKid, false],
-    ['1,000 keys', 1000, String, true],
-    ['1,001 keys', 1001, String, false],
+  for (const [limit, kidOf] of [
+    [100, oneKid],
+    [1000, String],
   ] as const) {
-    test(`${isTaken ? 'imports' : 'rejects'} ${name}`, async () => {
-      const result = importAll(copies(count, kidOf), await held);
-      if (isTaken) expect([...(await result).values()].flat()).toBeArrayOfSize(count);
-      else await expect(result).rejects.toMatchObject({ fault: { failure: 'too_large' } });
+    test(`imports ${limit} keys with ${kidOf === oneKid ? 'one kid' : 'a kid each'}, and rejects a set with more`, async () => {
+      const held = await importAll([rsa({ alg: 'RS256' })]);
+      const copies = (count: number) =>
+        importAll(
+          Array.from({ length: count }, (_, at) => rsa({ alg: 'RS256', kid: kidOf(at) })),
+          held,
+        );
+      expect([...(await copies(limit)).values()].flat()).toBeArrayOfSize(limit);
+      await expect(copies(limit + 1)).rejects.toMatchObject({ fault: { failure: 'too_large' } });
     });
   }
 
