@@ -42,16 +42,8 @@ describe('createFixedKeySet()', () => {
     expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined });
   });
 
-  for (const keys of [
-    undefined,
-    [rsa],
-    {},
-    { keys: [] },
-    { keys: [{ ...rsa, kid: '' }] },
-    { keys: [{ ...rsa, alg: 'RS512' }] },
-  ]) {
-    test(`throws a TypeError for ${JSON.stringify(keys)?.slice(0, 40)}`, () => {
-      expect(() => createFixedKeySet({ issuer, keys, algorithms })).toThrow(TypeError);
-    });
-  }
+  test('throws a TypeError for a set without a key for an accepted algorithm', () => {
+    const keys = { keys: [{ ...rsa, alg: 'RS512' }] };
+    expect(() => createFixedKeySet({ issuer, keys, algorithms })).toThrow(TypeError);
+  });
 });

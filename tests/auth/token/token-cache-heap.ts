@@ -2,8 +2,6 @@ import { heapStats } from 'bun:jsc';
 import { deepFreeze } from '../../../src/auth/jose/encoding.ts';
 import { createTokenCache } from '../../../src/auth/token/token-cache.ts';
 
-/** Fills a cache of 64 MiB with claims of one shape, cut from long header lines, and prints the heap that this took. */
-const shape = process.argv[2] ?? '';
 const header = `Bearer${' '.repeat(8000)}`;
 /** What is left for claims in a token of 8 KiB. */
 const maxLength = 5800;
@@ -13,7 +11,7 @@ const list = (count: number, item: (index: number) => string) =>
 const name = (token: number, index: number) => `${token.toString(36)}${index.toString(36)}`;
 
 /** Claims with so many values, as text. */
-const shapes: Record<string, (token: number, count: number) => string> = {
+export const shapes: Record<string, (token: number, count: number) => string> = {
   'empty objects': (_, count) => list(count, () => '{}'),
   'arrays of one number': (_, count) => list(count, () => '[1]'),
   'short strings': (token, count) => list(count, (index) => `"${name(token, index)}"`),
@@ -37,10 +35,8 @@ const shapes: Record<string, (token: number, count: number) => string> = {
     }),
 };
 
-const claimsOf = shapes[shape];
-if (claimsOf === undefined) {
-  console.log(JSON.stringify(Object.keys(shapes)));
-} else {
+/** Fills a cache of 64 MiB with claims of one shape, cut from long header lines, and returns the heap that this took. */
+function measure(claimsOf: (token: number, count: number) => string) {
   const newCache = () => createTokenCache({ maxEntries: 1_000_000, isGood: () => true, random: () => 0 });
   const offer = (cache: ReturnType<typeof newCache>, token: number, count: number) => {
     const text = claimsOf(token, count);
@@ -53,7 +49,7 @@ if (claimsOf === undefined) {
     for (const token of [10_000, 10_001]) offer(probe, token, count);
     return probe.size > 0;
   };
-  /** As many values as a token has room for, or fewer, if the cache would not store those. */
+  // As many values as a token has room for, or fewer, if the cache would not store those.
   let count = maxLength / 2;
   while (!isStored(count)) count -= 10;
 
@@ -64,6 +60,8 @@ if (claimsOf === undefined) {
   const before = heapBytes();
   const cache = newCache();
   for (let token = 0; token < 10 || token < 1.5 * cache.size; token++) offer(cache, token, count);
-  const heap = heapBytes() - before;
-  console.log(JSON.stringify({ entries: cache.size, estimated: cache.bytes, heap }));
+  return { heap: heapBytes() - before, entries: cache.size, estimated: cache.bytes };
 }
+
+const claimsOf = shapes[process.argv[2] ?? ''];
+if (import.meta.main && claimsOf) console.log(JSON.stringify(measure(claimsOf)));

@@ -1,16 +1,12 @@
 import { expect, test } from 'bun:test';
 import { createTokenCache } from '../../../src/auth/token/token-cache.ts';
-
-interface Entry {
-  readonly claims: unknown;
-  readonly isGood?: boolean;
-}
+import { shapes } from './token-cache-heap.ts';
 
 const MiB = 1024 * 1024;
-const entry: Entry = { claims: {} };
+const entry = { claims: {} };
 
 function newCache(options: { maxEntries?: number; maxBytes?: number; random?: () => number } = {}) {
-  return createTokenCache<Entry>({ maxEntries: 2, isGood: ({ isGood = true }) => isGood, ...options });
+  return createTokenCache({ maxEntries: 2, isGood: ({ claims }) => claims !== null, ...options });
 }
 
 test('get() returns what was set for the very same token', () => {
@@ -33,7 +29,7 @@ test('of newcomers to a cache full of good entries, one in eight replaces the le
 
 test('an invalid entry is replaced by any new one, and a stored token by itself', () => {
   const cache = newCache({ random: () => 0.99 });
-  cache.set('bad', { claims: {}, isGood: false });
+  cache.set('bad', { claims: null });
   for (const token of ['good', 'new']) cache.set(token, entry);
   expect(cache.get('bad')).toBeUndefined();
   const renewed = { claims: {} };
@@ -82,13 +78,11 @@ for (const [name, first, second, isCheaper] of [
   });
 }
 
-const script = `${import.meta.dir}/token-cache-heap.ts`;
-const measure = (...shape: string[]) =>
-  JSON.parse(Bun.spawnSync([process.execPath, script, ...shape]).stdout.toString());
-
-for (const shape of measure()) {
+for (const shape of Object.keys(shapes)) {
   test(`a full cache takes at most 64 MiB of heap: ${shape}`, () => {
-    const { entries, estimated, heap } = measure(shape);
+    const script = `${import.meta.dir}/token-cache-heap.ts`;
+    const { stdout } = Bun.spawnSync([process.execPath, script, shape]);
+    const { entries, estimated, heap } = JSON.parse(stdout.toString());
     expect(estimated).toBeGreaterThan(63 * MiB);
     expect(heap).toBeLessThan(64 * MiB);
     if (shape === 'an ordinary token') expect(entries).toBeGreaterThan(20_000);
