@@ -85,15 +85,6 @@ describe('createVerifier()', () => {
       expect({ other, verdict: await verify(other) }).toEqual({ other, verdict: expect.any(Refusal) });
   });
 
-  test('caches no rejected tokens', async () => {
-    const { verify, state } = setUp();
-    await verify(mint({ exp: frozenSeconds - 1 }));
-    await verify(mint({ aud: 'other' }));
-    await verify(mintToken(issuer, { key: rsaKey('stranger') }));
-    await verify('garbage');
-    expect(state().cacheEntries).toBe(0);
-  });
-
   test('keeps a good token in a full cache, and replaces one that has expired', async () => {
     const fixture = setUp({ tokenCacheSize: 1, random: () => 0.99 });
     const [first, second] = [mint({ exp: frozenSeconds + 1 }), mint({ jti: 'second' })];
@@ -119,10 +110,7 @@ describe('createVerifier()', () => {
   test('treats a defective key set or an unsuitable key neither as an outage nor as an invalid token', async () => {
     const { privateKey } = await generateKeyPair('RS256');
     const key = { algorithm: 'RS256', identity: 'private', cryptoKey: privateKey, isCurrent: true } as const;
-    const defective = () => {
-      throw new TypeError('a defect');
-    };
-    for (const find of [defective, () => [key]]) {
+    for (const find of [() => Promise.reject(new TypeError('a defect')), () => [key]]) {
       const { verify } = setUp({ keySets: new Map([[issuer, { find, isCurrent: () => true }]]) });
       await expect(Promise.resolve(verify(mint()))).rejects.toBeInstanceOf(TypeError);
     }
@@ -130,17 +118,14 @@ describe('createVerifier()', () => {
 
   for (const { name, reason, token } of tokenFaults) {
     const isBeforeKeys = faultsBeforeKeys.some((fault) => fault.name === name && fault.reason === reason);
-    test(`refuses a token with ${name}: ${reason}${isBeforeKeys ? ', at once and without asking for a key' : ''}`, async () => {
+    test(`refuses a token with ${name}: ${reason}${isBeforeKeys ? ', at once, without asking for a key' : ''}`, async () => {
       const { verifier, states } = createIssuers({ [issuer]: crowdedKeySet() });
       const verdict = verifier.verify(tokenTextOf(token, issuer));
       expect(isBeforeKeys ? verdict : await verdict).toBe(refuse(reason));
       expect(states[issuer]?.fetches).toBe(isBeforeKeys ? 0 : 1);
+      expect(verifier.state().cacheEntries).toBe(0);
     });
   }
-
-  test('refuses a token with white space inside, which no header has', async () => {
-    expect(setUp().verify(mint().replace('.', '.\n'))).toBe(refuse('token_malformed'));
-  });
 
   const [azp, tid, typed] = [
     { audienceClaim: 'azp' },
