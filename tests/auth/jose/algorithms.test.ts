@@ -21,7 +21,6 @@ const without = (list: readonly Algorithm[], alg: Algorithm) => list.filter((oth
 
 const table: Readonly<Record<string, readonly Row[]>> = {
   accepted: [
-    ...algorithms.map((alg): Row => [`${alg}, by a key without alg`, [key(alg)], [alg], { alg }]),
     ...algorithms.map((alg): Row => {
       const accepted = [alg, ...without(algorithms, alg)];
       return [`${alg}, by one of five keys of every kind under one kid`, everyKind, accepted, { alg }];
@@ -34,15 +33,12 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       }),
     ),
   ],
-  algorithm_unsupported: [
-    ...algorithms.map(
-      (alg): Row => [`${alg}, which alone is not accepted`, everyKind, without(algorithms, alg), { alg }],
-    ),
-    ['HS256, with the public key as the secret', everyKind, algorithms, { alg: 'HS256' }],
-    ...['none', 'es256', 'ES256K', 'Ed448'].map(
-      (alg): Row => [alg, everyKind, algorithms, { alg, signature: 'ES256' }],
-    ),
-  ],
+  algorithm_unsupported: algorithms.map((alg) => [
+    `${alg}, which alone is not accepted`,
+    everyKind,
+    without(algorithms, alg),
+    { alg },
+  ]),
   key_unknown: [
     ['PS256, by an RSA key for RS256', [key('RS256', { alg: 'RS256' })], rsa, { alg: 'PS256' }],
     ['RS256, by an RSA key for PS256', [key('RS256', { alg: 'PS256' })], rsa, { alg: 'RS256' }],
@@ -61,7 +57,6 @@ const table: Readonly<Record<string, readonly Row[]>> = {
   signature_invalid: [
     ['PS256 by RS256', [key('RS256', { alg: 'PS256' })], rsa, { alg: 'PS256', signature: 'RS256' }],
     ['RS256 by PS256', [key('RS256')], rsa, { alg: 'RS256', signature: 'PS256' }],
-    ['RS256 by RS512', [key('RS256')], ['RS256', 'RS512'], { alg: 'RS256', signature: 'RS512' }],
     ['DER', [key('ES256')], curves, { alg: 'ES256', overrides: { signWith: signDer } }],
     ['zeros', [key('ES256')], curves, { alg: 'ES256', overrides: { signWith: () => new Uint8Array(64) } }],
   ],

@@ -73,12 +73,6 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
     [{ ...moved, [KEYS]: 500 }, [KEYS, 'status']],
     [moved, [OPENID, MOVED]],
   ],
-  'finds the keys once the issuer comes up that was down at the start, and after it was down later': [
-    [{ [OPENID]: down }, [OPENID, 'network']],
-    [usually, [OPENID, KEYS]],
-    [{ [KEYS]: down }, [KEYS, 'network']],
-    [usually, [OPENID, KEYS]],
-  ],
 };
 
 const belowSlash: Readonly<Record<string, readonly Attempt[]>> = {
@@ -112,6 +106,7 @@ const faults: readonly (readonly [failure: string, first: unknown, second: unkno
   ['malformed', metadata({ jwks_uri: undefined }), 404, [OPENID]],
   ['malformed', metadata({ jwks_uri: [KEYS] }), 404, [OPENID]],
   ['network', other, down],
+  ['network', down, metadata(), [OPENID]],
 ];
 
 /** Whether the metadata of an issuer may name an address. */
