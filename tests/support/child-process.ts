@@ -4,21 +4,7 @@ import { join } from 'node:path';
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** The exit status and the output of a command. */
-export interface Finished {
-  readonly status: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-export interface RunningProcess {
-  readonly pid: number;
-  readonly stdout: () => string;
-  readonly stderr: () => string;
-  readonly signal: (name: NodeJS.Signals) => void;
-  /** Resolves once the process has exited and its output has been read. */
-  readonly finished: Promise<Finished>;
-}
+export type RunningProcess = ReturnType<typeof run>;
 
 const living = new Set<Bun.Subprocess>();
 process.on('exit', () => {
@@ -43,7 +29,7 @@ export function run(
   command: readonly string[],
   environment: Environment = {},
   files: Readonly<Record<string, string>> = {},
-): RunningProcess {
+) {
   const folder = mkdtempSync(join(tmpdir(), 'protected-api-'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const env = { HOME: folder, ...environment };
@@ -56,11 +42,18 @@ export function run(
     rmSync(folder, { recursive: true, force: true });
     return { status, stdout: stdout.text(), stderr: stderr.text() };
   });
-  return { pid: child.pid, stdout: stdout.text, stderr: stderr.text, signal: (name) => child.kill(name), finished };
+  return {
+    pid: child.pid,
+    stdout: stdout.text,
+    stderr: stderr.text,
+    signal: (name: NodeJS.Signals) => child.kill(name),
+    /** Resolves once the process has exited and its output has been read. */
+    finished,
+  };
 }
 
 /** Runs a command that exits by itself. */
-export const runToEnd = (...args: Parameters<typeof run>): Promise<Finished> => run(...args).finished;
+export const runToEnd = (...args: Parameters<typeof run>) => run(...args).finished;
 
 /** The kernel gives the ports above to whoever asks for any, so none of these is taken between the choice and its use. */
 const PORTS = { first: 20_000, end: 32_768 };
@@ -104,7 +97,7 @@ export async function untilProcess(
   isTrue: () => boolean | Promise<boolean>,
   what: string,
 ): Promise<void> {
-  let ended: Finished | undefined;
+  let ended: Awaited<typeof finished> | undefined;
   void finished.then((end) => {
     ended = end;
   });

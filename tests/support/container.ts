@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Environment, type Finished, type RunningProcess, run } from './child-process.ts';
+import { type Environment, run } from './child-process.ts';
 import { type Form, startService } from './forms.ts';
 
 /** The docker client finds its engine and its settings by these. */
@@ -16,29 +16,18 @@ export async function docker(...args: readonly string[]): Promise<string> {
   return stdout.trim();
 }
 
-let image: Promise<string> | undefined;
-
-async function buildImage(): Promise<string> {
-  await docker('build', '--tag', 'protected-api:test', join(import.meta.dir, '../..'));
-  return 'protected-api:test';
-}
+let built: Promise<string> | undefined;
 
 /** Returns the name of the image under test: IMAGE from the environment, else one that is built from the Dockerfile. */
 export async function imageUnderTest(): Promise<string> {
-  image ??= process.env.IMAGE ? Promise.resolve(process.env.IMAGE) : buildImage();
-  return image;
+  if (process.env.IMAGE) return process.env.IMAGE;
+  built ??= docker('build', '--tag', 'protected-api:test', join(import.meta.dir, '../..'));
+  await built;
+  return 'protected-api:test';
 }
 
 /** The minimum that a container needs: no capabilities, no new privileges and no writable files. */
 const RESTRICTED = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
-
-interface Container {
-  readonly name: string;
-  /** `docker run` in the foreground, so its output and exit status are the container's. */
-  readonly process: RunningProcess;
-  /** Ends it as an operator does. */
-  stop(): Promise<Finished>;
-}
 
 let started = 0;
 const running = new Set<string>();
@@ -52,7 +41,7 @@ export async function runContainer(
   options: readonly string[],
   environment: Environment = {},
   flags: readonly string[] = [],
-): Promise<Container> {
+) {
   started += 1;
   const name = `protected-api-test-${process.pid}-${started}`;
   const settings = Object.entries(environment).flatMap(([setting, value]) => ['--env', `${setting}=${value}`]);
@@ -62,7 +51,9 @@ export async function runContainer(
   void container.finished.then(() => running.delete(name));
   return {
     name,
+    /** `docker run` in the foreground, so its output and exit status are the container's. */
     process: container,
+    /** Ends it as an operator does. */
     async stop() {
       await docker('stop', name);
       return container.finished;

@@ -1,10 +1,5 @@
 import type { Clock } from '../../src/auth/keys/clock.ts';
 
-interface Timer {
-  readonly at: number;
-  readonly callback: () => void;
-}
-
 export interface FrozenClock extends Clock {
   /** Advances the time, and calls due timers in order. */
   advance(ms: number): void;
@@ -17,7 +12,7 @@ export interface FrozenClock extends Clock {
 /** Returns a clock that only advances when a test does so. */
 export function createFrozenClock(): FrozenClock {
   let now = 1_000_000;
-  const timers = new Set<Timer>();
+  const timers = new Set<{ readonly at: number; readonly callback: () => void }>();
   const firstDue = (until: number) => [...timers].filter(({ at }) => at <= until).toSorted((a, b) => a.at - b.at)[0];
 
   return {

@@ -4,14 +4,10 @@ import { join } from 'node:path';
 import { $ } from 'bun';
 import manifest from '../../package.json';
 
-/** The folder of an application in which npm installed the package from the tarball. */
-export interface Installation {
-  readonly folder: string;
-  remove(): Promise<void>;
-}
+export type Installation = Awaited<ReturnType<typeof installPackage>>;
 
 /** Packs the plugin, and installs the tarball and `others`, in the versions that package.json pins, into an empty folder. */
-export async function installPackage(...others: (keyof typeof manifest.devDependencies)[]): Promise<Installation> {
+export async function installPackage(...others: (keyof typeof manifest.devDependencies)[]) {
   const folder = await mkdtemp(join(tmpdir(), 'protected-api-package-'));
   await $`${process.execPath} pm pack --destination ${folder}`.cwd(join(import.meta.dir, '../..')).quiet();
   await Bun.write(join(folder, 'package.json'), '{ "private": true, "type": "module" }');

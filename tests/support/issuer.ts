@@ -17,24 +17,7 @@ export type IssuerMode =
       readonly text?: string;
     };
 
-export interface Issuer {
-  /** The issuer identifier: the address with its trailing slash. */
-  readonly url: string;
-  /** The key set from the next fetch on. */
-  keys: readonly unknown[];
-  mode: IssuerMode;
-  /** Other documents by path: metadata, and key sets at addresses in metadata. */
-  readonly documents: Map<string, IssuerMode>;
-  /** The path of every request since the start. */
-  readonly requests: string[];
-  /** Requests to the key-set endpoint since the start, failed ones included. */
-  readonly fetches: number;
-  /** Refuses connections until `comeBack`. */
-  goDown(): Promise<void>;
-  comeBack(): Promise<void>;
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
+export type Issuer = Awaited<ReturnType<typeof startIssuer>>;
 
 /** 40 MB of spaces. */
 const huge = Array.from({ length: 40 }, () => Buffer.alloc(1024 * 1024, ' '));
@@ -63,14 +46,13 @@ function answer(response: ServerResponse, mode: IssuerMode, keys: readonly unkno
  * Starts an authorization server's key-set endpoint on loopback, whose keys and faults the test sets as it goes.
  * It runs on node:http because Bun.serve cannot break an answer off halfway.
  */
-export async function startIssuer(keys: readonly unknown[] = signingKeys()): Promise<Issuer> {
-  let fetches = 0;
+export async function startIssuer(keys: readonly unknown[] = signingKeys()) {
   const server = createServer(({ url = '' }, response) => {
     issuer.requests.push(url);
     const document = issuer.documents.get(url);
     if (document) return answer(response, document, issuer.keys);
     if (!url.endsWith('/.well-known/jwks.json')) return void response.writeHead(404).end();
-    fetches += 1;
+    issuer.fetches += 1;
     answer(response, issuer.mode, issuer.keys);
   });
   // Otherwise it ends idle connections after 5 seconds, perhaps just when the service uses one.
@@ -84,15 +66,19 @@ export async function startIssuer(keys: readonly unknown[] = signingKeys()): Pro
   await listen(0);
   const { port } = server.address() as AddressInfo;
 
-  const issuer: Issuer = {
+  const issuer = {
+    /** The issuer identifier: the address with its trailing slash. */
     url: `http://127.0.0.1:${port}/`,
+    /** The key set from the next fetch on. */
     keys,
-    mode: { kind: 'keys' },
-    documents: new Map(),
-    requests: [],
-    get fetches() {
-      return fetches;
-    },
+    mode: { kind: 'keys' } as IssuerMode,
+    /** Other documents by path: metadata, and key sets at addresses in metadata. */
+    documents: new Map<string, IssuerMode>(),
+    /** The path of every request since the start. */
+    requests: [] as string[],
+    /** Requests to the key-set endpoint since the start, failed ones included. */
+    fetches: 0,
+    /** Refuses connections until `comeBack`. */
     goDown: close,
     comeBack: () => listen(port),
     close,

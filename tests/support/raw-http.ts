@@ -1,20 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** The part of a response that tests of headers need. */
-export interface RawAnswer {
-  /** 0 if the connection was closed without a response. */
-  readonly status: number;
-  readonly response: Response | undefined;
-}
-
-/** What came back over a connection. */
-export interface Exchange {
-  /** The status of each response, in order; 100 left out. */
-  readonly statuses: readonly number[];
-  readonly text: string;
-  /** Whether the service ended the connection. */
-  readonly isClosed: boolean;
-}
+export type RawAnswer = Awaited<ReturnType<typeof rawRequest>>;
 
 const HEAD_END = '\r\n\r\n';
 /** No more is expected once a connection was silent for so long after a response: loopback takes a few milliseconds. */
@@ -46,7 +32,7 @@ function receive(socket: Socket) {
 }
 
 /** Sends bytes as they are, and returns what came back until the connection ended or fell silent. */
-export async function exchange(port: number, ...pieces: readonly string[]): Promise<Exchange> {
+export async function exchange(port: number, ...pieces: readonly string[]) {
   const socket = await open(port);
   const { text, closed } = receive(socket);
   const silent = new Promise<void>((done) => {
@@ -66,37 +52,31 @@ export async function exchange(port: number, ...pieces: readonly string[]): Prom
   return { statuses: statusesIn(text()), text: text(), isClosed };
 }
 
+/** Returns the status of each response, in order; 100 left out. */
 export const statusesIn = (text: string): readonly number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status)).filter((status) => status !== 100);
 
 /**
  * Sends GET with the header lines as they are, over a connection of its own: fetch() would refuse, join or re-encode them.
  */
-export function rawGet(origin: string, path: string, headerLines: readonly string[]): Promise<RawAnswer> {
-  const { host } = new URL(origin);
-  return rawRequest(origin, [`GET ${path} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...headerLines]);
-}
+export const rawGet = (origin: string, path: string, headerLines: readonly string[]) =>
+  rawRequest(origin, [`GET ${path} HTTP/1.1`, `Host: ${new URL(origin).host}`, 'Connection: close', ...headerLines]);
 
-/** Sends the lines of a request, and returns the response once the service has closed the connection. */
-export async function rawRequest(origin: string, lines: readonly string[]): Promise<RawAnswer> {
+/** Sends the lines of a request, and returns the response once the service has closed the connection: without one, the status 0. */
+export async function rawRequest(origin: string, lines: readonly string[]) {
   const socket = await open(Number(new URL(origin).port));
   // A server may reset the connection of a request it will not read to its end; what it answered before that counts.
   const { text, closed } = receive(socket);
   socket.write(toBytes(`${lines.join('\r\n')}${HEAD_END}`));
   await closed;
-  return parse(text());
-}
-
-function parse(text: string): RawAnswer {
-  const headEnd = text.indexOf(HEAD_END);
-  const [statusLine = '', ...lines] = text.slice(0, headEnd).split('\r\n');
+  const headEnd = text().indexOf(HEAD_END);
+  const [statusLine = '', ...fields] = text().slice(0, headEnd).split('\r\n');
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1] ?? 0);
   if (headEnd < 0 || status < 200) return { status, response: undefined };
-  const headers = lines.map((line): [string, string] => {
-    const [name = '', ...value] = line.split(':');
-    return [name, value.join(':').trim()];
-  });
-  return { status, response: new Response(toBytes(text.slice(headEnd + HEAD_END.length)), { status, headers }) };
+  const headers = new Headers();
+  for (const [, name = '', value = ''] of fields.map((field) => /^([^:]*):\s*(.*)/.exec(field) ?? []))
+    headers.append(name, value);
+  return { status, response: new Response(toBytes(text().slice(headEnd + HEAD_END.length)), { status, headers }) };
 }
 
 /** Sends the same bytes again and again until the service cuts the connection off; returns how many it took. */
