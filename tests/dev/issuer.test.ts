@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { createEmbeddedIssuer, createIssuerSecrets } from '../../src/dev/issuer.ts';
+import type { OpenApiDocument } from '../../src/openapi/document.ts';
 import type { Environment } from '../support/child-process.ts';
 import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { expectCrossOrigin, expectError } from '../support/expect-error.ts';
@@ -154,6 +155,26 @@ describe('the service with its embedded issuer', () => {
     const text = expect.stringMatching(/\w/);
     const key = { kty: 'RSA', kid: text, use: 'sig', alg: 'RS256', n: text, e: text };
     expect(await read('/.well-known/jwks.json')).toEqual({ keys: [key] });
+  });
+
+  test('leads from its document to its token endpoint, and shows no secrets there', async () => {
+    const text = await (await fixture().service.fetch('/openapi/json')).text();
+    const { paths, components } = JSON.parse(text) as OpenApiDocument;
+    const { tokenUrl } = components.securitySchemes.oauth2?.flows?.clientCredentials ?? {};
+    expect(tokenUrl).toBe(`${fixture().issuer}oauth/token`);
+    expect(paths).not.toContainKey('/oauth/token');
+    for (const { clientSecret } of [fixture().reader, fixture().visitor]) expect(text).not.toContain(clientSecret);
+  });
+
+  test('offers both clients on its page, but not to pages of other origins or caches', async () => {
+    const response = await fixture().service.fetch('/openapi');
+    expect(response.headers.get('access-control-allow-origin')).toBe(new URL(fixture().issuer).origin);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const html = await response.text();
+    for (const { clientId, clientSecret } of [fixture().reader, fixture().visitor]) {
+      expect(html).toContain(`Demo client <strong>${clientId}</strong>`);
+      expect(html).toContain(clientSecret);
+    }
   });
 
   test('lets pages of any origin read what its token endpoint says, and allows only POST', async () => {

@@ -41,24 +41,14 @@ const requests: Readonly<Record<string, RequestInit>> = {
   method_not_allowed: { method: 'POST' },
 };
 
-/** An example response in the document, with its route. */
-interface DocumentedAnswer {
-  readonly path: string;
-  readonly status: string;
-  /** The name of the example. */
-  readonly name: string;
-  /** The name of the schema. */
-  readonly schema: string;
-  readonly body: unknown;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-}
-
 type Examples = Readonly<Record<string, { readonly value: string }>>;
 
 const nameIn = (reference = '') => reference.split('/').at(-1) ?? '';
 
-/** Returns all example responses in the document, with references followed. */
-function documentedAnswers({ paths, components }: OpenApiDocument): DocumentedAnswer[] {
+type DocumentedAnswer = ReturnType<typeof documentedAnswers>[number];
+
+/** Returns all example responses in the document, each with its route and the name of its schema. */
+function documentedAnswers({ paths, components }: OpenApiDocument) {
   const shared: Readonly<Record<string, ResponseObject>> = components.responses;
   return Object.entries(paths).flatMap(([path, { get }]) =>
     Object.entries(get?.responses ?? {}).flatMap(([status, response]) => {
@@ -71,7 +61,7 @@ function documentedAnswers({ paths, components }: OpenApiDocument): DocumentedAn
         name,
         schema: nameIn(schema?.$ref),
         body,
-        headers: Object.fromEntries(shown.map(([header, { examples: values }]) => [header, values[name]?.value])),
+        headers: shown.map(([header, { examples: values }]) => [header, values[name]?.value] as const),
       }));
     }),
   );
@@ -84,13 +74,13 @@ async function expectAsDocumented(response: Response, answer: DocumentedAnswer, 
   expect(answer.schema).toBe(answer.status === '200' ? 'Message' : 'Error');
   const schema = { $ref: `#/schemas/${answer.schema}`, schemas };
   expect(new Ajv({ strict: false }).validate(schema, body), 'the body is of the documented schema').toBe(true);
-  for (const [name, value] of Object.entries(answer.headers)) {
+  for (const [name, value] of answer.headers) {
     const sent = response.headers.get(name);
     // How long is left of the cooldown differs from one answer to the next.
     if (name === 'Retry-After') for (const seconds of [sent, value]) expect(seconds).toMatch(/^([1-9]|[12]\d|30)$/);
     else expect(sent).toBe(value ?? null);
   }
-  const documented = Object.keys(answer.headers);
+  const documented = answer.headers.map(([name]) => name);
   for (const name of ['WWW-Authenticate', 'Retry-After'])
     expect(response.headers.has(name)).toBe(documented.includes(name));
 }

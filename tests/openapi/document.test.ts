@@ -3,9 +3,8 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Elysia, t } from 'elysia';
 import { resourceServer } from '../../src/auth/elysia/resource-server.ts';
 import { createDocument, type OpenApiDocument } from '../../src/openapi/document.ts';
-import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { fixtureFor } from '../support/fixture.ts';
-import { executableForm, sourceForm } from '../support/forms.ts';
+import { executableForm } from '../support/forms.ts';
 import { createSilentService } from '../support/in-process.ts';
 import { AUDIENCE, SCOPE } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
@@ -104,18 +103,5 @@ describe('the OpenAPI document', () => {
     expect(await get('/.well-known/oauth-protected-resource')).toMatchObject({
       scopes_supported: [SCOPE, 'read:reports'],
     });
-  });
-});
-
-describe('the OpenAPI document of an embedded issuer', () => {
-  const fixture = embeddedFixtureFor(sourceForm);
-
-  test('leads to its token endpoint, and carries none of its secrets', async () => {
-    const text = await (await fixture().service.fetch('/openapi/json')).text();
-    const document = JSON.parse(text) as OpenApiDocument;
-    const { tokenUrl } = document.components.securitySchemes.oauth2?.flows?.clientCredentials ?? {};
-    expect(tokenUrl).toBe(`${fixture().issuer}oauth/token`);
-    expect(document.paths).not.toContainKey('/oauth/token');
-    for (const { clientSecret } of [fixture().reader, fixture().visitor]) expect(text).not.toContain(clientSecret);
   });
 });

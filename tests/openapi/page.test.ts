@@ -1,12 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import type { OpenApiDocument } from '../../src/openapi/document.ts';
 import { createDocumentation, type DocumentationOptions } from '../../src/routes/documentation.ts';
-import { runToEnd } from '../support/child-process.ts';
-import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { fixtureFor } from '../support/fixture.ts';
-import { executableForm, sourceForm } from '../support/forms.ts';
+import { executableForm } from '../support/forms.ts';
 import { createSilentService, inProcessForm } from '../support/in-process.ts';
 import { AUDIENCE } from '../support/mint.ts';
 
@@ -151,40 +148,5 @@ describe('createDocumentation()', () => {
     const html = await (await service.fetch(new Request('http://localhost/openapi'))).text();
     expect(html).not.toContain('<script>alert');
     expect(html).toContain('data-audience="&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;"');
-  });
-
-  test('loads its modules only for the first request for the document or the page', async () => {
-    const script = `
-      const { createTestApp } = await import(${JSON.stringify(join(import.meta.dir, '../support/test-app.ts'))});
-      const { app } = createTestApp({ discovery: { hasDocumentation: true } });
-      for (const path of ['/', '/api/public', '/api/private', '/openapi/json', '/openapi']) {
-        await app.handle(new Request('http://localhost' + path));
-        const isLoaded = (name) => Object.keys(require.cache).some((path) => path.includes(name));
-        console.log(path, isLoaded('/src/openapi/page.ts'), isLoaded('/src/openapi/document'), isLoaded('@elysiajs/openapi'));
-      }`;
-    const { stdout, stderr } = await runToEnd([process.execPath, '-e', script]);
-    expect(stderr).toMatch(/^(?:Cannot fetch the keys of .+\n)?$/);
-    expect(stdout.trim().split('\n')).toEqual([
-      '/ false false false',
-      '/api/public false false false',
-      '/api/private false false false',
-      '/openapi/json false true true',
-      '/openapi true true true',
-    ]);
-  });
-});
-
-describe('the documentation page of an embedded issuer', () => {
-  const fixture = embeddedFixtureFor(sourceForm);
-
-  test('offers both clients, but not to pages of other origins or caches', async () => {
-    const response = await fixture().service.fetch('/openapi');
-    expect(response.headers.get('access-control-allow-origin')).toBe(new URL(fixture().issuer).origin);
-    expect(response.headers.get('cache-control')).toBe('no-store');
-    const html = await response.text();
-    for (const { clientId, clientSecret } of [fixture().reader, fixture().visitor]) {
-      expect(html).toContain(`Demo client <strong>${clientId}</strong>`);
-      expect(html).toContain(clientSecret);
-    }
   });
 });

@@ -1,19 +1,25 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { apiReports } from '../../scripts/api-report.ts';
 import { envExample, options, processSettings, settingsPage } from '../../scripts/settings-page.ts';
 
 const root = join(import.meta.dir, '../..');
 const documented = [...options, ...processSettings];
 
 describe('bun run docs', () => {
-  for (const [file, generate] of [
+  test.each([
     ['docs/settings.md', settingsPage],
     ['.env.example', envExample],
-  ] as const) {
-    test(`has written ${file} as it would now`, async () => {
-      expect(await Bun.file(join(root, file)).text()).toBe(generate());
-    });
-  }
+  ])('has written %s as it would now', async (file, generate) => {
+    expect(await Bun.file(join(root, file)).text()).toBe(generate());
+  });
+
+  test('has written docs/api, which describes the public API, as it would now', async () => {
+    const folder = join(root, 'docs/api');
+    const reports = await apiReports();
+    expect([...reports.keys()].toSorted()).toEqual([...new Bun.Glob('*').scanSync(folder)].toSorted());
+    for (const [name, text] of reports) expect(await Bun.file(join(folder, name)).text(), name).toBe(text);
+  });
 
   test('documents bounds and words as the rules have them', () => {
     for (const { name, meaning, expected } of documented) {
