@@ -152,10 +152,11 @@ const table: Readonly<Partial<Record<RefusalReason | 'accepted', readonly Row[]>
     ]),
     below(target.url, target.url),
     below('http://localhost:3010', `http://localhost${path}`),
+    below('http://localhost:8080', `http://localhost80${path}`),
     // The Kelvin sign.
     below('https://k.example.test', `https://\u212a.example.test${path}`),
     at('a host that the request names', `https://evil.example.test${path}`, `https://evil.example.test${path}`),
-    ...[path, '//api.example.test/api/private', 'api/private', '*', ''].flatMap((requested) => [
+    ...[path, '//api.example.test/api/private', `/http://x${path}`, '*', ''].flatMap((requested) => [
       at(`the path of a URL that is not absolute: ${requested}`, target.url, requested),
       at(`no path for ${requested}`, publicUrl, requested),
     ]),
