@@ -71,10 +71,7 @@ describe('importKeys()', () => {
   for (const key of unusable) {
     test(`skips ${show(key)}, and keeps the valid key beside it`, async () => {
       const good = publish(rsaKey('good'), 'good', { alg: 'RS256' });
-      for (const keys of [
-        [key, good],
-        [good, key],
-      ])
+      for (const keys of [[key, good], [key, good].toReversed()])
         expect([...(await importAll(keys)).keys()]).toEqual(['good']);
       await expect(importAll([key])).rejects.toMatchObject({ fault: { failure: 'no_usable_key' } });
     });
@@ -86,22 +83,17 @@ describe('importKeys()', () => {
     });
   }
 
-  const oneKid = () => 'rsa';
-  for (const [limit, kidOf] of [
-    [100, oneKid],
-    [1000, String],
-  ] as const) {
-    test(`imports ${limit} keys with ${kidOf === oneKid ? 'one kid' : 'a kid each'}, and rejects a set with more`, async () => {
-      const held = await importAll([rsa({ alg: 'RS256' })]);
-      const copies = (count: number) =>
-        importAll(
-          Array.from({ length: count }, (_, at) => rsa({ alg: 'RS256', kid: kidOf(at) })),
-          held,
-        );
-      expect([...(await copies(limit)).values()].flat()).toBeArrayOfSize(limit);
-      await expect(copies(limit + 1)).rejects.toMatchObject({ fault: { failure: 'too_large' } });
-    });
-  }
+  test('imports at most 100 keys under one kid, and 1,000 in all', async () => {
+    const held = await importAll([rsa({ alg: 'RS256' })]);
+    for (const [limit, kidOf] of [
+      [100, () => 'rsa'],
+      [1000, String],
+    ] as const) {
+      const keys = Array.from({ length: limit + 1 }, (_, at) => rsa({ alg: 'RS256', kid: kidOf(at) }));
+      await expect(importAll(keys, held)).rejects.toMatchObject({ fault: { failure: 'too_large' } });
+      expect([...(await importAll(keys.slice(1), held)).values()].flat()).toBeArrayOfSize(limit);
+    }
+  });
 
   // The point with the same x on the other side of P-256.
   const prime = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n;
@@ -120,10 +112,9 @@ describe('importKeys()', () => {
     ['another x', ed(), publish(signingKey('EdDSA', 'other'), 'ed'), false],
   ] as const) {
     test(`${isSame ? 'takes over a held key' : 'imports a key anew'} with ${name}`, async () => {
-      const keysBefore = await importAll([before]);
-      const [key] = (await importAll([after], keysBefore)).get(String(after.kid)) ?? [];
-      if (!key) throw new TypeError('There is no key');
-      expect([...keysBefore.values()].flat().includes(key)).toBe(isSame);
+      const held = await importAll([before]);
+      const [key] = [...(await importAll([after], held)).values()].flat();
+      expect([...held.values()].flat().some((each) => each === key)).toBe(isSame);
     });
   }
 });
