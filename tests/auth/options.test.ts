@@ -142,7 +142,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   },
   claims: {
     valid: [{ '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } }],
-    wrong: [7, 'schema'],
+    wrong: [7, 'schema', {}, { '~standard': {} }],
     expected: /a schema that implements Standard Schema/,
   },
   clientCertificate: callback,
