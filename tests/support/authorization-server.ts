@@ -1,9 +1,7 @@
 import { join } from 'node:path';
 import {
   allowInsecureRequests,
-  type ClientAuth,
   ClientSecretBasic,
-  type Configuration,
   customFetch,
   type DiscoveryRequestOptions,
   discovery,
@@ -23,15 +21,7 @@ interface Announcement {
 }
 
 /** A real authorization server in a process of its own. */
-export interface AuthorizationServer extends Announcement {
-  /** Returns a client of `openid-client` that knows the issuer only. */
-  discover(
-    role: Role,
-    authenticate?: (secret: string) => ClientAuth,
-    algorithm?: DiscoveryRequestOptions['algorithm'],
-  ): Promise<Configuration>;
-  close(): Promise<void>;
-}
+export type AuthorizationServer = Awaited<ReturnType<typeof startAuthorizationServer>>;
 
 /** Loopback has no certificate, and a server may close a kept connection at any time. */
 export const overLoopback = {
@@ -43,13 +33,14 @@ export const overLoopback = {
 export async function startAuthorizationServer(
   args: readonly string[] = [AUDIENCE],
   script = join(import.meta.dir, 'authorization-server.mjs'),
-): Promise<AuthorizationServer> {
+) {
   const server = run([process.execPath, script, ...args], { PATH: process.env.PATH ?? '' });
   await untilProcess(server, () => server.stdout().includes('\n'), script);
   const announcement: Announcement = JSON.parse(server.stdout());
   return {
     ...announcement,
-    discover(role, authenticate = ClientSecretBasic, algorithm = 'oidc') {
+    /** Returns a client of `openid-client` that knows the issuer only. */
+    discover(role: Role, authenticate = ClientSecretBasic, algorithm: DiscoveryRequestOptions['algorithm'] = 'oidc') {
       const { id, secret } = announcement.clients[role];
       return discovery(new URL(announcement.issuer), id, secret, authenticate(secret), { ...overLoopback, algorithm });
     },

@@ -12,11 +12,9 @@ export class Documentation {
   /** All requested addresses, and all errors that the browser reported. */
   readonly requested: string[] = [];
   readonly complaints: string[] = [];
-  readonly authorize: Locator;
   readonly dialog: Locator;
 
   constructor(readonly page: Page) {
-    this.authorize = page.getByRole('banner').getByRole('button', { name: 'Authorize' });
     this.dialog = page.getByRole('dialog', { name: 'Authorize' });
     page.on('request', (request) => this.requested.push(request.url()));
     page.on('websocket', (socket) => this.requested.push(socket.url()));
@@ -53,7 +51,7 @@ export class Documentation {
 
   /** Opens the dialog and selects a way to get a token. */
   async choose(way: string | RegExp): Promise<void> {
-    await this.authorize.click();
+    await this.page.getByRole('banner').getByRole('button', { name: 'Authorize' }).click();
     await this.dialog.getByRole('radio', { name: way }).check();
   }
 
@@ -78,13 +76,9 @@ export class Documentation {
 /** Starts a browser before the tests of the enclosing describe() and returns a function that opens pages in profiles of their own. */
 export function browserForTests() {
   const browser = startedFor(BROWSER_TIMEOUT_MS, launchChromium, (launched) => launched.close());
-  afterEach(() =>
-    Promise.all(
-      browser()
-        .contexts()
-        .map((context) => context.close()),
-    ),
-  );
+  afterEach(async () => {
+    for (const context of browser().contexts()) await context.close();
+  });
 
   return async (options: BrowserContextOptions = {}): Promise<Documentation> => {
     const context = await browser().newContext({ viewport: { width: 1280, height: 844 }, ...options });

@@ -1,25 +1,8 @@
 import { afterAll, beforeAll } from 'bun:test';
 import type { Environment } from './child-process.ts';
-import type { Form, Service } from './forms.ts';
+import type { Form } from './forms.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
 import { AUDIENCE, mintToken, type TokenOverrides } from './mint.ts';
-
-/** A service, the issuer that it trusts, and tokens of that issuer. */
-export interface Fixture {
-  readonly service: Service;
-  readonly issuer: Issuer;
-  mint(overrides?: TokenOverrides): string;
-  /** Requests a path with this token. */
-  get(path: string, token: string, init?: RequestInit): Promise<Response>;
-}
-
-interface FixtureOptions {
-  /** What the issuer publishes: the key that signs tokens by default. */
-  readonly keys?: () => readonly unknown[];
-  readonly settings?: Environment;
-  /** Prepares the issuer before the service first fetches its keys. */
-  readonly prepare?: (issuer: Issuer) => Promise<void> | void;
-}
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
@@ -40,20 +23,35 @@ export function startedFor<Started>(
   };
 }
 
-/** Starts issuer and service before the tests of the enclosing describe(), and stops them afterwards. */
-export function fixtureFor(form: Form, { keys, settings = {}, prepare }: FixtureOptions = {}): () => Fixture {
-  const start = async (): Promise<Fixture> => {
-    const issuer = await startIssuer(keys?.());
-    await prepare?.(issuer);
-    const service = await form.start({ ISSUER: issuer.url, AUDIENCE, ...settings });
-    return {
-      service,
-      issuer,
-      mint: (overrides) => mintToken(issuer.url, overrides),
-      get: (path, token, init = {}) => service.fetch(path, { ...init, headers: { ...bearer(token), ...init.headers } }),
-    };
-  };
-  return startedFor(form.startTimeoutMs, start, ({ service, issuer }) =>
-    Promise.all([service.close(), issuer.close()]),
-  );
+interface FixtureOptions {
+  /** What the issuer publishes: the key that signs tokens by default. */
+  readonly keys?: () => readonly unknown[];
+  readonly settings?: Environment;
+  /** Prepares the issuer before the service first fetches its keys. */
+  readonly prepare?: (issuer: Issuer) => Promise<void> | void;
 }
+
+/** A service, the issuer that it trusts, and tokens of that issuer. */
+export type Fixture = Awaited<ReturnType<typeof start>>;
+
+async function start(form: Form, { keys, settings = {}, prepare }: FixtureOptions) {
+  const issuer = await startIssuer(keys?.());
+  await prepare?.(issuer);
+  const service = await form.start({ ISSUER: issuer.url, AUDIENCE, ...settings });
+  return {
+    service,
+    issuer,
+    mint: (overrides?: TokenOverrides) => mintToken(issuer.url, overrides),
+    /** Requests a path with this token. */
+    get: (path: string, token: string, init: RequestInit = {}) =>
+      service.fetch(path, { ...init, headers: { ...bearer(token), ...init.headers } }),
+  };
+}
+
+/** Starts issuer and service before the tests of the enclosing describe(), and stops them afterwards. */
+export const fixtureFor = (form: Form, options: FixtureOptions = {}) =>
+  startedFor(
+    form.startTimeoutMs,
+    () => start(form, options),
+    ({ service, issuer }) => Promise.all([service.close(), issuer.close()]),
+  );
