@@ -27,20 +27,16 @@ describe('createApp()', () => {
     expect(guarded.map(({ path }) => path)).toEqual(expect.arrayContaining(['/api/private', '/api/private-scoped']));
   });
 
-  for (const { method, path } of guarded) {
-    for (const sent of method === 'GET' ? ['GET', 'HEAD'] : [method]) {
-      test(`rejects ${sent} ${path} without a token`, async () => {
-        const response = await send(sent, path);
-        expect(response.status).toBe(401);
-        expect(response.headers.get('www-authenticate')).toStartWith('Bearer');
-        expect(response.headers.get('cache-control')).toBe('no-store');
-      });
-
-      test(`rejects ${sent} ${path} with an invalid token`, async () => {
-        const response = await send(sent, path, { authorization: 'Bearer e30.e30.e30' });
-        expect(response.status).toBe(401);
-        expect(response.headers.get('www-authenticate')).toContain('error="invalid_token"');
-      });
-    }
-  }
+  for (const { method, path } of guarded)
+    for (const sent of method === 'GET' ? ['GET', 'HEAD'] : [method])
+      for (const [token, headers, challenge] of [
+        ['without a token', {}, /^Bearer/],
+        ['with an invalid token', { authorization: 'Bearer e30.e30.e30' }, /error="invalid_token"/],
+      ] as const)
+        test(`rejects ${sent} ${path} ${token}`, async () => {
+          const response = await send(sent, path, headers);
+          expect(response.status).toBe(401);
+          expect(response.headers.get('www-authenticate')).toMatch(challenge);
+          expect(response.headers.get('cache-control')).toBe('no-store');
+        });
 });
