@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { hosts, lines, wireAttacks } from '../adversary/wire-attacks.ts';
+import { hosts, lines, nameOf, wireAttacks } from '../adversary/wire-attacks.ts';
 import { freePort, type RunningProcess, until } from '../support/child-process.ts';
 import { type ServiceProcess, sourceForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
@@ -89,12 +89,12 @@ for (const { name, start } of [haproxy, nginx]) {
       await expectCanaries();
     }
 
-    for (const [kind, rows] of Object.entries(wireAttacks)) {
-      for (const { name: shape, bytes } of rows) {
-        test(`${kind}: ${shape}`, async () => {
+    for (const [kind, { requests }] of Object.entries(wireAttacks)) {
+      for (const request of requests) {
+        test(`${kind}: ${nameOf(request)}`, async () => {
           const token = mintToken(issuer.url);
-          await expectCanariesAround(() => exchange(port, bytes(token)));
-          const { text } = await exchange(port, bytes(''));
+          await expectCanariesAround(() => exchange(port, request.replaceAll('TOKEN', token)));
+          const { text } = await exchange(port, request.replaceAll('TOKEN', ''));
           expect(text).not.toMatch(GUARDED);
           await expectCanaries();
         });
