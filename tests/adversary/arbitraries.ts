@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Members } from './oracle.ts';
 
 /** The number of mutated tokens: bounded in every build, more on demand. The other properties try a part of that number. */
-export const tokens = Number(process.env.ADVERSARY_TOKENS ?? 6000);
+export const tokens = Number(process.env.ADVERSARY_TOKENS ?? 4000);
 /** Bound on one property: generous for a slow machine, and never reached by one that works. */
 export const propertyTimeoutMs = 120_000 + tokens * 20;
 

@@ -76,7 +76,7 @@ async function codeEverywhere(
     const isForbidden = path === SCOPED && !scopes.includes(SCOPE);
     const allowed = outcomes.map((one) => (one === 'accepted' && isForbidden ? 'Unauthorized' : one));
     const texts = new Set<string>();
-    for (const target of [...targets, ...targets.slice(0, 1)]) {
+    for (const target of path === PRIVATE ? [...targets, ...targets.slice(0, 1)] : targets) {
       const response = await target.send(authorization, path);
       texts.add(`${response.headers.get('www-authenticate')} ${await response.clone().text()}`);
       code = await codeOf(response);

@@ -94,7 +94,7 @@ for (const [how, environment] of [
     const service = useService(environment);
 
     for (const host of [...hosts, undefined]) {
-      test(`answers based on the path only, or rejects: Host ${JSON.stringify(host) ?? 'missing, as HTTP/1.0 may'}`, async () => {
+      test.concurrent(`answers based on the path only, or rejects: Host ${JSON.stringify(host) ?? 'missing, as HTTP/1.0 may'}`, async () => {
         const [version, ...headers] = host === undefined ? ['1.0'] : ['1.1', `Host: ${host}`];
         const answers = Object.entries(statusByPath).map(async ([path, status]) => {
           const { statuses } = await exchange(service().port, lines(`GET ${path} HTTP/${version}`, ...headers));

@@ -3,6 +3,7 @@ import { expectProtected } from '../../support/expect-error.ts';
 import { bearer, type Fixture } from '../../support/fixture.ts';
 import { nowSeconds, SCOPE } from '../../support/mint.ts';
 import { makeProof, type ProofOverrides, proofKey, thumbprintOf } from '../../support/proof.ts';
+import { rawRequest } from '../../support/raw-http.ts';
 import { PRIVATE, SCOPED } from './tokens.ts';
 
 export const PUBLIC_URL = 'https://api.example.test';
@@ -125,4 +126,16 @@ export function dpopRows(fixture: () => Fixture, mode: 'on' | 'required'): void 
     expect(statuses.toSorted()).toEqual([200, ...Array(19).fill(401)]);
     expect((await use()).headers.get('www-authenticate')).toStartWith(invalidProof[1]);
   });
+
+  // On Bun, these make the address of a request no URL, in which a framework may find another path.
+  for (const host of ['api.example#', 'x/', 'u@h', 'a b', '[', 'api.example?', '', undefined])
+    test(`accepts no proof for another address with the Host ${JSON.stringify(host) ?? 'missing'}`, async () => {
+      const token = fixture().mint({ claims: { cnf: bound } });
+      for (const proven of ['', '/', '/other', `/${PRIVATE}`]) {
+        const proof = makeProof({ url: PUBLIC_URL + proven, token, nowSeconds: nowSeconds() });
+        const headers = [`Authorization: DPoP ${token}`, `DPoP: ${proof}`, 'Connection: close'];
+        const lines = [`GET ${PRIVATE} HTTP/1.1`, ...(host === undefined ? [] : [`Host: ${host}`]), ...headers];
+        expect([0, 400, 401]).toContain((await rawRequest(fixture().service.origin, lines)).status);
+      }
+    });
 }
