@@ -129,7 +129,7 @@ describe('fetchJson()', () => {
     ['Deno: reset', within(new Error('Connection reset by peer (os error 104)')), 'ECONNRESET'],
     ['Deno: private CA', inWords('Connect): invalid peer certificate: UnknownIssuer'), 'UnknownIssuer'],
     ['other words', new Error(`secret ${url}`), undefined],
-    ['a code that is a sentence', withCode('Cannot connect: secret'), undefined],
+    ['a code that is a sentence', withCode('Cannot connect: SECRET'), undefined],
     ['a code that is a number', withCode(7), undefined],
     ['no error', 'ECONNREFUSED', undefined],
   ] as const) {
