@@ -5,7 +5,6 @@ ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 
 # Always the platform of the machine that builds: Bun compiles for the other one, and nothing is emulated.
 FROM --platform=${BUILDPLATFORM} ${BUN_IMAGE} AS build
-ARG TARGETARCH
 WORKDIR /build
 # Dependencies change less often than the source, so they have their own layer.
 COPY package.json bun.lock ./
@@ -13,6 +12,8 @@ COPY package.json bun.lock ./
 RUN bun install --frozen-lockfile --ignore-scripts
 COPY scripts ./scripts
 COPY src ./src
+# From here on, layers are of one platform only.
+ARG TARGETARCH
 RUN bun run build --target "bun-linux-${TARGETARCH}"
 
 FROM ${RUNTIME_IMAGE}

@@ -1,81 +1,58 @@
-import { afterAll, beforeAll, describe, test } from 'bun:test';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { $ } from 'bun';
 import { expectError, expectMessage } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'private-authority-'));
-const file = (name: string) => join(folder, name);
-
-function openssl(...args: readonly string[]): void {
-  const { exitCode, stderr } = Bun.spawnSync(['openssl', ...args], { cwd: folder, stderr: 'pipe' });
-  if (exitCode !== 0) throw new Error(`openssl ${args[0]}: ${stderr}`);
-}
-
-/** Makes an authority of our own, and a certificate for loopback that it signs. */
-function makeCertificates(): void {
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-  const authority = ['-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=Private authority', '-days', '2'];
-  openssl('req', '-x509', ...newKey, ...authority);
-  openssl('req', ...newKey, '-keyout', 'issuer.key', '-out', 'issuer.csr', '-subj', '/CN=issuer');
-  writeFileSync(file('names'), 'subjectAltName=IP:127.0.0.1');
-  const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names', '-days', '2'];
-  openssl('x509', '-req', '-in', 'issuer.csr', ...signed, '-out', 'issuer.pem');
-}
+setDefaultTimeout(120_000);
 
 describe('an issuer with a certificate of a private authority', () => {
-  let server: Server;
+  const folder = mkdtempSync(join(tmpdir(), 'private-authority-'));
+  const file = (name: string) => Bun.file(join(folder, name));
+  let server: Bun.Server<undefined>;
   let issuer: string;
 
   beforeAll(async () => {
-    makeCertificates();
-    server = createServer(
-      { key: readFileSync(file('issuer.key')), cert: readFileSync(file('issuer.pem')) },
-      ({ url }, response) => {
-        const document = url?.endsWith('/keys')
-          ? { keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] }
-          : { issuer, jwks_uri: `${issuer}/keys` };
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
-      },
-    );
-    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-    issuer = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }, sourceForm.startTimeoutMs);
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
+    const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    await $`openssl req -x509 ${key} -subj /CN=authority -keyout ca.key -out ca.pem`.cwd(folder).quiet();
+    await $`openssl req -x509 ${key} ${signed} -subj /CN=issuer -keyout issuer.key -out issuer.pem`.cwd(folder).quiet();
+    server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      tls: { key: file('issuer.key'), cert: file('issuer.pem') },
+      fetch: ({ url }) =>
+        Response.json(
+          url.endsWith('/keys')
+            ? { keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] }
+            : { issuer, jwks_uri: `${issuer}/keys` },
+        ),
+    });
+    issuer = server.url.origin;
+  });
 
-  afterAll(() => {
-    server.close();
-    server.closeAllConnections();
+  afterAll(async () => {
+    await server.stop(true);
     rmSync(folder, { recursive: true });
   });
 
   for (const form of [sourceForm, executableForm]) {
-    const settings = () => ({ ISSUER: issuer, AUDIENCE });
+    const request = async (settings: Readonly<Record<string, string>>) => {
+      const service = await form.start({ ISSUER: issuer, AUDIENCE, ...settings });
+      const response = await service.fetch('/api/private', { headers: bearer(mintToken(issuer)) });
+      await service.close();
+      return response;
+    };
 
-    test(
-      `${form.name} with NODE_EXTRA_CA_CERTS accepts its tokens`,
-      async () => {
-        const service = await form.start({ ...settings(), NODE_EXTRA_CA_CERTS: file('ca.pem') });
-        await expectMessage(await service.fetch('/api/private', { headers: bearer(mintToken(issuer)) }));
-        await service.close();
-      },
-      form.startTimeoutMs,
-    );
+    test(`${form.name} with NODE_EXTRA_CA_CERTS accepts its tokens`, async () =>
+      expectMessage(await request({ NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') })));
 
-    test(
-      `${form.name} without it trusts nobody, and says that the keys are unavailable`,
-      async () => {
-        const service = await form.start(settings());
-        const response = await service.fetch('/api/private', { headers: bearer(mintToken(issuer)) });
-        await expectError(response, 503, 'key_set_unavailable', undefined);
-        await service.close();
-      },
-      form.startTimeoutMs,
-    );
+    test(`${form.name} without it trusts nobody, and says that the keys are unavailable`, async () =>
+      expectError(await request({}), 503, 'key_set_unavailable', undefined));
   }
 });

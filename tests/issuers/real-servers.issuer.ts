@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { decodeProtectedHeader } from 'jose';
 import { ClientSecretBasic, clientCredentialsGrant } from 'openid-client';
@@ -10,7 +10,7 @@ import { type Service, sourceForm } from '../support/forms.ts';
 import { AUDIENCE } from '../support/mint.ts';
 
 /** For two processes, one of which loads a framework. */
-const START_TIMEOUT_MS = 180_000;
+setDefaultTimeout(180_000);
 
 interface RealServer {
   readonly name: string;
@@ -25,10 +25,9 @@ interface RealServer {
 }
 
 const servers: readonly RealServer[] = [
-  ...['RS256', 'ES256', 'EdDSA'].map((algorithm) => ({
-    name: 'oidc-provider',
-    algorithm,
-  })),
+  { name: 'oidc-provider', algorithm: 'RS256' },
+  { name: 'oidc-provider', algorithm: 'ES256' },
+  { name: 'oidc-provider', algorithm: 'EdDSA' },
   { name: 'Better Auth', script: 'better-auth.mjs', algorithm: 'EdDSA', metadata: 'oauth2' },
   {
     name: 'OpenAuth',
@@ -36,12 +35,11 @@ const servers: readonly RealServer[] = [
     algorithm: 'ES256',
     settings: { SCOPE_CLAIM: '/properties/permissions' },
   },
-  ...['RS256', 'PS256', 'ES384'].map((algorithm) => ({
-    name: 'oauth2-mock-server',
-    script: 'mock-server.mjs',
-    algorithm,
-  })),
-  ...['RS256', 'ES256'].map((algorithm) => ({ name: 'Glewlwyd', script: 'glewlwyd.mjs', algorithm })),
+  { name: 'oauth2-mock-server', script: 'mock-server.mjs', algorithm: 'RS256' },
+  { name: 'oauth2-mock-server', script: 'mock-server.mjs', algorithm: 'PS256' },
+  { name: 'oauth2-mock-server', script: 'mock-server.mjs', algorithm: 'ES384' },
+  { name: 'Glewlwyd', script: 'glewlwyd.mjs', algorithm: 'RS256' },
+  { name: 'Glewlwyd', script: 'glewlwyd.mjs', algorithm: 'ES256' },
 ];
 
 for (const { name, script, algorithm, settings, metadata } of servers) {
@@ -58,25 +56,20 @@ for (const { name, script, algorithm, settings, metadata } of servers) {
     }
 
     beforeAll(async () => {
-      server = await startAuthorizationServer(
-        [AUDIENCE, algorithm],
-        script && join(import.meta.dir, 'servers', script),
-      );
+      const file = script && join(import.meta.dir, 'servers', script);
+      server = await startAuthorizationServer([AUDIENCE, algorithm], file);
       service = await sourceForm.start({ ISSUER: server.issuer, AUDIENCE, ALGORITHMS: algorithm, ...settings });
-    }, START_TIMEOUT_MS);
+    });
 
     afterAll(async () => {
       await service?.close();
       await server?.close();
-    }, START_TIMEOUT_MS);
-
-    test('signs with this algorithm', async () => {
-      const { alg } = decodeProtectedHeader(await requestToken('reader'));
-      expect(alg).toBe(algorithm);
     });
 
-    test('issues a token with the scope that is accepted everywhere', async () => {
-      const headers = bearer(await requestToken('reader'));
+    test('issues a token with this algorithm and the scope that is accepted everywhere', async () => {
+      const token = await requestToken('reader');
+      expect(decodeProtectedHeader(token).alg).toBe(algorithm);
+      const headers = bearer(token);
       await expectMessage(await service.fetch('/api/private', { headers }));
       await expectMessage(await service.fetch('/api/private-scoped', { headers }));
     });

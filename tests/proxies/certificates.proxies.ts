@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +13,6 @@ import { haproxy, nginx } from './proxies.ts';
 setDefaultTimeout(120_000);
 
 const folder = mkdtempSync(join(tmpdir(), 'protected-api-certificates-'));
-const inFolder = (name: string) => join(folder, name);
 let provider: AuthorizationServer;
 let service: ServiceProcess;
 /** A token that oidc-provider bound to the certificate of client a. */
@@ -21,16 +21,14 @@ const processes: RunningProcess[] = [];
 
 /** Runs curl with the certificate of a client, and returns what it prints; undefined if it gets no response. */
 async function curl(client: string | undefined, ...args: readonly string[]): Promise<string | undefined> {
-  const identity = client ? ['--cert', inFolder(`${client}.pem`), '--key', inFolder(`${client}.key`)] : [];
-  const { exitCode, stdout } = await $`curl --silent --cacert ${inFolder('ca.pem')} ${identity} ${args}`
-    .nothrow()
-    .quiet();
+  const identity = client ? ['--cert', `${client}.pem`, '--key', `${client}.key`] : [];
+  const { exitCode, stdout } = await $`curl --silent --cacert ca.pem ${identity} ${args}`.cwd(folder).nothrow().quiet();
   return exitCode === 0 ? stdout.toString() : undefined;
 }
 
 const header = async (client: string) => {
-  const der = await $`openssl x509 -in ${inFolder(`${client}.pem`)} -outform DER`.quiet();
-  return [`:${der.stdout.toString('base64')}:`, encodeURIComponent(await Bun.file(inFolder(`${client}.pem`)).text())];
+  const pem = await Bun.file(join(folder, `${client}.pem`)).text();
+  return [`:${new X509Certificate(pem).raw.toString('base64')}:`, encodeURIComponent(pem)];
 };
 
 /** Starts a proxy whose clients need a certificate, or need none, and returns its address. */
@@ -70,17 +68,12 @@ test('oidc-provider binds the token to the certificate', () => {
 });
 
 /** The headers that a client sends itself are written as the clients whose certificate they hold. */
-const rows: readonly {
-  name: string;
-  client: string;
-  sends?: readonly string[];
-  status: string;
-}[] = [
-  { name: 'its certificate', client: 'a', status: '200' },
-  { name: 'another certificate', client: 'b', status: '401' },
-  { name: 'another certificate, and its own in the header', client: 'b', sends: ['a'], status: '401' },
-  { name: 'another certificate, and its own in the header twice', client: 'b', sends: ['a', 'a'], status: '401' },
-  { name: 'its certificate, and another in the header', client: 'a', sends: ['b'], status: '200' },
+const rows: readonly [name: string, client: string, sends: readonly string[], status: string][] = [
+  ['its certificate', 'a', [], '200'],
+  ['another certificate', 'b', [], '401'],
+  ['another certificate, and its own in the header', 'b', ['a'], '401'],
+  ['another certificate, and its own in the header twice', 'b', ['a', 'a'], '401'],
+  ['its certificate, and another in the header', 'a', ['b'], '200'],
 ];
 
 for (const proxy of [haproxy, nginx]) {
@@ -99,7 +92,7 @@ for (const proxy of [haproxy, nginx]) {
       return curl(client, ...args, '--output', '/dev/null', '--write-out', '%{http_code}', `${address}/api/private`);
     }
 
-    for (const { name, client, sends = [], status } of rows) {
+    for (const [name, client, sends, status] of rows) {
       test(`is answered with ${status} to a client with ${name}`, async () => {
         for (const form of [0, 1]) expect(await statusOf(encrypted, client, sends, form)).toBe(status);
       });

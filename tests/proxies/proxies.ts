@@ -1,4 +1,6 @@
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream';
 import { type RunningProcess, run } from '../support/child-process.ts';
 
 export interface Proxy {
@@ -35,3 +37,25 @@ export const nginx: Proxy = {
     return run(['sh', '-c', 'exec nginx -p "$PWD" -c "$PWD/nginx.conf"'], { PATH }, { 'nginx.conf': filled });
   },
 };
+
+/** Passes bytes on to `port` unchanged, and counts the connections on which requests for the API came. */
+export async function startRelay(port: number) {
+  let connections = 0;
+  const server = createServer((client) => {
+    let isCounted = false;
+    client.on('data', (chunk) => {
+      if (!isCounted && chunk.includes('/api/')) {
+        isCounted = true;
+        connections += 1;
+      }
+    });
+    // Whichever ends first, the other one is ended too.
+    pipeline(client, connect(port, '127.0.0.1'), client, () => {});
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections: () => connections,
+    close: () => void server.close(),
+  };
+}
