@@ -4,16 +4,6 @@ import type { Instance } from '../../../src/auth/elysia/instance.ts';
 
 /** What the locks rely on, and Elysia does not document. A failure means that a new version needs to be looked at. */
 const partsOf = (app: AnyElysia) => app as unknown as Instance;
-const get = (app: AnyElysia, path: string): Promise<Response> => app.handle(new Request(`http://localhost${path}`));
-
-/** Returns an instance, and the names of the methods that Elysia assigns to it. */
-function watched() {
-  const instance = new Elysia().get('/own', () => 'own');
-  const assigned: string[] = [];
-  for (const name of ['getParent', 'getServer', 'getGlobalRoutes'])
-    Object.defineProperty(instance, name, { set: () => assigned.push(name), get: () => () => null });
-  return { instance, assigned };
-}
 
 describe('Elysia', () => {
   for (const aot of [true, false])
@@ -34,7 +24,10 @@ describe('Elysia', () => {
     ['promised', (app: AnyElysia, plugin: AnyElysia) => app.use(Promise.resolve(plugin)), ['getParent']],
     ['returned by an async function', (app: AnyElysia, plugin: AnyElysia) => app.use(async () => plugin), []],
   ])('assigns methods to a plugin that is %s', async (_, use, expected) => {
-    const { instance, assigned } = watched();
+    const instance = new Elysia().get('/own', () => 'own');
+    const assigned: string[] = [];
+    for (const name of ['getParent', 'getServer', 'getGlobalRoutes'])
+      Object.defineProperty(instance, name, { set: () => assigned.push(name), get: () => () => null });
     const app = use(new Elysia(), instance);
     await app.modules;
     expect(assigned).toEqual(expect.arrayContaining(['getServer', ...expected]));
@@ -69,6 +62,7 @@ describe('Elysia', () => {
       const store = partsOf(app).router.http.find(route.method, route.path)?.store;
       if (store) Object.assign(store, { handler: replaced, compile: () => replaced });
     }
-    for (const path of ['/a', '/b/1']) expect(await (await get(app, path)).text()).toBe('replaced');
+    for (const path of ['/a', '/b/1'])
+      expect(await (await app.handle(new Request(`http://localhost${path}`))).text()).toBe('replaced');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, spyOn, test } from 'bun:test';
-import { type AnyElysia, checksum, Elysia, t } from 'elysia';
+import { type AnyElysia, Elysia, t } from 'elysia';
 import { type GuardOptions, isGuarded, resourceServer } from '../../../src/auth/index.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/fixture.ts';
@@ -252,24 +252,13 @@ describe('two guards in one application', () => {
       expect(count).toBe(times);
     });
 
-  test('are both asked when their names and seeds have one checksum', async () => {
-    const { config } = guard({ audience: 'AUDIENCE' });
-    const text = config.name + JSON.stringify(config.seed);
-    const known = new Map<number, string>();
-    let [outer, inner] = ['first', 'second'];
-    for (let at = 0; at < 500_000 && text.includes('AUDIENCE'); at += 1) {
-      const hash = checksum(text.replace('AUDIENCE', `a${at}`));
-      const other = known.get(hash);
-      known.set(hash, `a${at}`);
-      if (other === undefined) continue;
-      [outer, inner] = [other, `a${at}`];
-      break;
-    }
-    const nested = new Elysia().use(guard({ audience: inner })).get('/a', secret);
-    const tokens = [outer, inner, [outer, inner]].map((aud) => token({ aud }));
-    expect(await statuses(new Elysia().use(guard({ audience: outer })).use(nested), '/a', tokens)).toEqual([
-      401, 401, 200,
-    ]);
+  /** Elysia drops a plugin whose name and seed have the same checksum as those of another, which is found in a second. */
+  test('are both asked, because they have no name', async () => {
+    expect(guard().config.name).toBeUndefined();
+    const nested = new Elysia().use(guard({ audience: 'inner' })).get('/a', secret);
+    const tokens = ['outer', 'inner', ['outer', 'inner']].map((aud) => token({ aud }));
+    const app = new Elysia().use(guard({ audience: 'outer' })).use(nested);
+    expect(await statuses(app, '/a', tokens)).toEqual([401, 401, 200]);
   });
 });
 

@@ -34,115 +34,114 @@ export interface Application {
 const open = () => 'open';
 const withOpen = (p: Parts): AnyElysia => p.create().get('/open', open);
 const wrapper = (p: Parts): AnyElysia => p.guarded(p.create()).as('scoped');
-const closed = { isServed: false, isApart: true };
+
+/** Applications that are alike but for how they are built. */
+const alike = (builds: Readonly<Record<string, Application['build']>>, others: Omit<Application, 'build'> = {}) =>
+  Object.fromEntries(
+    Object.entries(builds).map(([name, build]): [string, Application] => [name, { build, ...others }]),
+  );
+
+const served = alike({
+  chain: (p) => p.route(p.guarded(p.create())),
+  'guard callback': (p) => p.create().guard({}, (inner) => p.route(p.guarded(inner))),
+  'guard callback after the guard': (p) => p.guarded(p.create()).guard({}, (inner) => p.route(inner)),
+  'nested instance': (p) => p.create().use(p.route(p.guarded(p.create()))),
+  'wrapper that is scoped': (p) => p.route(p.create().use(wrapper(p))),
+  'wrapper with an open route': (p) => p.route(p.create().use(wrapper(p)).use(p.create().get('/open', open))),
+  'promise of a guarded instance': (p) => p.create().use(Promise.resolve(p.route(p.guarded(p.create())))),
+  async 'route after an awaited guard'(p) {
+    const app = p.create().use(Promise.resolve(wrapper(p)));
+    await app.modules;
+    return p.route(app).compile();
+  },
+  'two guards': (p) => p.route(p.guarded(p.create()).use(p.guard(true))),
+  'two guards of two instances': (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard(true)))),
+  'equal guards nested': (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard()))),
+  'equal guards in one chain': (p) => p.route(p.guarded(p.create()).use(p.guard())),
+  'guard in two applications'(p) {
+    const guard = p.guard();
+    return { apps: [p.route(p.create().use(guard)), p.route(p.create().use(guard))] };
+  },
+  'guard in an open application too'(p) {
+    const guard = p.guard();
+    const app = p.route(p.create().use(guard));
+    withOpen(p).use(p.create().use(guard).get('/other', open));
+    return app;
+  },
+  'instance in two applications'(p) {
+    const shared = p.route(p.guarded(p.create()));
+    return { apps: [p.create().use(shared), withOpen(p).use(shared), shared] };
+  },
+  'route added after the first request'(p) {
+    const app = p.guarded(p.create()).get('/first', open);
+    return { apps: [app], later: () => p.route(app).compile() };
+  },
+  'guard added after the first request'(p) {
+    const app = p.create();
+    return { apps: [app], later: () => p.route(p.guarded(app)).compile() };
+  },
+  'open routes around it': (p) =>
+    withOpen(p)
+      .use(p.route(p.guarded(p.create())))
+      .get('/open-too', open),
+  'plugin function': (p) => p.route(p.create().use((app: AnyElysia) => p.guarded(app))),
+  'list of plugins': (p) => p.route(p.create().use([p.guard(), p.create()])),
+  'routes of the plugin itself': (p) => p.create().use(p.route(p.guard())),
+  'plugin served by itself': (p) => p.route(p.guard()),
+  'fetch read before the guard'(p) {
+    const app = p.create();
+    if (typeof app.fetch !== 'function') throw new TypeError('fetch is missing');
+    return p.route(p.guarded(app)).compile();
+  },
+});
+
+const inGroup = alike(
+  {
+    prefix: (p) => p.route(p.guarded(p.create({ prefix: '/a' }))),
+    'group callback': (p) => p.create().group('/a', (group) => p.route(p.guarded(group))),
+    'group after the guard': (p) => p.guarded(p.create()).group('/a', (group) => p.route(group)),
+    'nested twice': (p) => p.create().use(p.create({ prefix: '/a' }).use(p.route(p.guarded(p.create())))),
+    'mounted application': (p) => p.create().mount('/a', p.route(p.guarded(p.create())).fetch),
+    'mounted instance': (p) => p.create().mount('/a', p.route(p.guarded(p.create()))),
+    'open route before a group': (p) =>
+      withOpen(p)
+        .group('/a', (group) => p.route(p.guarded(group)))
+        .get('/open-too', open),
+  },
+  { prefix: '/a' },
+);
+
+const inTwoGroups = alike(
+  {
+    'group in group': (p) => p.create().group('/a', (outer) => outer.group('/b', (inner) => p.route(p.guarded(inner)))),
+    'guard between groups': (p) =>
+      p.create().group('/a', (outer) => p.guarded(outer).group('/b', (inner) => p.route(inner))),
+  },
+  { prefix: '/a/b' },
+);
+
+/** Elysia leaves the route open. */
+const closed = alike(
+  {
+    'wrapper that is not scoped': (p) => p.route(p.create().use(p.guarded(p.create()))),
+    'wrapper that is scoped in one that is not': (p) => p.route(p.create().use(p.create().use(wrapper(p)))),
+    'imported module': (p) => p.route(p.create().use(Promise.resolve({ default: wrapper(p) }))),
+    promise: (p) => p.route(p.create().use(Promise.resolve(p.guard()))),
+    'async function that returns the guard': (p) => p.route(p.create().use(async () => p.guard())),
+  },
+  { isServed: false, isApart: true },
+);
 
 /** Ways to put a guard and a route into one application. */
 export const applications: Readonly<Record<string, Application>> = {
-  chain: { build: (p) => p.route(p.guarded(p.create())) },
-  prefix: { build: (p) => p.route(p.guarded(p.create({ prefix: '/a' }))), prefix: '/a' },
-  'group callback': { build: (p) => p.create().group('/a', (group) => p.route(p.guarded(group))), prefix: '/a' },
-  'group after the guard': { build: (p) => p.guarded(p.create()).group('/a', (group) => p.route(group)), prefix: '/a' },
-  'group in group': {
-    build: (p) => p.create().group('/a', (outer) => outer.group('/b', (inner) => p.route(p.guarded(inner)))),
-    prefix: '/a/b',
-  },
-  'guard between groups': {
-    build: (p) => p.create().group('/a', (outer) => p.guarded(outer).group('/b', (inner) => p.route(inner))),
-    prefix: '/a/b',
-  },
-  'guard callback': { build: (p) => p.create().guard({}, (inner) => p.route(p.guarded(inner))) },
-  'guard callback after the guard': { build: (p) => p.guarded(p.create()).guard({}, (inner) => p.route(inner)) },
-  'nested instance': { build: (p) => p.create().use(p.route(p.guarded(p.create()))) },
-  'nested twice': {
-    build: (p) => p.create().use(p.create({ prefix: '/a' }).use(p.route(p.guarded(p.create())))),
-    prefix: '/a',
-  },
+  ...served,
+  ...inGroup,
+  ...inTwoGroups,
+  ...closed,
   'route in an instance of its own': { build: (p) => p.guarded(p.create()).use(p.route(p.create())), isApart: true },
-  'wrapper that is scoped': { build: (p) => p.route(p.create().use(wrapper(p))) },
-  'wrapper that is not scoped': { build: (p) => p.route(p.create().use(p.guarded(p.create()))), ...closed },
-  'wrapper that is scoped in one that is not': {
-    build: (p) => p.route(p.create().use(p.create().use(wrapper(p)))),
-    ...closed,
-  },
-  'wrapper with an open route': {
-    build: (p) => p.route(p.create().use(wrapper(p)).use(p.create().get('/open', open))),
-  },
-  'imported module': { build: (p) => p.route(p.create().use(Promise.resolve({ default: wrapper(p) }))), ...closed },
-  promise: { build: (p) => p.route(p.create().use(Promise.resolve(p.guard()))), ...closed },
-  'promise of a guarded instance': { build: (p) => p.create().use(Promise.resolve(p.route(p.guarded(p.create())))) },
   'async function that uses the guard': {
     build: (p) => p.route(p.create().use(async (app: AnyElysia) => p.guarded(app))),
     isServed: 'maybe',
     isApart: true,
-  },
-  'async function that returns the guard': { build: (p) => p.route(p.create().use(async () => p.guard())), ...closed },
-  'route after an awaited guard': {
-    async build(p) {
-      const app = p.create().use(Promise.resolve(wrapper(p)));
-      await app.modules;
-      return p.route(app).compile();
-    },
-  },
-  'mounted application': { build: (p) => p.create().mount('/a', p.route(p.guarded(p.create())).fetch), prefix: '/a' },
-  'mounted instance': { build: (p) => p.create().mount('/a', p.route(p.guarded(p.create()))), prefix: '/a' },
-  'two guards': { build: (p) => p.route(p.guarded(p.create()).use(p.guard(true))) },
-  'two guards of two instances': { build: (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard(true)))) },
-  'equal guards nested': { build: (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard()))) },
-  'equal guards in one chain': { build: (p) => p.route(p.guarded(p.create()).use(p.guard())) },
-  'guard in two applications': {
-    build(p) {
-      const guard = p.guard();
-      return { apps: [p.route(p.create().use(guard)), p.route(p.create().use(guard))] };
-    },
-  },
-  'guard in an open application too': {
-    build(p) {
-      const guard = p.guard();
-      const app = p.route(p.create().use(guard));
-      p.create().get('/open', open).use(p.create().use(guard).get('/other', open));
-      return app;
-    },
-  },
-  'instance in two applications': {
-    build(p) {
-      const shared = p.route(p.guarded(p.create()));
-      return { apps: [p.create().use(shared), p.create().get('/open', open).use(shared), shared] };
-    },
-  },
-  'route added after the first request': {
-    build(p) {
-      const app = p.guarded(p.create()).get('/first', open);
-      return { apps: [app], later: () => p.route(app).compile() };
-    },
-  },
-  'guard added after the first request': {
-    build(p) {
-      const app = p.create();
-      return { apps: [app], later: () => p.route(p.guarded(app)).compile() };
-    },
-  },
-  'open routes around it': {
-    build: (p) =>
-      withOpen(p)
-        .use(p.route(p.guarded(p.create())))
-        .get('/open-too', open),
-  },
-  'open route before a group': {
-    build: (p) =>
-      withOpen(p)
-        .group('/a', (group) => p.route(p.guarded(group)))
-        .get('/open-too', open),
-    prefix: '/a',
-  },
-  'plugin function': { build: (p) => p.route(p.create().use((app: AnyElysia) => p.guarded(app))) },
-  'list of plugins': { build: (p) => p.route(p.create().use([p.guard(), p.create()])) },
-  'routes of the plugin itself': { build: (p) => p.create().use(p.route(p.guard())) },
-  'plugin served by itself': { build: (p) => p.route(p.guard()) },
-  'fetch read before the guard': {
-    build(p) {
-      const app = p.create();
-      if (typeof app.fetch !== 'function') throw new TypeError('fetch is missing');
-      return p.route(p.guarded(app)).compile();
-    },
   },
 };

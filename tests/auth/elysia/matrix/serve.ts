@@ -1,12 +1,6 @@
 import type { AnyElysia } from 'elysia';
 import { type RouteKind, SECRET } from './routes.ts';
 
-/** No answer at all is status 0. */
-export interface Answer {
-  readonly status: number;
-  readonly body: string;
-}
-
 /** Sends to an application in one of the forms `listen`, `fetch` and `handle`. It may throw at the start, and serve nevertheless. */
 export function serve(app: AnyElysia, form: string) {
   let origin = 'http://localhost';
@@ -26,13 +20,13 @@ export function serve(app: AnyElysia, form: string) {
   return { origin, thrown, send, close: () => app.server?.stop(true) };
 }
 
-/** Asks for a route. */
+/** Asks for a route. No answer at all is status 0. */
 export async function ask(
   { origin, send }: Pick<ReturnType<typeof serve>, 'origin' | 'send'>,
   path: string,
   { method = 'GET', body, isSocket = false }: Omit<RouteKind, 'add'> = {},
   token = '',
-): Promise<Answer> {
+): Promise<{ readonly status: number; readonly body: string }> {
   const headers = {
     ...(token && { authorization: `Bearer ${token}` }),
     ...(body && { 'content-type': 'application/json' }),
@@ -48,8 +42,8 @@ export async function ask(
   }
 }
 
-function openSocket(url: string, headers: Record<string, string>): Promise<Answer> {
-  return new Promise((resolve) => {
+function openSocket(url: string, headers: Record<string, string>) {
+  return new Promise<{ status: number; body: string }>((resolve) => {
     const socket = new WebSocket(url, { headers } as never);
     const end = () => resolve({ status: 0, body: '' });
     socket.onopen = () => {
