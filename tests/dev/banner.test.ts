@@ -1,18 +1,14 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { renderBanner } from '../../src/dev/banner.ts';
-import { type Environment, type RunningProcess, run, runToEnd, untilProcess } from '../support/child-process.ts';
+import { type Environment, run, runToEnd, until, untilProcess } from '../support/child-process.ts';
 import { type CommandForm, executableForm, sourceForm } from '../support/forms.ts';
 
 // A process starts slowly on a busy machine, and the first one may build the executable.
 setDefaultTimeout(120_000);
 
 /** Starts the service on a free port. It listens, and has printed everything, once it says so in its log. */
-async function start(
-  form: CommandForm,
-  environment: Environment,
-  flags: readonly string[] = [],
-): Promise<RunningProcess> {
-  const service = run([...(await form.command()), ...flags], { HOST: '127.0.0.1', PORT: '0', ...environment });
+async function start(form: CommandForm, environment: Environment, flags: readonly string[] = []) {
+  const service = run([...(await form.command()), ...flags], { PORT: '0', ...environment });
   await untilProcess(service, () => service.stdout().includes('"msg":"Listening"'), 'the service to listen');
   return service;
 }
@@ -59,12 +55,61 @@ test.each(starts)('the service with %s prints commands that show 200 three times
 });
 
 test('the service with an issuer of its own settings prints nothing for a person, and issues no tokens', async () => {
-  const service = await start(sourceForm, { ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x' });
+  const service = await start(sourceForm, { HOST: '127.0.0.1', ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x' });
   const [, port] = /"port":(\d+)/.exec(service.stdout()) ?? [];
   expect((await fetch(`http://127.0.0.1:${port}/oauth/token`, { method: 'POST' })).status).toBe(404);
   service.signal('SIGTERM');
   expect((await service.finished).stderr).toBe('');
 });
+
+/** Starts the service on a terminal of 80 columns and 24 rows, and returns what it wrote once it holds its keys. */
+async function seen(form: CommandForm, environment: Environment = {}): Promise<string> {
+  let text = '';
+  const decoder = new TextDecoder();
+  const child = Bun.spawn([...(await form.command())], {
+    env: { PORT: '0', TERM: 'xterm', ...environment },
+    terminal: {
+      cols: 80,
+      rows: 24,
+      data: (_terminal, bytes) => {
+        text += decoder.decode(bytes, { stream: true });
+      },
+    },
+  });
+  await until(() => text.includes('Key set fetched'), 'the service to fetch its keys');
+  child.kill();
+  await child.exited;
+  return text.replaceAll('\r\n', '\n');
+}
+
+/** The lines without colours that are not of the log, which begin with a time. */
+const bannerOf = (text: string) => Bun.stripANSI(text).replace(/^\[.*$\n/gm, '');
+
+for (const form of [sourceForm, executableForm]) {
+  test(`${form.name} on a terminal shows its addresses last of the banner and without scrolling, in 80 columns`, async () => {
+    const text = await seen(form);
+    expect(text).toContain('\u001b');
+    const lines = bannerOf(text).trim().split('\n');
+    for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80);
+    const addresses = lines.slice(-2);
+    expect(addresses).toEqual([
+      expect.stringMatching(/^Documentation {2}http:\/\/localhost:\d+\/openapi$/),
+      expect.stringMatching(/^Protected API {2}http:\/\/localhost:\d+$/),
+    ]);
+    const rows = Bun.stripANSI(text)
+      .split('\n')
+      .flatMap((line) => line.match(/.{1,80}/g) ?? ['']);
+    expect(rows.slice(-24)).toEqual(expect.arrayContaining(addresses));
+  });
+
+  test(`${form.name} on a terminal with NO_COLOR and DOCS=false says the same without colour and documentation`, async () => {
+    const constant = (text: string) => bannerOf(text).replace(/:\d+|secret=\w+|^Documentation.*\n/gm, '');
+    const plain = await seen(form, { NO_COLOR: '1', DOCS: 'false' });
+    expect(plain).not.toContain('\u001b');
+    expect(plain).not.toContain('/openapi');
+    expect(constant(plain)).toBe(constant(await seen(form)));
+  });
+}
 
 describe('renderBanner()', () => {
   const client = { id: 'reader', secret: 'x', scope: '' };
