@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { BROWSER_TIMEOUT_MS } from '../support/browser.ts';
-import { browserForTests } from '../support/documentation-page.ts';
+import { BROWSER_TIMEOUT_MS, browserForTests } from '../support/documentation-page.ts';
 import { bearer, fixtureFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { publish, rsaKey } from '../support/keys.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import axe from 'axe-core';
-import { BROWSER_TIMEOUT_MS } from '../support/browser.ts';
 import {
+  BROWSER_TIMEOUT_MS,
   browserForTests,
   type Documentation,
   describeDocumentationPage,

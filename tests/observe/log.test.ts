@@ -1,30 +1,21 @@
 import { expect, test } from 'bun:test';
 import { version } from '../../package.json' with { type: 'json' };
+import { type TokenRow, tokenFaults, tokenTextOf } from '../http/table/token-faults.ts';
 import { until } from '../support/child-process.ts';
 import { bearer } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { AUDIENCE, mintToken, SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
+import { AUDIENCE, SIGNING_KID } from '../support/mint.ts';
 import { rawGet } from '../support/raw-http.ts';
 import { readJsonLines } from '../support/recorded-log.ts';
 
 const SECRET = 'only-the-holder-knows';
 
-const tokens: readonly TokenOverrides[] = [
-  {},
-  { claims: { scope: '' } },
-  { claims: { exp: 1 } },
-  { claims: { aud: 'https://other.example.test/' } },
-  { claims: { iss: 'https://other.example.test/' } },
-  { claims: { exp: undefined } },
-  { claims: { nbf: 4_000_000_000 } },
-  { claims: { cnf: { jkt: 'x' } } },
-  { header: { kid: 'unknown-key' } },
-  { header: { alg: 'HS256' } },
-  { signWith: () => Buffer.alloc(256, 7) },
+const tokens: readonly TokenRow[1][] = [
+  { claims: { private_claim: SECRET } },
   { payloadText: `${SECRET} is no JSON` },
   { headerText: `${SECRET} is no JSON` },
-  { claims: { note: 'n'.repeat(9000) } },
+  ...tokenFaults.map(({ token }) => token),
 ];
 
 /** Headers and targets in which a credential can stand by mistake. */
@@ -39,18 +30,14 @@ test.each([sourceForm, executableForm])(
     const JWKS_URI = `${issuer.url}keys?leaked-in-jwks-uri`;
     const service = await form.start({ ISSUER: issuer.url, JWKS_URI, AUDIENCE, LOG_LEVEL: 'debug', METRICS_PORT: '0' });
     await until(() => service.output().includes('Key set fetched'), 'keys are held');
-    const sent = tokens.map((overrides) =>
-      mintToken(issuer.url, { ...overrides, claims: { private_claim: SECRET, ...overrides.claims } }),
-    );
-    for (const token of sent)
-      for (const path of ['/api/private', '/api/private-scoped', '/api/public'])
-        await service.fetch(path, { headers: bearer(token) });
+    const sent = tokens.map((token) => tokenTextOf(token, issuer.url));
+    for (const token of sent) await service.fetch('/api/private', { headers: bearer(token) });
     for (const header of HEADERS) await rawGet(service.origin, '/api/private', [`Authorization: ${header}`]);
     for (const path of PATHS) await rawGet(service.origin, path, ['Cookie: session=leaked-in-cookie']);
     await service.close();
 
     const written = service.output();
-    for (const part of sent.flatMap((token) => token.split('.'))) expect(written).not.toContain(part.slice(0, 60));
+    for (const part of sent.flatMap((token) => token.match(/[\w-]{30,60}/g) ?? [])) expect(written).not.toContain(part);
     expect(written).not.toMatch(new RegExp(`${SECRET}|leaked-(?!in-path)|dXNlcjps`));
     const lines = readJsonLines(written);
     expect(lines.filter(({ level }) => level === 'info')).toMatchObject([
@@ -61,7 +48,7 @@ test.each([sourceForm, executableForm])(
     ]);
     expect(lines.find(({ msg }) => msg === 'Settings')).toMatchObject({ audience: [AUDIENCE], tokenCacheSize: 10000 });
     const requests = lines.filter(({ msg }) => msg === 'Request');
-    expect(requests.filter(({ route }) => route !== '/livez')).toHaveLength(tokens.length * 3 + HEADERS.length + 2);
+    expect(requests.filter(({ route }) => route !== '/livez')).toHaveLength(tokens.length + HEADERS.length + 2);
     expect(requests.find(({ route }) => route === '/api/private')).toMatchObject({ status: 200, outcome: 'accepted' });
     expect(requests.at(-1)).toMatchObject({ route: 'unmatched', status: 404 });
   },

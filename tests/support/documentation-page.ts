@@ -1,9 +1,22 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { BROWSER_TIMEOUT_MS, launchChromium } from './browser.ts';
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 import { embeddedFixtureFor } from './embedded-issuer.ts';
 import { startedFor } from './fixture.ts';
 import type { Form } from './forms.ts';
+
+/** Time limit for starting a browser, and for a page on a busy machine. */
+export const BROWSER_TIMEOUT_MS = 30_000;
+
+const names = ['chromium', 'chromium-browser', 'google-chrome'];
+
+/** Starts a Chromium that sends no requests of its own. */
+async function launchChromium(): Promise<Browser> {
+  const executablePath = process.env.CHROMIUM ?? names.map((name) => Bun.which(name)).find((path) => path !== null);
+  if (!executablePath) throw new Error('No Chromium found: install it, or set CHROMIUM to its path');
+  // Each look-up of a name fails, so that no test waits for a resolver.
+  const args = ['--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1', '--disable-quic'];
+  return chromium.launch({ executablePath, args });
+}
 
 export const ENDPOINTS = ['/api/public', '/api/private', '/api/private-scoped'];
 

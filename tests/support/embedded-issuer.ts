@@ -19,10 +19,6 @@ export async function readPrinted(output: () => string) {
   return { issuer, audience, reader, visitor };
 }
 
-/** A service that is its own authorization server, and what it printed. */
-export type EmbeddedFixture = Awaited<ReturnType<typeof start>>;
-export type Credentials = EmbeddedFixture['reader'];
-
 async function start(form: Form, settings: Environment) {
   const service = await form.start(settings, ['--dev']);
   return { service, ...(await readPrinted(service.output)) };

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/auth/keys/clock.ts';
 
-export interface FrozenClock extends Clock {
+interface FrozenClock extends Clock {
   /** Advances the time, and calls due timers in order. */
   advance(ms: number): void;
   /** Advances the time without calling timers, as in a process that was stopped. */

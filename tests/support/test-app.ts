@@ -5,7 +5,7 @@ import type { GuardOptions } from '../../src/auth/guard.ts';
 import { createCommonHeaders } from '../../src/http/answers.ts';
 import { AUDIENCE } from './mint.ts';
 
-export interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options' | 'discovery'>> {
+interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options' | 'discovery'>> {
   /** Of the guard. */
   readonly options?: Partial<GuardOptions>;
   readonly environment?: GuardEnvironment;
