@@ -48,6 +48,13 @@ describe('/readyz', () => {
     expect((await get('/readyz')).status).toBe(status);
     stop();
   });
+
+  test('says so from the announcement of a shutdown on, while requests are answered', async () => {
+    const { announceShutdown, get } = create({});
+    announceShutdown();
+    expect(await (await get('/readyz')).text()).toContain('"shutting_down"');
+    expect((await get('/api/public')).status).toBe(200);
+  });
 });
 
 describe('the log of the service', () => {
