@@ -91,13 +91,8 @@ export async function sendProof({ service, mint }: Fixture, change: Change = {})
 }
 
 export function holds(fixture: () => Fixture, rows: readonly Row[]): void {
-  for (const [
-    name,
-    change,
-    code,
-    start = '',
-    end = start.startsWith('DPoP error') ? `${algs}, ${metadata}` : '',
-  ] of rows) {
+  for (const [name, change, code, start = '', more] of rows) {
+    const end = more ?? (start.startsWith('DPoP error') ? `${algs}, ${metadata}` : '');
     test(`${code}: ${name}`, async () => {
       const response = await sendProof(fixture(), change);
       const text = await response.text();
