@@ -18,12 +18,11 @@ export const clients = (): Clients => ({
   forged: tokenOf({ claims: { exp }, key: rsaKey('another key') }),
 });
 
-/** Compiles the matrix, the plugin and Elysia as applications for old browsers are, and returns the path of the module. */
-export async function bundleMatrix(folder: string): Promise<string> {
-  const outfile = join(folder, 'matrix.mjs');
-  await build({
+/** Compiles the matrix, the plugin and Elysia as applications for old browsers are, to a module with the name that commands use. */
+async function bundleMatrix() {
+  const { outputFiles } = await build({
     entryPoints: [join(import.meta.dir, 'main.ts')],
-    outfile,
+    write: false,
     bundle: true,
     format: 'esm',
     platform: 'node',
@@ -32,18 +31,14 @@ export async function bundleMatrix(folder: string): Promise<string> {
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     logLevel: 'error',
   });
-  return outfile;
+  return { 'matrix.mjs': outputFiles[0]?.text ?? '' };
 }
 
-/** Runs the matrix in another process. */
+/** Runs the matrix in another process, by a command for `matrix.mjs`. */
 export async function runBundle(command: readonly string[], count: number, seed: number): Promise<Report> {
-  const { status, stdout, stderr } = await runToEnd(command, {
-    PATH: process.env.PATH ?? '',
-    NO_COLOR: '1',
-    CLIENTS: JSON.stringify(clients()),
-    COUNT: String(count),
-    SEED: String(seed),
-  });
+  const settings = { CLIENTS: JSON.stringify(clients()), COUNT: String(count), SEED: String(seed) };
+  const environment = { PATH: process.env.PATH ?? '', NO_COLOR: '1', ...settings };
+  const { status, stdout, stderr } = await runToEnd(command, environment, await bundleMatrix());
   if (status !== 0) throw new Error(`The matrix ended with ${status}: ${stderr}`);
   return JSON.parse(stdout);
 }
