@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 export type RawAnswer = Awaited<ReturnType<typeof rawRequest>>;
@@ -11,15 +12,10 @@ const MAX_MS = 5_000;
 const toBytes = (text: string) => Buffer.from(text, 'latin1');
 
 /** Opens a connection whose errors are no surprise: half of what is sent over it is to be cut off. */
-export function open(port: number): Promise<Socket> {
-  return new Promise((done, fail) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.off('error', fail);
-      done(socket);
-    });
-    socket.once('error', fail);
-    socket.on('error', () => {});
-  });
+export async function open(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  return socket.on('error', () => {});
 }
 
 /** Returns what has come over a connection, and a promise for its end. */
