@@ -2,6 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { createGuard, type GuardOptions } from 'protected-api/guard';
 import { createTestIssuer } from 'protected-api/testing';
+import { DEFAULTS, judge, type Outcome } from '../../adversary/oracle.ts';
+import { judgeProof } from '../../adversary/proof-oracle.ts';
 import { certificate } from '../../support/certificates.ts';
 
 const issuer = await createTestIssuer();
@@ -19,7 +21,7 @@ async function codeFor(headers: Readonly<Record<string, string>>, options: Parti
 
 type TokenOf = Parameters<typeof issuer.token>;
 
-const rows: readonly (readonly [name: string, token: TokenOf, code: string, options?: Partial<GuardOptions>])[] = [
+const rows: readonly (readonly [name: string, token: TokenOf, code: Outcome, options?: Partial<GuardOptions>])[] = [
   ['as it is', [], 'accepted'],
   ['with claims', [{ sub: 'ada', scope: 'read:reports' }], 'accepted'],
   ['with another header that is allowed', [{}, { header: { typ: 'JWT' } }], 'accepted'],
@@ -41,7 +43,13 @@ const rows: readonly (readonly [name: string, token: TokenOf, code: string, opti
 describe('createTestIssuer()', () => {
   for (const [name, token, code, options] of rows)
     test(`token() ${name}: ${code}`, async () => {
-      expect(await codeFor({ authorization: `Bearer ${await issuer.token(...token)}` }, options)).toBe(code);
+      const authorization = `Bearer ${await issuer.token(...token)}`;
+      expect(await codeFor({ authorization }, options)).toBe(code);
+      // The independent verifier knows no certificates.
+      if (options !== undefined) return;
+      const { issuer: iss, audience, keys } = issuer.options;
+      const world = { ...DEFAULTS, issuers: { [iss]: keys.keys }, audience, nowSeconds: Date.now() / 1000 };
+      expect(judge(authorization, { ...world, toleranceSeconds: 0 }).outcomes).toContain(code);
     });
 
   test('token() has the claims and the header that it is given', async () => {
@@ -83,6 +91,9 @@ describe('createTestIssuer()', () => {
     const proof = await prove();
     const rejected = 'DPoP error="invalid_dpop_proof"';
     expect(decodeJwt(proof).htu).toBe(`${publicUrl}/me`);
+    const { jkt: thumbprint = '' } = decodeJwt<{ cnf: { jkt?: string } }>(token).cnf;
+    const world = { publicUrl, method: 'GET', path: '/me', token, thumbprint, nowSeconds: Date.now() / 1000 };
+    expect(judgeProof(proof, world)).toBe('accepted');
     expect(await send(proof)).toBe('accepted');
     expect(await send(proof), 'used again').toBe(rejected);
     expect(await send(await prove(), '/other')).toBe(rejected);
@@ -90,6 +101,8 @@ describe('createTestIssuer()', () => {
     const another = await issuer.token({ sub: 'ada' }, { boundTo: 'dpop' });
     expect(await send(await prove(), '/me', 'GET', another)).toBe(rejected);
     const thief = await createTestIssuer();
-    expect(await send(await thief.proof(request, token))).toBe('DPoP error="invalid_token"');
+    const stolen = await thief.proof(request, token);
+    expect(judgeProof(stolen, world)).toBe('invalid_token');
+    expect(await send(stolen)).toBe('DPoP error="invalid_token"');
   });
 });
