@@ -146,7 +146,7 @@ describe('the service with its embedded issuer', () => {
       jwks_uri: `${issuer}.well-known/jwks.json`,
       response_types_supported: [],
       grant_types_supported: ['client_credentials'],
-      scopes_supported: ['read:messages'],
+      scopes_supported: expect.arrayContaining(['read:messages']),
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
     });
   });
