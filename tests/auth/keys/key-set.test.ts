@@ -179,11 +179,22 @@ describe('createKeySet()', () => {
     expect(keySet.state().keys).toBe(0);
   });
 
-  test('fetches a cooldown apart, however short the maximum age, also without any request', async () => {
+  test('refreshes keys without any request, also after they expired', async () => {
+    for (const [options, afterMs] of [
+      [times, maxAgeMs],
+      [{ maxAgeMs: 10_000, maxStaleMs: 5_000 }, cooldownMs],
+    ] as const) {
+      const { clock, fetches } = await started(options);
+      clock.advance(afterMs);
+      expect(fetches).toBeArrayOfSize(2);
+    }
+  });
+
+  test('never fetches less than a cooldown apart, however short the maximum age', async () => {
     const { keySet, fetches, advance } = await started({ maxAgeMs: 1000, maxStaleMs: 0 });
     for (let second = 0; second < 300; second += 1) {
       await advance(1000);
-      if (second >= 150) await keySet.find('unknown');
+      await keySet.find('unknown');
     }
     const gapsMs = fetches.slice(1).map((at, index) => at - (fetches[index] ?? 0));
     expect(gapsMs).toEqual(gapsMs.map(() => cooldownMs));
