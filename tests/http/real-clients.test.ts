@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import * as oauth from 'oauth4webapi';
 import {
   ClientSecretPost,
   clientCredentialsGrant,
@@ -83,5 +84,31 @@ describe('a service with its embedded issuer', () => {
     expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^200 \{/), stderr: '' });
     const example = await Bun.file(join(root, 'examples/dpop-client.ts')).text();
     expect(await Bun.file(join(root, 'docs/dpop.md')).text()).toContain(`\`\`\`ts\n${example}\`\`\``);
+  });
+
+  test('takes a client of oauth4webapi that knows only its address from a 401 to a 200', async () => {
+    /** Loopback has no certificate. */
+    const overHttp = { [oauth.allowInsecureRequests]: true };
+    const { issuer: origin, reader } = fixture();
+    const url = new URL('/api/private-scoped', origin);
+    const get = (token: string) => oauth.protectedResourceRequest(token, 'GET', url, undefined, undefined, overHttp);
+
+    const rejected = await get('none').catch((error: unknown) => error);
+    if (!(rejected instanceof oauth.WWWAuthenticateChallengeError)) throw new Error('There was no challenge');
+    const metadataUrl = rejected.cause[0]?.parameters.resource_metadata ?? '';
+    const resource = new URL(metadataUrl.replace('/.well-known/oauth-protected-resource', ''));
+    const found = await oauth.resourceDiscoveryRequest(resource, overHttp);
+    expect(found.url).toBe(metadataUrl);
+    const metadata = await oauth.processResourceDiscoveryResponse(resource, found);
+
+    const issuer = new URL(metadata.authorization_servers?.[0] ?? '');
+    const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...overHttp });
+    const server = await oauth.processDiscoveryResponse(issuer, discovered);
+    const client = { client_id: reader.clientId };
+    const secret = oauth.ClientSecretPost(reader.clientSecret);
+    const parameters = { resource: metadata.resource, scope: metadata.scopes_supported?.join(' ') ?? '' };
+    const granted = await oauth.clientCredentialsGrantRequest(server, client, secret, parameters, overHttp);
+    const { access_token: token } = await oauth.processClientCredentialsResponse(server, client, granted);
+    expect((await get(token)).status).toBe(200);
   });
 });
