@@ -3,8 +3,7 @@ import { createLog } from '../src/observe/log.ts';
 import { createService } from '../src/service.ts';
 import { type Environment, readSettings } from '../src/settings.ts';
 import { bearer } from './support/fixture.ts';
-import { publish, rsaKey } from './support/keys.ts';
-import { AUDIENCE, mintToken, nowSeconds, SIGNING_KID } from './support/mint.ts';
+import { AUDIENCE, mintToken, nowSeconds, signingKeys } from './support/mint.ts';
 
 const GOOD = 'https://good.example.test/';
 const BAD = 'https://bad.example.test/';
@@ -24,7 +23,7 @@ function create(environment: Environment) {
     async fetch(url) {
       fetched.push(url);
       if (!url.startsWith(GOOD)) throw new TypeError('unreachable');
-      return Response.json({ keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] });
+      return Response.json({ keys: signingKeys() });
     },
   });
   const get = (path: string, init?: RequestInit) => service.fetch(new Request(`http://localhost${path}`, init));

@@ -3,8 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { createDevelopmentIssuer } from 'protected-api/testing';
 import { mean, probit, tTestTwoSample } from 'simple-statistics';
 import { ISSUER, tokenOf } from '../support/checked.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { base64url, SIGNING_KID } from '../support/mint.ts';
+import { base64url, signingKeys } from '../support/mint.ts';
 import { createTarget } from './target.ts';
 
 setDefaultTimeout(120_000);
@@ -97,7 +96,7 @@ const inTurn =
     pool.slice(at % pool.length, (at % pool.length) + 1).map(action)[0];
 
 describe('the time that an answer takes', () => {
-  const target = createTarget({ [ISSUER]: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] });
+  const target = createTarget({ [ISSUER]: signingKeys() });
   const show = (token: string) => target.send(`Bearer ${token}`);
   const good = Array.from({ length: POOL }, (_, at) => tokenOf({ claims: { jti: String(at).padStart(4) } }));
   const wrongFromStart = good.map((token) => spoil(token, 1));

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createGuard } from '../../src/auth/guard.ts';
 import { resourceServer } from '../../src/auth/index.ts';
 import { checkOptions, type GuardOptions } from '../../src/auth/options.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { SIGNING_KID } from '../support/mint.ts';
+import { signingKeys } from '../support/mint.ts';
 
 const issuer = 'https://issuer.example.test/';
 const audience = 'https://api.example.test/';
@@ -136,7 +135,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
     beside: { publicUrl: audience },
   },
   keys: {
-    valid: [{ keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] }],
+    valid: [{ keys: signingKeys() }],
     wrong: [[], {}, { keys: [] }, { keys: 'a' }, { keys: [null] }],
     expected: /a JWK Set/,
   },

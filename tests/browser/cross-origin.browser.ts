@@ -3,8 +3,7 @@ import type { Page } from 'playwright-core';
 import { BROWSER_TIMEOUT_MS, browserForTests } from '../support/documentation-page.ts';
 import { bearer, fixtureFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
+import type { TokenOverrides } from '../support/mint.ts';
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS);
 
@@ -56,18 +55,14 @@ const rows: readonly Row[] = [
 ];
 
 describe('a page of another origin in Chromium', () => {
-  const keys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
   const openPage = browserForTests();
   const html = { headers: { 'content-type': 'text/html' } };
   const other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('<!doctype html>', html) });
   afterAll(() => other.stop(true));
 
   for (const [fixture, table] of [
-    [fixtureFor(sourceForm, { keys }), rows],
-    [
-      fixtureFor(sourceForm, { keys, prepare: (issuer) => issuer.goDown() }),
-      [['a 503', '/api/private', { token }, outage]],
-    ],
+    [fixtureFor(sourceForm), rows],
+    [fixtureFor(sourceForm, { prepare: (issuer) => issuer.goDown() }), [['a 503', '/api/private', { token }, outage]]],
   ] as const)
     test.each<Row>(table)('reads %s', async (_name, path, { token, ...init }, seen) => {
       const { service, mint } = fixture();

@@ -12,8 +12,7 @@ import { freePort, untilItAnswers } from '../support/child-process.ts';
 import { runContainer } from '../support/container.ts';
 import { bearer } from '../support/fixture.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { mintToken, SIGNING_KID } from '../support/mint.ts';
+import { mintToken } from '../support/mint.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { expectTypes } from './schema.ts';
 import { root, unknownSettings } from './settings.ts';
@@ -134,7 +133,7 @@ describe('the manifests', () => {
       capabilities: { drop: ['ALL'] },
     });
 
-    const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+    const issuer = await startIssuer();
     const [port, metricsPort] = [await freePort(), await freePort()];
     const origin = `http://127.0.0.1:${port}`;
     // It is read-only and has no capabilities and no new privileges, as every container of the tests.

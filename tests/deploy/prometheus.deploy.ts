@@ -6,8 +6,7 @@ import { type Environment, freePort, type RunningProcess, run, until, untilProce
 import { bearer } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { AUDIENCE, mintToken } from '../support/mint.ts';
 import { expectTypes } from './schema.ts';
 import { root } from './settings.ts';
 
@@ -45,7 +44,7 @@ describe('a Prometheus that scrapes two instances, of which one cannot reach its
   }
 
   beforeAll(async () => {
-    issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+    issuer = await startIssuer();
     // Keys are fetched again after three seconds.
     const short = { JWKS_MAX_AGE_SECONDS: '1', JWKS_COOLDOWN_SECONDS: '3' };
     reached = await startInstance({ ISSUER: issuer.url, ...short });

@@ -4,8 +4,7 @@ import { freePort, type RunningProcess, run, until } from '../support/child-proc
 import { bearer } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { AUDIENCE, mintToken } from '../support/mint.ts';
 
 const WORKERS = 16;
 const PAUSE_MS = 25;
@@ -40,7 +39,7 @@ function startLoad(url: string, tokens: readonly string[]) {
 }
 
 test('a rolling restart behind HAProxy under constant load fails no request', async () => {
-  const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+  const issuer = await startIssuer();
   const command = await executableForm.command();
   const start = (port: number) =>
     run(command, {

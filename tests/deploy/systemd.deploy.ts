@@ -7,8 +7,7 @@ import { freePort, until } from '../support/child-process.ts';
 import { bearer } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { AUDIENCE, mintToken } from '../support/mint.ts';
 import { fillIn, root, unknownSettings } from './settings.ts';
 
 setDefaultTimeout(300_000);
@@ -77,7 +76,7 @@ describe('two instances under systemd, in the sandbox of the unit', () => {
     });
 
   beforeAll(async () => {
-    issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+    issuer = await startIssuer();
     // The last two are for one instance only, and must not override what the unit sets for each.
     const settings = { ISSUER: issuer.url, AUDIENCE, HOST: '127.0.0.1', REUSE_PORT: 'false', METRICS_PORT: '9100' };
     const port = await freePort();

@@ -10,12 +10,12 @@ import { fixtureFor } from '../support/fixture.ts';
 import type { Form } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, nowSeconds, SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
+import { rsaKey } from '../support/keys.ts';
+import { AUDIENCE, mintToken, nowSeconds, type TokenOverrides } from '../support/mint.ts';
 
 let issuer: Issuer;
 beforeAll(async () => {
-  issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+  issuer = await startIssuer();
 });
 afterAll(() => issuer.close());
 

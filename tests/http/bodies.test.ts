@@ -3,13 +3,12 @@ import { Elysia, t } from 'elysia';
 import { resourceServer } from '../../src/auth/index.ts';
 import { expectError } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SCOPE, SIGNING_KID } from '../support/mint.ts';
+import { AUDIENCE, mintToken, SCOPE, signingKeys } from '../support/mint.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 const issuer = 'https://issuer.example.test/';
-const keys = { keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] };
+const keys = { keys: signingKeys() };
 const extension = new Elysia()
   .post('/open', ({ body }) => ({ body }), { body: t.Any() })
   .post('/notes', ({ body }) => body, { body: t.Object({ text: t.String() }) })

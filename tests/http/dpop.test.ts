@@ -5,16 +5,12 @@ import { expectError } from '../support/expect-error.ts';
 import { bearer, fixtureFor } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { SIGNING_KID } from '../support/mint.ts';
 import { bare, dpopRows, holds, PUBLIC_URL, sendProof } from './table/dpop.ts';
-
-const keys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
 
 for (const form of [inProcessForm, sourceForm, executableForm])
   for (const mode of ['on', 'required'] as const)
     describe(`DPOP=${mode} in ${form.name}`, () => {
-      const fixture = fixtureFor(form, { keys, settings: { DPOP: mode, PUBLIC_URL } });
+      const fixture = fixtureFor(form, { settings: { DPOP: mode, PUBLIC_URL } });
       dpopRows(fixture, mode);
 
       test('is in the metadata and in preflights', async () => {
@@ -39,7 +35,7 @@ test('DPOP=required is part of the documentation, with all its responses', async
 describe('DPOP=required without its store', () => {
   const REDIS_URL = 'redis://user:hunter2@127.0.0.1:1/0';
   const settings = { DPOP: 'required', PUBLIC_URL, REDIS_URL, LOG_LEVEL: 'debug' };
-  const fixture = fixtureFor(executableForm, { keys, settings });
+  const fixture = fixtureFor(executableForm, { settings });
 
   test('answers a good proof with 503, says why at /readyz, and never reveals the password', async () => {
     const { service } = fixture();
@@ -55,7 +51,7 @@ describe('DPOP=required without its store', () => {
 });
 
 describe('DPOP=off, the default,', () => {
-  holds(fixtureFor(inProcessForm, { keys, settings: { PUBLIC_URL } }), [
+  holds(fixtureFor(inProcessForm, { settings: { PUBLIC_URL } }), [
     ['no scheme but Bearer is supported', {}, 'invalid_header', bare.Bearer],
     ['a bound token as a plain one', { headers: bearer }, 'invalid_header', 'Bearer error="invalid_token"'],
   ]);

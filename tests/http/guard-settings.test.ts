@@ -3,8 +3,7 @@ import { certificate } from '../support/certificates.ts';
 import type { Environment } from '../support/child-process.ts';
 import { bearer, fixtureFor } from '../support/fixture.ts';
 import { inProcessForm } from '../support/in-process.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { nowSeconds, SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
+import { nowSeconds, type TokenOverrides } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 import { SCOPED } from './table/tokens.ts';
 
@@ -57,7 +56,7 @@ const groups: readonly (readonly [settings: Environment, ...rows: readonly Row[]
 
 for (const [settings, ...rows] of groups) {
   describe(`the settings ${JSON.stringify(settings)}`, () => {
-    const fixture = fixtureFor(inProcessForm, { keys: () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)], settings });
+    const fixture = fixtureFor(inProcessForm, { settings });
 
     test.each(rows)('answer %s with %d', async (_name, status, token, headers = bearer) => {
       const { service, mint } = fixture();

@@ -5,8 +5,7 @@ import { createLog } from '../../src/observe/log.ts';
 import { createObservation } from '../../src/observe/requests.ts';
 import { expectCrossOrigin, expectError, expectPreflight, expectProtected } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { AUDIENCE, mintToken, signingKeys } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 const SECRET = 'password hunter2 at db.internal';
@@ -23,7 +22,7 @@ const finished = new Response('own', { status: 202, headers: { 'x-own': '1', 'ca
 const never = () => 'never';
 
 const issuer = 'https://issuer.example.test/';
-const keys = { keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] };
+const keys = { keys: signingKeys() };
 const answer = () => ({ a: 1 });
 
 const extension = new Elysia()

@@ -6,8 +6,7 @@ import { $ } from 'bun';
 import { expectError, expectMessage } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { AUDIENCE, mintToken, signingKeys } from '../support/mint.ts';
 
 setDefaultTimeout(120_000);
 
@@ -27,11 +26,7 @@ describe('an issuer with a certificate of a private authority', () => {
       port: 0,
       tls: { key: file('issuer.key'), cert: file('issuer.pem') },
       fetch: ({ url }) =>
-        Response.json(
-          url.endsWith('/keys')
-            ? { keys: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] }
-            : { issuer, jwks_uri: `${issuer}/keys` },
-        ),
+        Response.json(url.endsWith('/keys') ? { keys: signingKeys() } : { issuer, jwks_uri: `${issuer}/keys` }),
     });
     issuer = server.url.origin;
   });

@@ -7,8 +7,8 @@ import type { OpenApiDocument, ResponseObject } from '../../src/openapi/document
 import { bearer, fixtureFor } from '../support/fixture.ts';
 import { executableForm, type Form } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
+import { rsaKey } from '../support/keys.ts';
+import type { TokenOverrides } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 /** What is wrong with the token that is answered with the example of this name. */
@@ -86,9 +86,8 @@ async function expectAsDocumented(response: Response, answer: DocumentedAnswer, 
 }
 
 function describeAnswers(form: Form, settings: Readonly<Record<string, string>>): void {
-  const keys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
-  const fixture = fixtureFor(form, { keys, settings });
-  const outage = fixtureFor(form, { keys, settings, prepare: (issuer) => issuer.goDown() });
+  const fixture = fixtureFor(form, { settings });
+  const outage = fixtureFor(form, { settings, prepare: (issuer) => issuer.goDown() });
   let answers: DocumentedAnswer[];
   let schemas: object;
   beforeAll(async () => {

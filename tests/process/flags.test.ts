@@ -5,8 +5,7 @@ import { isLive } from '../../src/process.ts';
 import { type Environment, runToEnd } from '../support/child-process.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { AUDIENCE, mintToken } from '../support/mint.ts';
 
 const FLAGS = ['--dev', '--explain', '--healthcheck', '--help', '--version'];
 
@@ -34,7 +33,7 @@ test.each(['--nope', '-x', '--dev=yes', 'serve'])(
 );
 
 test('--explain reads a token from standard input, exits with 0 if it is accepted, and does not listen', async () => {
-  const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+  const issuer = await startIssuer();
   await using taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
   const environment = { ISSUER: issuer.url, AUDIENCE, HOST: '127.0.0.1', PORT: String(taken.port) };
   for (const [claims, status, last] of [

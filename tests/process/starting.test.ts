@@ -5,8 +5,7 @@ import { expectError } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { AUDIENCE, mintToken } from '../support/mint.ts';
 import { rawRequest } from '../support/raw-http.ts';
 
 const command = await executableForm.command();
@@ -58,7 +57,7 @@ describe('a process ends with 1 and says only what is wrong', () => {
 });
 
 test('with REUSE_PORT two instances share a port, and kill -9 of one leaves the other answering', async () => {
-  const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+  const issuer = await startIssuer();
   const settings = { ISSUER: issuer.url, AUDIENCE, REUSE_PORT: 'true' };
   const killed = await executableForm.start(settings);
   const left = run(command, { ...settings, HOST: '127.0.0.1', PORT: String(killed.port) });

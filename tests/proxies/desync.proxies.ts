@@ -5,8 +5,7 @@ import { hosts, lines, nameOf, wireAttacks } from '../adversary/wire-attacks.ts'
 import { freePort, type RunningProcess, until } from '../support/child-process.ts';
 import { type ServiceProcess, sourceForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { AUDIENCE, mintToken } from '../support/mint.ts';
 import { exchange, open } from '../support/raw-http.ts';
 import { haproxy, nginx, startRelay } from './proxies.ts';
 
@@ -46,7 +45,7 @@ async function ask(socket: Socket, id: string, token: string): Promise<string> {
 let issuer: Issuer;
 let service: ServiceProcess;
 beforeAll(async () => {
-  issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+  issuer = await startIssuer();
   service = await sourceForm.start({ ISSUER: issuer.url, AUDIENCE });
 });
 afterAll(async () => {

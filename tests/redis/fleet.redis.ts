@@ -3,8 +3,7 @@ import { freePort, until } from '../support/child-process.ts';
 import { bearer } from '../support/fixture.ts';
 import { type Service, sourceForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, nowSeconds, SIGNING_KID } from '../support/mint.ts';
+import { AUDIENCE, mintToken, nowSeconds } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
@@ -49,7 +48,7 @@ describe('two processes and one Redis', () => {
 
   beforeAll(async () => {
     server = await startRedis();
-    issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+    issuer = await startIssuer();
     token = mintToken(issuer.url, { claims: { cnf: { jkt: thumbprintOf(proofKey()) }, exp: nowSeconds() + 3600 } });
     plain = mintToken(issuer.url, { claims: { exp: nowSeconds() + 3600 } });
     fleet.push(await startService(), await startService());

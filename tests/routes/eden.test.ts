@@ -3,14 +3,11 @@ import { treaty } from '@elysiajs/eden';
 import type { App } from 'protected-api/service';
 import { bearer, type Fixture, fixtureFor } from '../support/fixture.ts';
 import { inProcessForm } from '../support/in-process.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { SIGNING_KID } from '../support/mint.ts';
 
 /** That what the compiler knows of `treaty<App>`, in tests/types, is what is answered. */
 describe('treaty<App>()', () => {
-  const keys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
-  const fixture = fixtureFor(inProcessForm, { keys });
-  const outage = fixtureFor(inProcessForm, { keys, prepare: (issuer) => issuer.goDown() });
+  const fixture = fixtureFor(inProcessForm);
+  const outage = fixtureFor(inProcessForm, { prepare: (issuer) => issuer.goDown() });
   const clientOf = ({ service, mint }: Fixture, claims: object = {}) =>
     treaty<App>(service.origin, { headers: bearer(mint({ claims: { ...claims } })) }).api;
 

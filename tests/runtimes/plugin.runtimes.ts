@@ -11,8 +11,7 @@ import { fixtureFor } from '../support/fixture.ts';
 import { type Form, startService } from '../support/forms.ts';
 import { type Installation, installPackage } from '../support/installed-package.ts';
 import { type IssuerMode, startIssuer } from '../support/issuer.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { AUDIENCE, mintToken } from '../support/mint.ts';
 
 /** The command of each runtime, before the script. */
 const runtimes = { bun: ['bun'], node: ['node'], deno: ['deno', 'run', '--allow-all'] } as const;
@@ -54,7 +53,7 @@ for (const [name, command] of Object.entries(runtimes)) {
 
     for (const [what, mode, output] of endings) {
       test(`a script that verifies one token ends by itself when the issuer ${what}`, async () => {
-        const issuer = await startIssuer([publish(rsaKey(SIGNING_KID), SIGNING_KID)]);
+        const issuer = await startIssuer();
         issuer.mode = mode;
         const settings = { ISSUER: issuer.url, AUDIENCE, TOKEN: mintToken(issuer.url) };
         const finished = await runToEnd([...command, inFolder('one-token.mjs')], { ...environment, ...settings });

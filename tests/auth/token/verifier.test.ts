@@ -6,14 +6,13 @@ import type { Verdict, VerifiedToken, VerifierOptions } from '../../../src/auth/
 import { crowdedKeySet } from '../../http/table/key-set.ts';
 import { faultsBeforeKeys, tokenFaults, tokenTextOf } from '../../http/table/token-faults.ts';
 import { createIssuers } from '../../support/issuers.ts';
-import { publish, rsaKey } from '../../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID } from '../../support/mint.ts';
+import { AUDIENCE, mintToken, signingKeys } from '../../support/mint.ts';
 
 const issuer = 'https://issuer.example.test/';
 const frozenSeconds = 2_000_000_000;
 
 function setUp(options: Partial<VerifierOptions> = {}) {
-  const keys = { [issuer]: [publish(rsaKey(SIGNING_KID), SIGNING_KID)] };
+  const keys = { [issuer]: signingKeys() };
   const { verifier } = createIssuers(keys, ['RS256'], { now: () => fixture.now * 1000, ...options });
   const fixture = { ...verifier, now: frozenSeconds };
   return fixture;
