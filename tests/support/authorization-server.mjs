@@ -1,13 +1,11 @@
 // A real authorization server in a process of its own: it brings no types, and writes warnings of its own to the terminal.
-// Arguments: the API identifier, the algorithm, the scopes, the address for logout tokens of the client `web`. Prints one line of
-// JSON, its issuer identifier and two clients, once it listens.
-// A person logs in at `web` without a page. The first login is an hour old and of the acr `low`; one with acr_values or max_age is
-// what they ask for.
+// Arguments: the API identifier, the algorithm, the scopes. Prints one line of JSON, its issuer identifier and two clients, once
+// it listens.
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
 import { signingKey } from './signatures.ts';
 
-const [audience, alg = 'RS256', scope = 'read:messages', logoutUri] = process.argv.slice(2);
+const [audience, alg = 'RS256', scope = 'read:messages'] = process.argv.slice(2);
 const server = createServer();
 await new Promise((done) => server.listen(0, '127.0.0.1', done));
 const issuer = `http://127.0.0.1:${server.address().port}`;
@@ -21,41 +19,16 @@ const client = (id, others) => ({
   id_token_signed_response_alg: alg,
   ...others,
 });
-const web = {
-  grant_types: ['authorization_code'],
-  redirect_uris: ['https://app.example.test/callback'],
-  response_types: ['code'],
-  backchannel_logout_uri: logoutUri,
-  backchannel_logout_session_required: true,
-};
 
 const provider = new Provider(issuer, {
   clients: [
     client('reader', { scope }),
     client('visitor'),
     client('certified', { scope, tls_client_certificate_bound_access_tokens: true }),
-    ...(logoutUri ? [client('web', web)] : []),
   ],
-  acrValues: ['low', 'high'],
-  cookies: { keys: ['not a secret'] },
   jwks: { keys: [{ ...signingKey(alg, 'issuer').export({ format: 'jwk' }), kid: 'provider-key', use: 'sig', alg }] },
   scopes: ['openid', ...scope.split(' ')],
-  findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
-  // RFC 9470 §6.1; the session is what a logout token names.
-  extraTokenClaims({ oidc }) {
-    const { acr, authTime, sid } = oidc.entities.AuthorizationCode ?? {};
-    return { acr, auth_time: authTime, sid };
-  },
-  interactions: { url: (_, { uid }) => `/login/${uid}` },
-  async loadExistingGrant({ oidc }) {
-    const grant = new provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
-    grant.addOIDCScope(`openid ${scope}`);
-    grant.addResourceScope(audience, scope);
-    await grant.save();
-    return grant;
-  },
   features: {
-    backchannelLogout: { enabled: true },
     clientCredentials: { enabled: true },
     devInteractions: { enabled: false },
     dPoP: { enabled: true },
@@ -78,18 +51,7 @@ const provider = new Provider(issuer, {
   },
 });
 
-const answer = provider.callback();
-server.on('request', async (request, response) => {
-  if (!request.url.startsWith('/login/')) return answer(request, response);
-  const { params } = await provider.interactionDetails(request, response);
-  const now = Math.floor(Date.now() / 1000);
-  const login = {
-    accountId: 'ada',
-    acr: params.acr_values?.split(' ')[0] ?? 'low',
-    ts: params.max_age === undefined ? now - 3600 : now,
-  };
-  return provider.interactionFinished(request, response, { login });
-});
+server.on('request', provider.callback());
 const clients = {
   reader: { id: 'reader', secret: 'reader-secret', scope },
   visitor: { id: 'visitor', secret: 'visitor-secret' },

@@ -24,7 +24,7 @@ interface Announcement {
 export type AuthorizationServer = Awaited<ReturnType<typeof startAuthorizationServer>>;
 
 /** Loopback has no certificate, and a server may close a kept connection at any time. */
-export const overLoopback = {
+const overLoopback = {
   execute: [allowInsecureRequests],
   [customFetch]: (url: string, init: object) => fetch(url, { ...init, keepalive: false }),
 };
