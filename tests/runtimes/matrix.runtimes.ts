@@ -13,6 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The programs of each form. Flags of the binary are those of the build, which Elysia's reading of source text survives. */
 const forms: Readonly<Record<string, () => Promise<readonly string[]>>> = {
+  'es2016 under Bun': async () => ['bun', 'matrix.mjs'],
   'es2016 under Node': async () => ['node', 'matrix.mjs'],
   'es2016 under Deno': async () => ['deno', 'run', '--allow-all', 'matrix.mjs'],
   'a binary': async () => {

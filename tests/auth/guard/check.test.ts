@@ -63,21 +63,15 @@ test('the option clientCertificate is asked in every request, also where the tok
   expect(reasons).toEqual([undefined, 'certificate_missing', 'certificate_mismatch', undefined]);
 });
 
-/** FAPI 2.0 Security Profile §5.4.1. */
-const fapi = ['ES256', 'PS256', 'EdDSA'] as const;
-for (const [algorithm, isAccepted] of [
-  ...fapi.map((name) => [name, true] as const),
-  ['RS256', false],
-  ['ES384', false],
-] as const)
-  test(`the option dpopAlgorithms ${isAccepted ? 'accepts' : 'rejects'} a proof by ${algorithm}`, async () => {
-    const check = createChecker({ dpop: 'required', publicUrl, dpopAlgorithms: fapi });
-    const token = tokenOf({ claims: { cnf: { jkt: thumbprintOf(proofKey(algorithm)) } } });
-    const dpop = makeProof({ url: `${publicUrl}/reports`, token, nowSeconds: nowSeconds() }, { algorithm });
-    const { reason, challenge } = await check(new Headers({ authorization: `DPoP ${token}`, dpop }));
-    expect(reason).toBe(isAccepted ? undefined : 'proof_algorithm');
-    if (!isAccepted) expect(challenge).toContain('algs="ES256 PS256 EdDSA"');
-  });
+test('the option dpopAlgorithms is in challenges, and rejects a proof by another', async () => {
+  const check = createChecker({ dpop: 'required', publicUrl, dpopAlgorithms: ['ES256', 'PS256', 'EdDSA'] });
+  const token = tokenOf({ claims: { cnf: { jkt: thumbprintOf(proofKey('RS256')) } } });
+  const target = { url: `${publicUrl}/reports`, token, nowSeconds: nowSeconds() };
+  const dpop = makeProof(target, { algorithm: 'RS256' });
+  const { reason, challenge } = await check(new Headers({ authorization: `DPoP ${token}`, dpop }));
+  expect(reason).toBe('proof_algorithm');
+  expect(challenge).toContain('algs="ES256 PS256 EdDSA"');
+});
 
 describe('createGuard().check()', () => {
   const [problem, html] = ['application/problem+json', 'text/html'];

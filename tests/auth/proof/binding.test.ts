@@ -60,13 +60,24 @@ describe('createBindingCheck()', () => {
     expect(createBindingCheck({ dpop: 'off', publicUrl })).toBeUndefined();
   });
 
+  const now = () => 1_900_000_000_000;
+  const proven = () => ({ dpop: makeProof({ url, token, nowSeconds: 1_900_000_000 }) });
+
   test('accepts a token that is bound to both with both, and uses no proof without the certificate', async () => {
-    const headers = { dpop: makeProof({ url, token, nowSeconds: 1_900_000_000 }) };
+    const headers = proven();
     const present = (certificate: Buffer | undefined) =>
-      judge({ clientCertificate: () => certificate, now: () => 1_900_000_000_000 }, 'DPoP', both, headers);
+      judge({ clientCertificate: () => certificate, now }, 'DPoP', both, headers);
     expect(await present(undefined)).toBe('certificate_missing');
     expect(await present(held.der)).toBeUndefined();
     // Guards without a store of their own share one.
     expect(await present(held.der)).toBe('proof_replayed');
+  });
+
+  test('asks the store of the application', async () => {
+    for (const [isNew, reason] of [
+      [true, undefined],
+      [false, 'proof_replayed'],
+    ] as const)
+      expect(await judge({ replayStore: { markUsed: () => isNew }, now }, 'DPoP', bound, proven())).toBe(reason);
   });
 });

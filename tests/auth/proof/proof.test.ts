@@ -3,7 +3,6 @@ import { createHash, generateKeyPairSync } from 'node:crypto';
 import { createProofVerifier, type ProofVerifierOptions, type ProvenRequest } from '../../../src/auth/proof/proof.ts';
 import { createMemoryReplayStore, type ReplayStore } from '../../../src/auth/proof/replay-store.ts';
 import type { RefusalReason } from '../../../src/auth/refusals.ts';
-import { createChecker, tokenOf } from '../../support/checked.ts';
 import { exactRsaKey } from '../../support/keys.ts';
 import {
   goodProofParts,
@@ -268,15 +267,4 @@ describe('guards that judge one request', () => {
     expect(calls).toBe(1);
     expect(await judgeWith([store], request)).toEqual([undefined]);
   });
-});
-
-test('a guard asks the store of the application', async () => {
-  const used: string[] = [];
-  const replayStore = { markUsed: async (key: string) => used.push(key) === 1 };
-  const check = createChecker({ dpop: 'required', publicUrl, replayStore });
-  const bound = tokenOf({ claims: { cnf: { jkt: thumbprintOf(proofKey()) } } });
-  const dpop = makeProof({ url: `${publicUrl}/reports`, token: bound, nowSeconds: Math.floor(Date.now() / 1000) });
-  for (const reason of [undefined, 'proof_replayed'])
-    expect((await check(new Headers({ authorization: `DPoP ${bound}`, dpop }))).reason).toBe(reason);
-  expect(used).toEqual([used[0], used[0]] as string[]);
 });
