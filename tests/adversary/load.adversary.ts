@@ -1,11 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { until } from '../support/child-process.ts';
-import { type ServiceProcess, sourceForm } from '../support/forms.ts';
-import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { AUDIENCE, mintToken } from '../support/mint.ts';
-import { exchange, open, pour } from '../support/raw-http.ts';
+import { open, pour } from '../support/raw-http.ts';
+import { attackedService } from './attacked-service.ts';
 
 // The server takes up to 12 seconds to notice a connection that came and went without a word, and stopping waits for it.
 setDefaultTimeout(120_000);
@@ -47,34 +45,23 @@ const connections: readonly (readonly [
 ];
 
 describe('under load from hostile connections, the service', () => {
-  let issuer: Issuer;
-  let service: ServiceProcess;
+  const attacked = attackedService();
+  const port = () => attacked().service.port;
+  const processFolder = () => `/proc/${attacked().service.process.pid}`;
+  const residentMb = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`${processFolder()}/status`, 'utf8'))?.[1]) / 1024;
+  const descriptors = () => readdirSync(`${processFolder()}/fd`).length;
+
+  /** Other clients are served, during an attack as well. */
+  async function expectServing(): Promise<void> {
+    for (let round = 0; round < 5; round += 1) await attacked().expectServing();
+  }
+
   let startMb = 0;
   beforeAll(async () => {
-    issuer = await startIssuer();
-    service = await sourceForm.start({ ISSUER: issuer.url, AUDIENCE });
     // What a process takes for its first requests is no growth.
     for (let warmUp = 0; warmUp < 20; warmUp += 1) await expectServing();
     startMb = residentMb();
   });
-  afterAll(async () => {
-    expect(service.output()).not.toContain('"level":"error"');
-    expect(await service.close()).toBe(0);
-    await issuer.close();
-  });
-
-  const residentMb = () =>
-    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.process.pid}/status`, 'utf8'))?.[1]) / 1024;
-  const descriptors = () => readdirSync(`/proc/${service.process.pid}/fd`).length;
-
-  /** Other clients are served, during an attack as well. */
-  async function expectServing(): Promise<void> {
-    const authorization = `Bearer ${mintToken(issuer.url)}`;
-    for (let round = 0; round < 5; round += 1) {
-      expect((await service.fetch('/api/private', { headers: { authorization } })).status).toBe(200);
-      expect((await service.fetch('/api/private')).status).toBe(401);
-    }
-  }
   afterEach(() =>
     // Further requests let the runtime collect what an attack has left. A leak stays.
     until(async () => {
@@ -88,7 +75,7 @@ describe('under load from hostile connections, the service', () => {
       const before = descriptors();
       const sockets: Socket[] = [];
       while (sockets.length < count)
-        sockets.push(...(await Promise.all(Array.from({ length: PARALLEL }, () => open(service.port)))));
+        sockets.push(...(await Promise.all(Array.from({ length: PARALLEL }, () => open(port())))));
       for (const socket of sockets) socket.resume().write(greeting);
       await act?.(sockets);
       await expectServing();
@@ -107,7 +94,7 @@ describe('under load from hostile connections, the service', () => {
   ] as const) {
     test(`cuts ${name} off`, async () => {
       // Counts bytes that have left the client. The kernel buffers megabytes of them.
-      expect(await pour(service.port, start, piece, POURED_BYTES)).toBeLessThan(POURED_BYTES);
+      expect(await pour(port(), start, piece, POURED_BYTES)).toBeLessThan(POURED_BYTES);
     });
   }
 
@@ -117,26 +104,19 @@ describe('under load from hostile connections, the service', () => {
   ] as const) {
     test(`keeps nothing of ${name}`, async () => {
       const before = residentMb();
-      await pour(service.port, start, piece, POURED_BYTES);
+      await pour(port(), start, piece, POURED_BYTES);
       expect(residentMb() - before).toBeLessThan(40);
     });
   }
 
   test('outlives 2000 connections that are reset in the middle of a request', async () => {
-    const token = mintToken(issuer.url);
+    const token = attacked().mint();
     const reset = async (at: number) => {
-      const socket = await open(service.port);
+      const socket = await open(port());
       socket.write(`${GET}Authorization: Bearer ${token}\r\n${at % 2 ? '\r\n' : ''}`);
       socket.resetAndDestroy();
     };
     for (let round = 0; round < 2000 / PARALLEL; round += 1)
       await Promise.all(Array.from({ length: PARALLEL }, (_, at) => reset(at)));
-  });
-
-  test('answers 5000 pipelined requests without a token, none of them with the message', async () => {
-    const last = 'GET /api/public HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n';
-    const { statuses } = await exchange(service.port, `${GET}\r\n`.repeat(5000) + last);
-    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(1);
-    expect(statuses).toContain(401);
   });
 });

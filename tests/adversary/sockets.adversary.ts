@@ -1,8 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { type ServiceProcess, sourceForm } from '../support/forms.ts';
-import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { AUDIENCE, mintToken } from '../support/mint.ts';
+import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { exchange } from '../support/raw-http.ts';
+import { attackedService } from './attacked-service.ts';
 import { hosts, lines, nameOf, wireAttacks } from './wire-attacks.ts';
 
 // The server takes up to 12 seconds to notice a connection that came and went without a word, and stopping waits for it.
@@ -17,42 +15,17 @@ const statusByPath: Readonly<Record<string, number>> = {
   '/aaaaaaaaaaa/api/public': 404,
   '/api/private?/api/public': 401,
 };
-const START = ['GET /api/private HTTP/1.1', 'Host: service.test'];
-const bare = lines(...START);
-const withToken = () => lines(...START, `Authorization: Bearer ${mintToken(issuer.url)}`);
-
-let issuer: Issuer;
-beforeAll(async () => {
-  issuer = await startIssuer();
-});
-afterAll(() => issuer.close());
-
-function useService(environment: Record<string, string>): () => ServiceProcess {
-  let service: ServiceProcess;
-  beforeAll(async () => {
-    service = await sourceForm.start({ ISSUER: issuer.url, AUDIENCE, ...environment });
-  });
-  afterAll(async () => {
-    expect(service.output()).not.toMatch(/eyJ[\w-]{20,}/);
-    expect(await service.close()).toBe(0);
-  });
-  return () => service;
-}
 
 describe('over a raw socket, the service', () => {
-  const service = useService({});
-  const send = (...pieces: readonly string[]) => exchange(service().port, ...pieces);
-  /** The service keeps serving: it accepts a valid token, and rejects a request without one. */
-  afterEach(async () => {
-    const authorization = `Bearer ${mintToken(issuer.url)}`;
-    expect((await service().fetch('/api/private', { headers: { authorization } })).status).toBe(200);
-    expect((await service().fetch('/api/private')).status).toBe(401);
-  });
+  const attacked = attackedService();
+  const send = (request: string, token = attacked().mint()) =>
+    exchange(attacked().service.port, request.replaceAll('TOKEN', token));
+  afterEach(() => attacked().expectServing());
 
   for (const [kind, { rule, requests, statuses, isClosed }] of Object.entries(wireAttacks)) {
     for (const request of requests) {
       test(`faces ${kind} (${rule}): ${nameOf(request)}`, async () => {
-        const answer = await send(request.replaceAll('TOKEN', mintToken(issuer.url)));
+        const answer = await send(request);
         const isAllowed = statuses.some((allowed) => Bun.deepEquals(allowed, answer.statuses));
         expect({ ...answer, isAllowed }).toMatchObject({ isAllowed: true, ...(isClosed && { isClosed }) });
       });
@@ -62,27 +35,19 @@ describe('over a raw socket, the service', () => {
   for (const path of ['/api/private', '/api/private-scoped']) {
     test(`does not serve ${path} without a token in any of these ways`, async () => {
       const requests = Object.values(wireAttacks).flatMap((one) => one.requests);
-      const texts = requests.map(
-        async (request) => (await send(request.replaceAll('TOKEN', '').replaceAll('/api/private', path))).text,
-      );
+      const texts = requests.map(async (request) => (await send(request.replaceAll('/api/private', path), '')).text);
       expect((await Promise.all(texts)).filter((text) => text.includes('Hello from a private endpoint'))).toEqual([]);
     });
   }
 
   test('handles pipelined requests separately: each needs its own token', async () => {
-    const good = withToken();
-    await send(good);
+    const start = ['GET /api/private HTTP/1.1', 'Host: service.test'];
+    const pair = lines(...start, 'Authorization: Bearer TOKEN') + lines(...start);
     const wanted = Array.from({ length: 200 }, (_, at) => (at % 2 === 0 ? 200 : 401));
-    const { statuses } = await send((good + bare).repeat(100));
+    const { statuses } = await send(pair.repeat(100));
     // A connection may be ended early (the server closes one on which a request comes while another is being answered).
     expect(statuses).toEqual(wanted.slice(0, statuses.length));
     expect(statuses.length).toBeGreaterThan(0);
-  });
-
-  test('accepts a request byte by byte', async () => {
-    const request = withToken();
-    expect((await send(...request.slice(0, 60), request.slice(60))).statuses).toEqual([200]);
-    expect((await send(...bare)).statuses).toEqual([401]);
   });
 });
 
@@ -91,13 +56,16 @@ for (const [how, environment] of [
   ['with metrics and a log line for each request', { METRICS_PORT: '0', LOG_LEVEL: 'debug' }],
 ] as const) {
   describe(`with any Host, the service ${how}`, () => {
-    const service = useService(environment);
+    const attacked = attackedService(environment);
 
     for (const host of [...hosts, undefined]) {
       test.concurrent(`answers based on the path only, or rejects: Host ${JSON.stringify(host) ?? 'missing, as HTTP/1.0 may'}`, async () => {
         const [version, ...headers] = host === undefined ? ['1.0'] : ['1.1', `Host: ${host}`];
         const answers = Object.entries(statusByPath).map(async ([path, status]) => {
-          const { statuses } = await exchange(service().port, lines(`GET ${path} HTTP/${version}`, ...headers));
+          const { statuses } = await exchange(
+            attacked().service.port,
+            lines(`GET ${path} HTTP/${version}`, ...headers),
+          );
           return { path, statuses, isRight: statuses.length === 1 && [status, 400].includes(statuses[0] ?? 0) };
         });
         expect((await Promise.all(answers)).filter(({ isRight }) => !isRight)).toEqual([]);

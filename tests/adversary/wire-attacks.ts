@@ -33,23 +33,11 @@ const paths = [
   ...['//api/private', '/api//private', '/api/public/../private', '/api/./private', '/api/%70rivate'],
   ...['/api/private%00', '/api/private%2f', '/api\\private', '/api/private/', '/api/private;x=1', '/api/private#x'],
   ...['/api/private?', '/API/PRIVATE', '/api/\xc0\xaeprivate', '/%ZZ/api/private', '/api/private-scoped'],
-  ...['/api/private-scoped/../public', '/api/private\0', '/api/private x', '*'],
+  ...['/api/private-scoped/../public', '/api/private\0', '/api/private x', '*', '/api/private//', '/api/PRIVATE'],
+  ...['/api/x/../private', '/api%2Fprivate', '/api/private.json', '/api/private-scoped/', '/api/private-scoped%20'],
 ];
 const misleading = ['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Prefix', 'X-HTTP-Method-Override', 'Forwarded'];
-const methods = [
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'TRACE',
-  'CONNECT',
-  'QUERY',
-  'PROPFIND',
-  'get',
-  'Get',
-  'FOO',
-  'GETX',
-];
+const methods = 'POST PUT PATCH DELETE TRACE CONNECT QUERY PROPFIND get Get FOO GETX'.split(' ');
 
 export const wireAttacks: Readonly<Record<string, WireAttacks>> = {
   'ambiguous framing': {

@@ -28,7 +28,7 @@ function receive(socket: Socket) {
 }
 
 /** Sends bytes as they are, and returns what came back until the connection ended or fell silent. */
-export async function exchange(port: number, ...pieces: readonly string[]) {
+export async function exchange(port: number, bytes: string) {
   const socket = await open(port);
   const { text, closed } = receive(socket);
   const silent = new Promise<void>((done) => {
@@ -38,10 +38,7 @@ export async function exchange(port: number, ...pieces: readonly string[]) {
       timer = setTimeout(done, QUIET_MS);
     });
   });
-  for (const piece of pieces) {
-    socket.write(toBytes(piece));
-    if (pieces.length > 1) await Bun.sleep(5);
-  }
+  socket.write(toBytes(bytes));
   await Promise.race([closed, silent]);
   const isClosed = socket.closed;
   socket.destroy();
