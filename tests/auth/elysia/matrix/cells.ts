@@ -71,8 +71,8 @@ function isImpossible({ application, configuration, form, route, scope }: Cell):
   return (
     (form === 'listen' && typeof Bun === 'undefined') ||
     (isWeb && (form === 'listen' || route === 'WebSocket')) ||
-    // Elysia has such an instance ask itself for its server, without end.
-    (application.startsWith('async function') && route === 'WebSocket' && form === 'listen') ||
+    // Elysia has such an instance ask itself for its server, without end, with any guard or none.
+    (application === 'async function that uses the guard' && route === 'WebSocket' && configuration !== 'aot: false') ||
     // Elysia reads the body of the one Response twice, and leaves a rejected promise behind.
     (configuration === 'aot: false' && route.startsWith('Response')) ||
     // The macro is unknown there, and types say so.
