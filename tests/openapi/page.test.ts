@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import type { OpenApiDocument } from '../../src/openapi/document.ts';
 import { createDocumentation, type DocumentationOptions } from '../../src/routes/documentation.ts';
+import { runToEnd } from '../support/child-process.ts';
 import { fixtureFor } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
 import { createSilentService, inProcessForm } from '../support/in-process.ts';
@@ -116,6 +118,24 @@ describe('createDocumentation()', () => {
     }
     // The failure, then a document and a page for each of the two: the page also asks for the scopes.
     expect(made).toBe(5);
+  });
+
+  test('loads its modules for the first request for them', async () => {
+    const script = `
+      const { createTestApp } = await import(${JSON.stringify(join(import.meta.dir, '../support/test-app.ts'))});
+      const { app } = createTestApp({ discovery: { hasDocumentation: true } });
+      for (const path of ['/', '/api/public', '/openapi/json', '/openapi']) {
+        await app.handle(new Request('http://localhost' + path));
+        const loaded = ['/openapi/page.ts', '/openapi/document.ts', '@elysiajs/openapi'];
+        console.log(loaded.map((name) => Object.keys(require.cache).some((file) => file.includes(name))).join());
+      }`;
+    const { stdout } = await runToEnd([process.execPath, '-e', script]);
+    expect(stdout.split('\n')).toEqual([
+      ...Array(2).fill('false,false,false'),
+      'false,true,true',
+      'true,true,true',
+      '',
+    ]);
   });
 
   test('offers only to paste a token when the token endpoint is unknown', async () => {

@@ -26,6 +26,9 @@ export const rsaKey = (name: string, bits = 2048) =>
 /** Like `rsaKey`, with a modulus of just so many bits, which Bun itself rounds down to a multiple of 128: only from the file. */
 export const exactRsaKey = (name: string, bits: number) => namedKey(`exact rsa ${bits} ${name}`);
 
+/** A key with the exponent 3. */
+export const cubicKey = () => namedKey('rsa cubic');
+
 /** Returns the P-256 private key of this name. */
 export const ecKey = (name: string) => namedKey(`ec ${name}`, () => generateKeyPairSync('ec', { namedCurve: 'P-256' }));
 

@@ -1,4 +1,4 @@
-import { constants, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { constants, createHash, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { ecKey, namedKey, rsaKey } from './keys.ts';
 
 /** Returns the private key of this name for a JWS algorithm. */
@@ -30,6 +30,35 @@ export function signAs(algorithm: string, key: KeyObject, input: Buffer): Uint8A
       return sign(null, input, key);
   }
 }
+
+const bytesOf = (value: bigint) => Buffer.from(value.toString(16).padStart(value >> 2048n ? 514 : 512, '0'), 'hex');
+const integerOf = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+
+/**
+ * Returns a signature made without the private key, whose cube has the padding and the hash of SHA-256, and then garbage: a verifier
+ * that does not see that the padding ends too early accepts it where the exponent is 3 (Bleichenbacher 2006).
+ */
+export function forgeCubeRoot(input: Buffer): Buffer {
+  const hash = createHash('sha256').update(input).digest('hex');
+  const start = `0001${'ff'.repeat(8)}003031300d060960864801650304020105000420${hash}`;
+  const block = BigInt(`0x${start.padEnd(512, '0')}`);
+  let root = 0n;
+  for (let bit = 1n << 680n; bit > 0n; bit >>= 1n) if ((root + bit) ** 3n < block) root += bit;
+  if (
+    !bytesOf((root + 1n) ** 3n)
+      .toString('hex')
+      .startsWith(start)
+  )
+    throw new TypeError('The forgery failed');
+  return bytesOf(root + 1n);
+}
+
+/** Returns a good signature written as the same number modulo n, one modulus up. */
+export const signOneModulusUp = (input: Buffer, key: KeyObject): Buffer =>
+  bytesOf(
+    integerOf(sign('sha256', input, key)) +
+      integerOf(Buffer.from(String(key.export({ format: 'jwk' }).n), 'base64url')),
+  );
 
 /** Every encoding of a point of order 1, 2, 4 or 8 on Ed25519, for which anyone can sign: the values of y, with either sign of x. */
 export const smallOrder = [

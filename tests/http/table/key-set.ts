@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createPublicKey } from 'node:crypto';
 import type { Fixture } from '../../support/fixture.ts';
-import { ecKey, exactRsaKey, type PublishedKey, publish, rsaKey } from '../../support/keys.ts';
+import { cubicKey, ecKey, exactRsaKey, type PublishedKey, publish, rsaKey } from '../../support/keys.ts';
 import { SIGNING_KID } from '../../support/mint.ts';
 import type { TokenRow } from './token-faults.ts';
 import { accepts, refuses } from './tokens.ts';
@@ -41,6 +41,7 @@ export const crowdedKeySet = (): readonly unknown[] => [
   ...[null, 1, 'text', [], {}, { kty: 'RSA' }, { kid: 'x' }],
   { ...createPublicKey(rsaKey('nameless')).export({ format: 'jwk' }), use: 'sig' },
   publish(rsaKey('other'), 'other'),
+  publish(cubicKey(), 'cubic'),
   publish(ecKey('elliptic'), 'elliptic'),
   { kty: 'oct', kid: 'symmetric', use: 'sig', k: Buffer.alloc(32, 1).toString('base64url') },
   publish(rsaKey('spoilt'), 'spoilt', { n: '!!!' }),

@@ -4,7 +4,7 @@ import { certificate } from '../../support/certificates.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
 import type { TokenOverrides } from '../../support/mint.ts';
 import { AUDIENCE, base64url, mintToken, nowSeconds, SIGNING_KID } from '../../support/mint.ts';
-import { signAs, signingKey } from '../../support/signatures.ts';
+import { forgeCubeRoot, signAs, signingKey, signOneModulusUp } from '../../support/signatures.ts';
 
 /** The changes to a valid token, or the text of a token; a function if they depend on the issuer's address or the time. */
 export type TokenRow = readonly [name: string, token: TokenOverrides | ((issuer: string) => TokenOverrides | string)];
@@ -267,6 +267,10 @@ const withKeys = {
     signed('a signature of one byte (RFC 8017 §8.2.2)', () => Buffer.alloc(1)),
     signed('a signature of PS256 (RFC 8725 §3.1)', (input) => signAs('PS256', rsaKey(SIGNING_KID), input)),
     signed('a signature of RS1 (RFC 8725 §3.2)', (input) => sign('RSA-SHA1', input, rsaKey(SIGNING_KID))),
+    signed('a forged cube root, for a key with exponent 3 (CVE-2006-4339, CVE-2016-1494)', forgeCubeRoot, 'cubic'),
+    signed('a good signature one modulus up (RFC 8017 §8.2.2)', (input) =>
+      signOneModulusUp(input, rsaKey(SIGNING_KID)),
+    ),
     by('a signature by an unpublished key (RFC 8725 §3.3)', SIGNING_KID, rsaKey('stranger')),
     by('a signature by another published key (RFC 8725 §3.10)', SIGNING_KID, rsaKey('other')),
     by('the kid of another published key (RFC 8725 §3.10)', 'other', rsaKey(SIGNING_KID)),
