@@ -15,6 +15,8 @@ const request = (path: string, init: RequestInit = {}) => new Request(`http://lo
 const statuses = (app: AnyElysia, path: string, headers: readonly Record<string, string>[]) =>
   Promise.all(headers.map(async (each) => (await app.handle(request(path, { headers: each }))).status));
 
+/** Each time a new object, because Elysia changes it. */
+const scopeA = (): object => ({ scope: 'a' });
 const forms = ['handle', 'fetch', 'listen'];
 
 /** Builds an application, which may throw, and asks it in a form. Status 0 is no answer at all. */
@@ -58,7 +60,7 @@ const contexts: Readonly<Record<string, (use: Use) => AnyElysia>> = {
   'resolve claims': (use) =>
     use(new Elysia())
       .derive(() => ({ claims: { scope: 'a' } }))
-      .get('/a', secret, { scope: 'a' } as object),
+      .get('/a', secret, scopeA()),
   'a request from onRequest': (use) => pretend(use(new Elysia())).get('/a', secret),
   'a request from onRequest between two guards': (use) =>
     pretend(use(new Elysia())).use(use(new Elysia()).get('/a', secret)),
@@ -78,11 +80,8 @@ describe('what an application puts into the context is not believed', () => {
         });
 });
 
-interface Unservable {
-  readonly create: () => AnyElysia;
-  readonly path?: string;
-  readonly says?: string;
-}
+/** An application that would leave /a open, what the error of it says, and the path of the route where it is another. */
+type Unservable = readonly [name: string, create: Use, says?: string, path?: string];
 
 const asynchronously: Readonly<Record<string, Use>> = {
   'as a module': (app) => app.use(Promise.resolve({ default: guard() })),
@@ -90,17 +89,18 @@ const asynchronously: Readonly<Record<string, Use>> = {
   'through a function that uses it': (app) => app.use(async (on: AnyElysia) => on.use(guard())),
   'through a function that returns it': (app) => app.use(async () => guard()),
 };
-const late = Object.entries(asynchronously).flatMap(([way, use]): [string, Unservable][] => {
+const late = Object.entries(asynchronously).flatMap(([way, use]): readonly Unservable[] => {
+  const name = `a guard that arrives ${way}`;
   const unusual = () =>
     use(new Elysia({ aot: false }))
       .get('/a', secret)
       .get('/é', secret);
   return [
-    [way, { create: () => use(new Elysia()).get('/a', secret) }],
-    [`${way}, and a dynamic path`, { create: () => use(new Elysia()).get('/:a', secret) }],
-    [`${way}, and a Response`, { create: () => use(new Elysia()).get('/a', new Response(SECRET)) }],
-    [`${way}, and a slash at the end, without aot`, { create: unusual, path: '/a/' }],
-    [`${way}, and an encoded path, without aot`, { create: unusual, path: '/%C3%A9' }],
+    [name, (app) => use(app).get('/a', secret)],
+    [`${name}, and a dynamic path`, (app) => use(app).get('/:a', secret)],
+    [`${name}, and a Response`, (app) => use(app).get('/a', new Response(SECRET))],
+    [`${name}, and a slash at the end, without aot`, unusual, '', '/a/'],
+    [`${name}, and an encoded path, without aot`, unusual, '', '/%C3%A9'],
   ];
 });
 
@@ -108,63 +108,55 @@ const wrapper = () => new Elysia().use(guard());
 const scoped = ".as('scoped')";
 
 /** Elysia would leave /a open here. It is not served, and the error names the mistake. */
-const unservable: Readonly<Record<string, Unservable>> = {
-  ...Object.fromEntries(late.map(([way, row]) => [`a guard that arrives ${way}`, row])),
-  'a route before the guard': { create: () => new Elysia().get('/a', secret).use(guard()), says: 'GET /a' },
-  'a route before the guard in a group': {
-    create: () => new Elysia().group('/g', (group) => group.get('/a', secret).use(guard())),
-    path: '/g/a',
-    says: '/a',
-  },
-  'a route before a guard callback': {
-    create: () => new Elysia().guard({}, (inner) => inner.get('/a', secret).use(guard())),
-    says: '/a',
-  },
-  'an explicit HEAD before the guard': { create: () => new Elysia().head('/a', secret).use(guard()), says: '/a' },
-  'a route before a wrapper that is scoped': {
-    create: () => new Elysia().get('/a', secret).use(wrapper().as('scoped')),
-    says: '/a',
-  },
-  'a wrapper that is not scoped': {
-    create: () => new Elysia().use(wrapper().derive({ as: 'scoped' }, () => ({ user: 1 }))).get('/a', secret),
-    says: scoped,
-  },
-  'a wrapper in a group': {
-    create: () => new Elysia().group('/g', (group) => group.use(wrapper()).get('/a', secret)),
-    path: '/g/a',
-    says: scoped,
-  },
-  'a wrapper of a wrapper': {
-    create: () => new Elysia().use(new Elysia().use(wrapper().as('scoped'))).get('/a', secret),
-    says: scoped,
-  },
-  'a wrapper in the first of two applications': {
-    create() {
+const unservable: readonly Unservable[] = [
+  ...late,
+  ['a route before the guard', (app) => app.get('/a', secret).use(guard()), 'GET /a'],
+  [
+    'a route before the guard in a group',
+    (app) => app.group('/g', (group) => group.get('/a', secret).use(guard())),
+    '/a',
+    '/g/a',
+  ],
+  ['a route before a guard callback', (app) => app.guard({}, (inner) => inner.get('/a', secret).use(guard())), '/a'],
+  ['an explicit HEAD before the guard', (app) => app.head('/a', secret).use(guard()), '/a'],
+  ['a route before a wrapper that is scoped', (app) => app.get('/a', secret).use(wrapper().as('scoped')), '/a'],
+  [
+    'a wrapper that is not scoped',
+    (app) => app.use(wrapper().derive({ as: 'scoped' }, () => ({ user: 1 }))).get('/a', secret),
+    scoped,
+  ],
+  ['a wrapper in a group', (app) => app.group('/g', (group) => group.use(wrapper()).get('/a', secret)), scoped, '/g/a'],
+  ['a wrapper of a wrapper', (app) => app.use(new Elysia().use(wrapper().as('scoped'))).get('/a', secret), scoped],
+  [
+    'a wrapper in the first of two applications',
+    (app) => {
       const plugin = guard();
-      const first = new Elysia().use(new Elysia().use(plugin)).get('/a', secret);
+      app.use(new Elysia().use(plugin)).get('/a', secret);
       new Elysia().use(plugin).get('/b', secret);
-      return first;
+      return app;
     },
-  },
-  'a wrapper in a mounted application': {
-    create: () => new Elysia().mount('/m', new Elysia().use(wrapper()).get('/a', secret).fetch),
-    path: '/m/a',
-  },
-  'a wrapper and a route added after the first request': {
-    create() {
-      const app = new Elysia().use(wrapper());
-      void app.handle(request('/first'));
+  ],
+  [
+    'a wrapper in a mounted application',
+    (app) => app.mount('/m', new Elysia().use(wrapper()).get('/a', secret).fetch),
+    '',
+    '/m/a',
+  ],
+  [
+    'a wrapper and a route added after the first request',
+    (app) => {
+      void app.use(wrapper()).handle(request('/first'));
       return app.get('/a', secret).compile();
     },
-  },
-};
+  ],
+];
 
 describe('what Elysia would leave open is not served', () => {
-  for (const [name, { create, path = '/a', says = '' }] of Object.entries(unservable))
+  for (const [name, create, says = '', path = '/a'] of unservable)
     for (const form of forms)
       test(`${name}, through ${form}`, async () => {
         const logged = spyOn(console, 'error').mockImplementation(() => {});
-        const { status, body, thrown } = await attempt(form, create, path);
+        const { status, body, thrown } = await attempt(form, () => create(new Elysia()), path);
         const said = [body, thrown, ...logged.mock.calls.flat()].join();
         logged.mockRestore();
         expect(body).not.toContain(SECRET);
@@ -186,31 +178,27 @@ describe('what Elysia would leave open is not served', () => {
 
 /** Hooks of an application that answer by themselves, as a cache or a maintenance page does. */
 const early = () => 'cached';
-const earlyAnswers: Readonly<Record<string, (aot: boolean) => AnyElysia>> = {
-  'the route': (aot) => new Elysia({ aot }).use(guard()).get('/a', secret, { scope: 'a', beforeHandle: early }),
-  'the route, named first': (aot) =>
-    new Elysia({ aot }).use(guard()).get('/a', secret, { beforeHandle: early, scope: 'a' }),
-  'the instance, before the guard': (aot) =>
-    new Elysia({ aot }).onBeforeHandle(early).use(guard()).get('/a', secret, { scope: 'a' }),
-  'the instance, after the guard': (aot) =>
-    new Elysia({ aot }).use(guard()).onBeforeHandle(early).get('/a', secret, { scope: 'a' }),
-  'the parent': (aot) =>
-    new Elysia({ aot }).onBeforeHandle(early).use(new Elysia({ aot }).use(guard()).get('/a', secret, { scope: 'a' })),
-  'a plugin': (aot) => {
-    const plugin = new Elysia().onBeforeHandle({ as: 'global' }, early);
-    return new Elysia({ aot }).use(plugin).use(guard()).get('/a', secret, { scope: 'a' });
-  },
-  'a macro': (aot) => {
-    const app = new Elysia({ aot }).use(guard()).macro({ cached: () => ({ beforeHandle: early }) });
-    return app.get('/a', secret, { cached: true, scope: 'a' });
-  },
+const guardedRoute = (app: AnyElysia, options: object = {}) =>
+  app.use(guard()).get('/a', secret, { ...scopeA(), ...options });
+const earlyAnswers: Readonly<Record<string, Use>> = {
+  'the route': (app) => guardedRoute(app, { beforeHandle: early }),
+  'the route, named first': (app) => app.use(guard()).get('/a', secret, { beforeHandle: early, ...scopeA() }),
+  'the instance, before the guard': (app) => guardedRoute(app.onBeforeHandle(early)),
+  'the instance, after the guard': (app) => app.use(guard()).onBeforeHandle(early).get('/a', secret, scopeA()),
+  'the parent': (app) => app.onBeforeHandle(early).use(guardedRoute(new Elysia(app.config))),
+  'a plugin': (app) => guardedRoute(app.use(new Elysia().onBeforeHandle({ as: 'global' }, early))),
+  'a macro': (app) =>
+    app
+      .use(guard())
+      .macro({ cached: () => ({ beforeHandle: early }) })
+      .get('/a', secret, { cached: true, ...scopeA() }),
 };
 
 describe('requirements are judged before any beforeHandle of the application', () => {
   for (const [name, create] of Object.entries(earlyAnswers))
     for (const aot of [true, false])
       test(`of ${name}, with aot ${aot}`, async () => {
-        const app = create(aot);
+        const app = create(new Elysia({ aot }));
         expect(await statuses(app, '/a', [{}, token({ scope: 'b' })])).toEqual([401, 403]);
         expect(await (await app.handle(request('/a', { headers: token({ scope: 'a' }) }))).text()).toBe('cached');
       });

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { type AnyElysia, Elysia } from 'elysia';
 import { createGuardCore } from '../../../src/auth/guard/create-guard.ts';
 import { guardOf } from '../../../src/auth/guard/guard.ts';
 import { type GuardOptions, isGuarded, resourceServer } from '../../../src/auth/index.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
-import { until } from '../../support/child-process.ts';
+import { runToEnd, until } from '../../support/child-process.ts';
 import { bearer } from '../../support/fixture.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 
@@ -109,5 +110,13 @@ describe('resourceServer()', () => {
     ] as const)
       expect((await send(app, '/', { headers })).status).toBe(status);
     expect(new Set(calls)).toEqual(new Set(names));
+  });
+
+  test('lets a process end whose guard keeps its keys fresh', async () => {
+    const script = `
+      const { createGuard } = await import('${join(import.meta.dir, '../../../src/auth/guard.ts')}');
+      createGuard({ issuer: 'http://127.0.0.1:1/', audience: 'a' }).start();`;
+    const { status } = await runToEnd([process.execPath, '-e', script], { PATH: process.env.PATH ?? '' });
+    expect(status).toBe(0);
   });
 });
