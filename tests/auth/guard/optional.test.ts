@@ -2,11 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
 import { createGuard } from '../../../src/auth/guard.ts';
 import { isGuarded, resourceServer } from '../../../src/auth/index.ts';
+import { crowdedKeySet } from '../../http/table/key-set.ts';
+import { tokenFaults, tokenTextOf } from '../../http/table/token-faults.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/fixture.ts';
 
 const answer = ({ claims }: { readonly claims: object | undefined }) => (claims ? 'known' : 'anonymous');
-const guard = createGuard(offline());
+const { issuer, audience } = offline();
+const guard = createGuard({ issuer, audience, fetch: async () => Response.json({ keys: crowdedKeySet() }) });
 const optional = () => resourceServer(guard, { optional: true });
 const guarded = () => new Elysia().use(optional());
 const requestOf = (path: string, headers = {}) => new Request(`http://localhost${path}`, { headers });
@@ -36,6 +39,7 @@ const rows: readonly Row[] = [
   ...['Basic dTpw', 'Bearer', 'Bearer ', 'bearer', 'undefined', 'null', ',', 'Bearer undefined'].map(
     (header): Row => [header, () => header, 401, 401],
   ),
+  ...tokenFaults.map(({ name, token }): Row => [name, () => `Bearer ${tokenTextOf(token, issuer)}`, 401, 401]),
 ];
 
 for (const [door, send] of Object.entries(doors))
