@@ -15,9 +15,8 @@ async function start(form: CommandForm, environment: Environment, flags: readonl
 
 const starts: readonly [name: string, form: CommandForm, flags: readonly string[], Environment, ignored: string[]][] = [
   ['no settings at all', sourceForm, [], {}, []],
-  ['--dev', executableForm, ['--dev'], {}, []],
-  ['--dev in production', sourceForm, ['--dev'], { NODE_ENV: 'production' }, []],
-  ['--dev beside another issuer', executableForm, ['--dev'], { ISSUER: 'https://a.example.test/', AUDIENCE: 'x' }, []],
+  ['--dev in production', executableForm, ['--dev'], { NODE_ENV: 'production' }, []],
+  ['--dev beside another issuer', sourceForm, ['--dev'], { ISSUER: 'https://a.example.test/', AUDIENCE: 'x' }, []],
   [
     'settings that its own tokens do not fulfil',
     sourceForm,
@@ -85,31 +84,27 @@ async function seen(form: CommandForm, environment: Environment = {}): Promise<s
 /** The lines without colours that are not of the log, which begin with a time. */
 const bannerOf = (text: string) => Bun.stripANSI(text).replace(/^\[.*$\n/gm, '');
 
-for (const form of [sourceForm, executableForm]) {
-  test(`${form.name} on a terminal shows its addresses last of the banner and without scrolling, in 80 columns`, async () => {
-    const text = await seen(form);
-    expect(text).toContain('\u001b');
-    const lines = bannerOf(text).trim().split('\n');
-    for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80);
-    const addresses = lines.slice(-2);
-    expect(addresses).toEqual([
-      expect.stringMatching(/^Documentation {2}http:\/\/localhost:\d+\/openapi$/),
-      expect.stringMatching(/^Protected API {2}http:\/\/localhost:\d+$/),
-    ]);
-    const rows = Bun.stripANSI(text)
-      .split('\n')
-      .flatMap((line) => line.match(/.{1,80}/g) ?? ['']);
-    expect(rows.slice(-24)).toEqual(expect.arrayContaining(addresses));
-  });
+test('the banner on a terminal shows its addresses last and without scrolling, and is the same without colour', async () => {
+  const text = await seen(sourceForm);
+  expect(text).toContain('\u001b');
+  const lines = bannerOf(text).trim().split('\n');
+  for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80);
+  const addresses = lines.slice(-2);
+  expect(addresses).toEqual([
+    expect.stringMatching(/^Documentation {2}http:\/\/localhost:\d+\/openapi$/),
+    expect.stringMatching(/^Protected API {2}http:\/\/localhost:\d+$/),
+  ]);
+  const rows = Bun.stripANSI(text)
+    .split('\n')
+    .flatMap((line) => line.match(/.{1,80}/g) ?? ['']);
+  expect(rows.slice(-24)).toEqual(expect.arrayContaining(addresses));
 
-  test(`${form.name} on a terminal with NO_COLOR and DOCS=false says the same without colour and documentation`, async () => {
-    const constant = (text: string) => bannerOf(text).replace(/:\d+|secret=\w+|^Documentation.*\n/gm, '');
-    const plain = await seen(form, { NO_COLOR: '1', DOCS: 'false' });
-    expect(plain).not.toContain('\u001b');
-    expect(plain).not.toContain('/openapi');
-    expect(constant(plain)).toBe(constant(await seen(form)));
-  });
-}
+  const plain = await seen(executableForm, { NO_COLOR: '1', DOCS: 'false' });
+  expect(plain).not.toContain('\u001b');
+  expect(plain).not.toContain('/openapi');
+  const constant = (text: string) => bannerOf(text).replace(/:\d+|secret=\w+|^Documentation.*\n/gm, '');
+  expect(constant(plain)).toBe(constant(text));
+});
 
 describe('renderBanner()', () => {
   const client = { id: 'reader', secret: 'x', scope: '' };
