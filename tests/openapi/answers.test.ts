@@ -67,13 +67,12 @@ function documentedAnswers({ paths, components }: OpenApiDocument) {
   );
 }
 
-async function expectAsDocumented(response: Response, answer: DocumentedAnswer, schemas: object): Promise<void> {
+async function expectAsDocumented(response: Response, answer: DocumentedAnswer, schemas: Ajv): Promise<void> {
   if (answer.status !== 'default') expect(String(response.status)).toBe(answer.status);
   const body: unknown = await response.json();
   expect(body).toEqual(answer.body);
   expect(answer.schema).toBe(answer.status === '200' ? 'Message' : 'Error');
-  const schema = { $ref: `#/schemas/${answer.schema}`, schemas };
-  expect(new Ajv({ strict: false }).validate(schema, body), 'the body is of the documented schema').toBe(true);
+  expect(schemas.validate(answer.schema, body), 'the body is of the documented schema').toBe(true);
   for (const [name, value] of answer.headers) {
     const sent = response.headers.get(name);
     // How long is left of the cooldown differs from one answer to the next.
@@ -89,11 +88,11 @@ function describeAnswers(form: Form, settings: Readonly<Record<string, string>>)
   const fixture = fixtureFor(form, { settings });
   const outage = fixtureFor(form, { settings, prepare: (issuer) => issuer.goDown() });
   let answers: DocumentedAnswer[];
-  let schemas: object;
+  let schemas: Ajv;
   beforeAll(async () => {
     const document = (await (await fixture().service.fetch('/openapi/json')).json()) as OpenApiDocument;
     answers = documentedAnswers(document);
-    schemas = document.components.schemas;
+    schemas = new Ajv({ strict: false, schemas: document.components.schemas });
   });
 
   const isSentAsShown = (name: string, ask: (path: string) => Promise<Response>) =>
@@ -120,7 +119,6 @@ function describeAnswers(form: Form, settings: Readonly<Record<string, string>>)
 }
 
 describe('a documented answer', () => {
-  describe('in-process', () => describeAnswers(inProcessForm, {}));
   describe('in-process, with PUBLIC_URL', () =>
     describeAnswers(inProcessForm, { PUBLIC_URL: 'https://gateway.example.test/base' }));
   describe('of the executable', () => describeAnswers(executableForm, {}));
@@ -138,13 +136,14 @@ describe('a documented answer', () => {
     });
     const get = (path: string) => app.handle(new Request(`http://localhost${path}`, { headers: bearer('a.b.c') }));
     const document = (await (await get('/openapi/json')).json()) as OpenApiDocument;
+    const schemas = new Ajv({ strict: false, schemas: document.components.schemas });
     const answers = documentedAnswers(document).filter(({ name }) => name === 'internal_error');
     expect(answers.length).toBeGreaterThan(2);
     // The public route cannot fail, so another public route replaces it.
     for (const answer of answers) {
       const response = await get(answer.path === '/api/public' ? '/broken' : answer.path);
       expect(response.status).toBe(500);
-      await expectAsDocumented(response, answer, document.components.schemas);
+      await expectAsDocumented(response, answer, schemas);
     }
   });
 });
