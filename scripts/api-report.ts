@@ -20,19 +20,19 @@ export async function apiReports(): Promise<ReadonlyMap<string, string>> {
       // The type of the service is generated from its routes, which docs/openapi.json shows.
       return file === undefined || file === 'service' ? [] : [{ file, module: join(manifest.name, name) }];
     });
+    const paths = doors.map(({ file }) => join(folder, `${file}.d.ts`));
+    const program = ts.createProgram(paths, { allowImportingTsExtensions: true, noEmit: true, types: [] });
     return new Map(
-      doors.map(({ file, module }) => [`${file}.api.md`, format('api.md', reportOf(folder, file, module))]),
+      doors.map(({ file, module }) => [`${file}.api.md`, format('api.md', reportOf(program, folder, file, module))]),
     );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function reportOf(folder: string, file: string, module: string): string {
-  const path = join(folder, `${file}.d.ts`);
-  const program = ts.createProgram([path], { allowImportingTsExtensions: true, noEmit: true, types: [] });
+function reportOf(program: ts.Program, folder: string, file: string, module: string): string {
   const checker = program.getTypeChecker();
-  const source = program.getSourceFile(path);
+  const source = program.getSourceFile(join(folder, `${file}.d.ts`));
   const door = source && checker.getSymbolAtLocation(source);
   if (!door) throw new Error(`Cannot report ${module}: it exports nothing`);
   const resolve = (symbol: ts.Symbol) =>
