@@ -5,7 +5,7 @@ interface WireAttacks {
   readonly requests: readonly string[];
   /** The answers, in order, that are right; any of these lists. An empty one is a connection closed without an answer. */
   readonly statuses: readonly (readonly number[])[];
-  /** The service must end the connection, because it is unknown where the next request begins. */
+  /** Whether the service must end the connection, because it is unknown where the next request begins, or must keep it. */
   readonly isClosed?: boolean;
 }
 
@@ -56,6 +56,7 @@ export const wireAttacks: Readonly<Record<string, WireAttacks>> = {
       get('/api/public', CHUNKED) + chunks(smuggled.length.toString(16), smuggled),
     ],
     statuses: [[200]],
+    isClosed: false,
   },
   'a chunk of no clear size, with a token, before a request without one': {
     rule: 'RFC 9112 §7.1',

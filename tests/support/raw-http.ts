@@ -4,9 +4,8 @@ import { connect, type Socket } from 'node:net';
 export type RawAnswer = Awaited<ReturnType<typeof rawRequest>>;
 
 const HEAD_END = '\r\n\r\n';
-/** No more is expected once a connection was silent for so long after a response: loopback takes a few milliseconds. */
-const QUIET_MS = 60;
-const MAX_MS = 5_000;
+const LAST_ID = 'the-last-request';
+const LAST_REQUEST = `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${LAST_ID}\r\nConnection: close${HEAD_END}`;
 
 /** A character is a byte. */
 const toBytes = (text: string) => Buffer.from(text, 'latin1');
@@ -27,22 +26,18 @@ function receive(socket: Socket) {
   return { text: () => text, closed: new Promise<void>((done) => socket.once('close', () => done())) };
 }
 
-/** Sends bytes as they are, and returns what came back until the connection ended or fell silent. */
+/**
+ * Sends bytes as they are, and returns what came back. Once an answer begins, a last request asks for the end of the connection: if
+ * that is answered, it had not been closed.
+ */
 export async function exchange(port: number, bytes: string) {
   const socket = await open(port);
   const { text, closed } = receive(socket);
-  const silent = new Promise<void>((done) => {
-    let timer = setTimeout(done, MAX_MS);
-    socket.on('data', () => {
-      clearTimeout(timer);
-      timer = setTimeout(done, QUIET_MS);
-    });
-  });
+  socket.once('data', () => socket.write(LAST_REQUEST));
   socket.write(toBytes(bytes));
-  await Promise.race([closed, silent]);
-  const isClosed = socket.closed;
-  socket.destroy();
-  return { statuses: statusesIn(text()), text: text(), isClosed };
+  await closed;
+  const isClosed = !text().includes(LAST_ID);
+  return { statuses: statusesIn(text()).slice(0, isClosed ? undefined : -1), text: text(), isClosed };
 }
 
 /** Returns the status of each response, in order; 100 left out. */
