@@ -1,9 +1,9 @@
 import { describe, expect, setSystemTime, test } from 'bun:test';
-import { createLog } from '../src/observe/log.ts';
 import { createService } from '../src/service.ts';
 import { type Environment, readSettings } from '../src/settings.ts';
 import { bearer } from './support/fixture.ts';
 import { AUDIENCE, mintToken, nowSeconds, signingKeys } from './support/mint.ts';
+import { recordLog } from './support/recorded-log.ts';
 
 const GOOD = 'https://good.example.test/';
 const BAD = 'https://bad.example.test/';
@@ -11,10 +11,7 @@ const PUBLIC_URL = 'https://api.example.test';
 
 /** Returns a service without a process, the messages that it logs, and how often it fetched. Only the issuer GOOD answers. */
 function create(environment: Environment) {
-  const messages: string[] = [];
-  const write = (line: string) => void messages.push(JSON.parse(line).msg);
-  const destination = { write, flush() {}, droppedLines: () => 0, onRecovered() {} };
-  const log = createLog('info', { isTerminal: false, hasColour: false }, destination);
+  const { log, lines } = recordLog('info');
   const fetched: string[] = [];
   const service = createService({
     settings: readSettings({ AUDIENCE, ISSUER: GOOD, ...environment }, false),
@@ -31,7 +28,7 @@ function create(environment: Environment) {
     service.start();
     await new Promise((done) => setImmediate(done));
   };
-  return { ...service, start, get, messages, fetched };
+  return { ...service, start, get, messages: () => lines.map((line) => String(JSON.parse(line).msg)), fetched };
 }
 
 describe('/readyz', () => {
@@ -71,7 +68,7 @@ describe('the log of the service', () => {
     const { start, stop, messages } = create(environment);
     await start();
     stop();
-    expect(messages.some((message) => warning.test(message))).toBe(does === 'warns');
+    expect(messages().some((message) => warning.test(message))).toBe(does === 'warns');
   });
 
   test.each([
@@ -81,8 +78,8 @@ describe('the log of the service', () => {
     const { messages, get } = create({});
     for (let count = 0; count < 3; count += 1)
       expect((await get('/api/private', { headers: bearer(token) })).status).toBe(401);
-    expect(messages.filter((message) => message.startsWith(`A client sent an ${kind} access token`))).toHaveLength(1);
-    expect(messages.join()).not.toContain(token);
+    expect(messages().filter((message) => message.startsWith(`A client sent an ${kind} access token`))).toHaveLength(1);
+    expect(messages().join()).not.toContain(token);
   });
 });
 

@@ -27,7 +27,10 @@ describe('over a raw socket, the service', () => {
       test(`faces ${kind} (${rule}): ${nameOf(request)}`, async () => {
         const answer = await send(request);
         const isAllowed = statuses.some((allowed) => Bun.deepEquals(allowed, answer.statuses));
-        expect({ ...answer, isAllowed }).toMatchObject({ isAllowed: true, ...(isClosed !== undefined && { isClosed }) });
+        expect({ ...answer, isAllowed }).toMatchObject({
+          isAllowed: true,
+          ...(isClosed !== undefined && { isClosed }),
+        });
       });
     }
   }

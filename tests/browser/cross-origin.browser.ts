@@ -62,7 +62,7 @@ describe('a page of another origin in Chromium', () => {
 
   for (const [fixture, table] of [
     [fixtureFor(sourceForm), rows],
-    [fixtureFor(sourceForm, { prepare: (issuer) => issuer.goDown() }), [['a 503', '/api/private', { token }, outage]]],
+    [fixtureFor(sourceForm, { prepare: (issuer) => issuer.close() }), [['a 503', '/api/private', { token }, outage]]],
   ] as const)
     test.each<Row>(table)('reads %s', async (_name, path, { token, ...init }, seen) => {
       const { service, mint } = fixture();

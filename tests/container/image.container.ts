@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, until, untilItAnswers } from '../support/child-process.ts';
+import { freePort, until, untilReachable } from '../support/child-process.ts';
 import { docker, imageUnderTest, runContainer } from '../support/container.ts';
 import { readPrinted } from '../support/embedded-issuer.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
@@ -31,7 +31,7 @@ async function startHealthy(settings: Readonly<Record<string, string>>, flags: r
     settings,
     flags,
   );
-  await untilItAnswers(origin, container.process);
+  await untilReachable(origin, container.process);
   const health = () => inspect(container.name, '.State.Health.Status');
   await until(async () => (await health()) === 'healthy', 'a healthy container');
   return { ...container, origin };

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { sign } from 'node:crypto';
-import { freePort, until, untilItAnswers } from '../support/child-process.ts';
+import { freePort, until, untilReachable } from '../support/child-process.ts';
 import { docker, runContainer } from '../support/container.ts';
 import { bearer } from '../support/fixture.ts';
 import { startIssuer } from '../support/issuer.ts';
@@ -43,7 +43,7 @@ test(
     const settings = { ISSUER: issuer.url, AUDIENCE, ALGORITHMS: 'ES256', HOST: '127.0.0.1', PORT: String(port) };
     const options = ['--network', 'host', '--memory', limit, '--memory-swap', limit];
     const container = await runContainer(options, settings);
-    await untilItAnswers(origin, container.process);
+    await untilReachable(origin, container.process);
     await until(async () => (await fetch(`${origin}/readyz`)).ok, 'keys are held');
 
     const request = async (claims: Readonly<Record<string, unknown>>) => {

@@ -8,7 +8,7 @@ import type { INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/Netw
 import type { IPodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
 import type { IConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import type { IService } from 'kubernetes-models/v1/Service';
-import { freePort, untilItAnswers } from '../support/child-process.ts';
+import { freePort, untilReachable } from '../support/child-process.ts';
 import { runContainer } from '../support/container.ts';
 import { bearer } from '../support/fixture.ts';
 import { startIssuer } from '../support/issuer.ts';
@@ -149,7 +149,7 @@ describe('the manifests', () => {
       METRICS_PORT: String(metricsPort),
       SHUTDOWN_DELAY_SECONDS: '0',
     });
-    await untilItAnswers(origin, running.process);
+    await untilReachable(origin, running.process);
     const headers = bearer(mintToken(issuer.url, { claims: { aud: settingsOf().AUDIENCE } }));
     for (const url of [
       `${origin}${livenessProbe?.httpGet?.path}`,

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { startHaproxy } from '../proxies/proxies.ts';
-import { freePort, type RunningProcess, run, until } from '../support/child-process.ts';
+import { freePort, type RunningProcess, run, until, untilReachable } from '../support/child-process.ts';
 import { bearer } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
@@ -61,12 +61,7 @@ test('a rolling restart behind HAProxy under constant load fails no request', as
   const balancer = await startHaproxy(`127.0.0.1:${balancerPort}`, servers, '  retries 0\n');
   const instances = new Map(ports.map((port) => [port, start(port)]));
   const origin = `http://127.0.0.1:${balancerPort}`;
-  const isReady = () =>
-    fetch(`${origin}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  await until(isReady, 'a ready instance behind the balancer');
+  await untilReachable(`${origin}/readyz`, balancer, ({ ok }) => ok);
 
   // Tokens in rotation, so that the instances verify some and remember others.
   const tokens = Array.from({ length: 50 }, (_, index) => mintToken(issuer.url, { claims: { jti: String(index) } }));

@@ -86,7 +86,7 @@ async function expectAsDocumented(response: Response, answer: DocumentedAnswer, 
 
 function describeAnswers(form: Form, settings: Readonly<Record<string, string>>): void {
   const fixture = fixtureFor(form, { settings });
-  const outage = fixtureFor(form, { settings, prepare: (issuer) => issuer.goDown() });
+  const outage = fixtureFor(form, { settings, prepare: (issuer) => issuer.close() });
   let answers: DocumentedAnswer[];
   let schemas: Ajv;
   beforeAll(async () => {

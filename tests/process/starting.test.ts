@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { type Environment, run, runToEnd, until } from '../support/child-process.ts';
+import { type Environment, runToEnd, until } from '../support/child-process.ts';
 import { expectError } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
@@ -60,17 +60,15 @@ test('with REUSE_PORT two instances share a port, and kill -9 of one leaves the 
   const issuer = await startIssuer();
   const settings = { ISSUER: issuer.url, AUDIENCE, REUSE_PORT: 'true' };
   const killed = await executableForm.start(settings);
-  const left = run(command, { ...settings, HOST: '127.0.0.1', PORT: String(killed.port) });
-  for (const { stdout } of [killed.process, left])
-    await until(() => stdout().includes('Key set fetched'), 'keys are held');
+  const left = await executableForm.start({ ...settings, PORT: String(killed.port) });
+  for (const { output } of [killed, left]) await until(() => output().includes('Key set fetched'), 'keys are held');
   killed.process.signal('SIGKILL');
   await killed.process.finished;
 
   const headers = bearer(mintToken(issuer.url));
   const request = async () => (await killed.fetch('/api/private', { headers })).status;
   expect(new Set(await Promise.all(Array.from({ length: 100 }, request)))).toEqual(new Set([200]));
-  left.signal('SIGTERM');
-  expect((await left.finished).status).toBe(0);
+  expect(await left.close()).toBe(0);
   await issuer.close();
 });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { on } from 'node:events';
 import type { Socket } from 'node:net';
 import { hosts, lines, nameOf, wireAttacks } from '../adversary/wire-attacks.ts';
-import { freePort, type RunningProcess, until } from '../support/child-process.ts';
+import { freePort, type RunningProcess, untilReachable } from '../support/child-process.ts';
 import { type ServiceProcess, sourceForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken } from '../support/mint.ts';
@@ -65,12 +65,7 @@ for (const { name, start } of [haproxy, nginx]) {
       relay = await startRelay(service.port);
       port = await freePort();
       proxy = await start(`127.0.0.1:${port}`, `127.0.0.1:${relay.port}`);
-      const isUp = () =>
-        fetch(`http://127.0.0.1:${port}/readyz`, { keepalive: false }).then(
-          ({ ok }) => ok,
-          () => false,
-        );
-      await until(isUp, `the proxy: ${proxy.stderr()}`);
+      await untilReachable(`http://127.0.0.1:${port}/readyz`, proxy, ({ ok }) => ok);
     });
 
     afterAll(async () => {

@@ -7,7 +7,7 @@ import { inProcessForm } from '../support/in-process.ts';
 /** That what the compiler knows of `treaty<App>`, in tests/types, is what is answered. */
 describe('treaty<App>()', () => {
   const fixture = fixtureFor(inProcessForm);
-  const outage = fixtureFor(inProcessForm, { prepare: (issuer) => issuer.goDown() });
+  const outage = fixtureFor(inProcessForm, { prepare: (issuer) => issuer.close() });
   const clientOf = ({ service, mint }: Fixture, claims: object = {}) =>
     treaty<App>(service.origin, { headers: bearer(mint({ claims: { ...claims } })) }).api;
 

@@ -77,16 +77,13 @@ export async function freePort(): Promise<number> {
 }
 
 const POLL_MS = 10;
+const DEADLINE_MS = 120_000;
 
 /** Resolves once `isTrue` returns true, or rejects after a generous time limit. */
-export async function until(
-  isTrue: () => boolean | Promise<boolean>,
-  what: string,
-  deadlineMs = 120_000,
-): Promise<void> {
-  const end = Date.now() + deadlineMs;
+export async function until(isTrue: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const end = Date.now() + DEADLINE_MS;
   while (!(await isTrue())) {
-    if (Date.now() > end) throw new Error(`Waited ${deadlineMs} ms in vain: ${what}`);
+    if (Date.now() > end) throw new Error(`Waited ${DEADLINE_MS} ms in vain: ${what}`);
     await Bun.sleep(POLL_MS);
   }
 }
@@ -108,14 +105,8 @@ export async function untilProcess(
 }
 
 /** Resolves once anything is answered at this address, or an answer that is expected. If the process exits first, rejects with its output. */
-export function untilReachable(
+export const untilReachable = (
   url: string,
   process: RunningProcess,
   isExpected: (response: Response) => boolean = () => true,
-): Promise<void> {
-  return untilProcess(process, () => fetch(url).then(isExpected, () => false), url);
-}
-
-/** Resolves once the service responds. If it exits first, rejects with its output. */
-export const untilItAnswers = (origin: string, process: RunningProcess): Promise<void> =>
-  untilReachable(`${origin}/livez`, process, ({ ok }) => ok);
+): Promise<void> => untilProcess(process, () => fetch(url, { keepalive: false }).then(isExpected, () => false), url);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Environment, freePort, type RunningProcess, run, untilItAnswers } from './child-process.ts';
+import { type Environment, freePort, type RunningProcess, run, untilReachable } from './child-process.ts';
 
 export interface Service {
   readonly origin: string;
@@ -40,15 +40,15 @@ export interface ServiceProcess extends Service {
   readonly process: RunningProcess;
 }
 
-/** Starts the service by `start`, which is given the settings with a free port of loopback, and resolves once it answers. */
+/** Starts the service by `start`, which is given the settings, by default with a free port of loopback, and resolves once it answers. */
 export async function startService(
   start: (environment: Environment) => RunningProcess | Promise<RunningProcess>,
   settings: Environment = {},
 ): Promise<ServiceProcess> {
-  const port = await freePort();
+  const port = Number(settings.PORT ?? (await freePort()));
   const origin = `http://127.0.0.1:${port}`;
-  const child = await start({ HOST: '127.0.0.1', PORT: String(port), ...settings });
-  await untilItAnswers(origin, child);
+  const child = await start({ HOST: '127.0.0.1', ...settings, PORT: String(port) });
+  await untilReachable(origin, child);
   return {
     origin,
     port,

@@ -57,13 +57,12 @@ export async function startIssuer(keys: readonly unknown[] = signingKeys()) {
   });
   // Otherwise it ends idle connections after 5 seconds, perhaps just when the service uses one.
   server.keepAliveTimeout = 0;
-  const listen = (port: number) => new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
   const close = () =>
     new Promise<void>((done) => {
       server.close(() => done());
       server.closeAllConnections();
     });
-  await listen(0);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo;
 
   const issuer = {
@@ -78,9 +77,6 @@ export async function startIssuer(keys: readonly unknown[] = signingKeys()) {
     requests: [] as string[],
     /** Requests to the key-set endpoint since the start, failed ones included. */
     fetches: 0,
-    /** Refuses connections until `comeBack`. */
-    goDown: close,
-    comeBack: () => listen(port),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -24,7 +24,7 @@ export function describeHttpTable(form: Form): void {
     });
 
     describe('with its issuer down', () => {
-      outageRows(fixtureFor(form, { prepare: (issuer) => issuer.goDown() }));
+      outageRows(fixtureFor(form, { prepare: (issuer) => issuer.close() }));
     });
     describe('with its issuer answering 500', () => {
       const prepare = (issuer: Issuer) => {
