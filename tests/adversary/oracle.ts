@@ -1,5 +1,5 @@
-import { isUtf8 } from 'node:buffer';
-import { constants, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { cryptoOf } from '../support/signatures.ts';
 
 /** What a request can come to, scope aside, by the contract's code; the last is what an issuer without usable keys causes. */
 export type Outcome =
@@ -47,7 +47,6 @@ export const DEFAULTS = {
 export type Members = Readonly<Record<string, unknown>>;
 
 const MAX_TOKEN_BYTES = 8192;
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt'];
 
 const only = (outcome: Outcome): Judgement => ({ outcomes: [outcome], scopes: [] });
@@ -65,32 +64,20 @@ export function judge(authorization: string | null, world: World): Judgement {
 }
 
 function judgeToken(token: string, world: World): Judgement {
-  const encoded = token.split('.');
-  const [header, payload, signature] = encoded.map(decode);
-  if (token.length > MAX_TOKEN_BYTES || encoded.length !== 3 || !header || !payload || !signature) {
-    return only('invalid_header');
-  }
-  const named = readHeader(parse(header), world);
-  if (named === undefined) return only('invalid_header');
-
-  const claims = parse(payload);
-  const published = keysOf(claims, world);
+  const jws = readJws(token, MAX_TOKEN_BYTES);
+  const named = readHeader(jws?.header, world);
+  if (jws === undefined || named === undefined) return only('invalid_header');
+  const published = keysOf(jws.claims, world);
   // A value that is not a JSON object also has no issuer. Either fault may be reported.
   if (published === undefined)
-    return claims ? only('invalid_claims') : { outcomes: ['invalid_claims', 'invalid_header'], scopes: [] };
-  const input = Buffer.from(token.slice(0, token.lastIndexOf('.')), 'latin1');
-  const judgeWith = (keys: readonly UsableKey[]) => {
-    if (keys.length === 0) return only('key_set_unavailable');
-    const isSigned = keys.some(
-      (key) => key.kid === named.kid && key.algorithm === named.algorithm && isSignedBy(key, input, signature),
-    );
-    return isSigned && claims ? judgeClaims(claims, world) : only('invalid_header');
-  };
-  // Whether a key in a loose spelling of base64url is malformed is not specified, so both are accepted.
+    return jws.claims ? only('invalid_claims') : { outcomes: ['invalid_claims', 'invalid_header'], scopes: [] };
   const keys = world.algorithms.flatMap((algorithm) => usableKeys(published, algorithm, world.algorithms));
-  const strict = judgeWith(keys.filter(({ isCanonical }) => isCanonical));
-  const loose = judgeWith(keys);
-  return { outcomes: [...strict.outcomes, ...loose.outcomes], scopes: loose.scopes };
+  if (keys.length === 0) return only('key_set_unavailable');
+  const isSigned = keys.some(
+    ({ kid, algorithm, publicKey }) =>
+      kid === named.kid && algorithm === named.algorithm && isSignedBy(publicKey, algorithm, jws),
+  );
+  return isSigned && jws.claims ? judgeClaims(jws.claims, world) : only('invalid_header');
 }
 
 /** Of several issuers the token chooses one; of one there is nothing to choose. */
@@ -100,18 +87,27 @@ function keysOf(claims: Members | undefined, { issuers }: World): readonly unkno
   return typeof iss === 'string' && Object.hasOwn(issuers, iss) ? issuers[iss] : undefined;
 }
 
+type Jws = NonNullable<ReturnType<typeof readJws>>;
+
+/** Takes a JWS in its compact serialization apart (RFC 7515 §7.1). */
+export function readJws(text: string, maxBytes: number) {
+  const encoded = text.split('.');
+  const [header, payload, signature] = encoded.map(decode);
+  if (text.length > maxBytes || encoded.length !== 3 || !header || !payload || !signature) return undefined;
+  const input = Buffer.from(text.slice(0, text.lastIndexOf('.')), 'latin1');
+  return { header: parse(header), claims: parse(payload), input, signature };
+}
+
 /** RFC 4648 §5 without padding and §3.5: one spelling for each byte string. */
-export function decode(text: string): Buffer | undefined {
-  if (!/^[A-Za-z0-9_-]+$/.test(text) || text.length % 4 === 1) return undefined;
-  const spareBits = { 0: 0, 2: 0b1111, 3: 0b11 }[text.length % 4] ?? 0;
-  return (ALPHABET.indexOf(text.slice(-1)) & spareBits) === 0 ? Buffer.from(text, 'base64url') : undefined;
+function decode(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  return text !== '' && bytes.toString('base64url') === text ? bytes : undefined;
 }
 
 /** RFC 8259 §8.1: UTF-8, and no byte order mark. */
-export function parse(bytes: Buffer): Members | undefined {
-  if (!isUtf8(bytes)) return undefined;
+function parse(bytes: Buffer): Members | undefined {
   try {
-    return membersOf(JSON.parse(bytes.toString('utf8')));
+    return membersOf(JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)));
   } catch {
     return undefined;
   }
@@ -154,16 +150,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 export const kindOf = (algorithm: string): Kind => KINDS[algorithm] ?? KINDS[algorithm.slice(0, 2)] ?? [{}, []];
 
-interface UsableKey extends Named {
-  readonly publicKey: KeyObject;
-  readonly isCanonical: boolean;
-}
-
-function usableKeys(
-  keys: readonly unknown[],
-  algorithm: string,
-  accepted: readonly AlgorithmName[],
-): readonly UsableKey[] {
+function usableKeys(keys: readonly unknown[], algorithm: string, accepted: readonly AlgorithmName[]) {
   const first = accepted.find((other) => kindOf(other)[0].crv === kindOf(algorithm)[0].crv);
   return keys.flatMap((published) => {
     const key = membersOf(published) ?? {};
@@ -172,8 +159,7 @@ function usableKeys(
     // A key without alg serves the first algorithm of its kind.
     if (own(key, 'alg') === undefined && algorithm !== first) return [];
     const publicKey = importKey(key, algorithm);
-    const isCanonical = kindOf(algorithm)[1].every((name) => decode(String(key[name])) !== undefined);
-    return publicKey ? [{ algorithm, kid, publicKey, isCanonical }] : [];
+    return publicKey ? [{ algorithm, kid, publicKey }] : [];
   });
 }
 
@@ -192,7 +178,8 @@ const imported = new Map<string, KeyObject | undefined>();
 export function importKey(members: Members, algorithm: string): KeyObject | undefined {
   const [type, parameters] = kindOf(algorithm);
   if (Object.entries(type).some(([name, value]) => own(members, name) !== value)) return undefined;
-  if (parameters.some((name) => typeof own(members, name) !== 'string')) return undefined;
+  const values = parameters.map((name) => own(members, name));
+  if (values.some((value) => typeof value !== 'string' || decode(value) === undefined)) return undefined;
   const jwk = { ...type, ...Object.fromEntries(parameters.map((name) => [name, members[name]])) };
   const id = JSON.stringify(jwk);
   if (!imported.has(id)) imported.set(id, importAnew(jwk));
@@ -213,27 +200,9 @@ function importAnew(jwk: Members): KeyObject | undefined {
   }
 }
 
-export function isSignedBy(
-  { algorithm, publicKey: key }: Pick<UsableKey, 'algorithm' | 'publicKey'>,
-  input: Buffer,
-  signature: Buffer,
-): boolean {
-  const hash = `sha${algorithm.slice(2)}`;
-  switch (algorithm.slice(0, 2)) {
-    case 'RS':
-      return verify(hash, input, key, signature);
-    case 'PS':
-      return verify(
-        hash,
-        input,
-        { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },
-        signature,
-      );
-    case 'ES':
-      return verify(hash, input, { key, dsaEncoding: 'ieee-p1363' }, signature);
-    default:
-      return verify(null, input, key, signature);
-  }
+export function isSignedBy(key: KeyObject, algorithm: string, { input, signature }: Jws): boolean {
+  const [hash, parameters] = cryptoOf(algorithm, key);
+  return verify(hash, input, parameters, signature);
 }
 
 function judgeClaims(claims: Members, world: World): Judgement {

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import { createHash, type KeyObject } from 'node:crypto';
+import { smallOrder } from '../support/signatures.ts';
 import {
-  decode,
   importKey,
   isForVerifying,
   isSignedBy,
@@ -9,7 +9,7 @@ import {
   membersOf,
   numberOf,
   own,
-  parse,
+  readJws,
   sameAlgorithm,
 } from './oracle.ts';
 
@@ -36,48 +36,34 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('base6
  * node:crypto, shares no code with the service and is as plain as it can be.
  */
 export function judgeProof(proof: string | null, world: ProofWorld): ProofOutcome {
-  if (proof === null || proof.length > 4096) return 'invalid_dpop_proof';
-  const encoded = proof.split('.');
-  const [header, payload] = encoded.slice(0, 2).map((part) => parse(decode(part) ?? Buffer.alloc(0)));
-  const signature = decode(encoded[2] ?? '');
-  if (encoded.length !== 3 || !header || !payload || !signature) return 'invalid_dpop_proof';
-  if (own(header, 'typ') !== 'dpop+jwt' || Object.hasOwn(header, 'crit')) return 'invalid_dpop_proof';
+  const jws = readJws(proof ?? '', 4096);
+  if (!jws?.header || !jws.claims) return 'invalid_dpop_proof';
+  if (own(jws.header, 'typ') !== 'dpop+jwt' || Object.hasOwn(jws.header, 'crit')) return 'invalid_dpop_proof';
 
-  const jwk = membersOf(own(header, 'jwk'));
-  const input = Buffer.from(proof.slice(0, proof.lastIndexOf('.')), 'latin1');
-  const isSigned = jwk !== undefined && isSignedByJwk(jwk, own(header, 'alg'), input, signature);
-  if (!isSigned || !areClaimsGood(payload, world)) return 'invalid_dpop_proof';
-  return thumbprintOf(jwk) === world.thumbprint ? 'accepted' : 'invalid_token';
+  const algorithm = sameAlgorithm(own(jws.header, 'alg'));
+  const jwk = membersOf(own(jws.header, 'jwk'));
+  if (typeof algorithm !== 'string' || !ALGORITHMS.includes(algorithm) || !jwk) return 'invalid_dpop_proof';
+  const key = soundKey(jwk, algorithm);
+  // Of the two ways to spell an ECDSA signature, JOSE has the one of fixed length.
+  const length = { ES256: 64, ES384: 96 }[algorithm] ?? jws.signature.length;
+  const isSigned = key !== undefined && jws.signature.length === length && isSignedBy(key, algorithm, jws);
+  if (!isSigned || !areClaimsGood(jws.claims, world)) return 'invalid_dpop_proof';
+  // RFC 7638 §3: the required members in the order of their names.
+  const thumbprint = sha256(JSON.stringify(key.export({ format: 'jwk' }), ['crv', 'e', 'kty', 'n', 'x', 'y']));
+  return thumbprint === world.thumbprint ? 'accepted' : 'invalid_token';
 }
 
-function isSignedByJwk(jwk: Members, alg: unknown, input: Buffer, signature: Buffer): boolean {
-  const algorithm = String(sameAlgorithm(alg));
-  if (typeof alg !== 'string' || !ALGORITHMS.includes(algorithm) || !isForVerifying(jwk, algorithm)) return false;
-  if (PRIVATE_MEMBERS.some((name) => Object.hasOwn(jwk, name))) return false;
-  const publicKey = importKey(jwk, algorithm);
-  if (publicKey === undefined) return false;
-  // Nothing but this spelling of these values makes this key.
-  const exported: Members = { ...publicKey.export({ format: 'jwk' }) };
-  if (kindOf(algorithm)[1].some((name) => exported[name] !== jwk[name])) return false;
-  if (jwk.kty === 'RSA' && (numberOf(jwk.n) >= 2n ** 4096n || numberOf(jwk.e) >= 2n ** 32n)) return false;
-  if (jwk.kty === 'OKP' && isOfSmallOrder(jwk)) return false;
-  if (jwk.kty === 'EC' && signature.length !== (algorithm === 'ES256' ? 64 : 96)) return false;
-  return isSignedBy({ algorithm, publicKey }, input, signature);
-}
-
-/** RFC 8032 §5.1: y is 0, 1 or -1 for points of order 1, 2 and 4; doubling one of order 8 gives one of order 4, whose y is 0. */
-function isOfSmallOrder(jwk: Members): boolean {
-  const prime = 2n ** 255n - 19n;
-  const d = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
-  const littleEndian = Buffer.from(String(jwk.x), 'base64url').reverse().toString('base64url');
-  const y = numberOf(littleEndian) % 2n ** 255n;
-  return [y, y - 1n, y + 1n, d * y ** 4n + 2n * y ** 2n - 1n].some((value) => value % prime === 0n);
-}
-
-/** RFC 7638 §3: the required members in the order of their names. */
-function thumbprintOf({ crv, e, kty, n, x, y }: Members): string {
-  const members = { EC: { crv, kty, x, y }, OKP: { crv, kty, x }, RSA: { e, kty, n } }[String(kty)];
-  return sha256(JSON.stringify(members));
+/** Returns the key of a proof, unless it is a private one, a weak one, or spelt in another way than the key itself. */
+function soundKey(jwk: Members, algorithm: string): KeyObject | undefined {
+  const key = importKey(jwk, algorithm);
+  if (key === undefined || !isForVerifying(jwk, algorithm)) return undefined;
+  const exported: Members = { ...key.export({ format: 'jwk' }) };
+  const isFaulty =
+    PRIVATE_MEMBERS.some((name) => Object.hasOwn(jwk, name)) ||
+    kindOf(algorithm)[1].some((name) => exported[name] !== jwk[name]) ||
+    (jwk.kty === 'RSA' && (numberOf(jwk.n) >= 2n ** 4096n || numberOf(jwk.e) >= 2n ** 32n)) ||
+    smallOrder.includes(String(jwk.x));
+  return isFaulty ? undefined : key;
 }
 
 function areClaimsGood(claims: Members, { publicUrl, method, path, token, nowSeconds }: ProofWorld): boolean {

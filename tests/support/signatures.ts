@@ -10,25 +10,23 @@ export function signingKey(algorithm: string, name: string): KeyObject {
   return namedKey(`EdDSA ${name}`, () => generateKeyPairSync('ed25519'));
 }
 
-/** Returns the signature of a JWS algorithm (RFC 7518 §3, RFC 8037 §3.1) over `input`; HMAC uses the public key as its secret, as in an attack. */
+/** Returns what node:crypto needs to know of a JWS algorithm (RFC 7518 §3, RFC 8037 §3.1): the hash, and the key with its parameters. */
+export function cryptoOf(algorithm: string, key: KeyObject) {
+  const parameters = {
+    PS: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },
+    ES: { dsaEncoding: 'ieee-p1363' as const },
+  }[algorithm.slice(0, 2)];
+  const hash = /^[RPEH]S/.test(algorithm) ? `sha${algorithm.slice(2)}` : null;
+  return [hash, { key, ...parameters }] as const;
+}
+
+/** Returns the signature of a JWS algorithm over `input`; HMAC uses the public key as its secret, as in an attack. */
 export function signAs(algorithm: string, key: KeyObject, input: Buffer): Uint8Array {
-  const hash = `sha${algorithm.slice(2)}`;
-  switch (algorithm.slice(0, 2)) {
-    case 'RS':
-      return sign(hash, input, key);
-    case 'PS': {
-      const padding = constants.RSA_PKCS1_PSS_PADDING;
-      return sign(hash, input, { key, padding, saltLength: constants.RSA_PSS_SALTLEN_DIGEST });
-    }
-    case 'ES':
-      return sign(hash, input, { key, dsaEncoding: 'ieee-p1363' });
-    case 'HS':
-      return createHmac(hash, key.export({ type: 'pkcs8', format: 'pem' }))
-        .update(input)
-        .digest();
-    default:
-      return sign(null, input, key);
-  }
+  const [hash, parameters] = cryptoOf(algorithm, key);
+  if (!algorithm.startsWith('HS')) return sign(hash, input, parameters);
+  return createHmac(String(hash), key.export({ type: 'pkcs8', format: 'pem' }))
+    .update(input)
+    .digest();
 }
 
 const bytesOf = (value: bigint) => Buffer.from(value.toString(16).padStart(value >> 2048n ? 514 : 512, '0'), 'hex');
