@@ -14,6 +14,8 @@ const granted = (scope: string) => bearer(tokenOf({ claims: { scope } }));
 const send = (app: AnyElysia, path: string, init?: RequestInit): Promise<Response> =>
   app.handle(new Request(`http://localhost${path}`, init));
 
+type Use = (app: AnyElysia) => AnyElysia;
+
 describe('resourceServer()', () => {
   test('guards no route of another instance', async () => {
     const app = new Elysia().use(new Elysia().use(guard()).get('/guarded', () => 'ok')).get('/open', () => 'ok');
@@ -24,6 +26,19 @@ describe('resourceServer()', () => {
       ['/open', false],
     ]);
   });
+
+  for (const [name, before, after] of [
+    ['catches every error', (app) => app.onError(() => new Response('caught')), (app) => app],
+    ['catches every error later', (app) => app, (app) => app.onError(() => new Response('caught'))],
+    ['wraps every answer', (app) => app.onAfterHandle(({ responseValue: data }) => ({ data })), (app) => app],
+    ['maps every answer', (app) => app.mapResponse(() => new Response('mapped')), (app) => app],
+  ] as const satisfies readonly (readonly [string, Use, Use])[])
+    test(`answers for itself in an application that ${name}`, async () => {
+      const app = after(before(new Elysia()).use(guard())).get('/', () => 'ok');
+      const response = await send(app, '/');
+      expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+      expect(await response.json()).toMatchObject({ code: 'authorization_header_missing' });
+    });
 
   test('does not throw for preflights that were added before it', () => {
     expect(() => new Elysia().options('/*', () => 'preflight').use(guard())).not.toThrow();
