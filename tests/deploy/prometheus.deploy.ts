@@ -80,46 +80,27 @@ describe('a Prometheus that scrapes two instances, of which one cannot reach its
     await issuer.close();
   });
 
-  type Labels = Readonly<Record<string, string>>;
-  const ask = async <Data>(path: string): Promise<Data> => {
-    const response = await fetch(`${origin}/api/v1/${path}`);
-    const { data, error } = (await response.json()) as { data: Data; error?: string };
-    expect(error, path).toBeUndefined();
-    return data;
+  const query = async (expression: string) => {
+    const response = await fetch(`${origin}/api/v1/query?query=${encodeURIComponent(expression)}`);
+    const { data, error } = (await response.json()) as { data: { result: readonly unknown[] }; error?: string };
+    expect(error, expression).toBeUndefined();
+    return data.result;
   };
-  const query = async (expression: string) =>
-    (await ask<{ result: readonly unknown[] }>(`query?query=${encodeURIComponent(expression)}`)).result;
-  const fires = async (wanted: Labels) => {
-    const { alerts } = await ask<{ alerts: readonly { readonly state: string; readonly labels: Labels }[] }>('alerts');
-    return alerts.some(
-      ({ state, labels }) =>
-        state === 'firing' && Object.entries(wanted).every(([name, value]) => labels[name] === value),
-    );
+  const fires = async ({ target }: typeof reached, result: string) => {
+    const labels = `alertname="ProtectedApiKeySetFetchFailed",instance="${target}",result=~"${result}"`;
+    return (await query(`ALERTS{${labels},alertstate="firing"}`)).length > 0;
   };
 
   test('alerts on the first failed fetch', async () => {
-    const wanted = { alertname: 'ProtectedApiKeySetFetchFailed', instance: unreached.target, result: 'network' };
-    await until(() => fires(wanted), 'the alert');
+    await until(() => fires(unreached, 'network'), 'the alert');
     expect(await query(`key_set_fetches_total{instance="${unreached.target}"} == 1`)).toHaveLength(1);
-    expect(await fires({ alertname: wanted.alertname, instance: reached.target })).toBe(false);
+    expect(await fires(reached, '.*')).toBe(false);
   });
 
   test('alerts when an issuer fails that has answered before', async () => {
     issuer.mode = { kind: 'answer', status: 500 };
-    const wanted = { alertname: 'ProtectedApiKeySetFetchFailed', instance: reached.target, result: 'status' };
-    await until(() => fires(wanted), 'the alert');
+    await until(() => fires(reached, 'status'), 'the alert');
     issuer.mode = { kind: 'keys' };
-  });
-
-  test('can evaluate every rule', async () => {
-    interface Rule {
-      readonly name: string;
-      readonly health: string;
-    }
-    const { groups } = await ask<{ groups: readonly { readonly rules: readonly Rule[] }[] }>('rules');
-    const evaluated = groups.flatMap((group) => group.rules);
-    expect(evaluated.length).toBeGreaterThan(0);
-    expect(evaluated.filter(({ health }) => health !== 'ok')).toEqual([]);
   });
 
   test('has an answer to every query of the dashboard', async () => {
