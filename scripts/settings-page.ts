@@ -1,6 +1,4 @@
 import { join } from 'node:path';
-// The compiler's own API, which TypeScript 7 does not have yet.
-import ts from 'typescript-5';
 import type { OptionRule } from '../src/auth/option-kinds.ts';
 import { isRequired, optionRules } from '../src/auth/options.ts';
 import { processRules, readSettings, variableOf } from '../src/settings.ts';
@@ -15,33 +13,19 @@ export interface DocumentedRule extends OptionRule {
 
 const src = join(import.meta.dir, '../src');
 
-/** Returns the comments of the members of an object in a source file. */
-async function commentsIn(path: string, object: string) {
-  const source = ts.createSourceFile(path, await Bun.file(join(src, path)).text(), ts.ScriptTarget.Latest, true);
-  const comments = new Map<string, ts.JSDoc>();
-  const visit = (node: ts.Node, isInside: boolean): void => {
-    const starts = ts.isVariableDeclaration(node) && node.name.getText() === object;
-    const comment = ts.isPropertyAssignment(node) ? ts.getJSDocCommentsAndTags(node).find(ts.isJSDoc) : undefined;
-    if (isInside && comment && ts.isPropertyAssignment(node)) comments.set(node.name.getText(), comment);
-    ts.forEachChild(node, (child) => visit(child, isInside || starts));
-  };
-  visit(source, false);
-  return comments;
-}
-
-async function documentRules(path: string, object: string, rules: object): Promise<readonly DocumentedRule[]> {
-  const comments = await commentsIn(path, object);
-  return Object.entries(rules as Readonly<Record<string, OptionRule>>).map(([name, rule]) => {
-    const comment = comments.get(name);
-    const meaning = ts.getTextOfJSDocComment(comment?.comment)?.replace(/\s*\n\s*/g, ' ');
-    if (!meaning) throw new Error(`Cannot document ${name}: it has no comment`);
-    const example = comment?.tags?.find(({ tagName }) => tagName.text === 'example')?.comment;
-    return { ...rule, name, meaning, example: ts.getTextOfJSDocComment(example) };
+/** Reads the comment above each rule in the source, and the example at its end. */
+async function documentRules(path: string, rules: Readonly<Record<string, OptionRule>>) {
+  const source = await Bun.file(join(src, path)).text();
+  return Object.entries(rules).map(([name, rule]): DocumentedRule => {
+    const comment = new RegExp(String.raw`/\*\*((?:(?!\*/)[^])*)\*/\n  ${name}:`).exec(source)?.[1] ?? '';
+    const [meaning, example] = comment.replaceAll(/\s*\n \s*\*?\s*/g, ' ').split(' @example ');
+    if (!meaning?.trim()) throw new Error(`Cannot document ${name}: it has no comment`);
+    return { ...rule, name, meaning: meaning.trim(), example: example?.trim() };
   });
 }
 
-export const options = await documentRules('auth/options.ts', 'optionRules', optionRules);
-export const processSettings = await documentRules('settings.ts', 'processRules', processRules);
+export const options = await documentRules('auth/options.ts', optionRules);
+export const processSettings = await documentRules('settings.ts', processRules);
 const settings = [...options.filter(({ kind }) => kind !== 'code'), ...processSettings];
 
 const defaults = readSettings({ ISSUER: 'https://issuer.example.com/', AUDIENCE: 'https://api.example.com' }, false);
@@ -109,22 +93,12 @@ ${table(['Option', 'Value', 'Meaning'], codeRows)}
   );
 }
 
-function wrap(text: string, width: number): string {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1) ?? '';
-    if (line !== '' && `${line} ${word}`.length > width) lines.push(word);
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
-  }
-  return lines.join('\n# ');
-}
-
 /** Returns `.env.example`. */
 export function envExample(): string {
   const entries = settings.map((rule) => {
     const words = meaningOf(rule).replaceAll('`', '');
     const assignment = `${variableOf(rule.name)}=${defaultOf(rule)}`;
-    return `# ${wrap(words, 118)}\n${isRequired(rule.name) ? '' : '# '}${assignment}\n`;
+    return `${words.replaceAll(/(.{1,118})(?: |$)/g, '# $1\n')}${isRequired(rule.name) ? '' : '# '}${assignment}\n`;
   });
   return `# Settings of the service, read from the environment. Only ISSUER and AUDIENCE are required.
 # A line that begins with # is a comment: the other settings show their defaults, so remove the # to change one.
