@@ -5,8 +5,8 @@ import type { StoreEvent } from '../../src/redis/replay-store.ts';
 import { readJsonLines, recordLog } from '../support/recorded-log.ts';
 
 const issuer = 'https://issuer.example.test/';
-const fault = { issuer, failure: 'status', address: `${issuer}keys`, status: 500 } as const;
-const failed = { ...fault, type: 'failed', cause: undefined, found: undefined } as const;
+const fault = { issuer, failure: 'issuer_mismatch', address: `${issuer}keys`, status: 200, found: 'other' } as const;
+const failed = { ...fault, type: 'failed', cause: undefined } as const;
 const fetched = { issuer, type: 'fetched', afterFailures: 0, added: [], removed: [] } as const;
 const down = { type: 'failed', failure: 'timeout' } as const;
 const slow = { type: 'failed', failure: 'overloaded' } as const;
