@@ -71,13 +71,8 @@ test('its instructions start a service that answers within the limits of the fil
   await run(up);
   const id = (await compose('ps --quiet')).trim();
   const inspect = async (format: string) => JSON.parse(await docker('inspect', '--format', `{{json ${format}}}`, id));
-  const origin = `http://127.0.0.1:${port}`;
-  const answers = () =>
-    fetch(`${origin}/api/public`).then(
-      ({ status }) => status === 200,
-      () => false,
-    );
-  await until(answers, 'an answer');
+  const answer = () => fetch(`http://127.0.0.1:${port}/api/public`).catch(() => undefined);
+  await until(async () => (await answer())?.status === 200, 'an answer');
   expect(await inspect('.Config.Env')).toContain(`JWKS_URI=${settings.JWKS_URI}`);
   expect(await inspect('.HostConfig')).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'], Memory: 256 * 2 ** 20 });
 
