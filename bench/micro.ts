@@ -5,28 +5,22 @@ import { checkOptions } from '../src/auth/options.ts';
 import { createProofVerifier } from '../src/auth/proof/proof.ts';
 import { createMemoryReplayStore, type ReplayStore, usualLifetimeMs } from '../src/auth/proof/replay-store.ts';
 import { createVerifier } from '../src/auth/token/verifier.ts';
-import { createLog } from '../src/observe/log.ts';
 import { createRedisReplayStore } from '../src/redis/replay-store.ts';
-import { createService } from '../src/service.ts';
-import { readSettings } from '../src/settings.ts';
 import { until } from '../tests/support/child-process.ts';
 import { nowSeconds } from '../tests/support/mint.ts';
 import { makeProof, proofKey, publicJwk, thumbprintOf } from '../tests/support/proof.ts';
 import { startRedis } from '../tests/support/redis-server.ts';
-import { startKeySetServer } from './harness/key-set-server.ts';
 import { describeMachine, table, writeSection } from './harness/machine.ts';
 import { pinSelf } from './harness/server-process.ts';
 import { audience, issuer, prepareTokens } from './harness/tokens.ts';
 
-/** A step that is repeated: `prepare` makes what it takes, outside of the measured part. */
+/** A step that is repeated, many at once: `prepare` makes what it takes, outside of the measured part. */
 interface Step {
   readonly label: string;
   readonly prepare: () => () => unknown;
-  /** As many at once as the load of the servers has connections; otherwise one after the other. */
-  readonly isConcurrent?: boolean;
 }
 
-const path = '/api/private';
+/** As many at once as the load of the servers has connections. */
 const inFlight = 64;
 const machine = describeMachine();
 const tokens = prepareTokens();
@@ -35,7 +29,6 @@ pinSelf(1);
 const redis = await startRedis();
 // One core for the code and the threads of WebCrypto alike, as a server has it.
 pinSelf(0);
-const keySet = startKeySetServer(tokens.jwks);
 
 /** CPU time of all threads in nanoseconds: what else runs on the machine matters less to it. */
 function cpuNanoseconds(): number {
@@ -44,50 +37,27 @@ function cpuNanoseconds(): number {
 }
 
 /** Returns the quartiles of a step, in microseconds. */
-async function measureStep({ prepare, isConcurrent }: Step) {
-  const one = { 0: prepare, bench: (run: () => unknown) => run() };
-  const many = {
-    0: () => Array.from({ length: inFlight }, prepare),
-    bench: (runs: (() => unknown)[]) => Promise.all(runs.map((run) => run())),
-  };
+async function measureStep({ prepare }: Step) {
   const generator = function* () {
-    yield isConcurrent ? many : one;
+    yield {
+      0: () => Array.from({ length: inFlight }, prepare),
+      bench: (runs: (() => unknown)[]) => Promise.all(runs.map((run) => run())),
+    };
   };
-  // Without these, a first run that is slow makes mitata take samples of a single run.
-  const always = isConcurrent ? {} : { warmup_threshold: Infinity, batch_threshold: Infinity };
   // mitata's types know only functions that take nothing.
-  const stats = await measure(generator as never, { now: cpuNanoseconds, ...always });
-  return [stats.p25, stats.p50, stats.p75].map((nanoseconds) => nanoseconds / (isConcurrent ? inFlight : 1) / 1000);
+  const stats = await measure(generator as never, { now: cpuNanoseconds });
+  return [stats.p25, stats.p50, stats.p75].map((nanoseconds) => nanoseconds / inFlight / 1000);
 }
-
-/** Returns a function that goes through a list, over and over. */
-function rotation(list: readonly string[]): () => string {
-  let next = 0;
-  return () => list[next++ % list.length] ?? '';
-}
-
-const environment = { ISSUER: issuer, AUDIENCE: audience, JWKS_URI: keySet.uri('micro') };
-const log = createLog('silent', { isTerminal: false, hasColour: false });
-const service = createService({ settings: readSettings(environment, false), log, droppedLogLines: () => 0 });
-
-const requestStep = (label: string, path: string, token?: () => string): Step => ({
-  label,
-  prepare() {
-    const headers = token && { authorization: `Bearer ${token()}` };
-    const request = new Request(`http://localhost${path}`, headers && { headers });
-    return () => service.fetch(request);
-  },
-});
 
 const key = await importSPKI(readFileSync(tokens.publicKeyFile, 'utf8'), 'RS256');
 const found = [{ cryptoKey: key, algorithm: 'RS256', identity: '', isCurrent: true }] as const;
 const keySets = new Map([[issuer, { find: () => found, isCurrent: () => true }]]);
 const verifier = createVerifier({ ...checkOptions({ issuer, audience }), tokenCacheSize: 0, keySets });
-const next = rotation(tokens.lists.many);
+const { many } = tokens.lists;
+let used = 0;
 const tokenStep = (label: string, run: (token: string) => unknown): Step => ({
   label,
-  prepare: () => run.bind(undefined, next()),
-  isConcurrent: true,
+  prepare: () => run.bind(undefined, many[used++ % many.length] ?? ''),
 });
 
 async function proofSteps(algorithm: string, shared: ReplayStore): Promise<Step[]> {
@@ -97,12 +67,12 @@ async function proofSteps(algorithm: string, shared: ReplayStore): Promise<Step[
   const verifyWith = (replayStore: ReplayStore) => {
     const verify = createProofVerifier({ publicUrl, replayStore });
     return async (proof: string) => {
-      const request = { method: 'GET', url: `http://127.0.0.1:3010${path}`, headers: new Headers({ dpop: proof }) };
+      const request = { method: 'GET', url: 'http://127.0.0.1:3010/', headers: new Headers({ dpop: proof }) };
       const refusal = await verify(request, tokens.first, thumbprintOf(key));
       if (refusal) throw new Error(`Cannot get a proof accepted: ${refusal.reason}`);
     };
   };
-  const make = () => makeProof({ url: publicUrl + path, token: tokens.first, nowSeconds: nowSeconds() }, { algorithm });
+  const make = () => makeProof({ url: `${publicUrl}/`, token: tokens.first, nowSeconds: nowSeconds() }, { algorithm });
   const withRedis = verifyWith(shared);
   // A server that has just started may have lost what it knew: proofs have to be newer than that.
   const isAccepted = () =>
@@ -114,7 +84,6 @@ async function proofSteps(algorithm: string, shared: ReplayStore): Promise<Step[
   const step = (label: string, run: (proof: string) => unknown): Step => ({
     label: `${algorithm} proof: ${label}`,
     prepare: () => run.bind(undefined, make()),
-    isConcurrent: true,
   });
   return [
     step('signature alone (jose compactVerify)', (proof) => compactVerify(proof, joseKey)),
@@ -125,19 +94,7 @@ async function proofSteps(algorithm: string, shared: ReplayStore): Promise<Step[
 
 const store = createRedisReplayStore({ url: redis.url, usualLifetimeMs });
 store.start();
-const valid = () => tokens.first;
-// The first token makes it fetch its keys.
-const authorization = `Bearer ${valid()}`;
-const { status } = await service.fetch(new Request(`http://localhost${path}`, { headers: { authorization } }));
-if (status !== 200) throw new Error(`Cannot get a valid token accepted: ${status}`);
 const steps: Step[] = [
-  { label: 'Response.json alone', prepare: () => () => Response.json({ message: 'Hello' }) },
-  requestStep('public', '/api/public'),
-  requestStep('one token', path, valid),
-  requestStep('one token, scope', '/api/private-scoped', valid),
-  requestStep('no header', path),
-  requestStep('unknown kid', path, rotation(tokens.lists['unknown-kids'])),
-  { ...requestStep('bad signature', path, rotation(tokens.lists.forged)), isConcurrent: true },
   tokenStep('verifier without cache', verifier.verify),
   tokenStep('jose compactVerify', (token) => compactVerify(token, key)),
   ...(await proofSteps('ES256', store)),
@@ -151,13 +108,12 @@ const ratio = medianOf('verifier without cache') / medianOf('jose compactVerify'
 
 store.stop();
 await redis.kill();
-await keySet.stop();
 await writeSection(
   'micro',
   `## Single steps (\`bun run bench:micro\`)
 
 ${machine}
-- Method: mitata, in one process on one core, over the service's \`fetch\` with real Requests, which are made before; CPU time of all threads. Signatures and proofs with ${inFlight} in flight, each proof accepted once; redis-server is another process.
+- Method: mitata, in one process on one core, with ${inFlight} in flight; CPU time of all threads. Tokens and proofs are made before, and each proof is accepted once; redis-server is another process.
 
 ${table(['CPU time, µs', 'lower quartile', 'median', 'upper quartile'], rows)}
 

@@ -24,12 +24,12 @@ export async function startServer({ command, environment, files, port, token }: 
   const settings = { PATH: process.env.PATH ?? '', NODE_ENV: 'production', ...environment };
   const child = run(['taskset', '-c', '0', ...command], settings, files);
   const url = `http://127.0.0.1:${port}`;
-  const isReady = () =>
-    fetch(`${url}/api/private`, { headers: { authorization: `Bearer ${token}` } }).then(
-      ({ status }) => status === 200,
-      () => false,
-    );
-  await untilProcess(child, isReady, `${command.join(' ')} accepts a token`);
+  const ask = () => fetch(`${url}/api/private`, { headers: { authorization: `Bearer ${token}` } });
+  await untilProcess(
+    child,
+    async () => (await ask().catch(() => undefined))?.status === 200,
+    `${command.join(' ')} accepts a token`,
+  );
   const read = (name: string) => readFileSync(`/proc/${child.pid}/${name}`, 'utf8');
   return {
     url,
