@@ -133,9 +133,11 @@ export const authorizations: fc.Arbitrary<string | null> = fc.oneof(
 export function keySets() {
   const names = fc.constantFrom(SIGNING_KID, 'first twin', 'second twin', 'stranger');
   const changes = fc.oneof(
-    ...['kty', 'kid', 'use', 'alg', 'key_ops', 'n', 'e', 'd', 'x5c', '__proto__'].map((name) =>
-      member(name, ['AQAB', 'AA', 'sig', 'enc', 'RS256', 'RS512', 'RSA', 'EC', ['verify'], ['sign'], 'verify']),
+    ...['kty', 'kid', 'use', 'alg', 'key_ops', 'd', 'x5c', '__proto__'].map((name) =>
+      member(name, ['AA', 'sig', 'enc', 'RS256', 'RS512', 'RSA', 'EC', ['verify'], ['sign'], 'verify']),
     ),
+    // Whether a key in a loose spelling of base64url is malformed is not specified, so there is none.
+    ...['n', 'e'].map((name) => member(name, ['AQAB', 'Aw', 'AA', 'AAEAAQ', 'AQAA'])),
   );
   const oddKey = fc
     .tuple(names, fc.constantFrom(SIGNING_KID, SIGNING_KID, 'twins'), few(changes, 2, 3))
