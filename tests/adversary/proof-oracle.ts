@@ -62,7 +62,7 @@ function soundKey(jwk: Members, algorithm: string): KeyObject | undefined {
     PRIVATE_MEMBERS.some((name) => Object.hasOwn(jwk, name)) ||
     kindOf(algorithm)[1].some((name) => exported[name] !== jwk[name]) ||
     (jwk.kty === 'RSA' && (numberOf(jwk.n) >= 2n ** 4096n || numberOf(jwk.e) >= 2n ** 32n)) ||
-    smallOrder.includes(String(jwk.x));
+    (jwk.kty === 'OKP' && smallOrder.includes(String(jwk.x)));
   return isFaulty ? undefined : key;
 }
 
