@@ -1,29 +1,25 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { Elysia, t } from 'elysia';
 import { resourceServer } from '../../src/auth/index.ts';
+import { offline, tokenOf } from '../support/checked.ts';
 import { expectError } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
-import { AUDIENCE, mintToken, SCOPE, signingKeys } from '../support/mint.ts';
+import { SCOPE } from '../support/mint.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { createTestApp } from '../support/test-app.ts';
 
-const issuer = 'https://issuer.example.test/';
-const keys = { keys: signingKeys() };
 const extension = new Elysia()
   .post('/open', ({ body }) => ({ body }), { body: t.Any() })
   .post('/notes', ({ body }) => body, { body: t.Object({ text: t.String() }) })
   .use(
     new Elysia()
-      .use(resourceServer({ issuer, audience: AUDIENCE, keys }))
+      .use(resourceServer(offline()))
       .post('/guarded', ({ body }) => ({ body }), { body: t.Any() })
       .post('/scoped', ({ body }) => ({ body }), { body: t.Any(), scope: SCOPE })
       .post('/decided', ({ body }) => ({ body }), { body: t.Any(), authorize: ({ claims }) => claims.sub === 'ada' })
       .post('/unread', () => ({ body: 'none' })),
   );
-const { app } = createTestApp({ options: { issuer, keys }, extension });
-
-const server = Bun.serve({ hostname: '127.0.0.1', port: 0, development: false, fetch: app.fetch });
-afterAll(() => server.stop(true));
+const { app } = createTestApp({ options: offline(), extension });
 
 let pulls = 0;
 beforeEach(() => {
@@ -51,13 +47,7 @@ const bodies: Readonly<Record<string, () => RequestInit>> = {
 };
 
 const json = { 'content-type': 'application/json' };
-const headOf = (path: string) => [
-  `POST ${path} HTTP/1.1`,
-  'Host: localhost',
-  'Connection: close',
-  'Content-Type: application/json',
-];
-const withScopes = (scope: string) => bearer(mintToken(issuer, { claims: { scope } }));
+const withScopes = (scope: string) => bearer(tokenOf({ claims: { scope } }));
 const post = (path: string, init: RequestInit = {}, authorization: object = {}) => {
   const headers = { ...json, ...Object.fromEntries(new Headers(init.headers)), ...authorization };
   return app.fetch(new Request(`http://localhost${path}`, { ...init, method: 'POST', headers }));
@@ -75,11 +65,6 @@ describe('a request without a sufficient token is rejected before its body is re
       await expectError(await post(path, init(), headers()), status, code);
       expect(pulls).toBe(0);
     });
-
-  test.each(['Transfer-Encoding: chunked', 'Content-Length: 100000000'])('over a connection: %s', async (line) => {
-    const { response } = await rawRequest(server.url.origin, [...headOf('/scoped'), line]);
-    await expectError(response ?? new Response('Closed without an answer'), 401, 'authorization_header_missing');
-  });
 });
 
 describe('an accepted request', () => {
@@ -114,9 +99,12 @@ describe('an accepted request', () => {
     ['declared length', (text: string) => [`Content-Length: ${text.length}`, '', text]],
   ] as const)('over a connection may have a body of 64 KiB in %s', async (_name, linesOf) => {
     const body = 'x'.repeat(64 * 1024 - 2);
-    const authorization = `Authorization: ${withScopes('').authorization}`;
-    const lines = [...headOf('/guarded'), authorization, ...linesOf(JSON.stringify(body))];
+    const { authorization } = withScopes('');
+    const head = ['POST /guarded HTTP/1.1', 'Host: localhost', 'Connection: close', 'Content-Type: application/json'];
+    const lines = [...head, `Authorization: ${authorization}`, ...linesOf(JSON.stringify(body))];
+    const server = Bun.serve({ hostname: '127.0.0.1', port: 0, development: false, fetch: app.fetch });
     const { status, response } = await rawRequest(server.url.origin, lines);
+    await server.stop(true);
     expect([status, await response?.text()]).toEqual([200, JSON.stringify({ body })]);
   });
 });

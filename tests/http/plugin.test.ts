@@ -3,9 +3,9 @@ import { Elysia, NotFoundError, status, t } from 'elysia';
 import { resourceServer } from '../../src/auth/index.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createObservation } from '../../src/observe/requests.ts';
+import { offline, tokenOf } from '../support/checked.ts';
 import { expectCrossOrigin, expectError, expectPreflight, expectProtected } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
-import { AUDIENCE, mintToken, signingKeys } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 const SECRET = 'password hunter2 at db.internal';
@@ -21,8 +21,6 @@ const fail = (thrown: unknown) => () => {
 const finished = new Response('own', { status: 202, headers: { 'x-own': '1', 'cache-control': 'private' } });
 const never = () => 'never';
 
-const issuer = 'https://issuer.example.test/';
-const keys = { keys: signingKeys() };
 const answer = () => ({ a: 1 });
 
 const extension = new Elysia()
@@ -65,7 +63,7 @@ const extension = new Elysia()
   .use(new Elysia().derive(() => status(401, 'guarded')).all('/anything', never))
   .use(
     new Elysia()
-      .use(resourceServer({ issuer, audience: AUDIENCE, keys }))
+      .use(resourceServer(offline()))
       .all('/plain', answer)
       .all('/scope', answer, { scope: 'a' })
       .all('/scope-function', answer, { scope: () => 'a' })
@@ -82,7 +80,7 @@ beforeEach(() => {
 });
 const log = createLog('silent', { isTerminal: false, hasColour: false });
 const { app } = createTestApp({
-  options: { issuer, keys },
+  options: offline(),
   extension,
   observe: createObservation({ log, counts: undefined }).wrap,
   onInternalError: (error) => void told.push(error),
@@ -150,7 +148,7 @@ describe('a route that is added', () => {
 });
 
 describe('every answer of a protected path is complete', () => {
-  const token = () => bearer(mintToken(issuer, { claims: { scope: 'b' } }));
+  const token = () => bearer(tokenOf({ claims: { scope: 'b' } }));
   for (const [path, headers, status, challenge] of [
     ['/plain', token, 200, null],
     ['/plain', () => ({}), 401, /^Bearer$/],

@@ -28,18 +28,6 @@ describe('a service behind oidc-provider', () => {
     Promise.all([service.close(), server.close()]),
   );
 
-  test.each([
-    ['a client that requests the scope', 'reader', { scope: SCOPE }, [200, 200]],
-    ['a client that could have requested the scope', 'reader', {}, [200, 403]],
-    ['a client that may not have the scope', 'visitor', {}, [200, 403]],
-  ] as const)('judges the token of %s', async (_name, role, requested, expected) => {
-    const { server, service } = fixture();
-    const parameters = { resource: AUDIENCE, ...requested };
-    const { access_token: token } = await clientCredentialsGrant(await server.discover(role), parameters);
-    const get = (path: string) => service.fetch(path, { headers: bearer(token) });
-    expect([(await get('/api/private')).status, (await get('/api/private-scoped')).status]).toEqual([...expected]);
-  });
-
   test.each(['ES256', 'Ed25519'])(
     'accepts what openid-client sends with %s, and nothing made of it',
     async (algorithm) => {
