@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
-import { Validator } from '@seriousme/openapi-schema-validator';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import { type GuardOptions, type PluginSettings, resourceServer, scopesOf, securitySchemes } from 'protected-api';
 import { offline, tokenOf } from '../../support/checked.ts';
@@ -16,8 +15,8 @@ interface Operation {
 }
 type Content = Readonly<Record<string, { readonly schema: { properties?: { code: { enum: string[] } } } }>>;
 
-const pathsOf = (app: AnyElysia) => JSON.parse(JSON.stringify(toOpenAPISchema(app).paths));
-const operationOf = (app: AnyElysia, path: string): Operation => pathsOf(app)[path].get;
+const operationOf = (app: AnyElysia, path: string): Operation =>
+  JSON.parse(JSON.stringify(toOpenAPISchema(app).paths))[path].get;
 
 /** Returns the codes of each status that the document has. */
 function codesOf({ responses = {} }: Operation) {
@@ -92,24 +91,14 @@ describe('the OpenAPI document of an application', () => {
     const app = new Elysia().use(guarded).get('/open', () => 'ok');
     expect(operationOf(app, '/me').security).toEqual([{ oauth2: [] }, { bearer: [] }]);
     expect(operationOf(app, '/scoped').security).toEqual([{ oauth2: ['api/a', 'api/b'] }, { bearer: [] }]);
+    expect(scopesOf(app.routes)).toEqual(['api/a', 'api/b']);
     expect(operationOf(app, '/open')).not.toContainAnyKeys(['security', 'responses']);
   });
 
   for (const dpop of ['off', 'on', 'required'] as const)
     for (const tokenEndpoint of ['https://tenant.example.test/oauth/token', undefined])
-      test(`is valid under dpop ${dpop} with securitySchemes() of the token endpoint ${tokenEndpoint}`, async () => {
-        const app = new Elysia()
-          .use(guard({ dpop, publicUrl }))
-          .get('/me', () => 'ok')
-          .get('/reports', () => 'ok', { scope: 'read:reports', response: { 200: t.String() } });
-        const schemes = securitySchemes({ dpop }, { tokenEndpoint, scopes: scopesOf(app.routes) });
-        const document = {
-          openapi: '3.1.0',
-          info: { title: 'Reports', version: '1' },
-          paths: pathsOf(app),
-          components: { securitySchemes: schemes },
-        };
-        expect((await new Validator().validate(document)).errors).toBeUndefined();
+      test(`has the schemes of securitySchemes() under dpop ${dpop} with the token endpoint ${tokenEndpoint}`, () => {
+        const schemes = securitySchemes({ dpop }, { tokenEndpoint, scopes: ['read:reports'] });
         expect(Object.keys(schemes)).toEqual(['oauth2', 'bearer']);
         const scopes = { 'read:reports': expect.any(String) };
         const flows = tokenEndpoint === undefined ? {} : { clientCredentials: { tokenUrl: tokenEndpoint, scopes } };

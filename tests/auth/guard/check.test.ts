@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { clientCertificateFromHeader, createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
+import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
 import { certificate } from '../../support/certificates.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/fixture.ts';
@@ -49,17 +49,12 @@ describe('the option isRevoked', () => {
 });
 
 test('the option clientCertificate is asked in every request, also where the token is cached', async () => {
-  const { thumbprint, field } = certificate('a');
-  const check = createChecker({ clientCertificate: clientCertificateFromHeader('client-cert') });
-  const authorization = `Bearer ${tokenOf({ claims: { cnf: { 'x5t#S256': thumbprint } } })}`;
+  const { thumbprint, der } = certificate('a');
+  let presented: Uint8Array | undefined;
+  const check = createChecker({ clientCertificate: () => presented });
+  const headers = new Headers(bearer(tokenOf({ claims: { cnf: { 'x5t#S256': thumbprint } } })));
   const reasons: unknown[] = [];
-  for (const sent of [
-    { 'client-cert': field },
-    {},
-    { 'client-cert': certificate('b').field },
-    { 'client-cert': field },
-  ])
-    reasons.push((await check(new Headers({ authorization, ...sent }))).reason);
+  for (presented of [der, undefined, certificate('b').der, der]) reasons.push((await check(headers)).reason);
   expect(reasons).toEqual([undefined, 'certificate_missing', 'certificate_mismatch', undefined]);
 });
 
