@@ -68,6 +68,17 @@ test('the option dpopAlgorithms is in challenges, and rejects a proof by another
   expect(challenge).toContain('algs="ES256 PS256 EdDSA"');
 });
 
+test('the option onAccepted is not called before the verdict on the proof', async () => {
+  let accepted = 0;
+  const check = createChecker({ dpop: 'required', publicUrl, onAccepted: () => void accepted++ });
+  const token = tokenOf({ claims: { cnf: { jkt: thumbprintOf(proofKey()) } } });
+  const dpop = makeProof({ url: `${publicUrl}/reports`, token, nowSeconds: nowSeconds() });
+  const send = (proof: string) => check(new Headers({ authorization: `DPoP ${token}`, dpop: proof }));
+  const reasons = [await send('x'), await send(dpop), await send(dpop)].map(({ reason }) => reason);
+  expect(reasons).toEqual(['proof_malformed', undefined, 'proof_replayed']);
+  expect(accepted).toBe(1);
+});
+
 describe('createGuard().check()', () => {
   const [problem, html] = ['application/problem+json', 'text/html'];
   for (const [name, given, text, contentType] of [
