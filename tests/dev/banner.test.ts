@@ -2,6 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { renderBanner } from '../../src/dev/banner.ts';
 import { type Environment, run, runToEnd, until, untilProcess } from '../support/child-process.ts';
 import { type CommandForm, executableForm, sourceForm } from '../support/forms.ts';
+import { statusesIn } from '../support/raw-http.ts';
 
 // A process starts slowly on a busy machine, and the first one may build the executable.
 setDefaultTimeout(120_000);
@@ -36,8 +37,7 @@ test.each(starts)('the service with %s prints commands that show 200 three times
   const commands = banner.match(/^(?:export|curl) .*(?:\n {2}.*)*/gm) ?? [];
   const pasted = await runToEnd(['bash', '-c', commands.join('\n')], { PATH: process.env.PATH ?? '' });
   const shown = pasted.stdout + pasted.stderr;
-  const statuses = [...shown.matchAll(/^HTTP\/1\.1 (\d{3}) /gm)].map(([, status]) => status);
-  expect(statuses, shown).toEqual(['200', '200', '200', '401', '403']);
+  expect(statusesIn(shown), shown).toEqual([200, 200, 200, 401, 403]);
   expect(shown).toContain('"authorization_header_missing"');
   expect(shown).toContain('"Unauthorized"');
 
