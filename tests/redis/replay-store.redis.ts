@@ -14,7 +14,9 @@ describe('createRedisReplayStore()', () => {
   const rejections: unknown[] = [];
   const note = (reason: unknown) => rejections.push(reason);
 
+  /** Opens a store in place of the last one, as a process does that starts. */
   const open = (url = server.url) => {
+    store?.stop();
     store = createRedisReplayStore({ url, usualLifetimeMs, onEvent: (event) => events.push(event), now: () => 0 });
     store.start();
   };
@@ -22,13 +24,15 @@ describe('createRedisReplayStore()', () => {
   const use = (key: string, lifetimeMs = usualLifetimeMs + 1) =>
     Promise.resolve(store.markUsed(key, lifetimeMs)).catch((error: Error) => error.message);
   const connected = () => until(() => store.state().isConnected, 'the connection');
-  /** Opens the store as a process does that starts when the server is two seconds old. */
-  const reopenLater = async ({ command, url }: RedisServer) => {
-    store.stop();
+  const connect = (url?: string) => {
+    open(url);
+    return connected();
+  };
+  /** Connects as a process does that starts when the server is two seconds old. */
+  const connectLater = async ({ command, url }: RedisServer) => {
     const uptimeSeconds = async () => /uptime_in_seconds:(\d+)/.exec(String(await command('INFO', 'server')))?.[1];
     await until(async () => Number(await uptimeSeconds()) >= 2, 'an older server');
-    open(url);
-    await connected();
+    await connect(url);
   };
   const lost = () => until(() => events.some(({ type }) => type === 'failed'), 'the end of the connection');
 
@@ -38,8 +42,7 @@ describe('createRedisReplayStore()', () => {
   });
   beforeEach(async () => {
     events = [];
-    open();
-    await connected();
+    await connect();
   });
   afterEach(() => {
     store.stop();
@@ -93,7 +96,7 @@ describe('createRedisReplayStore()', () => {
   });
 
   test('keeps what it knows when only the connection breaks', async () => {
-    await reopenLater(server);
+    await connectLater(server);
     expect(await use('kept')).toBe(true);
     await server.command('CLIENT', 'KILL', 'TYPE', 'normal').catch(() => {});
     await lost();
@@ -113,27 +116,23 @@ describe('createRedisReplayStore()', () => {
   });
 
   test('takes proofs made before the start of the server as perhaps used, also in a process that starts later', async () => {
-    store.stop();
     const young = await startRedis();
-    open(young.url);
-    await connected();
+    await connect(young.url);
     // The age is in whole seconds, so the start may be up to a second later than it was.
     expect(await use('older', usualLifetimeMs - 60_000)).toBe('Cannot mark a proof as used: forgotten');
     expect(events.at(-1)).toEqual({ type: 'failed', failure: 'forgotten', failures: 1 });
     expect(await use('made since')).toBe(true);
-    await reopenLater(young);
+    await connectLater(young);
     expect(await use('made since its start', usualLifetimeMs - 1000)).toBe(true);
     expect(await use('older', usualLifetimeMs - 60_000)).toBe('Cannot mark a proof as used: forgotten');
     await young.kill();
   });
 
   test('trusts no proof from before the connection when the server does not tell its age', async () => {
-    await reopenLater(server);
+    await connectLater(server);
     const rights = ['~*', '+@write', '+@connection', '-info'];
     await server.command('ACL', 'SETUSER', 'writer', 'on', '>secret', ...rights);
-    store.stop();
-    open(`redis://writer:secret@127.0.0.1:${server.port}`);
-    await connected();
+    await connect(`redis://writer:secret@127.0.0.1:${server.port}`);
     expect(await use('before', usualLifetimeMs)).toBe('Cannot mark a proof as used: forgotten');
     expect(await use('after')).toBe(true);
   });
@@ -149,16 +148,13 @@ describe('createRedisReplayStore()', () => {
 
   test('reports a server that evicts keys', async () => {
     await server.command('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
-    store.stop();
-    open();
-    await connected();
+    await connect();
     await server.command('CONFIG', 'SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
     expect(events.map((event) => event.type === 'connected' && event.evicts)).toEqual([false, true]);
   });
 
   test('does not treat an error of a read-only replica or of a read-only account as a use', async () => {
     await server.command('ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '+@read', '+hello', '+info');
-    store.stop();
     open(`redis://reader:secret@127.0.0.1:${server.port}`);
     await until(() => events.at(-1)?.type === 'failed', 'the refusal');
     expect(store.state()).toEqual({ isConnected: false, lastFailure: 'refused' });
@@ -166,7 +162,6 @@ describe('createRedisReplayStore()', () => {
   });
 
   test('connects when the server comes later, with a password', async () => {
-    store.stop();
     const late = await startRedis(
       ['--requirepass', 'p@ss/word'],
       (port) => `redis://:p%40ss%2Fword@127.0.0.1:${port}/2`,
