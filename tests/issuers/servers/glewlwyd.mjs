@@ -2,11 +2,11 @@
 // Arguments: the API identifier, the algorithm (RS256 or ES256). Prints one line of JSON: its issuer identifier and two clients.
 import { Database } from 'bun:sqlite';
 import { spawn } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../support/child-process.ts';
+import { ecKey, rsaKey } from '../../support/keys.ts';
 
 const [audience, algorithm] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'glewlwyd-'));
@@ -46,14 +46,11 @@ while (!(await fetch(`${origin}/config`).catch(() => undefined))) await Bun.slee
 await administer('auth/', { username: 'admin', password: 'password' });
 
 /** It signs with the first key, and publishes one `kid` for two algorithms. */
-const keyFor = (alg) => {
-  const { privateKey } =
-    alg === 'RS256'
-      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
-      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return { ...privateKey.export({ format: 'jwk' }), kid: 'the only one', alg };
-};
-const algorithms = [algorithm, algorithm === 'RS256' ? 'ES256' : 'RS256'];
+const keys = [
+  [rsaKey('glewlwyd'), 'RS256'],
+  [ecKey('glewlwyd'), 'ES256'],
+].map(([key, alg]) => ({ ...key.export({ format: 'jwk' }), kid: 'the only one', alg }));
+if (algorithm === 'ES256') keys.reverse();
 const issuer = `${origin}/api/oidc`;
 await administer('mod/plugin/', {
   module: 'oidc',
@@ -62,7 +59,7 @@ await administer('mod/plugin/', {
   enabled: true,
   parameters: {
     iss: issuer,
-    'jwks-private': JSON.stringify({ keys: algorithms.map(keyFor) }),
+    'jwks-private': JSON.stringify({ keys }),
     'access-token-duration': 3600,
     'refresh-token-duration': 3600,
     'code-duration': 600,
@@ -76,10 +73,7 @@ await administer('mod/plugin/', {
   },
 });
 const clients = {};
-for (const [id, scope] of [
-  ['reader', 'read:messages'],
-  ['visitor', 'write:messages'],
-]) {
+for (const [id, scope] of Object.entries({ reader: 'read:messages', visitor: 'write:messages' })) {
   await administer('scope/', { name: scope, password_required: false });
   // Letters and digits only: it does not decode what RFC 6749 §2.3.1 makes clients encode.
   const secret = crypto.randomUUID().replaceAll('-', '');
