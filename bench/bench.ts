@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Context, contestants, ours, serviceOf, startContestant } from './harness/contestants.ts';
+import { type Context, contestants, ours, serviceOf } from './harness/contestants.ts';
 import { startKeySetServer } from './harness/key-set-server.ts';
 import { describeMachine, writeSection } from './harness/machine.ts';
 import { type Measurement, runRound } from './harness/measure.ts';
 import { renderPage } from './harness/page.ts';
-import { pinSelf } from './harness/server-process.ts';
+import { pinSelf, startContestant } from './harness/server-process.ts';
 import { prepareTokens } from './harness/tokens.ts';
 import type { Answer, Answers } from './servers/environment.ts';
 

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { type Environment, freePort } from '../../tests/support/child-process.ts';
+import type { Environment } from '../../tests/support/child-process.ts';
 import type { Answers } from '../servers/environment.ts';
 import { haproxyConfiguration } from '../servers/haproxy.ts';
 import type { CaseName } from './cases.ts';
 import type { KeySetServer } from './key-set-server.ts';
-import { type ServerProcess, startServer } from './server-process.ts';
-import { audience, issuer, type Tokens } from './tokens.ts';
+import type { Tokens } from './tokens.ts';
 
 /** A server that is measured. */
 export interface Contestant {
@@ -119,26 +118,3 @@ export const serviceOf = (folder: string): Contestant => ({
   note: 'Another checkout of this project.',
   command: serviceIn(folder),
 });
-
-/** Starts a contestant on core 0; it holds its keys when this returns. */
-export async function startContestant(
-  { name, command, settings, files }: Contestant,
-  { tokens, keySet, answers }: Context,
-): Promise<ServerProcess> {
-  const port = await freePort();
-  return startServer({
-    command,
-    environment: {
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      ISSUER: issuer,
-      AUDIENCE: audience,
-      JWKS_URI: keySet.uri(name),
-      ...(answers && { ANSWERS: JSON.stringify(answers) }),
-      ...settings,
-    },
-    files: answers && files?.(port, tokens.publicKeyFile, answers),
-    port,
-    token: tokens.first,
-  });
-}

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Case, type CaseName, caseNames, cases } from './cases.ts';
-import { type Contestant, type Context, startContestant } from './contestants.ts';
-import type { ServerProcess } from './server-process.ts';
+import type { Contestant, Context } from './contestants.ts';
+import { type ServerProcess, startContestant } from './server-process.ts';
 
 /** One case, sent to one process for a second. */
 export interface Measurement {

@@ -1,34 +1,41 @@
 import { readFileSync } from 'node:fs';
-import { type Environment, run, untilProcess } from '../../tests/support/child-process.ts';
+import { freePort, run, untilProcess } from '../../tests/support/child-process.ts';
+import type { Contestant, Context } from './contestants.ts';
+import { audience, issuer } from './tokens.ts';
 
 /** A server under test, alone on its core. */
-export type ServerProcess = Awaited<ReturnType<typeof startServer>>;
-
-export interface Launch {
-  readonly command: readonly string[];
-  readonly environment: Environment;
-  /** In its working directory. */
-  readonly files?: Readonly<Record<string, string>> | undefined;
-  readonly port: number;
-  /** The first token makes some servers fetch their keys, and others still have none: neither belongs in a measurement. */
-  readonly token: string;
-}
+export type ServerProcess = Awaited<ReturnType<typeof startContestant>>;
 
 /** Keeps this process, and what it starts from now on, on one core: load generators stay off the core of the servers. */
 export function pinSelf(core: number): void {
   Bun.spawnSync(['taskset', '-acp', String(core), String(process.pid)]);
 }
 
-/** Starts a server on core 0, and waits until it accepts the token. */
-export async function startServer({ command, environment, files, port, token }: Launch) {
-  const settings = { PATH: process.env.PATH ?? '', NODE_ENV: 'production', ...environment };
-  const child = run(['taskset', '-c', '0', ...command], settings, files);
+/** Starts a contestant on core 0, and waits until it accepts a token: it holds its keys when it is measured. */
+export async function startContestant(
+  { name, command, settings, files }: Contestant,
+  { tokens, keySet, answers }: Context,
+) {
+  const port = await freePort();
+  const environment = {
+    PATH: process.env.PATH ?? '',
+    NODE_ENV: 'production',
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    ISSUER: issuer,
+    AUDIENCE: audience,
+    JWKS_URI: keySet.uri(name),
+    ...(answers && { ANSWERS: JSON.stringify(answers) }),
+    ...settings,
+  };
+  const written = answers && files?.(port, tokens.publicKeyFile, answers);
+  const child = run(['taskset', '-c', '0', ...command], environment, written);
   const url = `http://127.0.0.1:${port}`;
-  const ask = () => fetch(`${url}/api/private`, { headers: { authorization: `Bearer ${token}` } });
+  const ask = () => fetch(`${url}/api/private`, { headers: { authorization: `Bearer ${tokens.first}` } });
   await untilProcess(
     child,
     async () => (await ask().catch(() => undefined))?.status === 200,
-    `${command.join(' ')} accepts a token`,
+    `${name} accepts a token`,
   );
   const read = (name: string) => readFileSync(`/proc/${child.pid}/${name}`, 'utf8');
   return {
