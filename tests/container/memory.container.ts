@@ -37,7 +37,7 @@ test(
   `a container with ${limit} of memory survives ${seconds} s of the tokens that take the most of it`,
   async () => {
     const key = ecKey('memory');
-    const issuer = await startIssuer([publish(key, 'memory')]);
+    await using issuer = await startIssuer([publish(key, 'memory')]);
     const port = await freePort();
     const origin = `http://127.0.0.1:${port}`;
     const settings = { ISSUER: issuer.url, AUDIENCE, ALGORITHMS: 'ES256', HOST: '127.0.0.1', PORT: String(port) };
@@ -66,7 +66,6 @@ test(
     const state = await docker('inspect', '--format', '{{.State.Running}} {{.State.OOMKilled}}', container.name);
     expect(state).toBe('true false');
     expect((await container.stop()).status).toBe(0);
-    await issuer.close();
   },
   // The image may have to be built first.
   (seconds + 600) * 1000,

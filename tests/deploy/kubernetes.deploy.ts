@@ -114,7 +114,7 @@ describe('the manifests', () => {
       capabilities: { drop: ['ALL'] },
     });
 
-    const issuer = await startIssuer();
+    await using issuer = await startIssuer();
     const [port, metricsPort] = [await freePort(), await freePort()];
     const origin = `http://127.0.0.1:${port}`;
     // It is read-only and has no capabilities and no new privileges, as every container of the tests.
@@ -142,7 +142,6 @@ describe('the manifests', () => {
     ])
       expect([url, (await fetch(url, { headers })).status]).toEqual([url, 200]);
     expect((await running.stop()).status).toBe(0);
-    await issuer.close();
   });
 });
 

@@ -39,7 +39,7 @@ function startLoad(url: string, tokens: readonly string[]) {
 }
 
 test('a rolling restart behind HAProxy under constant load fails no request', async () => {
-  const issuer = await startIssuer();
+  await using issuer = await startIssuer();
   const command = await executableForm.command();
   const start = (port: number) =>
     run(command, {
@@ -78,5 +78,4 @@ test('a rolling restart behind HAProxy under constant load fails no request', as
   expect(await load.stop()).toEqual([]);
 
   for (const child of [balancer, ...instances.values()]) child.signal('SIGKILL');
-  await issuer.close();
 }, 300_000);

@@ -1,7 +1,4 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { freePort, run, until } from '../support/child-process.ts';
 import { executableForm, sourceForm, startService } from '../support/forms.ts';
 import { readJsonLines } from '../support/recorded-log.ts';
@@ -13,21 +10,12 @@ beforeAll(async () => void (await executableForm.command()), executableForm.star
 /** Nothing listens at the issuer. */
 const settings = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x' };
 
-let folder: string;
-let pipe: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'protected-api-output-'));
-  pipe = join(folder, 'pipe');
-  Bun.spawnSync(['mkfifo', pipe]);
-});
-afterEach(() => rmSync(folder, { recursive: true }));
-
-/** Starts the service at debug with its output redirected by `redirection`, a piece of bash. */
+/** Starts the service at debug, beside a named pipe, with its output redirected by `redirection`, a piece of bash. */
 async function start(redirection: string, flags: readonly string[] = []) {
   const METRICS_PORT = String(await freePort());
-  const script = `exec 3<>"$PIPE"; exec "$@" ${redirection}`;
+  const script = `mkfifo pipe; exec 3<>pipe; exec "$@" ${redirection}`;
   const command = ['bash', '-c', script, 'bash', ...(await executableForm.command()), ...flags];
-  const others = { LOG_LEVEL: 'debug', SHUTDOWN_TIMEOUT_SECONDS: '600', METRICS_PORT, PIPE: pipe };
+  const others = { LOG_LEVEL: 'debug', SHUTDOWN_TIMEOUT_SECONDS: '600', METRICS_PORT };
   const { origin, process } = await startService((given) => run(command, given), { ...settings, ...others });
   return {
     /** Sends requests, each a line of some 200 characters, and returns how many were answered with 200. */
@@ -43,6 +31,7 @@ async function start(redirection: string, flags: readonly string[] = []) {
       const text = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
       return Number(/^log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
     },
+    pid: process.pid,
     stop() {
       process.signal('SIGTERM');
       return process.finished;
@@ -53,7 +42,7 @@ async function start(redirection: string, flags: readonly string[] = []) {
 describe('the service whose output', () => {
   test.each([
     // A pipe holds 64 KiB.
-    ['is a pipe without a reader', '> "$PIPE"', 0, []],
+    ['is a pipe without a reader', '> pipe', 0, []],
     ['is on a full disk', '> /dev/full', 500, []],
     ['is a pipe whose reader has gone', '> >(true)', 500, []],
     ['is closed', '>&-', 0, []],
@@ -72,11 +61,11 @@ describe('the service whose output', () => {
   );
 
   test('is a pipe that is read again says how many lines it lost, and loses none of the others', async () => {
-    const service = await start('> "$PIPE"');
+    const service = await start('> pipe');
     let requests = 0;
     // Until the pipe, the write under way and the lines that wait for it are full.
     while ((await service.dropped()) === 0) requests += await service.request(1000);
-    const reader = run(['cat', pipe], { PATH: process.env.PATH ?? '' });
+    const reader = run(['cat', `/proc/${service.pid}/cwd/pipe`]);
     await until(() => reader.stdout().includes('Log lines were dropped'), 'the line of the loss');
     expect(await service.stop()).toMatchObject({ status: 0 });
     await until(() => reader.stdout().includes('"Stopped"'), 'the last line');

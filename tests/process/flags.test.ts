@@ -33,7 +33,7 @@ test.each(['--nope', '-x', '--dev=yes', 'serve'])(
 );
 
 test('--explain reads a token from standard input, exits with 0 if it is accepted, and does not listen', async () => {
-  const issuer = await startIssuer();
+  await using issuer = await startIssuer();
   await using taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
   const environment = { ISSUER: issuer.url, AUDIENCE, HOST: '127.0.0.1', PORT: String(taken.port) };
   for (const [claims, status, last] of [
@@ -51,7 +51,6 @@ test('--explain reads a token from standard input, exits with 0 if it is accepte
     });
     expect(finished.stdout).not.toContain(token.slice(-20));
   }
-  await issuer.close();
 });
 
 test.each(['a.b.c', ' a.b.c\n', 'Authorization: Bearer a.b.c', 'authorization:DPoP  a.b.c', 'bearer a.b.c'])(

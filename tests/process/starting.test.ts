@@ -57,7 +57,7 @@ describe('a process ends with 1 and says only what is wrong', () => {
 });
 
 test('with REUSE_PORT two instances share a port, and kill -9 of one leaves the other answering', async () => {
-  const issuer = await startIssuer();
+  await using issuer = await startIssuer();
   const settings = { ISSUER: issuer.url, AUDIENCE, REUSE_PORT: 'true' };
   const killed = await executableForm.start(settings);
   const left = await executableForm.start({ ...settings, PORT: String(killed.port) });
@@ -69,7 +69,6 @@ test('with REUSE_PORT two instances share a port, and kill -9 of one leaves the 
   const request = async () => (await killed.fetch('/api/private', { headers })).status;
   expect(new Set(await Promise.all(Array.from({ length: 100 }, request)))).toEqual(new Set([200]));
   expect(await left.close()).toBe(0);
-  await issuer.close();
 });
 
 test.each([

@@ -21,7 +21,7 @@ describe('treaty<App>()', () => {
     }
   });
 
-  test('narrows a 401 and a 403 by their codes', async () => {
+  test('narrows a 401, a 403 and a 503 by their codes, and reads Retry-After', async () => {
     const { data, error: expired } = await clientOf(fixture(), { exp: 1 }).private.get();
     const code: 'authorization_header_missing' | 'invalid_header' | 'invalid_claims' | 'token_expired' | undefined =
       expired?.status === 401 ? expired.value.code : undefined;
@@ -29,9 +29,7 @@ describe('treaty<App>()', () => {
 
     const { error: denied } = await clientOf(fixture(), { scope: '' })['private-scoped'].get();
     expect(denied?.status === 403 && denied.value.code).toBe('Unauthorized');
-  });
 
-  test('narrows a 503, and reads Retry-After', async () => {
     const { error, response } = await clientOf(outage()).private.get();
     expect(error?.status === 503 && error.value.code).toBe('key_set_unavailable');
     expect(response.headers.get('retry-after')).toMatch(/^\d+$/);

@@ -65,7 +65,6 @@ export function createIssuers(
       const verdict = await verifier.verify(token);
       return verdict instanceof Refusal ? verdict.reason : 'accepted';
     },
-    cache: () => verifier.state(),
     verifier,
   };
 }

@@ -46,7 +46,7 @@ describe('createVerifier() with several issuers', () => {
     const issuers = createIssuers({ [A]: shared, [B]: shared });
     const [token, ofOther] = [mintSigned(A, { signer: 'shared' }), mintSigned(B, { signer: 'shared' })];
     for (const each of [token, ofOther, token]) expect(await issuers.verify(each)).toBe('accepted');
-    expect(issuers.cache().cacheHits).toBe(1);
+    expect(issuers.verifier.state().cacheHits).toBe(1);
 
     republish(issuers, shared.slice(1));
     issuers.clock.advance(COOLDOWN_MS);
