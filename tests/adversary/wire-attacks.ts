@@ -77,6 +77,10 @@ export const wireAttacks: Readonly<Record<string, WireAttacks>> = {
       guarded('Authorization: Bearer', 'Authorization: TOKEN'),
       guarded('Authorization: Bearer TOKEN\0'),
       guarded('Authorization: Bearer TOKEN\rx'),
+      ...['Bearer\vTOKEN', 'Bearer\fTOKEN', 'Bearer x\x01TOKEN', `Bearer \x80\xffTOKEN`].map((value) =>
+        guarded(`Authorization: ${value}`),
+      ),
+      guarded('Authorization : Bearer TOKEN'),
       get('/api/private?access_token=TOKEN'),
       'GET /api/private HTTP/1.1\nHost: a\nAuthorization: Bearer TOKEN\n\n',
     ],

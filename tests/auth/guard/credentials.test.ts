@@ -12,6 +12,7 @@ const rows: readonly (readonly [dpop: DpopMode, authorization: string | null, wa
   ['off', 'Bearer ', 'Bearer credentials_malformed'],
   ['off', 'Bearer a b', 'Bearer credentials_malformed'],
   ['off', 'Bearer a\tb', 'Bearer credentials_malformed'],
+  ['off', 'Bearer\vt', 'Bearer scheme_unsupported'],
   ['off', 'DPoP t', 'Bearer scheme_unsupported'],
   ['on', 'Bearer t', 'Bearer t'],
   ['on', 'dpop t', 'DPoP t'],
