@@ -1,11 +1,11 @@
 // A real authorization server in a process of its own: it brings no types, and writes warnings of its own to the terminal.
-// Arguments: the API identifier, the algorithm, the scopes. Prints one line of JSON, its issuer identifier and two clients, once
-// it listens.
+// Arguments: the API identifier, the algorithm, the scopes, the address for logout tokens. Prints one line of JSON, its issuer
+// identifier and two clients, once it listens. A person logs in without a page: an hour ago with the acr `low`, or as asked for.
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
 import { signingKey } from './signatures.ts';
 
-const [audience, alg = 'RS256', scope = 'read:messages'] = process.argv.slice(2);
+const [audience, alg = 'RS256', scope = 'read:messages', logoutUri] = process.argv.slice(2);
 const server = createServer();
 await new Promise((done) => server.listen(0, '127.0.0.1', done));
 const issuer = `http://127.0.0.1:${server.address().port}`;
@@ -13,9 +13,11 @@ const issuer = `http://127.0.0.1:${server.address().port}`;
 const client = (id, others) => ({
   client_id: id,
   client_secret: `${id}-secret`,
-  grant_types: ['client_credentials'],
-  redirect_uris: [],
-  response_types: [],
+  grant_types: ['client_credentials', 'authorization_code'],
+  redirect_uris: ['https://app.example.test/callback'],
+  response_types: ['code'],
+  backchannel_logout_uri: logoutUri,
+  backchannel_logout_session_required: true,
   id_token_signed_response_alg: alg,
   ...others,
 });
@@ -28,7 +30,24 @@ const provider = new Provider(issuer, {
   ],
   jwks: { keys: [{ ...signingKey(alg, 'issuer').export({ format: 'jwk' }), kid: 'provider-key', use: 'sig', alg }] },
   scopes: ['openid', ...scope.split(' ')],
+  acrValues: ['low', 'high'],
+  cookies: { keys: ['not a secret'] },
+  findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
+  // RFC 9470 §6.1; the session is what a logout token names.
+  extraTokenClaims({ oidc }) {
+    const { acr, authTime, sid } = oidc.entities.AuthorizationCode ?? {};
+    return { acr, auth_time: authTime, sid };
+  },
+  interactions: { url: (_, { uid }) => `/login/${uid}` },
+  async loadExistingGrant({ oidc }) {
+    const grant = new provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
+    grant.addOIDCScope(`openid ${scope}`);
+    grant.addResourceScope(audience, scope);
+    await grant.save();
+    return grant;
+  },
   features: {
+    backchannelLogout: { enabled: true },
     clientCredentials: { enabled: true },
     devInteractions: { enabled: false },
     dPoP: { enabled: true },
@@ -51,7 +70,15 @@ const provider = new Provider(issuer, {
   },
 });
 
-server.on('request', provider.callback());
+const answer = provider.callback();
+server.on('request', async (request, response) => {
+  if (!request.url.startsWith('/login/')) return answer(request, response);
+  const { params } = await provider.interactionDetails(request, response);
+  const ageSeconds = params.max_age === undefined ? 3600 : 0;
+  const ts = Math.floor(Date.now() / 1000) - ageSeconds;
+  const login = { accountId: 'ada', acr: params.acr_values ?? 'low', ts };
+  return provider.interactionFinished(request, response, { login });
+});
 const clients = {
   reader: { id: 'reader', secret: 'reader-secret', scope },
   visitor: { id: 'visitor', secret: 'visitor-secret' },
