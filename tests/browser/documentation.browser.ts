@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import axe from 'axe-core';
 import {
   BROWSER_TIMEOUT_MS,
@@ -8,7 +8,8 @@ import {
   ENDPOINTS,
 } from '../support/documentation-page.ts';
 import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
-import { executableForm, type Service, sourceForm } from '../support/forms.ts';
+import { startedFor } from '../support/fixture.ts';
+import { executableForm, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { AUDIENCE } from '../support/mint.ts';
 
@@ -34,39 +35,6 @@ async function faultsOf({ page }: Documentation, when: string): Promise<string[]
     ...(overflow > 0 ? [`${when}: ${overflow}px too wide`] : []),
     ...(primary > 1 ? [`${when}: ${primary} primary buttons`] : []),
   ];
-}
-
-/** Goes through the page with keys alone. */
-class Keyboard {
-  constructor(private readonly documentation: Documentation) {}
-
-  async press(...keys: readonly string[]): Promise<void> {
-    for (const key of keys) await this.documentation.page.keyboard.press(key);
-  }
-
-  /** Presses Tab until the element with this text has the focus, then Enter. */
-  async enter(name: RegExp): Promise<void> {
-    for (let presses = 0; presses < 40; presses += 1) {
-      await this.press('Tab');
-      if (!name.test(await this.documentation.page.evaluate<string>('document.activeElement.textContent'))) continue;
-      return this.press('Enter');
-    }
-    throw new Error(`Tab does not reach ${name}`);
-  }
-
-  async sendScoped(status: string): Promise<void> {
-    await this.enter(/^Send request GET \/api\/private-scoped$/);
-    await this.documentation.answer('/api/private-scoped').getByText(status).first().waitFor();
-  }
-
-  async expectFocus(selector: string): Promise<void> {
-    expect(await this.documentation.page.evaluate<boolean>(`document.activeElement.matches('${selector}')`)).toBe(true);
-  }
-
-  async expectClosed(focus: string): Promise<void> {
-    await this.documentation.dialog.waitFor({ state: 'hidden' });
-    await this.expectFocus(focus);
-  }
 }
 
 describe('the documentation page', () => {
@@ -117,30 +85,51 @@ describe('the documentation page', () => {
 
   test('can be used with the keyboard alone', async () => {
     const documentation = await openPage();
-    const keyboard = new Keyboard(documentation);
+    const { page, dialog } = documentation;
+    const press = async (...keys: readonly string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    const isFocusOn = (selector: string) => page.evaluate<boolean>(`document.activeElement.matches('${selector}')`);
+    /** Presses Tab until the element with this text has the focus, then Enter. */
+    const enter = async (name: RegExp) => {
+      for (let presses = 0; presses < 40; presses += 1) {
+        await press('Tab');
+        if (name.test(await page.evaluate<string>('document.activeElement.textContent'))) return press('Enter');
+      }
+      throw new Error(`Tab does not reach ${name}`);
+    };
+    const sendScoped = async (status: string) => {
+      await enter(/^Send request GET \/api\/private-scoped$/);
+      await documentation.answer('/api/private-scoped').getByText(status).first().waitFor();
+    };
+    const expectClosed = async (focus: string) => {
+      await dialog.waitFor({ state: 'hidden' });
+      expect(await isFocusOn(focus)).toBe(true);
+    };
+
     await documentation.open(origin());
-    await keyboard.sendScoped('401');
-    await keyboard.enter(/^Authorize$/);
-    await keyboard.expectFocus('dialog input:checked');
+    await sendScoped('401');
+    await enter(/^Authorize$/);
+    expect(await isFocusOn('dialog input:checked')).toBe(true);
     for (let presses = 0; presses < 12; presses += 1) {
-      await keyboard.press('Tab');
+      await press('Tab');
       // The body is reported while the focus is on the browser's own controls.
-      await keyboard.expectFocus('dialog *, body');
+      expect(await isFocusOn('dialog *, body')).toBe(true);
     }
-    await keyboard.press('Escape');
-    await keyboard.expectClosed('article .authorize');
-    await keyboard.press('Enter', 'Enter');
-    await keyboard.expectClosed('article .authorize');
-    await keyboard.sendScoped('200');
-    await keyboard.enter(/^Authorize$/);
-    await keyboard.press('ArrowDown', 'Enter');
-    await keyboard.expectClosed('#authorize');
-    await keyboard.sendScoped('403');
-    await keyboard.enter(/^Request as sent/);
+    await press('Escape');
+    await expectClosed('article .authorize');
+    await press('Enter', 'Enter');
+    await expectClosed('article .authorize');
+    await sendScoped('200');
+    await enter(/^Authorize$/);
+    await press('ArrowDown', 'Enter');
+    await expectClosed('#authorize');
+    await sendScoped('403');
+    await enter(/^Request as sent/);
     await documentation.article('/api/private-scoped').getByText('curl -i').waitFor();
-    await keyboard.enter(/^Responses of GET \/api\/private-scoped$/);
-    await keyboard.enter(/^token_expired$/);
-    await documentation.page.getByText('Token is expired').waitFor();
+    await enter(/^Responses of GET \/api\/private-scoped$/);
+    await enter(/^token_expired$/);
+    await page.getByText('Token is expired').waitFor();
   });
 
   test('shows the whole answer on a phone, with nothing over it', async () => {
@@ -208,31 +197,27 @@ describe.each(['off', 'on', 'required'])('the documentation page with DPOP=%s', 
 
 describe('the documentation page with an issuer elsewhere', () => {
   const browser = browserForTests();
-  let issuer: Bun.Server<undefined>;
-  let service: Service;
-  let form: URLSearchParams;
-  beforeAll(async () => {
-    issuer = Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      routes: {
-        '/oauth/token': async (request) => {
-          form = new URLSearchParams(await request.text());
+  const elsewhere = startedFor(
+    BROWSER_TIMEOUT_MS,
+    async () => {
+      const forms: URLSearchParams[] = [];
+      const issuer = Bun.serve({
+        hostname: '127.0.0.1',
+        port: 0,
+        async fetch(request) {
+          if (!request.url.endsWith('/oauth/token')) return new Response(null, { status: 404 });
+          const form = new URLSearchParams(await request.text());
+          forms.push(form);
           // No page may read the answer to the client `closed`.
           const headers = { 'access-control-allow-origin': form.get('client_id') === 'closed' ? 'null' : '*' };
           return Response.json({ access_token: 'e30.e30.e30', token_type: 'Bearer' }, { headers });
         },
-      },
-      fetch: () => new Response(null, { status: 404 }),
-    });
-    service = await inProcessForm.start({ ISSUER: issuer.url.href, AUDIENCE });
-  });
-  afterAll(async () => {
-    await service?.close();
-    await issuer?.stop(true);
-  });
-
-  const openPage = async (origin = service.origin) => {
+      });
+      return { issuer, forms, service: await inProcessForm.start({ ISSUER: issuer.url.href, AUDIENCE }) };
+    },
+    ({ issuer, service }) => Promise.all([service.close(), issuer.stop(true)]),
+  );
+  const openPage = async (origin = elsewhere().service.origin) => {
     const documentation = await browser();
     await documentation.open(origin);
     return documentation;
@@ -256,7 +241,7 @@ describe('the documentation page with an issuer elsewhere', () => {
     await documentation.dialog.getByRole('checkbox', { name: /read:messages/ }).uncheck();
     await documentation.fill({ ...credentials, 'Client ID': 'good' });
     await documentation.page.getByText('Access token of good · no scopes').waitFor();
-    expect(Object.fromEntries(form)).toEqual({
+    expect(Object.fromEntries(elsewhere().forms.at(-1) ?? [])).toEqual({
       grant_type: 'client_credentials',
       client_id: 'good',
       client_secret: 'secret',
@@ -276,7 +261,7 @@ describe('the documentation page with an issuer elsewhere', () => {
     await using gateway = Bun.serve({
       hostname: '127.0.0.1',
       port: 0,
-      fetch: ({ url, headers }) => service.fetch(new URL(url).pathname.replace('/base/', '/'), { headers }),
+      fetch: ({ url, headers }) => elsewhere().service.fetch(new URL(url).pathname.replace('/base/', '/'), { headers }),
     });
     const documentation = await openPage(`${gateway.url.origin}/base`);
     expect(await documentation.statuses()).toEqual(['200', '401', '401']);
