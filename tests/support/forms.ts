@@ -48,7 +48,7 @@ export async function startService(
   const port = Number(settings.PORT ?? (await freePort()));
   const origin = `http://127.0.0.1:${port}`;
   const child = await start({ HOST: '127.0.0.1', ...settings, PORT: String(port) });
-  await untilReachable(origin, child);
+  await untilReachable(`${origin}/livez`, child);
   return {
     origin,
     port,
