@@ -290,3 +290,14 @@ describe('the token is judged before the body', () => {
     expect(status).toBe(401);
   });
 });
+
+test.each<[string, (inner: AnyElysia) => AnyElysia]>([
+  ['an application', (inner) => new Elysia().use(inner)],
+  ['an application that uses it asynchronously', (inner) => new Elysia().use(async () => inner)],
+])('a guard that comes after a route closes it in the instance and in %s', async (_name, use) => {
+  const inner = new Elysia().get('/a', secret);
+  const app = use(inner);
+  await app.modules;
+  expect(() => inner.use(guard())).toThrow('GET /a was added before the guard');
+  expect([await statuses(inner, '/a', [{}]), await statuses(app, '/a', [{}])]).toEqual([[500], [500]]);
+});
