@@ -43,16 +43,7 @@ const address =
 const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   issuer: {
     valid: [issuer, [issuer], ['https://a.example.test', 'https://b.example.test/path/'], ...loopback],
-    wrong: [
-      undefined,
-      [],
-      [issuer, ''],
-      [issuer, 7],
-      [issuer, 'http://a.example.test/'],
-      {},
-      withQuery,
-      ...badAddresses,
-    ],
+    wrong: [undefined, [], [issuer, ''], [issuer, 7], [issuer, 'http://a.test'], {}, withQuery, ...badAddresses],
     expected: /authorization server: an https address without query, fragment, credentials, quotes or braces/,
     fallback: [issuer],
   },

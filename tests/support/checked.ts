@@ -7,11 +7,7 @@ import { AUDIENCE, mintToken, signingKeys, type TokenOverrides } from './mint.ts
 export const ISSUER = 'https://issuer.example.test/';
 
 /** Options of a guard that fetches nothing. */
-export const offline = () => ({
-  issuer: ISSUER,
-  audience: AUDIENCE,
-  keys: { keys: signingKeys() },
-});
+export const offline = () => ({ issuer: ISSUER, audience: AUDIENCE, keys: { keys: signingKeys() } });
 
 export const tokenOf = (overrides?: TokenOverrides) => mintToken(ISSUER, overrides);
 

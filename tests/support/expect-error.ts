@@ -17,11 +17,7 @@ const PLAIN_TEXT = /^[ !#-[\]-~]+$/;
 /** RFC 9110 §11.2: parameters of one challenge, each value a quoted string here. */
 const BEARER_CHALLENGE = /^Bearer(?: (?<parameters>[a-z_]+="[^"\\]*"(?:, ?[a-z_]+="[^"\\]*")*))?$/;
 
-const membersOf = (list: string | null) =>
-  (list ?? '')
-    .toLowerCase()
-    .match(/[^\s,]+/g)
-    ?.sort();
+const membersOf = (list: string | null) => list?.toLowerCase().split(/, */).sort();
 
 /** Returns the parameters of the only challenge. Fails if the header contains anything else. */
 export function challengeOf(response: Response): Readonly<Record<string, string>> {

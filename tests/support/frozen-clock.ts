@@ -1,29 +1,19 @@
-import type { Clock } from '../../src/auth/keys/clock.ts';
-
-interface FrozenClock extends Clock {
-  /** Advances the time, and calls due timers in order. */
-  advance(ms: number): void;
-  /** Advances the time without calling timers, as in a process that was stopped. */
-  pause(ms: number): void;
-  /** Number of pending timers. */
-  readonly waiting: number;
-}
-
 /** Returns a clock that only advances when a test does so. */
-export function createFrozenClock(): FrozenClock {
+export function createFrozenClock() {
   let now = 1_000_000;
   const timers = new Set<{ readonly at: number; readonly callback: () => void }>();
   const firstDue = (until: number) => [...timers].filter(({ at }) => at <= until).toSorted((a, b) => a.at - b.at)[0];
 
   return {
     now: () => now,
-    schedule(callback, delayMs) {
+    schedule(callback: () => void, delayMs: number) {
       if (delayMs < 0) throw new RangeError(`A timer cannot wait ${delayMs} ms`);
       const timer = { at: now + delayMs, callback };
       timers.add(timer);
       return () => timers.delete(timer);
     },
-    advance(ms) {
+    /** Advances the time, and calls due timers in order. */
+    advance(ms: number) {
       const until = now + ms;
       for (let due = firstDue(until); due; due = firstDue(until)) {
         timers.delete(due);
@@ -32,9 +22,11 @@ export function createFrozenClock(): FrozenClock {
       }
       now = until;
     },
-    pause(ms) {
+    /** Advances the time without calling timers, as in a process that was stopped. */
+    pause(ms: number) {
       now += ms;
     },
+    /** Number of pending timers. */
     get waiting() {
       return timers.size;
     },

@@ -5,41 +5,29 @@ import { signingKeys } from './mint.ts';
 
 /**
  * How the key-set endpoint answers:
- * `keys` as it should; `answer` with any status, headers and text; `hang` accepts and says nothing; `drip` sends a byte
- * at a time and never ends; `cut off` announces more than it sends and closes; `huge` sends 40 MB.
+ * `keys` as it should; `answer` with any status, headers and text; `hang` accepts and says nothing; `stall` begins to send, and
+ * says no more; `cut off` announces more than it sends and closes; `huge` sends 40 MB.
  */
-export type IssuerMode =
-  | { readonly kind: 'keys' | 'hang' | 'drip' | 'cut off' | 'huge' }
-  | {
-      readonly kind: 'answer';
-      readonly status?: number;
-      readonly headers?: Readonly<Record<string, string>>;
-      readonly text?: string;
-    };
+export interface IssuerMode {
+  readonly kind: 'keys' | 'answer' | 'hang' | 'stall' | 'cut off' | 'huge';
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly text?: string;
+}
 
 export type Issuer = Awaited<ReturnType<typeof startIssuer>>;
 
 /** 40 MB of spaces. */
 const huge = Array.from({ length: 40 }, () => Buffer.alloc(1024 * 1024, ' '));
-const json = { 'content-type': 'application/json' };
 
-function drip(response: ServerResponse): void {
-  response.write('{"keys":[');
-  const timer = setInterval(() => response.write(' '), 50);
-  response.on('close', () => clearInterval(timer));
-}
-
-function answer(response: ServerResponse, mode: IssuerMode, keys: readonly unknown[]): void {
-  if (mode.kind === 'hang') return;
-  if (mode.kind === 'answer') {
-    response.writeHead(mode.status ?? 200, { ...json, ...mode.headers }).end(mode.text);
-    return;
-  }
-  response.writeHead(200, { ...json, ...(mode.kind === 'cut off' && { 'content-length': '1000' }) });
-  if (mode.kind === 'keys') response.end(JSON.stringify({ keys }));
-  else if (mode.kind === 'huge') Readable.from(huge).pipe(response);
-  else if (mode.kind === 'drip') drip(response);
-  else response.write('{"keys":[', () => response.destroy());
+function answer(response: ServerResponse, { kind, status = 200, headers, text }: IssuerMode, keys: readonly unknown[]) {
+  if (kind === 'hang') return;
+  const length = kind === 'cut off' && { 'content-length': '1000' };
+  response.writeHead(status, { 'content-type': 'application/json', ...length, ...headers });
+  if (kind === 'keys') response.end(JSON.stringify({ keys }));
+  else if (kind === 'answer') response.end(text);
+  else if (kind === 'huge') Readable.from(huge).pipe(response);
+  else response.write('{"keys":[', () => kind === 'cut off' && response.destroy());
 }
 
 /**

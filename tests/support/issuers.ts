@@ -26,9 +26,7 @@ export function createIssuers(
   options: Partial<VerifierOptions> = {},
 ) {
   const clock = createFrozenClock();
-  const states = new Map(
-    Object.entries(keys).map(([name, keys]): [string, IssuerState] => [name, { keys, fetches: 0 }]),
-  );
+  const named = Object.entries(keys).map(([name, keys]): [string, IssuerState] => [name, { keys, fetches: 0 }]);
   const keySetOf = (issuer: string, state: IssuerState) =>
     createKeySet({
       issuer,
@@ -46,20 +44,20 @@ export function createIssuers(
       random: () => 0,
     });
   const verifier = createVerifier({
-    issuer: [...states.keys()],
+    issuer: Object.keys(keys),
     audience: [AUDIENCE],
     audienceClaim: 'aud',
     requiredClaims: {},
     clockToleranceSeconds: 0,
     algorithms,
-    keySets: new Map([...states].map(([name, state]) => [name, keySetOf(name, state)])),
+    keySets: new Map(named.map(([name, state]) => [name, keySetOf(name, state)])),
     tokenCacheSize: 100,
     ...options,
   });
   return {
     clock,
     /** By issuer identifier. */
-    states: Object.fromEntries(states),
+    states: Object.fromEntries(named),
     /** Returns `accepted`, or the reason of the rejection. */
     async verify(token: string): Promise<string> {
       const verdict = await verifier.verify(token);

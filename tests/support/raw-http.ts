@@ -44,9 +44,7 @@ export async function exchange(port: number, bytes: string) {
 export const statusesIn = (text: string): readonly number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status)).filter((status) => status !== 100);
 
-/**
- * Sends GET with the header lines as they are, over a connection of its own: fetch() would refuse, join or re-encode them.
- */
+/** Sends GET with the header lines as they are, over a connection of its own: fetch() would refuse, join or re-encode them. */
 export const rawGet = (origin: string, path: string, headerLines: readonly string[]) =>
   rawRequest(origin, [`GET ${path} HTTP/1.1`, `Host: ${new URL(origin).host}`, 'Connection: close', ...headerLines]);
 

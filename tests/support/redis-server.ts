@@ -16,12 +16,7 @@ export async function startRedis(args: readonly string[] = [], urlOf = (port: nu
     async start(moreArgs = args): Promise<void> {
       const fixed = ['--bind', '127.0.0.1', '--port', String(port), '--save', '', '--appendonly', 'no'];
       child = run(['redis-server', ...fixed, ...moreArgs], { PATH: process.env.PATH ?? '' });
-      const isUp = () =>
-        server.command('PING').then(
-          () => true,
-          () => false,
-        );
-      await untilProcess(child, isUp, 'redis-server');
+      await untilProcess(child, () => server.command('PING').then(Boolean, () => false), 'redis-server');
     },
     /** Kills the server, as a crash does. Its data is lost. */
     async kill() {

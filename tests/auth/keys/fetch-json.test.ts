@@ -92,7 +92,7 @@ describe('fetchJson()', () => {
 
   for (const [kind, failure, cause] of [
     ['hang', 'timeout', undefined],
-    ['drip', 'timeout', undefined],
+    ['stall', 'timeout', undefined],
     ['cut off', 'network', 'ECONNRESET'],
     ['huge', 'too_large', undefined],
   ] as const) {

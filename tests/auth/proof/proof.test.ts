@@ -228,11 +228,7 @@ describe('createProofVerifier()', () => {
 
 describe('guards that judge one request', () => {
   const [store, other] = [createMemoryReplayStore({ now }), createMemoryReplayStore({ now })];
-  const requestWith = (dpop = makeProof(target)) => ({
-    method: 'GET',
-    url: target.url,
-    headers: new Headers({ dpop }),
-  });
+  const requestWith = (dpop = makeProof(target)) => ({ ...target, method: 'GET', headers: new Headers({ dpop }) });
   const judgeWith = (stores: readonly ReplayStore[], request: ProvenRequest) =>
     Promise.all(
       stores.map(async (replayStore) => {
