@@ -1,8 +1,6 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { afterEach } from 'bun:test';
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
-import { embeddedFixtureFor } from './embedded-issuer.ts';
 import { startedFor } from './fixture.ts';
-import type { Form } from './forms.ts';
 
 /** Time limit for starting a browser, and for a page on a busy machine. */
 export const BROWSER_TIMEOUT_MS = 30_000;
@@ -99,30 +97,4 @@ export function browserForTests() {
     context.setDefaultTimeout(BROWSER_TIMEOUT_MS / 3);
     return new Documentation(await context.newPage());
   };
-}
-
-/** Tests that a user can read the page and send requests from it, and that it contacts no other host. */
-export function describeDocumentationPage(form: Form): void {
-  describe(`the documentation page of ${form.name} in Chromium`, () => {
-    const fixture = embeddedFixtureFor(form);
-    const openPage = browserForTests();
-
-    test.each([
-      ['200, 401 and 401 without a token', undefined, ['200', '401', '401']],
-      ['200 three times with the scope', /reader/, ['200', '200', '200']],
-      ['200, 200 and 403 without the scope', /visitor/, ['200', '200', '403']],
-    ] as const)(
-      'shows %s',
-      async (_name, way, statuses) => {
-        const { origin } = new URL(fixture().issuer);
-        const documentation = await openPage();
-        await documentation.open(origin);
-        if (way) await documentation.authorizeAs(way);
-        expect(await documentation.statuses()).toEqual([...statuses]);
-        const elsewhere = documentation.requested.filter((url) => !url.startsWith(origin) && !url.startsWith('data:'));
-        expect({ elsewhere, complaints: documentation.complaints }).toEqual({ elsewhere: [], complaints: [] });
-      },
-      BROWSER_TIMEOUT_MS,
-    );
-  });
 }
