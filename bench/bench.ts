@@ -52,7 +52,10 @@ async function main(rounds: number, only?: readonly string[], other?: string) {
     measurements.push(...(await runRound(subjects, context)));
   }
   await keySet.stop();
-  return { machine, measurements, servers, rounds };
+  const section = renderPage(machine, measurements, servers, rounds);
+  if (flags.print) console.log(section);
+  else await writeSection('bench', section);
+  return measurements.flatMap(({ problems }) => problems);
 }
 
 const { values: flags } = parseArgs({
@@ -69,11 +72,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => pr
 
 if (flags.help) console.log(usage);
 else {
-  const results = await main(Number(flags.rounds), flags.only?.split(','), flags.other);
-  const section = renderPage(results);
-  if (flags.print) console.log(section);
-  else await writeSection('bench', section);
-  const problems = results.measurements.flatMap((one) => one.problems);
+  const problems = await main(Number(flags.rounds), flags.only?.split(','), flags.other);
   for (const problem of problems) console.error(problem);
   process.exitCode = problems.length === 0 ? 0 : 1;
 }

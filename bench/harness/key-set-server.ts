@@ -6,23 +6,21 @@ export type KeySetServer = ReturnType<typeof startKeySetServer>;
  */
 export function startKeySetServer(jwks: string) {
   const fetches = new Map<string, number>();
-  let isDown = false;
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     fetch({ url }) {
       const name = new URL(url).pathname.slice(1);
       fetches.set(name, (fetches.get(name) ?? 0) + 1);
-      return isDown ? new Response('{}', { status: 500 }) : Response.json(JSON.parse(jwks));
+      return keySet.isDown ? new Response('{}', { status: 500 }) : Response.json(JSON.parse(jwks));
     },
   });
-  return {
+  const keySet = {
     uri: (name: string) => `http://127.0.0.1:${server.port}/${name}`,
     fetches: (name: string) => fetches.get(name) ?? 0,
     /** While down, every fetch is answered with a 500. */
-    setDown(down: boolean) {
-      isDown = down;
-    },
+    isDown: false,
     stop: () => server.stop(true),
   };
+  return keySet;
 }

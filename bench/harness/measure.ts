@@ -4,17 +4,7 @@ import type { Contestant, Context } from './contestants.ts';
 import { type ServerProcess, startContestant } from './server-process.ts';
 
 /** One case, sent to one process for a second. */
-export interface Measurement {
-  readonly contestant: string;
-  readonly caseName: CaseName;
-  /** CPU time of the server per request, all its threads together. */
-  readonly cpuMicroseconds: number;
-  readonly requestsPerSecond: number;
-  readonly residentMebibytes: number;
-  readonly keySetFetches: number;
-  /** Unexpected outcomes: with any, the figures cannot be trusted. */
-  readonly problems: readonly string[];
-}
+export type Measurement = Awaited<ReturnType<typeof measure>>;
 
 /** A server under test. */
 interface Subject {
@@ -64,23 +54,25 @@ async function findProblems(
   ];
 }
 
-async function measure(caseName: CaseName, { contestant, server }: Subject, context: Context): Promise<Measurement> {
+async function measure(caseName: CaseName, { contestant, server }: Subject, context: Context) {
   const { name, label } = contestant;
   const { keySet, tokens } = context;
   const testCase: Case = cases[caseName];
-  keySet.setDown(testCase.isOutage ?? false);
+  keySet.isDown = testCase.isOutage ?? false;
   const [cpuBefore, fetchesBefore] = [server.cpuSeconds(), keySet.fetches(name)];
   const load = await runWrk(server.url, [testCase.path, ...(testCase.tokens ? [tokens.file(testCase.tokens)] : [])]);
   const cpuSeconds = server.cpuSeconds() - cpuBefore;
   const problems = await findProblems(testCase, server, load, context);
-  keySet.setDown(false);
+  keySet.isDown = false;
   return {
     contestant: name,
     caseName,
+    /** CPU time of the server per request, all its threads together. */
     cpuMicroseconds: (cpuSeconds / load.requests) * 1e6,
     requestsPerSecond: (load.requests / load.durationUs) * 1e6,
     residentMebibytes: server.residentMebibytes(),
     keySetFetches: keySet.fetches(name) - fetchesBefore,
+    /** Unexpected outcomes: with any, the figures cannot be trusted. */
     problems: problems.map((problem) => `${caseName}: ${label}: ${problem}`),
   };
 }

@@ -24,16 +24,13 @@ const rangeOf = (values: number[], digits: number) =>
 
 const labelOf = (name: string) => contestants.find((one) => one.name === name)?.label;
 
-export interface Results {
-  /** What describeMachine() said before the first round. */
-  readonly machine: string;
-  readonly measurements: readonly Measurement[];
-  readonly servers: readonly Contestant[];
-  readonly rounds: number;
-}
-
-/** Returns the section of the results page that the comparison makes. */
-export function renderPage({ machine, measurements, servers, rounds }: Results): string {
+/** Returns the section of the results page that the comparison makes; `machine` was described before the first round. */
+export function renderPage(
+  machine: string,
+  measurements: readonly Measurement[],
+  servers: readonly Contestant[],
+  rounds: number,
+): string {
   const measured = (name: string, caseName: CaseName, figure: keyof Measurement) =>
     measurements
       .filter((one) => one.contestant === name && one.caseName === caseName)

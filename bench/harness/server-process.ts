@@ -31,12 +31,9 @@ export async function startContestant(
   const written = answers && files?.(port, tokens.publicKeyFile, answers);
   const child = run(['taskset', '-c', '0', ...command], environment, written);
   const url = `http://127.0.0.1:${port}`;
-  const ask = () => fetch(`${url}/api/private`, { headers: { authorization: `Bearer ${tokens.first}` } });
-  await untilProcess(
-    child,
-    async () => (await ask().catch(() => undefined))?.status === 200,
-    `${name} accepts a token`,
-  );
+  const headers = { authorization: `Bearer ${tokens.first}` };
+  const isReady = async () => (await fetch(`${url}/api/private`, { headers }).catch(() => undefined))?.status === 200;
+  await untilProcess(child, isReady, `${name} accepts a token`);
   const read = (name: string) => readFileSync(`/proc/${child.pid}/${name}`, 'utf8');
   return {
     url,
