@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,11 +13,6 @@ const root = join(import.meta.dir, '../..');
 
 /** An image may have to be built. */
 setDefaultTimeout(600_000);
-
-let image: string;
-beforeAll(async () => {
-  image = await imageUnderTest();
-});
 
 const inspect = async (what: string, format: string) =>
   JSON.parse(await docker('inspect', '--format', `{{json ${format}}}`, what));
@@ -41,12 +36,13 @@ describe('the image', () => {
   test('holds nothing but the executable on top of its base', async () => {
     const dockerfile = await Bun.file(join(root, 'Dockerfile')).text();
     const base = /^ARG RUNTIME_IMAGE=(.*)$/m.exec(dockerfile)?.[1] ?? '';
-    const [layers, baseLayers] = await Promise.all([image, base].map((name) => inspect(name, '.RootFS.Layers')));
+    const images = [await imageUnderTest(), base];
+    const [layers, baseLayers] = await Promise.all(images.map((name) => inspect(name, '.RootFS.Layers')));
     expect(layers).toEqual([...baseLayers, expect.any(String)]);
   });
 
   test('runs the executable itself, as a numeric user that is not root', async () => {
-    expect(await inspect(image, '.Config')).toMatchObject({
+    expect(await inspect(await imageUnderTest(), '.Config')).toMatchObject({
       User: '65532:65532',
       Entrypoint: ['/protected-api'],
       ExposedPorts: { '3010/tcp': {} },
@@ -54,7 +50,7 @@ describe('the image', () => {
   });
 
   test('is built for the other architecture too, without emulation', async () => {
-    const name = `${image}-arm64`;
+    const name = `${await imageUnderTest()}-arm64`;
     await docker('build', '--platform', 'linux/arm64', '--target', 'build', '--tag', name, root);
     const container = await docker('create', name, '/protected-api');
     const folder = await mkdtemp(join(tmpdir(), 'protected-api-arm64-'));

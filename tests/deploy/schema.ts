@@ -3,15 +3,8 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from './settings.ts';
 
-/** A value, and the type that it must have: its name, and the package that declares it. */
-export interface Typed {
-  readonly value: unknown;
-  readonly type: string;
-  readonly from: string;
-}
-
-/** Asserts that the compiler accepts the values as typed literals, which is where an unknown field is an error. */
-export async function expectTypes(literals: readonly Typed[]): Promise<void> {
+/** Asserts that the compiler accepts each value as a literal of a type of this package: there an unknown field is an error. */
+export async function expectTypes(literals: readonly { value: unknown; type: string; from: string }[]): Promise<void> {
   await mkdir(join(root, 'dist'), { recursive: true });
   const folder = await mkdtemp(join(root, 'dist/schema-'));
   for (const [index, { value, type, from }] of literals.entries()) {

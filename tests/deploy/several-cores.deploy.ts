@@ -12,7 +12,7 @@ test('the script of docs/operations.md starts a process for each core on one por
   const text = await Bun.file(join(root, 'docs/operations.md')).text();
   const script = /## Several cores.*?```bash\n(.*?)```/s.exec(text)?.[1] ?? '';
   const [executable = ''] = await executableForm.command();
-  const issuer = await startIssuer();
+  await using issuer = await startIssuer();
   const here = script.replace('./protected-api', executable).replace(/ISSUER=\S+/, `ISSUER=${issuer.url}`);
   const port = String(await freePort());
   const cores = Number(await $`nproc`.text());
@@ -25,5 +25,4 @@ test('the script of docs/operations.md starts a process for each core on one por
   shell.signal('SIGTERM');
   expect(await shell.finished).toMatchObject({ status: 0, stderr: '' });
   expect(count('Stopped')).toBe(cores);
-  await issuer.close();
 });

@@ -12,37 +12,29 @@ import { AUDIENCE } from '../support/mint.ts';
 /** For two processes, one of which loads a framework. */
 setDefaultTimeout(180_000);
 
-interface RealServer {
-  readonly name: string;
-  /** In `servers/`; oidc-provider without one. */
-  readonly script?: string;
-  /** What the server signs with. */
-  readonly algorithm: string;
-  /** What is set beside ISSUER, AUDIENCE and ALGORITHMS: where the keys are is found. */
-  readonly settings?: Environment;
-  /** Where the client finds its metadata: appended to the issuer (the default), or where RFC 8414 has them. */
-  readonly metadata?: 'oauth2';
-}
-
-const servers: readonly RealServer[] = [
-  { name: 'oidc-provider', algorithm: 'RS256' },
-  { name: 'oidc-provider', algorithm: 'ES256' },
-  { name: 'oidc-provider', algorithm: 'EdDSA' },
-  { name: 'Better Auth', script: 'better-auth.mjs', algorithm: 'EdDSA', metadata: 'oauth2' },
-  {
-    name: 'OpenAuth',
-    script: 'open-auth.mjs',
-    algorithm: 'ES256',
-    settings: { SCOPE_CLAIM: '/properties/permissions' },
-  },
-  { name: 'oauth2-mock-server', script: 'mock-server.mjs', algorithm: 'RS256' },
-  { name: 'oauth2-mock-server', script: 'mock-server.mjs', algorithm: 'PS256' },
-  { name: 'oauth2-mock-server', script: 'mock-server.mjs', algorithm: 'ES384' },
-  { name: 'Glewlwyd', script: 'glewlwyd.mjs', algorithm: 'RS256' },
-  { name: 'Glewlwyd', script: 'glewlwyd.mjs', algorithm: 'ES256' },
+/** The script is in `servers/`; `settings` are set beside ISSUER, AUDIENCE and ALGORITHMS: where the keys are is found. */
+type Row = readonly [
+  name: string,
+  algorithm: string,
+  script?: string,
+  // Its metadata are appended to the issuer (the default), or where RFC 8414 has them.
+  more?: { readonly settings?: Environment; readonly metadata?: 'oauth2' },
 ];
 
-for (const { name, script, algorithm, settings, metadata } of servers) {
+const rows: readonly Row[] = [
+  ['oidc-provider', 'RS256'],
+  ['oidc-provider', 'ES256'],
+  ['oidc-provider', 'EdDSA'],
+  ['Better Auth', 'EdDSA', 'better-auth.mjs', { metadata: 'oauth2' }],
+  ['OpenAuth', 'ES256', 'open-auth.mjs', { settings: { SCOPE_CLAIM: '/properties/permissions' } }],
+  ['oauth2-mock-server', 'RS256', 'mock-server.mjs'],
+  ['oauth2-mock-server', 'PS256', 'mock-server.mjs'],
+  ['oauth2-mock-server', 'ES384', 'mock-server.mjs'],
+  ['Glewlwyd', 'RS256', 'glewlwyd.mjs'],
+  ['Glewlwyd', 'ES256', 'glewlwyd.mjs'],
+];
+
+for (const [name, algorithm, script, { settings, metadata } = {}] of rows) {
   describe(`${name} with ${algorithm}`, () => {
     let server: AuthorizationServer;
     let service: Service;

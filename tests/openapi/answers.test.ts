@@ -4,32 +4,16 @@ import { Elysia } from 'elysia';
 import { describeRejections, scopesOf } from '../../src/auth/index.ts';
 import { failures } from '../../src/http/answers.ts';
 import type { OpenApiDocument, ResponseObject } from '../../src/openapi/document.ts';
+import { type TokenRow, tokenFaults, tokenTextOf } from '../http/table/token-faults.ts';
 import { bearer, fixtureFor } from '../support/fixture.ts';
 import { executableForm, type Form } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
-import { rsaKey } from '../support/keys.ts';
-import type { TokenOverrides } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
 
-/** What is wrong with the token that is answered with the example of this name. */
-const faults: Readonly<Record<string, TokenOverrides>> = {
+/** The tokens that are answered with the example of this name. The HTTP table has one for each reason to reject a token. */
+const tokens: Readonly<Record<string, TokenRow[1]>> = {
+  ...Object.fromEntries(tokenFaults.map(({ reason, token }) => [reason, token])),
   example1: { claims: { scope: scopesOf(createTestApp().app.routes).join(' ') } },
-  token_malformed: { reshape: () => 'not.a.token.either' },
-  token_opaque: { reshape: () => 'no-token' },
-  token_encrypted: { reshape: () => 'a.b.c.d.e' },
-  token_oversized: { reshape: (token) => token.padEnd(8193, 'x') },
-  algorithm_unsupported: { header: { alg: 'HS256' } },
-  key_id_missing: { header: { kid: undefined } },
-  critical_header: { header: { crit: ['exp'] } },
-  type_unsupported: { header: { typ: 'dpop+jwt' } },
-  key_unknown: { header: { kid: 'never-published' } },
-  signature_invalid: { key: rsaKey('of somebody else') },
-  claims_malformed: { claims: { exp: undefined } },
-  issuer_mismatch: { claims: { iss: 'https://other.example.test/' } },
-  audience_mismatch: { claims: { aud: 'https://other.example.test/' } },
-  token_not_yet_valid: { claims: { nbf: 4_000_000_000 } },
-  token_expired: { claims: { exp: 1 } },
-  token_bound: { claims: { cnf: { jkt: 'thumbprint' } } },
   scope_insufficient: { claims: { scope: 'write:messages' } },
 };
 
@@ -101,8 +85,8 @@ function describeAnswers(form: Form, settings: Readonly<Record<string, string>>)
       expect(shown).not.toEqual([]);
       for (const answer of shown) await expectAsDocumented(await ask(answer.path), answer, schemas);
     });
-  for (const [name, fault] of Object.entries(faults))
-    isSentAsShown(name, (path) => fixture().get(path, fixture().mint(fault)));
+  for (const [name, token] of Object.entries(tokens))
+    isSentAsShown(name, (path) => fixture().get(path, tokenTextOf(token, fixture().issuer.url)));
   for (const [name, init] of Object.entries(requests))
     isSentAsShown(name, (path) => fixture().service.fetch(path, init));
   isSentAsShown('keys_unavailable', (path) => outage().get(path, outage().mint()));
@@ -113,7 +97,7 @@ function describeAnswers(form: Form, settings: Readonly<Record<string, string>>)
     const names = new Set(answers.map(({ name }) => name));
     expect([...names].sort()).toEqual(['example1', ...reasons, ...Object.keys(failures)].sort());
     // The last one needs a setting, and is tested in tests/auth.
-    const provoked = [...Object.keys(faults), ...Object.keys(requests), 'keys_unavailable', 'required_claim_mismatch'];
+    const provoked = [...Object.keys(tokens), ...Object.keys(requests), 'keys_unavailable', 'required_claim_mismatch'];
     expect(provoked).toEqual(expect.arrayContaining(['example1', ...reasons]));
   });
 }

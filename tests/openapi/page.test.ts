@@ -104,12 +104,8 @@ describe('createDocumentation()', () => {
     };
     const get = documentationOf(makeApp, { tokenEndpoint: async () => known });
     expect((await get('/json')).status).toBe(500);
-    for (const endpoint of [
-      undefined,
-      undefined,
-      'https://login.example.test/token',
-      'https://login.example.test/token',
-    ]) {
+    const login = 'https://login.example.test/token';
+    for (const endpoint of [undefined, undefined, login, login]) {
       known = endpoint;
       const document = (await (await get('/json')).json()) as OpenApiDocument;
       expect(document.components.securitySchemes.oauth2?.flows?.clientCredentials?.tokenUrl).toBe(endpoint as string);

@@ -3,9 +3,8 @@ import { on } from 'node:events';
 import type { Socket } from 'node:net';
 import { hosts, lines, nameOf, wireAttacks } from '../adversary/wire-attacks.ts';
 import { freePort, type RunningProcess, untilReachable } from '../support/child-process.ts';
-import { type ServiceProcess, sourceForm } from '../support/forms.ts';
-import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { AUDIENCE, mintToken } from '../support/mint.ts';
+import { fixtureFor } from '../support/fixture.ts';
+import { sourceForm } from '../support/forms.ts';
 import { exchange, open } from '../support/raw-http.ts';
 import { haproxy, nginx, startRelay } from './proxies.ts';
 
@@ -42,16 +41,7 @@ async function ask(socket: Socket, id: string, token: string): Promise<string> {
   return text;
 }
 
-let issuer: Issuer;
-let service: ServiceProcess;
-beforeAll(async () => {
-  issuer = await startIssuer();
-  service = await sourceForm.start({ ISSUER: issuer.url, AUDIENCE });
-});
-afterAll(async () => {
-  await service.close();
-  await issuer.close();
-});
+const fixture = fixtureFor(sourceForm);
 
 for (const { name, start } of [haproxy, nginx]) {
   describe(`behind ${name}, no honest client is lost, delayed or given another's answer`, () => {
@@ -62,7 +52,7 @@ for (const { name, start } of [haproxy, nginx]) {
     let asked = 0;
 
     beforeAll(async () => {
-      relay = await startRelay(service.port);
+      relay = await startRelay(Number(new URL(fixture().service.origin).port));
       port = await freePort();
       proxy = await start(`127.0.0.1:${port}`, `127.0.0.1:${relay.port}`);
       await untilReachable(`http://127.0.0.1:${port}/readyz`, proxy, ({ ok }) => ok);
@@ -83,7 +73,7 @@ for (const { name, start } of [haproxy, nginx]) {
           sockets[at] = socket;
           asked += 1;
           const id = `canary-${asked}`;
-          const answer = await ask(socket, id, mintToken(issuer.url));
+          const answer = await ask(socket, id, fixture().mint());
           expect(answer).toMatch(new RegExp(`^HTTP/1.1 200 [^]*x-request-id: ${id}\r\n[^]*${GUARDED.source}`, 'i'));
           if (/^connection: close/im.test(answer)) socket.destroy();
         }),
@@ -103,7 +93,7 @@ for (const { name, start } of [haproxy, nginx]) {
     for (const [kind, { requests }] of Object.entries(wireAttacks)) {
       for (const request of requests) {
         test(`${kind}: ${nameOf(request)}`, async () => {
-          const token = mintToken(issuer.url);
+          const token = fixture().mint();
           await expectCanariesAround(() => exchange(port, request.replaceAll('TOKEN', token)));
           const { text } = await exchange(port, request.replaceAll('TOKEN', ''));
           expect(text).not.toMatch(GUARDED);

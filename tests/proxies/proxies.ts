@@ -1,15 +1,7 @@
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
-import { type RunningProcess, run } from '../support/child-process.ts';
-
-export interface Proxy {
-  readonly name: string;
-  /** The options of a listener on which clients must have a certificate, with files of this folder. */
-  readonly mutualTls: (folder: string) => string;
-  /** Starts the proxy at `frontend`, with options, in front of the service at `server`, both `host:port`. */
-  readonly start: (frontend: string, server: string) => Promise<RunningProcess>;
-}
+import { run } from '../support/child-process.ts';
 
 const PATH = `${process.env.PATH}:/usr/sbin`;
 
@@ -21,13 +13,15 @@ export async function startHaproxy(FRONTEND: string, servers: readonly [string, 
   return run(['haproxy', '-db', '-f', 'haproxy.cfg'], { PATH, FRONTEND, SERVER_1, SERVER_2 }, { 'haproxy.cfg': text });
 }
 
-export const haproxy: Proxy = {
+export const haproxy = {
   name: 'HAProxy as deploy/ configures it',
-  mutualTls: (folder) => ` ssl crt ${folder}/server.both ca-file ${folder}/ca.pem verify required`,
-  start: (frontend, server) => startHaproxy(frontend, [server, server]),
+  /** The options of a listener on which clients must have a certificate, with files of this folder. */
+  mutualTls: (folder: string) => ` ssl crt ${folder}/server.both ca-file ${folder}/ca.pem verify required`,
+  /** Starts the proxy at `frontend`, with options, in front of the service at `server`, both `host:port`. */
+  start: (frontend: string, server: string) => startHaproxy(frontend, [server, server]),
 };
 
-export const nginx: Proxy = {
+export const nginx: typeof haproxy = {
   name: 'nginx with connections that it reuses',
   mutualTls: (folder) => ` ssl; ssl_certificate ${folder}/server.pem; ssl_certificate_key ${folder}/server.key;
       ssl_client_certificate ${folder}/ca.pem; ssl_verify_client on`,
