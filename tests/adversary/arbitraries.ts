@@ -53,12 +53,7 @@ export const few = <Value>(value: fc.Arbitrary<Value>, maxLength: number, tenths
   );
 
 /** A change to a finished token: `text` in place of `length` characters. */
-interface Edit {
-  readonly at: number;
-  readonly length: number;
-  readonly text: string;
-}
-const edit = fc.record<Edit>({
+const edit = fc.record({
   at: fc.nat(),
   length: fc.oneof(fc.nat(1), fc.nat(5), fc.nat(500)),
   text: fc.oneof(
@@ -67,6 +62,7 @@ const edit = fc.record<Edit>({
     fc.string({ unit: fc.constantFrom(...'=+/ ~,;:"\\%{}[]\t\u00e9\u00ff'), minLength: 1, maxLength: 3 }),
   ),
 });
+type Edit = typeof edit extends fc.Arbitrary<infer One> ? One : never;
 export const editsOf = (tenths: number) => few(edit, 2, tenths);
 export const edited = (token: string, edits: readonly Edit[]): string =>
   edits.reduce((result, { at, length, text }) => {

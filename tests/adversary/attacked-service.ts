@@ -5,27 +5,21 @@ import { sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken } from '../support/mint.ts';
 
-async function start(settings: Environment) {
-  const issuer = await startIssuer();
-  const service = await sourceForm.start({ ISSUER: issuer.url, AUDIENCE, ...settings });
-  const mint = () => mintToken(issuer.url);
-  return {
-    issuer,
-    service,
-    mint,
-    /** The service accepts a valid token, and rejects a request without one. */
-    async expectServing(): Promise<void> {
-      expect((await service.fetch('/api/private', { headers: bearer(mint()) })).status).toBe(200);
-      expect((await service.fetch('/api/private')).status).toBe(401);
-    },
-  };
-}
-
 /** Starts a service for the tests of the enclosing describe(). They end neither the process nor its secrets: its output has no token. */
 export const attackedService = (settings: Environment = {}) =>
   startedFor(
     sourceForm.startTimeoutMs,
-    () => start(settings),
+    async () => {
+      const issuer = await startIssuer();
+      const service = await sourceForm.start({ ISSUER: issuer.url, AUDIENCE, ...settings });
+      const mint = () => mintToken(issuer.url);
+      /** The service accepts a valid token, and rejects a request without one. */
+      const expectServing = async () => {
+        expect((await service.fetch('/api/private', { headers: bearer(mint()) })).status).toBe(200);
+        expect((await service.fetch('/api/private')).status).toBe(401);
+      };
+      return { issuer, service, mint, expectServing };
+    },
     async ({ issuer, service }) => {
       expect(service.output()).not.toMatch(/eyJ[\w-]{20,}|"level":"error"/);
       expect(await service.close()).toBe(0);

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, setSystemTime, test } from 'bun:test';
 import type fc from 'fast-check';
 import { crowdedKeySet } from '../http/table/key-set.ts';
+import { PRIVATE, SCOPED } from '../http/table/tokens.ts';
 import { ISSUER } from '../support/checked.ts';
 import { type Challenge, challengeOf, expectError, expectMessage } from '../support/expect-error.ts';
 import { AUDIENCE, mintToken, SCOPE } from '../support/mint.ts';
 import { holds, propertyTimeoutMs, tokens } from './arbitraries.ts';
 import { type AlgorithmName, DEFAULTS, type Judgement, judge, type World } from './oracle.ts';
-import { createTarget, PRIVATE, SCOPED, type Target } from './target.ts';
+import { createTarget } from './target.ts';
 import { authorizations, build, keySets, NOW_SECONDS, plans, plansOfTwo, publishedByTwo } from './token-plans.ts';
 
 const world = (issuers: World['issuers'], settings: Partial<World> = {}): World => ({
@@ -31,7 +32,7 @@ const settingsOfTwo: readonly Partial<World>[] = [
   { algorithms: ['ES256', 'EdDSA'], scopeClaim: ['permissions', 'scp'], scopePrefix: 'api/', audienceClaim: 'azp' },
 ];
 
-async function targetFor(here: World, tokenCacheSize: number): Promise<Target> {
+async function targetFor(here: World, tokenCacheSize: number) {
   const { issuers, nowSeconds, toleranceSeconds, scopePrefix, ...options } = here;
   const target = createTarget(issuers, {
     ...options,
@@ -46,8 +47,6 @@ async function targetFor(here: World, tokenCacheSize: number): Promise<Target> {
   return target;
 }
 
-const STATUSES: Readonly<Record<string, number>> = { Unauthorized: 403, key_set_unavailable: 503 };
-
 /** Returns the code of a response, `accepted` for the message. Fails unless all of the response is what the contract says. */
 async function codeOf(response: Response): Promise<string> {
   if (response.status === 200) {
@@ -58,7 +57,7 @@ async function codeOf(response: Response): Promise<string> {
   const { error = 'bare' } = code === 'invalid_header' ? challengeOf(response) : {};
   const challenge = code === 'invalid_header' ? (error as Challenge) : undefined;
   expect([undefined, 'bare', 'invalid_request', 'invalid_token']).toContain(challenge);
-  await expectError(response, STATUSES[code] ?? 401, code, challenge);
+  await expectError(response, { Unauthorized: 403, key_set_unavailable: 503 }[code] ?? 401, code, challenge);
   return code;
 }
 
@@ -67,7 +66,7 @@ async function codeOf(response: Response): Promise<string> {
  * against the oracle and against the others. Returns the code on the path with a scope.
  */
 async function codeEverywhere(
-  targets: readonly Target[],
+  targets: readonly ReturnType<typeof createTarget>[],
   authorization: string | null,
   { outcomes, scopes }: Judgement,
 ) {

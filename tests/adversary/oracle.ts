@@ -122,12 +122,7 @@ export const own = (members: Members, name: string): unknown =>
 /** RFC 9864: Ed25519 is EdDSA by another name. */
 export const sameAlgorithm = (name: unknown) => (name === 'Ed25519' ? 'EdDSA' : name);
 
-interface Named {
-  readonly algorithm: string;
-  readonly kid: string;
-}
-
-function readHeader(header: Members | undefined, { algorithms }: World): Named | undefined {
+function readHeader(header: Members | undefined, { algorithms }: World) {
   if (header === undefined || Object.hasOwn(header, 'crit')) return undefined;
   const algorithm = sameAlgorithm(own(header, 'alg'));
   const typ = own(header, 'typ');

@@ -13,9 +13,6 @@ import {
   sameAlgorithm,
 } from './oracle.ts';
 
-/** What a proof can come to, in the words of RFC 9449 §7.1. */
-export type ProofOutcome = 'accepted' | 'invalid_dpop_proof' | 'invalid_token';
-
 /** The request that a proof comes with, and when. */
 export interface ProofWorld {
   readonly publicUrl: string;
@@ -32,10 +29,13 @@ const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 
 /**
- * Judges the value of a DPoP header by the text of the contract only, except for replays. Like the oracle for tokens it is written against
+ * Judges the value of a DPoP header, in the words of RFC 9449 §7.1, by the text of the contract only, except for replays. Like the oracle for tokens it is written against
  * node:crypto, shares no code with the service and is as plain as it can be.
  */
-export function judgeProof(proof: string | null, world: ProofWorld): ProofOutcome {
+export function judgeProof(
+  proof: string | null,
+  world: ProofWorld,
+): 'accepted' | 'invalid_dpop_proof' | 'invalid_token' {
   const jws = readJws(proof ?? '', 4096);
   if (!jws?.header || !jws.claims) return 'invalid_dpop_proof';
   if (own(jws.header, 'typ') !== 'dpop+jwt' || Object.hasOwn(jws.header, 'crit')) return 'invalid_dpop_proof';

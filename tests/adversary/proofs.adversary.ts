@@ -66,12 +66,8 @@ test('no order of uses, pauses and clocks that are set lets a proof in twice', a
       };
       const verify = createProofVerifier({ publicUrl, replayStore, now });
       const show = async () => {
-        const headers = new Headers({ dpop: step.proof });
-        const refusal = await verify(
-          { method: 'GET', url: target.url, headers },
-          target.token,
-          thumbprintOf(proofKey()),
-        );
+        const request = new Request(target.url, { headers: { dpop: step.proof } });
+        const refusal = await verify(request, target.token, thumbprintOf(proofKey()));
         if (refusal === undefined) accepted.push(step.proof);
       };
       await Promise.all([show(), show()]);

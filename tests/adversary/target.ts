@@ -1,11 +1,7 @@
 import type { GuardOptions } from '../../src/auth/guard.ts';
+import { PRIVATE } from '../http/table/tokens.ts';
 import { createFrozenClock } from '../support/frozen-clock.ts';
 import { createTestApp } from '../support/test-app.ts';
-
-export const PRIVATE = '/api/private';
-export const SCOPED = '/api/private-scoped';
-
-export type Target = ReturnType<typeof createTarget>;
 
 /**
  * Returns the whole way from a request to its answer, wired as in the service, for issuers with these keys. It holds none of them
