@@ -1,4 +1,4 @@
-import { describe, expect, setSystemTime, test } from 'bun:test';
+import { afterEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { createService } from '../src/service.ts';
 import { type Environment, readSettings } from '../src/settings.ts';
 import { bearer } from './support/fixture.ts';
@@ -30,6 +30,8 @@ function create(environment: Environment) {
   };
   return { ...service, start, get, messages: () => lines.map((line) => String(JSON.parse(line).msg)), fetched };
 }
+
+afterEach(() => void setSystemTime());
 
 describe('/readyz', () => {
   test.each([
@@ -102,21 +104,17 @@ test('changes of the wall clock affect the expiry of tokens, but not keys or fet
   const startSeconds = nowSeconds();
   const headers = bearer(mintToken(GOOD, { claims: { exp: startSeconds + 300 } }));
   const days = 86_400;
-  try {
-    for (const [movedSeconds, status] of [
-      [0, 200],
-      [299, 200],
-      [301, 401],
-      [-30 * days, 200],
-      [30 * days, 401],
-      [0, 200],
-    ] as const) {
-      setSystemTime(new Date((startSeconds + movedSeconds) * 1000));
-      expect([movedSeconds, (await get('/api/private', { headers })).status]).toEqual([movedSeconds, status]);
-      expect((await get('/readyz')).status).toBe(200);
-    }
-  } finally {
-    setSystemTime();
+  for (const [movedSeconds, status] of [
+    [0, 200],
+    [299, 200],
+    [301, 401],
+    [-30 * days, 200],
+    [30 * days, 401],
+    [0, 200],
+  ] as const) {
+    setSystemTime(new Date((startSeconds + movedSeconds) * 1000));
+    expect([movedSeconds, (await get('/api/private', { headers })).status]).toEqual([movedSeconds, status]);
+    expect((await get('/readyz')).status).toBe(200);
   }
   expect(fetched).toHaveLength(1);
   stop();

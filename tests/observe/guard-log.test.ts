@@ -11,6 +11,8 @@ const fetched = { issuer, type: 'fetched', afterFailures: 0, added: [], removed:
 const down = { type: 'failed', failure: 'timeout' } as const;
 const slow = { type: 'failed', failure: 'overloaded' } as const;
 const forgotten = { type: 'failed', failure: 'forgotten' } as const;
+/** Of a failure, the log has no type. */
+const first = { level: 'warn', failures: 1, type: undefined };
 const up = { type: 'connected', afterFailures: 0, evicts: false } as const;
 
 type Row = readonly [events: readonly (KeySetEvent | StoreEvent)[], ...lines: readonly object[]];
@@ -18,7 +20,7 @@ type Row = readonly [events: readonly (KeySetEvent | StoreEvent)[], ...lines: re
 const rows: Readonly<Record<string, Row>> = {
   'an outage of an issuer once, and its end once': [
     [1, 2, 3].map((failures) => ({ ...failed, failures }) as KeySetEvent).concat({ ...fetched, afterFailures: 3 }),
-    { level: 'warn', msg: 'Cannot fetch the key set', ...fault, failures: 1 },
+    { ...first, ...fault, msg: 'Cannot fetch the key set' },
     { level: 'info', msg: 'Key set can be fetched again', issuer, afterFailures: 3 },
   ],
   'keys that come and go, and no fetch that brings the same': [
@@ -37,14 +39,9 @@ const rows: Readonly<Record<string, Row>> = {
   ],
   'keys that expire': [[{ issuer, type: 'expired' }], { level: 'error', issuer, msg: 'Key set expired' }],
   'an outage of the store once, and its end': [
-    [up, { ...down, failures: 1 }, { ...down, failures: 2 }, { ...up, afterFailures: 2 }],
+    [up, ...[1, 2].map((failures) => ({ ...down, failures })), { ...up, afterFailures: 2 }],
     { level: 'info', afterFailures: 0, msg: 'Connected to the replay store' },
-    {
-      level: 'warn',
-      failure: 'timeout',
-      failures: 1,
-      msg: 'Cannot use the replay store: requests with DPoP are answered with 503',
-    },
+    { ...down, ...first, msg: 'Cannot use the replay store: requests with DPoP are answered with 503' },
     { level: 'info', afterFailures: 2, msg: 'Connected to the replay store' },
   ],
   'a store that forgets': [
@@ -54,18 +51,8 @@ const rows: Readonly<Record<string, Row>> = {
   ],
   'what a connected store rejects, once': [
     [1, 2].flatMap((failures) => [slow, forgotten].map((event) => ({ ...event, failures }))),
-    {
-      level: 'warn',
-      failure: 'overloaded',
-      failures: 1,
-      msg: 'The replay store is too slow: some requests with DPoP are answered with 503',
-    },
-    {
-      level: 'warn',
-      failure: 'forgotten',
-      failures: 1,
-      msg: 'Proofs that are older than the data of the replay store are answered with 503',
-    },
+    { ...slow, ...first, msg: 'The replay store is too slow: some requests with DPoP are answered with 503' },
+    { ...forgotten, ...first, msg: 'Proofs that are older than the data of the replay store are answered with 503' },
   ],
 };
 

@@ -34,27 +34,14 @@ async function initialValues(metric: string, dpop: DpopMode, jwksUri?: string): 
 
 describe('counters start at 0', () => {
   const fetched = ['success', 'timeout', 'network', 'redirect', 'status', 'encoded', 'too_large', 'malformed'];
+  const failures = ['connection', 'timeout', 'full', 'refused', 'overloaded', 'forgotten'];
   test.each([
-    [
-      'the statuses of routes and of unknown paths',
-      'http_requests_total',
-      undefined,
-      '200 401 500 200 500 404 500'.split(' '),
-    ],
-    [
-      'the results of a fetch with metadata',
-      'key_set_fetches_total',
-      undefined,
-      [...fetched, 'issuer_mismatch', 'insecure_address', 'no_usable_key'],
-    ],
-    ['those without', 'key_set_fetches_total', `${issuer}keys`, [...fetched, 'no_usable_key']],
-    [
-      'the failures of the replay store',
-      'replay_store_failures_total',
-      undefined,
-      ['connection', 'timeout', 'full', 'refused', 'overloaded', 'forgotten'],
-    ],
-  ])('for %s', async (_name, metric, jwksUri, values) => {
+    // Of each route, and of unknown paths.
+    ['http_requests_total', undefined, '200 401 500 200 500 404 500'.split(' ')],
+    ['key_set_fetches_total', undefined, [...fetched, 'issuer_mismatch', 'insecure_address', 'no_usable_key']],
+    ['key_set_fetches_total', `${issuer}keys`, [...fetched, 'no_usable_key']],
+    ['replay_store_failures_total', undefined, failures],
+  ])('for each label of %s with JWKS_URI %p', async (metric, jwksUri, values) => {
     expect(await initialValues(metric, 'on', jwksUri)).toEqual(values);
   });
 

@@ -43,13 +43,11 @@ test('--explain reads a token from standard input, exits with 0 if it is accepte
   ] as const) {
     const token = mintToken(issuer.url, { claims });
     const script = ['/bin/sh', '-c', 'echo "$INPUT" | exec "$@" --explain', 'sh', ...command];
-    const finished = await runToEnd(script, { ...environment, INPUT: ` Authorization: Bearer ${token}` });
-    expect({ ...finished, stdout: finished.stdout.trimEnd().split('\n').at(-1) }).toEqual({
-      status,
-      stdout: last,
-      stderr: '',
-    });
-    expect(finished.stdout).not.toContain(token.slice(-20));
+    const input = { INPUT: ` Authorization: Bearer ${token}` };
+    const { stdout, ...ended } = await runToEnd(script, { ...environment, ...input });
+    expect(ended).toEqual({ status, stderr: '' });
+    expect(stdout).toEndWith(`\n${last}\n`);
+    expect(stdout).not.toContain(token.slice(-20));
   }
 });
 

@@ -1,29 +1,25 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
-import { type AddressInfo, createServer } from 'node:net';
-import { type Environment, runToEnd, until } from '../support/child-process.ts';
+import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { runToEnd, until } from '../support/child-process.ts';
 import { executableForm } from '../support/forms.ts';
 
 /** The first line of each request to the proxy, which answers none. */
-let proxied: string[] = [];
-const proxy = createServer((socket) => {
-  socket.once('data', (chunk) => {
-    proxied.push(chunk.toString().split('\r\n')[0] ?? '');
-    socket.destroy();
-  });
+const proxied: (string | undefined)[] = [];
+const proxy = Bun.listen({
+  hostname: '127.0.0.1',
+  port: 0,
+  socket: {
+    data(socket, bytes) {
+      proxied.push(bytes.toString().split('\r\n')[0]);
+      socket.end();
+    },
+  },
 });
-const command = await executableForm.command();
-let environment: Environment;
+beforeEach(() => void proxied.splice(0));
+afterAll(() => proxy.stop(true));
 
-beforeAll(async () => {
-  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));
-  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
-  environment = Object.fromEntries(names.map((name) => [name, url]));
-});
-beforeEach(() => {
-  proxied = [];
-});
-afterAll(() => void proxy.close());
+const command = await executableForm.command();
+const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
+const environment = Object.fromEntries(names.map((name) => [name, `http://127.0.0.1:${proxy.port}`]));
 
 test('requests to loopback bypass a proxy in the environment', async () => {
   const { port, fetch, close } = await executableForm.start(environment, ['--dev']);

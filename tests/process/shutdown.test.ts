@@ -42,18 +42,13 @@ describe.concurrent('a signal', () => {
       socket.destroy();
     });
 
-  test('lets requests in flight be answered before the process exits', async () => {
-    await using service = await setUp({ JWKS_TIMEOUT_SECONDS: '1' });
+  test.each<[name: string, expected: number | string, settings: Environment]>([
+    ['lets requests in flight be answered', 503, { JWKS_TIMEOUT_SECONDS: '1' }],
+    ['cuts them off at SHUTDOWN_TIMEOUT_SECONDS', 'cut off', { SHUTDOWN_TIMEOUT_SECONDS: '1' }],
+  ])('%s before the process exits', async (_name, expected, settings) => {
+    await using service = await setUp({ JWKS_TIMEOUT_SECONDS: '60', ...settings });
     const { outcome } = await service.beginSlowRequest();
-    expect(await service.close()).toBe(0);
-    expect(await outcome).toBe(503);
-  });
-
-  test('ends the process after SHUTDOWN_TIMEOUT_SECONDS even with requests in flight', async () => {
-    await using service = await setUp({ JWKS_TIMEOUT_SECONDS: '60', SHUTDOWN_TIMEOUT_SECONDS: '1' });
-    const { outcome } = await service.beginSlowRequest();
-    expect(await service.close()).toBe(0);
-    expect(await outcome).toBe('cut off');
+    expect([await service.close(), await outcome]).toEqual([0, expected]);
   });
 
   test('makes /readyz 503 for SHUTDOWN_DELAY_SECONDS while requests are still taken, and a second one ends the process', async () => {

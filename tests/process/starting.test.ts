@@ -9,12 +9,14 @@ import { AUDIENCE, mintToken } from '../support/mint.ts';
 import { rawRequest } from '../support/raw-http.ts';
 
 const command = await executableForm.command();
+const wrong = { ISSUER: 'x', AUDIENCE: '', PORT: '65536', PUBLIC_URL: 'https://somebody:hunter2@x/' };
 const good = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x', HOST: '127.0.0.1', PORT: '0' };
 
 // It would share its port, so that a service that shares its own without being asked is seen.
 const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, reusePort: true, fetch: () => new Response() });
 afterAll(() => taken.stop(true));
 
+const elsewhere = 'Cannot listen on 203.0.113.1:0: this machine does not have the address';
 const inUse = `Cannot listen on 127.0.0.1:${taken.port}: the port is in use`;
 const mustBe = (...names: readonly string[]) => [
   'Cannot read settings:',
@@ -25,20 +27,10 @@ describe('a process ends with 1 and says only what is wrong', () => {
   test.each<[name: string, settings: Environment, flags: string[], lines: string[]]>([
     ['a port in use', { PORT: String(taken.port) }, [], [inUse]],
     ['a metrics port in use', { METRICS_PORT: String(taken.port) }, ['--dev'], [inUse]],
-    [
-      'an address of another machine',
-      { HOST: '203.0.113.1' },
-      [],
-      ['Cannot listen on 203.0.113.1:0: this machine does not have the address'],
-    ],
+    ['an address of another machine', { HOST: '203.0.113.1' }, [], [elsewhere]],
     // An empty label: no name server is asked for it.
     ['an unknown host', { HOST: 'no..such' }, [], ['Cannot listen on no..such:0: the host is not known']],
-    [
-      'wrong settings, all at once',
-      { ISSUER: 'x', AUDIENCE: '', PORT: '65536', PUBLIC_URL: 'https://somebody:hunter2@x/' },
-      [],
-      mustBe('ISSUER', 'AUDIENCE', 'PUBLIC_URL', 'PORT'),
-    ],
+    ['wrong settings, all at once', wrong, [], mustBe('ISSUER', 'AUDIENCE', 'PUBLIC_URL', 'PORT')],
     ['no issuer in production', { NODE_ENV: 'production', ISSUER: '', AUDIENCE: '' }, [], mustBe('ISSUER', 'AUDIENCE')],
     ['wrong settings to explain by', { ISSUER: 'x' }, ['--explain'], mustBe('ISSUER')],
   ])('with %s', async (_name, settings, flags, lines) => {

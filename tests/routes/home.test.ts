@@ -41,13 +41,13 @@ describe('GET /', () => {
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(response.headers.get('vary')).toBe('Accept');
     const html = await response.text();
-    const parts = [
-      '<title>Protected API</title>',
+    for (const part of [
+      '<title>Protected API',
       'href="/openapi"',
       'href="/openapi/json"',
       '/api/private-scoped</code>',
-    ];
-    for (const part of parts) expect(html).toContain(part);
+    ])
+      expect(html).toContain(part);
     const style = /<style>(.*)<\/style>/s.exec(html)?.[1] ?? '';
     const hash = createHash('sha256').update(style).digest('base64');
     expect(response.headers.get('content-security-policy')).toBe(
@@ -58,10 +58,8 @@ describe('GET /', () => {
   test('leads to the address that clients know', async () => {
     const settings = { PUBLIC_URL: 'https://gateway.example.test/base' };
     const documentation = 'https://gateway.example.test/base/openapi';
-    expect(await (await ask('*/*', settings)).json()).toMatchObject({
-      documentation,
-      openapi: `${documentation}/json`,
-    });
+    const openapi = `${documentation}/json`;
+    expect(await (await ask('*/*', settings)).json()).toMatchObject({ documentation, openapi });
     expect(await (await ask('text/html', settings)).text()).toContain(`href="${documentation}"`);
   });
 

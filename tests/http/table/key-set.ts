@@ -58,19 +58,11 @@ export function keySetRows(fixture: () => Fixture): void {
   describe('a token by a key', () => {
     accepts(fixture, [...usable.map(signedBy), signedBy(['bad ones before it under its kid', 'spoilt', {}])]);
     const faulty = [...unusable, ...['elliptic', 'symmetric'].map((kid): KeyRow => [kid, kid, {}])].map(signedBy);
-    refuses(
-      fixture,
-      faulty.map(([name, token]) => ({ name, reason: 'key_unknown', token })),
-    );
-    const twins = ['first twin', 'second twin'].map((name) => ({ key: rsaKey(name), header: { kid: 'twins' } }));
-    refuses(
-      fixture,
-      twins.map((twin) => ({
-        name: 'a twin, expired',
-        reason: 'token_expired',
-        token: { ...twin, claims: { exp: 1 } },
-      })),
-    );
+    for (const [name, token] of faulty) refuses(fixture, [{ name, reason: 'key_unknown', token }]);
+    for (const twin of ['first twin', 'second twin']) {
+      const token = { key: rsaKey(twin), header: { kid: 'twins' }, claims: { exp: 1 } };
+      refuses(fixture, [{ name: `the ${twin}, expired`, reason: 'token_expired', token }]);
+    }
   });
 
   test('fetches from the issuer at most twice: at the start, and once within the cooldown', () => {

@@ -24,7 +24,7 @@ export function outageRows(fixture: () => Fixture): void {
     await expectError(await fixture().get(PRIVATE, fixture().mint({ claims: { exp: 1 } })), 503, 'key_set_unavailable');
   });
 
-  test('requests that need no key are answered as usual', async () => {
+  test('requests that need no key are answered as usual, preflights included', async () => {
     const { service, mint, get } = fixture();
     const none = { headers: { authorization: 'Bearer' } };
     await expectMessage(await service.fetch('/api/public'));
@@ -32,14 +32,11 @@ export function outageRows(fixture: () => Fixture): void {
     await expectError(await service.fetch(PRIVATE, none), 401, 'invalid_header', 'invalid_request');
     await expectError(await service.fetch('/nothing'), 404, 'not_found');
     await expectError(await get(PRIVATE, mint(), { method: 'POST' }), 405, 'method_not_allowed');
+    const headers = { origin: 'https://spa.example.test', 'access-control-request-method': 'GET' };
+    expectPreflight(await service.fetch(PRIVATE, { method: 'OPTIONS', headers }));
   });
 
   describe('without asking for a key, a token', () => refuses(fixture, faultsBeforeKeys));
-
-  test('preflights are answered as usual', async () => {
-    const headers = { origin: 'https://spa.example.test', 'access-control-request-method': 'GET' };
-    expectPreflight(await fixture().service.fetch(PRIVATE, { method: 'OPTIONS', headers }));
-  });
 
   test('/livez is 200, because a restart would not help; /readyz is 503 with a reason and Retry-After', async () => {
     expect((await fixture().service.fetch('/livez')).status).toBe(200);

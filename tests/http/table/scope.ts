@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { expectError, expectMessage } from '../../support/expect-error.ts';
 import type { Fixture } from '../../support/fixture.ts';
+import type { TokenRow } from './token-faults.ts';
 import { accepts, PRIVATE, SCOPED } from './tokens.ts';
 
 const sufficient = [
   ...['read:messages', 'read:messages write:messages', 'openid read:messages profile', 'openid  read:messages'],
   ...[' read:messages ', 'openid\tread:messages', 'openid\nread:messages', 'read:messages read:messages'],
-];
+].map((scope): TokenRow => [JSON.stringify(scope), { claims: { scope } }]);
 /** Claims of a token that is accepted and grants nothing. */
 const insufficient = [
   ...[undefined, '', ' ', 'write:messages', 'read:message', 'read:messagesx', 'xread:messages', 'READ:MESSAGES'],
@@ -24,11 +25,7 @@ const insufficient = [
 /** Rows on what the scope claim grants. */
 export function scopeRows(fixture: () => Fixture): void {
   describe('the scope claim', () => {
-    accepts(
-      fixture,
-      sufficient.map((scope) => [JSON.stringify(scope), { claims: { scope } }]),
-      SCOPED,
-    );
+    accepts(fixture, sufficient, SCOPED);
 
     for (const claims of insufficient) {
       test(`grants no scope in ${JSON.stringify(claims)}: 403 on the scoped path, 200 on the other`, async () => {

@@ -67,12 +67,10 @@ export function tokenRows(fixture: () => Fixture): void {
     refuses(fixture, tokenFaults);
     lengths(fixture);
 
-    for (const aud of ['https://other.example.test/', undefined]) {
-      test(`with aud ${aud} is rejected with a challenge that says that the required audience is missing`, async () => {
-        const response = await fixture().get(PRIVATE, fixture().mint({ claims: { aud } }));
-        expect(challengeOf(response).error_description).toMatch(/required audience is missing/);
-      });
-    }
+    test('without the audience is rejected with a challenge that says so', async () => {
+      const response = await fixture().get(PRIVATE, fixture().mint({ claims: { aud: 'other' } }));
+      expect(challengeOf(response).error_description).toMatch(/required audience is missing/);
+    });
 
     test('causes no request to an address in it (CVE-2025-59936, CVE-2024-21643)', () => {
       expect(fixture().issuer.requests.filter((path) => path.includes(ELSEWHERE))).toEqual([]);
