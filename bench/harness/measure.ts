@@ -6,12 +6,6 @@ import { type ServerProcess, startContestant } from './server-process.ts';
 /** One case, sent to one process for a second. */
 export type Measurement = Awaited<ReturnType<typeof measure>>;
 
-/** A server under test. */
-interface Subject {
-  readonly contestant: Contestant;
-  readonly server: ServerProcess;
-}
-
 /** What the load generator saw. */
 interface Load {
   readonly requests: number;
@@ -54,8 +48,8 @@ async function findProblems(
   ];
 }
 
-async function measure(caseName: CaseName, { contestant, server }: Subject, context: Context) {
-  const { name, label } = contestant;
+async function measure(caseName: CaseName, server: ServerProcess, context: Context) {
+  const { name, label } = server.contestant;
   const { keySet, tokens } = context;
   const testCase: Case = cases[caseName];
   keySet.isDown = testCase.isOutage ?? false;
@@ -82,18 +76,17 @@ async function measure(caseName: CaseName, { contestant, server }: Subject, cont
  * case, twice in opposite order, because the speed of a virtual machine changes from second to second.
  */
 export async function runRound(contestants: readonly Contestant[], context: Context): Promise<Measurement[]> {
-  const subjects: Subject[] = [];
+  const servers: ServerProcess[] = [];
   const measurements: Measurement[] = [];
-  const turnsOf = (name: CaseName) => subjects.filter(({ contestant }) => contestant.cases.includes(name));
+  const turnsOf = (name: CaseName) => servers.filter(({ contestant }) => contestant.cases.includes(name));
   try {
-    for (const contestant of contestants)
-      subjects.push({ contestant, server: await startContestant(contestant, context) });
-    for (const name of caseNames) for (const subject of turnsOf(name)) await measure(name, subject, context);
+    for (const contestant of contestants) servers.push(await startContestant(contestant, context));
+    for (const name of caseNames) for (const server of turnsOf(name)) await measure(name, server, context);
     for (const name of caseNames)
-      for (const subject of [...turnsOf(name), ...turnsOf(name).toReversed()])
-        measurements.push(await measure(name, subject, context));
+      for (const server of [...turnsOf(name), ...turnsOf(name).toReversed()])
+        measurements.push(await measure(name, server, context));
   } finally {
-    await Promise.all(subjects.map(({ server }) => server.stop()));
+    await Promise.all(servers.map((server) => server.stop()));
   }
   return measurements;
 }

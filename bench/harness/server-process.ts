@@ -12,10 +12,8 @@ export function pinSelf(core: number): void {
 }
 
 /** Starts a contestant on core 0, and waits until it accepts a token: it holds its keys when it is measured. */
-export async function startContestant(
-  { name, command, settings, files }: Contestant,
-  { tokens, keySet, answers }: Context,
-) {
+export async function startContestant(contestant: Contestant, { tokens, keySet, answers }: Context) {
+  const { name, command, settings, files } = contestant;
   const port = await freePort();
   const environment = {
     PATH: process.env.PATH ?? '',
@@ -36,6 +34,7 @@ export async function startContestant(
   await untilProcess(child, isReady, `${name} accepts a token`);
   const read = (name: string) => readFileSync(`/proc/${child.pid}/${name}`, 'utf8');
   return {
+    contestant,
     url,
     /** User and system time since it started, in ticks of 10 ms: that of all its threads, including those that have ended. */
     cpuSeconds() {
