@@ -14,7 +14,7 @@ import {
 } from './oracle.ts';
 
 /** The request that a proof comes with, and when. */
-export interface ProofWorld {
+interface ProofWorld {
   readonly publicUrl: string;
   readonly method: string;
   /** As it was sent. */

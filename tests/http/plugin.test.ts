@@ -75,9 +75,7 @@ const extension = new Elysia()
   );
 
 const told: unknown[] = [];
-beforeEach(() => {
-  told.length = 0;
-});
+beforeEach(() => void told.splice(0));
 const log = createLog('silent', { isTerminal: false, hasColour: false });
 const { app } = createTestApp({
   options: offline(),

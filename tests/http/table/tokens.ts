@@ -47,25 +47,22 @@ function tokenOfLength({ mint }: Fixture, bytes: number): string {
   return tokens.find(({ length }) => length === bytes) ?? `No token is ${bytes} bytes long`;
 }
 
-function lengths(fixture: () => Fixture): void {
-  test(`is accepted up to ${MAX_TOKEN_BYTES} bytes`, async () => {
-    await expectMessage(await fixture().get(PRIVATE, tokenOfLength(fixture(), MAX_TOKEN_BYTES)));
-    const longer = tokenOfLength(fixture(), MAX_TOKEN_BYTES + 1);
-    await expectError(await fixture().get(PRIVATE, longer), 401, 'invalid_header');
-  });
-
-  test('is refused as bytes that are no token, of any length', async () => {
-    for (const bytes of [1, 2, 100, 8192, 8193, 12 * 1024])
-      await expectError(await fixture().get(PRIVATE, 'A'.repeat(bytes)), 401, 'invalid_header');
-  });
-}
-
 /** Rows on what a token may be, for a service whose issuer publishes `crowdedKeySet()`. */
 export function tokenRows(fixture: () => Fixture): void {
   describe('a token', () => {
     accepts(fixture, acceptedTokens);
     refuses(fixture, tokenFaults);
-    lengths(fixture);
+
+    test(`is accepted up to ${MAX_TOKEN_BYTES} bytes`, async () => {
+      await expectMessage(await fixture().get(PRIVATE, tokenOfLength(fixture(), MAX_TOKEN_BYTES)));
+      const longer = tokenOfLength(fixture(), MAX_TOKEN_BYTES + 1);
+      await expectError(await fixture().get(PRIVATE, longer), 401, 'invalid_header');
+    });
+
+    test('is refused as bytes that are no token, of any length', async () => {
+      for (const bytes of [1, 2, 100, 8192, 8193, 12 * 1024])
+        await expectError(await fixture().get(PRIVATE, 'A'.repeat(bytes)), 401, 'invalid_header');
+    });
 
     test('without the audience is rejected with a challenge that says so', async () => {
       const response = await fixture().get(PRIVATE, fixture().mint({ claims: { aud: 'other' } }));
