@@ -60,12 +60,7 @@ const provider = new Provider(issuer, {
     resourceIndicators: {
       enabled: true,
       defaultResource: () => audience,
-      getResourceServerInfo: (_, resource) => ({
-        audience: resource,
-        scope,
-        accessTokenFormat: 'jwt',
-        jwt: { sign: { alg } },
-      }),
+      getResourceServerInfo: (_, audience) => ({ audience, scope, accessTokenFormat: 'jwt', jwt: { sign: { alg } } }),
     },
   },
 });

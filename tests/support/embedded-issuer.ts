@@ -8,26 +8,21 @@ const PRINTED_CLIENT = /client_id=([\w.-]+)[^|]*?client_secret=([\w.-]+)/g;
 export async function readPrinted(output: () => string) {
   await until(() => output().match(PRINTED_CLIENT)?.length === 2, 'the printed commands');
   const banner = output();
-  const clients = [...banner.matchAll(PRINTED_CLIENT)].map(([, clientId = '', clientSecret = '']) => ({
-    clientId,
-    clientSecret,
-  }));
+  const clientOf = ([, clientId = '', clientSecret = '']: Iterable<string> = []) => ({ clientId, clientSecret });
   // The first is granted `read:messages`, the second nothing.
-  const [reader = { clientId: '', clientSecret: '' }, visitor = reader] = clients;
+  const [reader, visitor] = banner.matchAll(PRINTED_CLIENT);
   const [, issuer = ''] = /(http\S+\/)oauth\/token/.exec(banner) ?? [];
   const [, audience = ''] = /audience=(\S+)/.exec(banner) ?? [];
-  return { issuer, audience, reader, visitor };
-}
-
-async function start(form: Form, settings: Environment) {
-  const service = await form.start(settings, ['--dev']);
-  return { service, ...(await readPrinted(service.output)) };
+  return { issuer, audience, reader: clientOf(reader), visitor: clientOf(visitor) };
 }
 
 /** Starts the service as its own issuer before the tests of the enclosing describe(), and ends it after. */
 export const embeddedFixtureFor = (form: Form, settings: Environment = {}) =>
   startedFor(
     form.startTimeoutMs,
-    () => start(form, settings),
+    async () => {
+      const service = await form.start(settings, ['--dev']);
+      return { service, ...(await readPrinted(service.output)) };
+    },
     ({ service }) => service.close(),
   );

@@ -78,11 +78,8 @@ describe('fetchJson()', () => {
   }
 
   test('requests uncompressed JSON, follows no redirect, and bypasses a proxy only for loopback', async () => {
-    const asked = {
-      redirect: 'manual',
-      headers: { accept: 'application/json', 'accept-encoding': 'identity' },
-      decompress: false,
-    };
+    const headers = { accept: 'application/json', 'accept-encoding': 'identity' };
+    const asked = { redirect: 'manual', headers, decompress: false };
     const away = await outcomeOf(new Response('[]', encoded('identity')));
     expect(away).toMatchObject({ outcome: [], request: asked });
     expect(away.request).not.toHaveProperty('proxy');

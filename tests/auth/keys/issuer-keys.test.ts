@@ -8,12 +8,10 @@ import { publish, rsaKey } from '../../support/keys.ts';
 const issuer = 'https://issuer.example.test/';
 const other = 'https://other.example.test/';
 const warn = spyOn(console, 'warn').mockImplementation(() => {});
-afterEach(() => {
-  warn.mockClear();
-});
+afterEach(() => void warn.mockClear());
 
 /** Two issuers, the first of which is down. */
-function setUp(options: Partial<GuardOptions> = {}) {
+function setUp(onKeySetEvent?: GuardOptions['onKeySetEvent']) {
   const clock = createFrozenClock();
   const fetches: string[] = [];
   const fetch = async (url: string) => {
@@ -21,9 +19,8 @@ function setUp(options: Partial<GuardOptions> = {}) {
     if (url.startsWith(other)) return Response.json({ keys: [publish(rsaKey('one'), 'one')] });
     throw Object.assign(new TypeError('unreachable'), { code: 'ECONNREFUSED' });
   };
-  const keySets = createIssuerKeys(checkOptions({ issuer: [issuer, other], audience: 'api', fetch, ...options }), {
-    clock,
-  });
+  const options = checkOptions({ issuer: [issuer, other], audience: 'api', fetch, onKeySetEvent });
+  const keySets = createIssuerKeys(options, { clock });
   return { fetches, find: (of: string, kid: string) => keySets.get(of)?.find(kid), pause: () => clock.pause(60_000) };
 }
 
@@ -39,7 +36,7 @@ test('an outage is a warning on the console, once, with the address and the caus
 
 test('an outage is an event and no warning where the application listens', async () => {
   const failures: unknown[] = [];
-  await setUp({ onKeySetEvent: ({ type }) => failures.push(type) }).find(issuer, 'any');
+  await setUp(({ type }) => failures.push(type)).find(issuer, 'any');
   expect(failures).toEqual(['failed']);
   expect(warn).not.toHaveBeenCalled();
 });

@@ -127,10 +127,7 @@ const refused: typeof allowed = [
 ];
 
 describe('createKeySetSource()', () => {
-  for (const [slash, rows] of [
-    ['', attempts],
-    ['/', belowSlash],
-  ] as const)
+  for (const [slash, rows] of Object.entries({ '': attempts, '/': belowSlash }))
     for (const [name, steps] of Object.entries(rows))
       test(`${name}${slash && ', for an issuer with a slash'}`, async () => {
         const attempt = setUp({ issuer: ISSUER + slash });
@@ -145,10 +142,7 @@ describe('createKeySetSource()', () => {
     });
   }
 
-  for (const [outcome, rows] of [
-    ['fetches', allowed],
-    ['insecure_address', refused],
-  ] as const)
+  for (const [outcome, rows] of Object.entries({ fetches: allowed, insecure_address: refused }))
     for (const [named, issuer = ORIGIN, allowHttp = false] of rows)
       test(`${outcome}: ${named} named by ${issuer}${allowHttp ? ', plain http allowed' : ''}`, async () => {
         const document = `${issuer}/.well-known/openid-configuration`;

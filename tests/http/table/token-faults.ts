@@ -105,7 +105,7 @@ export const ELSEWHERE = 'elsewhere';
 const attackersKeys = (issuer: string) => ({
   ...Object.fromEntries(['jku', 'x5u', 'iss'].map((name) => [name, issuer + ELSEWHERE])),
   jwk: publish(rsaKey('stranger'), SIGNING_KID),
-  x5c: [certificate('stranger').der.toString('base64')],
+  x5c: [certificate('a').der.toString('base64')],
   x5t: 'AAAA',
 });
 const brought = (...names: readonly string[]): TokenRow => [
