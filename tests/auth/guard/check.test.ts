@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { createCredentialsReader } from '../../../src/auth/guard/credentials.ts';
 import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
 import { certificate } from '../../support/certificates.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
@@ -58,14 +59,19 @@ test('the option clientCertificate is asked in every request, also where the tok
   expect(reasons).toEqual([undefined, 'certificate_missing', 'certificate_mismatch', undefined]);
 });
 
-test('the option dpopAlgorithms is in challenges, and rejects a proof by another', async () => {
+test('the options dpop and dpopAlgorithms reject a token without a proof, and a proof by another algorithm', async () => {
   const check = createChecker({ dpop: 'required', publicUrl, dpopAlgorithms: ['ES256', 'PS256', 'EdDSA'] });
   const token = tokenOf({ claims: { cnf: { jkt: thumbprintOf(proofKey('RS256')) } } });
   const target = { url: `${publicUrl}/reports`, token, nowSeconds: nowSeconds() };
   const dpop = makeProof(target, { algorithm: 'RS256' });
   const { reason, challenge } = await check(new Headers({ authorization: `DPoP ${token}`, dpop }));
   expect(reason).toBe('proof_algorithm');
+  expect((await check({})).reason).toBe('dpop_required');
   expect(challenge).toContain('algs="ES256 PS256 EdDSA"');
+});
+
+test('createCredentialsReader() rejects the scheme with a space behind it, which Headers would trim', () => {
+  expect(createCredentialsReader('off')('Bearer ').token).toMatchObject({ reason: 'credentials_malformed' });
 });
 
 test('the option onAccepted is not called before the verdict on the proof', async () => {
