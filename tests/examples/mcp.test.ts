@@ -98,7 +98,7 @@ describe('examples/mcp.ts', () => {
 
   /** A request by hand, with a token for `notes:read`. */
   const read = { 'mcp-name': 'read-notes' };
-  const rows: readonly (readonly [name: string, headers: Record<string, string>, tool: string, status: number])[] = [
+  for (const [name, given, tool, status] of [
     ['the tool in header and body', read, 'read-notes', 200],
     ['another tool in the body', read, 'add-note', 400],
     ['no tool in the header', {}, 'add-note', 400],
@@ -106,8 +106,7 @@ describe('examples/mcp.ts', () => {
     ['another method', { ...read, 'mcp-method': 'tools/list' }, 'add-note', 400],
     ['an older revision', { 'mcp-protocol-version': '2025-11-25' }, 'add-note', 400],
     ['the origin of a page', { ...read, origin: 'https://evil.example' }, 'read-notes', 403],
-  ];
-  for (const [name, given, tool, status] of rows)
+  ] as const)
     test(`answers ${status} to a call with ${name}`, async () => {
       const reader = await authorizationServer.discover('reader');
       const { access_token } = await clientCredentialsGrant(reader, { scope: 'notes:read', resource: address });

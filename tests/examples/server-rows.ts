@@ -4,18 +4,15 @@ import { type Environment, type RunningProcess, run, untilProcess } from '../sup
 import { bearer, fixtureFor } from '../support/fixture.ts';
 import { type Form, fetchFrom } from '../support/forms.ts';
 import { rsaKey } from '../support/keys.ts';
-import type { TokenOverrides } from '../support/mint.ts';
 import { rawGet } from '../support/raw-http.ts';
 
 type Start = (environment: Environment) => RunningProcess | Promise<RunningProcess>;
 
-const runExample =
-  (name: string): Start =>
-  (environment) =>
-    run([process.execPath, 'run', join(import.meta.dir, '../..', name)], environment);
-
 /** Starts an example before the tests of the enclosing describe(). It prints the address at which it listens. */
-export function exampleFixture(name: string, start = runExample(name)) {
+export function exampleFixture(
+  name: string,
+  start: Start = (environment) => run([process.execPath, 'run', join(import.meta.dir, '../..', name)], environment),
+) {
   const form: Form = {
     name,
     startTimeoutMs: 120_000,
@@ -39,21 +36,14 @@ const scope = 'read:reports';
 const named = `Bearer scope="${scope}"`;
 const stranger = rsaKey('stranger');
 
-type Row = readonly [
-  name: string,
-  method: string,
-  token: TokenOverrides | undefined,
-  status: number,
-  challenge: string,
-];
-const rows: readonly Row[] = [
+const rows = [
   ['the scope', 'GET', { claims: { scope } }, 200, ''],
   ['no token', 'GET', undefined, 401, named],
   ['no token', 'HEAD', undefined, 401, named],
   ['another scope', 'GET', {}, 403, 'error="insufficient_scope"'],
   ['an expired token', 'GET', { claims: { scope, exp: 1 } }, 401, 'error="invalid_token"'],
   ['a token that another key signed', 'GET', { claims: { scope }, key: stranger }, 401, 'error="invalid_token"'],
-];
+] as const;
 
 /** Registers the tests of an example, for any server. */
 export function serverRows(name: string, start?: Start) {

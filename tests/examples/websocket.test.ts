@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { bearer } from '../support/fixture.ts';
-import { nowSeconds, type TokenOverrides } from '../support/mint.ts';
+import { nowSeconds } from '../support/mint.ts';
 import { exampleFixture } from './server-rows.ts';
 
 describe('examples/websocket.ts', () => {
@@ -28,12 +28,11 @@ describe('examples/websocket.ts', () => {
     expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000);
   });
 
-  const rejected: readonly (readonly [name: string, token: TokenOverrides | undefined, status: number])[] = [
+  for (const [name, token, status] of [
     ['no token', undefined, 401],
     ['an expired token', { claims: { exp: 1 } }, 401],
     ['a token without the scope', { claims: { scope: '' } }, 403],
-  ];
-  for (const [name, token, status] of rejected)
+  ] as const)
     test(`answers ${status} in place of the upgrade with ${name}`, async () => {
       const headers = token ? bearer(fixture().mint(token)) : {};
       const [end = '', ...others] = await talk(headers);

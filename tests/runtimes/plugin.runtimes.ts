@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { copyFile } from 'node:fs/promises';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { authorizationHeaderRows } from '../http/table/authorization-header.ts';
 import { dpopRows, PUBLIC_URL } from '../http/table/dpop.ts';
@@ -9,7 +8,7 @@ import { tokenRows } from '../http/table/tokens.ts';
 import { run, runToEnd } from '../support/child-process.ts';
 import { fixtureFor } from '../support/fixture.ts';
 import { type Form, startService } from '../support/forms.ts';
-import { type Installation, installPackage } from '../support/installed-package.ts';
+import { installedPackage } from '../support/installed-package.ts';
 import { type IssuerMode, startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken } from '../support/mint.ts';
 
@@ -28,13 +27,7 @@ const endings: readonly (readonly [what: string, mode: IssuerMode, output: strin
   ['sends 40 MB', { kind: 'huge' }, outage],
 ];
 
-let installation: Installation;
-const inFolder = (name: string) => join(installation.folder, name);
-beforeAll(async () => {
-  installation = await installPackage('elysia');
-  for (const name of ['server.mjs', 'one-token.mjs']) await copyFile(join(import.meta.dir, name), inFolder(name));
-}, 300_000);
-afterAll(() => installation.remove(), 60_000);
+const folder = installedPackage(['elysia'], 'runtimes', ['server.mjs', 'one-token.mjs']);
 
 for (const [name, command] of Object.entries(runtimes)) {
   describe(`the plugin under ${name}`, () => {
@@ -42,7 +35,10 @@ for (const [name, command] of Object.entries(runtimes)) {
       name,
       startTimeoutMs: 30_000,
       start: (settings) =>
-        startService((given) => run([...command, inFolder('server.mjs')], given), { ...environment, ...settings }),
+        startService((given) => run([...command, join(folder(), 'server.mjs')], given), {
+          ...environment,
+          ...settings,
+        }),
     };
     const fixture = fixtureFor(form, { keys: crowdedKeySet });
     authorizationHeaderRows(fixture);
@@ -56,7 +52,7 @@ for (const [name, command] of Object.entries(runtimes)) {
         const issuer = await startIssuer();
         issuer.mode = mode;
         const settings = { ISSUER: issuer.url, AUDIENCE, TOKEN: mintToken(issuer.url) };
-        const finished = await runToEnd([...command, inFolder('one-token.mjs')], { ...environment, ...settings });
+        const finished = await runToEnd([...command, join(folder(), 'one-token.mjs')], { ...environment, ...settings });
         await issuer.close();
         const stderr = mode.kind === 'keys' ? '' : expect.stringMatching(/^Cannot fetch the keys of .+\n$/);
         expect(finished).toEqual({ status: 0, stdout: output, stderr });

@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { copyFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { expect, test } from 'bun:test';
 import { runToEnd } from '../support/child-process.ts';
-import { type Installation, installPackage } from '../support/installed-package.ts';
+import { installedPackage } from '../support/installed-package.ts';
 
-let installation: Installation;
-beforeAll(async () => {
-  installation = await installPackage();
-  await copyFile(join(import.meta.dir, 'own-tests.mjs'), join(installation.folder, 'own-tests.mjs'));
-}, 300_000);
-afterAll(() => installation.remove(), 60_000);
+const folder = installedPackage([], 'runtimes', ['own-tests.mjs']);
 
 // Deno finds packages by the folder in which it is called, and types no tarball.
 for (const command of ['bun test --timeout 60000', 'node --test', 'deno test --no-prompt --no-check'])
   test(`an application without Elysia is tested by ${command}`, async () => {
-    const inFolder = ['sh', '-c', `cd "$0" && exec ${command} ./own-tests.mjs`, installation.folder];
+    const inFolder = ['sh', '-c', `cd "$0" && exec ${command} ./own-tests.mjs`, folder()];
     const { status, stdout, stderr } = await runToEnd(inFolder, { PATH: process.env.PATH ?? '', NO_COLOR: '1' });
     expect(status, stdout + stderr).toBe(0);
     expect(stdout + stderr).toMatch(/\b3 pass(ed)?\b|pass 3\b/);

@@ -1,18 +1,26 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import manifest from '../../package.json';
-
-export type Installation = Awaited<ReturnType<typeof installPackage>>;
+import { startedFor } from './fixture.ts';
 
 /** Packs the plugin, and installs the tarball and `others`, in the versions that package.json pins, into an empty folder. */
-export async function installPackage(...others: (keyof typeof manifest.devDependencies)[]) {
+async function install(others: readonly (keyof typeof manifest.devDependencies)[], from: string, files: string[]) {
   const folder = await mkdtemp(join(tmpdir(), 'protected-api-package-'));
   await $`${process.execPath} pm pack --destination ${folder}`.cwd(join(import.meta.dir, '../..')).quiet();
   await Bun.write(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
   const pinned = others.map((name) => `${name}@${manifest.devDependencies[name]}`);
   const tarball = `./${manifest.name}-${manifest.version}.tgz`;
   await $`npm install --no-audit --no-fund --ignore-scripts ${tarball} ${pinned}`.cwd(folder).quiet();
-  return { folder, remove: () => rm(folder, { recursive: true }) };
+  for (const file of files) await copyFile(join(import.meta.dir, '..', from, file), join(folder, file));
+  return folder;
 }
+
+/** Installs the package, with these files from a folder of tests beside it, before the tests of the enclosing describe(). */
+export const installedPackage = (...options: Parameters<typeof install>) =>
+  startedFor(
+    300_000,
+    () => install(...options),
+    (folder) => rm(folder, { recursive: true }),
+  );

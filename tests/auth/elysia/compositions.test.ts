@@ -106,17 +106,16 @@ const late = Object.entries(asynchronously).flatMap(([way, use]): readonly Unser
 
 const wrapper = () => new Elysia().use(guard());
 const scoped = ".as('scoped')";
+const inGroup =
+  (build: Use): Use =>
+  (app) =>
+    app.group('/g', build);
 
 /** Elysia would leave /a open here. It is not served, and the error names the mistake. */
 const unservable: readonly Unservable[] = [
   ...late,
   ['a route before the guard', (app) => app.get('/a', secret).use(guard()), 'GET /a'],
-  [
-    'a route before the guard in a group',
-    (app) => app.group('/g', (group) => group.get('/a', secret).use(guard())),
-    '/a',
-    '/g/a',
-  ],
+  ['a route before the guard in a group', inGroup((group) => group.get('/a', secret).use(guard())), '/a', '/g/a'],
   ['a route before a guard callback', (app) => app.guard({}, (inner) => inner.get('/a', secret).use(guard())), '/a'],
   ['an explicit HEAD before the guard', (app) => app.head('/a', secret).use(guard()), '/a'],
   ['a route before a wrapper that is scoped', (app) => app.get('/a', secret).use(wrapper().as('scoped')), '/a'],
@@ -125,7 +124,7 @@ const unservable: readonly Unservable[] = [
     (app) => app.use(wrapper().derive({ as: 'scoped' }, () => ({ user: 1 }))).get('/a', secret),
     scoped,
   ],
-  ['a wrapper in a group', (app) => app.group('/g', (group) => group.use(wrapper()).get('/a', secret)), scoped, '/g/a'],
+  ['a wrapper in a group', inGroup((group) => group.use(wrapper()).get('/a', secret)), scoped, '/g/a'],
   ['a wrapper of a wrapper', (app) => app.use(new Elysia().use(wrapper().as('scoped'))).get('/a', secret), scoped],
   [
     'a wrapper in the first of two applications',
@@ -178,8 +177,7 @@ describe('what Elysia would leave open is not served', () => {
 
 /** Hooks of an application that answer by themselves, as a cache or a maintenance page does. */
 const early = () => 'cached';
-const guardedRoute = (app: AnyElysia, options: object = {}) =>
-  app.use(guard()).get('/a', secret, { ...scopeA(), ...options });
+const guardedRoute = (app: AnyElysia, options = {}) => app.use(guard()).get('/a', secret, { ...scopeA(), ...options });
 const earlyAnswers: Readonly<Record<string, Use>> = {
   'the route': (app) => guardedRoute(app, { beforeHandle: early }),
   'the route, named first': (app) => app.use(guard()).get('/a', secret, { beforeHandle: early, ...scopeA() }),
@@ -224,14 +222,12 @@ describe('two guards in one application', () => {
     expect(await statuses(new Elysia().use(guard()).use(prefixed('/a')), '/a', clients())).toEqual([403, 403, 200]);
   });
 
-  const differences: readonly [name: string, inner: (verified: () => void) => Partial<GuardOptions>, times: number][] =
-    [
-      ['nothing', () => ({}), 1],
-      ['onAccepted', (verified) => ({ onAccepted: () => verified() }), 2],
-      ['onRefused', () => ({ onRefused() {} }), 2],
-      ['clockToleranceSeconds', () => ({ clockToleranceSeconds: 1 }), 2],
-    ];
-  for (const [name, inner, times] of differences)
+  for (const [name, inner, times] of [
+    ['nothing', () => ({}), 1],
+    ['onAccepted', (verified: () => void) => ({ onAccepted: () => verified() }), 2],
+    ['onRefused', () => ({ onRefused() {} }), 2],
+    ['clockToleranceSeconds', () => ({ clockToleranceSeconds: 1 }), 2],
+  ] as const)
     test(`verify a token ${times} times where they differ in ${name}`, async () => {
       let count = 0;
       const onAccepted = () => void count++;

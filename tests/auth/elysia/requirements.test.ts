@@ -15,13 +15,8 @@ const toNote = (scope: string) =>
     },
   });
 
-interface Route {
-  readonly scope?: unknown;
-  readonly authorize?: unknown;
-}
-
 /** Sends a request to a route with these options, with and without ahead-of-time compilation. */
-async function answersOf(route: Route, create = () => toNote('a')) {
+async function answersOf(route: object, create = () => toNote('a')) {
   const hooks: string[] = [];
   const applications = [true, false].map((aot) =>
     new Elysia({ aot })
@@ -37,7 +32,7 @@ const fails = () => {
 };
 const later = <Value>(value: Value) => new Promise<Value>((done) => setImmediate(done, value));
 
-type Row = readonly [name: string, route: Route, granted: string, status: number, wanted?: string];
+type Row = readonly [name: string, route: object, granted: string, status: number, wanted?: string];
 const rows: readonly Row[] = [
   ['the scope', { scope: 'a' }, 'b a', 200],
   ['a scope that is missing', { scope: 'a' }, 'ab', 403, 'a'],

@@ -6,6 +6,7 @@ import { SCOPE } from '../../support/mint.ts';
 const NOW = 1_900_000_000;
 const now = () => NOW * 1000;
 const times = { iat: NOW, exp: NOW + 300 };
+const both = { acr: 'high', maxAge: 60 };
 const tolerant = { clockToleranceSeconds: 5 };
 
 type Row = readonly [claims: Readonly<Record<string, unknown>>, Requirements, options?: Partial<GuardOptions>];
@@ -16,10 +17,7 @@ const accepted: readonly Row[] = [
   [{ auth_time: NOW }, { maxAge: 0 }],
   [{ auth_time: NOW - 60 }, { maxAge: 60 }],
   [{ auth_time: NOW - 59.5 }, { maxAge: 60 }],
-  [
-    { acr: 'high', auth_time: NOW - 60 },
-    { acr: 'high', maxAge: 60 },
-  ],
+  [{ acr: 'high', auth_time: NOW - 60 }, both],
   [{ auth_time: NOW - 65 }, { maxAge: 60 }, tolerant],
   [{ auth_time: NOW + 5 }, { maxAge: 60 }, tolerant],
 ];
@@ -31,14 +29,8 @@ const rejected: readonly Row[] = [
   ...otherLevels.map((acr): Row => [{ acr }, { acr: ['high', '1'] }]),
   ...otherTimes.map((auth_time): Row => [{ auth_time }, { maxAge: 60 }]),
   [JSON.parse('{"__proto__":{"acr":"high"}}'), { acr: 'high' }],
-  [
-    { acr: 'low', auth_time: NOW },
-    { acr: 'high', maxAge: 60 },
-  ],
-  [
-    { acr: 'high', auth_time: NOW - 61 },
-    { acr: 'high', maxAge: 60 },
-  ],
+  [{ acr: 'low', auth_time: NOW }, both],
+  [{ acr: 'high', auth_time: NOW - 61 }, both],
   [{ iat: NOW }, { maxAge: 60 }],
   [{ auth_time: NOW - 66 }, { maxAge: 60 }, tolerant],
   [{ auth_time: NOW + 6 }, { maxAge: 60 }, tolerant],

@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { WebStandardAdapter } from 'elysia/adapter/web-standard';
 import { type GuardOptions, isGuarded, resourceServer } from '../../../../src/auth/index.ts';
-import { applications, type Built } from './applications.ts';
+import { applications, type Built, type Parts } from './applications.ts';
 import { effectsFor, hookNames, hostileHook, places } from './hooks.ts';
 import { routeKinds, SECRET } from './routes.ts';
 import { ask, serve } from './serve.ts';
@@ -80,15 +80,10 @@ function isImpossible({ application, configuration, form, route, scope }: Cell):
   );
 }
 
-/** What ran since it was last reset: the handler, and hooks that may run for admitted requests only. */
-interface Counts {
-  runs: number;
-  calls: number;
-}
+/** What ran: the handler, and hooks that may run for admitted requests only. */
+const noCounts = { runs: 0, calls: 0 };
 
-type CreateGuard = (differs?: boolean) => AnyElysia;
-
-async function build(cell: Cell, guard: CreateGuard, valid: string, counts: Counts): Promise<Built> {
+async function build(cell: Cell, guard: Parts['guard'], valid: string, counts: typeof noCounts) {
   const effect = pick(effectsFor(`Bearer ${valid}`), cell.effect);
   const hostile = hostileHook(cell.hook, effect, cell.place, () => void counts.calls++);
   const { add } = pick(routeKinds, cell.route);
@@ -99,7 +94,7 @@ async function build(cell: Cell, guard: CreateGuard, valid: string, counts: Coun
     guarded: (app) => hostile.after(hostile.before(app).use(guard())),
     route: (app) => pick(scopes, cell.scope)(app, addRoute),
   });
-  const built = 'apps' in made ? made : { apps: [made] };
+  const built: Built = 'apps' in made ? made : { apps: [made] };
   await Promise.all(built.apps.map((app) => app.modules));
   return built;
 }
@@ -109,7 +104,7 @@ const noGuard = () =>
   new Elysia().derive({ as: 'scoped' }, () => ({})).macro({ scope: (_: unknown) => ({ detail: {} }) });
 
 async function isAnsweredUnguarded(cell: Cell, path: string): Promise<boolean> {
-  const counts = { runs: 0, calls: 0 };
+  const counts = { ...noCounts };
   const kind = pick(routeKinds, cell.route);
   const { apps, later } = await build(cell, noGuard, '', counts);
   for (const app of apps) {
@@ -132,8 +127,8 @@ async function judge(cell: Cell, { options, valid, unscoped, forged }: Clients) 
   const kind = pick(routeKinds, cell.route);
   const path = prefix + (kind.path ?? '/secret');
   const isMustServe = cell.hook === 'none' && isMeantToServe === true && (await isAnsweredUnguarded(cell, path));
-  const guard: CreateGuard = (differs = false) => resourceServer({ ...options, ...(differs && { onRefused() {} }) });
-  const counts = { runs: 0, calls: 0 };
+  const guard = (differs = false) => resourceServer({ ...options, ...(differs && { onRefused() {} }) });
+  const counts = { ...noCounts };
   const faults = new Set<string>();
   let built: Built = { apps: [] };
   try {
@@ -145,7 +140,7 @@ async function judge(cell: Cell, { options, valid, unscoped, forged }: Clients) 
   for (const app of built.apps) {
     const service = serve(app, cell.form);
     const attack = async (client: string, token: string, rejection: number) => {
-      Object.assign(counts, { runs: 0, calls: 0 });
+      Object.assign(counts, noCounts);
       const { status, body } = await ask(service, path, kind, token);
       if (counts.runs > 0) faults.add(`the handler ran ${client}`);
       else if (body.includes(SECRET)) faults.add(`the secret was answered ${client}`);

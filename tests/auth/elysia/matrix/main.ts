@@ -3,10 +3,6 @@ import process from 'node:process';
 import { runCells } from './cells.ts';
 
 const { CLIENTS = '', COUNT, SEED } = process.env;
-runCells(JSON.parse(CLIENTS), Number(COUNT), Number(SEED)).then(
-  (report) => process.stdout.write(JSON.stringify(report), () => process.exit()),
-  (error) => {
-    process.stderr.write(String(error));
-    process.exit(1);
-  },
+void runCells(JSON.parse(CLIENTS), Number(COUNT), Number(SEED)).then((report) =>
+  process.stdout.write(JSON.stringify(report), () => process.exit()),
 );

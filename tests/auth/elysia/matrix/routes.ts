@@ -22,6 +22,14 @@ const secret = (run: () => void) => {
   return SECRET;
 };
 const plain = (run: () => void) => () => secret(run);
+const generator = (run: () => void) =>
+  function* () {
+    yield secret(run);
+  };
+const asyncGenerator = (run: () => void) =>
+  async function* () {
+    yield secret(run);
+  };
 
 /** Adds the handler at `GET /secret`, unless the second argument says otherwise, which may also have options of the route. */
 const route =
@@ -52,22 +60,8 @@ export const routeKinds: Readonly<Record<string, RouteKind>> = {
   file: { add: route(() => file(here)) },
   'file of a function': { add: route((run) => () => secret(run) && file(here)) },
   stream: { add: route((run) => () => new Blob([secret(run)]).stream()) },
-  generator: {
-    add: route(
-      (run) =>
-        function* () {
-          yield secret(run);
-        },
-    ),
-  },
-  'async generator': {
-    add: route(
-      (run) =>
-        async function* () {
-          yield secret(run);
-        },
-    ),
-  },
+  generator: { add: route(generator) },
+  'async generator': { add: route(asyncGenerator) },
   WebSocket: {
     add: (app, options, run) => app.ws(path, { ...options, upgrade: () => void run(), message() {} }),
     isSocket: true,
