@@ -70,8 +70,10 @@ test('the options dpop and dpopAlgorithms reject a token without a proof, and a 
   expect(challenge).toContain('algs="ES256 PS256 EdDSA"');
 });
 
-test('createCredentialsReader() rejects the scheme with a space behind it, which Headers would trim', () => {
-  expect(createCredentialsReader('off')('Bearer ').token).toMatchObject({ reason: 'credentials_malformed' });
+test('createCredentialsReader() rejects another scheme, and the scheme with a space that Headers would trim', () => {
+  const read = createCredentialsReader('off');
+  expect(read('Basic t').token).toMatchObject({ reason: 'scheme_unsupported' });
+  expect(read('Bearer ').token).toMatchObject({ reason: 'credentials_malformed' });
 });
 
 test('the option onAccepted is not called before the verdict on the proof', async () => {
