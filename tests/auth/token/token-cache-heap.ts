@@ -51,7 +51,7 @@ function measure(claimsOf: (token: number, count: number) => string) {
   };
   // As many values as a token has room for, or fewer, if the cache would not store those.
   let count = maxLength / 2;
-  while (!isStored(count)) count -= 10;
+  while (!isStored(count)) count = Math.floor(count * 0.99);
 
   const heapBytes = () => {
     Bun.gc(true);
@@ -59,7 +59,7 @@ function measure(claimsOf: (token: number, count: number) => string) {
   };
   const before = heapBytes();
   const cache = newCache();
-  for (let token = 0; token < 10 || token < 1.5 * cache.size; token++) offer(cache, token, count);
+  for (let token = 0; token < 10 || token < 1.2 * cache.size; token++) offer(cache, token, count);
   return { heap: heapBytes() - before, entries: cache.size, estimated: cache.bytes };
 }
 
