@@ -43,18 +43,18 @@ describe('the service whose output', () => {
   test.each([
     // A pipe holds 64 KiB.
     ['is a pipe without a reader', '> pipe', 0, []],
-    ['is on a full disk', '> /dev/full', 500, []],
-    ['is a pipe whose reader has gone', '> >(true)', 500, []],
+    ['is on a full disk', '> /dev/full', 250, []],
+    ['is a pipe whose reader has gone', '> >(true)', 250, []],
     ['is closed', '>&-', 0, []],
     ['for the development issuer is on a full disk', '2> /dev/full', 0, ['--dev']],
     ['for the development issuer is a pipe whose reader has gone', '2> >(true)', 0, ['--dev']],
     ['for the development issuer is closed', '2>&-', 0, ['--dev']],
-    ['and that for the development issuer is on a full disk', '> /dev/full 2>&1', 500, ['--dev']],
+    ['and that for the development issuer is on a full disk', '> /dev/full 2>&1', 250, ['--dev']],
   ])(
     '%s keeps serving, counts dropped lines, and stops with 0 long before the time limit',
     async (_name, redirection, least, flags) => {
       const service = await start(redirection, flags);
-      expect(await service.request(1000)).toBe(1000);
+      expect(await service.request(500)).toBe(500);
       await until(async () => (await service.dropped()) >= least, 'lines that were counted as dropped');
       expect(await service.stop()).toMatchObject({ status: 0, stderr: '' });
     },
@@ -79,9 +79,9 @@ describe('the service whose output', () => {
 
   test('is a pipe gets the last line before the process exits', async () => {
     const service = await start('');
-    expect(await service.request(1000)).toBe(1000);
+    expect(await service.request(500)).toBe(500);
     const lines = readJsonLines((await service.stop()).stdout);
-    expect(lines.filter(({ route }) => route === '/api/public')).toHaveLength(1000);
+    expect(lines.filter(({ route }) => route === '/api/public')).toHaveLength(500);
     expect(lines.at(-1)).toMatchObject({ msg: 'Stopped' });
   });
 });
