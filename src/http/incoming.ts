@@ -32,8 +32,9 @@ export function isTooLarge(request: Request): boolean {
  * read before somebody asks for it, so that a request without a valid token is rejected first.
  */
 export function withLimitedBody(request: Request): Request {
-  const { method, headers, body } = request;
-  if (isBodiless(method) || body === null) return request;
+  if (isBodiless(request.method)) return request;
+  const { headers, body } = request;
+  if (body === null) return request;
   const declared = headers.get('content-length');
   if (declared !== null && Number(declared) <= maxBodyBytes) return request;
   const state = { isExceeded: declared !== null };

@@ -1,4 +1,4 @@
-import { answerOf, type ErrorBody, type Refusal, type RefusalDescription } from '../refusals.ts';
+import { answerOf, type ErrorBody, type Refusal, type RefusalDescription, refusals } from '../refusals.ts';
 import { acceptedSchemes, type DpopMode, type Scheme } from '../schemes.ts';
 import type { Wanted } from './requirements.ts';
 
@@ -40,7 +40,7 @@ export function createReject({ errorBody, ...options }: RejectionOptions): Rejec
   return (refusal, scheme, wanted = nothing) => {
     const { status, code, description } = answerOf(refusal.reason);
     const headers = headersOf(refusal, scheme, wanted);
-    if (errorBody === undefined) return new Response(JSON.stringify({ code, description }), { status, headers });
+    if (errorBody === undefined) return new Response(usualBodies.get(refusal.reason), { status, headers });
     const given = errorBody({ status, code, description, reason: refusal.reason });
     if (!('contentType' in given && 'body' in given)) return new Response(JSON.stringify(given), { status, headers });
     const response = new Response(typeof given.body === 'string' ? given.body : JSON.stringify(given.body), {
@@ -51,6 +51,11 @@ export function createReject({ errorBody, ...options }: RejectionOptions): Rejec
     return response;
   };
 }
+
+/** The body of each rejection without an `errorBody`. */
+const usualBodies = new Map(
+  Object.entries(refusals).map(([reason, { code, description }]) => [reason, JSON.stringify({ code, description })]),
+);
 
 function createHeaders(refusal: Refusal, scheme: Scheme, wanted: Wanted, options: ChallengeOptions): Headers {
   return new Headers({ 'content-type': 'application/json', ...rejectionHeaders(refusal, scheme, wanted, options) });
