@@ -17,10 +17,10 @@ async function start(form: CommandForm, environment: Environment, flags: readonl
 const starts: readonly [name: string, form: CommandForm, flags: readonly string[], Environment, ignored: string[]][] = [
   ['no settings at all', sourceForm, [], {}, []],
   ['--dev in production', executableForm, ['--dev'], { NODE_ENV: 'production' }, []],
-  ['--dev beside another issuer', sourceForm, ['--dev'], { ISSUER: 'https://a.example.test/', AUDIENCE: 'x' }, []],
+  ['--dev beside another issuer', executableForm, ['--dev'], { ISSUER: 'https://a.example.test/', AUDIENCE: 'x' }, []],
   [
     'settings that its own tokens do not fulfil',
-    sourceForm,
+    executableForm,
     [],
     { ALGORITHMS: 'ES256', SCOPE_CLAIM: 'scp', REQUIRED_CLAIMS: 'tid=t' },
     ['ALGORITHMS', 'REQUIRED_CLAIMS', 'SCOPE_CLAIM'],
@@ -54,7 +54,7 @@ test.each(starts)('the service with %s prints commands that show 200 three times
 });
 
 test('the service with an issuer of its own settings prints nothing for a person, and issues no tokens', async () => {
-  const service = await start(sourceForm, { HOST: '127.0.0.1', ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x' });
+  const service = await start(executableForm, { HOST: '127.0.0.1', ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x' });
   const [, port] = /"port":(\d+)/.exec(service.stdout()) ?? [];
   expect((await fetch(`http://127.0.0.1:${port}/oauth/token`, { method: 'POST' })).status).toBe(404);
   service.signal('SIGTERM');

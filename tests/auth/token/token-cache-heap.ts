@@ -35,9 +35,9 @@ export const shapes: Record<string, (token: number, count: number) => string> = 
     }),
 };
 
-/** Fills a cache of 64 MiB with claims of one shape, cut from long header lines, and returns the heap that this took. */
-function measure(claimsOf: (token: number, count: number) => string) {
-  const newCache = () => createTokenCache({ maxEntries: 1_000_000, isGood: () => true, random: () => 0 });
+/** Fills a cache with claims of one shape, cut from long header lines, and returns the heap that this took. */
+function measure(claimsOf: (token: number, count: number) => string, limit: { maxBytes?: number }) {
+  const newCache = () => createTokenCache({ maxEntries: 1_000_000, isGood: () => true, random: () => 0, ...limit });
   const offer = (cache: ReturnType<typeof newCache>, token: number, count: number) => {
     const text = claimsOf(token, count);
     if (text.length > maxLength) return;
@@ -63,5 +63,7 @@ function measure(claimsOf: (token: number, count: number) => string) {
   return { heap: heapBytes() - before, entries: cache.size, estimated: cache.bytes };
 }
 
-const claimsOf = shapes[process.argv[2] ?? ''];
-if (import.meta.main && claimsOf) console.log(JSON.stringify(measure(claimsOf)));
+const [, , shape = '', maxBytes] = process.argv;
+const claimsOf = shapes[shape];
+if (import.meta.main && claimsOf)
+  console.log(JSON.stringify(measure(claimsOf, maxBytes === undefined ? {} : { maxBytes: Number(maxBytes) })));
