@@ -30,7 +30,8 @@ export function parseJsonObject(bytes: Uint8Array): Members | undefined {
 
 /** Freezes a JSON value with everything in it, and returns it. */
 export function deepFreeze<Value>(value: Value): Value {
-  if (typeof value === 'object' && value !== null)
-    for (const member of Object.values(Object.freeze(value))) deepFreeze(member);
-  return value;
+  if (typeof value !== 'object' || value === null) return value;
+  // First its members: those of a frozen object are read more slowly.
+  for (const member of Object.values(value)) deepFreeze(member);
+  return Object.freeze(value);
 }

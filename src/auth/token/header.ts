@@ -22,31 +22,36 @@ const allowedTypes: Readonly<Record<TokenType, ReadonlySet<unknown>>> = {
 };
 
 /**
- * Returns the header of a token in JWS compact serialization (RFC 7515 §7.1), or why the token is rejected, as far as that can
- * be decided without a key. Members such as `jwk`, `jku` and `x5u` are ignored: a token never supplies its own key.
+ * Returns a function that reads the header of a token in JWS compact serialization (RFC 7515 §7.1), or says why the token is
+ * rejected, as far as that can be decided without a key. Members such as `jwk`, `jku` and `x5u` are ignored: a token never
+ * supplies its own key.
  */
-export function readHeader(
-  token: string,
-  accepted: readonly Algorithm[],
-  tokenType: TokenType = 'jwt',
-): TokenHeader | Refusal {
-  if (token.length > maxTokenLength) return refuse('token_oversized');
-  const parts = token.split('.', 6);
-  // Some opaque tokens contain a dot. A truncated JWT begins with `eyJ`, which is `{"` in base64url.
-  if (parts.length < 3 && !token.startsWith('eyJ')) return refuse('token_opaque');
-  if (parts.length === 5) return refuse('token_encrypted');
-  if (parts.length !== 3 || !parts.every(isCanonicalBase64Url)) return refuse('token_malformed');
+export function createHeaderReader(accepted: readonly Algorithm[], tokenType: TokenType = 'jwt') {
+  // The tokens of an issuer usually have the same header.
+  let last: { readonly text: string; readonly header: TokenHeader } | undefined;
 
-  const header = parseJsonObject(base64url.decode(parts[0] ?? ''));
-  if (!header) return refuse('token_malformed');
-  const { alg, crit, kid, typ } = header;
-  const algorithm = algorithmOf(alg);
-  if (algorithm === undefined || !accepted.includes(algorithm)) return refuse('algorithm_unsupported');
-  if (crit !== undefined) return refuse('critical_header');
-  if (!allowedTypes[tokenType].has(typeof typ === 'string' ? typ.toLowerCase() : typ))
-    return refuse('type_unsupported');
-  if (typeof kid !== 'string' || kid === '') return refuse('key_id_missing');
-  return { algorithm, kid };
+  return (token: string): TokenHeader | Refusal => {
+    if (token.length > maxTokenLength) return refuse('token_oversized');
+    const parts = token.split('.', 6);
+    // Some opaque tokens contain a dot. A truncated JWT begins with `eyJ`, which is `{"` in base64url.
+    if (parts.length < 3 && !token.startsWith('eyJ')) return refuse('token_opaque');
+    if (parts.length === 5) return refuse('token_encrypted');
+    if (parts.length !== 3 || !parts.every(isCanonicalBase64Url)) return refuse('token_malformed');
+
+    const [text = ''] = parts;
+    if (text === last?.text) return last.header;
+    const header = parseJsonObject(base64url.decode(text));
+    if (!header) return refuse('token_malformed');
+    const { alg, crit, kid, typ } = header;
+    const algorithm = algorithmOf(alg);
+    if (algorithm === undefined || !accepted.includes(algorithm)) return refuse('algorithm_unsupported');
+    if (crit !== undefined) return refuse('critical_header');
+    if (!allowedTypes[tokenType].has(typeof typ === 'string' ? typ.toLowerCase() : typ))
+      return refuse('type_unsupported');
+    if (typeof kid !== 'string' || kid === '') return refuse('key_id_missing');
+    last = { text, header: { algorithm, kid } };
+    return last.header;
+  };
 }
 
 /** Returns the unverified `iss` of a token. Use it only to select one of the configured issuers. */

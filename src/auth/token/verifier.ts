@@ -4,7 +4,7 @@ import { deepFreeze, parseJsonObject } from '../jose/encoding.ts';
 import type { KeySet, VerificationKey } from '../keys/key-set.ts';
 import { Refusal, refuse } from '../refusals.ts';
 import { type ClaimRules, type Claims, judgeClaims, judgeTime } from './claims.ts';
-import { readHeader, readUnverifiedIssuer, type TokenHeader, type TokenType } from './header.ts';
+import { createHeaderReader, readUnverifiedIssuer, type TokenHeader, type TokenType } from './header.ts';
 import { createTokenCache } from './token-cache.ts';
 
 /** A token with a valid signature and valid claims. It is one object for as long as the token is cached. */
@@ -61,6 +61,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     keys.isCurrent(key) && judgeTime(claims, clockToleranceSeconds, nowSeconds()) === undefined;
   const cache =
     tokenCacheSize > 0 ? createTokenCache<CachedToken>({ maxEntries: tokenCacheSize, isGood, random }) : undefined;
+  const readHeader = createHeaderReader(options.algorithms, options.tokenType);
   const [onlyKeys] = keySets.size === 1 ? keySets.values() : [];
   let cacheHits = 0;
 
@@ -99,7 +100,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         cacheHits += 1;
         return judgeTime(cached.claims, clockToleranceSeconds, nowSeconds()) ?? cached;
       }
-      const header = readHeader(token, options.algorithms, options.tokenType);
+      const header = readHeader(token);
       if (header instanceof Refusal) return header;
       const keys = keysFor(token);
       return keys ? verifyByKeyId(token, header, keys) : refuse('issuer_mismatch');
