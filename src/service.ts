@@ -51,7 +51,7 @@ export function createService(options: ServiceOptions) {
   const hint = createRefusalHints(log);
   const commonHeaders = createCommonHeaders(settings);
   const replayStore = createStore(settings, log, (failure) => metrics?.countStoreFailure(failure));
-  const guardOptions = guardOptionsOf(settings);
+  const guardOptions = { ...guardOptionsOf(settings), errorHeaders: commonHeaders };
   const guard = createGuard({
     ...guardOptions,
     fetch,

@@ -27,6 +27,15 @@ import { type ClaimsSchema, isStandardSchema } from './token/claims-schema.ts';
 
 const isAddress = (value: string, allowHttp = false) => isSecureUrl(value, allowHttp) && !value.includes('?');
 const isClaimName = (value: unknown) => isText(value) && (!value.startsWith('/') || !/~(?![01])/.test(value));
+function areHeaders(value: unknown): boolean {
+  if (!isJsonObject(value) || !Object.values(value).every((member) => typeof member === 'string')) return false;
+  try {
+    return new Headers(value as Record<string, string>) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 const hasMethod = (value: unknown, name: string) => isJsonObject(value) && typeof value[name] === 'function';
 
 function readClaimValues(value: unknown): Readonly<Record<string, string>> | undefined {
@@ -166,6 +175,8 @@ export const optionRules = {
   onKeySetEvent: callback<(event: KeySetEvent) => unknown>(),
   /** Returns the body of a rejection. Defaults to the Error object. Does not change status or challenge. */
   errorBody: callback<(refusal: RefusalDescription) => ErrorBody>(),
+  /** Headers of every rejection, such as those of CORS. They replace neither its media type nor its challenge. */
+  errorHeaders: code<Readonly<Record<string, string>>>('an object of header names and values', areHeaders),
   /** Fetches key sets and metadata. Defaults to the global `fetch`. For proxies and tests. */
   fetch: callback<Fetch>(),
 } as const;

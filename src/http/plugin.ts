@@ -1,5 +1,5 @@
 import { Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, ValidationError } from 'elysia';
-import { type Answers, type CommonHeaders, createAnswers } from './answers.ts';
+import { type CommonHeaders, createAnswers } from './answers.ts';
 import { createPreflight, type Preflight } from './cross-origin.ts';
 import { exceedsLimit, isTooLarge, pathOf, withHttpUrl, withLimitedBody } from './incoming.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
@@ -34,8 +34,7 @@ export const elysiaOptions = { strictPath: true, handler: { standardHostname: fa
  * behaviour changes.
  */
 export function createHttpPlugin({ commonHeaders, routes, onInternalError, observe }: HttpPluginOptions) {
-  const answers = createAnswers(commonHeaders);
-  const { json, fail, complete } = answers;
+  const { json, fail, complete } = createAnswers(commonHeaders);
   const preflight = createPreflight(commonHeaders);
   let table: RouteTable | undefined;
   const routeTable = () => {
@@ -49,7 +48,7 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
       // Elysia calls this for each request, always with the same function:
       // https://github.com/elysiajs/elysia/blob/1.4.29/src/compose.ts#L2334-L2350
       if (pipeline === undefined) {
-        const answer = createAnswering(completeAll(inner as unknown as Fetch, answers), { preflight, routeTable });
+        const answer = createAnswering(inner as unknown as Fetch, { preflight, routeTable });
         pipeline = createReceiving(observe ? observe(answer, (request) => routeOf(request, routeTable())) : answer);
       }
       return pipeline;
@@ -91,19 +90,6 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
       onInternalError(error, request);
       return fail('internal_error');
     });
-}
-
-/**
- * The guard rejects a request before Elysia maps its response, so that the common headers are added here. Reading the headers of
- * a Response costs more than its status.
- */
-function completeAll(fetch: Fetch, { complete }: Answers): Fetch {
-  const finish = (response: Response) =>
-    response.status < 400 || response.headers.has('x-content-type-options') ? response : complete(response);
-  return (request) => {
-    const response = fetch(request);
-    return response instanceof Promise ? response.then(finish) : finish(response);
-  };
 }
 
 /** Normalizes requests for all other code: an `http:` address, and a body of limited length. */

@@ -142,6 +142,11 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   onRefused: callback,
   onKeySetEvent: callback,
   errorBody: callback,
+  errorHeaders: {
+    valid: [{}, { 'cache-control': 'no-store' }],
+    wrong: [7, 'a: b', [], { a: 1 }, { 'a b': 'c' }, { a: 'b\n' + 'c: d' }],
+    expected: /an object of header names and values/,
+  },
 };
 
 /** Returns what is thrown, without the words that every message has. */

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Elysia, t } from 'elysia';
 import { resourceServer } from '../../src/auth/index.ts';
+import { createCommonHeaders } from '../../src/http/answers.ts';
 import { offline, tokenOf } from '../support/checked.ts';
 import { expectError } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
@@ -13,7 +14,7 @@ const extension = new Elysia()
   .post('/notes', ({ body }) => body, { body: t.Object({ text: t.String() }) })
   .use(
     new Elysia()
-      .use(resourceServer(offline()))
+      .use(resourceServer({ ...offline(), errorHeaders: createCommonHeaders() }))
       .post('/guarded', ({ body }) => ({ body }), { body: t.Any() })
       .post('/scoped', ({ body }) => ({ body }), { body: t.Any(), scope: SCOPE })
       .post('/decided', ({ body }) => ({ body }), { body: t.Any(), authorize: ({ claims }) => claims.sub === 'ada' })

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Elysia, NotFoundError, status, t } from 'elysia';
 import { resourceServer } from '../../src/auth/index.ts';
+import { createCommonHeaders } from '../../src/http/answers.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createObservation } from '../../src/observe/requests.ts';
 import { offline, tokenOf } from '../support/checked.ts';
@@ -63,7 +64,7 @@ const extension = new Elysia()
   .use(new Elysia().derive(() => status(401, 'guarded')).all('/anything', never))
   .use(
     new Elysia()
-      .use(resourceServer(offline()))
+      .use(resourceServer({ ...offline(), errorHeaders: createCommonHeaders() }))
       .all('/plain', answer)
       .all('/scope', answer, { scope: 'a' })
       .all('/scope-function', answer, { scope: () => 'a' })

@@ -16,11 +16,13 @@ interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options' 
 export function createTestApp({ options, environment, discovery, ...dependencies }: TestAppOptions = {}) {
   const issuer = 'https://issuer.example.test/';
   const fetch = () => Promise.reject(new TypeError('unreachable'));
-  const core = createGuardCore({ issuer, audience: AUDIENCE, fetch, ...options }, environment);
+  const commonHeaders = createCommonHeaders();
+  const given = { issuer, audience: AUDIENCE, fetch, errorHeaders: commonHeaders, ...options };
+  const core = createGuardCore(given, environment);
   const app = createApp({
     guard: guardOf(core),
     options: core.options,
-    commonHeaders: createCommonHeaders(),
+    commonHeaders,
     readiness: () => 'ready',
     onInternalError(error) {
       throw error;

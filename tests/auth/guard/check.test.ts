@@ -103,6 +103,17 @@ describe('createGuard().check()', () => {
       expect(await result.text()).toBe(text);
     });
 
+  test('sends errorHeaders, which do not replace its own headers', async () => {
+    const errorHeaders = { 'Cache-Control': 'no-store', 'Content-Type': 'text/plain', 'WWW-Authenticate': 'Basic' };
+    const result = await createGuard({ ...offline(), errorHeaders }).check(new Request('http://localhost/'));
+    const sent = result instanceof Response && Object.fromEntries(result.headers);
+    expect(sent).toEqual({
+      'cache-control': 'no-store',
+      'content-type': 'application/json',
+      'www-authenticate': 'Bearer',
+    });
+  });
+
   test('judges a Request once for every call, and the requirements anew', async () => {
     let accepted = 0;
     const { check } = createGuard({ ...offline(), onAccepted: () => void accepted++ });
