@@ -224,7 +224,12 @@ describe('checkOptions()', () => {
 });
 
 test('createGuard() and resourceServer() throw for an option that is not valid', () => {
-  const wrong = { ...good, jwksTimeoutSeconds: 0 };
-  for (const create of [() => createGuard(wrong), () => resourceServer(wrong)])
-    expect(create).toThrow('jwksTimeoutSeconds must be');
+  for (const [name, value] of [
+    ['jwksTimeoutSeconds', 0],
+    ['claims', null],
+  ] as const) {
+    const wrong = { ...good, [name]: value } as GuardOptions;
+    for (const create of [() => createGuard(wrong), () => resourceServer(wrong)])
+      expect(create).toThrow(`${name} must be`);
+  }
 });

@@ -181,7 +181,7 @@ export type AnySchema = ClaimsSchema | TSchema;
 /** Returns a schema that implements Standard Schema. Elysia's own do not. */
 export function toStandardSchema(schema: AnySchema): ClaimsSchema {
   // The check of the options rejects any other value.
-  if (isStandardSchema(schema) || typeof schema !== 'object') return schema as ClaimsSchema;
+  if (!schema || isStandardSchema(schema) || typeof schema !== 'object') return schema;
   // Without `additionalProperties`, Elysia rejects every claim that the schema does not name, and so every token.
   const validator = getSchemaValidator(schema as TSchema, { dynamic: true, additionalProperties: true });
   const validate = (claims: unknown) =>

@@ -94,7 +94,7 @@ test.each(Object.keys(shapes))(
   120_000,
 );
 
-test('the default limit is 64 MiB, enough for 20,000 ordinary tokens', () => {
+test('the default limit of the heap is 64 MiB, enough for 20,000 ordinary tokens', () => {
   const { entries, estimated, heap } = fill('an ordinary token');
   expect(estimated).toBeGreaterThan(63 * MiB);
   expect(heap).toBeLessThan(64 * MiB);
