@@ -7,9 +7,9 @@ ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 FROM --platform=${BUILDPLATFORM} ${BUN_IMAGE} AS build
 WORKDIR /build
 # Dependencies change less often than the source, so they have their own layer.
-COPY package.json bun.lock ./
-# The service's packages are development dependencies: the plugin, which is what npm installs, needs none of them.
-RUN bun install --frozen-lockfile --ignore-scripts
+COPY package.json bun.lock tsconfig.json ./
+COPY src/auth/package.json src/auth/
+RUN bun install --frozen-lockfile --ignore-scripts --production
 COPY scripts ./scripts
 COPY src ./src
 # From here on, layers are of one platform only.

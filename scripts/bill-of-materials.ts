@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import lock from '../bun.lock';
 import manifest from '../package.json';
+import guardManifest from '../src/auth/package.json';
 
 /** Licences that require only their notice. Any other licence needs a decision by a person, so it fails the build. */
 const allowedLicences: ReadonlySet<string> = new Set([
@@ -56,8 +57,7 @@ export function billOfMaterials(packages: readonly PackageManifest[], executable
   const reference = new Map(packages.map((found) => [found.name, purl(found)]));
   const dependsOn = (...lists: (Readonly<Record<string, string>> | undefined)[]) =>
     Object.keys(Object.assign({}, ...lists)).flatMap((name) => reference.get(name) ?? []);
-  // Packages that only the service needs are development dependencies: npm installs the plugin.
-  const direct = dependsOn(manifest.dependencies, manifest.devDependencies);
+  const direct = dependsOn(manifest.dependencies, guardManifest.dependencies);
   return {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',

@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { type CheckedOptions, describeRejections, type Guard, resourceMetadata } from './auth/index.ts';
+import { type CheckedOptions, describeRejections, type Guard, resourceMetadata } from 'protected-api';
 import { createHttpPlugin, elysiaOptions, type HttpPluginOptions } from './http/plugin.ts';
 import { pagePath } from './openapi/about.ts';
 import { createDocumentation, type DocumentationOptions } from './routes/documentation.ts';

@@ -1,5 +1,5 @@
 import type { AnyElysia } from 'elysia';
-import { createApp, type Discovery } from './app.ts';
+import { scopesOf } from 'protected-api';
 import {
   type CheckedOptions,
   clientCertificateFromHeader,
@@ -8,9 +8,9 @@ import {
   type Fetch,
   optionRules,
   usualLifetimeMs,
-} from './auth/guard.ts';
-import { scopesOf } from './auth/index.ts';
-import type { Client } from './auth/testing.ts';
+} from 'protected-api/guard';
+import type { Client } from 'protected-api/testing';
+import { createApp, type Discovery } from './app.ts';
 import { createCommonHeaders } from './http/answers.ts';
 import { createRefusalHints, logKeySetEvent, logStoreEvent } from './observe/guard-log.ts';
 import type { Log } from './observe/log.ts';

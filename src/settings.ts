@@ -10,7 +10,7 @@ import {
   readOptions,
   readRules,
   text,
-} from './auth/guard.ts';
+} from 'protected-api/guard';
 import { escapeUnprintable } from './observe/escape.ts';
 
 /** The settings of the service, read once at the start. */

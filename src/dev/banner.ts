@@ -1,4 +1,4 @@
-import type { Client } from '../auth/testing.ts';
+import type { Client } from 'protected-api/testing';
 import { name, pagePath } from '../openapi/about.ts';
 
 export interface BannerOptions {

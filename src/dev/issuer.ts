@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { createAuthorizationServer, createSecret, createSigner, endpoints, type Signer } from '../auth/testing.ts';
+import { createAuthorizationServer, createSecret, createSigner, endpoints, type Signer } from 'protected-api/testing';
 import type { EmbeddedIssuer } from '../service.ts';
 
 /** The key pair of the issuer, and the credentials of its clients. */

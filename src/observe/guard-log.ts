@@ -1,4 +1,4 @@
-import type { KeySetEvent, RefusalReason } from '../auth/guard.ts';
+import type { KeySetEvent, RefusalReason } from 'protected-api/guard';
 import type { StoreEvent, StoreFailure } from '../redis/replay-store.ts';
 import type { Log } from './log.ts';
 

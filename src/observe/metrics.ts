@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { FetchFailure, GuardState, KeySetState } from 'protected-api/guard';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { FetchFailure, GuardState, KeySetState } from '../auth/guard.ts';
 import type { StoreFailure } from '../redis/replay-store.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { addRequestMetrics } from './request-metrics.ts';

@@ -1,4 +1,4 @@
-import type { Claims, RefusalReason } from '../auth/guard.ts';
+import type { Claims, RefusalReason } from 'protected-api/guard';
 import type { Fetch, RouteOf } from '../http/plugin.ts';
 import type { Log } from './log.ts';
 import type { RequestCounts } from './request-counts.ts';

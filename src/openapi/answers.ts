@@ -1,4 +1,4 @@
-import type { Rejection } from '../auth/guard.ts';
+import type { Rejection } from 'protected-api/guard';
 import { failures } from '../http/answers.ts';
 
 type Headers = Readonly<Record<string, string>>;

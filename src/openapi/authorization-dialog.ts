@@ -1,5 +1,5 @@
-import type { GuardOptions } from '../auth/index.ts';
-import type { Client } from '../auth/testing.ts';
+import type { GuardOptions } from 'protected-api';
+import type { Client } from 'protected-api/testing';
 import { type Html, html } from './layout.ts';
 
 export interface AuthorizationOptions {

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import type { AnyElysia } from 'elysia';
+import { type GuardOptions, isGuarded, scopesOf, securitySchemes } from 'protected-api';
 import packageJson from '../../package.json' with { type: 'json' };
-import { type GuardOptions, isGuarded, scopesOf, securitySchemes } from '../auth/index.ts';
 import { name, summary } from './about.ts';
 import { describeRejection, describeShared, errorSchemaOf, type RejectionsOf, sharedResponses } from './answers.ts';
 

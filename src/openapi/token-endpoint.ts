@@ -1,4 +1,4 @@
-import { type Fetch, fetchMetadata, isAllowedInMetadata } from '../auth/guard.ts';
+import { type Fetch, fetchMetadata, isAllowedInMetadata } from 'protected-api/guard';
 
 export interface TokenEndpointOptions {
   readonly issuer: string;

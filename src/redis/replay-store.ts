@@ -1,5 +1,5 @@
 import { RedisClient } from 'bun';
-import type { ReplayStore } from '../auth/guard.ts';
+import type { ReplayStore } from 'protected-api/guard';
 
 /** Why the store cannot determine whether a proof was used. It never contains the server's message, which can repeat what was sent. */
 export type StoreFailure = 'connection' | 'timeout' | 'full' | 'refused' | 'overloaded' | 'forgotten';

@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { type GuardOptions, scopesOf } from '../auth/index.ts';
-import { type Client, isTrustedHost, untrustedHost } from '../auth/testing.ts';
+import { type GuardOptions, scopesOf } from 'protected-api';
+import { type Client, isTrustedHost, untrustedHost } from 'protected-api/testing';
 import { documentPath, pagePath } from '../openapi/about.ts';
 import type { RejectionsOf } from '../openapi/answers.ts';
 

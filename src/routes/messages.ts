@@ -1,5 +1,5 @@
 import { Elysia, t } from 'elysia';
-import { type Guard, guardResponses, resourceServer, scopeResponses } from '../auth/index.ts';
+import { type Guard, guardResponses, resourceServer, scopeResponses } from 'protected-api';
 
 /** The schema of the Message object, with the message of one endpoint as its example. */
 const messageObject = (message: string) =>

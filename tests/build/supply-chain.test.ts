@@ -4,9 +4,10 @@ import manifest from '../../package.json';
 
 const exactVersion = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
-test('package.json pins every dependency to one exact version', () => {
+test('package.json pins every dependency but the member of the workspace to one exact version', () => {
   const versions = Object.values({ ...manifest.dependencies, ...manifest.devDependencies });
-  expect(versions.filter((version) => !exactVersion.test(version.replace(/^npm:.+@/, '')))).toEqual([]);
+  const inexact = versions.filter((version) => !exactVersion.test(version.replace(/^npm:.+@/, '')));
+  expect(inexact).toEqual(['workspace:*']);
 });
 
 test('package.json lets no dependency run a script when it is installed', () => {
@@ -15,7 +16,9 @@ test('package.json lets no dependency run a script when it is installed', () => 
 });
 
 test('bun.lock takes every package from the registry, with its SHA-512', () => {
-  const unproven = Object.values(lock.packages).filter(
+  const { 'protected-api': member, ...packages } = lock.packages;
+  expect(member).toEqual(['protected-api@workspace:src/auth']);
+  const unproven = Object.values(packages).filter(
     ([resolution, registry, , integrity]) =>
       !exactVersion.test(String(resolution).split('@').at(-1) ?? '') ||
       registry !== '' ||

@@ -2,13 +2,13 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { $ } from 'bun';
-import manifest from '../../package.json';
+import manifest from '../../src/auth/package.json';
 import { runToEnd } from '../support/child-process.ts';
 import { installedPackage } from '../support/installed-package.ts';
 
 const root = join(import.meta.dir, '../..');
 /** They say what the compiler accepts, and at each `@ts-expect-error` what it rejects. */
-const typeTests = ['protected-route.ts', 'typed-client.ts', 'typed-rejections.ts'];
+const typeTests = ['protected-route.ts', 'typed-rejections.ts'];
 /** Package of the compiler, module resolution, and the module system that goes with it. */
 const compilations = [
   ['typescript', 'nodenext', 'nodenext'],
@@ -22,7 +22,7 @@ describe('the package, installed from its tarball', () => {
   const inPackage = (...path: string[]) => inFolder('node_modules', manifest.name, ...path);
 
   beforeAll(async () => {
-    const readme = await Bun.file(join(root, 'README.md')).text();
+    const readme = await Bun.file(join(root, 'src/auth/README.md')).text();
     const [, example = ''] = /```ts\n(import \{ Elysia \}.*?from 'protected-api';.*?)```/s.exec(readme) ?? [];
     await Bun.write(inFolder('readme.ts'), example);
   });
@@ -32,8 +32,6 @@ describe('the package, installed from its tarball', () => {
     const entries = await readdir(inPackage('dist'), { recursive: true, withFileTypes: true });
     const others = entries.filter((entry) => entry.isFile() && !/\.(js|d\.ts)$/.test(entry.name));
     expect(others.map(({ name }) => name)).toEqual([]);
-    const names = await readdir(inPackage('dist/lib'));
-    expect(names.filter((name) => /\.test|service\.js|pino|prom/.test(name))).toEqual([]);
   });
 
   test('brings jose and lru-cache and nothing else', async () => {
@@ -45,7 +43,7 @@ describe('the package, installed from its tarball', () => {
   });
 
   for (const [compiler, resolution, module] of compilations) {
-    test(`compiles with ${compiler} under ${resolution}: the README's example, guarded routes, a typed client`, async () => {
+    test(`compiles with ${compiler} under ${resolution}: the README's example and guarded routes`, async () => {
       const tsc = join(root, 'node_modules', compiler, 'bin/tsc');
       const options = ['--noEmit', '--strict', '--target', 'es2022', '--module', module, '--moduleResolution'];
       const files = ['readme.ts', ...typeTests];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { treaty } from '@elysiajs/eden';
-import type { App } from 'protected-api/service';
+import type { App } from '../../src/app.ts';
 import { bearer, type Fixture, fixtureFor } from '../support/fixture.ts';
 import { inProcessForm } from '../support/in-process.ts';
 

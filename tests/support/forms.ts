@@ -83,7 +83,7 @@ let built: Promise<void> | undefined;
 
 async function build(): Promise<void> {
   // Without an executable, `find` fails.
-  const sources = ['src', 'scripts', 'bun.lock', 'package.json'];
+  const sources = ['src', 'scripts', 'bun.lock', 'package.json', 'tsconfig.json'];
   const changed = Bun.spawnSync(['find', ...sources, '-newer', binary], { cwd: root });
   if (changed.success && changed.stdout.length === 0) return;
   const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, 'run', 'build'], { cwd: root });

@@ -3,15 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import manifest from '../../package.json';
+import { name, version } from '../../src/auth/package.json';
 import { startedFor } from './fixture.ts';
 
-/** Packs the plugin, and installs the tarball and `others`, in the versions that package.json pins, into an empty folder. */
-async function install(others: readonly (keyof typeof manifest.devDependencies)[], from: string, files: string[]) {
+const versions = { ...manifest.dependencies, ...manifest.devDependencies };
+
+/** Packs the package, and installs the tarball and `others`, in the versions that package.json pins, into an empty folder. */
+async function install(others: readonly (keyof typeof versions)[], from: string, files: string[]) {
   const folder = await mkdtemp(join(tmpdir(), 'protected-api-package-'));
-  await $`${process.execPath} pm pack --destination ${folder}`.cwd(join(import.meta.dir, '../..')).quiet();
+  await $`${process.execPath} pm pack --destination ${folder}`.cwd(join(import.meta.dir, '../../src/auth')).quiet();
   await Bun.write(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
-  const pinned = others.map((name) => `${name}@${manifest.devDependencies[name]}`);
-  const tarball = `./${manifest.name}-${manifest.version}.tgz`;
+  const pinned = others.map((name) => `${name}@${versions[name]}`);
+  const tarball = `./${name}-${version}.tgz`;
   await $`npm install --no-audit --no-fund --ignore-scripts ${tarball} ${pinned}`.cwd(folder).quiet();
   for (const file of files) await copyFile(join(import.meta.dir, '..', from, file), join(folder, file));
   return folder;

@@ -1,5 +1,5 @@
 import { treaty } from '@elysiajs/eden';
-import type { App } from 'protected-api/service';
+import type { App } from '../../src/app.ts';
 
 /** Nothing here is run. The compiler checks what a typed client accepts. */
 const { api } = treaty<App>('http://localhost:3010');
