@@ -52,7 +52,7 @@ describe('build()', () => {
 
   test('makes the same executable in any folder, and names it by its digest', async () => {
     const copy = (options: string) =>
-      $`cp ${options} package.json bun.lock scripts src node_modules ${folder}`.quiet().nothrow();
+      $`cp ${options} package.json bun.lock tsconfig.json scripts src node_modules ${folder}`.quiet().nothrow();
     // Links where the file system allows them: copying the packages takes seconds.
     if ((await copy('-rl')).exitCode !== 0) await copy('-rf');
     await $`${process.execPath} run scripts/build.ts`.cwd(folder).quiet();
