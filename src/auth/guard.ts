@@ -1,3 +1,4 @@
+export { type EnvironmentError, optionsFromEnvironment } from './environment.ts';
 export type { Accepted, GuardState } from './guard/create-guard.ts';
 export { describeRejections, type Rejection } from './guard/describe-rejections.ts';
 export { type Anonymous, createGuard, type Guard } from './guard/guard.ts';

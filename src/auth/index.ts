@@ -15,6 +15,7 @@ export type {
   CheckedOptions,
   Claims,
   ClaimsSchema,
+  EnvironmentError,
   ErrorBody,
   FixedScope,
   Guard,
@@ -27,4 +28,4 @@ export type {
   ReplayStore,
   Requirements,
 } from './guard.ts';
-export { clientCertificateFromHeader, createGuard, describeRejections } from './guard.ts';
+export { clientCertificateFromHeader, createGuard, describeRejections, optionsFromEnvironment } from './guard.ts';

@@ -1,6 +1,6 @@
 import { type Algorithm, algorithmOf, algorithms } from './jose/algorithms.ts';
 import { isJsonObject } from './jose/encoding.ts';
-import { isSecureUrl } from './keys/address.ts';
+import { isSecureUrl, printable } from './keys/address.ts';
 import type { Fetch } from './keys/fetch-json.ts';
 import type { KeySetEvent } from './keys/key-set.ts';
 import {
@@ -266,11 +266,17 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   return conflicts;
 }
 
+/** Quotes a value for a message: without credentials, query and fragment, at most 256 characters, all but printable ASCII escaped. */
+export function quote(value: string): string {
+  const shown = value.replace(/.*@/s, '***@').replace(/([?#]).*/s, '$1***');
+  return `"${printable(JSON.stringify(shown).slice(1, -1))}"`;
+}
+
 /** Describes a value for the programmer who gave it. Objects may hold secrets, so only their type is named. */
 function describe(options: GuardOptions, name: string): string {
   const value: unknown = (options as Readonly<Record<string, unknown>>)[name];
   if (value === undefined) return 'nothing';
-  if (typeof value === 'string') return JSON.stringify(value.replace(/.*@/s, '***@').replace(/\?.*/s, '?***'));
+  if (typeof value === 'string') return quote(value);
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value);
   return Array.isArray(value) ? JSON.stringify(value).slice(0, 100) : `a value of the type ${typeof value}`;
 }

@@ -8,17 +8,21 @@ export type Certificate = Uint8Array | ArrayBuffer | string;
 /** Returns the certificate with which the client of a request authenticated its connection, or undefined if there is none. */
 export type ClientCertificate = (request: Request) => Certificate | undefined;
 
-/** Headers that come from the client itself. */
-const clientHeaders = ['authorization', 'dpop', 'cookie'];
+/** Headers that come from the client itself, or that are for one connection only (RFC 9110 §7.6.1). */
+const otherHeaders =
+  /^(?:authorization|connection|content-length|cookie|dpop|host|keep-alive|proxy-(?:auth\w+|connection)|te|trailer|transfer-encoding|upgrade)$/i;
+
+/** Whether a header of this name can be set by a proxy alone. */
+export const isCertificateHeader = (name: string) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !otherHeaders.test(name);
 
 /**
  * Returns a function that reads the client's certificate from a header that a proxy sets: `Client-Cert` (RFC 9440 §2.2), or the
  * URL-encoded PEM of nginx (`$ssl_client_escaped_cert`). Two certificates, or anything else, are no certificate. Does NOT check
  * who set the header: the proxy must set or delete it in every request.
- * @throws {TypeError} the name is not that of a header, or is `authorization`, `dpop` or `cookie`
+ * @throws {TypeError} the name is not that of a header, or is one that clients set or proxies consume, such as `cookie` or `host`
  */
 export function clientCertificateFromHeader(name: string): (request: Request) => Uint8Array | undefined {
-  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || clientHeaders.includes(name.toLowerCase()))
+  if (!isCertificateHeader(name))
     throw new TypeError(`Cannot read client certificates: the header must not be ${JSON.stringify(name)}`);
   return ({ headers }) => {
     const value = headers.get(name)?.trim() ?? '';

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'bun:test';
+import { createGuard, type EnvironmentError, optionsFromEnvironment } from '../../src/auth/guard.ts';
+import { checkOptions } from '../../src/auth/options.ts';
+
+const good = { ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test/' };
+
+/** Returns what is reported for these settings. */
+function problemsOf(environment: object): readonly string[] {
+  try {
+    optionsFromEnvironment(environment);
+    return [];
+  } catch (error) {
+    expect(error).toBeInstanceOf(TypeError);
+    const { message, problems } = error as EnvironmentError;
+    expect(message).toBe(['Cannot read settings:', ...problems.map((problem) => `  ${problem}`)].join('\n'));
+    return problems;
+  }
+}
+
+const NUMBERS = ['-1', '1.5', '1e3', '0x10', '+5', ' 5', '5s', 'soon', '99999999999999999999', '0', '1000001'];
+
+/** Texts that a setting refuses, and what it asks for instead. The rules of the options have a table of their own. */
+const wrong: readonly (readonly [setting: string, expected: RegExp, values: readonly string[]])[] = [
+  ['ISSUER', /https/, ['http://a.example.test/', 'https://a.example.test/,', ',']],
+  ['AUDIENCE', /API identifier/, ['   ', 'a,,b', ',']],
+  ['JWKS_URI', /https/, ['http://issuer.example.test/keys', 'keys.json']],
+  ['JWKS_ALLOW_HTTP', /true or false/, ['yes', '1', 'TRUE']],
+  ['ALGORITHMS', /a list of RS256/, ['HS256', 'none', 'RS256,', 'RS256 ES256']],
+  ['SCOPE_CLAIM', /claim names/, ['scope,', '/a~2']],
+  ['SCOPE_PREFIX', /printable ASCII/, ['a b', '"']],
+  ['AUDIENCE_CLAIM', /name of a claim/, [' ']],
+  ['REQUIRED_CLAIMS', /name=value, with each name once/, ['tid', '=a', 'tid=a,', 'tid=a,b', 'a=b,a=c', 'a=b, a =b']],
+  ['DPOP', /one of off, on, required/, ['true', 'ON']],
+  ['DPOP_ALGORITHMS', /a list of ES256/, ['HS256', 'none', 'ES256,']],
+  ['TOKEN_TYPE', /one of jwt, at\+jwt/, ['id+jwt', 'AT+JWT']],
+  ['SCOPE_IMPLIES', /broad=narrow/, ['admin', '=read:messages', 'admin=', 'admin=a b', 'admin=a,']],
+  ['CLIENT_CERT_HEADER', /header/, ['Cookie', 'authorization', 'DPoP', 'Host', 'connection', 'TE', 'a b', 'a:b']],
+  ['JWKS_MAX_AGE_SECONDS', /from 1 to 1000000/, NUMBERS],
+  ['PUBLIC_URL', /https/, ['http://api.example.test']],
+];
+
+describe('optionsFromEnvironment()', () => {
+  for (const [setting, expected, values] of wrong)
+    test.each(values)(`reports ${setting} of %p in one line, with what is expected`, (value) => {
+      const problems = problemsOf({ ...good, [setting]: value });
+      expect(problems).toEqual([expect.stringMatching(new RegExp(`^${setting} must be .*, got ".*"$`))]);
+      expect(problems[0]).toMatch(expected);
+    });
+
+  test('reports every mistake at once, in words of settings', () => {
+    const oneOfEach = Object.fromEntries(wrong.map(([setting, , [value]]) => [setting, value]));
+    const named = problemsOf(oneOfEach).map((problem) => problem.replace(/ .*/, ''));
+    expect(named.sort()).toEqual(wrong.map(([setting]) => setting).sort());
+    for (const missing of [{}, { ISSUER: '', AUDIENCE: '' }])
+      expect(problemsOf(missing)).toEqual([
+        expect.stringMatching(/^ISSUER must be .*, got nothing$/),
+        expect.stringMatching(/^AUDIENCE must be .*, got nothing$/),
+      ]);
+    expect(problemsOf({ ...good, JWKS_URI: 'http://a.test/' })[0]).toContain('with JWKS_ALLOW_HTTP');
+  });
+
+  test.each([
+    ['credentials', 'ISSUER', 'https://somebody:hunter2@issuer.example.test/', '***@issuer.example.test/'],
+    ['credentials with a slash', 'JWKS_URI', 'https://somebody:hunter/2@a.example.test/', '***@a.example.test/'],
+    ['credentials without slashes', 'PUBLIC_URL', 'https:somebody:hunter2@api.example.test/', '***@api.example.test/'],
+    ['a query', 'ISSUER', 'https://issuer.example.test/?key=hunter2', 'https://issuer.example.test/?***'],
+    ['a fragment', 'JWKS_URI', 'https://issuer.example.test/#hunter2', 'https://issuer.example.test/#***'],
+    ['ESC', 'PUBLIC_URL', 'https://x/\u001b[2J', 'https://x/\\u001b[2J'],
+    ['DEL, C1 and Cyrillic letters', 'PUBLIC_URL', 'https://x/\u007f\u009b\u0430', 'https://x/\\u007f\\u009b\\u0430'],
+    ['a quote and a line end', 'PUBLIC_URL', 'https://x/"\n', 'https://x/\\"\\n'],
+  ])('refuses %s in %s and repeats nothing secret or meant for a terminal', (_name, setting, value, shown) => {
+    expect(problemsOf({ ...good, [setting]: value })).toEqual([expect.stringMatching(/^\w+ must be .*, got "/)]);
+    expect(problemsOf({ ...good, [setting]: value })[0]).toEndWith(`, got "${shown}"`);
+  });
+
+  test.each([
+    ['ISSUER', 'https://a.test/ , http://127.0.0.1:4000/', { issuer: ['https://a.test/', 'http://127.0.0.1:4000/'] }],
+    ['AUDIENCE', 'a, b c ,a', { audience: ['a', 'b c'] }],
+    ['ALGORITHMS', 'ES256,Ed25519', { algorithms: ['ES256', 'EdDSA'] }],
+    ['SCOPE_CLAIM', 'scp, /realm/roles', { scopeClaim: ['scp', '/realm/roles'] }],
+    ['REQUIRED_CLAIMS', 'tid=t, org = a=b ,empty=', { requiredClaims: { tid: 't', org: 'a=b', empty: '' } }],
+    ['SCOPE_IMPLIES', 'a=b, a = c ,c=d=e', { scopeImplies: { a: ['b', 'c'], c: ['d=e'] } }],
+    ['JWKS_MAX_AGE_SECONDS', '60', { jwksMaxAgeSeconds: 60 }],
+    ['JWKS_ALLOW_HTTP', true, { jwksAllowHttp: true }],
+  ])('reads %s of %p', (setting, value, expected) => {
+    const options = optionsFromEnvironment({ ...good, [setting]: value });
+    expect(options).toMatchObject(expected);
+    expect(() => Object.assign(options, { dpop: 'on' })).toThrow(TypeError);
+    expect(createGuard(options).state().cacheEntries).toBe(0);
+  });
+
+  test('has the defaults of a guard, takes an empty value for a missing one, and ignores settings of a process', () => {
+    const empty = Object.fromEntries(wrong.map(([setting]) => [setting, '']));
+    const others = { PORT: 'x', HOST: ' ', REDIS_URL: 'x', LOG_LEVEL: 'x', FETCH: 'x', KEYS: '{}', RESOURCE: 'x' };
+    const defaults = checkOptions({ issuer: good.ISSUER, audience: good.AUDIENCE });
+    expect(optionsFromEnvironment({ ...empty, ...good, ...others })).toEqual(defaults);
+    expect(optionsFromEnvironment(Object.create(good))).toEqual(defaults);
+    const { clientCertificate } = optionsFromEnvironment({ ...good, CLIENT_CERT_HEADER: 'Client-Cert' });
+    expect(clientCertificate).toBeFunction();
+  });
+});
