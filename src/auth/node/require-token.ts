@@ -1,0 +1,104 @@
+import { Buffer } from 'node:buffer';
+import type { ServerResponse } from 'node:http';
+import type { Http2ServerResponse } from 'node:http2';
+import type { Accepted } from '../guard/create-guard.ts';
+import { type Anonymous, coreOf, type Guard } from '../guard/guard.ts';
+import type { Requirements } from '../guard/requirements.ts';
+import type { Claims } from '../token/claims.ts';
+import { type IncomingRequest, requestOf } from './incoming.ts';
+
+/** A response of `node:http`, or of the compatibility API of `node:http2`. */
+export type OutgoingResponse = ServerResponse | Http2ServerResponse;
+
+/** Middleware of Express, Connect and NestJS. */
+export type Middleware = (
+  request: IncomingRequest,
+  response: OutgoingResponse,
+  next: (error?: unknown) => void,
+) => void;
+
+type OptionalRequirements = Requirements & { readonly optional: true };
+type StrictRequirements = Requirements & { readonly optional?: false | undefined };
+
+/** What `authOf` returns: with `Claims | undefined`, that of a route where a token is optional. */
+export type AuthOf<AcceptedClaims extends Claims | undefined> = AcceptedClaims extends Claims
+  ? Accepted<AcceptedClaims>
+  : Anonymous;
+
+const results = new WeakMap<IncomingRequest, Accepted | Anonymous>();
+
+/**
+ * Returns middleware for Express, Connect and NestJS that rejects a request without a token that meets the requirements, and
+ * passes errors, such as those of `onAccepted`, to `next`. A rejection keeps the headers that were set before, such as those of CORS.
+ * @example
+ * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (req, res) => res.json(authOf(req).claims.sub));
+ * @throws {TypeError} a requirement is not valid
+ */
+export function requireToken(guard: Guard, requirements: OptionalRequirements | StrictRequirements = {}): Middleware {
+  const { optional, ...others } = requirements;
+  coreOf(guard)?.readRequirements(others);
+  return (request, response, next) => {
+    checkIncoming(guard, request, response, requirements as StrictRequirements).then(
+      (result) => result && next(),
+      next,
+    );
+  };
+}
+
+/**
+ * Returns what a request of Node.js is accepted with, or sends the rejection and returns undefined: for Fastify and Koa.
+ * @throws {TypeError} a requirement is not valid, or the request is no request of Node.js
+ */
+export function checkIncoming<AcceptedClaims extends Claims>(
+  guard: Guard<AcceptedClaims>,
+  request: IncomingRequest,
+  response: OutgoingResponse,
+  requirements: OptionalRequirements,
+): Promise<Accepted<AcceptedClaims> | Anonymous | undefined>;
+export function checkIncoming<AcceptedClaims extends Claims>(
+  guard: Guard<AcceptedClaims>,
+  request: IncomingRequest,
+  response: OutgoingResponse,
+  requirements?: StrictRequirements,
+): Promise<Accepted<AcceptedClaims> | undefined>;
+export async function checkIncoming(
+  guard: Guard,
+  request: IncomingRequest,
+  response: OutgoingResponse,
+  requirements?: OptionalRequirements | StrictRequirements,
+): Promise<Accepted | Anonymous | undefined> {
+  const result = await guard.check(requestOf(request), requirements as OptionalRequirements);
+  if (result instanceof Response) return send(result, response);
+  results.set(request, result);
+  return result;
+}
+
+/**
+ * Returns what the request was accepted with, by the last guard that checked it. On a route where a token is optional, write
+ * `authOf<Claims | undefined>(req)`. Does NOT check that the type parameter is the type of the guard's claims.
+ * @throws {TypeError} no guard has accepted the request
+ */
+export function authOf<AcceptedClaims extends Claims | undefined = Claims>(
+  request: IncomingRequest,
+): AuthOf<AcceptedClaims> {
+  const result = results.get(request);
+  if (result === undefined)
+    throw new TypeError(
+      'Cannot read the claims of a request: no guard accepted it. Add requireToken before the handler',
+    );
+  return result as AuthOf<AcceptedClaims>;
+}
+
+/** Sends a rejection with the headers that the application set before, unless a response was sent meanwhile. */
+async function send(rejection: Response, response: OutgoingResponse): Promise<undefined> {
+  const body = await rejection.text();
+  if (response.headersSent) return undefined;
+  response.statusCode = rejection.status;
+  for (const [name, value] of rejection.headers) {
+    const earlier = name === 'vary' ? response.getHeader(name) : undefined;
+    response.setHeader(name, earlier === undefined ? value : `${earlier}, ${value}`);
+  }
+  response.setHeader('content-length', Buffer.byteLength(body));
+  response.end(body);
+  return undefined;
+}

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'bun:test';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { createGuard } from '../../../src/auth/guard.ts';
+import { authOf, checkIncoming, requireToken } from '../../../src/auth/node.ts';
+import type { Claims } from '../../../src/auth/token/claims.ts';
+import { startedFor } from '../../support/fixture.ts';
+import { options, serverRows } from './server-rows.ts';
+import { startServers } from './servers.ts';
+
+describe('under Bun', () => {
+  const started = startedFor(
+    60_000,
+    () => startServers(options),
+    async (all) => all.map(({ close }) => close()),
+  );
+  serverRows((name) => started().find((server) => server.name === name)?.url ?? '');
+});
+
+/** A request and a response without a connection. */
+function withoutConnection(method: string, url: string, rawHeaders: string[] = []) {
+  const request = Object.assign(new IncomingMessage(new Socket()), { method, url, rawHeaders });
+  return { request, response: new ServerResponse(request) };
+}
+const guard = createGuard(options);
+
+describe('checkIncoming()', () => {
+  test.each([
+    ['CONNECT', 'api.example.test:443'],
+    ['OPTIONS', '*'],
+    ['TRACE', '//'],
+  ])('rejects %s %s without a token', async (method, url) => {
+    const { request, response } = withoutConnection(method, url);
+    expect(await checkIncoming(guard, request, response)).toBeUndefined();
+    expect(response.statusCode).toBe(401);
+  });
+
+  test('keeps Vary of the application', async () => {
+    const { request, response } = withoutConnection('GET', '/', ['Authorization', 'Bearer x']);
+    response.setHeader('vary', 'Origin');
+    expect(await checkIncoming(guard, request, response, { optional: true })).toBeUndefined();
+    expect(response.getHeader('vary')).toBe('Origin, Authorization');
+  });
+
+  test('lets a response be that was sent meanwhile', async () => {
+    const { request, response } = withoutConnection('GET', '/');
+    response.writeHead(503).end();
+    expect(await checkIncoming(guard, request, response)).toBeUndefined();
+    expect(response.statusCode).toBe(503);
+  });
+
+  test('rejects with a TypeError for the request of a framework', async () => {
+    const { request, response } = withoutConnection('GET', '/');
+    const own = { raw: request } as unknown as typeof request;
+    expect(checkIncoming(guard, own, response)).rejects.toThrow('request.raw in Fastify');
+  });
+});
+
+test('authOf() returns no claims of a request without a token where that is optional', async () => {
+  const { request, response } = withoutConnection('GET', '/');
+  expect(() => authOf(request)).toThrow(TypeError);
+  await checkIncoming(guard, request, response, { optional: true });
+  expect(authOf<Claims | undefined>(request).claims).toBeUndefined();
+});
+
+test('requireToken() throws a TypeError for a requirement that is not valid', () => {
+  expect(() => requireToken(guard, { scope: '' })).toThrow(TypeError);
+});
