@@ -1,8 +1,8 @@
 import { type Algorithm, algorithmOf, algorithms } from './jose/algorithms.ts';
 import { isJsonObject } from './jose/encoding.ts';
-import { isSecureUrl, printable } from './keys/address.ts';
 import type { Fetch } from './keys/fetch-json.ts';
 import type { KeySetEvent } from './keys/key-set.ts';
+import { isSecureUrl, printable } from './keys/url.ts';
 import {
   boolean,
   callback,

@@ -26,6 +26,8 @@ export function createFrozenClock() {
     pause(ms: number) {
       now += ms;
     },
+    /** Forgets the timers, as Cloudflare Workers do at the end of a request. */
+    loseTimers: () => timers.clear(),
     /** Number of pending timers. */
     get waiting() {
       return timers.size;

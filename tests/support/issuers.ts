@@ -1,5 +1,5 @@
 import type { Algorithm } from '../../src/auth/jose/algorithms.ts';
-import { createKeySet } from '../../src/auth/keys/key-set.ts';
+import { createKeySet } from '../../src/auth/keys/refreshing-key-set.ts';
 import { Refusal } from '../../src/auth/refusals.ts';
 import { createVerifier, type VerifierOptions } from '../../src/auth/token/verifier.ts';
 import { createFrozenClock } from './frozen-clock.ts';

@@ -50,6 +50,7 @@ export interface GuardCore {
   reject(request: Request, refusal: Refusal, wanted: Wanted): Promise<Response>;
   start(): void;
   stop(): void;
+  reload(): Promise<GuardState>;
   state(): GuardState;
 }
 
@@ -67,9 +68,9 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
   const options = checkOptions(given);
   const { dpop, isRevoked, onAccepted, onRefused, clientCertificate } = options;
   const readCredentials = createCredentialsReader(dpop);
-  const keySets = createIssuerKeys(options, { clock, random });
+  const keys = createIssuerKeys(options, { clock, random });
   const acceptsBoundTokens = dpop !== 'off' || clientCertificate !== undefined;
-  const verifier = createVerifier({ ...options, keySets, acceptsBoundTokens, now, random });
+  const verifier = createVerifier({ ...options, keySets: keys.byIssuer, acceptsBoundTokens, now, random });
   const refuseBinding = createBindingCheck({ ...options, now });
   const readClaims = createClaimsReader(options.claims);
   const { readRequirements, readReturnedScope: readScope } = createRequirementReader({ ...options, now });
@@ -108,6 +109,8 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
     return respond(refusal, scheme, wanted);
   }
 
+  const state = () => ({ ...verifier.state(), issuers: keys.state() });
+
   return {
     options,
     readRequirements,
@@ -125,13 +128,10 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
         return response;
       });
     },
-    start() {
-      for (const keySet of keySets.values()) keySet.start();
-    },
-    stop() {
-      for (const keySet of keySets.values()) keySet.stop();
-    },
-    state: () => ({ ...verifier.state(), issuers: [...keySets.values()].map((keySet) => keySet.state()) }),
+    start: keys.start,
+    stop: keys.stop,
+    reload: () => keys.reload().then(state),
+    state,
   };
 }
 

@@ -35,6 +35,11 @@ export interface Guard<AcceptedClaims extends Claims = Claims> {
   start(): void;
   /** Stops the background refresh. `check` still works and fetches keys on demand. */
   stop(): void;
+  /**
+   * Fetches the keys of every issuer now, whatever the cooldown, so that a compromised key is no longer trusted. Resolves to the
+   * state once that has succeeded or failed: `lastFailure` says whether the old keys are still trusted. Never let clients call it.
+   */
+  reload(): Promise<GuardState>;
   state(): GuardState;
 }
 
@@ -62,7 +67,7 @@ export function createGuard<Schema extends ClaimsSchema | undefined = undefined>
 
 /** Returns the guard of a core. */
 export function guardOf<AcceptedClaims extends Claims>(core: GuardCore): Guard<AcceptedClaims> {
-  const { start, stop, state } = core;
+  const { start, stop, reload, state } = core;
   const check = async (
     request: Request,
     { optional = false, ...requirements }: Requirements & { readonly optional?: boolean | undefined } = {},
@@ -70,7 +75,7 @@ export function guardOf<AcceptedClaims extends Claims>(core: GuardCore): Guard<A
     const decision = await core.decide(request, core.readRequirements(requirements), optional);
     return decision ?? anonymous;
   };
-  const guard = { check, start, stop, state } as unknown as Guard<AcceptedClaims>;
+  const guard = { check, start, stop, reload, state } as unknown as Guard<AcceptedClaims>;
   cores.set(guard, core);
   return guard;
 }

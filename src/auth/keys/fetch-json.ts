@@ -1,4 +1,4 @@
-import { isLoopbackHost, printableUrl } from './address.ts';
+import { isLoopbackHost, printableUrl } from './url.ts';
 
 /** Why a document of the issuer cannot be used: one of a few words, for metrics. */
 export type FetchFailure =
@@ -91,7 +91,8 @@ async function readJson(fetch: Fetch, url: string, signal: AbortSignal): Promise
 function rejectionOf({ status, headers }: Response, url: string): FetchError | undefined {
   if (status >= 300 && status < 400) return new FetchError('redirect', url, { status });
   if (status !== 200) return new FetchError('status', url, { status });
-  return (headers.get('content-encoding') ?? 'identity') === 'identity' ? undefined : new FetchError('encoded', url);
+  const isPlain = /^(identity)?$/i.test(headers.get('content-encoding') ?? '');
+  return isPlain ? undefined : new FetchError('encoded', url);
 }
 
 async function readText(response: Response, url: string): Promise<string> {

@@ -55,6 +55,9 @@ export function createFixedKeySet({ issuer, keys, algorithms, onEvent }: FixedKe
     start() {
       void load();
     },
+    async reload() {
+      await load();
+    },
     stop() {},
   };
 }

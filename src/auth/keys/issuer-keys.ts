@@ -1,9 +1,10 @@
 import type { Algorithm } from '../jose/algorithms.ts';
 import type { Clock } from './clock.ts';
+import { createKeySetSource } from './discovery.ts';
 import type { Fetch } from './fetch-json.ts';
 import { createFixedKeySet } from './fixed-key-set.ts';
-import { createKeySet, type KeySet, type KeySetEvent } from './key-set.ts';
-import { createKeySetSource } from './key-set-source.ts';
+import type { KeySet, KeySetEvent, KeySetState } from './key-set.ts';
+import { createKeySet } from './refreshing-key-set.ts';
 
 export interface IssuerKeysOptions {
   readonly issuer: readonly string[];
@@ -20,11 +21,18 @@ export interface IssuerKeysOptions {
   readonly onKeySetEvent: ((event: KeySetEvent) => unknown) | undefined;
 }
 
-/** Returns the keys of each issuer, by issuer identifier. Issuers share nothing: no keys, no cooldown, no failure. */
+/** The keys of all issuers of a guard. */
+export interface IssuerKeys extends Pick<KeySet, 'start' | 'stop' | 'reload'> {
+  readonly byIssuer: ReadonlyMap<string, KeySet>;
+  /** In the order of the issuers. */
+  state(): readonly KeySetState[];
+}
+
+/** Returns the keys of each issuer. Issuers share nothing: no keys, no cooldown, no failure. */
 export function createIssuerKeys(
   options: IssuerKeysOptions,
   environment: { readonly clock?: Clock | undefined; readonly random?: (() => number) | undefined },
-): ReadonlyMap<string, KeySet> {
+): IssuerKeys {
   const { jwksUri, jwksAllowHttp: allowHttp, algorithms, fetch = globalThis.fetch } = options;
   const { onKeySetEvent: onEvent = warnOfOutage } = options;
   const keySetOf = (issuer: string) => {
@@ -41,7 +49,17 @@ export function createIssuerKeys(
       ...environment,
     });
   };
-  return new Map(options.issuer.map((issuer) => [issuer, keySetOf(issuer)]));
+  const byIssuer = new Map(options.issuer.map((issuer) => [issuer, keySetOf(issuer)]));
+  const all = [...byIssuer.values()];
+  return {
+    byIssuer,
+    start: () => all.forEach((keys) => void keys.start()),
+    stop: () => all.forEach((keys) => void keys.stop()),
+    async reload() {
+      await Promise.all(all.map((keys) => keys.reload()));
+    },
+    state: () => all.map((keys) => keys.state()),
+  };
 }
 
 /** What an application without `onKeySetEvent` learns: that an outage has begun, once, and why. */

@@ -1,4 +1,4 @@
-import { isLoopbackHost, isSecureUrl } from '../keys/address.ts';
+import { isLoopbackHost, isSecureUrl } from '../keys/url.ts';
 import { type Client, createAuthorizationServer, misdirected } from './authorization-server.ts';
 import { createSecret, createSigner } from './signer.ts';
 import { isTrustedHost } from './trusted-host.ts';

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../keys/address.ts';
+import { isLoopbackHost } from '../keys/url.ts';
 
 /** The description of the error for a request with another Host. */
 export const untrustedHost = 'Host must be localhost, a loopback address or the host of the issuer';

@@ -1,9 +1,12 @@
 import { afterEach, expect, spyOn, test } from 'bun:test';
+import { createGuard } from '../../../src/auth/guard.ts';
 import { createIssuerKeys } from '../../../src/auth/keys/issuer-keys.ts';
 import { checkOptions, type GuardOptions } from '../../../src/auth/options.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
+import { bearer } from '../../support/fixture.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
+import { AUDIENCE, mintToken, signingKeys } from '../../support/mint.ts';
 
 const issuer = 'https://issuer.example.test/';
 const other = 'https://other.example.test/';
@@ -20,8 +23,8 @@ function setUp(onKeySetEvent?: GuardOptions['onKeySetEvent']) {
     throw Object.assign(new TypeError('unreachable'), { code: 'ECONNREFUSED' });
   };
   const options = checkOptions({ issuer: [issuer, other], audience: 'api', fetch, onKeySetEvent });
-  const keySets = createIssuerKeys(options, { clock });
-  return { fetches, find: (of: string, kid: string) => keySets.get(of)?.find(kid), pause: () => clock.pause(60_000) };
+  const { byIssuer } = createIssuerKeys(options, { clock });
+  return { fetches, find: (of: string, kid: string) => byIssuer.get(of)?.find(kid), pause: () => clock.pause(60_000) };
 }
 
 test('an outage is a warning on the console, once, with the address and the cause', async () => {
@@ -47,4 +50,19 @@ test('an outage of one issuer and a flood of its unknown key IDs do not affect a
   expect(fetches).toBeArrayOfSize(1);
   expect(await find(other, 'one')).toBeArrayOfSize(1);
   expect(fetches).toBeArrayOfSize(2);
+});
+
+test('guard.reload() stops trusting a key that has left the set, within the cooldown, and resolves to the state', async () => {
+  let published = signingKeys();
+  const guard = createGuard({ issuer, audience: AUDIENCE, fetch: async () => Response.json({ keys: published }) });
+  const headers = bearer(mintToken(issuer));
+  const check = () => guard.check(new Request('http://localhost/', { headers }));
+  expect(await check()).toMatchObject({ claims: { iss: issuer } });
+  published = [];
+  expect(await guard.reload()).toMatchObject({ issuers: [{ keys: 1, lastFailure: { failure: 'malformed' } }] });
+  expect(await check()).toMatchObject({ claims: { iss: issuer } });
+  published = [publish(rsaKey('new'), 'new')];
+  expect(await guard.reload()).toMatchObject({ issuers: [{ keys: 1, ageMs: expect.any(Number) }] });
+  expect(guard.state().issuers[0]?.lastFailure).toBeUndefined();
+  expect(await check()).toMatchObject({ status: 401 });
 });

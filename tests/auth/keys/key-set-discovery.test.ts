@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { createKeySetSource, type KeySetSourceOptions } from '../../../src/auth/keys/discovery.ts';
 import type { FetchError } from '../../../src/auth/keys/fetch-json.ts';
-import { createKeySetSource, type KeySetSourceOptions } from '../../../src/auth/keys/key-set-source.ts';
 
 const ORIGIN = 'https://issuer.example.test';
 const ISSUER = `${ORIGIN}/tenant`;
@@ -31,11 +31,11 @@ function setUp(options: Partial<KeySetSourceOptions> = {}) {
     return typeof document === 'number' ? new Response('', { status: document }) : Response.json(document);
   };
   const source = createKeySetSource({ issuer: ISSUER, allowHttp: false, fetch, ...options });
-  return async (published: Documents) => {
+  return async (published: Documents, isAnew?: boolean) => {
     documents = published;
     asked = [];
     try {
-      expect(await source(new AbortController().signal)).toEqual({ url: String(asked.at(-1)), json: keys });
+      expect(await source(new AbortController().signal, isAnew)).toEqual({ url: String(asked.at(-1)), json: keys });
       return asked;
     } catch (error) {
       return [...asked, (error as FetchError).fault.failure];
@@ -43,7 +43,7 @@ function setUp(options: Partial<KeySetSourceOptions> = {}) {
   };
 }
 
-type Attempt = readonly [documents: Documents, asked: readonly string[]];
+type Attempt = readonly [documents: Documents, asked: readonly string[], isAnew?: boolean];
 
 /** Attempts of one source, one after another. */
 const attempts: Readonly<Record<string, readonly Attempt[]>> = {
@@ -67,6 +67,10 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
   'looks again when the key set that the metadata name fails at first': [
     [{ ...usually, [KEYS]: 500 }, [OPENID, KEYS, 'status']],
     [usually, [OPENID, KEYS]],
+  ],
+  'looks again when it is told to forget where the keys were': [
+    [usually, [OPENID, KEYS]],
+    [moved, [OPENID, MOVED], true],
   ],
   'looks again in the attempt after the one in which the key set failed in another way': [
     [usually, [OPENID, KEYS]],
@@ -118,6 +122,9 @@ const allowed: readonly (readonly [named: string, issuer?: string, allowHttp?: b
   ['http://localhost/keys', 'http://[::1]'],
 ];
 const refused: typeof allowed = [
+  ...['https://keys;img-src.example.test/', 'https://*.example.test/', "https://a'b.test/", 'https://a,b.test/'].map(
+    (named) => [named] as const,
+  ),
   ...['http://keys.example.test/', '/keys', 'file:///etc/passwd'].map((named) => [named] as const),
   ['xhttp://keys.example.test/', ORIGIN, true],
   ...['127.0.0.1', '127.1', '2130706433', 'localhost:6379', 'localhost.', 'keys.localhost', '0.0.0.0'].flatMap(
@@ -131,7 +138,7 @@ describe('createKeySetSource()', () => {
     for (const [name, steps] of Object.entries(rows))
       test(`${name}${slash && ', for an issuer with a slash'}`, async () => {
         const attempt = setUp({ issuer: ISSUER + slash });
-        for (const [documents, asked] of steps) expect(await attempt(documents)).toEqual([...asked]);
+        for (const [documents, asked, isAnew] of steps) expect(await attempt(documents, isAnew)).toEqual([...asked]);
       });
 
   for (const [failure, first, second, asked = both] of faults) {

@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import type { KeySetSource as Source } from '../../../src/auth/keys/discovery.ts';
 import { FetchError } from '../../../src/auth/keys/fetch-json.ts';
-import {
-  createKeySet,
-  type KeySetEvent,
-  type KeySetOptions,
-  type VerificationKey,
-} from '../../../src/auth/keys/key-set.ts';
-import type { KeySetSource as Source } from '../../../src/auth/keys/key-set-source.ts';
+import type { KeySetEvent, VerificationKey } from '../../../src/auth/keys/key-set.ts';
+import { createKeySet, type KeySetOptions } from '../../../src/auth/keys/refreshing-key-set.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
@@ -94,40 +90,60 @@ describe('createKeySet()', () => {
     expect(keySet.state().keys).toBe(0);
   });
 
-  test('sets Retry-After during an outage, and retries once per cooldown, counted from the start of an attempt', async () => {
-    const { keySet, clock, published, fetches, events, advance, start } = setUp();
+  test('while the last fetch failed, returns 503 for a kid that is not held, and retries once per cooldown', async () => {
+    const { keySet, clock, published, fetches, events, advance } = await started();
     published.by = failing;
-    await start();
+    await advance(maxAgeMs);
     for (const [afterMs, retryAfterSeconds] of [
       [1, 30],
       [9_999, 20],
       [19_999, 1],
     ] as const) {
       clock.advance(afterMs);
-      expect(keySet.find('one')).toEqual(new Refusal('keys_unavailable', retryAfterSeconds));
+      expect(keySet.find('two')).toEqual(new Refusal('keys_unavailable', retryAfterSeconds));
+      expect(keySet.find('one')).toBeArrayOfSize(1);
     }
     published.by = hanging;
     await advance(1);
-    const waiting = keySet.find('one');
+    const waiting = keySet.find('two');
     await advance(timeoutMs);
     expect(await waiting).toBeInstanceOf(Refusal);
-    published.by = publishing('one');
+    published.by = publishing('two');
     await advance(cooldownMs - timeoutMs - 1);
-    expect(fetches).toBeArrayOfSize(2);
+    expect(fetches).toBeArrayOfSize(3);
     await advance(1);
-    expect(keySet.find('one')).toBeArrayOfSize(1);
+    expect(['one', 'two'].map((kid) => keySet.find(kid))).toMatchObject([[], [{ isCurrent: true }]]);
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: undefined });
     const none = { cause: undefined, status: undefined, found: undefined };
     const failed = { issuer, type: 'failed', address: url, ...none } as const;
-    expect(events).toEqual([
+    expect(events.slice(1)).toEqual([
       { ...failed, failure: 'status', status: 500, failures: 1 },
       { ...failed, failure: 'timeout', failures: 2 },
-      { issuer, type: 'fetched', added: ['one'], removed: [], afterFailures: 2 },
+      { issuer, type: 'fetched', added: ['two'], removed: ['one'], afterFailures: 2 },
     ]);
     published.by = () => Promise.reject(new TypeError('refused'));
     await advance(maxAgeMs);
     expect(events.at(-1)).toMatchObject({ failures: 1 });
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { failure: 'network', address: undefined } });
+  });
+
+  test('until the first success, starts attempts after 1, 2, 4, … seconds up to the cooldown, with or without requests', async () => {
+    const { keySet, clock, published, fetches, advance, start } = setUp();
+    const startedAt = clock.now();
+    published.by = failing;
+    await start();
+    for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
+      expect(keySet.find('one')).toEqual(new Refusal('keys_unavailable', seconds));
+      await advance(seconds * 1000 - 1);
+      void keySet.find('one');
+      await advance(1);
+    }
+    expect(fetches.map((at) => (at - startedAt) / 1000)).toEqual([0, 1, 3, 7, 15, 31, 61, 91]);
+    published.by = publishing('one');
+    await advance(cooldownMs);
+    published.by = failing;
+    await advance(maxAgeMs);
+    expect(keySet.state().nextAttemptMs).toBe(cooldownMs);
   });
 
   test('tries again at once after an attempt that took longer than the cooldown, and says Retry-After: 1', async () => {
@@ -219,12 +235,13 @@ describe('createKeySet()', () => {
   for (const source of [publishing('one'), failing]) {
     const state = source === failing ? 'down' : 'up';
     test(`asks once a cooldown for 10,000 unknown kids, and keeps one timer, with the issuer ${state}`, async () => {
-      const { keySet, clock, published, fetches, find } = await started();
+      const { keySet, clock, published, fetches } = await started();
       published.by = source;
       for (let cooldown = 1; cooldown <= 4; cooldown += 1) {
         clock.pause(cooldownMs);
-        const found = await Promise.all(Array.from({ length: 2500 }, (_, index) => find(`unknown ${index}`)));
-        expect(found.flat()).toEqual([]);
+        const found = await Promise.all(Array.from({ length: 2500 }, (_, index) => keySet.find(`unknown ${index}`)));
+        const expected = source === failing ? new Refusal('keys_unavailable', cooldownMs / 1000) : [];
+        expect(found.filter((each) => !Bun.deepEquals(each, expected))).toEqual([]);
         expect(keySet.find('one')).toBeArrayOfSize(1);
         expect(fetches).toBeArrayOfSize(1 + cooldown);
         expect(clock.waiting).toBe(1);
@@ -338,6 +355,75 @@ describe('createKeySet()', () => {
     expect(clock.waiting).toBe(0);
     keySet.start();
     expect(clock.waiting).toBe(1);
+  });
+
+  test('reload() waits for a pending fetch, then begins one that calls in the meantime share, whatever the cooldown', async () => {
+    const asked: boolean[] = [];
+    let finish = () => {};
+    const { keySet, clock, published, events, settle } = setUp({
+      async source(signal, isAnew = false) {
+        asked.push(isAnew);
+        await new Promise<void>((done) => {
+          finish = done;
+        });
+        return published.by(signal);
+      },
+    });
+    const first = keySet.find('one');
+    const reloads = [keySet.reload(), keySet.reload()];
+    await Bun.sleep(0);
+    expect(asked).toEqual([false]);
+    finish();
+    expect(await first).toBeArrayOfSize(1);
+    published.by = publishing('two');
+    reloads.push(keySet.reload());
+    const second = keySet.find('two');
+    await Bun.sleep(0);
+    keySet.stop();
+    finish();
+    await Promise.all(reloads);
+    expect(await second).toBeArrayOfSize(1);
+    expect(keySet.find('one')).toEqual([]);
+    expect(asked).toEqual([false, true]);
+    published.by = failing;
+    const failed = keySet.reload();
+    finish();
+    await failed;
+    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { status: 500 }, nextAttemptMs: cooldownMs });
+    await settle();
+    expect([events.length, clock.waiting]).toEqual([3, 0]);
+  });
+
+  /** On Cloudflare Workers, a fetch ends with the request that began it: it is never settled, and neither are its timers. */
+  test('a fetch that never ends delays no call for longer than its time limit, and is given up after twice that', async () => {
+    const { keySet, clock, published, fetches, find } = setUp();
+    published.by = () => new Promise(() => {});
+    void keySet.find('one');
+    clock.loseTimers();
+    clock.pause(timeoutMs);
+    const waiting = keySet.find('one');
+    const reload = keySet.reload();
+    published.by = publishing('one');
+    clock.advance(timeoutMs - 1);
+    expect(fetches).toBeArrayOfSize(1);
+    clock.advance(1);
+    expect(await waiting).toEqual(new Refusal('keys_unavailable', 1));
+    await reload;
+    expect(fetches).toBeArrayOfSize(2);
+    expect(keySet.find('one')).toBeArrayOfSize(1);
+
+    published.by = () => new Promise(() => {});
+    clock.pause(maxAgeMs);
+    expect(keySet.find('one')).toBeArrayOfSize(1);
+    clock.loseTimers();
+    clock.pause(2 * timeoutMs - 1);
+    expect(keySet.state().nextAttemptMs).toBe(0);
+    clock.pause(1);
+    expect(keySet.find('two')).toEqual(new Refusal('keys_unavailable', (cooldownMs - 2 * timeoutMs) / 1000));
+    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { failure: 'timeout' } });
+    published.by = publishing('two');
+    clock.advance(cooldownMs - 2 * timeoutMs);
+    expect(await find('two')).toBeArrayOfSize(1);
   });
 
   test('stop() leaves a fetch alone that a lookup waits for', async () => {

@@ -7,7 +7,8 @@ export function isSecureUrl(value: string, allowHttp: boolean): boolean {
     return false;
   const { protocol, hostname, username, password } = new URL(value);
   const isSecure = protocol === 'https:' || allowHttp || isLoopbackHost(hostname);
-  return isSecure && username === '' && password === '';
+  // URL also accepts a host with `;` or `*`, which would be another directive or source in a Content-Security-Policy.
+  return isSecure && username === '' && password === '' && /^[\w.-]+$|^\[/.test(hostname);
 }
 
 /**

@@ -1,0 +1,278 @@
+import type { Algorithm } from '../jose/algorithms.ts';
+import { Refusal } from '../refusals.ts';
+import { type Clock, systemClock } from './clock.ts';
+import type { KeySetSource } from './discovery.ts';
+import { FetchError, type FetchFault } from './fetch-json.ts';
+import { importKeys, type Keys, type ReadKey, readJwkSet } from './jwk-set.ts';
+import {
+  emit,
+  type FoundKeys,
+  type KeySet,
+  type KeySetState,
+  type OnKeySetEvent,
+  reportAmbiguousKeys,
+  type VerificationKey,
+} from './key-set.ts';
+import { printable } from './url.ts';
+
+export interface KeySetOptions {
+  /** Named in events and state. */
+  readonly issuer: string;
+  readonly source: KeySetSource;
+  /** Keys are imported for these algorithms only. */
+  readonly algorithms: readonly Algorithm[];
+  /** Age at which keys are refreshed. Up to ten percent is added, so that instances started together do not fetch together. */
+  readonly maxAgeMs: number;
+  /** How long past that age keys stay trusted while the issuer cannot be reached. */
+  readonly maxStaleMs: number;
+  /** Minimum time between the starts of two fetches, failed or not. */
+  readonly cooldownMs: number;
+  /** Time limit of one fetch, including discovery and the body. */
+  readonly timeoutMs: number;
+  readonly onEvent?: OnKeySetEvent | undefined;
+  readonly clock?: Clock | undefined;
+  /** At least 0 and below 1; defaults to `Math.random`. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** Returns the keys of one issuer. They are refreshed in the background, and kept during an outage of the issuer. */
+export function createKeySet(options: KeySetOptions): KeySet {
+  return new RefreshingKeySet(options);
+}
+
+/** A fetch that has not ended. */
+interface Attempt {
+  /** When the attempt before it started. */
+  readonly attemptedBefore: number;
+  /** Whether it looks for the place of the keys again. */
+  readonly isAnew: boolean;
+  readonly abort: AbortController;
+  readonly ended: Promise<void>;
+}
+
+class RefreshingKeySet implements KeySet {
+  readonly #options: KeySetOptions;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  #keys: Keys = new Map();
+  #fetchedAt = Number.NEGATIVE_INFINITY;
+  /** When the keys become too old to be trusted. Checked at each use, because timers are late in a process that was paused. */
+  #expiresAt = Number.POSITIVE_INFINITY;
+  #attemptedAt = Number.NEGATIVE_INFINITY;
+  #nextAttemptAt = Number.POSITIVE_INFINITY;
+  #failures = 0;
+  #lastFailure: FetchFault | undefined;
+  #hasReportedAmbiguity = false;
+  #pending: Attempt | undefined;
+  /** Calls that wait for the pending fetch. */
+  #waiting = 0;
+  #isStopped = false;
+  #cancelTimer = () => {};
+
+  constructor(options: KeySetOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+  }
+
+  find(kid: string): FoundKeys | Promise<FoundKeys> {
+    this.#checkAge(true);
+    const keys = this.#keys.get(kid);
+    if (keys) return keys;
+    const isTooEarly = this.#clock.now() < this.#earliestAttemptAt();
+    if (isTooEarly && !this.#pending) return this.#lookUp(kid);
+    return this.#fetchAndLookUp(kid);
+  }
+
+  isCurrent(key: VerificationKey): boolean {
+    this.#checkAge(true);
+    return key.isCurrent;
+  }
+
+  state(): KeySetState {
+    this.#checkAge(!this.#isStopped);
+    const now = this.#clock.now();
+    return {
+      issuer: this.#options.issuer,
+      keys: this.#keys.size,
+      ageMs: this.#keys.size > 0 ? now - this.#fetchedAt : undefined,
+      lastFailure: this.#lastFailure,
+      // Nothing is scheduled before the first fetch or during one.
+      nextAttemptMs: Number.isFinite(this.#nextAttemptAt) ? Math.max(0, this.#nextAttemptAt - now) : 0,
+    };
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    if (this.#attemptedAt === Number.NEGATIVE_INFINITY) this.#begin();
+    else if (!this.#pending) this.#sleep();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelTimer();
+    if (this.#waiting > 0 || !this.#pending) return;
+    const { abort, attemptedBefore } = this.#pending;
+    // It counts for nothing, so that start() after stop() fetches at once.
+    this.#forget(attemptedBefore);
+    abort.abort();
+  }
+
+  async reload(): Promise<void> {
+    if (this.#pending && !this.#pending.isAnew) await this.#waitFor(this.#pending);
+    // Another call may have begun it meanwhile.
+    if (this.#pending?.isAnew) return this.#waitFor(this.#pending);
+    return this.#waitFor(this.#begin(true), true);
+  }
+
+  /** @param mayFetch whether keys that are due are fetched; after `stop`, only for a lookup */
+  #checkAge(mayFetch: boolean): void {
+    const now = this.#clock.now();
+    if (now >= this.#expiresAt) this.#expire();
+    if (this.#pending && now >= this.#attemptedAt + 2 * this.#options.timeoutMs) this.#lose();
+    if (now >= this.#nextAttemptAt && mayFetch) this.#begin();
+  }
+
+  async #fetchAndLookUp(kid: string): Promise<FoundKeys> {
+    if (this.#pending) await this.#waitFor(this.#pending);
+    else await this.#waitFor(this.#begin(), true);
+    return this.#lookUp(kid);
+  }
+
+  #lookUp(kid: string): FoundKeys {
+    const keys = this.#keys.get(kid);
+    if (keys) return keys;
+    const isKnown = this.#keys.size > 0 && !this.#lastFailure && !this.#pending;
+    if (isKnown) return [];
+    const retryAfterMs = this.#earliestAttemptAt() - this.#clock.now();
+    return new Refusal('keys_unavailable', Math.max(1, Math.ceil(retryAfterMs / 1000)));
+  }
+
+  /**
+   * Waits for an attempt. It ends within its time limit, unless another request began it: on Cloudflare Workers it then ends with
+   * that request, and its promise is never settled.
+   */
+  async #waitFor(attempt: Attempt, isOwn = false): Promise<void> {
+    let cancel = () => {};
+    const limit = new Promise<void>((done) => {
+      if (!isOwn) cancel = this.#clock.schedule(done, this.#options.timeoutMs);
+    });
+    this.#waiting += 1;
+    await Promise.race([attempt.ended, limit]);
+    this.#waiting -= 1;
+    cancel();
+  }
+
+  #begin(isAnew = false): Attempt {
+    const attemptedBefore = this.#attemptedAt;
+    this.#attemptedAt = this.#clock.now();
+    this.#nextAttemptAt = Number.POSITIVE_INFINITY;
+    const abort = new AbortController();
+    this.#pending = { attemptedBefore, isAnew, abort, ended: this.#attempt(abort, isAnew) };
+    return this.#pending;
+  }
+
+  async #attempt(abort: AbortController, isAnew: boolean): Promise<void> {
+    const { source, algorithms, timeoutMs } = this.#options;
+    const cancelTimeout = this.#clock.schedule(() => abort.abort(), timeoutMs);
+    let apply: () => void;
+    try {
+      const { json, url } = await source(abort.signal, isAnew);
+      const read = readJwkSet(json, algorithms, url);
+      const keys = await importKeys(read, this.#keys, url);
+      apply = () => this.#succeeded(keys, read);
+    } catch (error) {
+      apply = () => this.#failed(error instanceof FetchError ? error.fault : new FetchError('network').fault);
+    }
+    cancelTimeout();
+    // Otherwise it was stopped, or given up as lost.
+    if (this.#pending?.abort !== abort) return;
+    this.#pending = undefined;
+    apply();
+    this.#sleep();
+  }
+
+  /** Gives up an attempt that can no longer end, see {@link #waitFor}. */
+  #lose(): void {
+    this.#lastFailure = new FetchError('timeout').fault;
+    this.#forget(this.#attemptedAt);
+  }
+
+  #forget(attemptedAt: number): void {
+    this.#pending = undefined;
+    this.#attemptedAt = attemptedAt;
+    this.#nextAttemptAt = Math.max(this.#clock.now(), this.#earliestAttemptAt());
+    this.#sleep();
+  }
+
+  #succeeded(keys: Keys, read: readonly ReadKey[]): void {
+    const { issuer, maxAgeMs, maxStaleMs, onEvent } = this.#options;
+    const afterFailures = this.#failures;
+    const change = difference(this.#keys, keys);
+    this.#hold(keys);
+    // Counted from the start of the fetch, because a slow response may be as old as its request.
+    this.#fetchedAt = this.#attemptedAt;
+    this.#expiresAt = this.#fetchedAt + maxAgeMs + maxStaleMs;
+    this.#nextAttemptAt = Math.max(this.#fetchedAt + this.#jittered(maxAgeMs), this.#earliestAttemptAt());
+    this.#failures = 0;
+    this.#lastFailure = undefined;
+    emit(onEvent, { issuer, type: 'fetched', ...change, afterFailures });
+    if (!this.#hasReportedAmbiguity) this.#hasReportedAmbiguity = reportAmbiguousKeys(onEvent, issuer, read);
+  }
+
+  #failed(fault: FetchFault): void {
+    this.#failures += 1;
+    this.#lastFailure = fault;
+    this.#nextAttemptAt = this.#attemptedAt + this.#jittered(this.#cooldownMs());
+    const { issuer, onEvent } = this.#options;
+    emit(onEvent, { issuer, type: 'failed', ...fault, failures: this.#failures });
+  }
+
+  #expire(): void {
+    this.#hold(new Map());
+    this.#expiresAt = Number.POSITIVE_INFINITY;
+    const { issuer, onEvent } = this.#options;
+    emit(onEvent, { issuer, type: 'expired' });
+  }
+
+  #hold(keys: Keys): void {
+    const kept = new Set([...keys.values()].flat());
+    for (const key of [...this.#keys.values()].flat()) key.isCurrent = kept.has(key);
+    this.#keys = keys;
+  }
+
+  /** Waits for the next fetch or for the expiry, whichever comes first, so that an idle process refreshes its keys too. */
+  #sleep(): void {
+    this.#cancelTimer();
+    if (this.#isStopped) return;
+    const wakeAt = Math.min(this.#nextAttemptAt, this.#expiresAt);
+    this.#cancelTimer = this.#clock.schedule(
+      () => {
+        this.#checkAge(true);
+        if (!this.#pending) this.#sleep();
+      },
+      Math.max(0, wakeAt - this.#clock.now()),
+    );
+  }
+
+  #earliestAttemptAt(): number {
+    return this.#attemptedAt + this.#cooldownMs();
+  }
+
+  /** Until the first success, attempts are 1, 2, 4, … seconds apart, because an issuer may start after its API. */
+  #cooldownMs(): number {
+    const { cooldownMs } = this.#options;
+    const hasSucceeded = this.#fetchedAt !== Number.NEGATIVE_INFINITY;
+    return hasSucceeded ? cooldownMs : Math.min(cooldownMs, 1000 * 2 ** Math.max(0, this.#failures - 1));
+  }
+
+  #jittered(delayMs: number): number {
+    return delayMs * (1 + this.#random() / 10);
+  }
+}
+
+function difference(before: Keys, after: Keys): { added: string[]; removed: string[] } {
+  const only = (these: Keys, those: Keys) =>
+    [...these].flatMap(([kid, keys]) => (keys.every((key) => those.get(kid)?.includes(key)) ? [] : [printable(kid)]));
+  return { added: only(after, before), removed: only(before, after) };
+}
