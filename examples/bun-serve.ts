@@ -1,14 +1,13 @@
-import { createGuard } from 'protected-api/guard';
+import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 
 // A server of Bun without a framework. To start it:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run examples/bun-serve.ts
-const { ISSUER = '', AUDIENCE = '', PORT = '3010' } = process.env;
-const guard = createGuard({ issuer: ISSUER, audience: AUDIENCE });
+const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
 
 const { url } = Bun.serve({
   hostname: '127.0.0.1',
-  port: PORT,
+  port: process.env.PORT ?? 3010,
   routes: {
     '/health': new Response('ok'),
     async '/reports'(request) {

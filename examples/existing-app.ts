@@ -1,14 +1,11 @@
 import { cors } from '@elysiajs/cors';
 import { Elysia, t } from 'elysia';
-import { resourceServer } from 'protected-api';
+import { optionsFromEnvironment, resourceServer } from 'protected-api';
 
 // An application with public routes, CORS and an error format of its own (RFC 9457) adds the guard. To start it:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run examples/existing-app.ts
-const { ISSUER = '', AUDIENCE = '', PORT = '3010' } = process.env;
-
 const guard = resourceServer({
-  issuer: ISSUER,
-  audience: AUDIENCE,
+  ...optionsFromEnvironment(process.env),
   errorBody: ({ status, description }) => problem(status, description),
   onRefused: (request, reason) => console.warn(`Rejected ${request.method} ${request.url}: ${reason}`),
 });
@@ -22,10 +19,12 @@ const orders = new Elysia({ prefix: '/orders' })
 
 new Elysia()
   .use(cors())
-  .onError(({ code, error }) => problem('status' in error ? error.status : 500, `Cannot answer: ${code}`))
+  .onError(({ code, error }) => problem('status' in error ? error.status : 500, `Cannot handle the request: ${code}`))
   .get('/health', () => 'ok')
   .use(orders)
-  .listen({ hostname: '127.0.0.1', port: PORT }, ({ url }) => console.log(`Listening on ${url.origin}`));
+  .listen({ hostname: '127.0.0.1', port: process.env.PORT ?? 3010 }, ({ url }) =>
+    console.log(`Listening on ${url.origin}`),
+  );
 
 function problem(status: number, title: string) {
   return { type: 'about:blank', status, title };

@@ -1,12 +1,11 @@
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import { type Claims, createGuard, type Requirements } from 'protected-api/guard';
+import { type Claims, createGuard, optionsFromEnvironment, type Requirements } from 'protected-api/guard';
 
 // Hono on Node.js. To start it, compile it, then:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node hono-node.js
-const { ISSUER = '', AUDIENCE = '', PORT = '3010' } = process.env;
-const guard = createGuard({ issuer: ISSUER, audience: AUDIENCE });
+const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
 
 const guarded = (requirements: Requirements = {}) =>
@@ -24,6 +23,6 @@ const app = new Hono()
     return context.json({ hello: String(sub) });
   });
 
-serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(PORT) }, ({ port }) =>
+serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(process.env.PORT ?? 3010) }, ({ port }) =>
   console.log(`Listening on http://127.0.0.1:${port}`),
 );

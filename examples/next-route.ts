@@ -1,10 +1,11 @@
-import { createGuard } from 'protected-api/guard';
+import { createGuard, type Guard, optionsFromEnvironment } from 'protected-api/guard';
 
-// A route handler of Next.js, in app/reports/route.ts. Keys are fetched with the first request.
-const { ISSUER = '', AUDIENCE = '' } = process.env;
-const guard = createGuard({ issuer: ISSUER, audience: AUDIENCE });
+// A route handler of Next.js, in app/reports/route.ts. `next build` evaluates it without settings, so the guard is created with
+// the first request.
+let guard: Guard | undefined;
 
 export async function GET(request: Request): Promise<Response> {
+  guard ??= createGuard(optionsFromEnvironment(process.env));
   const result = await guard.check(request, { scope: 'read:reports' });
   if (result instanceof Response) return result;
   return Response.json({ hello: result.claims.sub });

@@ -1,16 +1,15 @@
 import { Elysia } from 'elysia';
-import { resourceServer } from 'protected-api';
+import { optionsFromEnvironment, resourceServer } from 'protected-api';
 
-// A WebSocket behind the guard: the token is judged before the upgrade, and the socket is closed when the token expires.
+// A WebSocket behind the guard: the token is checked before the upgrade, and the socket is closed when the token expires.
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run examples/websocket.ts
-const { ISSUER = '', AUDIENCE = '', PORT = '3010' } = process.env;
 
 /** 24 days: timers do not wait for longer. */
 const maxDelayMs = 2 ** 31 - 1;
 const timers = new Map<string, ReturnType<typeof setTimeout>>();
 
 new Elysia()
-  .use(resourceServer({ issuer: ISSUER, audience: AUDIENCE }))
+  .use(resourceServer(optionsFromEnvironment(process.env)))
   .ws('/messages', {
     scope: 'read:messages',
     open(socket) {
@@ -27,4 +26,6 @@ new Elysia()
       timers.delete(socket.id);
     },
   })
-  .listen({ hostname: '127.0.0.1', port: PORT }, ({ url }) => console.log(`Listening on ${url.origin}`));
+  .listen({ hostname: '127.0.0.1', port: process.env.PORT ?? 3010 }, ({ url }) =>
+    console.log(`Listening on ${url.origin}`),
+  );

@@ -26,8 +26,8 @@ const rows: readonly (readonly [name: string, request: Request, status: number, 
     ['the scope', { ...order('tea'), scope: write }, 201, { item: 'tea' }],
     ['no token', { path: '/orders' }, 401, missing, 'Bearer'],
     ['no scope', { ...order('tea'), scope: '' }, 403, denied, 'error="insufficient_scope"'],
-    ['a wrong body', { ...order(1), scope: write }, 422, problem(422, 'Cannot answer: VALIDATION')],
-    ['no such path', { path: '/nothing' }, 404, problem(404, 'Cannot answer: NOT_FOUND')],
+    ['a wrong body', { ...order(1), scope: write }, 422, problem(422, 'Cannot handle the request: VALIDATION')],
+    ['no such path', { path: '/nothing' }, 404, problem(404, 'Cannot handle the request: NOT_FOUND')],
   ];
 
 describe('examples/existing-app.ts', () => {

@@ -18,8 +18,9 @@ export function exampleFixture(
     startTimeoutMs: 120_000,
     async start(settings) {
       const server = await start({ PATH: process.env.PATH ?? '', PORT: '0', ...settings });
-      await untilProcess(server, () => server.stdout().includes('\n'), name);
-      const origin = /http:\S+\d/.exec(server.stdout())?.[0] ?? '';
+      const originIn = () => /http:\S+\d(?=\s)/.exec(server.stdout())?.[0] ?? '';
+      await untilProcess(server, () => originIn() !== '', name);
+      const origin = originIn();
       const close = async () => {
         server.signal('SIGKILL');
         return (await server.finished).status;

@@ -1,8 +1,9 @@
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { run } from '../support/child-process.ts';
+import { run, runToEnd } from '../support/child-process.ts';
 import { serverRows } from './server-rows.ts';
 
-serverRows('examples/bun-serve.ts');
+for (const name of ['bun-serve', 'express', 'fastify', 'koa']) serverRows(`examples/${name}.ts`);
 
 // Next.js calls the exported function of the method, GET for HEAD too, as the routes of Bun.serve do.
 serverRows('examples/next-route.ts', (environment) => {
@@ -11,4 +12,9 @@ serverRows('examples/next-route.ts', (environment) => {
     const routes = { '/reports': { GET, HEAD: GET }, '/health': new Response('ok') };
     console.log(Bun.serve({ hostname: '127.0.0.1', port: 0, routes }).url.origin);`;
   return run([process.execPath, '-e', script], environment);
+});
+
+test.each(['next-route'])('examples/%s.ts can be built ahead of time, without settings', async (name) => {
+  const file = join(import.meta.dir, `../../examples/${name}.ts`);
+  expect(await runToEnd([process.execPath, file])).toEqual({ status: 0, stdout: '', stderr: '' });
 });

@@ -1,21 +1,54 @@
+import { describe } from 'bun:test';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { serverRows } from '../examples/server-rows.ts';
-import { run } from '../support/child-process.ts';
+import { freePort, run } from '../support/child-process.ts';
+import { installedPackage } from '../support/installed-package.ts';
 
-const fromRoot = (path: string) => join(import.meta.dir, '../..', path);
+const examples = join(import.meta.dir, '../../examples');
+type Packages = Parameters<typeof installedPackage>[0];
 
-// Node.js 20 runs no TypeScript, so the example is compiled.
-serverRows('examples/hono-node.ts under Node.js', async (environment) => {
-  const { outputs } = await Bun.build({ entrypoints: [fromRoot('examples/hono-node.ts')], target: 'node' });
-  const script = (await outputs[0]?.text()) ?? '';
-  return run(['node', 'hono-node.mjs'], environment, { 'hono-node.mjs': script });
-});
+/** What an HTTP API of AWS does with a request. */
+const lambda = `;
+import { createServer } from 'node:http';
+createServer(async ({ method, url, headersDistinct }, response) => {
+  const headers = Object.fromEntries(Object.entries(headersDistinct).map(([name, values]) => [name, values.join(',')]));
+  const event = { headers, rawPath: url, requestContext: { domainName: 'localhost', http: { method } } };
+  const { statusCode, body, ...others } = await handler(event);
+  response.writeHead(statusCode, others.headers).end(body);
+}).listen(0, '127.0.0.1', function () { console.log('http://127.0.0.1:' + this.address().port); });`;
 
-serverRows('examples/deno-serve.ts under Deno', async (environment) => {
-  const imports = { 'protected-api/guard': pathToFileURL(fromRoot('src/auth/guard.ts')).href };
-  const map = fromRoot('dist/deno-imports.json');
-  await Bun.write(map, JSON.stringify({ imports }));
-  const command = ['deno', 'run', '--allow-env', '--allow-net', '--no-prompt', '--no-lock', `--import-map=${map}`];
-  return run([...command, fromRoot('examples/deno-serve.ts')], { ...environment, NO_COLOR: '1' });
+/** The example, what is installed beside the tarball, and what is changed in the compiled text. */
+const servers: readonly (readonly [string, string, Packages, ((text: string) => string)?])[] = [
+  ['Express 5', 'express', ['express', 'cors']],
+  ['Express 4', 'express', ['express-4', 'cors'], (text) => text.replace('"express"', '"express-4"')],
+  ['NestJS', 'nest', ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs']],
+  ['Fastify', 'fastify', ['fastify', '@fastify/cors']],
+  ['Koa', 'koa', ['koa']],
+  ['Hono', 'hono-node', ['hono', '@hono/node-server']],
+  ['Elysia', 'elysia-node', ['elysia', '@elysiajs/node']],
+  ['AWS Lambda', 'lambda', [], (text) => text + lambda],
+];
+
+for (const [title, name, packages, change = (text: string) => text] of servers)
+  describe(`${title} under Node.js, with the tarball`, () => {
+    const folder = installedPackage(packages, 'runtimes', []);
+    // Node.js 20 runs no TypeScript, so the example is compiled.
+    serverRows(`examples/${name}.ts`, async (environment) => {
+      const entrypoints = [join(examples, `${name}.ts`)];
+      const { outputs } = await Bun.build({ entrypoints, target: 'node', packages: 'external' });
+      const file = join(folder(), 'example.mjs');
+      await Bun.write(file, change((await outputs[0]?.text()) ?? ''));
+      // Elysia's adapter does not say which port the system chose.
+      return run(['node', file], { ...environment, PORT: String(await freePort()) });
+    });
+  });
+
+describe('Deno, with the tarball', () => {
+  const folder = installedPackage([], 'runtimes', []);
+  serverRows('examples/deno-serve.ts', async (environment) => {
+    const file = join(folder(), 'example.ts');
+    await copyFile(join(examples, 'deno-serve.ts'), file);
+    return run(['deno', 'run', '--allow-env', '--allow-net', '--no-prompt', file], { ...environment, NO_COLOR: '1' });
+  });
 });

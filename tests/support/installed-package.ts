@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,14 +9,23 @@ import { startedFor } from './fixture.ts';
 
 const versions = { ...manifest.dependencies, ...manifest.devDependencies };
 
-/** Packs the package, and installs the tarball and `others`, in the versions that package.json pins, into an empty folder. */
+let tarball: Promise<string> | undefined;
+
+/** Packs the package once for all tests of a process, and returns the path of the tarball. */
+async function pack() {
+  const folder = await mkdtemp(join(tmpdir(), 'protected-api-tarball-'));
+  process.on('exit', () => rmSync(folder, { recursive: true }));
+  await $`${process.execPath} pm pack --destination ${folder}`.cwd(join(import.meta.dir, '../../src/auth')).quiet();
+  return join(folder, `${name}-${version}.tgz`);
+}
+
+/** Installs the tarball and `others`, in the versions that package.json pins, into an empty folder. */
 async function install(others: readonly (keyof typeof versions)[], from: string, files: string[]) {
   const folder = await mkdtemp(join(tmpdir(), 'protected-api-package-'));
-  await $`${process.execPath} pm pack --destination ${folder}`.cwd(join(import.meta.dir, '../../src/auth')).quiet();
+  tarball ??= pack();
   await Bun.write(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
   const pinned = others.map((name) => `${name}@${versions[name]}`);
-  const tarball = `./${name}-${version}.tgz`;
-  await $`npm install --no-audit --no-fund --ignore-scripts ${tarball} ${pinned}`.cwd(folder).quiet();
+  await $`npm install --no-audit --no-fund --ignore-scripts ${await tarball} ${pinned}`.cwd(folder).quiet();
   for (const file of files) await copyFile(join(import.meta.dir, '..', from, file), join(folder, file));
   return folder;
 }

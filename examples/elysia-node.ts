@@ -1,0 +1,16 @@
+import { node } from '@elysiajs/node';
+import { Elysia } from 'elysia';
+import { optionsFromEnvironment, resourceServer } from 'protected-api';
+
+// Elysia on Node.js. To start it, compile it, then:
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node elysia-node.js
+const reports = new Elysia()
+  .use(resourceServer(optionsFromEnvironment(process.env)))
+  .get('/reports', ({ claims }) => ({ hello: claims.sub }), { scope: 'read:reports' });
+
+new Elysia({ adapter: node() })
+  .get('/health', () => 'ok')
+  .use(reports)
+  .listen({ hostname: '127.0.0.1', port: Number(process.env.PORT ?? 3010) }, ({ url }) =>
+    console.log(`Listening on ${url.origin}`),
+  );

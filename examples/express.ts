@@ -1,0 +1,24 @@
+import type { AddressInfo } from 'node:net';
+import cors from 'cors';
+import express from 'express';
+import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { authOf, requireToken } from 'protected-api/node';
+
+// Express 5 or 4. To start it, compile it, then:
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node express.js
+const guard = createGuard(optionsFromEnvironment(process.env));
+guard.start();
+
+const app = express();
+// Before the guard, so that pages of other origins can read why a request was rejected.
+app.use(cors({ exposedHeaders: ['WWW-Authenticate', 'Retry-After'] }));
+app.get('/health', (_request, response) => {
+  response.send('ok');
+});
+app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (request, response) => {
+  response.json({ hello: authOf(request).claims.sub });
+});
+
+const server = app.listen(Number(process.env.PORT ?? 3010), '127.0.0.1', () =>
+  console.log(`Listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+);

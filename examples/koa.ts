@@ -1,0 +1,24 @@
+import type { AddressInfo } from 'node:net';
+import Koa from 'koa';
+import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { checkIncoming } from 'protected-api/node';
+
+// Koa. To start it, compile it, then:
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node koa.js
+const guard = createGuard(optionsFromEnvironment(process.env));
+guard.start();
+
+const app = new Koa();
+app.use(async (context, next) => {
+  if (context.path !== '/health') return next();
+  context.body = 'ok';
+});
+app.use(async (context) => {
+  const auth = await checkIncoming(guard, context.req, context.res, { scope: 'read:reports' });
+  // Without auth, the rejection was sent.
+  if (auth && context.path === '/reports') context.body = { hello: auth.claims.sub };
+});
+
+const server = app.listen(Number(process.env.PORT ?? 3010), '127.0.0.1', () =>
+  console.log(`Listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+);

@@ -1,0 +1,19 @@
+import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+
+// AWS Lambda behind an HTTP API or a function URL, with the variables ISSUER and AUDIENCE. Keys are kept between invocations.
+const guard = createGuard(optionsFromEnvironment(process.env));
+
+/** What is used of an event of payload format 2.0. */
+interface HttpEvent {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly rawPath: string;
+  readonly requestContext: { readonly domainName: string; readonly http: { readonly method: string } };
+}
+
+export async function handler({ headers, rawPath, requestContext: { domainName, http } }: HttpEvent) {
+  if (rawPath === '/health') return { statusCode: 200, body: 'ok' };
+  const request = new Request(`https://${domainName}${rawPath}`, { method: http.method, headers });
+  const result = await guard.check(request, { scope: 'read:reports' });
+  const response = result instanceof Response ? result : Response.json({ hello: result.claims.sub });
+  return { statusCode: response.status, headers: Object.fromEntries(response.headers), body: await response.text() };
+}
