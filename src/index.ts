@@ -3,7 +3,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { fail, print, readFlags, readToken, usage } from './cli.ts';
 import { explainToken } from './explain/explain.ts';
 import { renderExplanation } from './explain/render.ts';
-import { isLive, serve, trustEmbeddedIssuer } from './process.ts';
+import { isLive, serve } from './process.ts';
 import { readSettings, type Settings, SettingsError } from './settings.ts';
 
 function readSettingsOrFail(isDev: boolean): Settings {
@@ -27,10 +27,9 @@ else if (version) print(1, `${packageJson.version}\n`);
 else if (healthcheck) process.exit((await isLive(host || '0.0.0.0', Number(port || 3010))) ? 0 : 1);
 else if (explain) {
   const settings = readSettingsOrFail(dev);
-  const trusting = settings.isEmbedded ? trustEmbeddedIssuer(settings, settings.port) : settings;
   if (isatty(0)) print(2, 'Paste a token, then press Enter and Ctrl-D\n');
   const token = readToken(await Bun.stdin.text());
-  const explanation = await explainToken(token, { settings: trusting });
+  const explanation = await explainToken(token, { settings, options: settings.optionsAt(settings.port) });
   print(1, renderExplanation(explanation, isatty(1) && !NO_COLOR));
   process.exit(explanation.status === 200 ? 0 : 1);
 } else await serve(readSettingsOrFail(dev), !NO_COLOR);

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { isatty } from 'node:tty';
+import type { CheckedOptions } from 'protected-api/guard';
 import packageJson from '../package.json' with { type: 'json' };
 import { fail, print } from './cli.ts';
 import { renderBanner } from './dev/banner.ts';
@@ -8,8 +9,8 @@ import { keptOverReloads } from './dev/reload.ts';
 import { internalError } from './http/answers.ts';
 import { createDestination } from './observe/destination.ts';
 import { createLog, type Log } from './observe/log.ts';
-import { createService, type Service, type ServiceOptions } from './service.ts';
-import type { Settings } from './settings.ts';
+import { createService, type Service } from './service.ts';
+import { localOrigin, type Settings } from './settings.ts';
 
 /** Listens, and serves until a signal ends the process. */
 export async function serve(settings: Settings, hasColour: boolean): Promise<void> {
@@ -24,14 +25,21 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
   process.on('uncaughtException', die);
   process.on('unhandledRejection', die);
 
-  const { host: hostname, port, metricsPort, reusePort } = settings;
+  const { host: hostname, port, metricsHost, metricsPort, reusePort } = settings;
   const server = listen(log, { id: 'api', hostname, port, reusePort });
   const metricsServer =
-    metricsPort === undefined ? undefined : listen(log, { id: 'metrics', hostname, port: metricsPort });
-  const options = { settings, log, droppedLogLines: destination.droppedLines };
-  const service = createService(
-    settings.isEmbedded ? embedIssuer(options, server.port ?? port, isatty(2) && hasColour) : options,
-  );
+    metricsPort === undefined ? undefined : listen(log, { id: 'metrics', hostname: metricsHost, port: metricsPort });
+  for (const { message, ...warning } of settings.warnings) log.warn(warning, message);
+  const options = settings.optionsAt(server.port ?? port);
+  const service = createService({
+    settings,
+    options,
+    log,
+    droppedLogLines: destination.droppedLines,
+    ...(settings.issuer === 'development' && {
+      embed: createIssuer(options, settings.docs, isatty(2) && hasColour),
+    }),
+  });
   server.reload({ fetch: service.fetch });
   if (service.metrics) metricsServer?.reload({ fetch: service.metrics.fetch });
   keptOverReloads().stop = () => {
@@ -41,16 +49,17 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
   };
   shutDownOnSignal(service, metricsServer ? [server, metricsServer] : [server], settings, log);
   service.start();
-  log.debug(withoutSecrets(service.settings), 'Settings');
+  log.debug(withoutSecrets(options, settings), 'Settings');
   const ports = { port: server.port, metricsPort: metricsServer?.port };
-  log.info({ version: packageJson.version, ...ports, issuer: service.settings.issuer }, 'Listening');
+  log.info({ version: packageJson.version, ...ports, issuer: options.issuer }, 'Listening');
 }
 
 /** The query of jwksUri and the credentials of redisUrl can be secret. */
-function withoutSecrets({ jwksUri, redisUrl, ...others }: Settings): Settings {
+function withoutSecrets(options: CheckedOptions, { warnings, issuer, redisUrl, ...settings }: Settings): object {
   return {
-    ...others,
-    jwksUri: jwksUri?.replace(/\?.*/, ''),
+    ...options,
+    ...settings,
+    jwksUri: options.jwksUri?.replace(/\?.*/, ''),
     redisUrl: redisUrl?.replace(/\/\/.*@/s, '//***@').replace(/\?.*/, ''),
   };
 }
@@ -80,7 +89,7 @@ function listen(log: Log, options: ListenOptions) {
       idleTimeout: 75,
       // The application answers large bodies itself, without reading them. Bun's own 413 has no body and no CORS headers.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      // Replaced below. The listener comes first, because the embedded issuer needs to know its port.
+      // Replaced below. The listener comes first, because the development issuer needs to know its port.
       fetch: () => new Response(null, { status: 503 }),
       error(error) {
         log.error({ err: error }, 'Cannot answer a request');
@@ -97,40 +106,15 @@ function listen(log: Log, options: ListenOptions) {
 
 type Server = ReturnType<typeof listen>;
 
-/** Returns the settings with which a service on this port trusts its own issuer. */
-export function trustEmbeddedIssuer(settings: Settings, port: number) {
-  const origin = settings.publicUrl ?? `http://localhost:${port}`;
-  return {
-    ...settings,
-    issuer: [`${origin}/`],
-    audience: [origin],
-    jwksUri: `${localOrigin(settings.host, port)}/.well-known/jwks.json`,
-    publicUrl: origin,
-  };
-}
-
-/** Creates the issuer for the service on this port, prints how to use it, and returns options that trust it. */
-function embedIssuer(options: ServiceOptions, port: number, hasColour: boolean): ServiceOptions {
-  const { settings, log } = options;
-  if (settings.ignored.length > 0)
-    log.warn(
-      { settings: settings.ignored },
-      'Settings are ignored, because the development issuer does not fulfil them',
-    );
-  const trusting = trustEmbeddedIssuer(settings, port);
-  const { publicUrl: origin } = trusting;
-  const issuer = `${origin}/`;
+/** Creates the development issuer, and prints how to use it. */
+function createIssuer({ publicUrl: origin = '' }: CheckedOptions, hasDocumentation: boolean, hasColour: boolean) {
   const kept = keptOverReloads();
   kept.secrets ??= createIssuerSecrets();
   const { secrets } = kept;
-  if (!kept.hasBanner)
-    print(2, renderBanner({ origin, audience: origin, ...secrets, hasDocumentation: settings.docs, hasColour }));
+  if (!kept.hasBanner) print(2, renderBanner({ origin, audience: origin, ...secrets, hasDocumentation, hasColour }));
   kept.hasBanner = true;
-  return {
-    ...options,
-    settings: trusting,
-    embed: (scopes) => createEmbeddedIssuer({ issuer, audience: origin, secrets, scopes }),
-  };
+  return (scopes: () => readonly string[]) =>
+    createEmbeddedIssuer({ issuer: `${origin}/`, audience: origin, secrets, scopes });
 }
 
 /** Returns whether an instance on this machine answers. */
@@ -143,13 +127,6 @@ export async function isLive(host: string, port: number): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** Returns the origin at which a client on this machine reaches a listener on `host`. */
-function localOrigin(host: string, port: number): string {
-  if (host === '0.0.0.0') return `http://127.0.0.1:${port}`;
-  if (host === '::') return `http://[::1]:${port}`;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** Stops accepting connections, and resolves once requests in flight are answered. */

@@ -13,8 +13,10 @@ const PUBLIC_URL = 'https://api.example.test';
 function create(environment: Environment) {
   const { log, lines } = recordLog('info');
   const fetched: string[] = [];
+  const settings = readSettings({ AUDIENCE, ISSUER: GOOD, ...environment }, false);
   const service = createService({
-    settings: readSettings({ AUDIENCE, ISSUER: GOOD, ...environment }, false),
+    settings,
+    options: settings.optionsAt(0),
     log,
     droppedLogLines: () => 0,
     async fetch(url) {
@@ -56,23 +58,6 @@ describe('/readyz', () => {
 });
 
 describe('the log of the service', () => {
-  const http = /JWKS_ALLOW_HTTP is set/;
-  const shared = /each process that shares the port accepts a DPoP proof once/;
-  const dpop = { PUBLIC_URL, DPOP: 'on' };
-
-  test.each([
-    ['warns', 'plain http is allowed', http, { JWKS_ALLOW_HTTP: 'true' }],
-    ['does not warn', 'plain http is not allowed', http, {}],
-    ['warns', 'processes share a port and no replay store', shared, { ...dpop, REUSE_PORT: 'true' }],
-    ['does not warn', 'one process has the port', shared, dpop],
-    ['does not warn', 'processes share a port without DPoP', shared, { REUSE_PORT: 'true' }],
-  ] as const)('%s when %s', async (does, _name, warning, environment) => {
-    const { start, stop, messages } = create(environment);
-    await start();
-    stop();
-    expect(messages().some((message) => warning.test(message))).toBe(does === 'warns');
-  });
-
   test.each([
     ['opaque', 'c2VjcmV0'],
     ['encrypted', 'a.b.c.d.e'],

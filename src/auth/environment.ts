@@ -32,7 +32,7 @@ export const pairFormats: Readonly<Record<string, string>> = {
 
 /**
  * Returns the options that the settings in `environment` describe, with defaults: `ISSUER`, `AUDIENCE`, `JWKS_MAX_AGE_SECONDS` and
- * the others in docs/settings.md that are not marked as those of the service, which are ignored. An empty setting counts as unset.
+ * the others that have an option in docs/settings.md. All other variables are ignored. An empty setting counts as unset.
  * @param environment such as `process.env`, `Deno.env.toObject()` or the bindings of a Worker
  * @throws {EnvironmentError} a setting is missing or not valid; the message lists every mistake
  * @example

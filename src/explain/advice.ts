@@ -34,8 +34,8 @@ const advices: Readonly<Record<string, Advice>> = {
     'set CLIENT_CERT_HEADER to the header in which a proxy sends the certificate of the client',
   token_confirmation_unsupported: () =>
     'request a token that is bound to a key (jkt), to a certificate (x5t#S256) or not at all',
-  certificate_missing: ({ settings }) =>
-    `a request also needs the certificate of the client in the header ${settings.clientCertHeader}, which cannot be checked here`,
+  certificate_missing: () =>
+    'a request also needs the certificate of the client in CLIENT_CERT_HEADER, which cannot be checked here',
   token_unbound: () => 'set DPOP to on to accept tokens without a proof as well',
   proof_missing: ({ settings }) =>
     `a request also needs a proof in the header DPoP, signed with one of DPOP_ALGORITHMS (${settings.dpopAlgorithms.join(', ')}), which cannot be checked here`,

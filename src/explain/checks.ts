@@ -1,4 +1,4 @@
-import type { Settings } from '../settings.ts';
+import type { CheckedOptions } from 'protected-api/guard';
 
 /** The decoded parts of a token, not verified. Empty if they cannot be decoded. */
 export interface DecodedToken {
@@ -10,7 +10,7 @@ export interface DecodedToken {
 /** What is known where a check is explained. */
 export interface Explained {
   readonly token: DecodedToken;
-  readonly settings: Settings;
+  readonly settings: CheckedOptions;
   readonly nowSeconds: number;
   /** Why the keys cannot be fetched; empty if they were fetched. */
   readonly fetchFailure: string;
@@ -136,8 +136,8 @@ const binding: Check = {
   reasons: [],
   has: ({ token: { claims }, settings }) =>
     claims.cnf === undefined && settings.dpop !== 'required' ? undefined : show(claims.cnf),
-  wants({ token, settings: { dpop, clientCertHeader } }) {
-    const certificates = `, CLIENT_CERT_HEADER is ${clientCertHeader ?? 'not set'}`;
+  wants({ token, settings: { dpop, clientCertificate } }) {
+    const certificates = `, CLIENT_CERT_HEADER is ${clientCertificate ? 'set' : 'not set'}`;
     return `DPOP is ${dpop}${isBoundBy('x5t#S256', token) ? certificates : ''}`;
   },
   passed: 'accepted',
@@ -149,13 +149,13 @@ export function isBoundBy(method: 'jkt' | 'x5t#S256', { claims: { cnf } }: Decod
 }
 
 /** Returns the checks in the order in which the guard makes them. With several issuers, the issuer decides which keys are used. */
-export function checksFor({ issuer: issuers }: Settings): readonly Check[] {
+export function checksFor({ issuer: issuers }: CheckedOptions): readonly Check[] {
   const keys = issuers.length > 1 ? [issuer, key, signature] : [key, signature, issuer];
   return [format, algorithm, type, ...keys, audience, requiredClaims, expiry, start, binding];
 }
 
 /** With several issuers, the one of the token. */
-export function issuerOf({ issuer: issuers }: Settings, { claims }: DecodedToken): string {
+export function issuerOf({ issuer: issuers }: CheckedOptions, { claims }: DecodedToken): string {
   return issuers.find((name) => name === claims.iss) ?? list(issuers);
 }
 

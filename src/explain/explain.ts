@@ -1,7 +1,6 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { createLog } from '../observe/log.ts';
 import { createService, type ServiceOptions } from '../service.ts';
-import type { Settings } from '../settings.ts';
 import { adviceFor } from './advice.ts';
 import { checksFor, type DecodedToken, type Explained, isBoundBy, show } from './checks.ts';
 
@@ -26,8 +25,8 @@ export interface Explanation {
 }
 
 export interface ExplainOptions {
-  /** Must contain `issuer` and `audience`. */
-  readonly settings: Settings;
+  readonly settings: ServiceOptions['settings'];
+  readonly options: ServiceOptions['options'];
   /** Fetches keys and metadata; defaults to the global `fetch`. */
   readonly fetch?: ServiceOptions['fetch'];
 }
@@ -39,14 +38,14 @@ const scopedPath = '/api/private-scoped';
  * Explains how the service answers to a token. The verdict is that of the service itself, which gets a request with the token;
  * the checks only say what the token has. Fetches keys, and does not listen.
  */
-export async function explainToken(text: string, { settings, fetch }: ExplainOptions): Promise<Explanation> {
+export async function explainToken(text: string, given: ExplainOptions): Promise<Explanation> {
   const token = decode(text);
-  const { ask, stop } = createAnswering(settings, token, fetch);
+  const { ask, stop } = createAnswering(given, token);
   const { status, code, description, reason, fetchFailure } = await ask(protectedPath);
   const scoped = await ask(scopedPath);
   stop();
 
-  const explained = { token, settings, nowSeconds: Date.now() / 1000, fetchFailure };
+  const explained = { token, settings: given.options, nowSeconds: Date.now() / 1000, fetchFailure };
   const checks = explainChecks(reason, explained);
   if (status !== 200) return { checks, status, code, advice: adviceFor(reason, explained) ?? description ?? '' };
   return { checks: [...checks, explainScope(scoped.status, explained)], status, code, advice: 'Token is accepted' };
@@ -68,7 +67,7 @@ function explainChecks(reason: string, explained: Explained): readonly Explained
 }
 
 /** Returns the service, and what it answers and logs. */
-function createAnswering(settings: Settings, token: DecodedToken, fetch: ServiceOptions['fetch']) {
+function createAnswering({ settings, options, fetch }: ExplainOptions, token: DecodedToken) {
   const lines: Readonly<Record<string, unknown>>[] = [];
   const log = createLog(
     'debug',
@@ -82,9 +81,9 @@ function createAnswering(settings: Settings, token: DecodedToken, fetch: Service
   );
   // Only the guard is needed. There is no proof, so none is recorded as used.
   const needed = { ...settings, docs: false, metricsPort: undefined, redisUrl: undefined };
-  const service = createService({ settings: needed, log, droppedLogLines: () => 0, ...(fetch && { fetch }) });
+  const service = createService({ settings: needed, options, log, droppedLogLines: () => 0, ...(fetch && { fetch }) });
   const needsProof = token.claims.cnf !== undefined && (isBoundBy('jkt', token) || !isBoundBy('x5t#S256', token));
-  const scheme = settings.dpop === 'required' || (settings.dpop === 'on' && needsProof) ? 'DPoP' : 'Bearer';
+  const scheme = options.dpop === 'required' || (options.dpop === 'on' && needsProof) ? 'DPoP' : 'Bearer';
 
   return {
     stop: service.stop,

@@ -17,7 +17,13 @@ async function start(form: CommandForm, environment: Environment, flags: readonl
 const starts: readonly [name: string, form: CommandForm, flags: readonly string[], Environment, ignored: string[]][] = [
   ['no settings at all', sourceForm, [], {}, []],
   ['--dev in production', executableForm, ['--dev'], { NODE_ENV: 'production' }, []],
-  ['--dev beside another issuer', executableForm, ['--dev'], { ISSUER: 'https://a.example.test/', AUDIENCE: 'x' }, []],
+  [
+    '--dev beside another issuer',
+    executableForm,
+    ['--dev'],
+    { ISSUER: 'https://a.example.test/', AUDIENCE: 'x' },
+    ['AUDIENCE', 'ISSUER'],
+  ],
   [
     'settings that its own tokens do not fulfil',
     executableForm,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { readSettings } from '../../src/settings.ts';
+import { type Environment, readSettings } from '../../src/settings.ts';
 
 const text = await Bun.file(join(import.meta.dir, '../../.env.example')).text();
 const documented = [...text.matchAll(/^(?:# )?([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]);
@@ -12,9 +12,11 @@ describe('.env.example', () => {
   });
 
   test('shows the real defaults', () => {
-    expect(readSettings({ ...Object.fromEntries(documented), ...required }, false)).toEqual(
-      readSettings(required, false),
-    );
+    const read = (environment: Environment) => {
+      const settings = readSettings(environment, false);
+      return { ...settings, optionsAt: settings.optionsAt(0) };
+    };
+    expect(read({ ...Object.fromEntries(documented), ...required })).toEqual(read(required));
   });
 
   test('lists every setting that the service reads', () => {

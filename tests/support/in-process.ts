@@ -14,9 +14,9 @@ const fetchLocally: Fetch = async (url, init) => {
 /** Returns the service with these settings, without a listener and without output. */
 export function createSilentService(environment: Environment, fetch = fetchLocally) {
   const settings = readSettings(environment, false);
-  if (settings.isEmbedded) throw new TypeError('ISSUER and AUDIENCE are not set');
+  if (settings.issuer === 'development') throw new TypeError('ISSUER and AUDIENCE are not set');
   const log = createLog('silent', { isTerminal: false, hasColour: false });
-  return createService({ settings, log, droppedLogLines: () => 0, fetch });
+  return createService({ settings, options: settings.optionsAt(0), log, droppedLogLines: () => 0, fetch });
 }
 
 /**

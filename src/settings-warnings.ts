@@ -1,0 +1,72 @@
+import type { CheckedOptions } from 'protected-api/guard';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Settings that have no effect, or a dangerous one. */
+export interface SettingsWarning {
+  readonly settings: readonly string[];
+  readonly message: string;
+}
+
+/** The settings that would reject tokens of the development issuer. */
+export const unsatisfied: readonly string[] = [
+  'ALGORITHMS',
+  'SCOPE_CLAIM',
+  'SCOPE_PREFIX',
+  'AUDIENCE_CLAIM',
+  'REQUIRED_CLAIMS',
+  'TOKEN_TYPE',
+  'CLIENT_CERT_HEADER',
+];
+
+/** Returns warnings about the settings that the development issuer ignores. */
+export function warnOfIgnored(environment: Environment): readonly SettingsWarning[] {
+  const warn = (names: readonly string[], message: string) => {
+    const settings = names.filter((name) => environment[name]);
+    return settings.length > 0 ? [{ settings, message }] : [];
+  };
+  return [
+    ...warn(['ISSUER', 'AUDIENCE', 'JWKS_URI'], 'Ignoring settings that the development issuer replaces'),
+    ...warn(unsatisfied, 'Ignoring settings that tokens of the development issuer cannot satisfy'),
+  ];
+}
+
+/** Returns warnings about settings that are allowed, but rarely meant. */
+export function warnOfDangers(
+  { reusePort, redisUrl }: { readonly reusePort: boolean; readonly redisUrl: string | undefined },
+  { dpop, jwksAllowHttp }: CheckedOptions,
+) {
+  const warn = (condition: boolean, setting: string, message: string): readonly SettingsWarning[] =>
+    condition ? [{ settings: [setting], message: `${setting} is set${message}` }] : [];
+  const isAlone = dpop !== 'off' && redisUrl === undefined;
+  return [
+    ...warn(jwksAllowHttp, 'JWKS_ALLOW_HTTP', ': an attacker on the network can replace keys fetched over http'),
+    ...warn(reusePort && isAlone, 'REUSE_PORT', ' without REDIS_URL: every process accepts the same DPoP proof once'),
+    ...warn(dpop === 'off' && redisUrl !== undefined, 'REDIS_URL', ', but has no effect, because DPOP is off'),
+  ];
+}
+
+/**
+ * Returns a warning for each variable that looks like one of the settings `known` but is none: at most two letters off, or with the
+ * beginning `JWKS_` or `DPOP_`. Contains no value, which can be secret.
+ */
+export function warnOfUnknown(environment: Environment, known: readonly string[]): readonly SettingsWarning[] {
+  return Object.keys(environment).flatMap((name) => {
+    // Shorter names are close to too many others.
+    if (!environment[name] || !/^\w{5,}$/.test(name) || known.includes(name)) return [];
+    const [prefix] = /^(?:JWKS|DPOP)(?=_)/.exec(name) ?? [];
+    const close = known.filter((setting) => isClose(name, setting, 2));
+    const meant = close.length > 0 ? close : known.filter((setting) => prefix && setting.startsWith(prefix));
+    const message = `Ignoring ${name}, which is not a setting: did you mean ${meant.join(' or ')}?`;
+    return meant.length > 0 ? [{ settings: [name], message }] : [];
+  });
+}
+
+/** Whether at most so many letters must be inserted, removed or replaced to turn `a` into `b`. */
+function isClose(a: string, b: string, edits: number): boolean {
+  if (edits < 0) return false;
+  if (a === '' || b === '') return a.length + b.length <= edits;
+  const [restA, restB] = [a.slice(1), b.slice(1)];
+  if (a[0] === b[0]) return isClose(restA, restB, edits);
+  return isClose(restA, b, edits - 1) || isClose(a, restB, edits - 1) || isClose(restA, restB, edits - 1);
+}
