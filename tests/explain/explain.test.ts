@@ -179,7 +179,7 @@ explains(
   'a certificate-bound token with a header',
   boundTo({ 'x5t#S256': 'x' }, { CLIENT_CERT_HEADER: 'Client-Cert' }),
   [
-    'binding {"x5t#S256":"x"} rejected: DPOP is off, CLIENT_CERT_HEADER is Client-Cert',
+    'binding {"x5t#S256":"x"} rejected: DPOP is off, CLIENT_CERT_HEADER is set',
     '401 invalid_header: a request also needs the certificate of the client in CLIENT_CERT_HEADER, which cannot be checked here',
   ],
 );
