@@ -68,8 +68,8 @@ async function proofSteps(algorithm: string, shared: ReplayStore): Promise<Step[
   const verifyWith = (replayStore: ReplayStore) => {
     const verify = createProofVerifier({ publicUrl, replayStore });
     return async (proof: string) => {
-      const request = { method: 'GET', url: 'http://127.0.0.1:3010/', headers: new Headers({ dpop: proof }) };
-      const refusal = await verify(request, tokens.first, thumbprintOf(key));
+      const presented = { method: 'GET', url: 'http://127.0.0.1:3010/', token: tokens.first, proof };
+      const refusal = await verify({}, presented, thumbprintOf(key));
       if (refusal) throw new Error(`Cannot get a proof accepted: ${refusal.reason}`);
     };
   };

@@ -1,5 +1,5 @@
 import { type Algorithm, algorithmOf, algorithms } from './jose/algorithms.ts';
-import { isJsonObject } from './jose/encoding.ts';
+import { isJsonObject, isListOf, namesIn } from './jose/encoding.ts';
 import type { Fetch } from './keys/fetch-json.ts';
 import type { KeySetEvent } from './keys/key-set.ts';
 import { isSecureUrl, printable } from './keys/url.ts';
@@ -47,7 +47,7 @@ function readClaimValues(value: unknown): Readonly<Record<string, string>> | und
 function readScopeLists(value: unknown): Readonly<Record<string, readonly string[]>> | undefined {
   if (!isJsonObject(value)) return undefined;
   const lists = Object.entries(value);
-  const isValid = lists.every(([name, scopes]) => isScope(name) && Array.isArray(scopes) && scopes.every(isScope));
+  const isValid = lists.every(([name, scopes]) => isScope(name) && isListOf(scopes, isScope));
   return isValid ? Object.fromEntries(lists.map(([name, scopes]) => [name, [...(scopes as string[])]])) : undefined;
 }
 
@@ -147,8 +147,7 @@ export const optionRules = {
   /** A JWK Set, instead of fetching one. For a single issuer, and not with `jwksUri`. */
   keys: code<{ readonly keys: readonly object[] }>(
     'a JWK Set',
-    (value) =>
-      isJsonObject(value) && Array.isArray(value.keys) && value.keys.length > 0 && value.keys.every(isJsonObject),
+    (value) => isJsonObject(value) && isListOf(value.keys, isJsonObject) && value.keys.length > 0,
   ),
   /**
    * A schema of the claims, of any library with Standard Schema. A token that does not match is rejected; handlers get its
@@ -218,7 +217,7 @@ export const isRequired = (name: string) => name === 'issuer' || name === 'audie
 export function checkOptions(options: GuardOptions): CheckedOptions {
   if (!isJsonObject(options)) throw new TypeError('Cannot create a guard: options are missing');
   const { checked, problems } = readOptions(options);
-  const unknown = Object.keys(options).filter((name) => !Object.hasOwn(optionRules, name));
+  const unknown = namesIn(options).filter((name) => !Object.hasOwn(optionRules, name));
   const lines = [
     ...problems.map(({ name, expected }) => `  ${name} must be ${expected}, got ${describe(options, name)}`),
     ...unknown.map((name) => `  ${name} is not an option`),
@@ -241,10 +240,13 @@ export function readOptions(given: Readonly<Record<string, unknown>>) {
 export function readRules(rules: Readonly<Record<string, OptionRule>>, given: Readonly<Record<string, unknown>>) {
   const problems: OptionProblem[] = [];
   const checked: Record<string, unknown> = {};
-  for (const [name, { read, expected, fallback }] of Object.entries(rules)) {
-    const value = given[name] === undefined ? undefined : read(given[name]);
-    if (value === undefined && (given[name] !== undefined || isRequired(name))) problems.push({ name, expected });
-    checked[name] = value ?? fallback;
+  for (const [name, rule] of Object.entries(rules)) {
+    // Read once, because it may be a getter.
+    const { [name]: value } = given;
+    const read = value === undefined ? undefined : rule.read(value);
+    if (read === undefined && (value !== undefined || isRequired(name)))
+      problems.push({ name, expected: rule.expected });
+    checked[name] = read ?? rule.fallback;
   }
   return { checked, problems };
 }

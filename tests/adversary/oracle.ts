@@ -234,7 +234,7 @@ function scopesOf(claims: Members, { scopeClaim, scopePrefix }: World): readonly
   const values = scopeClaim.map((name) => (name.startsWith('/') ? pointedAt(claims, name) : own(claims, name)));
   const value = values.find((candidate) => candidate !== undefined);
   const isList = Array.isArray(value) && value.every((element) => typeof element === 'string');
-  const granted: readonly string[] = typeof value === 'string' ? value.split(/\s/) : isList ? value : [];
+  const granted: readonly string[] = typeof value === 'string' ? value.split(/[ \t\n\v\f\r]/) : isList ? value : [];
   return granted.filter((one) => one.startsWith(scopePrefix)).map((one) => one.slice(scopePrefix.length));
 }
 

@@ -22,7 +22,7 @@ describe('createRedisReplayStore()', () => {
   };
   /** Unless a lifetime is given, with a proof that was made just after the connection. */
   const use = (key: string, lifetimeMs = usualLifetimeMs + 1) =>
-    Promise.resolve(store.markUsed(key, lifetimeMs)).catch((error: Error) => error.message);
+    Promise.resolve(store.markUsed(key, lifetimeMs, 0)).catch((error: Error) => error.message);
   const connected = () => until(() => store.state().isConnected, 'the connection');
   const connect = (url?: string) => {
     open(url);

@@ -1,5 +1,5 @@
 import { status } from 'elysia';
-import { attempt, whenSettled } from '../guard/create-guard.ts';
+import { attempt, whenSettled } from '../jose/promises.ts';
 import { type Composed, type Context, type Hook, type Instance, type Route, storesOf } from './instance.ts';
 import type { Judged, Plan, RouteContext } from './plan.ts';
 import { decisionOf, lockOf, markDecided, undecided } from './seal.ts';

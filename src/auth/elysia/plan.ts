@@ -1,5 +1,6 @@
-import { type GuardCore, whenSettled } from '../guard/create-guard.ts';
+import type { GuardCore } from '../guard/create-guard.ts';
 import { allOf, type Requirements } from '../guard/requirements.ts';
+import { whenSettled } from '../jose/promises.ts';
 import { type CheckedOptions, optionRules } from '../options.ts';
 import { refuse } from '../refusals.ts';
 import type { Claims } from '../token/claims.ts';

@@ -1,13 +1,15 @@
+import { ignoreRejection, isPromise, whenSettled } from '../jose/promises.ts';
 import type { Clock } from '../keys/clock.ts';
 import { createIssuerKeys } from '../keys/issuer-keys.ts';
 import type { KeySetState } from '../keys/key-set.ts';
 import { type CheckedOptions, checkOptions, type GuardOptions } from '../options.ts';
 import { createBindingCheck } from '../proof/binding.ts';
+import { isSamePresentation, type Presentation } from '../proof/presentation.ts';
 import { Refusal, refuse } from '../refusals.ts';
 import type { Scheme } from '../schemes.ts';
 import type { Claims } from '../token/claims.ts';
 import { createClaimsReader } from '../token/claims-schema.ts';
-import { createVerifier, type VerifiedToken, type VerifierState } from '../token/verifier.ts';
+import { createVerifier, type VerifiedToken, type Verifier, type VerifierState } from '../token/verifier.ts';
 import { createCredentialsReader } from './credentials.ts';
 import { createReject, resourceMetadataUrl } from './rejection.ts';
 import { createRequirementReader, type Requirement, type Requirements, type Wanted } from './requirements.ts';
@@ -17,6 +19,11 @@ export interface Accepted<AcceptedClaims extends Claims = Claims> {
   readonly claims: AcceptedClaims;
   /** The access token, for calls to other services on behalf of the client. */
   readonly token: string;
+  /**
+   * All scopes that the token grants, implied ones included, without the prefix. For information: to require a scope, give
+   * `scope` to `check`.
+   */
+  readonly scopes: readonly string[];
 }
 
 /** What is known of the keys and the tokens of a guard: enough for a readiness probe and for metrics. */
@@ -44,21 +51,30 @@ export interface GuardCore {
   readRequirements(requirements: Requirements): Requirement;
   /** Reads the scope that a function of the application returned. */
   readScope(returned: unknown): Requirement;
-  /** Judges the token, once for each request, and the requirement. */
+  /** Decides about a request as of now. Checks of one request share the verification of its token and the use of its proof. */
   decide(request: Request, requirement: Requirement, isOptional: boolean): Decision | Promise<Decision>;
   /** Returns the response to a request whose token was accepted, but which is rejected for what it asks for. */
-  reject(request: Request, refusal: Refusal, wanted: Wanted): Promise<Response>;
+  reject(request: Request, refusal: Refusal, wanted: Wanted): Response;
   start(): void;
   stop(): void;
   reload(): Promise<GuardState>;
   state(): GuardState;
 }
 
-/** What is known of a request apart from requirements: the scheme of its credentials, and its token or why that is rejected. */
-type Identity = { readonly scheme: Scheme } & (
-  | { readonly refusal: Refusal }
-  | { readonly refusal: undefined; readonly accepted: Accepted; readonly ownClaims: Claims }
-);
+/** What the checks of one request share. Whatever differs in the same object is another request. */
+interface Shared {
+  readonly presented: Presentation;
+  /** The verified token, or its pending verification. A refusal is not kept: time passes, and outages end. */
+  verified: VerifiedToken | Promise<VerifiedToken | Refusal> | undefined;
+  /** Whether `onAccepted` was called. */
+  isAnnounced: boolean;
+}
+
+/** What a request is accepted with, and the claims as its token has them. */
+interface Authenticated {
+  readonly accepted: Accepted;
+  readonly ownClaims: Claims;
+}
 
 /**
  * Creates a guard.
@@ -66,45 +82,16 @@ type Identity = { readonly scheme: Scheme } & (
  */
 export function createGuardCore(given: GuardOptions, { clock, now, random }: GuardEnvironment = {}): GuardCore {
   const options = checkOptions(given);
-  const { dpop, isRevoked, onAccepted, onRefused, clientCertificate } = options;
-  const readCredentials = createCredentialsReader(dpop);
+  const { onRefused } = options;
+  const readCredentials = createCredentialsReader(options.dpop);
   const keys = createIssuerKeys(options, { clock, random });
-  const acceptsBoundTokens = dpop !== 'off' || clientCertificate !== undefined;
-  const verifier = createVerifier({ ...options, keySets: keys.byIssuer, acceptsBoundTokens, now, random });
-  const refuseBinding = createBindingCheck({ ...options, now });
-  const readClaims = createClaimsReader(options.claims);
-  const { readRequirements, readReturnedScope: readScope } = createRequirementReader({ ...options, now });
+  const verifier = createVerifier({ ...options, keySets: keys.byIssuer, now, random });
+  const { readRequirements, readReturnedScope: readScope, scopesOf } = createRequirementReader({ ...options, now });
+  const authenticate = createAuthenticator(options, verifier, scopesOf, now);
   const resource = options.resource ?? options.publicUrl;
   const respond = createReject({ ...options, resourceMetadata: resource && resourceMetadataUrl(resource) });
-  const identities = new WeakMap<Request, Identity | Promise<Identity>>();
 
-  /** The walk of a request: header, token, proof, claims. Requirements follow, because each route has its own. */
-  function identify(request: Request): Identity | Promise<Identity> {
-    const { scheme, token } = readCredentials(request.headers.get('authorization'));
-    if (token instanceof Refusal) return { scheme, refusal: token };
-    return whenSettled(verifier.verify(token), (verified) => {
-      if (verified instanceof Refusal) return { scheme, refusal: verified };
-      return whenSettled(refuseBinding?.(request, { scheme, token }, verified.claims), (refusal) =>
-        refusal ? { scheme, refusal } : accept(request, scheme, token, verified),
-      );
-    });
-  }
-
-  function accept(request: Request, scheme: Scheme, token: string, verified: VerifiedToken): Identity {
-    const claims = readClaims(verified);
-    if (claims instanceof Refusal) return { scheme, refusal: claims };
-    if (isRevoked && answersOtherThanFalse(isRevoked(claims))) return { scheme, refusal: refuse('token_revoked') };
-    ignoreRejection(onAccepted?.(request, claims));
-    return { scheme, refusal: undefined, accepted: { claims, token }, ownClaims: verified.claims };
-  }
-
-  function identityOf(request: Request): Identity | Promise<Identity> {
-    const known = identities.get(request) ?? attempt(() => identify(request));
-    identities.set(request, known);
-    return known;
-  }
-
-  function reject(request: Request, refusal: Refusal, { scheme }: Identity, wanted: Wanted): Response {
+  function reject(request: Request, refusal: Refusal, scheme: Scheme, wanted: Wanted): Response {
     ignoreRejection(onRefused?.(request, refusal.reason));
     return respond(refusal, scheme, wanted);
   }
@@ -115,18 +102,20 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
     options,
     readRequirements,
     readScope,
-    async reject(request, refusal, wanted) {
-      return reject(request, refusal, await identityOf(request), wanted);
+    reject(request, refusal, wanted) {
+      return reject(request, refusal, readCredentials(request.headers.get('authorization')).scheme, wanted);
     },
     decide(request, requirement, isOptional) {
-      return whenSettled(identityOf(request), (identity) => {
-        const refusal = identity.refusal ?? requirement.judge(identity.ownClaims);
-        if (refusal === undefined) return (identity as { readonly accepted: Accepted }).accepted;
+      const { scheme, token } = readCredentials(request.headers.get('authorization'));
+      const conclude = (outcome: Authenticated | Refusal): Decision => {
+        const refusal = outcome instanceof Refusal ? outcome : requirement.judge(outcome.ownClaims);
+        if (refusal === undefined) return (outcome as Authenticated).accepted;
         if (isOptional && requirement.isEmpty && refusal.reason === 'credentials_missing') return undefined;
-        const response = reject(request, refusal, identity, requirement.wanted);
+        const response = reject(request, refusal, scheme, requirement.wanted);
         if (isOptional) response.headers.append('vary', 'Authorization');
         return response;
-      });
+      };
+      return token instanceof Refusal ? conclude(token) : whenSettled(authenticate(request, scheme, token), conclude);
     },
     start: keys.start,
     stop: keys.stop,
@@ -135,38 +124,78 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
   };
 }
 
-/**
- * Goes on at once if there is nothing to wait for: each promise costs a request a microsecond. What is pending is known by its
- * `then`, because an application can replace `Promise`, and must never pass for a result.
- */
-export function whenSettled<Value, Result>(
-  value: Value | Promise<Value>,
-  next: (settled: Value) => Result | Promise<Result>,
-  fail?: (error: unknown) => Result,
-): Result | Promise<Result> {
-  return isPending(value) ? value.then(next, fail) : next(value);
-}
+/** Returns the walk of a token: token, proof, claims. Requirements follow, because each route has its own. */
+function createAuthenticator(
+  options: CheckedOptions,
+  verifier: Verifier,
+  scopesOf: (claims: Claims) => readonly string[],
+  now: GuardEnvironment['now'],
+) {
+  const { dpop, isRevoked, onAccepted } = options;
+  const refuseBinding = createBindingCheck({ ...options, now });
+  const readClaims = createClaimsReader(options.claims);
+  const sharedBy = new WeakMap<Request, Shared>();
 
-function isPending<Value>(value: Value | Promise<Value>): value is Promise<Value> {
-  return typeof value === 'object' && value !== null && 'then' in value;
-}
-
-/** Returns an exception as a rejected promise. */
-export function attempt<Result>(run: () => Result | Promise<Result>): Result | Promise<Result> {
-  try {
-    return run();
-  } catch (error) {
-    return Promise.reject(error);
+  function share(request: Request, token: string): Shared {
+    const { method, url, headers } = request;
+    const presented = { method, url, token, proof: dpop === 'off' ? null : (headers.get('dpop') ?? null) };
+    const known = sharedBy.get(request);
+    if (known !== undefined && isSamePresentation(known.presented, presented)) return known;
+    const shared = { presented, verified: undefined, isAnnounced: false };
+    sharedBy.set(request, shared);
+    return shared;
   }
+
+  function verify(shared: Shared): VerifiedToken | Refusal | Promise<VerifiedToken | Refusal> {
+    if (isPromise(shared.verified)) return shared.verified;
+    const outcome = verifier.verify(shared.presented.token, shared.verified);
+    if (isPromise(outcome)) shared.verified = outcome;
+    return outcome;
+  }
+
+  function accept(request: Request, shared: Shared, verified: VerifiedToken): Authenticated | Refusal {
+    const claims = readClaims(verified);
+    if (claims instanceof Refusal) return claims;
+    if (isRevoked && returnsOtherThanFalse(isRevoked(claims))) return refuse('token_revoked');
+    if (onAccepted && !shared.isAnnounced) {
+      ignoreRejection(onAccepted(request, claims));
+      shared.isAnnounced = true;
+    }
+    const { token } = shared.presented;
+    const { claims: ownClaims } = verified;
+    return {
+      accepted: {
+        claims,
+        token,
+        get scopes() {
+          return scopesOf(ownClaims);
+        },
+      },
+      ownClaims,
+    };
+  }
+
+  return (
+    request: Request,
+    scheme: Scheme,
+    token: string,
+  ): Authenticated | Refusal | Promise<Authenticated | Refusal> => {
+    const shared = share(request, token);
+    const next = (verified: VerifiedToken | Refusal) => {
+      shared.verified = verified instanceof Refusal ? undefined : verified;
+      if (verified instanceof Refusal) return verified;
+      const refusal = refuseBinding(request, scheme, shared.presented, verified.claims);
+      return whenSettled(refusal, (settled) => settled ?? accept(request, shared, verified));
+    };
+    return whenSettled(verify(shared), next, (error) => {
+      shared.verified = undefined;
+      throw error;
+    });
+  };
 }
 
 /** Anything but `false` rejects. A promise does too, and its own rejection is caught. */
-function answersOtherThanFalse(answer: unknown): boolean {
-  ignoreRejection(answer);
-  return answer !== false;
-}
-
-/** Ignores what a callback returns. Without this, a rejected promise would end the process. */
-function ignoreRejection(returned: unknown): void {
-  if (returned instanceof Promise) returned.catch(() => {});
+function returnsOtherThanFalse(returned: unknown): boolean {
+  ignoreRejection(returned);
+  return returned !== false;
 }

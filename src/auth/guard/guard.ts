@@ -8,6 +8,14 @@ import type { Requirements } from './requirements.ts';
 export interface Anonymous {
   readonly claims: undefined;
   readonly token: undefined;
+  readonly scopes: readonly string[];
+}
+
+/** What the guard reads of a request: that of every Web-standard Request. The object itself identifies the request. */
+export interface GuardRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: { get(name: string): string | null };
 }
 
 /** The claims that a guard with this schema accepts: those of every token, with the output of the schema laid over them. */
@@ -21,14 +29,18 @@ export interface Guard<AcceptedClaims extends Claims = Claims> {
   /**
    * Returns the claims and the token of the request, or the response that rejects it: 401, 403 or 503. Never rejects for
    * anything that a client or an issuer does. Does NOT check `sub`, `jti` or who may see which resource.
-   * @throws {TypeError} a requirement is not valid, or the schema of the claims cannot be used
+   *
+   * Each call decides as of now. Calls with the same request object share the verification of its token and the use of its DPoP
+   * proof, as long as method, URL, token and proof are the same.
+   * @throws {TypeError} `request` is no Web-standard Request, a requirement is not valid, or the schema of the claims or
+   * `errorBody` cannot be used
    */
   check(
-    request: Request,
+    request: GuardRequest,
     requirements: Requirements & { readonly optional: true },
   ): Promise<Accepted<AcceptedClaims> | Anonymous | Response>;
   check(
-    request: Request,
+    request: GuardRequest,
     requirements?: Requirements & { readonly optional?: false | undefined },
   ): Promise<Accepted<AcceptedClaims> | Response>;
   /** Fetches keys ahead of the first request, and refreshes them in the background. Returns at once. */
@@ -68,16 +80,24 @@ export function createGuard<Schema extends ClaimsSchema | undefined = undefined>
 /** Returns the guard of a core. */
 export function guardOf<AcceptedClaims extends Claims>(core: GuardCore): Guard<AcceptedClaims> {
   const { start, stop, reload, state } = core;
-  const check = async (
-    request: Request,
-    { optional = false, ...requirements }: Requirements & { readonly optional?: boolean | undefined } = {},
-  ) => {
-    const decision = await core.decide(request, core.readRequirements(requirements), optional);
-    return decision ?? anonymous;
+  const check = async (request: GuardRequest, requirements: Requirements & { readonly optional?: unknown } = {}) => {
+    requireRequest(request);
+    const requirement = core.readRequirements(requirements);
+    const { optional = false } = requirements;
+    if (typeof optional !== 'boolean') throw new TypeError('Cannot read requirements: optional must be true or false');
+    return (await core.decide(request, requirement, optional)) ?? anonymous;
   };
   const guard = { check, start, stop, reload, state } as unknown as Guard<AcceptedClaims>;
   cores.set(guard, core);
   return guard;
 }
 
-const anonymous: Anonymous = Object.freeze({ claims: undefined, token: undefined });
+const anonymous: Anonymous = Object.freeze({ claims: undefined, token: undefined, scopes: Object.freeze([]) });
+
+function requireRequest(request: unknown): asserts request is Request {
+  const { method, url, headers } = Object(request) as Partial<GuardRequest>;
+  if (typeof method !== 'string' || typeof url !== 'string' || typeof headers?.get !== 'function')
+    throw new TypeError(
+      'Cannot check a request: it must be a Web-standard Request. For a request of Node.js use protected-api/node',
+    );
+}

@@ -1,3 +1,4 @@
+import { ignoreRejection, isPromise } from '../jose/promises.ts';
 import { answerOf, type ErrorBody, type Refusal, type RefusalDescription, refusals } from '../refusals.ts';
 import { acceptedSchemes, type DpopMode, type Scheme } from '../schemes.ts';
 import type { Wanted } from './requirements.ts';
@@ -50,6 +51,10 @@ export function createReject({ errorBody, errorHeaders = {}, ...options }: Rejec
     const headers = headersOf(refusal, scheme, wanted);
     if (errorBody === undefined) return new Response(usualBodies.get(refusal.reason), { status, headers });
     const given = errorBody({ status, code, description, reason: refusal.reason });
+    if (isPromise(given)) {
+      ignoreRejection(given);
+      throw new TypeError('Cannot reject a request: errorBody must be synchronous, but it returned a promise');
+    }
     if (!('contentType' in given && 'body' in given)) return new Response(JSON.stringify(given), { status, headers });
     const response = new Response(typeof given.body === 'string' ? given.body : JSON.stringify(given.body), {
       status,

@@ -1,6 +1,7 @@
+import { isJsonObject, namesIn } from '../jose/encoding.ts';
 import type { Refusal } from '../refusals.ts';
 import type { Claims } from '../token/claims.ts';
-import { createScopeReader, type FixedScope, type ScopeRules } from './scopes.ts';
+import { createGrantReader, createScopeReader, type FixedScope, type ScopeRules } from './scopes.ts';
 import { readStepUp, type StepUp, type StepUpOptions } from './step-up.ts';
 
 /** What a token must have besides being valid. */
@@ -51,20 +52,26 @@ export function allOf(requirements: readonly Requirement[]): Requirement {
   };
 }
 
-const names = new Set(['scope', 'acr', 'maxAge']);
+const requirementNames = ['scope', 'acr', 'maxAge', 'optional'];
 
 /**
  * Returns functions that validate requirements.
  * @throws {TypeError} from these functions: an unknown name, or a value that is not a scope, an `acr` or a number of seconds
  */
 export function createRequirementReader(options: RequirementOptions) {
-  const readScope = createScopeReader(options);
+  const grantedBy = createGrantReader(options);
+  const readScope = createScopeReader(options, grantedBy);
+  const scopesOf = (claims: Claims): readonly string[] =>
+    Object.freeze([...new Set(grantedBy(claims))].filter((name) => name !== ''));
 
   const readRequirements = (requirements: Requirements): Requirement => {
-    const unknown = Object.keys(requirements).find((name) => !names.has(name));
-    if (unknown !== undefined) throw new TypeError(`Cannot guard a route: ${unknown} is not a requirement`);
-    const scope = requirements.scope === undefined ? undefined : readScope(requirements.scope);
-    const stepUp = readStepUp(requirements, options);
+    if (!isJsonObject(requirements)) throw new TypeError('Cannot read requirements: they must be an object');
+    const unknown = namesIn(requirements).find((name) => !requirementNames.includes(name));
+    if (unknown !== undefined) throw new TypeError(`Cannot read requirements: ${unknown} is not a requirement`);
+    // Each is read once, because it may be a getter.
+    const { scope: given, acr, maxAge } = requirements as Requirements;
+    const scope = given === undefined ? undefined : readScope(given);
+    const stepUp = readStepUp({ acr, maxAge }, options);
     return {
       wanted: { ...(scope && { scope: scope.wanted }), ...stepUp?.wanted },
       scopes: scope?.scopes ?? [],
@@ -79,5 +86,5 @@ export function createRequirementReader(options: RequirementOptions) {
     return { ...scope, wanted: { scope: wanted }, isEmpty: scope.scopes.length === 0 };
   };
 
-  return { readRequirements, readReturnedScope };
+  return { readRequirements, readReturnedScope, scopesOf };
 }

@@ -1,3 +1,4 @@
+import { isListOf } from '../jose/encoding.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 import { type Claims, isScope, isStringList, ownClaim } from '../token/claims.ts';
 
@@ -21,17 +22,14 @@ export interface ScopeRequirement {
   judge(claims: Claims): Refusal | undefined;
 }
 
-/**
- * Returns a function that validates a required scope.
- * @throws {TypeError} from that function: the value is not a scope, a list of scopes or `anyOf` with a list; empty lists are
- * mistakes unless `allowsNone` is given
- */
-export function createScopeReader({ scopeClaim, scopePrefix = '', scopeImplies }: ScopeRules) {
+/** Returns a function that lists the scopes that a token grants, implied ones included, without the prefix. */
+export function createGrantReader({ scopeClaim, scopePrefix = '', scopeImplies }: ScopeRules) {
   const readers = scopeClaim.map((name) => (name.startsWith('/') ? pointerReader(name) : nameReader(name)));
-  const broaderThan = invert(scopeImplies);
+  const implied = impliedBy(scopeImplies);
 
-  /** The scopes that a token grants. */
-  function grantedBy(claims: Claims): readonly string[] {
+  const isPrefixed = (name: string) => name.startsWith(scopePrefix);
+
+  function namedBy(claims: Claims): readonly string[] {
     for (const read of readers) {
       const value = read(claims);
       if (value !== undefined) return scopesIn(value);
@@ -39,46 +37,59 @@ export function createScopeReader({ scopeClaim, scopePrefix = '', scopeImplies }
     return [];
   }
 
+  return (claims: Claims): readonly string[] => {
+    let scopes = namedBy(claims);
+    if (scopePrefix !== '') scopes = scopes.filter(isPrefixed).map((name) => name.slice(scopePrefix.length));
+    return implied.size === 0 ? scopes : scopes.flatMap((name) => [...(implied.get(name) ?? [name])]);
+  };
+}
+
+/**
+ * Returns a function that validates a required scope.
+ * @throws {TypeError} from that function: the value is not a scope, a list of scopes or `anyOf` with a list; empty lists are
+ * mistakes unless `allowsNone` is given
+ */
+export function createScopeReader(rules: ScopeRules, grantedBy = createGrantReader(rules)) {
+  const { scopePrefix = '' } = rules;
+
   return (scope: unknown, allowsNone = false): ScopeRequirement => {
     const isAny = typeof scope === 'object' && scope !== null && 'anyOf' in scope;
     const listed: unknown = isAny ? scope.anyOf : typeof scope === 'string' ? [scope] : scope;
-    if (!Array.isArray(listed) || !listed.every(isScope) || (listed.length === 0 && (isAny || !allowsNone)))
+    if (!isListOf(listed, isScope) || (listed.length === 0 && (isAny || !allowsNone)))
       throw new TypeError(
-        'Cannot guard a route: scope must be a scope, a list of scopes, or anyOf with a list of scopes (RFC 6749 section 3.3)',
+        'Cannot read requirements: scope must be a scope, a list of scopes or { anyOf: [...] } (RFC 6749 section 3.3)',
       );
-    const scopes = listed.map((name) => scopePrefix + name);
-    // Each scope with the broader ones that grant it.
-    const sufficient = listed.map((name) => [name, ...(broaderThan.get(name) ?? [])].map((one) => scopePrefix + one));
+    const names = [...listed];
+    const scopes = names.map((name) => scopePrefix + name);
     return {
       wanted: (isAny ? scopes[0] : scopes.join(' ')) || undefined,
       scopes,
       judge(claims) {
         const granted = grantedBy(claims);
-        const isMet = (names: readonly string[]) => names.some((name) => granted.includes(name));
-        const isGranted = isAny ? sufficient.some(isMet) : sufficient.every(isMet);
-        return isGranted ? undefined : refuse('scope_insufficient');
+        const isGranted = (name: string) => granted.includes(name);
+        return (isAny ? names.some(isGranted) : names.every(isGranted)) ? undefined : refuse('scope_insufficient');
       },
     };
   };
 }
 
-/** Returns, for each scope, the broader scopes that grant it, directly or through others. */
-function invert(implies: ScopeRules['scopeImplies']): ReadonlyMap<string, ReadonlySet<string>> {
-  const broader = new Map<string, Set<string>>();
-  for (const start of Object.keys(implies)) {
+/** Returns, for each scope that implies others, all that it grants, directly or through others, and itself. */
+function impliedBy(implies: ScopeRules['scopeImplies']): ReadonlyMap<string, ReadonlySet<string>> {
+  const direct = new Map(Object.entries(implies));
+  const all = [...direct.keys()].map((start) => {
     const reached = new Set([start]);
-    for (const scope of reached) for (const narrower of ownScopes(implies, scope)) reached.add(narrower);
-    for (const scope of reached) broader.set(scope, (broader.get(scope) ?? new Set()).add(start));
-  }
-  return broader;
+    for (const scope of reached) for (const narrower of direct.get(scope) ?? []) reached.add(narrower);
+    return [start, reached] as const;
+  });
+  return new Map(all);
 }
 
-const ownScopes = (implies: ScopeRules['scopeImplies'], scope: string) =>
-  (Object.hasOwn(implies, scope) && implies[scope]) || [];
-
-/** RFC 6749 §3.3: text is a list separated by white space. In a list, each element is a scope. Anything else grants nothing. */
+/**
+ * Text is a list separated by white space. In a list, each element is a scope. Anything else grants nothing. White space is that
+ * of ASCII: RFC 6749 §3.3 allows only the space, and no other character of a scope is in it.
+ */
 function scopesIn(value: unknown): readonly string[] {
-  if (typeof value === 'string') return value.split(/\s+/);
+  if (typeof value === 'string') return value.split(/[ \t\n\v\f\r]+/);
   return isStringList(value) ? value : [];
 }
 

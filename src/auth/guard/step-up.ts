@@ -1,3 +1,4 @@
+import { isListOf } from '../jose/encoding.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 import { type Claims, ownClaim } from '../token/claims.ts';
 
@@ -20,7 +21,8 @@ interface StepUpRequirement {
   judge(claims: Claims): Refusal | undefined;
 }
 
-const isAcr = (value: unknown) => typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
+const isAcr = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
 
 /**
  * Validates `acr` and `maxAge` (RFC 9470), and returns how they are judged, or undefined if neither is required. A token
@@ -32,13 +34,14 @@ export function readStepUp(
   { clockToleranceSeconds, now = Date.now }: StepUpOptions,
 ): StepUpRequirement | undefined {
   if (acr === undefined && maxAge === undefined) return undefined;
-  const accepted = typeof acr === 'string' ? [acr] : acr;
-  if (accepted !== undefined && !(Array.isArray(accepted) && accepted.length > 0 && accepted.every(isAcr)))
+  const given = typeof acr === 'string' ? [acr] : acr;
+  if (given !== undefined && !(isListOf(given, isAcr) && given.length > 0))
     throw new TypeError(
-      'Cannot guard a route: acr must be one or more values of printable ASCII without spaces, quotes or backslashes',
+      'Cannot read requirements: acr must be one or more values of printable ASCII without spaces, quotes or backslashes',
     );
   if (maxAge !== undefined && !(Number.isSafeInteger(maxAge) && maxAge >= 0))
-    throw new TypeError('Cannot guard a route: maxAge must be a whole number of seconds, 0 or more');
+    throw new TypeError('Cannot read requirements: maxAge must be a whole number of seconds, 0 or more');
+  const accepted = given && [...given];
 
   const isRecent = (claims: Claims) => {
     const authenticatedAt = ownClaim(claims, 'auth_time');

@@ -6,6 +6,21 @@ export function isJsonObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Whether a value is a list of such members. A hole counts as a member that is undefined. */
+export function isListOf<Member>(
+  value: unknown,
+  isMember: (member: unknown) => member is Member,
+): value is readonly Member[] {
+  return Array.isArray(value) && Array.from(value).every(isMember);
+}
+
+/** Returns the names of an object's members, inherited ones included, but not those that every object inherits. */
+export function namesIn(value: object): readonly string[] {
+  const names: string[] = [];
+  for (const name in value) if (!(name in Object.prototype)) names.push(name);
+  return names;
+}
+
 /** The characters that the last group may end with, by its length: those without unused bits. */
 const lastCharacters = [undefined, '', 'AQgw', 'AEIMQUYcgkosw048'];
 
@@ -28,9 +43,9 @@ export function parseJsonObject(bytes: Uint8Array): Members | undefined {
   }
 }
 
-/** Freezes a JSON value with everything in it, and returns it. */
+/** Freezes a value with everything in it, and returns it. What cannot be frozen, such as bytes, is left as it is. */
 export function deepFreeze<Value>(value: Value): Value {
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   // First its members: those of a frozen object are read more slowly.
   for (const member of Object.values(value)) deepFreeze(member);
   return Object.freeze(value);

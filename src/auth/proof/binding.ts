@@ -3,6 +3,7 @@ import { type Refusal, refuse } from '../refusals.ts';
 import type { DpopMode, Scheme } from '../schemes.ts';
 import { type Claims, ownClaim } from '../token/claims.ts';
 import { type ClientCertificate, refuseCertificate } from './certificate.ts';
+import type { Presentation } from './presentation.ts';
 import { createProofVerifier } from './proof.ts';
 import type { ProofAlgorithm } from './proof-key.ts';
 import { type ReplayStore, sharedMemoryStore } from './replay-store.ts';
@@ -22,24 +23,26 @@ export interface BindingOptions {
 }
 
 /** Returns why a verified token cannot be used by this request, or undefined if it can. */
-export type RefusePresentation = (
+export type RefuseBinding = (
   request: Request,
-  presented: { readonly scheme: Scheme; readonly token: string },
+  scheme: Scheme,
+  presented: Presentation,
   claims: Claims,
 ) => Refusal | undefined | Promise<Refusal | undefined>;
 
 const keyMethod = 'jkt';
 const certificateMethod = 'x5t#S256';
+/** The other registered methods. Members that nobody registered are ignored (RFC 7800 §3.1). */
+const unsupportedMethods = ['jwk', 'jwe', 'kid', 'jku', 'osc'];
 
 /**
  * Returns a function that decides whether a request may use its token. Anyone may use a plain token. A token that is bound to a
  * key requires a proof of that key (RFC 9449 §7), one that is bound to a certificate requires that certificate (RFC 8705 §3),
- * and one that is bound to both requires both. A token that is bound in any other way is rejected. Returns undefined without
- * DPoP and client certificates, because the verifier then rejects bound tokens.
+ * and one that is bound to both requires both. A token that is bound in any other way is rejected.
  */
-export function createBindingCheck(options: BindingOptions): RefusePresentation | undefined {
+export function createBindingCheck(options: BindingOptions): RefuseBinding {
   const { dpop, publicUrl = '', dpopAlgorithms: algorithms, replayStore, clientCertificate, now } = options;
-  if (dpop === 'off') return clientCertificate && createBearerCheck(clientCertificate);
+  if (dpop === 'off') return createBearerCheck(clientCertificate);
   const verifyProof = createProofVerifier({
     publicUrl,
     algorithms,
@@ -48,25 +51,25 @@ export function createBindingCheck(options: BindingOptions): RefusePresentation 
   });
   const refuseBearer = dpop === 'required' ? () => refuse('dpop_required') : createBearerCheck(clientCertificate);
 
-  return (request, presented, claims) => {
-    if (presented.scheme === 'Bearer') return refuseBearer(request, presented, claims);
+  return (request, scheme, presented, claims) => {
+    if (scheme === 'Bearer') return refuseBearer(request, scheme, presented, claims);
     const confirmation = confirmationOf(claims);
     const thumbprint = ownClaim(confirmation, keyMethod);
-    if (hasOtherMethods(confirmation)) return refuse('token_confirmation_unsupported');
+    if (hasUnsupportedMethod(confirmation)) return refuse('token_confirmation_unsupported');
     if (Object.hasOwn(confirmation, certificateMethod) && !clientCertificate) return refuse('token_certificate_bound');
     if (typeof thumbprint !== 'string') return refuse('token_unbound');
     const refusal = refuseConfirmation(request, confirmation, clientCertificate);
-    return refusal ?? verifyProof(request, presented.token, thumbprint);
+    return refusal ?? verifyProof(request, presented, thumbprint);
   };
 }
 
-function createBearerCheck(clientCertificate: ClientCertificate | undefined): RefusePresentation {
-  return (request, _, claims) => {
+function createBearerCheck(clientCertificate: ClientCertificate | undefined): RefuseBinding {
+  return (request, _scheme, _presented, claims) => {
     if (!Object.hasOwn(claims, 'cnf')) return undefined;
     const confirmation = confirmationOf(claims);
     const isBoundToKey = !Object.hasOwn(confirmation, certificateMethod) || Object.hasOwn(confirmation, keyMethod);
     if (!clientCertificate || isBoundToKey) return refuse('token_bound');
-    if (hasOtherMethods(confirmation)) return refuse('token_confirmation_unsupported');
+    if (hasUnsupportedMethod(confirmation)) return refuse('token_confirmation_unsupported');
     return refuseConfirmation(request, confirmation, clientCertificate);
   };
 }
@@ -86,6 +89,6 @@ function confirmationOf(claims: Claims): Members {
   return isJsonObject(confirmation) ? confirmation : {};
 }
 
-function hasOtherMethods(confirmation: Members): boolean {
-  return Object.keys(confirmation).some((name) => name !== keyMethod && name !== certificateMethod);
+function hasUnsupportedMethod(confirmation: Members): boolean {
+  return unsupportedMethods.some((name) => Object.hasOwn(confirmation, name));
 }

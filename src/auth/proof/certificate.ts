@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { createHash, X509Certificate } from 'node:crypto';
+import { ignoreRejection } from '../jose/promises.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 
 /** A certificate as DER or PEM. */
@@ -61,7 +62,7 @@ function readCertificate(value: unknown): Uint8Array | undefined {
 
 function bytesOf(value: unknown): Uint8Array | undefined {
   // A function that is asynchronous by mistake gives no certificate, and must not end the process.
-  if (value instanceof Promise) value.catch(() => {});
+  ignoreRejection(value);
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
   return value instanceof Uint8Array ? value : undefined;
 }

@@ -3,22 +3,24 @@ import { base64url, calculateJwkThumbprint, compactVerify, errors } from 'jose';
 import { isCanonicalBase64Url, parseJsonObject } from '../jose/encoding.ts';
 import { importPublicJwk, type PublicJwk } from '../jose/jwk.ts';
 import { Refusal, refuse } from '../refusals.ts';
-import { normalizeUrl } from './normalize-url.ts';
-import { pathOf } from './path.ts';
+import { normalizeUrl, pathOf } from './normalize-url.ts';
+import { type Presentation, useProof } from './presentation.ts';
 import { type ProofAlgorithm, proofAlgorithmOf, proofAlgorithms, readProofKey } from './proof-key.ts';
 import { type ReplayStore, usualLifetimeMs, windowMs } from './replay-store.ts';
-import { useProof } from './use.ts';
-
-/** The request that has a proof. Only the path of its URL is used, because the client or a proxy chooses the host. */
-export type ProvenRequest = Pick<Request, 'method' | 'url' | 'headers'>;
 
 /**
- * Verifies the proof in the `DPoP` header of a request, and marks it as used. Resolves to why the request is rejected, or to
- * undefined if it is not. Further calls for the same request object share that use.
- * @param token the access token of the request, already verified
+ * Verifies the proof that a request presents, and marks it as used. Resolves to why the request is rejected, or to undefined if
+ * it is not. Further calls for the same presentation share that, and all verifiers share its use.
+ * @param request the object by which its use is known
+ * @param presented with a token that is already verified; only the path of the URL is used, because the client or a proxy
+ * chooses the host
  * @param thumbprint of the key that the token is bound to: its `cnf.jkt` (RFC 9449 §6.1)
  */
-export type VerifyProof = (request: ProvenRequest, token: string, thumbprint: string) => Promise<Refusal | undefined>;
+export type VerifyProof = (
+  request: object,
+  presented: Presentation,
+  thumbprint: string,
+) => Promise<Refusal | undefined>;
 
 export interface ProofVerifierOptions {
   /** The address at which clients reach the API, without a trailing slash. The Host header is never used. */
@@ -67,12 +69,12 @@ const maxIdLength = 256;
  */
 export function createProofVerifier(options: ProofVerifierOptions): VerifyProof {
   const { publicUrl, replayStore, algorithms, now = Date.now } = options;
+  const outcomes = new WeakMap<Presentation, Promise<Refusal | undefined>>();
 
-  return async (request, token, thumbprint) => {
-    const { method, headers } = request;
-    const path = pathOf(request.url);
+  const verify: VerifyProof = async (request, presented, thumbprint) => {
+    const path = pathOf(presented.url);
     const url = path === undefined ? undefined : publicUrl + path;
-    const proof = await judgeProof(headers.get('dpop'), { method, url, token, nowMs: now(), algorithms });
+    const proof = await judgeProof(presented.proof, { ...presented, url, nowMs: now(), algorithms });
     if (proof instanceof Refusal) return proof;
     // RFC 9449 §7.1: the proof is valid, but the token belongs to another key.
     if (proof.thumbprint !== thumbprint) return refuse('proof_key_mismatch');
@@ -81,7 +83,20 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
     if (!isTimely(proof.issuedAtMs, nowMs)) return refuse('proof_time');
     // Hashed together, so that clients with equal `jti` values do not collide.
     const key = sha256(`${proof.thumbprint}.${proof.id}`);
-    return useProof(request, replayStore, key, Math.ceil(proof.issuedAtMs + usualLifetimeMs - nowMs));
+    const lifetimeMs = Math.ceil(proof.issuedAtMs + usualLifetimeMs - nowMs);
+    const mark = () => replayStore.markUsed(key, lifetimeMs, Math.floor(proof.issuedAtMs));
+    return useProof(request, presented, replayStore, key, mark);
+  };
+
+  return (request, presented, thumbprint) => {
+    const known = outcomes.get(presented);
+    if (known !== undefined) return known;
+    const outcome = verify(request, presented, thumbprint);
+    outcomes.set(presented, outcome);
+    // A refusal is not kept: time passes, and outages end.
+    const forget = () => outcomes.delete(presented);
+    outcome.then((refusal) => refusal && forget(), forget);
+    return outcome;
   };
 }
 

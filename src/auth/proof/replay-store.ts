@@ -5,9 +5,11 @@ export interface ReplayStore {
    * Rejects or throws if it is unknown whether the key was used. Must have a time limit of its own, because the request waits
    * for it.
    * @param key at most 64 characters of base64url
-   * @param lifetimeMs a whole number from 30000 to 150000; {@link usualLifetimeMs} for a proof that was created just now
+   * @param lifetimeMs a whole number from 30000 to 150000
+   * @param issuedAtMs when the proof was created, in milliseconds since 1970: a store must reject a proof that is older than its
+   * data, because it may have been used before
    */
-  markUsed(key: string, lifetimeMs: number): boolean | Promise<boolean>;
+  markUsed(key: string, lifetimeMs: number, issuedAtMs: number): boolean | Promise<boolean>;
 }
 
 /** Maximum difference between the `iat` of a proof and the current time, in either direction. */

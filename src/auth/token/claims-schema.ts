@@ -1,4 +1,5 @@
 import { deepFreeze, isJsonObject } from '../jose/encoding.ts';
+import { ignoreRejection, isPromise } from '../jose/promises.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 import type { Claims } from './claims.ts';
 import type { VerifiedToken } from './verifier.ts';
@@ -28,7 +29,7 @@ export function isStandardSchema(value: unknown): value is ClaimsSchema {
 /**
  * Returns a function that applies the schema to the claims of a token, once while the token is cached: it returns the claims
  * with the output laid over them, frozen, or why they are rejected.
- * @throws {TypeError} from that function: the schema answers with a promise, or with a value that is not an object
+ * @throws {TypeError} from that function: the schema returns a promise, or its output is not an object
  */
 export function createClaimsReader(schema: ClaimsSchema | undefined): (token: VerifiedToken) => Claims | Refusal {
   if (schema === undefined) return ({ claims }) => claims;
@@ -37,9 +38,9 @@ export function createClaimsReader(schema: ClaimsSchema | undefined): (token: Ve
   function apply({ claims }: VerifiedToken, { validate }: ClaimsSchema['~standard']): Claims | Refusal {
     // Some libraries write defaults and conversions into what they get.
     const result = validate(structuredClone(claims));
-    if (result instanceof Promise) {
-      result.catch(() => {});
-      throw new TypeError('Cannot read claims: the schema answers with a promise, but it must be synchronous');
+    if (isPromise(result)) {
+      ignoreRejection(result);
+      throw new TypeError('Cannot read claims: the schema must be synchronous, but it returned a promise');
     }
     if (result.issues) return refuse('claims_unexpected');
     if (typeof result.value !== 'object' || result.value === null)

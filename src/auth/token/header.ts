@@ -35,7 +35,8 @@ export function createHeaderReader(accepted: readonly Algorithm[], tokenType: To
     const parts = token.split('.', 6);
     // Some opaque tokens contain a dot. A truncated JWT begins with `eyJ`, which is `{"` in base64url.
     if (parts.length < 3 && !token.startsWith('eyJ')) return refuse('token_opaque');
-    if (parts.length === 5) return refuse('token_encrypted');
+    // Two tokens joined by a comma have five parts too.
+    if (parts.length === 5 && /^[\w.-]+$/.test(token)) return refuse('token_encrypted');
     if (parts.length !== 3 || !parts.every(isCanonicalBase64Url)) return refuse('token_malformed');
 
     const [text = ''] = parts;

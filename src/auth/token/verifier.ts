@@ -15,8 +15,11 @@ export interface VerifiedToken {
 export type Verdict = VerifiedToken | Refusal;
 
 export interface Verifier {
-  /** Returns the verdict on a token: at once if it is cached or rejected before its signature is checked, otherwise a promise. */
-  verify(token: string): Verdict | Promise<Verdict>;
+  /**
+   * Returns the verdict on a token: at once if it is cached or rejected before its signature is checked, otherwise a promise.
+   * @param earlier what this verifier returned for the token before: its time and its key are checked anew, its signature is not
+   */
+  verify(token: string, earlier?: VerifiedToken): Verdict | Promise<Verdict>;
   state(): VerifierState;
 }
 
@@ -33,8 +36,6 @@ export interface VerifierOptions extends ClaimRules {
   readonly tokenType?: TokenType | undefined;
   /** The keys of each issuer, by issuer identifier. */
   readonly keySets: ReadonlyMap<string, Keys>;
-  /** Accepts tokens that are bound to a key or certificate, for a caller that checks the proof. Defaults to false. */
-  readonly acceptsBoundTokens?: boolean | undefined;
   /** Maximum number of cached tokens; 0 disables the cache. */
   readonly tokenCacheSize: number;
   /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
@@ -52,7 +53,8 @@ interface CachedToken extends VerifiedToken {
 
 /**
  * Returns a verifier of access tokens in JWT form. It verifies the signature with a key of the issuer, then the claims. It does
- * NOT check scopes, `sub`, `jti` or revocation: a token is valid until it expires or its key leaves the key set.
+ * NOT check scopes, `jti`, revocation, or whether the client holds the key or certificate that the token is bound to (`cnf`): a
+ * token is valid until it expires or its key leaves the key set.
  */
 export function createVerifier(options: VerifierOptions): Verifier {
   const { keySets, tokenCacheSize, clockToleranceSeconds, now = Date.now, random = Math.random } = options;
@@ -94,10 +96,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
   }
 
   return {
-    verify(token) {
-      const cached = cache?.get(token);
+    verify(token, earlier) {
+      const cached = (earlier as CachedToken | undefined) ?? cache?.get(token);
       if (cached?.keys.isCurrent(cached.key)) {
-        cacheHits += 1;
+        if (earlier === undefined) cacheHits += 1;
         return judgeTime(cached.claims, clockToleranceSeconds, nowSeconds()) ?? cached;
       }
       const header = readHeader(token);
@@ -125,8 +127,6 @@ function readClaims(payload: Uint8Array, options: VerifierOptions, nowSeconds: n
   if (!claims) return refuse('claims_malformed');
   const refusal = judgeClaims(claims, options, nowSeconds);
   if (refusal) return refusal;
-  // RFC 9449 §7.1, RFC 8705 §3: the client must prove possession of the key.
-  if ('cnf' in claims && !options.acceptsBoundTokens) return refuse('token_bound');
   // Always, so that handlers cannot depend on whether a token is cached.
   return deepFreeze(claims as Claims);
 }

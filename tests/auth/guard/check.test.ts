@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { createCredentialsReader } from '../../../src/auth/guard/credentials.ts';
+import { createReject } from '../../../src/auth/guard/rejection.ts';
 import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
+import { refuse } from '../../../src/auth/refusals.ts';
 import { certificate } from '../../support/certificates.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/fixture.ts';
@@ -39,9 +41,11 @@ describe('the option isRevoked', () => {
     expect(seen).toEqual(Array(3).fill(['a', null]));
   });
 
-  test('precedes step-up and scope, and fails the request when it throws', async () => {
-    const check = createChecker({ isRevoked: () => true });
+  test('precedes onAccepted, step-up and scope, and fails the request when it throws', async () => {
+    let accepted = 0;
+    const check = createChecker({ isRevoked: () => true, onAccepted: () => void accepted++ });
     expect((await check({}, { scope: 'other', acr: 'high' })).reason).toBe('token_revoked');
+    expect(accepted).toBe(0);
     const isRevoked = () => {
       throw new Error('list unavailable');
     };
@@ -114,14 +118,35 @@ describe('createGuard().check()', () => {
     });
   });
 
-  test('judges a Request once for every call, and the requirements anew', async () => {
-    let accepted = 0;
-    const { check } = createGuard({ ...offline(), onAccepted: () => void accepted++ });
-    const request = new Request('http://localhost/', { headers: bearer(tokenOf()) });
-    const results = [await check(request), await check(request, { scope: 'other' }), await check(request)];
-    expect(results.map((result) => result instanceof Response)).toEqual([false, true, false]);
-    expect(accepted).toBe(1);
+  test('rejects with a TypeError if errorBody is asynchronous, and catches its rejection', async () => {
+    const errorBody = (() => Promise.reject(new Error('no'))) as unknown as () => object;
+    const checked = createChecker({ errorBody })(new Headers());
+    await expect(checked).rejects.toThrow(
+      new TypeError('Cannot reject a request: errorBody must be synchronous, but it returned a promise'),
+    );
   });
+
+  test('remembers the challenge of a reason for each scheme', () => {
+    const respond = createReject({ dpop: 'on', dpopAlgorithms: ['ES256'], resourceMetadata: undefined });
+    for (const scheme of ['Bearer', 'DPoP', 'Bearer'] as const)
+      expect(respond(refuse('token_expired'), scheme).headers.get('www-authenticate')).toStartWith(`${scheme} error=`);
+  });
+
+  test('returns no scopes for an anonymous request', async () => {
+    const result = await createGuard(offline()).check(new Request('http://localhost/'), { optional: true });
+    expect(result).toEqual({ claims: undefined, token: undefined, scopes: [] });
+  });
+
+  const scopeOptions = { scopePrefix: 'api/', scopeImplies: { admin: ['write', 'read'], write: ['read'] } };
+  for (const [scope, options, scopes] of [
+    ['read:messages  other read:messages ', {}, ['read:messages', 'other']],
+    ['openid api/admin api/x read', scopeOptions, ['admin', 'write', 'read', 'x']],
+    ['', {}, []],
+    [undefined, {}, []],
+  ] as const)
+    test(`returns the scopes ${scopes} of ${scope} with ${JSON.stringify(options)}`, async () => {
+      expect((await createChecker(options)({ claims: { scope } })).result).toMatchObject({ scopes });
+    });
 
   test('waits for the verdict in an application that replaces Promise', async () => {
     const { Promise: native } = globalThis;

@@ -92,7 +92,7 @@ describe('the option claims', () => {
     const onAccepted = mock((_request: Request, _claims: object) => {});
     const answering = (answer: object) => createChecker({ claims: schemaOf(() => answer), isRevoked, onAccepted })({});
     await answering({ issues: [] });
-    const value = { tenant: { id: 1 }, iss: 'another' };
+    const value = { tenant: { id: 1 }, iss: 'another', bytes: Uint8Array.of(1) };
     const { result } = await answering({ value });
     if (result instanceof Response) throw new TypeError(await result.text());
     expect(isRevoked.mock.calls).toEqual([[result.claims]]);

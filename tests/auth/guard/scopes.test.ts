@@ -21,6 +21,7 @@ const granting: readonly Row[] = [
 const others: readonly Row[] = [
   ['no claim', ['scope'], {}],
   ['empty text', ['scope'], { scope: '' }],
+  ['white space that is not of ASCII', ['scope'], { scope: 'b\u00a0a a\u2003b' }],
   ['a longer scope', ['scope'], { scope: 'ab' }],
   ['a number in the list', ['scope'], { scope: ['a', 1] }],
   ['text with the scope in a list', ['scope'], { scope: ['b a'] }],

@@ -29,19 +29,26 @@ describe('createBindingCheck()', () => {
     ['Bearer', both, 'token_bound'],
     ['Bearer', { ...certified, kid: 'x' }, 'token_bound', 'token_confirmation_unsupported'],
     ['Bearer', { jwk: {} }, 'token_bound'],
+    ['Bearer', { 'kc-jkt-type': 'DPoP' }, 'token_bound'],
+    ['Bearer', { ...certified, 'kc-jkt-type': 'DPoP' }, 'token_bound', undefined],
     ['DPoP', undefined, 'token_unbound'],
     ['DPoP', null, 'token_unbound'],
     ['DPoP', { jkt: 1 }, 'token_unbound'],
-    ['DPoP', { ...bound, kid: 'x' }, 'token_confirmation_unsupported'],
+    // RFC 7800 §3.1: the registered methods are refused, and what nobody registered is ignored (Keycloak).
+    ...['jwk', 'jwe', 'kid', 'jku', 'osc'].map(
+      (name) => ['DPoP', { ...bound, [name]: 'x' }, 'token_confirmation_unsupported'] as const,
+    ),
+    ['DPoP', { ...bound, 'kc-jkt-type': 'DPoP' }, 'proof_missing'],
     ['DPoP', { kid: 'x' }, 'token_confirmation_unsupported'],
     ['DPoP', certified, 'token_certificate_bound', 'token_unbound'],
     ['DPoP', both, 'token_certificate_bound', 'proof_missing'],
     ['DPoP', { ...both, 'x5t#S256': 'x' }, 'token_certificate_bound', 'certificate_mismatch'],
     ['DPoP', bound, 'proof_missing'],
   ];
-  const judge = async (options: Partial<BindingOptions>, scheme: Scheme, cnf: unknown, headers = {}) => {
+  const judge = async (options: Partial<BindingOptions>, scheme: Scheme, cnf: unknown, proof: string | null = null) => {
     const check = createBindingCheck({ dpop: 'on', publicUrl, ...options });
-    const refusal = await check?.(new Request(url, { headers }), { scheme, token }, claimsWith(cnf));
+    const presented = { method: 'GET', url, token, proof };
+    const refusal = await check(new Request(url), scheme, presented, claimsWith(cnf));
     return refusal?.reason as Outcome;
   };
   const clientCertificate = () => held.der;
@@ -51,22 +58,19 @@ describe('createBindingCheck()', () => {
       expect(await judge({}, scheme, cnf)).toBe(without);
       expect(await judge({ clientCertificate }, scheme, cnf)).toBe(withIt);
       if (scheme === 'DPoP') return;
+      expect(await judge({ dpop: 'off' }, scheme, cnf)).toBe(without);
       expect(await judge({ dpop: 'off', clientCertificate }, scheme, cnf)).toBe(withIt);
       expect(await judge({ dpop: 'required', clientCertificate }, scheme, cnf)).toBe('dpop_required');
     });
   }
 
-  test('leaves bound tokens to the verifier without DPoP and certificates', () => {
-    expect(createBindingCheck({ dpop: 'off', publicUrl })).toBeUndefined();
-  });
-
   const now = () => 1_900_000_000_000;
-  const proven = () => ({ dpop: makeProof({ url, token, nowSeconds: 1_900_000_000 }) });
+  const proven = () => makeProof({ url, token, nowSeconds: 1_900_000_000 });
 
   test('accepts a token that is bound to both with both, and uses no proof without the certificate', async () => {
-    const headers = proven();
+    const proof = proven();
     const present = (certificate: Buffer | undefined) =>
-      judge({ clientCertificate: () => certificate, now }, 'DPoP', both, headers);
+      judge({ clientCertificate: () => certificate, now }, 'DPoP', both, proof);
     expect(await present(undefined)).toBe('certificate_missing');
     expect(await present(held.der)).toBeUndefined();
     // Guards without a store of their own share one.

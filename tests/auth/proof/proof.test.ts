@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createHash, generateKeyPairSync } from 'node:crypto';
-import { createProofVerifier, type ProofVerifierOptions, type ProvenRequest } from '../../../src/auth/proof/proof.ts';
+import type { Presentation } from '../../../src/auth/proof/presentation.ts';
+import { createProofVerifier, type ProofVerifierOptions } from '../../../src/auth/proof/proof.ts';
 import { createMemoryReplayStore, type ReplayStore } from '../../../src/auth/proof/replay-store.ts';
 import type { RefusalReason } from '../../../src/auth/refusals.ts';
 import { exactRsaKey } from '../../support/keys.ts';
@@ -34,8 +35,8 @@ async function judge(change: Change): Promise<RefusalReason | 'accepted'> {
   const { method = 'GET', requested: url = `http://127.0.0.1:3010${path}` } = change;
   const { key = proofKey(change.algorithm), thumbprint = thumbprintOf(key) } = change;
   const verify = createProofVerifier({ publicUrl, replayStore: createMemoryReplayStore({ now }), now, ...change });
-  const headers = new Headers({ dpop: makeProof(target, change) });
-  return (await verify({ method, url, headers }, token, thumbprint))?.reason ?? 'accepted';
+  const presented = { method, url, token, proof: new Headers({ dpop: makeProof(target, change) }).get('dpop') };
+  return (await verify({}, presented, thumbprint))?.reason ?? 'accepted';
 }
 
 /** The largest exponent that is a prime of 31 bits. */
@@ -216,51 +217,61 @@ describe('createProofVerifier()', () => {
     expect(await judge({ replayStore: { markUsed } as ReplayStore })).toBe('replay_unknown');
   });
 
-  test('shows the store a hash and the rest of the window', async () => {
+  test('shows the store a hash, the rest of the window and when the proof was created', async () => {
     const seen: unknown[] = [];
     const replayStore: ReplayStore = { markUsed: (...use) => seen.push(use) > 0 };
     for (const iat of [nowSeconds - 60, nowSeconds + 60, nowSeconds + 0.0005])
       await judge({ replayStore, claims: { iat, jti: 'secret' } });
     const hash = sha256(`${thumbprintOf(proofKey())}.secret`);
-    expect(seen).toEqual([30_000, 150_000, 90_001].map((lifetimeMs) => [hash, lifetimeMs]));
+    const want = [
+      [30_000, -60_000],
+      [150_000, 60_000],
+      [90_001, 0],
+    ] as const;
+    expect(seen).toEqual(want.map(([lifetimeMs, ageMs]) => [hash, lifetimeMs, now() + ageMs]));
   });
 });
 
-describe('guards that judge one request', () => {
+describe('guards that check one request', () => {
   const [store, other] = [createMemoryReplayStore({ now }), createMemoryReplayStore({ now })];
-  const requestWith = (dpop = makeProof(target)) => ({ ...target, method: 'GET', headers: new Headers({ dpop }) });
-  const judgeWith = (stores: readonly ReplayStore[], request: ProvenRequest) =>
+  const present = (change: Partial<Presentation> = {}) => ({
+    request: {},
+    presented: { ...target, method: 'GET', proof: makeProof(target), ...change },
+  });
+  const checkWith = (stores: readonly ReplayStore[], { request, presented }: ReturnType<typeof present>) =>
     Promise.all(
       stores.map(async (replayStore) => {
         const verify = createProofVerifier({ publicUrl, replayStore, now });
-        return (await verify(request, token, thumbprintOf(proofKey())))?.reason;
+        return (await verify(request, presented, thumbprintOf(proofKey())))?.reason;
       }),
     );
 
   test('share one use of its proof in each store', async () => {
-    const request = requestWith();
-    expect(await judgeWith([store, store], request)).toEqual([undefined, undefined]);
-    expect(await judgeWith([store, other, other], request)).toEqual([undefined, undefined, undefined]);
-    const again = { ...request };
-    expect(await judgeWith([store, other], again)).toEqual(['proof_replayed', 'proof_replayed']);
-    expect(await judgeWith([store], again)).toEqual(['proof_replayed']);
+    const first = present();
+    expect(await checkWith([store, store], first)).toEqual([undefined, undefined]);
+    expect(await checkWith([store, other, other], first)).toEqual([undefined, undefined, undefined]);
+    const again = { ...first, request: {} };
+    expect(await checkWith([store, other], again)).toEqual(['proof_replayed', 'proof_replayed']);
+    expect(await checkWith([store], again)).toEqual(['proof_replayed']);
   });
 
-  test('take another proof of the same request as another use', async () => {
-    const used = makeProof(target);
-    await judgeWith([store], requestWith(used));
-    const request = requestWith();
-    expect(await judgeWith([store], request)).toEqual([undefined]);
-    request.headers.set('dpop', used);
-    expect(await judgeWith([store], request)).toEqual(['proof_replayed']);
+  test('take anything else in the same object as another request, which uses its proof anew', async () => {
+    const used = present();
+    await checkWith([store], used);
+    const { request, presented } = present();
+    expect(await checkWith([store], { request, presented })).toEqual([undefined]);
+    const { proof } = used.presented;
+    expect(await checkWith([store], { request, presented: { ...presented, proof } })).toEqual(['proof_replayed']);
+    // The query is not part of htu.
+    const url = `${target.url}?other`;
+    expect(await checkWith([store], { request, presented: { ...presented, url } })).toEqual(['proof_replayed']);
   });
 
-  test('share what is unknown of a use', async () => {
+  test('do not remember an outage of the store', async () => {
     let calls = 0;
-    const failing = { markUsed: () => Promise.reject(new Error(String(++calls))) };
-    const request = requestWith();
-    expect(await judgeWith([failing, failing], request)).toEqual(['replay_unknown', 'replay_unknown']);
-    expect(calls).toBe(1);
-    expect(await judgeWith([store], request)).toEqual([undefined]);
+    const recovering = { markUsed: () => (++calls > 1 ? calls === 2 : Promise.reject(new Error('down'))) };
+    const first = present();
+    expect(await checkWith([recovering], first)).toEqual(['replay_unknown']);
+    expect(await checkWith([recovering, recovering], first)).toEqual([undefined, undefined]);
   });
 });

@@ -29,6 +29,7 @@ describe('createVerifier()', () => {
       const first = await fixture.verify(token);
       expect(first).toMatchObject({ claims: { sub } });
       expect(fixture.verify(`${token}`)).toBe(first);
+      expect(fixture.verify(`${token},${token}`)).toBe(refuse('token_malformed'));
       for (const other of [`${token}A`, `${token}.`, `A${token}`, token.slice(0, -1), token.toLowerCase()])
         expect(await fixture.verify(other)).toBeInstanceOf(Refusal);
     }
@@ -101,7 +102,8 @@ describe('createVerifier()', () => {
     }
   });
 
-  for (const { name, reason, token } of tokenFaults) {
+  // Bound tokens are left to the check of the binding.
+  for (const { name, reason, token } of tokenFaults.filter((fault) => fault.reason !== 'token_bound')) {
     const isBeforeKeys = faultsBeforeKeys.some((fault) => fault.name === name && fault.reason === reason);
     test(`refuses a token with ${name}: ${reason}${isBeforeKeys ? ', at once, without asking for a key' : ''}`, async () => {
       const { verifier, states } = createIssuers({ [issuer]: crowdedKeySet() });

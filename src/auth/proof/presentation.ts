@@ -1,0 +1,64 @@
+import { type Refusal, refuse } from '../refusals.ts';
+import type { ReplayStore } from './replay-store.ts';
+
+/** What a request presents, as it was when the check began. */
+export interface Presentation {
+  readonly method: string;
+  readonly url: string;
+  readonly token: string;
+  /** The `DPoP` header; null if there is none or DPoP is off. */
+  readonly proof: string | null;
+}
+
+/** Whether two checks of one object are checks of one request. Anything else in the same object is another request. */
+export function isSamePresentation(one: Presentation, other: Presentation): boolean {
+  return one.token === other.token && one.proof === other.proof && one.url === other.url && one.method === other.method;
+}
+
+/** One use of a proof by a request. */
+interface Use {
+  readonly store: ReplayStore;
+  readonly key: string;
+  readonly outcome: Promise<Refusal | undefined>;
+}
+
+/** Several guards can check one request: it uses its proof once in each store. */
+const usesOf = new WeakMap<object, { readonly presented: Presentation; readonly uses: Set<Use> }>();
+
+/**
+ * Uses a proof for this request. Resolves to why the request is rejected, or to undefined if the proof was not used before.
+ * All checks of the request share the outcome, unless it is unknown.
+ */
+export function useProof(
+  request: object,
+  presented: Presentation,
+  store: ReplayStore,
+  key: string,
+  mark: () => unknown,
+): Promise<Refusal | undefined> {
+  const known = usesOf.get(request);
+  const uses = known && isSamePresentation(known.presented, presented) ? known.uses : new Set<Use>();
+  if (uses !== known?.uses) usesOf.set(request, { presented, uses });
+  for (const use of uses) if (use.store === store && use.key === key) return use.outcome;
+  const use: Use = {
+    store,
+    key,
+    outcome: markOnce(mark).then((refusal) => {
+      if (refusal?.reason === 'replay_unknown') uses.delete(use);
+      return refusal;
+    }),
+  };
+  uses.add(use);
+  return use.outcome;
+}
+
+/** Never rejects. A store of the application may return anything. */
+async function markOnce(mark: () => unknown): Promise<Refusal | undefined> {
+  try {
+    const isFirst = await mark();
+    if (isFirst === true) return undefined;
+    return refuse(isFirst === false ? 'proof_replayed' : 'replay_unknown');
+  } catch {
+    return refuse('replay_unknown');
+  }
+}

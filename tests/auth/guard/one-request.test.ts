@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'bun:test';
+import { createGuardCore } from '../../../src/auth/guard/create-guard.ts';
+import { guardOf } from '../../../src/auth/guard/guard.ts';
+import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
+import { offline, tokenOf } from '../../support/checked.ts';
+import { bearer } from '../../support/fixture.ts';
+import { signingKeys } from '../../support/mint.ts';
+import { makeProof, proofKey, thumbprintOf } from '../../support/proof.ts';
+
+const publicUrl = 'https://api.example.test';
+const url = `${publicUrl}/reports`;
+const exp = 2_000_000_000;
+const valid = () => bearer(tokenOf({ claims: { exp: exp + 1 } })).authorization;
+const requestWith = (authorization: string) => new Request(url, { headers: { authorization } });
+const bound = tokenOf({ claims: { cnf: { jkt: thumbprintOf(proofKey()) }, exp: exp + 1 } });
+const proof = () => makeProof({ url, token: bound, nowSeconds: exp });
+
+/** Returns a guard whose clock is at `world.now`, and what its callbacks were called with. */
+function setUp(options: Partial<GuardOptions> = {}) {
+  const world = { now: exp * 1000, clock: 0, accepted: [] as unknown[], refused: [] as string[] };
+  const core = createGuardCore(
+    {
+      ...offline(),
+      onAccepted: (_, { sub }) => void world.accepted.push(sub),
+      onRefused: (_, reason) => void world.refused.push(reason),
+      ...options,
+    },
+    { now: () => world.now, clock: { now: () => world.clock, schedule: () => () => {} } },
+  );
+  const { check } = guardOf(core);
+  const statusOf = async (request: Parameters<typeof check>[0], requirements = {}) => {
+    const result = await check(request, requirements);
+    return result instanceof Response ? result.status : String(result.claims.sub);
+  };
+  return { world, check, statusOf };
+}
+
+describe('several checks of one request object', () => {
+  for (const tokenCacheSize of [0, 10])
+    test(`share the verification of its token with a cache of ${tokenCacheSize}, also at once; requirements are checked anew`, async () => {
+      let runs = 0;
+      const validate = () => ({ value: { run: ++runs } });
+      const claims = { '~standard': { version: 1, vendor: 'test', validate } } as const;
+      const { world, check, statusOf } = setUp({ tokenCacheSize, claims });
+      const request = requestWith(valid());
+      const statuses = await Promise.all([statusOf(request), statusOf(request, { scope: 'other' }), statusOf(request)]);
+      expect(statuses).toEqual(['client-1', 403, 'client-1']);
+      expect(await statusOf(request, { scope: 'other' })).toBe(403);
+      expect(await check(request)).toMatchObject({ claims: { run: 1 } });
+      expect([world.accepted, world.refused]).toEqual([['client-1'], Array(2).fill('scope_insufficient')]);
+    });
+
+  test('decide as of now: the time, the revocation, and the outage of the issuer', async () => {
+    let isDown = true;
+    let isRevoked = false;
+    const fetch = async () => (isDown ? new Response('', { status: 500 }) : Response.json({ keys: signingKeys() }));
+    const { world, statusOf } = setUp({ keys: undefined, fetch, isRevoked: () => isRevoked, onKeySetEvent() {} });
+    const request = requestWith(valid());
+    expect(await statusOf(request)).toBe(503);
+    isDown = false;
+    world.clock = 60_000;
+    expect(await statusOf(request)).toBe('client-1');
+    isRevoked = true;
+    expect(await statusOf(request)).toBe(401);
+    isRevoked = false;
+    expect(await statusOf(request)).toBe('client-1');
+    world.now += 1000;
+    expect(await statusOf(request)).toBe(401);
+    expect(world.refused).toEqual(['keys_unavailable', 'token_revoked', 'token_expired']);
+    expect(world.accepted).toEqual(['client-1']);
+  });
+
+  test('are of other requests where method, URL or credentials differ', async () => {
+    const { world, statusOf } = setUp();
+    const headers = new Headers({ authorization: valid() });
+    const template = { method: 'GET', url, headers };
+    const changes: readonly (readonly [change: () => unknown, want: unknown, accepted: number])[] = [
+      [() => {}, 'client-1', 1],
+      [() => {}, 'client-1', 1],
+      [() => (template.method = 'POST'), 'client-1', 2],
+      [() => (template.url += '?page=2'), 'client-1', 3],
+      [() => headers.set('authorization', `Bearer ${tokenOf({ claims: { sub: 'b', exp: exp + 1 } })}`), 'b', 4],
+      [() => headers.set('authorization', 'Bearer x'), 401, 4],
+      [() => headers.delete('authorization'), 401, 4],
+    ];
+    for (const [change, want, accepted] of changes) {
+      change();
+      expect(await statusOf(template)).toBe(want as never);
+      expect(world.accepted).toHaveLength(accepted);
+    }
+  });
+
+  test('do not meet where the object changes while a check waits', async () => {
+    const { statusOf } = setUp({ tokenCacheSize: 0, dpop: 'on', publicUrl });
+    const request = new Request(url, { headers: { authorization: `DPoP ${bound}`, dpop: proof() } });
+    const first = statusOf(request);
+    request.headers.set('dpop', proof());
+    const second = statusOf(request);
+    request.headers.set('authorization', 'Bearer x');
+    expect(await Promise.all([first, second, statusOf(request)])).toEqual(['client-1', 'client-1', 401]);
+  });
+
+  test('share one use of a proof, with those of another guard too, also after the proof is out of time', async () => {
+    const options = { dpop: 'on', publicUrl } as const;
+    const [one, other] = [setUp(options), setUp(options)];
+    const headers = { authorization: `DPoP ${bound}`, dpop: proof() };
+    const request = new Request(url, { headers });
+    expect(await Promise.all([one, other, one].map(({ statusOf }) => statusOf(request)))).not.toContain(401);
+    expect(await other.statusOf(new Request(url, { headers }))).toBe(401);
+    one.world.now -= 61_000;
+    expect(await one.statusOf(request)).toBe('client-1');
+    expect([one.world.refused, other.world.refused]).toEqual([[], ['proof_replayed']]);
+    expect(one.world.accepted).toHaveLength(1);
+  });
+
+  test('fail each time if onAccepted throws', async () => {
+    const onAccepted = () => {
+      throw new Error('no audit');
+    };
+    const { check } = setUp({ onAccepted });
+    const request = requestWith(valid());
+    for (let times = 0; times < 2; times++) await expect(check(request)).rejects.toThrow('no audit');
+  });
+});
+
+describe('createGuard().check() takes', () => {
+  const { check } = createGuard(offline());
+  const { get } = new Headers();
+  for (const [name, request] of [
+    ['undefined', undefined],
+    ['null', null],
+    ['text', url],
+    ['no headers', { method: 'GET', url }],
+    ['a request of Node.js', { method: 'GET', url: '/reports', headers: {}, rawHeaders: [] }],
+    ['no URL', { method: 'GET', headers: { get } }],
+    ['no method', { url, headers: { get } }],
+  ] as const)
+    test(`no ${name} for a request, and says so in a rejection that is handled`, async () => {
+      const checked = check(request as unknown as Request);
+      await expect(checked).rejects.toThrow(/^Cannot check a request: .* use protected-api\/node$/);
+    });
+
+  class WithScope {
+    get scope() {
+      return 'other';
+    }
+  }
+  for (const [name, requirements, status] of [
+    ['an inherited getter scope', new WithScope(), 403],
+    ['an inherited acr', Object.create({ acr: 'high' }), 401],
+  ] as const)
+    test(`requirements with ${name}`, async () => {
+      expect(await check(requestWith(`Bearer ${tokenOf()}`), requirements)).toMatchObject({ status });
+    });
+
+  for (const [name, requirements] of [
+    ["optional: 'false'", { optional: 'false' }],
+    ['optional: null', { optional: null }],
+    ['a hole in scope', { scope: Array(1) }],
+    ['a hole in anyOf', { scope: { anyOf: ['a', ...Array(1)].with(1, undefined) } }],
+    ['a hole in acr', { acr: Array(1) }],
+    ['an inherited unknown name', Object.create({ scopes: 'a' })],
+    ['a scope alone', 'read:messages'],
+    ['no text', ''],
+    ['null', null],
+  ] as const)
+    test(`no requirements with ${name}`, async () => {
+      const checked = check(requestWith(`Bearer ${tokenOf()}`), requirements as never);
+      await expect(checked).rejects.toThrow(/^Cannot read requirements: /);
+    });
+});
