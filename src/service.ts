@@ -32,6 +32,8 @@ export interface EmbeddedIssuer {
   readonly routes: AnyElysia;
   readonly tokenEndpoint: string;
   readonly clients: () => readonly Client[];
+  /** Returns a response to a request whose Host must not get secrets. */
+  readonly refuseHost: (request: Request) => Response | undefined;
 }
 
 export type Service = ReturnType<typeof createService>;
@@ -116,7 +118,8 @@ function discoveryOf({ settings, options, fetch }: ServiceOptions, embedded: Emb
         cooldownMs: jwksCooldownSeconds * 1000,
         fetch,
       });
-  return { hasDocumentation: settings.docs, tokenEndpoint, clients: embedded?.clients };
+  const { clients, refuseHost } = embedded ?? {};
+  return { hasDocumentation: settings.docs, tokenEndpoint, clients, refuseHost };
 }
 
 /** Returns the store that several processes share, if one is configured. */

@@ -2,6 +2,7 @@ export { type EnvironmentError, optionsFromEnvironment } from './environment.ts'
 export type { Accepted, GuardState } from './guard/create-guard.ts';
 export { describeRejections, type Rejection } from './guard/describe-rejections.ts';
 export { type Anonymous, createGuard, type Guard, type GuardRequest } from './guard/guard.ts';
+export { type IssuerMetadata, issuerMetadata } from './guard/issuer-metadata.ts';
 export type { Requirements } from './guard/requirements.ts';
 export type { FixedScope } from './guard/scopes.ts';
 export type { Algorithm } from './jose/algorithms.ts';

@@ -21,6 +21,7 @@ export type {
   Guard,
   GuardOptions,
   GuardState,
+  IssuerMetadata,
   KeySetEvent,
   RefusalDescription,
   RefusalReason,
@@ -28,4 +29,10 @@ export type {
   ReplayStore,
   Requirements,
 } from './guard.ts';
-export { clientCertificateFromHeader, createGuard, describeRejections, optionsFromEnvironment } from './guard.ts';
+export {
+  clientCertificateFromHeader,
+  createGuard,
+  describeRejections,
+  issuerMetadata,
+  optionsFromEnvironment,
+} from './guard.ts';

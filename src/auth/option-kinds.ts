@@ -1,3 +1,5 @@
+import { isText } from './jose/encoding.ts';
+
 /** The format of an option in an environment variable. Options of the kind `code` are not settings. */
 export type OptionKind = 'text' | 'list' | 'pairs' | 'boolean' | 'integer' | 'code';
 
@@ -19,8 +21,6 @@ export type DefaultedRule<Checked, Given = Checked> = OptionRule<Checked, Given>
 
 export const withDefault = <Checked, Given>(rule: OptionRule<Checked, Given>, fallback: Checked) =>
   ({ ...rule, fallback }) as DefaultedRule<Checked, Given>;
-
-export const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
 
 /** Returns the rule of a text. */
 export const text = (expected: string, isValid: (value: string) => boolean): OptionRule<string> => ({

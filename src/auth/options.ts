@@ -1,5 +1,5 @@
 import { type Algorithm, algorithmOf, algorithms } from './jose/algorithms.ts';
-import { isJsonObject, isListOf, namesIn } from './jose/encoding.ts';
+import { isJsonObject, isListOf, isText, namesIn } from './jose/encoding.ts';
 import type { Fetch } from './keys/fetch-json.ts';
 import type { KeySetEvent } from './keys/key-set.ts';
 import { isSecureUrl, printable } from './keys/url.ts';
@@ -9,7 +9,6 @@ import {
   choice,
   code,
   integer,
-  isText,
   list,
   type OptionRule,
   oneOrMore,

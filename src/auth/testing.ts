@@ -1,10 +1,9 @@
-export { type Client, createAuthorizationServer, endpoints } from './testing/authorization-server.ts';
 export {
   createDevelopmentIssuer,
   type DevelopmentClient,
   type DevelopmentIssuer,
   type DevelopmentIssuerOptions,
+  type IssuerSecrets,
 } from './testing/development-issuer.ts';
-export { createSecret, createSigner, type Signer } from './testing/signer.ts';
 export { createTestIssuer, type TestIssuer, type TokenOptions } from './testing/test-issuer.ts';
-export { isTrustedHost, untrustedHost } from './testing/trusted-host.ts';
+export type { Client } from './testing/token-endpoint.ts';

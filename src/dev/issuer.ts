@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia';
-import { createAuthorizationServer, createSecret, createSigner, endpoints, type Signer } from 'protected-api/testing';
+import { createDevelopmentIssuer, type IssuerSecrets as Secrets } from 'protected-api/testing';
 import type { EmbeddedIssuer } from '../service.ts';
 
-/** The key pair of the issuer, and the credentials of its clients. */
+/** What the issuer keeps, and the credentials of its clients. */
 export interface IssuerSecrets {
-  readonly signer: Signer;
+  readonly kept: Secrets;
   readonly clients: Readonly<Record<'reader' | 'visitor', { readonly id: string; readonly secret: string }>>;
 }
 
@@ -18,23 +18,30 @@ export interface EmbeddedIssuerOptions {
   readonly scopes: () => readonly string[];
 }
 
+const names = ['reader', 'visitor'] as const;
+
 /** Returns new secrets. They are only ever in memory. */
 export function createIssuerSecrets(): IssuerSecrets {
-  const clientOf = (id: string) => ({ id, secret: createSecret() });
-  return { signer: createSigner('RS256'), clients: { reader: clientOf('reader'), visitor: clientOf('visitor') } };
+  const clients = names.map((id) => ({ id }));
+  const { secrets } = createDevelopmentIssuer({ issuer: 'http://localhost/', audience: 'any', clients });
+  const [reader, visitor] = names.map((id) => ({ id, secret: secrets.clients.get(id) ?? '' }));
+  return { kept: secrets, clients: { reader, visitor } as IssuerSecrets['clients'] };
 }
 
 /** Returns the development issuer as routes of the service. */
 export function createEmbeddedIssuer({ issuer, audience, secrets, scopes }: EmbeddedIssuerOptions): EmbeddedIssuer {
-  const { reader, visitor } = secrets.clients;
-  const clients = () => [
-    { ...reader, scope: scopes().join(' ') },
-    { ...visitor, scope: '' },
-  ];
-  const { fetch } = createAuthorizationServer({ issuer, audience: [audience], clients, signer: secrets.signer });
+  const development = createDevelopmentIssuer({
+    issuer,
+    audience,
+    clients: () => [{ id: 'reader', scope: scopes() }, { id: 'visitor' }],
+    allowedHosts: [new URL(issuer).host],
+    secrets: secrets.kept,
+  });
+  const { endpoints, fetch, refuseHost } = development;
   const routes = new Elysia({ detail: { hide: true } })
     .get(endpoints.keySet, ({ request }) => fetch(request))
     .get(endpoints.metadata, ({ request }) => fetch(request))
     .post(endpoints.token, ({ request }) => fetch(request), { parse: 'none' });
-  return { routes, tokenEndpoint: `${issuer}${endpoints.token.slice(1)}`, clients };
+  const tokenEndpoint = `${issuer}${endpoints.token.slice(1)}`;
+  return { routes, tokenEndpoint, clients: () => development.clients, refuseHost };
 }

@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { type GuardOptions, scopesOf } from 'protected-api';
-import { type Client, isTrustedHost, untrustedHost } from 'protected-api/testing';
+import type { Client } from 'protected-api/testing';
 import { documentPath, pagePath } from '../openapi/about.ts';
 import type { RejectionsOf } from '../openapi/answers.ts';
 
@@ -16,19 +16,21 @@ export interface DocumentationOptions {
   readonly tokenEndpoint: () => Promise<string | undefined>;
   /** The clients of the embedded issuer. The page contains their secrets, so it requires a trusted Host. */
   readonly clients?: (() => readonly Client[]) | undefined;
+  /** Returns a response to a request that must not get the page. */
+  readonly refuseHost?: ((request: Request) => Response | undefined) | undefined;
 }
 
-const misdirected = { code: 'misdirected_request', description: untrustedHost };
+const misdirected = {
+  code: 'misdirected_request',
+  description: 'Host must be localhost, a loopback address or the host of the issuer',
+};
 
 /**
  * Returns the OpenAPI document of `app`, and a page to read it and send requests. Both are created, and their modules
  * loaded, on the first request, because most processes never get one.
  */
 export function createDocumentation(app: () => AnyElysia, options: DocumentationOptions) {
-  const {
-    issuer: [issuer = ''],
-    clients,
-  } = options;
+  const { clients } = options;
   const getDocument = memoize(async (tokenEndpoint) => {
     const { createDocument } = await import('../openapi/document.ts');
     return createDocument(app(), { ...options, tokenEndpoint });
@@ -44,7 +46,7 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
   return new Elysia({ detail: { hide: true } })
     .get(documentPath, async () => getDocument(await options.tokenEndpoint()))
     .get(pagePath, async ({ request, status }) => {
-      if (clients && !isTrustedHost(request, issuer)) return status(421, misdirected);
+      if (options.refuseHost?.(request)) return status(421, misdirected);
       return (await getPage(await options.tokenEndpoint()))();
     })
     .get(`${pagePath}/page.js`, async () => (await loadPage()).respondPageScript())

@@ -9,17 +9,16 @@ import { SCOPE } from '../support/mint.ts';
 
 const ORIGIN = 'http://127.0.0.1:3010';
 const AUDIENCE = 'https://api.example.test';
-const parameters = { grant_type: 'client_credentials', client_id: 'reader', client_secret: 'kept' };
 
-const { signer } = createIssuerSecrets();
+const secrets = createIssuerSecrets();
+const { reader, visitor } = secrets.clients;
+const parameters = { grant_type: 'client_credentials', client_id: 'reader', client_secret: reader.secret };
+
 const scopes = ['read:messages'];
 const { routes, clients } = createEmbeddedIssuer({
   issuer: `${ORIGIN}/`,
   audience: AUDIENCE,
-  secrets: {
-    signer,
-    clients: { reader: { id: 'reader', secret: 'kept' }, visitor: { id: 'visitor', secret: 'other' } },
-  },
+  secrets,
   scopes: () => scopes,
 });
 
@@ -43,8 +42,8 @@ test('createEmbeddedIssuer() grants the reader each scope that the routes have a
     (await ask(JSON.stringify({ ...parameters, client_id, client_secret }), { 'content-type': 'application/json' }))
       .scope;
   scopes.push('write:messages');
-  expect(await grant('reader', 'kept')).toBe('read:messages write:messages');
-  expect(await grant('visitor', 'other')).toBeUndefined();
+  expect(await grant('reader', reader.secret)).toBe('read:messages write:messages');
+  expect(await grant('visitor', visitor.secret)).toBeUndefined();
   expect(clients().map(({ scope }) => scope)).toEqual(['read:messages write:messages', '']);
   const metadata = await routes.handle(new Request(`${ORIGIN}/.well-known/oauth-authorization-server`));
   expect(await metadata.json()).toMatchObject({ scopes_supported: scopes });
@@ -54,7 +53,7 @@ test('createEmbeddedIssuer() grants the reader each scope that the routes have a
 test('createIssuerSecrets() makes new keys and secrets', () => {
   const made = [createIssuerSecrets(), createIssuerSecrets()];
   expect(new Set(made.flatMap(({ clients: { reader, visitor } }) => [reader.secret, visitor.secret])).size).toBe(4);
-  expect(new Set([signer, ...made.map((secrets) => secrets.signer)].map(({ jwk }) => jwk.n)).size).toBe(3);
+  expect(new Set([secrets, ...made].map(({ kept }) => kept.signer.jwk.n)).size).toBe(3);
 });
 
 /** DNS rebinding: a website's own name, pointed at this machine, is what its requests have as Host. */

@@ -21,6 +21,9 @@ export function namesIn(value: object): readonly string[] {
   return names;
 }
 
+/** Whether a value is a string that is not blank. */
+export const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
+
 /** The characters that the last group may end with, by its length: those without unused bits. */
 const lastCharacters = [undefined, '', 'AQgw', 'AEIMQUYcgkosw048'];
 

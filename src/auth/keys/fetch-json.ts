@@ -36,8 +36,9 @@ export class FetchError extends Error {
     url?: string,
     { cause, status, found }: Partial<Pick<FetchFault, 'cause' | 'status' | 'found'>> = {},
   ) {
-    super(`Cannot fetch the key set: ${failure}`);
-    this.fault = { failure, address: url && printableUrl(url), cause, status, found };
+    const address = url && printableUrl(url);
+    super(`Cannot fetch ${address ?? 'the key set'}: ${[failure, status, cause].filter(Boolean).join(', ')}`);
+    this.fault = { failure, address, cause, status, found };
   }
 }
 

@@ -1,7 +1,8 @@
+import { isText } from '../jose/encoding.ts';
 import { isLoopbackHost, isSecureUrl } from '../keys/url.ts';
-import { type Client, createAuthorizationServer, misdirected } from './authorization-server.ts';
-import { createSecret, createSigner } from './signer.ts';
-import { isTrustedHost } from './trusted-host.ts';
+import { proofAlgorithms } from '../proof/proof-key.ts';
+import { createSecret, createSigner, type Signer } from './signer.ts';
+import { type Client, createTokenEndpoint, json } from './token-endpoint.ts';
 
 /** A client, and what it can be granted. */
 export interface DevelopmentClient {
@@ -12,23 +13,40 @@ export interface DevelopmentClient {
   readonly scope?: string | readonly string[] | undefined;
 }
 
+/** The key pair of an issuer, and the random secrets of its clients. They are in memory only. */
+export interface IssuerSecrets {
+  readonly signer: Signer;
+  /** By client ID. */
+  readonly clients: Map<string, string>;
+}
+
 export interface DevelopmentIssuerOptions {
-  /** The issuer identifier: an address on a loopback host, below which the endpoints are served. */
+  /** The issuer identifier: a URL below which the endpoints are served, on a loopback host or one of `allowedHosts`. */
   readonly issuer: string;
   /** The API identifiers for which tokens are issued. The first is the default. */
   readonly audience: string | readonly string[];
-  readonly clients: readonly DevelopmentClient[];
+  /** The clients, or a function that is called for each request. */
+  readonly clients: readonly DevelopmentClient[] | (() => readonly DevelopmentClient[]);
+  /** Hosts, with their port unless it is the default, at which clients get tokens. Loopback hosts always can. Defaults to none. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Those of an earlier issuer, so that its tokens stay valid. Defaults to new ones. */
+  readonly secrets?: IssuerSecrets | undefined;
 }
 
 /** An authorization server for development. */
 export interface DevelopmentIssuer {
   /**
-   * Answers requests to the token endpoint `/oauth/token`, the key set `/.well-known/jwks.json` and the metadata
-   * `/.well-known/oauth-authorization-server`; any other path with 404, any Host but a loopback one with 421.
+   * Serves the paths in `endpoints`, with any prefix, because a proxy or framework can remove that of the issuer. Returns 404 for
+   * any other path. Its token endpoint returns 421 for a Host that is not allowed.
    */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** The clients with their secrets. */
+  /** Returns the 421 for a request whose Host is neither a loopback host nor allowed, for a page that shows secrets. */
+  readonly refuseHost: (request: Request) => Response | undefined;
+  /** The clients with their secrets, at the time that they are read. */
   readonly clients: readonly Client[];
+  /** The paths of the endpoints below the issuer. RFC 8414 §3.1 puts the path of an issuer behind that of its metadata. */
+  readonly endpoints: Readonly<Record<'token' | 'keySet' | 'metadata', string>>;
+  readonly secrets: IssuerSecrets;
   /** Options of a guard that accepts its tokens. With `keys`, a guard in the same process fetches nothing. */
   readonly options: {
     readonly issuer: string;
@@ -36,6 +54,14 @@ export interface DevelopmentIssuer {
     readonly keys: { readonly keys: readonly object[] };
   };
 }
+
+const endpoints = {
+  token: '/oauth/token',
+  keySet: '/.well-known/jwks.json',
+  metadata: '/.well-known/oauth-authorization-server',
+} as const;
+
+const kid = 'development';
 
 /**
  * Returns an authorization server for the development of an application, with the client-credentials grant and DPoP. Keys and
@@ -47,38 +73,103 @@ export interface DevelopmentIssuer {
  *   clients: [{ id: 'reader', scope: 'read:reports' }, { id: 'visitor' }],
  * });
  * Bun.serve({ hostname: '127.0.0.1', port: 3011, fetch });
- * @throws {TypeError} `issuer` is not an address on a loopback host, or another option is missing or mistyped
+ * @throws {TypeError} an option is missing or mistyped, or the host of `issuer` is neither a loopback host nor allowed
  */
 export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): DevelopmentIssuer {
-  const { issuer, audience, clients } = checkOptions(options);
-  const { fetch, keys } = createAuthorizationServer({
+  const { issuer, audience, hosts } = checkOptions(options);
+  const { secrets = { signer: createSigner('RS256'), clients: new Map<string, string>() } } = options;
+  const given = () => (typeof options.clients === 'function' ? options.clients() : options.clients);
+  const clients = () => completeClients(given(), secrets);
+  if (typeof options.clients !== 'function') clients();
+
+  const base = issuer.replace(/\/$/, '');
+  const url = base + endpoints.token;
+  const respondToken = createTokenEndpoint({ issuer, url, audience, clients, signer: secrets.signer, kid });
+  const keys = [{ ...secrets.signer.jwk, kid, use: 'sig', alg: 'RS256' }];
+  const describe = () => ({
     issuer,
-    audience,
-    clients: () => clients,
-    signer: createSigner('RS256'),
+    token_endpoint: url,
+    jwks_uri: base + endpoints.keySet,
+    scopes_supported: [...new Set(clients().flatMap(({ scope }) => scope.split(' ').filter(Boolean)))],
+    response_types_supported: [],
+    grant_types_supported: ['client_credentials'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    dpop_signing_alg_values_supported: proofAlgorithms,
   });
+  const refuseHost = (request: Request) => (isAllowedHost(request, hosts) ? undefined : misdirected());
+
   return {
-    clients,
+    endpoints,
+    secrets,
+    refuseHost,
     options: { issuer, audience, keys: { keys } },
-    fetch: async (request) => (isTrustedHost(request, issuer) ? fetch(request) : misdirected()),
+    get clients() {
+      return clients();
+    },
+    async fetch(request) {
+      const [, path = ''] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)/i.exec(request.url) ?? [];
+      if (path.endsWith(endpoints.token))
+        return request.method === 'POST' ? (refuseHost(request) ?? respondToken(request)) : notAllowed('POST');
+      const document = path.endsWith(endpoints.keySet)
+        ? { keys }
+        : `${path}/`.includes(`${endpoints.metadata}/`) && describe();
+      if (!document) return json(404, { error: 'not_found' });
+      return request.method === 'GET' || request.method === 'HEAD' ? json(200, document) : notAllowed('GET, HEAD');
+    },
   };
 }
 
-function checkOptions({ issuer, audience, clients }: DevelopmentIssuerOptions) {
-  const must = (name: string, expected: string) =>
-    new TypeError(`Cannot create a development issuer: ${name} must be ${expected}`);
-  if (!isSecureUrl(issuer, true) || issuer.includes('?') || !isLoopbackHost(new URL(issuer).hostname))
-    throw must('issuer', 'an address on a loopback host, without query, fragment or credentials');
+const notAllowed = (allow: string) => json(405, { error: 'invalid_request' }, { allow });
+
+const misdirected = () =>
+  json(421, {
+    error: 'invalid_request',
+    error_description: 'Host must be localhost, a loopback address or an allowed host',
+  });
+
+const must = (name: string, expected: string) =>
+  new TypeError(`Cannot create a development issuer: ${name} must be ${expected}`);
+
+function checkOptions({ issuer, audience, allowedHosts = [] }: DevelopmentIssuerOptions) {
+  if (!isSecureUrl(issuer, true) || issuer.includes('?'))
+    throw must('issuer', 'a URL without query, fragment or credentials');
+  const { protocol, host, hostname } = new URL(issuer);
+  if (!Array.isArray(allowedHosts) || !allowedHosts.every((each) => isText(each) && readHost(each, protocol)))
+    throw must('allowedHosts', 'a list of hosts, such as dev.example.com or dev.example.com:8443');
+  const allowed = new Set(allowedHosts.map((each) => readHost(each, protocol)?.host));
+  if (!isLoopbackHost(hostname) && !allowed.has(host))
+    throw must('issuer', 'a URL on a loopback host, or on an allowed host');
   const audiences = [audience].flat();
   if (audiences.length === 0 || !audiences.every(isText)) throw must('audience', 'the API identifier');
+  return { issuer, audience: audiences, hosts: { protocol, allowed } };
+}
+
+function completeClients(
+  clients: readonly DevelopmentClient[],
+  { clients: secrets }: IssuerSecrets,
+): readonly Client[] {
   const ids = new Set(Array.isArray(clients) ? clients.map(({ id }) => id) : undefined);
   if (ids.size === 0 || ids.size !== clients.length || ![...ids].every(isText))
     throw must('clients', 'a list of clients, each with an id of its own');
-  const complete = ({ id, secret = createSecret(), scope = [] }: DevelopmentClient): Client => {
-    if (!isText(secret)) throw must(`the secret of ${JSON.stringify(id)}`, 'a text');
+  return clients.map(({ id, secret = secrets.get(id) ?? createSecret(), scope = [] }) => {
+    if (!isText(secret)) throw must(`the secret of ${JSON.stringify(id)}`, 'a non-empty string');
+    secrets.set(id, secret);
     return { id, secret, scope: [scope].flat().join(' ') };
-  };
-  return { issuer, audience: audiences, clients: clients.map(complete) };
+  });
 }
 
-const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
+/**
+ * Returns whether the Host of a request is a loopback host (any port) or allowed. A website that points its own name at this
+ * machine (DNS rebinding) sends that name. Without a Host header, the URL of the request is checked.
+ */
+function isAllowedHost(request: Request, { protocol, allowed }: ReturnType<typeof checkOptions>['hosts']): boolean {
+  // On Bun, the URL of a request with an invalid Host cannot be parsed.
+  const sent = request.headers.get('host') ?? /^https?:\/\/([^/?#]*)/i.exec(request.url)?.[1] ?? '';
+  const url = readHost(sent, protocol);
+  return url !== undefined && (allowed.has(url.host) || isLoopbackHost(url.hostname));
+}
+
+function readHost(host: string, protocol: string): URL | undefined {
+  const isHost = /^[\w.-]+(:\d+)?$|^\[[\da-f:]+\](:\d+)?$/i.test(host) && URL.canParse(`${protocol}//${host}`);
+  return isHost ? new URL(`${protocol}//${host}`) : undefined;
+}

@@ -196,8 +196,8 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
       ['GET', '/oauth/token', 405, 'POST'],
       ['GET', '/elsewhere', 404],
       ['POST', '/my-oauth/token', 404],
-      ['GET', '/.well-known/jwks.json', 421, null, 'evil.example'],
-      ['GET', '/elsewhere', 421, null, 'evil.example'],
+      ['GET', '/.well-known/jwks.json', 200, null, 'evil.example'],
+      ['GET', '/.well-known/oauth-authorization-server', 200, null, 'evil.example'],
       ['POST', '/oauth/token', 421, null, 'evil.example'],
     ] as const)
       test(`answers ${status} to ${method} ${endpoint} at ${host}`, async () => {
@@ -219,14 +219,18 @@ describe('createDevelopmentIssuer()', () => {
     ...['http://user@localhost/', 'http://localhost/?query', 'http://localhost/#fragment', 'localhost', '', undefined],
   ];
   for (const [message, options] of [
-    ...wrongIssuers.map((issuer) => ['issuer must be an address on a loopback host', { issuer }] as const),
+    ...wrongIssuers.map((issuer) => ['issuer must be a URL', { issuer }] as const),
+    ['issuer must be a URL', { issuer: 'http://10.0.0.1/', allowedHosts: ['10.0.0.1:81', '10.0.0.2', 'localhost'] }],
+    ...['dev.example.test', ['dev.example.test/'], [''], [7]].map(
+      (allowedHosts) => ['allowedHosts must be a list of hosts', { allowedHosts }] as const,
+    ),
     ['audience must be the API identifier', { audience: [AUDIENCE, ''] }],
     ['audience must be the API identifier', { audience: [] }],
     ['clients must be a list', { clients: undefined }],
     ['clients must be a list', { clients: [] }],
     ['clients must be a list', { clients: [{ id: 'a' }, { id: 'a' }] }],
     ['clients must be a list', { clients: [{}] }],
-    ['the secret of "a" must be a text', { clients: [{ id: 'a', secret: '' }] }],
+    ['the secret of "a" must be a non-empty string', { clients: [{ id: 'a', secret: '' }] }],
   ] as const)
     test(`throws a TypeError for ${JSON.stringify(options)}: ${message}`, () => {
       expect(() => createDevelopmentIssuer({ ...good, ...options } as DevelopmentIssuerOptions)).toThrow(
@@ -238,5 +242,46 @@ describe('createDevelopmentIssuer()', () => {
     const secrets = [issuer, createDevelopmentIssuer(good)].flatMap(({ clients }) => clients.slice(1));
     expect(new Set(secrets.map(({ secret }) => secret)).size).toBe(4);
     for (const { secret } of secrets) expect(secret).toMatch(/^[\da-f]{32}$/);
+  });
+
+  test('gets its clients anew for each request from a function, and keeps tokens and secrets valid with those of a predecessor', async () => {
+    let scope = 'old';
+    const clients = () => [{ id: 'reader', scope }, { id: 'visitor' }];
+    const first = createDevelopmentIssuer({ ...good, clients });
+    const second = createDevelopmentIssuer({ ...good, clients, secrets: first.secrets });
+    scope = 'new';
+    expect(second.clients).toEqual(first.clients);
+    expect(second.options).toEqual(first.options);
+    const reader = await discover('reader', second);
+    expect((await openid.clientCredentialsGrant(reader)).scope).toBe('new');
+    expect(second.clients).toMatchObject([{ id: 'reader', scope: 'new' }, { id: 'visitor' }]);
+  });
+});
+
+const trusted = ['localhost', 'localhost:3010', 'LOCALHOST', '127.0.0.1:80', '127.255.0.9', '[::1]:3010'];
+const others = [
+  ...['gateway.example.test', 'evil-gateway.example.test:8443', 'evil.gateway.example.test:8443'],
+  ...['gateway.example.test:8443.evil.test', 'evil-localhost', 'evil.localhost', 'localhost.evil.test'],
+  ...['127.0.0.1.evil.test', '10.0.0.1', '[::2]', 'user@localhost', 'localhost/x', 'localhost:x', ''],
+];
+const gateway = { issuer: 'https://gateway.example.test:8443/base', allowedHosts: ['gateway.example.test:8443'] };
+const api = { issuer: 'https://localhost/', allowedHosts: ['Api.example.test'] };
+
+describe('refuseHost() of a development issuer', () => {
+  for (const [host, status, options] of [
+    ...trusted.map((host) => [host, undefined, gateway] as const),
+    ['gateway.example.test:8443', undefined, gateway],
+    ['API.example.test:443', undefined, api],
+    ...others.map((host) => [host, 421, gateway] as const),
+  ] as const)
+    test(`returns ${status} for the Host ${JSON.stringify(host)} with ${options.allowedHosts} allowed`, () => {
+      const { refuseHost } = createDevelopmentIssuer({ ...good, ...options, secrets: issuer.secrets });
+      expect(refuseHost(new Request('http://localhost/', { headers: { host } }))?.status).toBe(status);
+    });
+
+  test('checks the URL of a request without a Host', () => {
+    const { refuseHost } = createDevelopmentIssuer({ ...good, ...gateway, secrets: issuer.secrets });
+    expect(refuseHost(new Request('http://127.0.0.1:3010/'))).toBeUndefined();
+    expect(refuseHost(new Request('http://evil.test/'))?.status).toBe(421);
   });
 });

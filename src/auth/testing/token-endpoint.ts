@@ -1,10 +1,8 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { judgeProof } from '../proof/proof.ts';
-import { proofAlgorithms } from '../proof/proof-key.ts';
 import { Refusal, refusals } from '../refusals.ts';
 import type { Signer } from './signer.ts';
 import { GrantError, readTokenRequest, type TokenRequest } from './token-request.ts';
-import { isTrustedHost, untrustedHost } from './trusted-host.ts';
 
 /** A client that uses the client-credentials grant (RFC 6749 §4.4). */
 export interface Client {
@@ -14,51 +12,26 @@ export interface Client {
   readonly scope: string;
 }
 
-export interface AuthorizationServerOptions {
-  /** The issuer identifier. The endpoints are below it. Its host can get tokens, as can loopback hosts. */
+export interface TokenEndpointOptions {
   readonly issuer: string;
+  /** The URL of the endpoint, which proofs must name. */
+  readonly url: string;
   /** The API identifiers for which tokens are issued, the default first. */
   readonly audience: readonly string[];
   /** Called for each request. */
   readonly clients: () => readonly Client[];
   readonly signer: Signer;
+  readonly kid: string;
 }
 
-/** The paths of the endpoints below the issuer. RFC 8414 §3.1 puts the path of an issuer behind that of its metadata. */
-export const endpoints = {
-  token: '/oauth/token',
-  keySet: '/.well-known/jwks.json',
-  metadata: '/.well-known/oauth-authorization-server',
-} as const;
-
 const lifetimeSeconds = 3600;
-const kid = 'development';
 
-/**
- * Returns an authorization server for development, as a function of Web-standard requests. The paths of its endpoints may have any
- * prefix, because a proxy or framework can remove that of the issuer. Only its token endpoint requires a trusted Host. NOT for
- * production: it has no rate limit, no revocation and no key rotation.
- */
-export function createAuthorizationServer({ issuer, audience, clients, signer }: AuthorizationServerOptions) {
-  const base = issuer.replace(/\/$/, '');
-  const tokenEndpoint = base + endpoints.token;
-  const keys = [{ ...signer.jwk, kid, use: 'sig', alg: 'RS256' }];
-
-  const describe = () => ({
-    issuer,
-    token_endpoint: tokenEndpoint,
-    jwks_uri: base + endpoints.keySet,
-    scopes_supported: [...new Set(clients().flatMap(({ scope }) => scope.split(' ').filter(Boolean)))],
-    response_types_supported: [],
-    grant_types_supported: ['client_credentials'],
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-    dpop_signing_alg_values_supported: proofAlgorithms,
-  });
-
+/** Returns the token endpoint of an authorization server, as a function of POST requests. */
+export function createTokenEndpoint({ issuer, url, audience, clients, signer, kid }: TokenEndpointOptions) {
   async function grant(request: Request) {
     const tokenRequest = await readTokenRequest(request);
     const { parameters } = tokenRequest;
-    const jkt = await readKeyOfClient(request, tokenEndpoint);
+    const jkt = await readKeyOfClient(request, url);
     const client = authenticate(clients(), tokenRequest);
     checkGrantType(parameters.get('grant_type'));
     const aud = readTarget(parameters, audience);
@@ -83,37 +56,17 @@ export function createAuthorizationServer({ issuer, audience, clients, signer }:
     };
   }
 
-  async function respondToken(request: Request): Promise<Response> {
-    if (!isTrustedHost(request, issuer)) return misdirected();
+  return async (request: Request): Promise<Response> => {
     try {
       return json(200, await grant(request), { 'cache-control': 'no-store' });
     } catch (error) {
       if (error instanceof GrantError) return respondError(error, request);
       throw error;
     }
-  }
-
-  return {
-    keys,
-    async fetch(request: Request): Promise<Response> {
-      const [, path = ''] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)/i.exec(request.url) ?? [];
-      const isRead = request.method === 'GET' || request.method === 'HEAD';
-      if (path.endsWith(endpoints.token)) return request.method === 'POST' ? respondToken(request) : notAllowed('POST');
-      const document = path.endsWith(endpoints.keySet)
-        ? { keys }
-        : `${path}/`.includes(`${endpoints.metadata}/`) && describe();
-      if (!document) return json(404, { error: 'not_found' });
-      return isRead ? json(200, document) : notAllowed('GET, HEAD');
-    },
   };
 }
 
-/** Returns the response to a request with a Host that is not trusted. */
-export const misdirected = () => json(421, { error: 'invalid_request', error_description: untrustedHost });
-
-const notAllowed = (allow: string) => json(405, { error: 'invalid_request' }, { allow });
-
-function json(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Response {
+export function json(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
 }
 

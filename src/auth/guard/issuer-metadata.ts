@@ -1,0 +1,26 @@
+import { fetchMetadata } from '../keys/discovery.ts';
+import { isAllowedInMetadata } from '../keys/url.ts';
+import { coreOf, type Guard } from './guard.ts';
+
+/** The metadata of an authorization server (RFC 8414 §2), as far as they are of use to a client. */
+export interface IssuerMetadata {
+  /** Undefined if the metadata name none, or one to which credentials must not be sent. */
+  readonly tokenEndpoint: string | undefined;
+}
+
+/**
+ * Fetches the metadata of the guard's first issuer, with the limits of a key fetch. It is fetched at each call, whatever the
+ * cooldown, so do not let clients cause calls.
+ * @throws {TypeError} not a guard
+ * @throws {Error} the metadata cannot be fetched, or are another issuer's
+ */
+export async function issuerMetadata(guard: Guard): Promise<IssuerMetadata> {
+  const options = coreOf(guard)?.options;
+  if (!options) throw new TypeError('Cannot fetch issuer metadata: createGuard() did not create this guard');
+  const { jwksAllowHttp, jwksTimeoutSeconds, fetch = globalThis.fetch } = options;
+  const [issuer = ''] = options.issuer;
+  const { tokenEndpoint } = await fetchMetadata(fetch, issuer, AbortSignal.timeout(jwksTimeoutSeconds * 1000));
+  // Metadata of another machine must not send credentials to a port of this one.
+  const isAllowed = tokenEndpoint !== undefined && isAllowedInMetadata(tokenEndpoint, issuer, jwksAllowHttp);
+  return { tokenEndpoint: isAllowed ? tokenEndpoint : undefined };
+}
