@@ -2,7 +2,7 @@ import type { Client } from 'protected-api/testing';
 import { name, pagePath } from '../openapi/about.ts';
 
 export interface BannerOptions {
-  /** The address at which clients reach the service, without a trailing slash. */
+  /** The URL at which clients reach the service, without a trailing slash. */
   readonly origin: string;
   readonly audience: string;
   readonly clients: Readonly<Record<'reader' | 'visitor', Pick<Client, 'id' | 'secret'>>>;
@@ -11,12 +11,13 @@ export interface BannerOptions {
 }
 
 /**
- * Returns the text that is printed at the start of the service with its embedded issuer: commands that get tokens and call each
- * endpoint, then the addresses. The text can be pasted into bash, zsh and fish (3.4 or later), including the other lines.
+ * Returns the text that is printed at the start of the service with the development issuer: commands that get tokens and call each
+ * endpoint, then the URLs. All of it can be pasted into bash, zsh and fish (3.4 or later): prose begins with `:`, a command of
+ * each that does nothing, because zsh runs comments as commands.
  */
 export function renderBanner({ origin, audience, clients, hasDocumentation, hasColour }: BannerOptions): string {
   const paint = (code: number, text: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text);
-  const link = (text: string, path: string) => `${paint(1, text)}  ${paint(36, escapeUrl(origin + path))}\n`;
+  const link = (text: string, path: string) => `: ${paint(1, text)}  ${paint(36, word(origin + path))}\n`;
   const getToken = (
     variable: string,
     client: Pick<Client, 'id' | 'secret'>,
@@ -28,14 +29,15 @@ export function renderBanner({ origin, audience, clients, hasDocumentation, hasC
     `curl -iw '\\n\\n' ${word(origin + path)}${token ? ` --oauth2-bearer $${token}` : ''}`;
 
   return `
-Development mode: tokens come from an issuer inside this process. Its keys and
-secrets are lost when it stops. Set ISSUER and AUDIENCE to use your own issuer.
+: Development mode: tokens come from the development issuer, a part of this
+: process. Its keys and secrets are lost when it stops. Stop it with Ctrl+C.
+: To use your own issuer, set ISSUER and AUDIENCE.
 
-${paint(2, 'Get a token with the scope read:messages, and one without a scope:')}
+${paint(2, ': Get a token with the scope read:messages, and one without a scope:')}
 ${getToken('TOKEN', clients.reader)}
 ${getToken('PLAIN', clients.visitor)}
 
-${paint(2, 'Expect 200 three times, 401 without a token, and 403 without the scope:')}
+${paint(2, ': Expect 200 three times, 401 without a token, and 403 without the scope:')}
 ${call('/api/public')}
 ${call('/api/private', 'TOKEN')}
 ${call('/api/private-scoped', 'TOKEN')}
@@ -60,7 +62,7 @@ function percentEncode(character: string): string {
   return encodeURIComponent(character).replace(/[!'()*~]/g, (left) => `%${left.charCodeAt(0).toString(16)}`);
 }
 
-/** Returns an address as one word of a command. It is quoted if it has brackets, which zsh would treat as a pattern. */
+/** Returns a URL as one word of a command. It is quoted if it has brackets, which zsh treats as a pattern. */
 function word(url: string): string {
   const escaped = escapeUrl(url);
   return escaped.includes('[') ? `'${escaped}'` : escaped;

@@ -42,6 +42,6 @@ test('tokens and credentials of the development issuer outlive a reload, and the
   service.signal('SIGTERM');
   const { status, stdout, stderr } = await service.finished;
   expect(status, stdout).toBe(0);
-  expect(stderr.match(/^Development mode:/gm)).toHaveLength(1);
+  expect(stderr.match(/^: Development mode:/gm)).toHaveLength(1);
   expect(stdout.match(/"msg":"Shutting down"/g)).toHaveLength(1);
 });

@@ -64,9 +64,10 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe.each(Object.entries(shells))('pasted into %s', (name, command) => {
-  test('the banner shows 200 three times, 401 and 403', async () => {
+  test('the whole banner shows 200 three times, 401 and 403, and no error', async () => {
     const shown = await paste(command, service.process.stderr());
     expect(statusesIn(shown), shown).toEqual([200, 200, 200, 401, 403]);
+    expect(shown).not.toMatch(ERRORS);
     expect(shown).toContain('"authorization_header_missing"');
     expect(shown).toContain('"Unauthorized"');
   });
