@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util';
 export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [--help] [--version]
 
   --dev          run a built-in development issuer
-  --explain      read a token from standard input, and print each check of it;
-                 exits with 0 if it is accepted, otherwise with 1
+  --explain      read a token from standard input and print the result of each
+                 check; exits with 0 if it is accepted, otherwise with 1
   --healthcheck  check the instance running on this machine (HOST and PORT);
                  exits with 0 if it is live, otherwise with 1
   --help         show this help
@@ -51,11 +51,8 @@ export function readFlags(args: readonly string[]) {
   } catch {
     const known = Object.keys(flags).map((name) => `--${name}`);
     const culprit = args.find((argument) => !known.includes(argument));
-    return fail(`Cannot read flags: ${JSON.stringify(culprit)} is not one of ${known.join(', ')}`);
+    // It may be a token, which is not for logs.
+    const shown = JSON.stringify(culprit?.replace(/(?<=^.{16}).+/s, '...'));
+    return fail(`Cannot read flags: ${shown} is not one of ${known.join(', ')}`);
   }
-}
-
-/** Returns the token in what was pasted, which may be a whole Authorization header. */
-export function readToken(text: string): string {
-  return text.trim().replace(/^(?:authorization: *)?(?:bearer|dpop) +/i, '');
 }

@@ -1,9 +1,9 @@
 import { isatty } from 'node:tty';
+import { explainToken } from 'protected-api/explain';
 import packageJson from '../package.json' with { type: 'json' };
-import { fail, print, readFlags, readToken, usage } from './cli.ts';
-import { explainToken } from './explain/explain.ts';
-import { renderExplanation } from './explain/render.ts';
+import { fail, print, readFlags, usage } from './cli.ts';
 import { isLive, serve } from './process.ts';
+import { messagesScope } from './routes/messages.ts';
 import { readSettings, type Settings, SettingsError } from './settings.ts';
 
 function readSettingsOrFail(isDev: boolean): Settings {
@@ -28,8 +28,8 @@ else if (healthcheck) process.exit((await isLive(host || '0.0.0.0', Number(port 
 else if (explain) {
   const settings = readSettingsOrFail(dev);
   if (isatty(0)) print(2, 'Paste a token, then press Enter and Ctrl-D\n');
-  const token = readToken(await Bun.stdin.text());
-  const explanation = await explainToken(token, { settings, options: settings.optionsAt(settings.port) });
-  print(1, renderExplanation(explanation, isatty(1) && !NO_COLOR));
-  process.exit(explanation.status === 200 ? 0 : 1);
+  const as = { requirements: { scope: messagesScope }, words: 'settings' } as const;
+  const explanation = await explainToken(await Bun.stdin.text(), settings.optionsAt(settings.port), as);
+  print(1, explanation.render(isatty(1) && !NO_COLOR));
+  process.exit(explanation.isAccepted ? 0 : 1);
 } else await serve(readSettingsOrFail(dev), !NO_COLOR);

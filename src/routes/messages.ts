@@ -8,6 +8,9 @@ const messageObject = (message: string) =>
     { title: 'Message', examples: [{ message }] },
   );
 
+/** The scope that one of the routes requires. */
+export const messagesScope = 'read:messages';
+
 const open = "Hello from a public endpoint! You don't need to be authenticated to see this.";
 const authenticated = 'Hello from a private endpoint! You need to be authenticated to see this.';
 const scoped =
@@ -27,7 +30,7 @@ export function createMessages(guard: Guard) {
     })
     .get('/api/private-scoped', () => ({ message: scoped }), {
       response: { 200: messageObject(scoped), ...guardResponses, ...scopeResponses },
-      scope: 'read:messages',
+      scope: messagesScope,
       detail: {
         operationId: 'getScopedMessage',
         summary: 'Requires the scope read:messages',

@@ -34,10 +34,10 @@ function reachesThisMachine(hostname: string): boolean {
 
 const maxShownLength = 256;
 
-/** Returns text that an issuer chose in the form for events: at most 256 characters, all but printable ASCII escaped. */
-export function printable(text: string): string {
+/** Returns text that an issuer chose in the form for events: at most 256 characters by default, all but printable ASCII escaped. */
+export function printable(text: string, maxLength = maxShownLength): string {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return text.slice(0, maxShownLength).replace(/[^\x20-\x7e]/g, escaped);
+  return text.slice(0, maxLength).replace(/[^\x20-\x7e]/g, escaped);
 }
 
 /** Returns an address in the form for events: without credentials, query and fragment. */

@@ -1,0 +1,1 @@
+export { type ExplainedCheck, type ExplainOptions, type Explanation, explainToken } from './explain/explain-token.ts';

@@ -1,0 +1,50 @@
+#!/usr/bin/env node
+import { text } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import { optionsFromEnvironment } from '../environment.ts';
+import { explainToken } from './explain-token.ts';
+
+const usage = `Usage: protected-api explain [--scope <scope>]...
+
+Reads a token from standard input and prints the result of each check. Exits
+with 0 if a request with the token gets a 200, otherwise with 1.
+
+  --scope  a scope that the request requires; repeat it for several
+
+The options of the guard are read from the environment: ISSUER, AUDIENCE and
+the others, such as SCOPE_CLAIM, by the names of optionsFromEnvironment().
+`;
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({
+      options: { scope: { type: 'string', multiple: true }, help: { type: 'boolean' } },
+      allowPositionals: true,
+    });
+    if (values.help || (positionals.length === 1 && positionals[0] === 'explain')) return values;
+  } catch {
+    // The message of parseArgs would echo an argument, which may be a token.
+  }
+  return fail(`${usage}\nA token is no argument: paste it, or pipe it to standard input`);
+}
+
+const { scope, help } = readArguments();
+if (help) process.stdout.write(usage);
+else {
+  try {
+    const options = optionsFromEnvironment(process.env);
+    if (process.stdin.isTTY) process.stderr.write('Paste a token, then press Enter and Ctrl-D\n');
+    const requirements = scope && { scope };
+    const explanation = await explainToken(await text(process.stdin), options, { words: 'settings', requirements });
+    process.stdout.write(explanation.render(process.stdout.isTTY && !process.env.NO_COLOR));
+    process.exitCode = explanation.status === 200 ? 0 : 1;
+  } catch (error) {
+    if (error instanceof TypeError) fail(error.message);
+    throw error;
+  }
+}

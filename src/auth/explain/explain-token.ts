@@ -1,0 +1,135 @@
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { variableOf } from '../environment.ts';
+import { createGuard } from '../guard/guard.ts';
+import type { Requirements } from '../guard/requirements.ts';
+import type { Members } from '../jose/encoding.ts';
+import { type CheckedOptions, checkOptions, type GuardOptions } from '../options.ts';
+import type { RefusalReason } from '../refusals.ts';
+import { isBoundBy } from './binding-check.ts';
+import { type Check, describeChecks } from './checks.ts';
+import { readPasted } from './pasted.ts';
+import { renderExplanation } from './render.ts';
+
+/** What a check made of a token. */
+export interface ExplainedCheck {
+  readonly name: string;
+  /** What the token has. Not escaped. */
+  readonly has: string;
+  readonly verdict: 'passed' | 'rejected' | 'not reached';
+  /** The verdict in words. Not escaped. */
+  readonly words: string;
+}
+
+export interface Explanation {
+  readonly checks: readonly ExplainedCheck[];
+  /** Whether the token is accepted where nothing but a token is required. */
+  readonly isAccepted: boolean;
+  /** The status of the response to a request with the token, where the requirements are those that were given. */
+  readonly status: number;
+  /** The code of that response; undefined if it is 200. */
+  readonly code: string | undefined;
+  /** What to do about it. Not escaped. */
+  readonly advice: string;
+  /** Returns a line for each check and one for the response, for a terminal: only printable ASCII. Defaults to no colour. */
+  render(hasColour?: boolean): string;
+}
+
+export interface ExplainOptions {
+  /** What the application requires besides a valid token. Defaults to nothing. */
+  readonly requirements?: Requirements | undefined;
+  /** Whether options are named as in code or as in the environment. Defaults to options. */
+  readonly words?: 'settings' | 'options' | undefined;
+}
+
+/**
+ * Explains how a guard with these options decides about a token. The verdict is that of such a guard, which gets a request with the
+ * token; the checks only say what the token has. Fetches keys. Does NOT call the application's functions, such as `isRevoked`, and
+ * does not check a proof or a certificate.
+ * @param text the token: as such, in an Authorization header, or in the JSON response of a token endpoint
+ * @throws {TypeError} an option or a requirement is not valid
+ */
+export async function explainToken(
+  text: string,
+  given: GuardOptions,
+  { requirements = {}, words = 'options' }: ExplainOptions = {},
+): Promise<Explanation> {
+  const options = checkOptions(given);
+  const token = decode(readPasted(text));
+  const reasons: RefusalReason[] = [];
+  const guard = createGuard({
+    ...options,
+    ...withoutCallbacks(options),
+    onRefused: (_, reason) => reasons.push(reason),
+  });
+  const headers = { authorization: `${schemeFor(options, token.claims)} ${token.text}` };
+  const result = await guard.check(new Request('http://localhost/', { headers }), requirements);
+  guard.stop();
+  const { issuers } = guard.state();
+
+  const checks = describeChecks({
+    ...token,
+    options,
+    requirements,
+    nowSeconds: Date.now() / 1000,
+    lastFailure: (issuers.find(({ issuer }) => issuer === token.claims.iss) ?? issuers[0])?.lastFailure,
+    nameOf: (option) => (words === 'options' ? option : settingOf(option)),
+  });
+  const [reason] = reasons;
+  const isAccepted = !reason || reason === 'scope_insufficient' || reason === 'authentication_insufficient';
+  const explained = { isAccepted, checks: withVerdicts(checks, reason), status: 200, code: undefined, advice: '' };
+  if (!(result instanceof Response)) return withRender({ ...explained, advice: 'Token is accepted' });
+  const { code, description } = (await result.json()) as { readonly code: string; readonly description: string };
+  const advice = checks.flatMap((check) => (reason && check.advice[reason]) || []).join('') || description;
+  const elsewhere = isAccepted ? '. Where nothing but a token is required, the response is a 200' : '';
+  return withRender({ ...explained, status: result.status, code, advice: advice + elsewhere });
+}
+
+const withRender = (explanation: Omit<Explanation, 'render'>): Explanation => ({
+  ...explanation,
+  render: (hasColour = false) => renderExplanation(explanation, hasColour),
+});
+
+const withoutCallbacks = ({ clientCertificate }: CheckedOptions) => ({
+  isRevoked: undefined,
+  onAccepted: undefined,
+  // Without a listener, a guard warns on the console.
+  onKeySetEvent: () => {},
+  errorBody: undefined,
+  errorHeaders: undefined,
+  replayStore: undefined,
+  clientCertificate: clientCertificate && (() => undefined),
+});
+
+/** The name of the setting for an option. A certificate is read from a header, which the setting names. */
+const settingOf = (option: string) => variableOf(option === 'clientCertificate' ? 'clientCertHeader' : option);
+
+/** A bound token is sent with a proof, unless it is bound to a certificate only. */
+function schemeFor({ dpop }: CheckedOptions, claims: Members): 'DPoP' | 'Bearer' {
+  const needsProof = claims.cnf !== undefined && (isBoundBy('jkt', claims) || !isBoundBy('x5t#S256', claims));
+  return dpop === 'required' || (dpop === 'on' && needsProof) ? 'DPoP' : 'Bearer';
+}
+
+/** The checks before the one that rejected have passed. Those after it were not reached. */
+function withVerdicts(checks: readonly Check[], reason: RefusalReason | undefined): readonly ExplainedCheck[] {
+  const rejecting = reason === undefined ? checks.length : checks.findIndex(({ advice }) => reason in advice);
+  return checks.flatMap(({ name, has, wants, passed = 'accepted' }, index): readonly ExplainedCheck[] => {
+    if (index === rejecting) return [{ name, has: has ?? 'none', verdict: 'rejected', words: `rejected: ${wants}` }];
+    if (has === undefined) return [];
+    if (index > rejecting) return [{ name, has, verdict: 'not reached', words: 'not reached' }];
+    return [{ name, has, verdict: 'passed', words: passed }];
+  });
+}
+
+function decode(pasted: string) {
+  // Other characters are allowed neither in a header nor in a token.
+  const text = pasted.replace(/[^\x20-\x7e\t]/g, '?');
+  return { text, header: attempt(() => decodeProtectedHeader(text)), claims: attempt(() => decodeJwt(text)) };
+}
+
+function attempt(read: () => object): Members {
+  try {
+    return { ...read() };
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,13 @@
+/**
+ * Returns the token in what was pasted: a token, an Authorization header, alone or in a command, or the JSON response of a token
+ * endpoint. The line breaks of a terminal are removed.
+ */
+export function readPasted(text: string): string {
+  const pasted = text.trim();
+  const inJson = /"access_token"\s*:\s*"([^"]*)"/.exec(withoutLineBreaks(pasted))?.[1];
+  if (inJson !== undefined) return inJson;
+  const unquoted = pasted.replace(/^(?:-H\s*|[<>]\s*)?['"]?|['"]$/g, '');
+  return withoutLineBreaks(unquoted.replace(/^(?:authorization\s*:)?\s*(?:bearer|dpop)(?:\s+|$)/i, ''));
+}
+
+const withoutLineBreaks = (text: string) => text.replace(/[ \t]*[\r\n]+[ \t]*/g, '');

@@ -1,0 +1,24 @@
+import { printable } from '../keys/url.ts';
+import type { ExplainedCheck, Explanation } from './explain-token.ts';
+
+const colours: Readonly<Record<ExplainedCheck['verdict'], number>> = { passed: 32, rejected: 31, 'not reached': 2 };
+
+/** Longer values of a token are cut, but not the one that is rejected. */
+const maxValueLength = 80;
+
+/** Returns an explanation as lines for a terminal, a line for each check. Tokens choose their characters, so all are escaped. */
+export function renderExplanation(explanation: Omit<Explanation, 'render'>, hasColour: boolean): string {
+  const { checks, status, code, advice } = explanation;
+  const paint = (colour: number, text: string) => (hasColour ? `\u001b[${colour}m${text}\u001b[0m` : text);
+  const rows = checks.map(({ name, has, verdict, words }) => {
+    const isCut = has.length > maxValueLength && verdict !== 'rejected';
+    const value = isCut ? `${escaped(has.slice(0, maxValueLength))}...` : escaped(has);
+    return { name, value, end: paint(colours[verdict], escaped(words)) };
+  });
+  const width = Math.min(maxValueLength, Math.max(...rows.map(({ value }) => value.length)));
+  const lines = rows.map(({ name, value, end }) => `${name.padEnd(12)}${value.padEnd(width)}  ${end}`);
+  const response = `${status}${code === undefined ? '' : ` ${code}`}: ${advice}`;
+  return `${[...lines, paint(colours[status === 200 ? 'passed' : 'rejected'], escaped(response))].join('\n')}\n`;
+}
+
+const escaped = (text: string) => printable(text, Number.POSITIVE_INFINITY);

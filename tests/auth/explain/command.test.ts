@@ -1,0 +1,42 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { runToEnd } from '../../support/child-process.ts';
+import { startIssuer } from '../../support/issuer.ts';
+import { AUDIENCE, mintToken } from '../../support/mint.ts';
+
+const command = join(import.meta.dir, '../../../src/auth/explain/command.ts');
+const token = mintToken('https://issuer.example.test/');
+
+test.each<[name: string, args: string[], changes: { status: number; stdout?: string; stderr?: string }]>([
+  ['a token that it accepts', ['explain'], { status: 0, stdout: expect.stringMatching(/\n200: Token is accepted\n$/) }],
+  [
+    'a scope',
+    ['explain', '--scope', 'read:messages'],
+    { status: 0, stdout: expect.stringContaining(' sufficient for ') },
+  ],
+  [
+    'two scopes',
+    ['explain', '--scope=read:messages', '--scope=b'],
+    { status: 1, stdout: expect.stringContaining('\n403 ') },
+  ],
+  [
+    'no scope',
+    ['explain', '--scope', 'a b'],
+    { status: 1, stderr: expect.stringMatching(/^Cannot .*: scope must be .*\n$/) },
+  ],
+  ['--help', ['--help'], { status: 0, stdout: expect.stringMatching(/^Usage: protected-api explain /) }],
+  ['no command', [], { status: 1, stderr: expect.stringMatching(/^Usage: /) }],
+  ['an unknown flag', ['explain', '--scop'], { status: 1, stderr: expect.stringMatching(/^Usage: /) }],
+  ['a token as argument', ['explain', token], { status: 1, stderr: expect.not.stringContaining(token.slice(-20)) }],
+])('protected-api explain is given %s', async (_name, args, changes) => {
+  await using issuer = await startIssuer();
+  const environment = { ISSUER: issuer.url, AUDIENCE, INPUT: mintToken(issuer.url) };
+  const script = ['/bin/sh', '-c', 'echo "$INPUT" | exec "$@"', 'sh', process.execPath, command, ...args];
+  expect(await runToEnd(script, environment)).toEqual({ stdout: '', stderr: '', ...changes });
+});
+
+test('protected-api explain lists all mistakes of the settings', async () => {
+  const { status, stderr } = await runToEnd([process.execPath, command, 'explain'], { ISSUER: 'x', SCOPE_CLAIM: '' });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^Cannot read settings:\n {2}ISSUER must be .*\n {2}AUDIENCE must be .*\n$/);
+});

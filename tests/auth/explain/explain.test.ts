@@ -1,0 +1,325 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { optionsFromEnvironment } from '../../../src/auth/environment.ts';
+import { explainToken } from '../../../src/auth/explain.ts';
+import type { Requirements } from '../../../src/auth/guard.ts';
+import { acceptedTokens, tokenFaults, tokenTextOf } from '../../http/table/token-faults.ts';
+import { codeOf } from '../../http/table/tokens.ts';
+import type { Environment } from '../../support/child-process.ts';
+import { type Issuer, startIssuer } from '../../support/issuer.ts';
+import { rsaKey } from '../../support/keys.ts';
+import { AUDIENCE, mintToken, nowSeconds, type TokenOverrides } from '../../support/mint.ts';
+
+let issuer: Issuer;
+beforeAll(async () => {
+  issuer = await startIssuer();
+});
+afterAll(() => issuer.close());
+
+const optionsWith = (settings: Environment = {}) =>
+  optionsFromEnvironment({ ISSUER: issuer.url, AUDIENCE, ...settings });
+/** As the service explains a token, one of whose routes requires this scope. */
+const asService = { requirements: { scope: 'read:messages' }, words: 'settings' } as const;
+
+/** A token, and the settings of the guard that it is for. */
+interface Given extends TokenOverrides {
+  readonly settings?: Environment;
+  /** What is pasted of it. */
+  readonly pasted?: (token: string) => string;
+}
+
+/** Expects these lines, the last of which is the answer. `…` stands for the rest of a line. */
+function explains(name: string, given: Given | (() => Given), lines: readonly string[]): void {
+  test(`explainToken() explains ${name}`, async () => {
+    const { settings, pasted = (whole) => whole, ...overrides } = typeof given === 'function' ? given() : given;
+    const token = mintToken(issuer.url, overrides);
+    const explanation = await explainToken(pasted(token), optionsWith(settings), asService);
+    const output = explanation.render();
+    const printed = output.trimEnd().replace(/ +/g, ' ').replaceAll(issuer.url, '<issuer>').split('\n');
+    const expected = lines.map((line) => (line.endsWith('…') ? expect.stringContaining(line.slice(0, -1)) : line));
+    expect(printed).toEqual(expect.arrayContaining(expected));
+    expect(printed.at(-1)).toEqual(expected.at(-1));
+    const verdicts = explanation.checks.map(({ verdict }) => `${verdict}, `).join('');
+    expect(verdicts).toMatch(/^(passed, )*(rejected, )?(not reached, )*$/);
+    // Neither the token nor the secrets of settings, and nothing that a terminal interprets.
+    if (token.length > 20) expect(output).not.toContain(token.slice(-20));
+    expect(output).not.toContain('secret');
+    expect(output).toMatch(/^[\n\x20-\x7e…]*$/);
+  });
+}
+
+const withTime = (name: string, seconds: number) => () => ({ claims: { [name]: nowSeconds() + seconds } });
+const text = (token: string): Given => ({ reshape: () => token });
+
+explains('a valid token', withTime('exp', 100 * 86_400), [
+  ' characters in 3 parts signed JWT…',
+  'algorithm RS256 accepted',
+  'type JWT accepted',
+  'key signing-key found in the key set',
+  'signature by the key signing-key verified',
+  'issuer <issuer> accepted',
+  'audience https://api.example.test/ accepted',
+  'expiry in 99 days accepted',
+  'scope scope read:messages sufficient for read:messages',
+  '200: Token is accepted',
+]);
+explains('a token for another audience', { claims: { aud: ['https://other.example.test/', 'b'] } }, [
+  'audience ["https://other.example.test/","b"] rejected: AUDIENCE is https://api.example.test/',
+  '401 invalid_claims: the client must request a token for https://api.example.test/ (Auth0: the parameter audience)',
+]);
+explains('a token of another issuer', { claims: { iss: 'https://other.example.test' } }, [
+  'signature by the key signing-key verified',
+  'issuer https://other.example.test rejected: ISSUER is <issuer>',
+  '401 invalid_claims: set ISSUER to https://other.example.test if you trust this issuer. Every character counts',
+]);
+// Nothing listens there, and no name is looked up.
+const severalIssuers = { ISSUER: 'http://127.0.0.1:9/,http://127.0.0.1:9/b/' };
+explains('a token of none of several issuers, which is not checked with any key', { settings: severalIssuers }, [
+  'issuer <issuer> rejected: ISSUER is http://127.0.0.1:9/, http://127.0.0.1:9/b/',
+  'key signing-key not reached',
+  'signature by the key signing-key not reached',
+  '401 invalid_claims: set ISSUER to <issuer> if …',
+]);
+explains('an expired token', withTime('exp', -7300), [
+  'expiry 2 hours ago rejected: CLOCK_TOLERANCE_SECONDS is 0',
+  '401 token_expired: the client must request a new token',
+]);
+explains('a token that is not valid yet', withTime('nbf', 299), [
+  'not before in 4 minutes rejected: CLOCK_TOLERANCE_SECONDS is 0',
+  '401 invalid_header: the clocks of the issuer and of this machine differ. Raise CLOCK_TOLERANCE_SECONDS (at most 300)',
+]);
+explains('a token without exp', { claims: { exp: undefined } }, [
+  'expiry none rejected: CLOCK_TOLERANCE_SECONDS is 0',
+  '401 invalid_header: Token claims are malformed',
+]);
+explains('a forged token', { key: rsaKey('stranger') }, [
+  'signature by the key signing-key rejected: the signature matches no key with this kid',
+  '401 invalid_header: the token was changed, or another issuer has signed it. Check ISSUER and JWKS_URI',
+]);
+explains('a token of an unknown key', { header: { kid: 'new' } }, [
+  'key new rejected: ISSUER is <issuer>',
+  '401 invalid_header: <issuer> does not publish the key new. Check ISSUER and JWKS_URI',
+]);
+explains('an algorithm that can be allowed', { header: { alg: 'ES256' } }, [
+  'algorithm ES256 rejected: ALGORITHMS is RS256',
+  '401 invalid_header: set ALGORITHMS to ES256 if the issuer signs with it',
+]);
+explains('an algorithm that can never be allowed', { header: { alg: 'HS256' } }, [
+  'algorithm HS256 rejected: ALGORITHMS is RS256',
+  '401 invalid_header: configure the issuer to sign with RS256',
+]);
+explains('another type', { header: { typ: 'logout+jwt' } }, [
+  'type logout+jwt rejected: TOKEN_TYPE is jwt',
+  '401 invalid_header: the client must send an access token, not another kind of JWT such as an ID token',
+]);
+explains('a token without a type where access tokens have one', { settings: { TOKEN_TYPE: 'at+jwt' } }, [
+  'type JWT rejected: TOKEN_TYPE is at+jwt',
+  'ID token. If the issuer gives its access tokens no typ, set TOKEN_TYPE to jwt…',
+]);
+explains('a critical header', { header: { crit: ['exp'], exp: 1 } }, [
+  'type crit ["exp"] rejected: no token with crit is accepted',
+  '401 invalid_header: …',
+]);
+explains('an opaque token', text('c2VjcmV0LXRva2Vu'), [
+  'format 16 characters in 1 part rejected: a signed JWT has three parts of base64url and at most 8192 characters',
+  'algorithm none not reached',
+  '401 invalid_header: the client must request a token for https://api.example.test/ (Auth0: the parameter audience)…',
+  '. Then the issuer sends a JWT…',
+]);
+explains('an encrypted token', text('a.b.c.d.e'), [
+  'format 9 characters in 5 parts rejected: …',
+  '401 invalid_header: configure the issuer to sign access tokens without encrypting them',
+]);
+const nothing = '401 invalid_header: nothing was pasted. Paste a token, or pipe one to standard input';
+explains('nothing', text(''), ['format nothing rejected: a signed JWT has three parts…', nothing]);
+explains('only a scheme', text('Authorization: Bearer'), [nothing]);
+explains('a JSON object without a token', text('{"error":"invalid_client"}'), [
+  '401 invalid_header: the JSON has no access_token',
+]);
+explains('several words', text('eyJ.eyJ.x and more'), ['401 invalid_header: paste one token and no other text']);
+explains('characters that no header can have', text('ключ\u001b[2J\n'), [
+  'format 8 characters in 1 part rejected: …',
+  '401 invalid_header: …',
+]);
+
+const withScope = (scope: string, settings: Environment): Given => ({
+  claims: { scope, realm: { roles: ['x'] } },
+  settings,
+});
+const elsewhere = '. Where nothing but a token is required, the response is a 200';
+explains(
+  'a scope in another claim',
+  withScope('read:messages', { SCOPE_CLAIM: 'scp,/realm/x', SCOPE_PREFIX: 'api:' }),
+  [
+    'scope scp none, realm {"roles":["x"]} rejected: api:read:messages is required, SCOPE_CLAIM is scp, /realm/x, SCOPE_PREFIX is api:',
+    `403 Unauthorized: the client must request the scope api:read:messages, and the issuer must grant it${elsewhere}`,
+  ],
+);
+explains('a scope that grants another', withScope('admin', { SCOPE_IMPLIES: 'a=b,admin=c' }), [
+  'scope scope admin rejected: read:messages is required, SCOPE_CLAIM is scope, SCOPE_IMPLIES is a=b, admin=c',
+  `403 Unauthorized: the client must request the scope read:messages, and the issuer must grant it${elsewhere}`,
+]);
+for (const [claim, claims] of Object.entries({
+  scp: { scp: 'x read:messages' },
+  '/realm/roles': { realm: { other: 1, roles: ['read:messages'] } },
+  'https://a.example/roles': { 'https://a.example/roles': ['read:messages'] },
+  '/a~1b/c~0d': { 'a/b': { 'c~d': 'read:messages' } },
+}))
+  explains(`a scope in the claim ${claim}`, { claims: { scope: undefined, ...claims } }, [
+    'scope scope none rejected: read:messages is required, SCOPE_CLAIM is scope',
+    `403 Unauthorized: set SCOPE_CLAIM to ${claim}, the claim that has the scope${elsewhere}`,
+  ]);
+explains('a token without a required claim', { claims: { tid: 't' }, settings: { REQUIRED_CLAIMS: 'tid=t,org=o' } }, [
+  'claims tid=t, org=none rejected: REQUIRED_CLAIMS is tid=t, org=o',
+  '401 invalid_claims: change REQUIRED_CLAIMS, or the claims that the issuer adds',
+]);
+
+const boundTo = (cnf: object, settings: Environment = {}): Given => ({
+  claims: { cnf },
+  settings: { PUBLIC_URL: 'https://api.example.test', ...settings },
+});
+explains('a bound token as a plain one', boundTo({ jkt: 'x' }), [
+  'binding {"jkt":"x"} rejected: DPOP is off',
+  '401 invalid_header: set DPOP to on for clients that send proofs, or request a token that is not bound',
+]);
+explains('a bound token with DPoP', boundTo({ jkt: 'x' }, { DPOP: 'on' }), [
+  'binding {"jkt":"x"} rejected: DPOP is on',
+  '401 invalid_header: a request also needs a proof in the header DPoP, signed with one of DPOP_ALGORITHMS (ES256, …',
+  'EdDSA), which cannot be checked here…',
+]);
+explains('a certificate-bound token without DPoP', boundTo({ 'x5t#S256': 'x' }), [
+  'binding {"x5t#S256":"x"} rejected: DPOP is off, CLIENT_CERT_HEADER is not set',
+  "401 invalid_header: set CLIENT_CERT_HEADER to the header in which a proxy sends the client's certificate, or …",
+]);
+explains(
+  'a certificate-bound token with a header',
+  boundTo({ 'x5t#S256': 'x' }, { CLIENT_CERT_HEADER: 'Client-Cert' }),
+  [
+    'binding {"x5t#S256":"x"} rejected: DPOP is off, CLIENT_CERT_HEADER is set',
+    "401 invalid_header: a request also needs the client's certificate, which cannot be checked here",
+  ],
+);
+explains('a token that is bound to a key and a certificate', boundTo({ jkt: 'x', 'x5t#S256': 'x' }, { DPOP: 'on' }), [
+  'binding {"jkt":"x","x5t#S256":"x"} rejected: DPOP is on, CLIENT_CERT_HEADER is not set',
+  "401 invalid_header: set CLIENT_CERT_HEADER to the header in which a proxy sends the client's certificate",
+]);
+explains('a token that is bound in another way', boundTo({ kid: 'x' }, { DPOP: 'on' }), [
+  'binding {"kid":"x"} rejected: DPOP is on',
+  '401 invalid_header: request a token that is bound to a key (jkt), to a certificate (x5t#S256) or not at all',
+]);
+const required = { DPOP: 'required', PUBLIC_URL: 'https://api.example.test', REDIS_URL: 'redis://127.0.0.1:1' };
+explains('a plain token where a proof is required', { settings: required }, [
+  'binding none rejected: DPOP is required',
+  '401 invalid_header: set DPOP to on to accept tokens without a proof as well',
+]);
+
+explains('a key set that cannot be fetched', { settings: { JWKS_URI: 'http://127.0.0.1:1/keys?secret' } }, [
+  'key signing-key rejected: JWKS_URI is set, failure network…',
+  '503 key_set_unavailable: the keys of <issuer> cannot be fetched. Check ISSUER and JWKS_URI',
+]);
+explains('escapes', { header: { kid: '\u001b]0;x\u0007\u202e\n' }, claims: { iss: '\u009b2J' } }, [
+  'key \\u001b]0;x\\u0007\\u202e\\u000a rejected: ISSUER is <issuer>',
+  'issuer \\u009b2J not reached',
+  '401 invalid_header: …',
+]);
+
+const longIssuer = `https://tenant.example.test/${'realm/'.repeat(30)}`;
+explains('a rejected value and the value that is wanted without cutting them', { claims: { iss: longIssuer } }, [
+  `issuer ${longIssuer} rejected: ISSUER is <issuer>`,
+  `401 invalid_claims: set ISSUER to ${longIssuer} if you trust this issuer. Every character counts`,
+]);
+
+test.each([
+  ['a slash too much', '', '/', 'failure status, address http://\\S+/oauth-authorization-server/tenant, status 404'],
+  ['no slash', '/', '', 'failure issuer_mismatch, address http://\\S+, found http://\\S+/tenant/$'],
+])(
+  'explainToken() names the issuer to set for %s, which is no fault of the token',
+  async (_name, end, other, cause) => {
+    await using server = await startIssuer();
+    const [trusted, configured] = [`${server.url}tenant${end}`, `${server.url}tenant${other}`];
+    const metadata = { issuer: trusted, jwks_uri: `${server.url}keys` };
+    server.documents.set('/tenant/.well-known/jwks.json', { kind: 'answer', status: 404 });
+    if (other === '')
+      server.documents.set('/tenant/.well-known/openid-configuration', {
+        kind: 'answer',
+        text: JSON.stringify(metadata),
+      });
+    const options = optionsWith({ ISSUER: configured });
+    const { status, checks, advice } = await explainToken(mintToken(trusted), options, asService);
+    expect(status).toBe(503);
+    expect(checks.find(({ name }) => name === 'key')?.words).toMatch(new RegExp(`ISSUER is ${configured}, ${cause}`));
+    expect(advice).toBe(`set ISSUER to ${trusted} if you trust this issuer. Every character counts`);
+  },
+);
+
+const wrapped = (token: string) => token.replace(/.{60}/g, '$&\n');
+test.each<[name: string, paste: (token: string) => string]>([
+  ['white space around it', (token) => ` ${token}\n`],
+  ['the line breaks of a terminal', wrapped],
+  ['its scheme', (token) => `bearer ${token}`],
+  ['the whole header', (token) => `authorization:DPoP  ${wrapped(token)}`],
+  ['the header of a curl command', (token) => `-H 'Authorization: Bearer ${token}'`],
+  ['the header that curl -v prints', (token) => `> Authorization: Bearer ${token}`],
+  [
+    'the response of a token endpoint',
+    (token) => JSON.stringify({ token_type: 'Bearer', access_token: token }, null, 2),
+  ],
+  ['that response with the line breaks of a terminal', (token) => wrapped(JSON.stringify({ access_token: token }))],
+])('explainToken() finds the token in %s', async (_name, paste) => {
+  expect(await explainToken(paste(mintToken(issuer.url)), optionsWith())).toMatchObject({
+    status: 200,
+    isAccepted: true,
+  });
+});
+
+test('explainToken() explains the requirements of an application, in the words of options', async () => {
+  const { scope: _, ...token } = { scope: '' };
+  const claims = { ...token, acr: 'low', auth_time: nowSeconds() - 60 };
+  const explain = (requirements: Requirements) =>
+    explainToken(mintToken(issuer.url, { claims }), optionsWith(), { requirements });
+  expect(await explain({ acr: ['high', 'top'], maxAge: 30 })).toMatchObject({
+    status: 401,
+    isAccepted: true,
+    checks: expect.arrayContaining([
+      {
+        name: 'step-up',
+        has: 'acr low, auth_time 1 minute ago',
+        verdict: 'rejected',
+        words: 'rejected: acr must be high or top, maxAge is 30 seconds',
+      },
+    ]),
+  });
+  expect((await explain({ acr: 'low', scope: { anyOf: ['a', 'b'] } })).render()).toMatch(
+    /step-up .* sufficient\nscope .*rejected: a or b is required, scopeClaim is scope\n403 Unauthorized: the client must request the scope a or b, /,
+  );
+});
+
+test('explainToken() calls no function of the application, and gives its result the colours of a terminal on demand', async () => {
+  const fail = () => {
+    throw new Error('Called');
+  };
+  const callbacks = { isRevoked: fail, onAccepted: fail, onRefused: fail, onKeySetEvent: fail, errorBody: fail };
+  const options = { ...optionsWith(), ...callbacks, replayStore: { markUsed: fail }, clientCertificate: fail };
+  const explanation = await explainToken(mintToken(issuer.url), options);
+  expect(explanation.render(true)).toContain('\u001b[32mverified\u001b[0m');
+  expect(explanation.render()).not.toContain('\u001b');
+  expect(await explainToken('x', options)).toMatchObject({ status: 401, isAccepted: false });
+});
+
+test('explainToken() rejects for an option that is not valid', () => {
+  expect(explainToken('x', { issuer: 'x', audience: 'y' })).rejects.toThrow(
+    /^Cannot create a guard:\n {2}issuer must be /,
+  );
+});
+
+/** The HTTP table holds the responses. One token a reason is enough here: a guard itself checks it. */
+const answers = [
+  ...acceptedTokens.map(([name, token]) => ({ name, token, answer: { status: 200, code: undefined } })),
+  ...new Map(tokenFaults.map((fault) => [fault.reason, fault])).values().map((fault) => ({
+    ...fault,
+    answer: { status: 401, code: codeOf(fault) },
+  })),
+];
+test.each(answers)('explainToken() has the response of the guard to $name', async ({ token, answer }) => {
+  const explanation = await explainToken(tokenTextOf(token, issuer.url), optionsWith());
+  expect(explanation).toMatchObject(answer);
+});
