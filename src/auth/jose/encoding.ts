@@ -1,3 +1,5 @@
+import { base64url } from 'jose';
+
 /** The members of a JSON object, of any type. */
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -23,6 +25,12 @@ export function namesIn(value: object): readonly string[] {
 
 /** Whether a value is a string that is not blank. */
 export const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
+
+/** Returns the SHA-256 hash in base64url. */
+export async function sha256(value: string | Uint8Array): Promise<string> {
+  const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : new Uint8Array(value);
+  return base64url.encode(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
+}
 
 /** The characters that the last group may end with, by its length: those without unused bits. */
 const lastCharacters = [undefined, '', 'AQgw', 'AEIMQUYcgkosw048'];

@@ -1,5 +1,3 @@
-import { clearTimeout, setTimeout } from 'node:timers';
-
 /** Monotonic time and timers, so that changes of the wall clock affect neither refresh nor expiry. */
 export interface Clock {
   /** Milliseconds since an arbitrary fixed time. */
@@ -15,8 +13,10 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => performance.now(),
   schedule(callback, delayMs) {
-    // node:timers, because the global setTimeout of Deno returns a number, which has no unref.
-    const timer = setTimeout(callback, delayMs).unref();
+    const timer = setTimeout(callback, delayMs);
+    // Deno and Cloudflare Workers return a number.
+    if (typeof timer === 'object') timer.unref();
+    else (globalThis as { Deno?: { unrefTimer(id: unknown): void } }).Deno?.unrefTimer(timer);
     return () => clearTimeout(timer);
   },
 };

@@ -1,4 +1,5 @@
 import { isJsonObject, type Members } from '../jose/encoding.ts';
+import { whenSettled } from '../jose/promises.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 import type { DpopMode, Scheme } from '../schemes.ts';
 import { type Claims, ownClaim } from '../token/claims.ts';
@@ -58,8 +59,10 @@ export function createBindingCheck(options: BindingOptions): RefuseBinding {
     if (hasUnsupportedMethod(confirmation)) return refuse('token_confirmation_unsupported');
     if (Object.hasOwn(confirmation, certificateMethod) && !clientCertificate) return refuse('token_certificate_bound');
     if (typeof thumbprint !== 'string') return refuse('token_unbound');
-    const refusal = refuseConfirmation(request, confirmation, clientCertificate);
-    return refusal ?? verifyProof(request, presented, thumbprint);
+    return whenSettled(
+      refuseConfirmation(request, confirmation, clientCertificate),
+      (refusal) => refusal ?? verifyProof(request, presented, thumbprint),
+    );
   };
 }
 
@@ -78,7 +81,7 @@ function refuseConfirmation(
   request: Request,
   confirmation: Members,
   clientCertificate: ClientCertificate | undefined,
-): Refusal | undefined {
+): Promise<Refusal | undefined> | undefined {
   if (!Object.hasOwn(confirmation, certificateMethod)) return undefined;
   return refuseCertificate(clientCertificate?.(request), confirmation[certificateMethod]);
 }

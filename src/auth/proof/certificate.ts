@@ -1,5 +1,4 @@
-import { Buffer } from 'node:buffer';
-import { createHash, X509Certificate } from 'node:crypto';
+import { sha256 } from '../jose/encoding.ts';
 import { ignoreRejection } from '../jose/promises.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 
@@ -28,7 +27,7 @@ export function clientCertificateFromHeader(name: string): (request: Request) =>
   return ({ headers }) => {
     const value = headers.get(name)?.trim() ?? '';
     const [, bytes] = /^:([A-Za-z\d+/]+={0,2}):$/.exec(value) ?? [];
-    return readCertificate(bytes === undefined ? decodeUrl(value) : Buffer.from(bytes, 'base64'));
+    return readCertificate(bytes === undefined ? decodeUrl(value) : decodeBase64(bytes));
   };
 }
 
@@ -36,28 +35,48 @@ export function clientCertificateFromHeader(name: string): (request: Request) =>
  * Returns why a request cannot use a token that is bound to a certificate (RFC 8705 §3), or undefined if it can.
  * @param thumbprint `cnf["x5t#S256"]` of the token
  */
-export function refuseCertificate(certificate: unknown, thumbprint: unknown): Refusal | undefined {
-  const actual = certificateThumbprint(certificate);
+export async function refuseCertificate(certificate: unknown, thumbprint: unknown): Promise<Refusal | undefined> {
+  const actual = await certificateThumbprint(certificate);
   if (actual === undefined) return refuse('certificate_missing');
   return actual === thumbprint ? undefined : refuse('certificate_mismatch');
 }
 
-/** Returns the SHA-256 thumbprint of one certificate (RFC 8705 §3.1), or undefined for anything else. */
-export function certificateThumbprint(certificate: unknown): string | undefined {
+/** Resolves to the SHA-256 thumbprint of one certificate (RFC 8705 §3.1), or to undefined for anything else. */
+export async function certificateThumbprint(certificate: unknown): Promise<string | undefined> {
   const der = readCertificate(certificate);
-  return der && createHash('sha256').update(der).digest('base64url');
+  return der && sha256(der);
 }
 
-/** Returns the DER of one certificate, or undefined for anything else. */
+/** Returns the DER of one certificate, or undefined for anything else. Only its thumbprint matters, so its fields are not read. */
 function readCertificate(value: unknown): Uint8Array | undefined {
   const der = typeof value === 'string' ? decodePem(value) : bytesOf(value);
-  if (der === undefined) return undefined;
-  try {
-    // OpenSSL would also read PEM, and ignore what follows.
-    return new X509Certificate(der).raw.length === der.length ? der : undefined;
-  } catch {
-    return undefined;
+  return der && isCertificate(der) ? der : undefined;
+}
+
+const [sequence, bitString] = [0x30, 0x03];
+
+/** Whether the bytes are a signed structure in DER (RFC 5280 §4.1): three elements in one that ends where the bytes end. */
+function isCertificate(der: Uint8Array): boolean {
+  const [whole, ...others] = elementsIn(der, 0);
+  if (whole?.tag !== sequence || others.length > 0) return false;
+  const tags = elementsIn(der, whole.start).map(({ tag }) => tag);
+  return String(tags) === String([sequence, sequence, bitString]);
+}
+
+/** Returns the elements from `start` to the end of the bytes, or none if the last ends elsewhere. */
+function elementsIn(der: Uint8Array, start: number): readonly { readonly tag: number; readonly start: number }[] {
+  const elements = [];
+  let at = start;
+  while (at < der.length) {
+    const [tag = 0, first = 0] = der.subarray(at);
+    // At most four bytes of a length: a certificate is shorter than 4 GiB.
+    const lengthBytes = first < 0x80 ? 0 : Math.min(first - 0x80, 4);
+    const content = at + 2 + lengthBytes;
+    const length = der.subarray(at + 2, content).reduce((sum, byte) => sum * 256 + byte, 0);
+    elements.push({ tag, start: content });
+    at = content + (lengthBytes === 0 ? first : length);
   }
+  return at === der.length ? elements : [];
 }
 
 function bytesOf(value: unknown): Uint8Array | undefined {
@@ -69,7 +88,15 @@ function bytesOf(value: unknown): Uint8Array | undefined {
 
 function decodePem(text: string): Uint8Array | undefined {
   const [, body] = /^\s*-----BEGIN CERTIFICATE-----([A-Za-z\d+/=\s]+)-----END CERTIFICATE-----\s*$/.exec(text) ?? [];
-  return body === undefined ? undefined : Buffer.from(body, 'base64');
+  return body === undefined ? undefined : decodeBase64(body);
+}
+
+function decodeBase64(text: string): Uint8Array | undefined {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
 }
 
 function decodeUrl(text: string): string | undefined {

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { base64url, calculateJwkThumbprint, compactVerify, errors } from 'jose';
-import { isCanonicalBase64Url, parseJsonObject } from '../jose/encoding.ts';
+import { isCanonicalBase64Url, parseJsonObject, sha256 } from '../jose/encoding.ts';
 import { importPublicJwk, type PublicJwk } from '../jose/jwk.ts';
 import { Refusal, refuse } from '../refusals.ts';
 import { normalizeUrl, pathOf } from './normalize-url.ts';
@@ -82,7 +81,7 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
     const nowMs = now();
     if (!isTimely(proof.issuedAtMs, nowMs)) return refuse('proof_time');
     // Hashed together, so that clients with equal `jti` values do not collide.
-    const key = sha256(`${proof.thumbprint}.${proof.id}`);
+    const key = await sha256(`${proof.thumbprint}.${proof.id}`);
     const lifetimeMs = Math.ceil(proof.issuedAtMs + usualLifetimeMs - nowMs);
     const mark = () => replayStore.markUsed(key, lifetimeMs, Math.floor(proof.issuedAtMs));
     return useProof(request, presented, replayStore, key, mark);
@@ -104,7 +103,7 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
 export async function judgeProof(text: string | null, expected: ExpectedProof): Promise<GoodProof | Refusal> {
   const proof = readProof(text, expected.algorithms ?? proofAlgorithms);
   if (proof instanceof Refusal) return proof;
-  const refusal = refuseClaims(proof.claims, expected) ?? (await refuseSignature(proof));
+  const refusal = (await refuseClaims(proof.claims, expected)) ?? (await refuseSignature(proof));
   if (refusal !== undefined) return refusal;
   const { jti, iat } = proof.claims;
   return { thumbprint: await calculateJwkThumbprint(proof.jwk), id: String(jti), issuedAtMs: Number(iat) * 1000 };
@@ -129,13 +128,13 @@ function readProof(text: string | null, accepted: readonly ProofAlgorithm[]): Si
   return jwk ? { text, algorithm, jwk, claims } : refuse('proof_key');
 }
 
-function refuseClaims(claims: SignedProof['claims'], expected: ExpectedProof): Refusal | undefined {
+async function refuseClaims(claims: SignedProof['claims'], expected: ExpectedProof): Promise<Refusal | undefined> {
   const { htm, htu, iat, ath, jti } = claims;
   const { method, url, token, nowMs } = expected;
   if (htm !== method) return refuse('proof_method');
   if (!isSameUrl(htu, url)) return refuse('proof_url');
   if (typeof iat !== 'number' || !isTimely(iat * 1000, nowMs)) return refuse('proof_time');
-  if (token !== undefined && ath !== sha256(token)) return refuse('proof_token_hash');
+  if (token !== undefined && ath !== (await sha256(token))) return refuse('proof_token_hash');
   if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) return refuse('proof_id');
   return undefined;
 }
@@ -161,8 +160,4 @@ function isSameUrl(claimed: unknown, expected: string | undefined): boolean {
   if (claimed === expected) return true;
   const normalized = normalizeUrl(claimed);
   return normalized !== undefined && normalized === normalizeUrl(expected);
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
 }

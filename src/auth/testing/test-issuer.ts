@@ -1,5 +1,6 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
+import { sha256 } from '../jose/encoding.ts';
 import { type Certificate, certificateThumbprint } from '../proof/certificate.ts';
 import { createSigner } from './signer.ts';
 
@@ -58,13 +59,13 @@ export async function createTestIssuer(): Promise<TestIssuer> {
     async token(claims = {}, { header = {}, expired = false, forged = false, boundTo } = {}) {
       const now = nowSeconds();
       const iat = expired ? now - 2 * lifetimeSeconds : now;
-      const cnf = boundTo === undefined ? undefined : boundTo === 'dpop' ? { jkt } : bindToCertificate(boundTo);
+      const cnf = boundTo === undefined ? undefined : boundTo === 'dpop' ? { jkt } : await bindToCertificate(boundTo);
       const good = { iss: issuer, aud: audience, sub: 'test', iat, exp: iat + lifetimeSeconds, cnf };
       const { sign } = forged ? createSigner('RS256') : signer;
       return sign({ typ: 'at+jwt', kid, ...header }, { ...good, ...claims });
     },
     async proof({ method, url }, token) {
-      const ath = createHash('sha256').update(token).digest('base64url');
+      const ath = await sha256(token);
       const htu = url.replace(/[?#].*$/s, '');
       const claims = { jti: randomUUID(), htm: method, htu, iat: nowSeconds(), ath };
       return prover.sign({ typ: 'dpop+jwt', jwk: prover.jwk }, claims);
@@ -74,8 +75,8 @@ export async function createTestIssuer(): Promise<TestIssuer> {
 
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-function bindToCertificate(certificate: Certificate) {
-  const thumbprint = certificateThumbprint(certificate);
+async function bindToCertificate(certificate: Certificate) {
+  const thumbprint = await certificateThumbprint(certificate);
   if (thumbprint === undefined)
     throw new TypeError("Cannot create a token: boundTo must be 'dpop' or a certificate as DER or PEM");
   return { 'x5t#S256': thumbprint };
