@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { resourceMetadataPath } from '../guard/rejection.ts';
+import { resourceMetadataPath } from '../guard/metadata.ts';
 import { checkOptions, type GuardOptions } from '../options.ts';
 import type { ListedRoute } from './locks.ts';
 import { markOpen } from './locks.ts';

@@ -11,7 +11,8 @@ import type { Claims } from '../token/claims.ts';
 import { createClaimsReader } from '../token/claims-schema.ts';
 import { createVerifier, type VerifiedToken, type Verifier, type VerifierState } from '../token/verifier.ts';
 import { createCredentialsReader } from './credentials.ts';
-import { createReject, resourceMetadataUrl } from './rejection.ts';
+import { createMetadata, type RespondMetadata, resourceMetadataUrl } from './metadata.ts';
+import { createReject } from './rejection.ts';
 import { createRequirementReader, type Requirement, type Requirements, type Wanted } from './requirements.ts';
 
 /** What a request is accepted with. */
@@ -55,6 +56,7 @@ export interface GuardCore {
   decide(request: Request, requirement: Requirement, isOptional: boolean): Decision | Promise<Decision>;
   /** Returns the response to a request whose token was accepted, but which is rejected for what it asks for. */
   reject(request: Request, refusal: Refusal, wanted: Wanted): Response;
+  readonly metadata: RespondMetadata;
   start(): void;
   stop(): void;
   reload(): Promise<GuardState>;
@@ -88,8 +90,7 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
   const verifier = createVerifier({ ...options, keySets: keys.byIssuer, now, random });
   const { readRequirements, readReturnedScope: readScope, scopesOf } = createRequirementReader({ ...options, now });
   const authenticate = createAuthenticator(options, verifier, scopesOf, now);
-  const resource = options.resource ?? options.publicUrl;
-  const respond = createReject({ ...options, resourceMetadata: resource && resourceMetadataUrl(resource) });
+  const respond = createReject({ ...options, resourceMetadata: resourceMetadataUrl(options) });
 
   function reject(request: Request, refusal: Refusal, scheme: Scheme, wanted: Wanted): Response {
     ignoreRejection(onRefused?.(request, refusal.reason));
@@ -117,6 +118,7 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
       };
       return token instanceof Refusal ? conclude(token) : whenSettled(authenticate(request, scheme, token), conclude);
     },
+    metadata: createMetadata(options),
     start: keys.start,
     stop: keys.stop,
     reload: () => keys.reload().then(state),

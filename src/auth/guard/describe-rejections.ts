@@ -1,6 +1,8 @@
 import { checkOptions, type GuardOptions } from '../options.ts';
 import { answerOf, canOccur, Refusal, type RefusalReason, refusals } from '../refusals.ts';
-import { rejectionHeaders, resourceMetadataUrl } from './rejection.ts';
+import { coreOf, type Guard } from './guard.ts';
+import { resourceMetadataUrl } from './metadata.ts';
+import { rejectionHeaders } from './rejection.ts';
 import { createRequirementReader, type Requirements } from './requirements.ts';
 
 /** A rejection as a client gets it, for documents and metrics. */
@@ -14,14 +16,13 @@ export interface Rejection {
 }
 
 /**
- * Returns every rejection that a guard with these options can answer with on a route with these requirements. Does NOT include
- * that of `authorize`.
+ * Returns every rejection that a guard, or one with these options, can return on a route with these requirements. Does NOT
+ * include that of `authorize`.
  * @throws {TypeError} an option or a requirement is not valid
  */
-export function describeRejections(options: GuardOptions, requirements: Requirements = {}): readonly Rejection[] {
-  const checked = checkOptions(options);
-  const resource = checked.resource ?? checked.publicUrl;
-  const challenge = { ...checked, resourceMetadata: resource && resourceMetadataUrl(resource) };
+export function describeRejections(given: GuardOptions | Guard, requirements: Requirements = {}): readonly Rejection[] {
+  const checked = coreOf(given)?.options ?? checkOptions(given as GuardOptions);
+  const challenge = { ...checked, resourceMetadata: resourceMetadataUrl(checked) };
   const { wanted } = createRequirementReader(checked).readRequirements(requirements);
   const withoutCause = new Set<RefusalReason>(['access_denied']);
   if (wanted.scope === undefined) withoutCause.add('scope_insufficient');

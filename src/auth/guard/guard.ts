@@ -43,6 +43,13 @@ export interface Guard<AcceptedClaims extends Claims = Claims> {
     request: GuardRequest,
     requirements?: Requirements & { readonly optional?: false | undefined },
   ): Promise<Accepted<AcceptedClaims> | Response>;
+  /**
+   * Returns the metadata from which clients learn the issuers and the scopes of this API (RFC 9728), its preflight, or a 405 for
+   * another method, all readable by every origin. Returns undefined for every other request, and always without `publicUrl`.
+   * @param scopes that the API requires, without the prefix
+   * @throws {TypeError} `request` is no Web-standard Request, or a scope is not valid
+   */
+  metadata(request: GuardRequest, scopes?: readonly string[]): Response | undefined;
   /** Fetches keys ahead of the first request, and refreshes them in the background. Returns at once. */
   start(): void;
   /** Stops the background refresh. `check` still works and fetches keys on demand. */
@@ -87,7 +94,11 @@ export function guardOf<AcceptedClaims extends Claims>(core: GuardCore): Guard<A
     if (typeof optional !== 'boolean') throw new TypeError('Cannot read requirements: optional must be true or false');
     return (await core.decide(request, requirement, optional)) ?? anonymous;
   };
-  const guard = { check, start, stop, reload, state } as unknown as Guard<AcceptedClaims>;
+  const metadata = (request: GuardRequest, scopes: readonly string[] = []) => {
+    requireRequest(request);
+    return core.metadata(request, () => (scopes.length > 0 ? core.readRequirements({ scope: scopes }).scopes : []));
+  };
+  const guard = { check, metadata, start, stop, reload, state } as unknown as Guard<AcceptedClaims>;
   cores.set(guard, core);
   return guard;
 }

@@ -99,14 +99,3 @@ export function rejectionHeaders(
   const schemes = error === undefined ? acceptedSchemes(dpop) : [scheme];
   return { 'www-authenticate': schemes.map(challenge).join(', ') };
 }
-
-/** Returns the path of a resource's metadata. The well-known part is inserted between host and path (RFC 9728 §3.1). */
-export function resourceMetadataPath(resource: string): string {
-  const { pathname } = new URL(resource);
-  return `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
-}
-
-/** Returns the address of a resource's metadata. */
-export function resourceMetadataUrl(resource: string): string {
-  return new URL(resource).origin + resourceMetadataPath(resource);
-}

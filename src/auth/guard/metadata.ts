@@ -1,0 +1,68 @@
+import type { CheckedOptions } from '../options.ts';
+import { pathOf } from '../proof/normalize-url.ts';
+
+/**
+ * Returns the response to a request for the metadata of the protected resource (RFC 9728), or undefined for any other request.
+ * @param listScopes returns the scopes of the API in the form in which a client requests them; called only for the document
+ */
+export type RespondMetadata = (
+  request: Pick<Request, 'method' | 'url'>,
+  listScopes: () => readonly string[],
+  resourceDocumentation?: string | undefined,
+) => Response | undefined;
+
+/** Browsers of every origin may read it: the document is public, and a request for it has no effect. */
+const crossOrigin = { 'access-control-allow-origin': '*' };
+const preflight = {
+  ...crossOrigin,
+  'access-control-allow-methods': 'GET, HEAD',
+  // The wildcard does not include Authorization. MCP clients send a header of their own.
+  'access-control-allow-headers': 'Content-Type, Authorization, *',
+  'access-control-max-age': '86400',
+};
+const notAllowed = { code: 'method_not_allowed', description: 'Method not allowed for this path' };
+
+/** Returns a function that serves the metadata of the protected resource. Without `publicUrl`, it serves nothing. */
+export function createMetadata(options: CheckedOptions): RespondMetadata {
+  const { issuer, publicUrl, resource = publicUrl, dpop, dpopAlgorithms, clientCertificate } = options;
+  if (resource === undefined) return () => undefined;
+  const path = resourceMetadataPath(resource);
+  const document = {
+    resource,
+    authorization_servers: issuer,
+    bearer_methods_supported: ['header'],
+    ...(clientCertificate && { tls_client_certificate_bound_access_tokens: true }),
+    ...(dpop !== 'off' && { dpop_signing_alg_values_supported: dpopAlgorithms }),
+    ...(dpop === 'required' && { dpop_bound_access_tokens_required: true }),
+  };
+
+  return ({ method, url }, listScopes, resourceDocumentation) => {
+    if (pathOf(url) !== path) return undefined;
+    if (method === 'OPTIONS') return new Response(null, { status: 204, headers: preflight });
+    const headers = { ...crossOrigin, 'content-type': 'application/json' };
+    if (method !== 'GET' && method !== 'HEAD')
+      return new Response(JSON.stringify(notAllowed), { status: 405, headers: { ...headers, allow: 'GET, HEAD' } });
+    const scopes = listScopes();
+    const body = {
+      ...document,
+      // RFC 9728 §3.2: a parameter without values is left out.
+      ...(scopes.length > 0 && { scopes_supported: scopes }),
+      ...(resourceDocumentation !== undefined && { resource_documentation: resourceDocumentation }),
+    };
+    return new Response(method === 'HEAD' ? null : JSON.stringify(body), { headers });
+  };
+}
+
+/** Returns the path of a resource's metadata. The well-known part is inserted between host and path (RFC 9728 §3.1). */
+export function resourceMetadataPath(resource: string): string {
+  const { pathname } = new URL(resource);
+  return `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
+}
+
+/** Returns the URL of a resource's metadata; undefined without `publicUrl`. */
+export function resourceMetadataUrl({
+  publicUrl,
+  resource = publicUrl,
+}: Pick<CheckedOptions, 'publicUrl' | 'resource'>): string | undefined {
+  return resource && new URL(resource).origin + resourceMetadataPath(resource);
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'bun:test';
+import { createGuard, describeRejections, type GuardOptions } from '../../../src/auth/guard.ts';
+import { offline } from '../../support/checked.ts';
+
+const API = 'https://api.example.test';
+const PATH = '/.well-known/oauth-protected-resource';
+const guardWith = (options: Partial<GuardOptions> = {}) => createGuard({ ...offline(), publicUrl: API, ...options });
+const ask = (url = API + PATH, method = 'GET', guard = guardWith()) =>
+  guard.metadata(new Request(url, { method, headers: { origin: 'https://other.example.test' } }), ['a', 'b']);
+
+describe('createGuard().metadata()', () => {
+  for (const [name, options, path, more] of [
+    ['DPoP off', {}, PATH, {}],
+    ['a resource', { resource: `${API}/mcp` }, `${PATH}/mcp`, { resource: `${API}/mcp` }],
+    ['a prefix', { scopePrefix: 'api/' }, PATH, { scopes_supported: ['api/a', 'api/b'] }],
+    ['certificates', { clientCertificate() {} }, PATH, { tls_client_certificate_bound_access_tokens: true }],
+    [
+      'DPoP required',
+      { dpop: 'required', dpopAlgorithms: ['ES256'] },
+      PATH,
+      { dpop_signing_alg_values_supported: ['ES256'], dpop_bound_access_tokens_required: true },
+    ],
+  ] as const)
+    test(`returns the document for its own path, whatever the host, with ${name}`, async () => {
+      const guard = guardWith(options as Partial<GuardOptions>);
+      for (const url of [API + path, `http://internal:8080${path}?query`]) {
+        const response = ask(url, 'GET', guard);
+        expect(response?.status).toBe(200);
+        expect(Object.fromEntries(response?.headers ?? [])).toEqual({
+          'access-control-allow-origin': '*',
+          'content-type': 'application/json',
+        });
+        expect(await response?.json()).toEqual({
+          resource: API,
+          authorization_servers: [offline().issuer],
+          scopes_supported: ['a', 'b'],
+          bearer_methods_supported: ['header'],
+          ...more,
+        });
+      }
+      const challenge = describeRejections(guard)[0]?.headers['www-authenticate'];
+      expect(challenge).toContain(`resource_metadata="${API}${path}"`);
+    });
+
+  test('returns a preflight, a HEAD without a body and a 405 with the Error object, to every origin', async () => {
+    for (const [method, status, want, body] of [
+      ['OPTIONS', 204, { 'access-control-allow-headers': 'Content-Type, Authorization, *' }, ''],
+      ['HEAD', 200, { 'content-type': 'application/json' }, ''],
+      [
+        'POST',
+        405,
+        { allow: 'GET, HEAD', 'content-type': 'application/json' },
+        expect.stringContaining('method_not_allowed'),
+      ],
+    ] as const) {
+      const response = ask(undefined, method);
+      expect(response?.status).toBe(status);
+      expect(Object.fromEntries(response?.headers ?? [])).toMatchObject({
+        'access-control-allow-origin': '*',
+        ...want,
+      });
+      expect(await response?.text()).toEqual(body as string);
+    }
+  });
+
+  test('returns undefined for every other path, and without publicUrl', () => {
+    for (const path of ['/', `${PATH}/`, `${PATH}/other`, `/x${PATH}`, PATH.toUpperCase(), '/?/.well-known'])
+      expect(ask(API + path)).toBeUndefined();
+    expect(ask(undefined, 'GET', guardWith({ publicUrl: undefined }))).toBeUndefined();
+  });
+
+  test('leaves out scopes where there are none, and throws a TypeError for what is no scope and no request', async () => {
+    const { metadata } = guardWith();
+    const request = new Request(API + PATH);
+    expect(await metadata(request)?.json()).not.toHaveProperty('scopes_supported');
+    expect(() => metadata(request, ['a b'])).toThrow(TypeError);
+    expect(() => metadata({} as Request)).toThrow('Cannot check a request: ');
+  });
+});
