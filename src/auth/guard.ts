@@ -1,5 +1,6 @@
 export { type EnvironmentError, optionsFromEnvironment } from './environment.ts';
-export type { Accepted, GuardState } from './guard/create-guard.ts';
+export type { Authentication } from './guard/authenticate.ts';
+export type { GuardState } from './guard/create-guard.ts';
 export { describeRejections, type Rejection } from './guard/describe-rejections.ts';
 export { type Anonymous, createGuard, type Guard, type GuardRequest } from './guard/guard.ts';
 export { type IssuerMetadata, issuerMetadata } from './guard/issuer-metadata.ts';

@@ -9,9 +9,9 @@ export {
   securitySchemes,
 } from './elysia/schema.ts';
 export type {
-  Accepted,
   Algorithm,
   Anonymous,
+  Authentication,
   CheckedOptions,
   Claims,
   ClaimsSchema,

@@ -1,7 +1,8 @@
 import type { GuardOptions } from '../options.ts';
 import type { Claims } from '../token/claims.ts';
 import type { ClaimsSchema } from '../token/claims-schema.ts';
-import { type Accepted, createGuardCore, type GuardCore, type GuardState } from './create-guard.ts';
+import type { Authentication } from './authenticate.ts';
+import { createGuardCore, type GuardCore, type GuardState } from './create-guard.ts';
 import type { Requirements } from './requirements.ts';
 
 /** A request without credentials, where a token is optional. */
@@ -38,11 +39,11 @@ export interface Guard<AcceptedClaims extends Claims = Claims> {
   check(
     request: GuardRequest,
     requirements: Requirements & { readonly optional: true },
-  ): Promise<Accepted<AcceptedClaims> | Anonymous | Response>;
+  ): Promise<Authentication<AcceptedClaims> | Anonymous | Response>;
   check(
     request: GuardRequest,
     requirements?: Requirements & { readonly optional?: false | undefined },
-  ): Promise<Accepted<AcceptedClaims> | Response>;
+  ): Promise<Authentication<AcceptedClaims> | Response>;
   /**
    * Returns the metadata from which clients learn the issuers and the scopes of this API (RFC 9728), its preflight, or a 405 for
    * another method, all readable by every origin. Returns undefined for every other request, and always without `publicUrl`.

@@ -49,7 +49,7 @@ export function createReject({ errorBody, errorHeaders = {}, ...options }: Rejec
   return (refusal, scheme, wanted = nothing) => {
     const { status, code, description } = answerOf(refusal.reason);
     const headers = headersOf(refusal, scheme, wanted);
-    if (errorBody === undefined) return new Response(usualBodies.get(refusal.reason), { status, headers });
+    if (errorBody === undefined) return new Response(errorObjects.get(refusal.reason), { status, headers });
     const given = errorBody({ status, code, description, reason: refusal.reason });
     if (isPromise(given)) {
       ignoreRejection(given);
@@ -66,7 +66,7 @@ export function createReject({ errorBody, errorHeaders = {}, ...options }: Rejec
 }
 
 /** The body of each rejection without an `errorBody`. */
-const usualBodies = new Map(
+const errorObjects = new Map(
   Object.entries(refusals).map(([reason, { code, description }]) => [reason, JSON.stringify({ code, description })]),
 );
 

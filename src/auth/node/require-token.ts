@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
-import type { Accepted } from '../guard/create-guard.ts';
+import type { Authentication } from '../guard/authenticate.ts';
 import { type Anonymous, coreOf, type Guard } from '../guard/guard.ts';
 import type { Requirements } from '../guard/requirements.ts';
 import type { Claims } from '../token/claims.ts';
@@ -22,10 +22,10 @@ type StrictRequirements = Requirements & { readonly optional?: false | undefined
 
 /** What `authOf` returns: with `Claims | undefined`, that of a route where a token is optional. */
 export type AuthOf<AcceptedClaims extends Claims | undefined> = AcceptedClaims extends Claims
-  ? Accepted<AcceptedClaims>
+  ? Authentication<AcceptedClaims>
   : Anonymous;
 
-const results = new WeakMap<IncomingRequest, Accepted | Anonymous>();
+const results = new WeakMap<IncomingRequest, Authentication | Anonymous>();
 
 /**
  * Returns middleware for Express, Connect and NestJS that rejects a request without a token that meets the requirements, and
@@ -54,19 +54,19 @@ export function checkIncoming<AcceptedClaims extends Claims>(
   request: IncomingRequest,
   response: OutgoingResponse,
   requirements: OptionalRequirements,
-): Promise<Accepted<AcceptedClaims> | Anonymous | undefined>;
+): Promise<Authentication<AcceptedClaims> | Anonymous | undefined>;
 export function checkIncoming<AcceptedClaims extends Claims>(
   guard: Guard<AcceptedClaims>,
   request: IncomingRequest,
   response: OutgoingResponse,
   requirements?: StrictRequirements,
-): Promise<Accepted<AcceptedClaims> | undefined>;
+): Promise<Authentication<AcceptedClaims> | undefined>;
 export async function checkIncoming(
   guard: Guard,
   request: IncomingRequest,
   response: OutgoingResponse,
   requirements?: OptionalRequirements | StrictRequirements,
-): Promise<Accepted | Anonymous | undefined> {
+): Promise<Authentication | Anonymous | undefined> {
   const result = await guard.check(requestOf(request), requirements as OptionalRequirements);
   if (result instanceof Response) return send(result, response);
   results.set(request, result);

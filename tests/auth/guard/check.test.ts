@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createCredentialsReader } from '../../../src/auth/guard/credentials.ts';
+import { createCredentialsReader } from '../../../src/auth/guard/authenticate.ts';
 import { createReject } from '../../../src/auth/guard/rejection.ts';
 import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
 import { refuse } from '../../../src/auth/refusals.ts';
