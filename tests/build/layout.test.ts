@@ -1,0 +1,48 @@
+import { expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import biome from '../../biome.json';
+
+const root = join(import.meta.dir, '../..');
+const page = await Bun.file(join(root, 'CONTRIBUTING.md')).text();
+const rows = [...page.matchAll(/^\| `([\w/]+\/)` +\|[^|\n]+\|([^|\n]*)\|$/gm)].map(([, room = '', names = '']) => ({
+  room,
+  names: [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+}));
+const filesIn = (folder: string) =>
+  readdirSync(join(root, 'src', folder), { withFileTypes: true }).filter((entry) => entry.isFile());
+
+/** The folders of a package that hold rooms. */
+const roomsIn = (folder: string) =>
+  readdirSync(join(root, 'src', folder), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !['auth', 'dist', 'node_modules'].includes(entry.name))
+    .map(({ name }) => `${folder}${name}/`);
+
+test('CONTRIBUTING.md names each room of src', () => {
+  expect(rows.map(({ room }) => room).toSorted()).toEqual([...roomsIn(''), ...roomsIn('auth/')].toSorted());
+});
+
+test.each(rows)('the linter lets $room import what CONTRIBUTING.md names, and nothing else', ({ room, names }) => {
+  const rules = biome.overrides.filter(({ includes }) => includes.join() === `src/${room}**`);
+  const isAdapter = names.includes('elysia') || !room.startsWith('auth/');
+  const allowed = names.filter((name) => name !== 'elysia').map((name) => `!../${name.replace(/\/$/, '/**')}`);
+  expect(rules.flatMap(({ linter }) => linter.rules.style?.noRestrictedImports?.options.patterns[0]?.group)).toEqual([
+    ...(isAdapter ? [] : ['elysia', 'elysia/**']),
+    '../**',
+    ...allowed,
+  ]);
+});
+
+test.each(rows)('$room is built on rooms that come after it, so that there is no circle', ({ room, names }) => {
+  const folder = room.startsWith('auth/') ? 'auth/' : '';
+  const order = rows.map((row) => row.room);
+  for (const name of names.filter((each) => each.endsWith('/')))
+    expect(order.indexOf(folder + name), name).toBeGreaterThan(order.indexOf(room));
+});
+
+test.each([...rows.map(({ room }) => [room, 9] as const), ['auth/', 12] as const])(
+  '%s has at most %d source files',
+  (room, most) => {
+    expect(filesIn(room).filter(({ name }) => /\.tsx?$|\.js$/.test(name)).length).toBeLessThanOrEqual(most);
+  },
+);
