@@ -83,6 +83,7 @@ export function createService(service: ServiceOptions) {
     discovery,
     extension: embedded?.routes,
     observe: observation.wrap,
+    isClosing: () => isShuttingDown,
     onInternalError: (error, request) =>
       log.error({ err: error, requestId: observation.requestIdOf(request) }, 'Cannot answer a request'),
   });
@@ -96,7 +97,8 @@ export function createService(service: ServiceOptions) {
       guard.start();
       if (settings.docs) void discovery.tokenEndpoint();
     },
-    /** Makes `/readyz` answer with 503 from now on. Requests are still answered. */
+    reload: guard.reload,
+    /** Makes `/readyz` return 503 from now on, and every response end its connection. Requests are still served. */
     announceShutdown() {
       isShuttingDown = true;
     },

@@ -49,11 +49,23 @@ describe('/readyz', () => {
     stop();
   });
 
+  // Plain tokens are still accepted with DPOP=on.
+  test.each([
+    [200, 'on'],
+    [503, 'required'],
+  ])('is %d with DPOP=%s while only the replay store is unavailable', async (status, DPOP) => {
+    const { start, stop, get } = create({ DPOP, PUBLIC_URL, REDIS_URL: 'redis://127.0.0.1:9' });
+    await start();
+    expect((await get('/readyz')).status).toBe(status);
+    stop();
+  });
+
   test('says so from the announcement of a shutdown on, while requests are answered', async () => {
     const { announceShutdown, get } = create({});
     announceShutdown();
     expect(await (await get('/readyz')).text()).toContain('"shutting_down"');
-    expect((await get('/api/public')).status).toBe(200);
+    const { status, headers } = await get('/api/public');
+    expect([status, headers.get('connection')]).toEqual([200, 'close']);
   });
 });
 

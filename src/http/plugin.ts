@@ -17,6 +17,8 @@ export interface HttpPluginOptions {
   readonly onInternalError: (error: unknown, request: Request) => void;
   /** Wraps the function that answers requests, to count and log them. */
   readonly observe?: ((fetch: Fetch, routeOf: RouteOf) => Fetch) | undefined;
+  /** Whether every response ends its connection, because the process is about to end. Defaults to never. */
+  readonly isClosing?: (() => boolean) | undefined;
 }
 
 /**
@@ -33,7 +35,8 @@ export const elysiaOptions = { strictPath: true, handler: { standardHostname: fa
  * What it relies on and Elysia or Bun do not document has a link to the source; `tests/http/canaries.test.ts` fails when that
  * behaviour changes.
  */
-export function createHttpPlugin({ commonHeaders, routes, onInternalError, observe }: HttpPluginOptions) {
+export function createHttpPlugin(options: HttpPluginOptions) {
+  const { commonHeaders, routes, onInternalError, observe, isClosing = () => false } = options;
   const { json, fail, complete } = createAnswers(commonHeaders);
   const preflight = createPreflight(commonHeaders);
   let table: RouteTable | undefined;
@@ -48,8 +51,9 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
       // Elysia calls this for each request, always with the same function:
       // https://github.com/elysiajs/elysia/blob/1.4.29/src/compose.ts#L2334-L2350
       if (pipeline === undefined) {
-        const answer = createAnswering(inner as unknown as Fetch, { preflight, routeTable });
-        pipeline = createReceiving(observe ? observe(answer, (request) => routeOf(request, routeTable())) : answer);
+        const respond = withPreflight(inner as unknown as Fetch, { preflight, routeTable });
+        const observed = observe ? observe(respond, (request) => routeOf(request, routeTable())) : respond;
+        pipeline = withConnections(observed, isClosing);
       }
       return pipeline;
     })
@@ -92,38 +96,35 @@ export function createHttpPlugin({ commonHeaders, routes, onInternalError, obser
     });
 }
 
-/** Normalizes requests for all other code: an `http:` address, and a body of limited length. */
-function createReceiving(fetch: Fetch): Fetch {
-  return (received) => fetch(withLimitedBody(withHttpUrl(received)));
+/**
+ * Normalizes requests for all other code: an `http:` URL, and a body of limited length. Closes connections on which no further
+ * request may follow: Bun takes that of a CONNECT for a tunnel (https://github.com/oven-sh/bun/pull/37585), and responds to the
+ * trailer of a chunked body with a 400 of its own, which a proxy would give to the next client.
+ */
+function withConnections(fetch: Fetch, isClosing: () => boolean): Fetch {
+  return (received) => {
+    const isLast = received.method === 'CONNECT' || received.headers.has('transfer-encoding');
+    return whenSettled(fetch(withLimitedBody(withHttpUrl(received))), (response) => {
+      if (isLast || isClosing()) response.headers.set('connection', 'close');
+      return response;
+    });
+  };
 }
 
-interface AnsweringOptions {
+interface PreflightOptions {
   readonly preflight: Preflight;
   readonly routeTable: () => RouteTable;
 }
 
-/** Answers preflights, and passes all other requests to `fetch`. */
-function createAnswering(fetch: Fetch, { preflight, routeTable }: AnsweringOptions): Fetch {
-  return (request) => {
-    switch (request.method) {
-      case 'OPTIONS':
-        return preflight(request, routeTable().methodsOf(pathOf(request.url)));
-      case 'CONNECT':
-        return closeConnection(fetch(request));
-      default:
-        return fetch(request);
-    }
-  };
+/** Responds to preflights, and passes all other requests to `fetch`. */
+function withPreflight(fetch: Fetch, { preflight, routeTable }: PreflightOptions): Fetch {
+  return (request) =>
+    request.method === 'OPTIONS' ? preflight(request, routeTable().methodsOf(pathOf(request.url))) : fetch(request);
 }
 
-/**
- * Bun treats the connection of a CONNECT request as a tunnel and answers no further request on it, so it must be closed.
- * @see https://github.com/oven-sh/bun/pull/37585
- */
-async function closeConnection(pending: Response | Promise<Response>): Promise<Response> {
-  const response = await pending;
-  response.headers.set('connection', 'close');
-  return response;
+/** Does not defer a response that is already available. */
+export function whenSettled(response: Response | Promise<Response>, settle: (response: Response) => Response) {
+  return response instanceof Promise ? response.then(settle) : settle(response);
 }
 
 /** A path that does not take the method still names the route. */

@@ -1,5 +1,5 @@
 import type { Claims, RefusalReason } from 'protected-api/guard';
-import type { Fetch, RouteOf } from '../http/plugin.ts';
+import { type Fetch, type RouteOf, whenSettled } from '../http/plugin.ts';
 import type { Log } from './log.ts';
 import type { RequestCounts } from './request-counts.ts';
 
@@ -92,11 +92,6 @@ function countRequests(fetch: Fetch, routeOf: RouteOf, counts: RequestCounts): F
       return response;
     });
   };
-}
-
-/** An answer that is there already is not made to wait for a turn. */
-function whenSettled(response: Response | Promise<Response>, settle: (response: Response) => Response) {
-  return response instanceof Promise ? response.then(settle) : settle(response);
 }
 
 /** Clients choose the request ID, so its length and characters are limited to what is safe in a log and on a terminal. */

@@ -127,5 +127,32 @@ for (const { name, start } of [haproxy, nginx]) {
     test('and the proxy did share its connections', () => {
       expect(relay.connections()).toBeLessThan(asked / 2);
     });
+
+    // Bun sends a second response to such a request, which a proxy would give to the next client on its connection.
+    test('chunked requests with a trailer, beside 10,000 requests of others', async () => {
+      let [asked, disturbed, isOver] = [0, 0, false];
+      const attack = async (method: string) => {
+        const head = lines(
+          `${method} /api/public HTTP/1.1`,
+          'Host: service.example.test',
+          'Transfer-Encoding: chunked',
+        );
+        while (!isOver) await exchange(port, `${head}1\r\nx\r\n0\r\nX-Trailer: 1\r\n\r\n`);
+      };
+      const work = async () => {
+        while (asked < 10_000) {
+          const id = `victim-${asked++}`;
+          const { status, headers } = await fetch(`http://127.0.0.1:${port}/api/public`, {
+            headers: { 'X-Request-Id': id },
+          });
+          if (status !== 200 || headers.get('x-request-id') !== id) disturbed += 1;
+        }
+      };
+      const attacks = ['GET', 'HEAD', 'OPTIONS', 'POST'].map(attack);
+      await Promise.all(Array.from({ length: 8 }, work));
+      isOver = true;
+      await Promise.all(attacks);
+      expect(disturbed).toBe(0);
+    });
   });
 }
