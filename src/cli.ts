@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 
 export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [--help] [--version]
 
-  --dev          run a built-in development issuer
+  --dev          run a development issuer
   --explain      read a token from standard input and print the result of each
                  check; exits with 0 if it is accepted, otherwise with 1
   --healthcheck  check the instance running on this machine (HOST and PORT);
@@ -53,6 +53,8 @@ export function readFlags(args: readonly string[]) {
     const culprit = args.find((argument) => !known.includes(argument));
     // It may be a token, which is not for logs.
     const shown = JSON.stringify(culprit?.replace(/(?<=^.{16}).+/s, '...'));
-    return fail(`Cannot read flags: ${shown} is not one of ${known.join(', ')}`);
+    return fail(
+      `Cannot read flags: ${shown} is not one of ${known.join(', ')}. Settings are environment variables: PORT=3011`,
+    );
   }
 }

@@ -10,25 +10,23 @@ import { internalError } from './http/answers.ts';
 import { createDestination } from './observe/destination.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createService, type Service } from './service.ts';
-import { localOrigin, type Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
+import { endOnFatalError, replaceListeners, shutDownOnSignal } from './shutdown.ts';
 
 /** Listens, and serves until a signal ends the process. */
 export async function serve(settings: Settings, hasColour: boolean): Promise<void> {
   const destination = createDestination();
   // Not process.stdout.isTTY: reading it makes the pipe non-blocking for every process that shares it.
   const log = createLog(settings.logLevel, { isTerminal: isatty(1), hasColour }, destination);
-  const die = (error: unknown) => {
-    log.fatal({ err: error }, 'Fatal error');
-    void exit(1, log);
-  };
   keptOverReloads().stop?.();
-  process.on('uncaughtException', die);
-  process.on('unhandledRejection', die);
+  endOnFatalError(log);
 
   const { host: hostname, port, metricsHost, metricsPort, reusePort } = settings;
-  const server = listen(log, { id: 'api', hostname, port, reusePort });
+  const server = listen(log, { id: 'PORT', hostname, port, reusePort });
   const metricsServer =
-    metricsPort === undefined ? undefined : listen(log, { id: 'metrics', hostname: metricsHost, port: metricsPort });
+    metricsPort === undefined
+      ? undefined
+      : listen(log, { id: 'METRICS_PORT', hostname: metricsHost, port: metricsPort });
   for (const { message, ...warning } of settings.warnings) log.warn(warning, message);
   const options = settings.optionsAt(server.port ?? port);
   const service = createService({
@@ -42,16 +40,22 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
   });
   server.reload({ fetch: service.fetch });
   if (service.metrics) metricsServer?.reload({ fetch: service.metrics.fetch });
-  keptOverReloads().stop = () => {
-    service.stop();
-    for (const event of ['uncaughtException', 'unhandledRejection', 'SIGTERM', 'SIGINT'])
-      process.removeAllListeners(event);
-  };
+  keptOverReloads().stop = service.stop;
   shutDownOnSignal(service, metricsServer ? [server, metricsServer] : [server], settings, log);
+  // The end of a terminal ends its processes.
+  if (![0, 1, 2].some(isatty)) replaceListeners('SIGHUP', () => reloadKeys(service, log));
   service.start();
   log.debug(withoutSecrets(options, settings), 'Settings');
   const ports = { port: server.port, metricsPort: metricsServer?.port };
   log.info({ version: packageJson.version, ...ports, issuer: options.issuer }, 'Listening');
+}
+
+/** Fetches the keys of all issuers, because one may be compromised, and logs what came of it. */
+async function reloadKeys(service: Service, log: Log): Promise<void> {
+  const { issuers } = await service.reload();
+  const isReloaded = issuers.every(({ lastFailure }) => lastFailure === undefined);
+  if (isReloaded) log.info({ issuers }, 'Keys fetched on SIGHUP');
+  else log.error({ issuers }, 'Cannot fetch all keys on SIGHUP: the old keys stay trusted where lastFailure is set');
 }
 
 /** The query of jwksUri and the credentials of redisUrl can be secret. */
@@ -64,22 +68,25 @@ function withoutSecrets(options: CheckedOptions, { warnings, issuer, redisUrl, .
   };
 }
 
-const listenFailures: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EADDRINUSE: 'the port is in use',
-  EADDRNOTAVAIL: 'this machine does not have the address',
+/** Why a listener cannot be created, and how to change it; by the name of the setting that has its port. */
+const listenFailures: Readonly<Record<string, (setting: string) => string>> = {
+  EACCES: (setting) => `permission denied. Set ${setting} to 1024 or higher`,
+  EADDRINUSE: (setting) => `the port is in use. Set ${setting} to another port`,
+  EADDRNOTAVAIL: (setting) => `the address does not belong to this machine. Change ${hostOf(setting)}`,
 };
 
+const hostOf = (setting: string) => setting.replace('PORT', 'HOST');
+
 interface ListenOptions {
-  /** By which Bun finds the listener again after a reload. */
-  readonly id: string;
+  /** The setting that has the port. By this, Bun finds the listener again after a reload. */
+  readonly id: 'PORT' | 'METRICS_PORT';
   readonly hostname: string;
   readonly port: number;
   readonly reusePort?: boolean;
 }
 
 function listen(log: Log, options: ListenOptions) {
-  const { hostname, port } = options;
+  const { id, hostname, port } = options;
   try {
     return Bun.serve({
       reusePort: false,
@@ -87,7 +94,7 @@ function listen(log: Log, options: ListenOptions) {
       development: false,
       // Longer than the 60 seconds for which load balancers keep an idle connection, and than a fetch of the key set.
       idleTimeout: 75,
-      // The application answers large bodies itself, without reading them. Bun's own 413 has no body and no CORS headers.
+      // The application rejects large bodies itself, without reading them. Bun's own 413 has no body and no CORS headers.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       // Replaced below. The listener comes first, because the development issuer needs to know its port.
       fetch: () => new Response(null, { status: 503 }),
@@ -99,12 +106,11 @@ function listen(log: Log, options: ListenOptions) {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     // For a name that cannot be resolved, Bun's code is that of an earlier system call.
-    const reason = listenFailures[code] ?? (isIP(hostname) === 0 ? 'the host is not known' : error);
+    const reason =
+      listenFailures[code]?.(id) ?? (isIP(hostname) === 0 ? `the host is not known. Change ${hostOf(id)}` : error);
     return fail(`Cannot listen on ${hostname}:${port}: ${reason}`);
   }
 }
-
-type Server = ReturnType<typeof listen>;
 
 /** Creates the development issuer, and prints how to use it. */
 function createIssuer({ publicUrl: origin = '' }: CheckedOptions, hasDocumentation: boolean, hasColour: boolean) {
@@ -115,55 +121,4 @@ function createIssuer({ publicUrl: origin = '' }: CheckedOptions, hasDocumentati
   kept.hasBanner = true;
   return (scopes: () => readonly string[]) =>
     createEmbeddedIssuer({ issuer: `${origin}/`, audience: origin, secrets, scopes });
-}
-
-/** Returns whether an instance on this machine answers. */
-export async function isLive(host: string, port: number): Promise<boolean> {
-  const url = `${localOrigin(host, port)}/livez`;
-  try {
-    // A proxy named in the environment cannot reach this process.
-    const response = await fetch(url, { proxy: false, redirect: 'manual', signal: AbortSignal.timeout(2000) });
-    return response.status === 200;
-  } catch {
-    return false;
-  }
-}
-
-/** Stops accepting connections, and resolves once requests in flight are answered. */
-async function drain(servers: readonly Server[]): Promise<void> {
-  const closed = Promise.all(servers.map((server) => server.stop()));
-  // Bun would wait ten seconds for idle connections. One second is enough for requests that are on their way.
-  const quiet = async () => {
-    for (let quietMs = 0; quietMs < 1000; quietMs += 50) {
-      await Bun.sleep(50);
-      if (servers.some(({ pendingRequests }) => pendingRequests > 0)) quietMs = 0;
-    }
-  };
-  await Promise.race([closed, quiet()]);
-}
-
-/** On a signal, `/readyz` answers with 503 first. Then no connection is accepted, and requests in flight are finished. */
-function shutDownOnSignal(service: Service, servers: readonly Server[], settings: Settings, log: Log): void {
-  let isShuttingDown = false;
-  const shutDown = async (signal: string) => {
-    if (isShuttingDown) process.exit(1);
-    isShuttingDown = true;
-    log.info({ signal }, 'Shutting down');
-    service.announceShutdown();
-    await Bun.sleep(settings.shutdownDelaySeconds * 1000);
-    await Promise.race([drain(servers), Bun.sleep(settings.shutdownTimeoutSeconds * 1000)]);
-    log.info('Stopped');
-    await exit(0, log);
-  };
-  process.on('SIGTERM', shutDown);
-  process.on('SIGINT', shutDown);
-}
-
-/** An output that nothing reads must not keep the process alive. */
-const maxFlushMs = 1000;
-
-/** Exits once the last log lines are written. */
-async function exit(status: number, log: Log): Promise<never> {
-  await Promise.race([new Promise<void>((done) => log.flush(() => done())), Bun.sleep(maxFlushMs)]);
-  process.exit(status);
 }

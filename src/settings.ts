@@ -173,7 +173,7 @@ function readProcessSettings(environment: Environment, defaultHost: string) {
 }
 
 /** Returns the origin at which a client on this machine reaches a listener on `host`. */
-export function localOrigin(host: string, port: number): string {
+export function localOrigin(host: string, port: number | string): string {
   if (host === '0.0.0.0') return `http://127.0.0.1:${port}`;
   if (host === '::') return `http://[::1]:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -86,20 +86,24 @@ describe('the service whose output', () => {
   });
 });
 
+const thrown = "throw new Error('planted')";
+const fatal = { level: 'fatal', msg: 'Fatal error', err: { message: 'planted' } };
 test.each([
-  ['is logged', '', [{ level: 'fatal', msg: 'Fatal error', err: { message: 'planted' } }]],
-  ['is not logged where nothing can be', '> /dev/full', []],
-])('an error that is not handled %s, and ends the process with 1', async (_name, redirection, lines) => {
+  ['an error that nothing catches is logged', thrown, '', 'error', [fatal], ''],
+  ['a rejection that nothing handles is logged', "Promise.reject(new Error('planted'))", '', 'error', [fatal], ''],
+  ['an error is not logged where nothing can be', thrown, '> /dev/full', 'error', [], ''],
+  ['an error of a silent service is printed', thrown, '', 'silent', [], 'Fatal error: Error: planted\n'],
+])('%s, and ends the process with 1', async (_name, mistake, redirection, LOG_LEVEL, lines, stderr) => {
   // As soon as the process handles errors.
   const plant = `const { on } = process;
 process.on = (name, listener) => {
-  if (name === 'SIGTERM') setTimeout(() => { throw new Error('planted'); });
+  if (name === 'unhandledRejection') setTimeout(() => { ${mistake} });
   return on.call(process, name, listener);
 };`;
   const source = (await sourceForm.command()).toSpliced(2, 0, '--preload', './plant.ts');
   const command = ['bash', '-c', `exec "$@" ${redirection}`, 'bash', ...source];
-  const environment = { ...settings, PORT: '0', LOG_LEVEL: 'error' };
-  const { status, stdout, stderr } = await run(command, environment, { 'plant.ts': plant }).finished;
-  expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+  const { stdout, ...ended } = await run(command, { ...settings, PORT: '0', LOG_LEVEL }, { 'plant.ts': plant })
+    .finished;
+  expect(ended).toEqual({ status: 1, stderr });
   expect(stdout === '' ? [] : readJsonLines(stdout)).toMatchObject(lines);
 });

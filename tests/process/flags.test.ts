@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import packageJson from '../../package.json' with { type: 'json' };
-import { isLive } from '../../src/process.ts';
+import { findFault } from '../../src/health-check.ts';
 import { type Environment, runToEnd } from '../support/child-process.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
@@ -32,10 +32,10 @@ test('does not echo a token that is given as an argument', async () => {
   });
 });
 
-test.each(['--nope', '-x', '--dev=yes', 'serve'])(
+test.each(['--nope', '-x', '--dev=yes', '--port=3011', 'serve'])(
   'rejects %s behind a flag in one line that names it',
   async (word) => {
-    const stderr = `Cannot read flags: "${word}" is not one of ${FLAGS.join(', ')}\n`;
+    const stderr = `Cannot read flags: "${word}" is not one of ${FLAGS.join(', ')}. Settings are environment variables: PORT=3011\n`;
     expect(await runWith(['--dev', word])).toEqual({ status: 1, stdout: '', stderr });
   },
 );
@@ -59,29 +59,35 @@ test('--explain reads a token from standard input, exits with 0 if it is accepte
   }
 });
 
-test('--healthcheck is 0 while an instance answers on PORT, whatever else is set, and 1 after it has ended', async () => {
+test('--healthcheck is 0 while an instance responds on PORT, whatever else is set, and otherwise 1 with a line why', async () => {
   const service = await executableForm.start({}, ['--dev']);
   const settings = { PORT: String(service.port), NODE_ENV: 'production', ISSUER: 'nonsense', METRICS_PORT: 'nonsense' };
   expect(await runWith(['--healthcheck'], settings)).toEqual({ status: 0, stdout: '', stderr: '' });
   expect(await service.close()).toBe(0);
-  for (const PORT of [settings.PORT, 'nonsense'])
-    expect(await runWith(['--healthcheck'], { PORT })).toEqual({ status: 1, stdout: '', stderr: '' });
+  for (const [PORT, fault] of [
+    [settings.PORT, 'ECONNREFUSED'],
+    ['nonsense', 'ERR_INVALID_URL'],
+  ] as const) {
+    const stderr = `Not live: http://127.0.0.1:${PORT}/livez: ${fault}\n`;
+    expect(await runWith(['--healthcheck'], { PORT })).toEqual({ status: 1, stdout: '', stderr });
+  }
 });
 
-describe('isLive()', () => {
+describe('findFault()', () => {
   test.each([
-    [true, '200', () => new Response()],
-    [false, '500', () => new Response(null, { status: 500 })],
-    [false, '404', () => new Response(null, { status: 404 })],
-    [false, 'a redirect to what answers 200', () => new Response(null, { status: 302, headers: { location: '/' } })],
-  ] as const)('is %s when /livez answers %s', async (expected, _name, answer) => {
-    const fetch = ({ url }: Request) => (url.endsWith('/livez') ? answer() : new Response());
+    [undefined, '200', () => new Response()],
+    ['status 500', '500', () => new Response(null, { status: 500 })],
+    ['status 404', '404', () => new Response(null, { status: 404 })],
+    ['status 302', 'a redirect to a 200', () => new Response(null, { status: 302, headers: { location: '/' } })],
+  ] as const)('is %s when /livez returns %s', async (fault, _name, respond) => {
+    const fetch = ({ url }: Request) => (url.endsWith('/livez') ? respond() : new Response());
     await using server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch });
-    for (const host of ['127.0.0.1', '0.0.0.0']) expect(await isLive(host, server.port ?? 0)).toBe(expected);
+    const expected = fault && `Not live: http://127.0.0.1:${server.port}/livez: ${fault}`;
+    for (const host of ['127.0.0.1', '0.0.0.0']) expect(await findFault(host, server.port ?? 0)).toBe(expected);
   });
 
-  test.each([0, -1, 70_000, Number.NaN])('is false for the port %d', async (port) => {
-    expect(await isLive('127.0.0.1', port)).toBe(false);
+  test.each([0, -1, 70_000, '\u001b[2J'])('names the port %p', async (port) => {
+    expect(await findFault('127.0.0.1', port)).toMatch(/^Not live: [ -~]+$/);
   });
 });
 

@@ -5,17 +5,19 @@ import { run, until } from '../support/child-process.ts';
 import { readPrinted } from '../support/embedded-issuer.ts';
 import { bearer } from '../support/fixture.ts';
 
-/** The entry of the service beside a module that changes when the process gets a signal. */
+/** The entry of the service beside a module that is saved with the next of these texts when the process gets a signal. */
+const saved = ['export const revision = 2;', 'export const revision = {;', 'export const revision = 3;'];
 const files = {
   'entry.ts': `import { writeFileSync } from 'node:fs';
-import { revision } from './changed.ts';
-process.once('SIGUSR2', () => writeFileSync('changed.ts', 'export const revision = ' + (revision + 1) + ';'));
+const saved = globalThis.saved ??= ${JSON.stringify(saved)};
+process.removeAllListeners('SIGUSR2').on('SIGUSR2', () => writeFileSync('changed.ts', saved.shift()));
+await import('./changed.ts');
 await import(${JSON.stringify(join(import.meta.dir, '../../src/index.ts'))});
 `,
   'changed.ts': 'export const revision = 1;',
 };
 
-test('tokens and credentials of the development issuer outlive a reload, and the banner is printed once', async () => {
+test('tokens and credentials of the development issuer outlive reloads and a mistake, and the banner is printed once', async () => {
   const command = packageJson.scripts.dev.replace(/^bun /, '').replace('src/index.ts', 'entry.ts').split(' ');
   const service = run([process.execPath, ...command], { PORT: '0', METRICS_PORT: '0' }, files);
   const listenings = (times: number) =>
@@ -34,9 +36,14 @@ test('tokens and credentials of the development issuer outlive a reload, and the
   const token = await getToken();
   expect(await callWith(token)).toBe(200);
 
-  for (const times of [2, 3]) {
+  const place = /changed\.ts:1:26\b[\s\S]*Fix this error and save again/;
+  for (const isSaved of [
+    () => listenings(2),
+    () => until(() => place.test(service.stderr()), 'the error with its place'),
+    () => listenings(3),
+  ]) {
     service.signal('SIGUSR2');
-    await listenings(times);
+    await isSaved();
     expect([await callWith(token), await callWith(await getToken())]).toEqual([200, 200]);
   }
   service.signal('SIGTERM');

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { type Environment, until } from '../support/child-process.ts';
+import { on } from 'node:events';
+import { type Environment, runToEnd, until } from '../support/child-process.ts';
 import { bearer } from '../support/fixture.ts';
-import { executableForm } from '../support/forms.ts';
+import { executableForm, type ServiceProcess, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken } from '../support/mint.ts';
 import { open } from '../support/raw-http.ts';
+import { readJsonLines } from '../support/recorded-log.ts';
 
 await executableForm.command();
 
@@ -43,7 +45,8 @@ describe.concurrent('a signal', () => {
     });
 
   test.each<[name: string, expected: number | string, settings: Environment]>([
-    ['lets requests in flight be answered', 503, { JWKS_TIMEOUT_SECONDS: '1' }],
+    // Longer than the second without requests after which the process exits.
+    ['lets requests in flight finish', 503, { JWKS_TIMEOUT_SECONDS: '2' }],
     ['cuts them off at SHUTDOWN_TIMEOUT_SECONDS', 'cut off', { SHUTDOWN_TIMEOUT_SECONDS: '1' }],
   ])('%s before the process exits', async (_name, expected, settings) => {
     await using service = await setUp({ JWKS_TIMEOUT_SECONDS: '60', ...settings });
@@ -51,12 +54,69 @@ describe.concurrent('a signal', () => {
     expect([await service.close(), await outcome]).toEqual([0, expected]);
   });
 
-  test('makes /readyz 503 for SHUTDOWN_DELAY_SECONDS while requests are still taken, and a second one ends the process', async () => {
+  test('makes /readyz 503 and each response the last of its connection for SHUTDOWN_DELAY_SECONDS, and a second one ends the process', async () => {
     await using service = await setUp({ SHUTDOWN_DELAY_SECONDS: '60' });
     service.process.signal('SIGTERM');
     const readiness = async () => (await service.fetch('/readyz')).text();
     await until(async () => (await readiness()).includes('"shutting_down"'), 'the announcement');
-    for (const path of ['/api/public', '/livez']) expect((await service.fetch(path)).status).toBe(200);
+    for (const path of ['/api/public', '/livez', '/api/private', '/nothing', '/readyz'])
+      expect((await service.fetch(path)).headers.get('connection'), path).toBe('close');
+    expect((await service.fetch('/api/public')).status).toBe(200);
     expect(await service.close()).toBe(1);
+  });
+
+  test('SIGHUP fetches the keys at once and logs what came of it', async () => {
+    await using issuer = await startIssuer();
+    const service = await executableForm.start({ ISSUER: issuer.url, AUDIENCE });
+    await until(() => issuer.fetches === 1 && service.output().includes('Key set fetched'), 'the first keys');
+    const told = async (part: string) => {
+      service.process.signal('SIGHUP');
+      await until(() => service.output().includes(part), part);
+      return readJsonLines(service.output()).at(-1);
+    };
+    const fetched = { level: 'info', issuers: [{ issuer: issuer.url, keys: 1 }] };
+    expect(await told('Keys fetched on SIGHUP')).toMatchObject(fetched);
+    issuer.mode = { kind: 'answer', status: 500 };
+    const failed = { level: 'error', issuers: [{ keys: 1, lastFailure: { failure: 'status', status: 500 } }] };
+    expect(await told('Cannot fetch all keys on SIGHUP')).toMatchObject(failed);
+    expect(await service.close()).toBe(0);
+  });
+
+  test('ends a process that is still loading its modules with 0', async () => {
+    const plant = `Bun.plugin({ name: 'signal', setup: ({ onLoad }) => void onLoad({ filter: /src.process\\.ts$/ }, async () => {
+  process.kill(process.pid, 'SIGTERM');
+  await Bun.sleep(60_000);
+}) });`;
+    const command = (await sourceForm.command()).toSpliced(2, 0, '--preload', './plant.ts');
+    expect(await runToEnd(command, {}, { 'plant.ts': plant })).toEqual({ status: 0, stdout: '', stderr: '' });
+  });
+
+  test('loses no request of clients that keep their connections, and go on at the next instance when these are closed', async () => {
+    const settings = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE, SHUTDOWN_DELAY_SECONDS: '3' };
+    let current = await executableForm.start(settings);
+    let isOver = false;
+    const answers = { kept: 0, closed: 0, lost: 0 };
+    const work = async () => {
+      while (!isOver) {
+        const socket = await open(current.port);
+        const responses = on(socket, 'data', { close: ['close'] });
+        for (let isKept = true; isKept && !isOver; await Bun.sleep(5)) {
+          socket.write('GET /api/public HTTP/1.1\r\nHost: a\r\n\r\n');
+          const { value = [''] } = await responses.next();
+          isKept = !/^connection: close/im.test(String(value[0]));
+          answers[/^HTTP\/1.1 200/.test(String(value[0])) ? (isKept ? 'kept' : 'closed') : 'lost'] += 1;
+        }
+        socket.destroy();
+      }
+    };
+    const clients = [work(), work()];
+    await until(() => answers.kept > 20, 'requests over kept connections');
+    const old: ServiceProcess = current;
+    current = await executableForm.start(settings);
+    expect(await old.close()).toBe(0);
+    isOver = true;
+    await Promise.all(clients);
+    expect(answers).toEqual({ kept: expect.any(Number), closed: 2, lost: 0 });
+    expect(await current.close()).toBe(0);
   });
 });

@@ -16,8 +16,9 @@ const good = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x', HOST: '127.0.0.1', 
 const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, reusePort: true, fetch: () => new Response() });
 afterAll(() => taken.stop(true));
 
-const elsewhere = 'Cannot listen on 203.0.113.1:0: this machine does not have the address';
-const inUse = `Cannot listen on 127.0.0.1:${taken.port}: the port is in use`;
+const elsewhere = 'Cannot listen on 203.0.113.1:0: the address does not belong to this machine. Change HOST';
+const inUse = (name: string) =>
+  `Cannot listen on 127.0.0.1:${taken.port}: the port is in use. Set ${name} to another port`;
 const mustBe = (...names: readonly string[]) => [
   'Cannot read settings:',
   ...names.map((name): string => expect.stringMatching(new RegExp(`^ {2}${name} must be (?!.*hunter2)`))),
@@ -25,11 +26,11 @@ const mustBe = (...names: readonly string[]) => [
 
 describe('a process ends with 1 and says only what is wrong', () => {
   test.each<[name: string, settings: Environment, flags: string[], lines: string[]]>([
-    ['a port in use', { PORT: String(taken.port) }, [], [inUse]],
-    ['a metrics port in use', { METRICS_PORT: String(taken.port) }, ['--dev'], [inUse]],
+    ['a port in use', { PORT: String(taken.port) }, [], [inUse('PORT')]],
+    ['a metrics port in use', { METRICS_PORT: String(taken.port) }, ['--dev'], [inUse('METRICS_PORT')]],
     ['an address of another machine', { HOST: '203.0.113.1' }, [], [elsewhere]],
     // An empty label: no name server is asked for it.
-    ['an unknown host', { HOST: 'no..such' }, [], ['Cannot listen on no..such:0: the host is not known']],
+    ['an unknown host', { HOST: 'no..such' }, [], ['Cannot listen on no..such:0: the host is not known. Change HOST']],
     ['wrong settings, all at once', wrong, [], mustBe('ISSUER', 'AUDIENCE', 'PUBLIC_URL', 'PORT')],
     ['no issuer in production', { NODE_ENV: 'production', ISSUER: '', AUDIENCE: '' }, [], mustBe('ISSUER', 'AUDIENCE')],
     ['wrong settings to explain by', { ISSUER: 'x' }, ['--explain'], mustBe('ISSUER')],
@@ -43,7 +44,7 @@ describe('a process ends with 1 and says only what is wrong', () => {
   test.skipIf(port < 0)('without the right to its port', async () => {
     const unprivileged = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-net_bind_service'] : [];
     const settings = { ...good, PORT: String(port), PATH: process.env.PATH ?? '' };
-    const stderr = `Cannot listen on 127.0.0.1:${port}: permission denied\n`;
+    const stderr = `Cannot listen on 127.0.0.1:${port}: permission denied. Set PORT to 1024 or higher\n`;
     expect(await runToEnd([...unprivileged, ...command], settings)).toMatchObject({ status: 1, stderr });
   });
 });
