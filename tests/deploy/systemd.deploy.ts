@@ -28,7 +28,7 @@ let machine: string;
 beforeAll(async () => {
   machine = await mkdtemp(join(tmpdir(), 'protected-api-systemd-'));
   await executableForm.command();
-  await cp('/usr/bin/env', join(machine, 'usr/bin/env'));
+  for (const command of ['usr/bin/env', 'usr/bin/kill']) await cp(`/${command}`, join(machine, command));
   for (const command of install)
     await $`sh -c ${command.replace(/ (?=\/(?:usr|etc)\/)/g, ` ${machine}`)}`.cwd(root).quiet();
 });
@@ -80,7 +80,7 @@ describe('two instances under systemd, in the sandbox of the unit', () => {
   beforeAll(async () => {
     issuer = await startIssuer();
     // The last two are for one instance only, and must not override what the unit sets for each.
-    const settings = { ISSUER: issuer.url, AUDIENCE, HOST: '127.0.0.1', REUSE_PORT: 'false', METRICS_PORT: '9100' };
+    const settings = { ISSUER: issuer.url, AUDIENCE, HOST: '0.0.0.0', REUSE_PORT: 'false', METRICS_PORT: '9100' };
     const port = await freePort();
     origin = `http://127.0.0.1:${port}`;
     const settingsFile = join(machine, 'etc/protected-api/settings.env');
@@ -120,6 +120,22 @@ describe('two instances under systemd, in the sandbox of the unit', () => {
       for (const line of [/^Uid:\t[1-9]\d*\t/m, /^CapBnd:\t0{16}$/m, /^NoNewPrivs:\t1$/m, /^Seccomp:\t2$/m])
         expect(status).toMatch(line);
     }
+  });
+
+  test('serve metrics on 127.0.0.1 only', async () => {
+    const reached = [new URL(origin).port, '9101'].map((port) =>
+      fetch(`http://127.0.0.2:${port}/`).then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(await Promise.all(reached)).toEqual([true, false]);
+  });
+
+  test('fetch the keys at once when they are reloaded', async () => {
+    const { fetches } = issuer;
+    systemctl('reload', ...instances);
+    await until(() => issuer.fetches === fetches + 2, 'two fetches');
   });
 
   test('share the port and accept tokens, also while one of them stops with status 0', async () => {
