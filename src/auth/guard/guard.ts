@@ -91,9 +91,7 @@ export function guardOf<AcceptedClaims extends Claims>(core: GuardCore): Guard<A
   const check = async (request: GuardRequest, requirements: Requirements & { readonly optional?: unknown } = {}) => {
     requireRequest(request);
     const requirement = core.readRequirements(requirements);
-    const { optional = false } = requirements;
-    if (typeof optional !== 'boolean') throw new TypeError('Cannot read requirements: optional must be true or false');
-    return (await core.decide(request, requirement, optional)) ?? anonymous;
+    return (await core.decide(request, requirement, requirements.optional === true)) ?? anonymous;
   };
   const metadata = (request: GuardRequest, scopes: readonly string[] = []) => {
     requireRequest(request);

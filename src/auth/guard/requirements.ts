@@ -87,7 +87,13 @@ export function createRequirementReader(options: RequirementOptions) {
     const unknown = namesIn(requirements).find((name) => !requirementNames.includes(name));
     if (unknown !== undefined) throw new TypeError(`Cannot read requirements: ${unknown} is not a requirement`);
     // Each is read once, because it may be a getter.
-    const { scope: given, acr, maxAge } = requirements as Requirements;
+    const {
+      scope: given,
+      acr,
+      maxAge,
+      optional = false,
+    } = requirements as Requirements & { readonly optional?: unknown };
+    if (typeof optional !== 'boolean') throw new TypeError('Cannot read requirements: optional must be true or false');
     const scope = given === undefined ? undefined : readScope(given);
     const stepUp = readStepUp({ acr, maxAge }, options);
     return {

@@ -1,16 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
+import type { GuardRequest } from '../guard/guard.ts';
 
 /** A request of `node:http`, or of the compatibility API of `node:http2`. */
 export type IncomingRequest = IncomingMessage | Http2ServerRequest;
 
-const requests = new WeakMap<IncomingRequest, Request>();
+const requests = new WeakMap<IncomingRequest, GuardRequest>();
 
 /**
  * Returns what a guard checks: the same object each time, so that all checks of a request share one use of its proof.
  * @throws {TypeError} the value is no request of Node.js
  */
-export function requestOf(incoming: IncomingRequest): Request {
+export function requestOf(incoming: IncomingRequest): GuardRequest {
   const request = requests.get(incoming) ?? createRequest(incoming);
   requests.set(incoming, request);
   return request;
@@ -20,7 +21,7 @@ export function requestOf(incoming: IncomingRequest): Request {
  * The result is no `Request`, whose constructor throws for TRACE, CONNECT and some URLs. Headers come from `rawHeaders`, because
  * `headers` has only the first of two Authorization headers.
  */
-function createRequest(incoming: IncomingRequest): Request {
+function createRequest(incoming: IncomingRequest): GuardRequest {
   const { method, rawHeaders } = incoming;
   if (!Array.isArray(rawHeaders))
     throw new TypeError('Cannot check a request: it must be that of Node.js (request.raw in Fastify, ctx.req in Koa)');
@@ -30,7 +31,7 @@ function createRequest(incoming: IncomingRequest): Request {
     // HTTP/2 has pseudo-headers, such as `:path`, which are no header names.
     if (!name.startsWith(':')) headers.append(name, value);
   }
-  return { method, url: urlOf(incoming), headers } as Request;
+  return { method: String(method), url: urlOf(incoming), headers };
 }
 
 /**

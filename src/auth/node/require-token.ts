@@ -35,8 +35,7 @@ const results = new WeakMap<IncomingRequest, Authentication | Anonymous>();
  * @throws {TypeError} a requirement is not valid
  */
 export function requireToken(guard: Guard, requirements: OptionalRequirements | StrictRequirements = {}): Middleware {
-  const { optional, ...others } = requirements;
-  coreOf(guard)?.readRequirements(others);
+  coreOf(guard)?.readRequirements(requirements);
   return (request, response, next) => {
     checkIncoming(guard, request, response, requirements as StrictRequirements).then(
       (result) => result && next(),
