@@ -5,16 +5,18 @@ import {
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import { Elysia } from 'elysia';
-import { resourceMetadata, resourceServer } from 'protected-api';
+import { createGuard, resourceMetadata, resourceServer } from 'protected-api';
 
-// A Model Context Protocol server (revision 2026-07-28) over HTTP. Clients that send no token find the authorization server,
-// and request a token for this server. To start it: ISSUER=https://tenant.example.com/ bun run examples/mcp.ts
+// A Model Context Protocol server over HTTP, for clients of revision 2026-07-28 and of older ones. Clients that send no token
+// find the authorization server, and request a token for this server. To start it:
+// ISSUER=https://tenant.example.com/ bun run examples/mcp.ts
 const { ISSUER = '', PORT = '3010' } = process.env;
 
-/** MCP clients name the address of the server as the resource (RFC 8707), so it is the audience of their tokens. */
+/** MCP clients name the URL of the server as the resource (RFC 8707), so it is the audience of their tokens. */
 const publicUrl = `http://localhost:${PORT}`;
 const resource = `${publicUrl}/mcp`;
 const options = { issuer: ISSUER, audience: resource, publicUrl, resource, dpop: 'on' } as const;
+const guard = createGuard(options);
 
 const scopesOfTools = new Map([
   ['read-notes', 'notes:read'],
@@ -22,40 +24,42 @@ const scopesOfTools = new Map([
 ]);
 const notes: string[] = [];
 
-/** The scope of the tool that is called. A request with a name that is not in the list requires every scope. */
-function scopeOf(name: string | undefined): readonly string[] {
-  if (name === undefined) return [];
-  const scope = scopesOfTools.get(name);
-  return scope === undefined ? [...scopesOfTools.values()] : [scope];
+/**
+ * The scopes of the tools that a message calls, or a batch of messages. Revision 2026-07-28 also has the name in a header, and
+ * the handler rejects a request whose header and body differ. A tool that is not in the list requires every scope.
+ */
+function scopesOf(body: unknown): string[] {
+  const messages = [body].flat() as ({ method?: unknown; params?: { name?: unknown } } | null)[];
+  const calls = messages.filter((message) => message?.method === 'tools/call');
+  return calls.flatMap((call) => scopesOfTools.get(String(call?.params?.name)) ?? [...scopesOfTools.values()]);
 }
 
-// The handler rejects a request whose headers Mcp-Name and Mcp-Method differ from its body, so the scope of the name suffices.
-// Older revisions have no such headers, so they are rejected.
-const handler = createMcpHandler(
-  ({ authInfo }) => {
-    const server = new McpServer({ name: 'example', version: '1.0.0' });
-    const texts = () => ({ content: notes.map((text) => ({ type: 'text' as const, text })) });
-    server.registerTool('read-notes', { description: 'Returns all notes' }, texts);
-    server.registerTool('add-note', { description: 'Adds a note with your name' }, () => {
-      notes.push(`A note of ${authInfo?.clientId}`);
-      return texts();
-    });
-    return server;
-  },
-  { legacy: 'reject' },
-);
+const handler = createMcpHandler(({ authInfo }) => {
+  const server = new McpServer({ name: 'example', version: '1.0.0' });
+  const texts = () => ({ content: notes.map((text) => ({ type: 'text' as const, text })) });
+  server.registerTool('read-notes', { description: 'Returns all notes' }, texts);
+  server.registerTool('add-note', { description: 'Adds a note with your name' }, () => {
+    notes.push(`A note of ${authInfo?.clientId}`);
+    return texts();
+  });
+  return server;
+});
 
 new Elysia()
   // Pages of other origins must not reach a server on this machine (DNS rebinding).
   .onRequest(({ request }) => originValidationResponse(request, localhostAllowedOrigins()))
   .use(resourceMetadata(options))
-  .use(resourceServer(options))
+  .use(resourceServer(guard))
   .all(
     '/mcp',
-    ({ request, claims }) =>
-      handler.fetch(request, {
-        authInfo: { token: '', clientId: String(claims.sub), scopes: [], expiresAt: claims.exp },
-      }),
-    { scope: ({ headers }) => scopeOf(headers['mcp-name']), parse: 'none' },
+    async ({ request, body }) => {
+      // The token of this request was checked before. A second check costs nothing and returns the granted scopes.
+      const auth = await guard.check(request);
+      if (auth instanceof Response) return auth;
+      const { claims, token, scopes } = auth;
+      const authInfo = { token, clientId: String(claims.client_id), scopes: [...scopes], expiresAt: claims.exp };
+      return handler.fetch(request, { authInfo, parsedBody: body });
+    },
+    { scope: ({ body }) => scopesOf(body), parse: 'json' },
   )
   .listen({ hostname: 'localhost', port: PORT }, ({ url }) => console.log(`MCP server at ${url}mcp`));

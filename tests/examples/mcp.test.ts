@@ -7,6 +7,9 @@ import {
   type OAuthClientProvider,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
+import { ClientCredentialsProvider as FirstCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js';
+import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { clientCredentialsGrant } from 'openid-client';
 import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts';
 import { freePort, type RunningProcess, run, untilReachable } from '../support/child-process.ts';
@@ -19,11 +22,11 @@ const meta = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-describe('examples/mcp.ts', () => {
+describe.each(['mcp'])('examples/%s.ts', (example) => {
   let authorizationServer: AuthorizationServer;
   let server: RunningProcess;
   let address: string;
-  /** What the last client sent and was answered, in order: scheme, status and challenge. */
+  /** The requests of the last client to the server and their responses, in order. */
   let exchanges: (readonly [scheme: string | undefined, status: number, challenge: string | null])[];
 
   beforeAll(async () => {
@@ -33,7 +36,7 @@ describe('examples/mcp.ts', () => {
     const scopes = 'notes:read notes:write';
     authorizationServer = await startAuthorizationServer(['https://unnamed.example.test', 'RS256', scopes]);
     const settings = { PATH: process.env.PATH ?? '', ISSUER: authorizationServer.issuer, PORT };
-    server = run([process.execPath, 'run', join(import.meta.dir, '../../examples/mcp.ts')], settings);
+    server = run([process.execPath, 'run', join(import.meta.dir, `../../examples/${example}.ts`)], settings);
     await untilReachable(address, server);
   }, 120_000);
   afterAll(async () => {
@@ -41,87 +44,115 @@ describe('examples/mcp.ts', () => {
     await Promise.all([authorizationServer.close(), server.finished]);
   });
 
-  /** Connects a client that knows the address of the server and nothing else, and has it call a tool. */
-  async function callTool(authProvider: OAuthClientProvider, name: string): Promise<unknown> {
-    exchanges = [];
-    const transport = new StreamableHTTPClientTransport(new URL(address), {
-      authProvider,
-      async fetch(url, init) {
-        const response = await fetch(url, { ...init, keepalive: false });
-        const [scheme] = new Headers(init?.headers).get('authorization')?.split(' ') ?? [];
-        if (String(url) === address)
-          exchanges.push([scheme, response.status, response.headers.get('www-authenticate')]);
-        return response;
-      },
-    });
-    const client = new Client(clientInfo, { versionNegotiation: { mode: { pin: REVISION } } });
-    try {
-      await client.connect(transport);
-      return (await client.callTool({ name })).content;
-    } finally {
-      await client.close();
-    }
+  /** Sends a request, and remembers it if it goes to the server. */
+  async function record(url: string | URL, init?: RequestInit) {
+    const response = await fetch(url, { ...init, keepalive: false });
+    const [scheme] = new Headers(init?.headers).get('authorization')?.split(' ') ?? [];
+    if (String(url) === address) exchanges.push([scheme, response.status, response.headers.get('www-authenticate')]);
+    return response;
   }
 
-  const credentials = () =>
-    new ClientCredentialsProvider({
-      clientId: 'reader',
-      clientSecret: 'reader-secret',
-      expectedIssuer: authorizationServer.issuer,
-    });
-
-  const note = { type: 'text', text: 'A note of reader' };
-
-  test('a client finds the authorization server, gets a token for this resource, and gets another one for the tool by itself', async () => {
-    expect(await callTool(credentials(), 'add-note')).toEqual([note]);
-    expect(exchanges.map(([scheme, status]) => [scheme, status])).toEqual([
-      [undefined, 401],
-      ['Bearer', 200],
-      ['Bearer', 403],
-      ['Bearer', 200],
-    ]);
-    const [first, , stepUp] = exchanges;
-    const { origin } = new URL(address);
-    const metadata = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
-    expect(first?.[2]).toStartWith(`Bearer ${metadata}, DPoP algs="`);
-    expect(stepUp?.[2]).toStartWith('Bearer error="insufficient_scope"');
-    expect(stepUp?.[2]).toEndWith(`scope="notes:write", ${metadata}`);
+  const credentials = () => ({
+    clientId: 'reader',
+    clientSecret: 'reader-secret',
+    expectedIssuer: authorizationServer.issuer,
   });
 
+  /** Connects a client of SDK 2 that knows the URL of the server and nothing else. */
+  async function connect(
+    options: ConstructorParameters<typeof Client>[1],
+    authProvider: OAuthClientProvider = new ClientCredentialsProvider(credentials()),
+  ) {
+    exchanges = [];
+    const client = new Client(clientInfo, options);
+    await client.connect(new StreamableHTTPClientTransport(new URL(address), { authProvider, fetch: record }));
+    return client;
+  }
+
+  async function connectFirst() {
+    exchanges = [];
+    const client = new FirstClient(clientInfo);
+    const authProvider = new FirstCredentialsProvider(credentials());
+    // This SDK hands the scope of a challenge to browsers only, so the provider reads it.
+    const prepare = authProvider.prepareTokenRequest.bind(authProvider);
+    authProvider.prepareTokenRequest = () => prepare(/scope="([^"]*)"/.exec(exchanges.at(-1)?.[2] ?? '')?.[1]);
+    await client.connect(new FirstTransport(new URL(address), { authProvider, fetch: record }));
+    return client;
+  }
+
+  const newest = { versionNegotiation: { mode: { pin: REVISION } } } as const;
+  const note = { type: 'text' as const, text: 'A note of reader' };
+
+  test.each([
+    ['SDK 2 with the newest revision', () => connect(newest)],
+    ['SDK 2 by default', () => connect({})],
+    ['SDK 1', connectFirst],
+  ])(
+    'a client of %s finds the authorization server, lists tools, and gets another token for a tool',
+    async (_, open) => {
+      const client = await open();
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['read-notes', 'add-note']);
+      const { content } = await client.callTool({ name: 'add-note' });
+      await client.close();
+      expect(content).toContainEqual(note);
+      const tokens = exchanges.filter(([scheme]) => scheme !== undefined);
+      expect(exchanges[0]?.[1]).toBe(401);
+      expect(tokens.map(([scheme, status]) => [scheme, status]).slice(-2)).toEqual([
+        ['Bearer', 403],
+        ['Bearer', 200],
+      ]);
+      const metadata = `resource_metadata="${new URL(address).origin}/.well-known/oauth-protected-resource/mcp"`;
+      expect(exchanges[0]?.[2]).toStartWith(`Bearer ${metadata}, DPoP algs="`);
+      expect(tokens.at(-2)?.[2]).toStartWith('Bearer error="insufficient_scope"');
+      expect(tokens.at(-2)?.[2]).toEndWith(`scope="notes:write", ${metadata}`);
+    },
+  );
+
   test('a client with a key proves it in each request', async () => {
-    const provider: OAuthClientProvider = credentials();
+    const provider: OAuthClientProvider = new ClientCredentialsProvider(credentials());
     const session = await DpopSession.create();
     provider.dpop = () => session;
-    expect(await callTool(provider, 'read-notes')).toEqual([note]);
+    const client = await connect(newest, provider);
+    expect((await client.callTool({ name: 'read-notes' })).content).toContainEqual(note);
+    await client.close();
     expect(exchanges.map(([scheme]) => scheme)).toEqual([undefined, 'DPoP', 'DPoP', 'DPoP']);
   });
 
-  /** A request by hand, with a token for `notes:read`. */
-  const read = { 'mcp-name': 'read-notes' };
-  for (const [name, given, tool, status] of [
-    ['the tool in header and body', read, 'read-notes', 200],
-    ['another tool in the body', read, 'add-note', 400],
-    ['no tool in the header', {}, 'add-note', 400],
-    ['the encoded name', { 'mcp-name': '=?base64?YWRkLW5vdGU=?=' }, 'add-note', 403],
-    ['another method', { ...read, 'mcp-method': 'tools/list' }, 'add-note', 400],
-    ['an older revision', { 'mcp-protocol-version': '2025-11-25' }, 'add-note', 400],
-    ['the origin of a page', { ...read, origin: 'https://evil.example' }, 'read-notes', 403],
-  ] as const)
-    test(`answers ${status} to a call with ${name}`, async () => {
-      const reader = await authorizationServer.discover('reader');
-      const { access_token } = await clientCredentialsGrant(reader, { scope: 'notes:read', resource: address });
-      const headers = {
-        authorization: `Bearer ${access_token}`,
-        accept: 'application/json, text/event-stream',
-        'content-type': 'application/json',
-        'mcp-protocol-version': REVISION,
-        'mcp-method': 'tools/call',
-        ...given,
-      };
-      const isOld = headers['mcp-protocol-version'] !== REVISION;
-      const params = { name: tool, arguments: {}, ...(isOld ? {} : { _meta: meta }) };
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
-      const response = await fetch(address, { method: 'POST', keepalive: false, headers, body });
-      expect({ status: response.status, text: await response.text() }).toMatchObject({ status });
-    });
+  const old = { 'mcp-protocol-version': '2025-11-25' };
+  const call = (name: unknown) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } });
+  const newCall = (name: string) => ({ ...call(name), params: { ...call(name).params, _meta: meta } });
+
+  /** Requests by hand, with a token for `notes:read`. */
+  test.each([
+    ['the tool in header and body', { 'mcp-name': 'read-notes' }, newCall('read-notes'), 200],
+    ['another tool in the body', { 'mcp-name': 'read-notes' }, newCall('add-note'), 403],
+    ['another tool in the header', { 'mcp-name': 'add-note' }, newCall('read-notes'), 400],
+    [
+      'another method in the header',
+      { 'mcp-name': 'read-notes', 'mcp-method': 'tools/list' },
+      newCall('read-notes'),
+      400,
+    ],
+    ['an older revision', old, call('read-notes'), 200],
+    ['an older revision and another tool', old, call('add-note'), 403],
+    ['a batch of an older revision', old, [call('read-notes'), call('add-note')], 403],
+    ['a list as the name', old, call(['add-note']), 403],
+    ['a tool that is not listed', old, call('toString'), 403],
+    ['no JSON', old, undefined, 400],
+    ['the origin of a page', { ...old, origin: 'https://evil.example' }, call('read-notes'), 403],
+  ])('responds to a call with %s', async (_, given, message, status) => {
+    const reader = await authorizationServer.discover('reader');
+    const { access_token } = await clientCredentialsGrant(reader, { scope: 'notes:read', resource: address });
+    const headers = {
+      authorization: `Bearer ${access_token}`,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      'mcp-protocol-version': REVISION,
+      'mcp-method': 'tools/call',
+      ...given,
+    };
+    const body = JSON.stringify(message) ?? '{';
+    const response = await fetch(address, { method: 'POST', keepalive: false, headers, body });
+    expect({ status: response.status, text: await response.text() }).toMatchObject({ status });
+  });
 });
