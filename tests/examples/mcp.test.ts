@@ -22,7 +22,7 @@ const meta = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-describe.each(['mcp'])('examples/%s.ts', (example) => {
+describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
   let authorizationServer: AuthorizationServer;
   let server: RunningProcess;
   let address: string;
