@@ -1,39 +1,38 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { type CheckedOptions, describeRejections, type Guard, resourceMetadata } from 'protected-api';
+import { type CheckedOptions, describeRejections, type Guard, resourceMetadata, scopesOf } from 'protected-api';
+import type { DevelopmentIssuer } from 'protected-api/testing';
 import { createHttpPlugin, elysiaOptions, type HttpPluginOptions } from './http/plugin.ts';
 import { pagePath } from './openapi/about.ts';
-import { createDocumentation, type DocumentationOptions } from './routes/documentation.ts';
+import { createIssuerRoutes } from './routes/development-issuer.ts';
+import { createDocumentation } from './routes/documentation.ts';
 import { createHealth, type Readiness } from './routes/health.ts';
 import { createHome } from './routes/home.ts';
 import { createMessages } from './routes/messages.ts';
 
-/** What clients can discover about the API: its address, and the issuers of its tokens. */
-export interface Discovery
-  extends Omit<DocumentationOptions, 'rejectionsOf' | 'issuer' | 'audience' | 'publicUrl' | 'dpop'> {
-  readonly hasDocumentation: boolean;
-}
-
-/** The dependencies of the application, which does no I/O itself and reads no environment. */
+/** The dependencies of the application, which does no I/O itself and reads no environment. A test gives it others. */
 export interface Dependencies extends Omit<HttpPluginOptions, 'routes'> {
   readonly guard: Guard;
   /** The options of the guard, which the documents describe. */
   readonly options: CheckedOptions;
   readonly readiness: () => Readiness;
-  readonly discovery: Discovery;
-  /** Additional routes: those of the embedded issuer. */
-  readonly extension?: AnyElysia | undefined;
+  /** Whether the OpenAPI document and its page are served. */
+  readonly hasDocumentation: boolean;
+  /** Returns the token endpoint, or undefined if it is unknown. Not called with a development issuer. */
+  readonly tokenEndpoint: () => Promise<string | undefined>;
+  /** Returns the development issuer, which can grant these scopes: those of the routes. */
+  readonly createIssuer?: ((scopes: () => readonly string[]) => DevelopmentIssuer) | undefined;
 }
 
 /** The type of the application, for typed clients. */
 export type App = ReturnType<typeof createApp>;
 
 /** Returns the application with all routes and error responses of the service, as a Web-standard `fetch(Request): Response`. */
-export function createApp({ guard, options, readiness, discovery, extension, ...http }: Dependencies) {
-  const { issuer, audience, publicUrl, dpop } = options;
-  const { hasDocumentation } = discovery;
+export function createApp(dependencies: Dependencies) {
+  const { guard, options, readiness, hasDocumentation, tokenEndpoint, createIssuer, ...http } = dependencies;
+  const { publicUrl } = options;
+  const app = new Elysia(elysiaOptions);
   const routes = (): AnyElysia['routes'] => app.routes;
-
-  const app = new Elysia(elysiaOptions)
+  const complete = app
     .use(createHttpPlugin({ ...http, routes }))
     .use(createMessages(guard))
     .use(createHome({ publicUrl, hasDocumentation, routes }))
@@ -43,11 +42,12 @@ export function createApp({ guard, options, readiness, discovery, extension, ...
     const resourceDocumentation = hasDocumentation ? publicUrl + pagePath : undefined;
     app.use(resourceMetadata({ ...options, publicUrl, resourceDocumentation }));
   }
+  const developmentIssuer = createIssuer?.(() => scopesOf(routes()));
   if (hasDocumentation) {
     const rejectionsOf = (scopes: readonly string[]) =>
-      describeRejections(options, scopes.length > 0 ? { scope: scopes } : {});
-    app.use(createDocumentation(() => app, { ...discovery, issuer, audience, publicUrl, dpop, rejectionsOf }));
+      describeRejections(guard, scopes.length > 0 ? { scope: scopes } : {});
+    app.use(createDocumentation(() => app, { ...options, rejectionsOf, tokenEndpoint, developmentIssuer }));
   }
-  if (extension) app.use(extension);
-  return app;
+  if (developmentIssuer) app.use(createIssuerRoutes(developmentIssuer));
+  return complete;
 }

@@ -4,7 +4,7 @@ import type { CheckedOptions } from 'protected-api/guard';
 import packageJson from '../package.json' with { type: 'json' };
 import { fail, print } from './cli.ts';
 import { renderBanner } from './dev/banner.ts';
-import { createEmbeddedIssuer, createIssuerSecrets } from './dev/issuer.ts';
+import { createIssuerSecrets, createServiceIssuer } from './dev/issuer.ts';
 import { keptOverReloads } from './dev/reload.ts';
 import { internalError } from './http/answers.ts';
 import { createDestination } from './observe/destination.ts';
@@ -35,7 +35,7 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
     log,
     droppedLogLines: destination.droppedLines,
     ...(settings.issuer === 'development' && {
-      embed: createIssuer(options, settings.docs, isatty(2) && hasColour),
+      createIssuer: prepareIssuer(options, settings.docs, isatty(2) && hasColour),
     }),
   });
   server.reload({ fetch: service.fetch });
@@ -112,13 +112,13 @@ function listen(log: Log, options: ListenOptions) {
   }
 }
 
-/** Creates the development issuer, and prints how to use it. */
-function createIssuer({ publicUrl: origin = '' }: CheckedOptions, hasDocumentation: boolean, hasColour: boolean) {
+/** Prints how to use the development issuer, and returns the function that creates it. */
+function prepareIssuer({ publicUrl: origin = '' }: CheckedOptions, hasDocumentation: boolean, hasColour: boolean) {
   const kept = keptOverReloads();
   kept.secrets ??= createIssuerSecrets();
   const { secrets } = kept;
-  if (!kept.hasBanner) print(2, renderBanner({ origin, audience: origin, ...secrets, hasDocumentation, hasColour }));
+  if (!kept.hasBanner)
+    print(2, renderBanner({ origin, audience: origin, clients: secrets.clients, hasDocumentation, hasColour }));
   kept.hasBanner = true;
-  return (scopes: () => readonly string[]) =>
-    createEmbeddedIssuer({ issuer: `${origin}/`, audience: origin, secrets, scopes });
+  return (scopes: () => readonly string[]) => createServiceIssuer({ origin, secrets, scopes });
 }

@@ -1,16 +1,13 @@
-import type { AnyElysia } from 'elysia';
-import { scopesOf } from 'protected-api';
 import { type CheckedOptions, createGuard, describeRejections, type Fetch, usualLifetimeMs } from 'protected-api/guard';
-import type { Client } from 'protected-api/testing';
-import { createApp, type Discovery } from './app.ts';
+import { createApp, type Dependencies } from './app.ts';
 import { createCommonHeaders } from './http/answers.ts';
 import { createRefusalHints, logKeySetEvent, logStoreEvent } from './observe/guard-log.ts';
 import type { Log } from './observe/log.ts';
-import { createMetrics, type Metrics } from './observe/metrics.ts';
-import { createRequestCounts } from './observe/request-counts.ts';
+import { createMetrics } from './observe/metrics.ts';
+import { createRequestCounts, type RequestCounts } from './observe/request-counts.ts';
 import { createObservation } from './observe/requests.ts';
 import { createTokenEndpoint } from './openapi/token-endpoint.ts';
-import { createRedisReplayStore, type StoreFailure } from './redis/replay-store.ts';
+import { createRedisReplayStore } from './redis/replay-store.ts';
 import type { Readiness } from './routes/health.ts';
 import type { ProcessSettings } from './settings.ts';
 
@@ -23,30 +20,20 @@ export interface ServiceOptions {
   readonly droppedLogLines: () => number;
   /** Fetches metadata and key sets; defaults to the global `fetch`. */
   readonly fetch?: Fetch;
-  /** Returns the development issuer, which can grant these scopes: those of the routes, once all are added. */
-  readonly embed?: (scopes: () => readonly string[]) => EmbeddedIssuer;
-}
-
-/** The development issuer: its routes, and what the documentation page offers. */
-export interface EmbeddedIssuer {
-  readonly routes: AnyElysia;
-  readonly tokenEndpoint: string;
-  readonly clients: () => readonly Client[];
-  /** Returns a response to a request whose Host must not get secrets. */
-  readonly refuseHost: (request: Request) => Response | undefined;
+  /** Returns the development issuer, which can grant the scopes of the routes. */
+  readonly createIssuer?: Dependencies['createIssuer'];
 }
 
 export type Service = ReturnType<typeof createService>;
 
 /** Returns the complete service without the process around it: no listener and no signal handlers. I/O begins with `start`. */
-export function createService(service: ServiceOptions) {
-  const { settings, options, log, droppedLogLines, fetch, embed } = service;
+export function createService({ settings, options, log, droppedLogLines, fetch, createIssuer }: ServiceOptions) {
   const reasons = describeRejections(options, { scope: 'any' }).map(({ reason }) => reason);
   const counts = settings.metricsPort === undefined ? undefined : createRequestCounts(reasons);
   const observation = createObservation({ log, counts });
   const hint = createRefusalHints(log);
   const commonHeaders = createCommonHeaders(options);
-  const replayStore = createStore(service, (failure) => metrics?.countStoreFailure(failure));
+  const replayStore = createStore(options.dpop === 'off' ? undefined : settings.redisUrl, log, counts);
   const guard = createGuard({
     ...options,
     errorHeaders: commonHeaders,
@@ -58,16 +45,14 @@ export function createService(service: ServiceOptions) {
       observation.onRefused?.(request, reason);
     },
     onKeySetEvent(event) {
-      if (event.type === 'fetched') metrics?.countFetch(event.issuer, 'success');
-      if (event.type === 'failed') metrics?.countFetch(event.issuer, event.failure);
+      if (event.type === 'fetched') counts?.countFetch(event.issuer, 'success');
+      if (event.type === 'failed') counts?.countFetch(event.issuer, event.failure);
       logKeySetEvent(log, event);
     },
   });
-  const metrics: Metrics | undefined =
+  const metrics =
     counts && createMetrics({ settings: options, counts, state: guard.state, replayStore, droppedLogLines });
-
-  const embedded = embed?.(() => scopesOf(app.routes));
-  const discovery = discoveryOf(service, embedded);
+  const tokenEndpoint = createTokenEndpoint(guard, { cooldownMs: options.jwksCooldownSeconds * 1000 });
   let isShuttingDown = false;
   const readiness = (): Readiness => {
     if (isShuttingDown) return 'shutting_down';
@@ -80,8 +65,9 @@ export function createService(service: ServiceOptions) {
     options,
     commonHeaders,
     readiness,
-    discovery,
-    extension: embedded?.routes,
+    hasDocumentation: settings.docs,
+    tokenEndpoint,
+    createIssuer,
     observe: observation.wrap,
     isClosing: () => isShuttingDown,
     onInternalError: (error, request) =>
@@ -95,7 +81,7 @@ export function createService(service: ServiceOptions) {
     start() {
       replayStore?.start();
       guard.start();
-      if (settings.docs) void discovery.tokenEndpoint();
+      if (settings.docs && !createIssuer) void tokenEndpoint();
     },
     reload: guard.reload,
     /** Makes `/readyz` return 503 from now on, and every response end its connection. Requests are still served. */
@@ -109,30 +95,14 @@ export function createService(service: ServiceOptions) {
   };
 }
 
-function discoveryOf({ settings, options, fetch }: ServiceOptions, embedded: EmbeddedIssuer | undefined): Discovery {
-  const { issuer, jwksAllowHttp, jwksTimeoutSeconds, jwksCooldownSeconds } = options;
-  const tokenEndpoint = embedded
-    ? async () => embedded.tokenEndpoint
-    : createTokenEndpoint({
-        issuer: issuer[0] ?? '',
-        allowHttp: jwksAllowHttp,
-        timeoutMs: jwksTimeoutSeconds * 1000,
-        cooldownMs: jwksCooldownSeconds * 1000,
-        fetch,
-      });
-  const { clients, refuseHost } = embedded ?? {};
-  return { hasDocumentation: settings.docs, tokenEndpoint, clients, refuseHost };
-}
-
 /** Returns the store that several processes share, if one is configured. */
-function createStore({ settings, options, log }: ServiceOptions, onFailure: (failure: StoreFailure) => void) {
-  const { redisUrl } = settings;
-  if (options.dpop === 'off' || redisUrl === undefined) return undefined;
+function createStore(url: string | undefined, log: Log, counts: RequestCounts | undefined) {
+  if (url === undefined) return undefined;
   return createRedisReplayStore({
-    url: redisUrl,
+    url,
     usualLifetimeMs,
     onEvent(event) {
-      if (event.type === 'failed') onFailure(event.failure);
+      if (event.type === 'failed') counts?.countStoreFailure(event.failure);
       logStoreEvent(log, event);
     },
   });

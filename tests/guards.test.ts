@@ -16,7 +16,7 @@ const openRoutes = new Set([
 
 const { app } = createTestApp({
   options: { publicUrl: 'https://api.example.test' },
-  discovery: { hasDocumentation: true },
+  hasDocumentation: true,
 });
 const guarded = app.routes.filter(({ method, path }) => !openRoutes.has(`${method} ${path}`));
 const send = (method: string, path: string, headers = {}) =>

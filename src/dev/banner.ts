@@ -1,11 +1,11 @@
-import type { Client } from 'protected-api/testing';
 import { name, pagePath } from '../openapi/about.ts';
 
 export interface BannerOptions {
   /** The URL at which clients reach the service, without a trailing slash. */
   readonly origin: string;
   readonly audience: string;
-  readonly clients: Readonly<Record<'reader' | 'visitor', Pick<Client, 'id' | 'secret'>>>;
+  /** The secrets of `reader` and `visitor`. */
+  readonly clients: ReadonlyMap<string, string>;
   readonly hasDocumentation: boolean;
   readonly hasColour: boolean;
 }
@@ -20,10 +20,10 @@ export function renderBanner({ origin, audience, clients, hasDocumentation, hasC
   const link = (text: string, path: string) => `: ${paint(1, text)}  ${paint(36, word(origin + path))}\n`;
   const getToken = (
     variable: string,
-    client: Pick<Client, 'id' | 'secret'>,
+    client: string,
   ) => `export ${variable}=$(curl -sS ${word(`${origin}/oauth/token`)} \\
   -d grant_type=client_credentials -d audience=${escapeFormValue(audience)} \\
-  -d client_id=${client.id} -d client_secret=${client.secret} |
+  -d client_id=${client} -d client_secret=${clients.get(client)} |
   grep -o 'eyJ[^"]*')`;
   const call = (path: string, token?: string) =>
     `curl -iw '\\n\\n' ${word(origin + path)}${token ? ` --oauth2-bearer $${token}` : ''}`;
@@ -34,8 +34,8 @@ export function renderBanner({ origin, audience, clients, hasDocumentation, hasC
 : To use your own issuer, set ISSUER and AUDIENCE.
 
 ${paint(2, ': Get a token with the scope read:messages, and one without a scope:')}
-${getToken('TOKEN', clients.reader)}
-${getToken('PLAIN', clients.visitor)}
+${getToken('TOKEN', 'reader')}
+${getToken('PLAIN', 'visitor')}
 
 ${paint(2, ': Expect 200 three times, 401 without a token, and 403 without the scope:')}
 ${call('/api/public')}

@@ -1,4 +1,4 @@
-import type { IssuerSecrets } from './issuer.ts';
+import type { IssuerSecrets } from 'protected-api/testing';
 
 /** What a reload by `bun run dev` keeps. */
 export interface Kept {

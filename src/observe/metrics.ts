@@ -1,11 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { FetchFailure, GuardState, KeySetState } from 'protected-api/guard';
+import type { GuardState, KeySetState } from 'protected-api/guard';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { StoreFailure } from '../redis/replay-store.ts';
-import type { RequestCounts } from './request-counts.ts';
+import type { FetchResult, RequestCounts } from './request-counts.ts';
 import { addRequestMetrics } from './request-metrics.ts';
-
-export type Metrics = ReturnType<typeof createMetrics>;
 
 /** What metrics are read from when they are scraped, so that keeping them costs a request next to nothing. */
 export interface MetricSources {
@@ -17,8 +15,6 @@ export interface MetricSources {
   /** Without `jwksUri`, the addresses of key sets can come from metadata. */
   readonly settings: { readonly jwksUri: string | undefined };
 }
-
-type FetchResult = 'success' | FetchFailure;
 
 /** The values of the label `result`, and whether they occur only with metadata. */
 const fetchResults: Readonly<Record<FetchResult, boolean>> = {
@@ -63,8 +59,8 @@ export function createMetrics(sources: MetricSources) {
   addTokenMetrics(registers, sources);
   addKeySetGauges(registers, sources);
   addReadCounter(registers, 'log_lines_dropped_total', 'Log lines that could not be written.', sources.droppedLogLines);
-  const storeCounter = sources.replayStore && addStoreMetrics(registers, sources.replayStore);
-  const fetches = addFetchCounter(registers, sources);
+  addStoreMetrics(registers, sources);
+  addFetchCounter(registers, sources);
 
   return {
     /** Answers a scrape of `/metrics`. */
@@ -72,8 +68,6 @@ export function createMetrics(sources: MetricSources) {
       if (new URL(request.url, 'http://localhost').pathname !== '/metrics') return new Response(null, { status: 404 });
       return new Response(await registry.metrics(), { headers: { 'content-type': registry.contentType } });
     },
-    countStoreFailure: (failure: StoreFailure) => storeCounter?.inc({ failure }),
-    countFetch: (issuer: string, result: FetchResult) => fetches.inc({ issuer, result }),
   };
 }
 
@@ -108,36 +102,43 @@ function addTokenMetrics(registers: Registry[], { counts, state }: MetricSources
   });
 }
 
-function addStoreMetrics(registers: Registry[], store: NonNullable<MetricSources['replayStore']>) {
+function addStoreMetrics(registers: Registry[], { replayStore, counts }: MetricSources): void {
+  if (replayStore === undefined) return;
   new Gauge({
     name: 'replay_store_up',
     help: '1 while the replay store can be written to, else 0.',
     registers,
     collect() {
-      this.set(Number(store.state().isConnected));
+      this.set(Number(replayStore.state().isConnected));
     },
   });
-  const failures = new Counter({
+  new Counter({
     name: 'replay_store_failures_total',
     help: 'Failed attempts to connect to the replay store or to use it, by kind of failure.',
     labelNames: ['failure'],
     registers,
+    collect() {
+      this.reset();
+      for (const failure of Object.keys(storeFailures)) this.inc({ failure }, counts.storeFailures()[failure] ?? 0);
+    },
   });
-  for (const failure of Object.keys(storeFailures)) failures.inc({ failure }, 0);
-  return failures;
 }
 
-function addFetchCounter(registers: Registry[], { state, settings }: MetricSources) {
-  const fetches = new Counter({
+function addFetchCounter(registers: Registry[], { counts, state, settings }: MetricSources): void {
+  new Counter({
     name: 'key_set_fetches_total',
     help: 'Attempts to fetch the key set, by issuer and result: success, or the kind of failure.',
     labelNames: ['issuer', 'result'],
     registers,
+    collect() {
+      this.reset();
+      for (const { issuer } of state().issuers)
+        for (const [result, isOfMetadata] of Object.entries(fetchResults)) {
+          const count = counts.fetches()[issuer]?.[result];
+          if (settings.jwksUri === undefined || !isOfMetadata || count) this.inc({ issuer, result }, count ?? 0);
+        }
+    },
   });
-  for (const { issuer } of state().issuers)
-    for (const [result, isOfMetadata] of Object.entries(fetchResults))
-      if (settings.jwksUri === undefined || !isOfMetadata) fetches.inc({ issuer, result }, 0);
-  return fetches;
 }
 
 /** A counter that is counted elsewhere. */

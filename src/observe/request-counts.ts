@@ -1,4 +1,5 @@
-import type { RefusalReason } from 'protected-api/guard';
+import type { FetchFailure, RefusalReason } from 'protected-api/guard';
+import type { StoreFailure } from '../redis/replay-store.ts';
 
 /** Upper bounds of the duration buckets, from a cached token on an idle machine to a request that waits for the key set. */
 export const durationBoundsSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
@@ -23,6 +24,9 @@ export interface RouteCounts {
 
 export type RequestCounts = ReturnType<typeof createRequestCounts>;
 
+/** What came of an attempt to fetch a key set. */
+export type FetchResult = 'success' | FetchFailure;
+
 /** A route of Elysia. */
 interface DeclaredRoute {
   readonly path: string;
@@ -44,6 +48,8 @@ const afterAcceptance: readonly RefusalReason[] = [
 export function createRequestCounts(reasons: readonly RefusalReason[]) {
   const routes = new Map<string, RouteCounts>();
   const refused: Record<string, number> = Object.fromEntries(reasons.map((reason) => [reason, 0]));
+  const storeFailures: Record<string, number> = {};
+  const fetches: Record<string, Record<string, number>> = {};
   let acceptedTokens = 0;
 
   function countsOf(route: string): RouteCounts {
@@ -74,16 +80,26 @@ export function createRequestCounts(reasons: readonly RefusalReason[]) {
     countAcceptedToken(): void {
       acceptedTokens += 1;
     },
-    countRefusal(reason: RefusalReason): void {
-      refused[reason] = (refused[reason] ?? 0) + 1;
+    countRefusal: (reason: RefusalReason) => increment(refused, reason),
+    countStoreFailure: (failure: StoreFailure) => increment(storeFailures, failure),
+    countFetch(issuer: string, result: FetchResult): void {
+      fetches[issuer] ??= {};
+      increment(fetches[issuer], result);
     },
     routes: () => [...routes.values()],
+    storeFailures: () => storeFailures,
+    /** By issuer and result. */
+    fetches: () => fetches,
     /** One outcome per request. A token is accepted before the requirements of a route are judged, so that these are subtracted. */
     outcomes() {
       const rejectedLater = afterAcceptance.reduce((sum, reason) => sum + (refused[reason] ?? 0), 0);
       return { ...refused, accepted: acceptedTokens - rejectedLater };
     },
   };
+}
+
+function increment(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
 }
 
 function createRouteCounts(route: string): RouteCounts {

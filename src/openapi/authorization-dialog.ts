@@ -8,7 +8,7 @@ export interface AuthorizationOptions {
   readonly scopes: readonly string[];
   /** Address of the token endpoint. If it is undefined, the page only accepts an existing token. */
   readonly tokenEndpoint: string | undefined;
-  /** The clients of the embedded issuer, whose credentials anyone who can open the page may use. */
+  /** The clients of the development issuer, whose credentials anyone who can open the page may use. */
   readonly clients?: readonly Client[] | undefined;
   /** `off` by default. Otherwise the page requests tokens that are bound to a key of its own. */
   readonly dpop?: NonNullable<GuardOptions['dpop']> | undefined;

@@ -1,13 +1,8 @@
-import { type Fetch, fetchMetadata, isAllowedInMetadata } from 'protected-api/guard';
+import { type Guard, issuerMetadata } from 'protected-api/guard';
 
 export interface TokenEndpointOptions {
-  readonly issuer: string;
-  readonly allowHttp: boolean;
-  /** Time limit of one look-up. */
-  readonly timeoutMs: number;
   /** Minimum time between the starts of two look-ups. */
   readonly cooldownMs: number;
-  readonly fetch?: Fetch | undefined;
   /** Monotonic time. */
   readonly now?: () => number;
   /** Resolves after so many milliseconds. */
@@ -20,11 +15,12 @@ const maxWaitMs = 1000;
 const sleep = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 
 /**
- * Returns a function that returns the token endpoint in the metadata of the issuer, after at most one second. While the
- * metadata are unknown it returns `${issuer}oauth/token`, or undefined for an issuer without a trailing slash.
+ * Returns a function that returns the token endpoint in the metadata of the guard's first issuer, after at most one second. While
+ * the metadata are unknown it returns `${issuer}oauth/token`, or undefined for an issuer without a trailing slash.
  */
-export function createTokenEndpoint(options: TokenEndpointOptions): () => Promise<string | undefined> {
-  const { issuer, cooldownMs, now = () => performance.now(), wait = sleep } = options;
+export function createTokenEndpoint(guard: Guard, options: TokenEndpointOptions): () => Promise<string | undefined> {
+  const { cooldownMs, now = () => performance.now(), wait = sleep } = options;
+  const [{ issuer } = { issuer: '' }] = guard.state().issuers;
   const assumed = issuer.endsWith('/') ? `${issuer}oauth/token` : undefined;
   let found: string | undefined;
   let isRead = false;
@@ -33,7 +29,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): () => Promis
 
   async function read(): Promise<void> {
     try {
-      found = await findTokenEndpoint(options);
+      found = (await issuerMetadata(guard)).tokenEndpoint;
       isRead = true;
     } catch {
       // The key set reports outages. The documentation works without a token endpoint.
@@ -50,13 +46,4 @@ export function createTokenEndpoint(options: TokenEndpointOptions): () => Promis
     if (pending) await Promise.race([pending, wait(maxWaitMs)]);
     return found ?? assumed;
   };
-}
-
-/** Returns the token endpoint that the metadata name, or undefined if they name none that may be used. */
-async function findTokenEndpoint({ issuer, allowHttp, timeoutMs, fetch = globalThis.fetch }: TokenEndpointOptions) {
-  const { tokenEndpoint } = await fetchMetadata(fetch, issuer, AbortSignal.timeout(timeoutMs));
-  // Metadata of another machine must not send a browser's credentials to a port of this one.
-  return tokenEndpoint !== undefined && isAllowedInMetadata(tokenEndpoint, issuer, allowHttp)
-    ? tokenEndpoint
-    : undefined;
 }

@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { type GuardOptions, scopesOf } from 'protected-api';
-import type { Client } from 'protected-api/testing';
+import type { DevelopmentIssuer } from 'protected-api/testing';
 import { documentPath, pagePath } from '../openapi/about.ts';
 import type { RejectionsOf } from '../openapi/answers.ts';
 
@@ -14,10 +14,8 @@ export interface DocumentationOptions {
   readonly rejectionsOf: RejectionsOf;
   /** Returns the token endpoint, or undefined if it is unknown. Called for each request, because it can become known later. */
   readonly tokenEndpoint: () => Promise<string | undefined>;
-  /** The clients of the embedded issuer. The page contains their secrets, so it requires a trusted Host. */
-  readonly clients?: (() => readonly Client[]) | undefined;
-  /** Returns a response to a request that must not get the page. */
-  readonly refuseHost?: ((request: Request) => Response | undefined) | undefined;
+  /** Its token endpoint replaces the other. The page contains its clients' secrets, so it requires a trusted Host. */
+  readonly developmentIssuer?: DevelopmentIssuer | undefined;
 }
 
 const misdirected = {
@@ -30,7 +28,10 @@ const misdirected = {
  * loaded, on the first request, because most processes never get one.
  */
 export function createDocumentation(app: () => AnyElysia, options: DocumentationOptions) {
-  const { clients } = options;
+  const { developmentIssuer: development } = options;
+  const tokenEndpoint = development
+    ? async () => development.options.issuer.replace(/\/$/, '') + development.endpoints.token
+    : options.tokenEndpoint;
   const getDocument = memoize(async (tokenEndpoint) => {
     const { createDocument } = await import('../openapi/document.ts');
     return createDocument(app(), { ...options, tokenEndpoint });
@@ -40,14 +41,14 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
     const scopes = scopesOf(app().routes);
     const [audience = ''] = options.audience;
     const document = await getDocument(tokenEndpoint);
-    return createPage(document, { ...options, clients: clients?.(), audience, tokenEndpoint, scopes });
+    return createPage(document, { ...options, clients: development?.clients, audience, tokenEndpoint, scopes });
   });
 
   return new Elysia({ detail: { hide: true } })
-    .get(documentPath, async () => getDocument(await options.tokenEndpoint()))
+    .get(documentPath, async () => getDocument(await tokenEndpoint()))
     .get(pagePath, async ({ request, status }) => {
-      if (options.refuseHost?.(request)) return status(421, misdirected);
-      return (await getPage(await options.tokenEndpoint()))();
+      if (development?.refuseHost(request)) return status(421, misdirected);
+      return (await getPage(await tokenEndpoint()))();
     })
     .get(`${pagePath}/page.js`, async () => (await loadPage()).respondPageScript())
     .get(`${pagePath}/token.js`, async () => (await loadPage()).respondTokenScript());

@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import axe from 'axe-core';
+import { developmentFixtureFor } from '../support/development-issuer.ts';
 import { BROWSER_TIMEOUT_MS, browserForTests, type Documentation, ENDPOINTS } from '../support/documentation-page.ts';
-import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
 import { startedFor } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
@@ -31,7 +31,7 @@ async function faultsOf({ page }: Documentation, when: string): Promise<string[]
 }
 
 describe('the documentation page', () => {
-  const fixture = embeddedFixtureFor(sourceForm);
+  const fixture = developmentFixtureFor(sourceForm);
   const openPage = browserForTests();
   const origin = () => new URL(fixture().issuer).origin;
 
@@ -167,7 +167,7 @@ describe.each([
   { dpop: 'on', form: sourceForm },
   { dpop: 'required', form: sourceForm },
 ])('the documentation page of $form.name with DPOP=$dpop', ({ dpop, form }) => {
-  const fixture = embeddedFixtureFor(form, { DPOP: dpop });
+  const fixture = developmentFixtureFor(form, { DPOP: dpop });
   const openPage = browserForTests();
 
   test('contacts no other host, shows whose token it has, sends it, and copies a command that is accepted', async () => {

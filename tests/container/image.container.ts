@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, until, untilReachable } from '../support/child-process.ts';
 import { docker, imageUnderTest, runContainer } from '../support/container.ts';
-import { readPrinted } from '../support/embedded-issuer.ts';
+import { readPrinted } from '../support/development-issuer.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
 import { AUDIENCE } from '../support/mint.ts';

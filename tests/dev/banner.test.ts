@@ -113,8 +113,7 @@ test('the banner on a terminal shows its addresses last and without scrolling, a
 });
 
 describe('renderBanner()', () => {
-  const client = { id: 'reader', secret: 'x', scope: '' };
-  const options = { clients: { reader: client, visitor: client }, hasDocumentation: true, hasColour: false };
+  const options = { clients: new Map([['reader', 'x']]), hasDocumentation: true, hasColour: false };
   const render = (origin: string) => renderBanner({ ...options, origin, audience: origin });
 
   const special = ['$(id)', '`id`', ';id', '&id', '>file', '"', "'", '\\', '\u001b[2J', '\n', ' ', ...'*(!#~'];

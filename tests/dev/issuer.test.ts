@@ -1,26 +1,20 @@
 import { describe, expect, test } from 'bun:test';
 import { decodeJwt } from 'jose';
-import { createEmbeddedIssuer, createIssuerSecrets } from '../../src/dev/issuer.ts';
+import { createIssuerSecrets, createServiceIssuer } from '../../src/dev/issuer.ts';
 import type { OpenApiDocument } from '../../src/openapi/document.ts';
-import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
+import { createIssuerRoutes } from '../../src/routes/development-issuer.ts';
+import { developmentFixtureFor } from '../support/development-issuer.ts';
 import { expectCrossOrigin, expectError } from '../support/expect-error.ts';
 import { sourceForm } from '../support/forms.ts';
 import { SCOPE } from '../support/mint.ts';
 
 const ORIGIN = 'http://127.0.0.1:3010';
-const AUDIENCE = 'https://api.example.test';
+const parameters = { grant_type: 'client_credentials', client_id: 'reader' };
 
 const secrets = createIssuerSecrets();
-const { reader, visitor } = secrets.clients;
-const parameters = { grant_type: 'client_credentials', client_id: 'reader', client_secret: reader.secret };
-
 const scopes = ['read:messages'];
-const { routes, clients } = createEmbeddedIssuer({
-  issuer: `${ORIGIN}/`,
-  audience: AUDIENCE,
-  secrets,
-  scopes: () => scopes,
-});
+const issuer = createServiceIssuer({ origin: ORIGIN, secrets, scopes: () => scopes });
+const routes = createIssuerRoutes(issuer);
 
 async function ask(body: string, headers: Readonly<Record<string, string>>) {
   const response = await routes.handle(new Request(`${ORIGIN}/oauth/token`, { method: 'POST', body, headers }));
@@ -28,36 +22,43 @@ async function ask(body: string, headers: Readonly<Record<string, string>>) {
   return (await response.json()) as { readonly scope?: string; readonly access_token: string };
 }
 
+const credentials = { ...parameters, client_secret: secrets.clients.get('reader') ?? '' };
+
 /** tests/auth/testing/development-issuer.test.ts has every request that a token endpoint accepts or rejects. */
 test.each([
-  ['a form', new URLSearchParams(parameters).toString(), { 'content-type': 'application/x-www-form-urlencoded' }],
-  ['JSON', JSON.stringify(parameters), { 'content-type': 'application/json' }],
-])('createEmbeddedIssuer() reads %s as it was sent', async (_name, body, headers) => {
+  ['a form', new URLSearchParams(credentials).toString(), { 'content-type': 'application/x-www-form-urlencoded' }],
+  ['JSON', JSON.stringify(credentials), { 'content-type': 'application/json' }],
+])('createIssuerRoutes() reads %s as it was sent', async (_name, body, headers) => {
   const { iss, aud, scope } = decodeJwt((await ask(body, headers)).access_token);
-  expect({ iss, aud, scope }).toEqual({ iss: `${ORIGIN}/`, aud: AUDIENCE, scope: 'read:messages' });
+  expect({ iss, aud, scope }).toEqual({ iss: `${ORIGIN}/`, aud: ORIGIN, scope: 'read:messages' });
 });
 
-test('createEmbeddedIssuer() grants the reader each scope that the routes have at the time, and the visitor none', async () => {
-  const grant = async (client_id: string, client_secret: string) =>
-    (await ask(JSON.stringify({ ...parameters, client_id, client_secret }), { 'content-type': 'application/json' }))
-      .scope;
+test('createServiceIssuer() grants the reader each scope that the routes have at the time, and the visitor none', async () => {
+  const grant = async (client_id: string) => {
+    const body = { ...parameters, client_id, client_secret: secrets.clients.get(client_id) };
+    return (await ask(JSON.stringify(body), { 'content-type': 'application/json' })).scope;
+  };
   scopes.push('write:messages');
-  expect(await grant('reader', reader.secret)).toBe('read:messages write:messages');
-  expect(await grant('visitor', visitor.secret)).toBeUndefined();
-  expect(clients().map(({ scope }) => scope)).toEqual(['read:messages write:messages', '']);
+  expect(await grant('reader')).toBe('read:messages write:messages');
+  expect(await grant('visitor')).toBeUndefined();
+  expect(issuer.clients.map(({ scope }) => scope)).toEqual(['read:messages write:messages', '']);
   const metadata = await routes.handle(new Request(`${ORIGIN}/.well-known/oauth-authorization-server`));
   expect(await metadata.json()).toMatchObject({ scopes_supported: scopes });
   scopes.pop();
 });
 
 test('createIssuerSecrets() makes new keys and secrets', () => {
-  const made = [createIssuerSecrets(), createIssuerSecrets()];
-  expect(new Set(made.flatMap(({ clients: { reader, visitor } }) => [reader.secret, visitor.secret])).size).toBe(4);
-  expect(new Set([secrets, ...made].map(({ kept }) => kept.signer.jwk.n)).size).toBe(3);
+  const made = [secrets, createIssuerSecrets()];
+  expect(new Set(made.flatMap(({ clients }) => [...clients.values()])).size).toBe(4);
+  expect(new Set(made.map(({ signer }) => signer.jwk.n)).size).toBe(2);
 });
 
 /** DNS rebinding: a website's own name, pointed at this machine, is what its requests have as Host. */
-function hosts(fixture: ReturnType<typeof embeddedFixtureFor>, trusted: readonly string[], others: readonly string[]) {
+function hosts(
+  fixture: ReturnType<typeof developmentFixtureFor>,
+  trusted: readonly string[],
+  others: readonly string[],
+) {
   test.each([...trusted, ...others])('serves secrets and tokens to the Host %j only if it is trusted', async (host) => {
     const { service, reader } = fixture();
     const isTrusted = trusted.includes(host);
@@ -74,8 +75,8 @@ function hosts(fixture: ReturnType<typeof embeddedFixtureFor>, trusted: readonly
   });
 }
 
-describe('the service with its embedded issuer', () => {
-  const fixture = embeddedFixtureFor(sourceForm);
+describe('the service with the development issuer', () => {
+  const fixture = developmentFixtureFor(sourceForm);
   hosts(
     fixture,
     ['localhost', '127.0.0.1:1', '[::1]:3010'],
@@ -122,8 +123,8 @@ describe('the service with its embedded issuer', () => {
   });
 });
 
-describe('the service with its embedded issuer and a PUBLIC_URL', () => {
-  const fixture = embeddedFixtureFor(sourceForm, { PUBLIC_URL: 'https://api.example.test/v1' });
+describe('the service with the development issuer and a PUBLIC_URL', () => {
+  const fixture = developmentFixtureFor(sourceForm, { PUBLIC_URL: 'https://api.example.test/v1' });
   const others = ['api.example.test:8443', 'evil.example'];
   hosts(fixture, ['localhost', 'API.example.test:443', 'api.example.test'], others);
 });

@@ -11,7 +11,7 @@ import {
 } from 'openid-client';
 import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { runToEnd } from '../support/child-process.ts';
-import { embeddedFixtureFor } from '../support/embedded-issuer.ts';
+import { developmentFixtureFor } from '../support/development-issuer.ts';
 import { bearer, startedFor } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
 import { AUDIENCE, SCOPE } from '../support/mint.ts';
@@ -61,8 +61,8 @@ describe('a service behind oidc-provider', () => {
   );
 });
 
-describe('a service with its embedded issuer', () => {
-  const fixture = embeddedFixtureFor(executableForm, { DPOP: 'on' });
+describe('a service with the development issuer', () => {
+  const fixture = developmentFixtureFor(executableForm, { DPOP: 'on' });
 
   test('serves the client in docs/dpop.md, which is the one in examples/', async () => {
     const root = join(import.meta.dir, '../..');

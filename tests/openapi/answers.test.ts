@@ -115,7 +115,7 @@ describe('a documented answer', () => {
         },
       },
       onInternalError: () => {},
-      discovery: { hasDocumentation: true },
+      hasDocumentation: true,
       extension: new Elysia().get('/broken', () => Promise.reject(new Error('Unexpected'))),
     });
     const get = (path: string) => app.handle(new Request(`http://localhost${path}`, { headers: bearer('a.b.c') }));

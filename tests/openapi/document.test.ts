@@ -87,7 +87,7 @@ describe('the OpenAPI document', () => {
   test('learns of a route from the line that adds it', async () => {
     const { app } = createTestApp({
       options: { publicUrl: 'https://api.example.test' },
-      discovery: { hasDocumentation: true },
+      hasDocumentation: true,
       extension: new Elysia()
         .use(resourceServer({ issuer: ISSUER, audience: AUDIENCE }))
         .get('/reports', () => ({ reports: [] }), { scope: 'read:reports' }),

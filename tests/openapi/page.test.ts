@@ -119,7 +119,7 @@ describe('createDocumentation()', () => {
   test('loads its modules for the first request for them', async () => {
     const script = `
       const { createTestApp } = await import(${JSON.stringify(join(import.meta.dir, '../support/test-app.ts'))});
-      const { app } = createTestApp({ discovery: { hasDocumentation: true } });
+      const { app } = createTestApp({ hasDocumentation: true });
       for (const path of ['/', '/api/public', '/openapi/json', '/openapi']) {
         await app.handle(new Request('http://localhost' + path));
         const loaded = ['/openapi/page.ts', '/openapi/document.ts', '@elysiajs/openapi'];

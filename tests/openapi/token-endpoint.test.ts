@@ -1,29 +1,27 @@
 import { describe, expect, test } from 'bun:test';
-import { createTokenEndpoint, type TokenEndpointOptions } from '../../src/openapi/token-endpoint.ts';
+import { createGuard, type GuardOptions } from '../../src/auth/guard.ts';
+import { createTokenEndpoint } from '../../src/openapi/token-endpoint.ts';
 
 const ISSUER = 'https://issuer.example.test/';
 const ASSUMED = `${ISSUER}oauth/token`;
 const ENDPOINT = 'https://login.example.test/token';
 
 /** Returns the look-up with a clock that stands still, and what it waited and fetched. */
-function createLookUp(fetch: () => Promise<Response>, options: Partial<TokenEndpointOptions> = {}) {
+function createLookUp(respond: () => Promise<Response>, options: Partial<GuardOptions> = {}) {
   const seen = { nowMs: 0, fetched: 0, waitedMs: [] as number[] };
-  const find = createTokenEndpoint({
-    issuer: ISSUER,
-    allowHttp: false,
-    timeoutMs: 5000,
+  const fetch = (url: string) => {
+    if (url.endsWith('/openid-configuration')) seen.fetched += 1;
+    return respond();
+  };
+  const guard = createGuard({ issuer: ISSUER, audience: 'any', fetch, ...options });
+  const find = createTokenEndpoint(guard, {
     cooldownMs: 30_000,
-    fetch(url) {
-      if (url.endsWith('/openid-configuration')) seen.fetched += 1;
-      return fetch();
-    },
     now: () => seen.nowMs,
     wait(ms) {
       seen.waitedMs.push(ms);
-      // Later than an answer that is already there.
+      // Later than a response that is already there.
       return new Promise((done) => setImmediate(done));
     },
-    ...options,
   });
   return { find, seen };
 }
@@ -31,9 +29,14 @@ function createLookUp(fetch: () => Promise<Response>, options: Partial<TokenEndp
 const metadata = async (token_endpoint?: string, issuer = ISSUER) => Response.json({ issuer, token_endpoint });
 
 describe('createTokenEndpoint()', () => {
-  const http = { allowHttp: true };
+  const http = { jwksAllowHttp: true };
   const local = { issuer: 'http://localhost:1/' };
-  const rows: [name: string, named: string | undefined, want: string | undefined, Partial<TokenEndpointOptions>?][] = [
+  const rows: [
+    name: string,
+    named: string | undefined,
+    want: string | undefined,
+    { issuer?: string; jwksAllowHttp?: boolean }?,
+  ][] = [
     ['the one that the metadata name', ENDPOINT, ENDPOINT],
     ['one on the machine of an issuer on this machine', 'http://localhost:2/t', 'http://localhost:2/t', local],
     ['one over plain http where that is allowed', 'http://sso/t', 'http://sso/t', http],

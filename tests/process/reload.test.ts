@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { run, until } from '../support/child-process.ts';
-import { readPrinted } from '../support/embedded-issuer.ts';
+import { readPrinted } from '../support/development-issuer.ts';
 import { bearer } from '../support/fixture.ts';
 
 /** The entry of the service beside a module that is saved with the next of these texts when the process gets a signal. */

@@ -1,3 +1,4 @@
+import type { AnyElysia } from 'elysia';
 import { createApp, type Dependencies } from '../../src/app.ts';
 import { createGuardCore, type GuardEnvironment } from '../../src/auth/guard/create-guard.ts';
 import { guardOf } from '../../src/auth/guard/guard.ts';
@@ -5,15 +6,16 @@ import type { GuardOptions } from '../../src/auth/guard.ts';
 import { createCommonHeaders } from '../../src/http/answers.ts';
 import { AUDIENCE } from './mint.ts';
 
-interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options' | 'discovery'>> {
+interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options'>> {
   /** Of the guard. */
   readonly options?: Partial<GuardOptions>;
   readonly environment?: GuardEnvironment;
-  readonly discovery?: Partial<Dependencies['discovery']>;
+  /** More routes. */
+  readonly extension?: AnyElysia;
 }
 
 /** Returns the application with its own guard. The issuer is unreachable unless `options.fetch` answers for it. */
-export function createTestApp({ options, environment, discovery, ...dependencies }: TestAppOptions = {}) {
+export function createTestApp({ options, environment, extension, ...dependencies }: TestAppOptions = {}) {
   const issuer = 'https://issuer.example.test/';
   const fetch = () => Promise.reject(new TypeError('unreachable'));
   const commonHeaders = createCommonHeaders();
@@ -27,8 +29,10 @@ export function createTestApp({ options, environment, discovery, ...dependencies
     onInternalError(error) {
       throw error;
     },
-    discovery: { hasDocumentation: false, tokenEndpoint: async () => `${issuer}oauth/token`, ...discovery },
+    hasDocumentation: false,
+    tokenEndpoint: async () => `${issuer}oauth/token`,
     ...dependencies,
   });
+  if (extension) app.use(extension);
   return { app, guard: core };
 }

@@ -21,7 +21,7 @@ describe('the metadata of the protected resource', () => {
     [`${API}/a/b/`, `${API}/a/b`, `${PATH}/a/b`],
   ] as const)
     test(`of ${publicUrl} is where and what RFC 9728 says, and named in every challenge`, async () => {
-      const { app } = createTestApp({ options: { keys, publicUrl }, discovery: { hasDocumentation: true } });
+      const { app } = createTestApp({ options: { keys, publicUrl }, hasDocumentation: true });
       const response = await get(app, path);
       expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
       expectCrossOrigin(response);

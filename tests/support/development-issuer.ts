@@ -17,7 +17,7 @@ export async function readPrinted(output: () => string) {
 }
 
 /** Starts the service as its own issuer before the tests of the enclosing describe(), and ends it after. */
-export const embeddedFixtureFor = (form: Form, settings: Environment = {}) =>
+export const developmentFixtureFor = (form: Form, settings: Environment = {}) =>
   startedFor(
     form.startTimeoutMs,
     async () => {
