@@ -22,7 +22,7 @@ export type DefaultedRule<Checked, Given = Checked> = OptionRule<Checked, Given>
 export const withDefault = <Checked, Given>(rule: OptionRule<Checked, Given>, fallback: Checked) =>
   ({ ...rule, fallback }) as DefaultedRule<Checked, Given>;
 
-/** Returns the rule of a text. */
+/** Returns the rule of a string. */
 export const text = (expected: string, isValid: (value: string) => boolean): OptionRule<string> => ({
   kind: 'text',
   expected,

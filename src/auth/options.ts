@@ -24,7 +24,7 @@ import type { DpopMode } from './schemes.ts';
 import { type Claims, isScope } from './token/claims.ts';
 import { type ClaimsSchema, isStandardSchema } from './token/claims-schema.ts';
 
-const isAddress = (value: string, allowHttp = false) => isSecureUrl(value, allowHttp) && !value.includes('?');
+const isUrl = (value: string, allowHttp = false) => isSecureUrl(value, allowHttp) && !value.includes('?');
 const isClaimName = (value: unknown) => isText(value) && (!value.startsWith('/') || !/~(?![01])/.test(value));
 function areHeaders(value: unknown): boolean {
   if (!isJsonObject(value) || !Object.values(value).every((member) => typeof member === 'string')) return false;
@@ -52,31 +52,31 @@ function readScopeLists(value: unknown): Readonly<Record<string, readonly string
 
 /** 11.6 days. A longer duration is a mistake. */
 const maxDurationSeconds = 1_000_000;
-const anHttpsAddress =
-  'an https address without query, fragment, credentials, quotes or braces (http is allowed for loopback hosts)';
+const anHttpsUrl =
+  'an https URL without query, fragment, credentials, quotes or braces (http is allowed for loopback hosts)';
 
 /** Every option of a guard: its meaning, its default, its bounds and how it is validated. The settings of the service use it too. */
 export const optionRules = {
   /**
-   * The authorization servers whose tokens are accepted, compared exactly with `iss`: https addresses without query, fragment,
+   * The authorization servers whose tokens are accepted, compared exactly with `iss`: https URLs without query, fragment,
    * credentials or braces; http for loopback hosts, or with `jwksAllowHttp`. Required.
    */
-  issuer: oneOrMore(`the address of the authorization server: ${anHttpsAddress}`, (value) => isAddress(value, true)),
+  issuer: oneOrMore(`the URL of the authorization server: ${anHttpsUrl}`, (value) => isUrl(value, true)),
   /** The identifiers of this API; a token must name at least one in `aud`. Required. */
   audience: oneOrMore('the API identifier that tokens contain in aud', () => true),
   /**
-   * Address of the key set, for a single issuer. By default `.well-known/jwks.json` below an issuer that ends with a slash, or else
-   * the address in the metadata of the issuer.
+   * URL of the key set, for a single issuer. By default `.well-known/jwks.json` below an issuer that ends with a slash, or else the
+   * URL in the issuer's metadata.
    */
   jwksUri: text(
-    'an https address without fragment or credentials (http is allowed for loopback hosts, and with jwksAllowHttp)',
+    'an https URL without fragment or credentials (http is allowed for loopback hosts, and with jwksAllowHttp)',
     (value) => isSecureUrl(value, true),
   ),
   /** Allows plain http for key sets and metadata on hosts other than loopback, for a private network: true or false. Defaults to false. */
   jwksAllowHttp: boolean(false),
   /**
    * Accepted signature algorithms: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512 and EdDSA, also named Ed25519.
-   * A key without `alg` serves the first that fits its type, so put the algorithm of the issuer first. Defaults to RS256.
+   * A key without `alg` serves the first that fits its type, so put the issuer's algorithm first. Defaults to RS256.
    */
   algorithms: withDefault(
     list<Algorithm, readonly (Algorithm | 'Ed25519')[]>(`a list of ${algorithms.join(', ')} or Ed25519`, algorithmOf),
@@ -100,7 +100,7 @@ export const optionRules = {
    * The narrower scopes that a broader scope grants, transitively. Names are without the prefix.
    * @example { admin: ['read:messages', 'write:messages'] }
    */
-  scopeImplies: pairs('broader scopes with the lists of narrower ones that they grant', readScopeLists),
+  scopeImplies: pairs('an object that maps each scope to the scopes it grants', readScopeLists),
   /**
    * The claim that names the audience of a token without `aud`, such as `client_id` (Amazon Cognito) or `azp` (Clerk). Defaults to
    * aud: a token without it is rejected.
@@ -113,7 +113,7 @@ export const optionRules = {
    * Claims that must have exactly these values.
    * @example { azp: 'my-client' }
    */
-  requiredClaims: pairs('claim names with the text that each must be', readClaimValues),
+  requiredClaims: pairs('an object that maps claim names to required strings', readClaimValues),
   /**
    * off; on, to accept DPoP-bound tokens with a proof (RFC 9449) as well as plain bearer tokens; or required, to reject plain
    * ones. on and required need `publicUrl`. Defaults to off.
@@ -127,8 +127,8 @@ export const optionRules = {
     ),
     proofAlgorithms,
   ),
-  /** The https address at which clients reach the API. Challenges then name the address of its metadata (RFC 9728 §5.1). */
-  publicUrl: text(anHttpsAddress, (value) => isAddress(value)),
+  /** The https URL at which clients reach the API. Challenges then name the URL of its metadata (RFC 9728 §5.1). */
+  publicUrl: text(anHttpsUrl, (value) => isUrl(value)),
   /** Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. */
   jwksMaxAgeSeconds: integer(600, 1, maxDurationSeconds),
   /** How long past that age keys stay trusted while the issuer cannot be reached: 0 to 1,000,000. Defaults to 86,400. */
@@ -142,30 +142,30 @@ export const optionRules = {
   /** Verified tokens to cache, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
   tokenCacheSize: integer(10_000, 0, 1_000_000),
   /** The identifier of the protected resource (RFC 9728), with the origin of `publicUrl`, which is the default. */
-  resource: code<string>(anHttpsAddress, (value) => isText(value) && isAddress(value)),
+  resource: code<string>(anHttpsUrl, (value) => isText(value) && isUrl(value)),
   /** A JWK Set, instead of fetching one. For a single issuer, and not with `jwksUri`. */
   keys: code<{ readonly keys: readonly object[] }>(
     'a JWK Set',
     (value) => isJsonObject(value) && isListOf(value.keys, isJsonObject) && value.keys.length > 0,
   ),
   /**
-   * A schema of the claims, of any library with Standard Schema. A token that does not match is rejected; handlers get its
-   * output laid over the claims. It must be synchronous.
+   * A schema of the claims, of any library with Standard Schema. A token that does not match is rejected; handlers get the
+   * claims merged with its output. It must be synchronous.
    */
   claims: code<ClaimsSchema>('a schema that implements Standard Schema', isStandardSchema),
   /** Stores which proofs were used. Defaults to the memory of this process. Several processes must share a store. */
-  replayStore: code<ReplayStore>('an object with a method markUsed', (value) => hasMethod(value, 'markUsed')),
+  replayStore: code<ReplayStore>('an object with a markUsed method', (value) => hasMethod(value, 'markUsed')),
   /**
    * Returns the client's certificate as DER or PEM, or undefined. Tokens with `cnf["x5t#S256"]` are then accepted together with
    * exactly that certificate (RFC 8705 §3).
    */
   clientCertificate: callback<ClientCertificate>(),
   /**
-   * Asked for every request, cached tokens included. Anything but `false` rejects the request; an exception fails it (500). It
+   * Called for every request, including those with a cached token. Anything but `false` rejects the request; an exception fails it (500). It
    * is synchronous, because it does no I/O.
    */
   isRevoked: callback<(claims: Claims) => boolean>(),
-  /** Called with the claims of every accepted token, before requirements are judged. An exception fails the request. */
+  /** Called with the claims of every accepted token, before requirements are checked. An exception fails the request. */
   onAccepted: callback<(request: Request, claims: Claims) => unknown>(),
   /** Called with the internal reason of every rejection. An exception fails the request. */
   onRefused: callback<(request: Request, reason: RefusalReason) => unknown>(),
@@ -255,15 +255,15 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   const { issuer, jwksUri, jwksAllowHttp, keys, dpop, publicUrl, resource } = options;
   const conflicts: OptionProblem[] = [];
   const must = (name: OptionName, expected: string) => conflicts.push({ name, expected });
-  const isAllowed = (address: string) => isSecureUrl(address, jwksAllowHttp);
+  const isAllowed = (url: string) => isSecureUrl(url, jwksAllowHttp);
   if (!issuer.every(isAllowed)) must('issuer', optionRules.issuer.expected);
   if (jwksUri !== undefined && !isAllowed(jwksUri)) must('jwksUri', optionRules.jwksUri.expected);
   if (jwksUri !== undefined && issuer.length > 1) must('jwksUri', 'unset when there are several issuers');
   if (keys !== undefined && issuer.length > 1) must('keys', 'unset when there are several issuers');
   if (keys !== undefined && jwksUri !== undefined) must('keys', 'unset when jwksUri is set');
-  if (dpop !== 'off' && publicUrl === undefined) must('publicUrl', `${anHttpsAddress}, which DPoP requires`);
+  if (dpop !== 'off' && publicUrl === undefined) must('publicUrl', `${anHttpsUrl}, which DPoP requires`);
   if (resource !== undefined && (publicUrl === undefined || new URL(resource).origin !== new URL(publicUrl).origin))
-    must('resource', 'an address with the origin of publicUrl');
+    must('resource', 'a URL with the origin of publicUrl');
   return conflicts;
 }
 

@@ -1,7 +1,7 @@
 import type { DpopMode } from './schemes.ts';
 
-/** The response to a rejection. `error` is the code of its challenge (RFC 6750 §3.1, RFC 9449 §7.1), which is bare without it. */
-interface Answer {
+/** What a client gets for a refusal. `error` is the code of its challenge (RFC 6750 §3.1, RFC 9449 §7.1), which is bare without it. */
+interface RefusalDetails {
   readonly status: 401 | 403 | 503;
   readonly code: string;
   readonly description: string;
@@ -28,7 +28,7 @@ const withBearer = ({ dpop }: Circumstances) => dpop !== 'required';
 const withBoundTokens = (settings: Circumstances) => withDpop(settings) || withCertificates(settings);
 const withCertificates = ({ clientCertificate }: Circumstances) => clientCertificate !== undefined;
 
-const invalidToken = (description: string, when?: Answer['when']): Answer => ({
+const invalidToken = (description: string, when?: RefusalDetails['when']): RefusalDetails => ({
   status: 401,
   code: 'invalid_header',
   description,
@@ -36,12 +36,12 @@ const invalidToken = (description: string, when?: Answer['when']): Answer => ({
   ...(when && { when }),
 });
 
-const invalidClaims = (description: string, when?: Answer['when']): Answer => ({
+const invalidClaims = (description: string, when?: RefusalDetails['when']): RefusalDetails => ({
   ...invalidToken(description, when),
   code: 'invalid_claims',
 });
 
-const invalidProof = (description: string): Answer => ({
+const invalidProof = (description: string): RefusalDetails => ({
   ...invalidToken(description, withDpop),
   error: 'invalid_dpop_proof',
 });
@@ -96,7 +96,7 @@ export const refusals = {
     'Token is bound to a key or certificate and cannot be used as a plain Bearer token',
     withBearer,
   ),
-  certificate_missing: invalidToken('Token is bound to a certificate, and the request has none', withCertificates),
+  certificate_missing: invalidToken('Token is bound to a certificate, but the request has none', withCertificates),
   certificate_mismatch: invalidToken(
     'Token is bound to a certificate other than the one of the request',
     withCertificates,
@@ -114,9 +114,9 @@ export const refusals = {
   proof_type: invalidProof('Proof type must be dpop+jwt'),
   proof_algorithm: invalidProof('Proof is signed with an algorithm that is not accepted'),
   proof_critical_header: invalidProof('Proof header must not contain crit'),
-  proof_key: invalidProof('Proof jwk must be a public key that fits alg; RSA keys have 2048 to 4096 bits'),
+  proof_key: invalidProof('Proof jwk must be a public key for alg; RSA keys must have 2048 to 4096 bits'),
   proof_method: invalidProof('Proof htm does not match the method of the request'),
-  proof_url: invalidProof('Proof htu does not match the address of the request'),
+  proof_url: invalidProof('Proof htu does not match the URL of the request'),
   proof_time: invalidProof('Proof iat is more than 60 seconds away from the current time'),
   proof_token_hash: invalidProof('Proof ath is not the SHA-256 hash of the token'),
   proof_id: invalidProof('Proof jti must be a string of 1 to 256 characters'),
@@ -124,7 +124,7 @@ export const refusals = {
   proof_replayed: invalidProof('Proof has already been used'),
   proof_key_mismatch: invalidToken('Token is bound to a key other than the one that signed the proof', withDpop),
   claims_unexpected: invalidClaims(
-    'Incorrect claims: a claim does not have the form that this API requires',
+    'Incorrect claims: a claim does not match the schema of this API',
     ({ claims }) => claims !== undefined,
   ),
   token_revoked: invalidToken('Token is revoked', ({ isRevoked }) => isRevoked !== undefined),
@@ -152,7 +152,7 @@ export const refusals = {
     code: 'key_set_unavailable',
     description: 'Signing keys are currently unavailable',
   },
-} as const satisfies Record<string, Answer>;
+} as const satisfies Record<string, RefusalDetails>;
 
 /** The internal reason of a rejection. */
 export type RefusalReason = keyof typeof refusals;
@@ -180,14 +180,14 @@ export function refuse(reason: RefusalReason): Refusal {
   return constants[reason];
 }
 
-/** Returns the response to a rejection. */
-export function answerOf(reason: RefusalReason): Answer {
+/** Returns the response to a refusal, and when it can occur. */
+export function detailsOf(reason: RefusalReason): RefusalDetails {
   return refusals[reason];
 }
 
 /** Whether a guard with these settings can reject a request for this reason. */
 export function canOccur(reason: RefusalReason, settings: Circumstances): boolean {
-  return answerOf(reason).when?.(settings) ?? true;
+  return detailsOf(reason).when?.(settings) ?? true;
 }
 
 /** What the body of a rejection is made from: the Error object, the status and the internal reason. */

@@ -37,14 +37,13 @@ const badAddresses = [
 ];
 const withQuery = `${issuer}?a=1`;
 const loopback = ['http://localhost:3000/', 'http://127.0.0.1/', 'http://[::1]/'];
-const address =
-  /an https address without query, fragment, credentials, quotes or braces \(http is allowed for loopback/;
+const address = /an https URL without query, fragment, credentials, quotes or braces \(http is allowed for loopback/;
 
 const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   issuer: {
     valid: [issuer, [issuer], ['https://a.example.test', 'https://b.example.test/path/'], ...loopback],
     wrong: [undefined, [], [issuer, ''], [issuer, 7], [issuer, 'http://a.test'], {}, withQuery, ...badAddresses],
-    expected: /authorization server: an https address without query, fragment, credentials, quotes or braces/,
+    expected: /authorization server: an https URL without query, fragment, credentials, quotes or braces/,
     fallback: [issuer],
   },
   audience: {
@@ -56,7 +55,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   jwksUri: {
     valid: ['https://keys.example.test/keys?version=1', ...loopback],
     wrong: [['https://keys.example.test/'], ...badAddresses],
-    expected: /an https address without fragment or credentials/,
+    expected: /an https URL without fragment or credentials/,
   },
   jwksAllowHttp: { valid: [true, false], wrong: ['true', 1], expected: /true or false/, fallback: false },
   algorithms: {
@@ -80,7 +79,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   requiredClaims: {
     valid: [{}, { tid: 'tenant', empty: '' }],
     wrong: [[], 'a=b', { a: 1 }, { '': 'x' }],
-    expected: /claim names with the text that each must be/,
+    expected: /an object that maps claim names to required strings/,
     fallback: {},
   },
   dpop: {
@@ -98,7 +97,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   replayStore: {
     valid: [{ markUsed: async () => true }],
     wrong: [{}, { markUsed: true }, () => {}],
-    expected: /an object with a method markUsed/,
+    expected: /an object with a markUsed method/,
   },
   jwksMaxAgeSeconds: wholeNumber(1, 1_000_000, 600),
   jwksMaxStaleSeconds: wholeNumber(0, 1_000_000, 86_400),
@@ -110,7 +109,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   scopeImplies: {
     valid: [{}, { admin: ['read:a', 'read:b'] }],
     wrong: [[], { admin: 'read:a' }, { admin: ['a b'] }, { 'a b': ['c'] }],
-    expected: /broader scopes with the lists of narrower ones/,
+    expected: /an object that maps each scope to the scopes it grants/,
     fallback: {},
   },
   dpopAlgorithms: {

@@ -6,7 +6,7 @@ import { Refusal, refuse } from '../refusals.ts';
 import { acceptedSchemes, type DpopMode, type Scheme } from '../schemes.ts';
 import type { Claims } from '../token/claims.ts';
 import { createClaimsReader } from '../token/claims-schema.ts';
-import type { VerifiedToken, Verifier } from '../token/verifier.ts';
+import type { Verification, VerifiedToken, Verifier } from '../token/verifier.ts';
 
 /** What a request is accepted with. */
 export interface Authentication<AcceptedClaims extends Claims = Claims> {
@@ -56,7 +56,7 @@ export function createCredentialsReader(dpop: DpopMode): (authorization: string 
 interface Shared {
   readonly presented: Presentation;
   /** The verified token, or its pending verification. A refusal is not kept: time passes, and outages end. */
-  verified: VerifiedToken | Promise<VerifiedToken | Refusal> | undefined;
+  verified: VerifiedToken | Promise<Verification> | undefined;
   /** Whether `onAccepted` was called. */
   isAnnounced: boolean;
 }
@@ -89,7 +89,7 @@ export function createAuthenticator(
     return shared;
   }
 
-  function verify(shared: Shared): VerifiedToken | Refusal | Promise<VerifiedToken | Refusal> {
+  function verify(shared: Shared): Verification | Promise<Verification> {
     if (isPromise(shared.verified)) return shared.verified;
     const outcome = verifier.verify(shared.presented.token, shared.verified);
     if (isPromise(outcome)) shared.verified = outcome;
@@ -124,7 +124,7 @@ export function createAuthenticator(
     token: string,
   ): AuthenticatedRequest | Refusal | Promise<AuthenticatedRequest | Refusal> => {
     const shared = share(request, token);
-    const next = (verified: VerifiedToken | Refusal) => {
+    const next = (verified: Verification) => {
       shared.verified = verified instanceof Refusal ? undefined : verified;
       if (verified instanceof Refusal) return verified;
       const refusal = refuseBinding(request, scheme, shared.presented, verified.claims);

@@ -14,7 +14,7 @@ import {
 } from './authenticate.ts';
 import { createMetadata, type RespondMetadata, resourceMetadataUrl } from './metadata.ts';
 import { createReject } from './rejection.ts';
-import { createRequirementReader, type Requirement, type Requirements, type Wanted } from './requirements.ts';
+import { type ChallengeParameters, createPolicyReader, type Requirements, type RoutePolicy } from './requirements.ts';
 
 /** What is known of the keys and the tokens of a guard: enough for a readiness probe and for metrics. */
 export interface GuardState extends VerifierState {
@@ -38,13 +38,13 @@ export type Decision = Authentication | Response | undefined;
 /** The parts of a guard that adapters use. */
 export interface GuardCore {
   readonly options: CheckedOptions;
-  readRequirements(requirements: Requirements): Requirement;
+  readRequirements(requirements: Requirements): RoutePolicy;
   /** Reads the scope that a function of the application returned. */
-  readScope(returned: unknown): Requirement;
+  readScope(returned: unknown): RoutePolicy;
   /** Decides about a request as of now. Checks of one request share the verification of its token and the use of its proof. */
-  decide(request: Request, requirement: Requirement, isOptional: boolean): Decision | Promise<Decision>;
+  decide(request: Request, policy: RoutePolicy, isOptional: boolean): Decision | Promise<Decision>;
   /** Returns the response to a request whose token was accepted, but which is rejected for what it asks for. */
-  reject(request: Request, refusal: Refusal, wanted: Wanted): Response;
+  reject(request: Request, refusal: Refusal, challenge: ChallengeParameters): Response;
   readonly metadata: RespondMetadata;
   start(): void;
   stop(): void;
@@ -62,13 +62,13 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
   const readCredentials = createCredentialsReader(options.dpop);
   const keys = createIssuerKeys(options, { clock, random });
   const verifier = createVerifier({ ...options, keySets: keys.byIssuer, now, random });
-  const { readRequirements, readReturnedScope: readScope, scopesOf } = createRequirementReader({ ...options, now });
+  const { readRequirements, readReturnedScope: readScope, scopesOf } = createPolicyReader({ ...options, now });
   const authenticate = createAuthenticator(options, verifier, scopesOf, now);
   const respond = createReject({ ...options, resourceMetadata: resourceMetadataUrl(options) });
 
-  function reject(request: Request, refusal: Refusal, scheme: Scheme, wanted: Wanted): Response {
+  function reject(request: Request, refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Response {
     ignoreRejection(onRefused?.(request, refusal.reason));
-    return respond(refusal, scheme, wanted);
+    return respond(refusal, scheme, challenge);
   }
 
   const state = () => ({ ...verifier.state(), issuers: keys.state() });
@@ -77,16 +77,16 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
     options,
     readRequirements,
     readScope,
-    reject(request, refusal, wanted) {
-      return reject(request, refusal, readCredentials(request.headers.get('authorization')).scheme, wanted);
+    reject(request, refusal, challenge) {
+      return reject(request, refusal, readCredentials(request.headers.get('authorization')).scheme, challenge);
     },
-    decide(request, requirement, isOptional) {
+    decide(request, policy, isOptional) {
       const { scheme, token } = readCredentials(request.headers.get('authorization'));
       const conclude = (outcome: AuthenticatedRequest | Refusal): Decision => {
-        const refusal = outcome instanceof Refusal ? outcome : requirement.judge(outcome.ownClaims);
+        const refusal = outcome instanceof Refusal ? outcome : policy.check(outcome.ownClaims);
         if (refusal === undefined) return (outcome as AuthenticatedRequest).authentication;
-        if (isOptional && requirement.isEmpty && refusal.reason === 'credentials_missing') return undefined;
-        const response = reject(request, refusal, scheme, requirement.wanted);
+        if (isOptional && policy.isEmpty && refusal.reason === 'credentials_missing') return undefined;
+        const response = reject(request, refusal, scheme, policy.challenge);
         if (isOptional) response.headers.append('vary', 'Authorization');
         return response;
       };

@@ -1,9 +1,9 @@
 import { checkOptions, type GuardOptions } from '../options.ts';
-import { answerOf, canOccur, Refusal, type RefusalReason, refusals } from '../refusals.ts';
+import { canOccur, detailsOf, Refusal, type RefusalReason, refusals } from '../refusals.ts';
 import { coreOf, type Guard } from './guard.ts';
 import { resourceMetadataUrl } from './metadata.ts';
 import { rejectionHeaders } from './rejection.ts';
-import { createRequirementReader, type Requirements } from './requirements.ts';
+import { createPolicyReader, type Requirements } from './requirements.ts';
 
 /** A rejection as a client gets it, for documents and metrics. */
 export interface Rejection {
@@ -22,23 +22,24 @@ export interface Rejection {
  */
 export function describeRejections(given: GuardOptions | Guard, requirements: Requirements = {}): readonly Rejection[] {
   const checked = coreOf(given)?.options ?? checkOptions(given as GuardOptions);
-  const challenge = { ...checked, resourceMetadata: resourceMetadataUrl(checked) };
-  const { wanted } = createRequirementReader(checked).readRequirements(requirements);
+  const challengeOptions = { ...checked, resourceMetadata: resourceMetadataUrl(checked) };
+  const { challenge } = createPolicyReader(checked).readRequirements(requirements);
   const withoutCause = new Set<RefusalReason>(['access_denied']);
-  if (wanted.scope === undefined) withoutCause.add('scope_insufficient');
-  if (wanted.acrValues === undefined && wanted.maxAge === undefined) withoutCause.add('authentication_insufficient');
+  if (challenge.scope === undefined) withoutCause.add('scope_insufficient');
+  if (challenge.acrValues === undefined && challenge.maxAge === undefined)
+    withoutCause.add('authentication_insufficient');
   const reasons = (Object.keys(refusals) as RefusalReason[]).filter(
     (reason) => canOccur(reason, checked) && !withoutCause.has(reason),
   );
   return reasons.map((reason) => {
-    const { status, code, description } = answerOf(reason);
+    const { status, code, description } = detailsOf(reason);
     const scheme = checked.dpop === 'required' || reason.startsWith('proof_') ? 'DPoP' : 'Bearer';
     return {
       reason,
       status,
       code,
       description,
-      headers: rejectionHeaders(new Refusal(reason, 30), scheme, wanted, challenge),
+      headers: rejectionHeaders(new Refusal(reason, 30), scheme, challenge, challengeOptions),
     };
   });
 }

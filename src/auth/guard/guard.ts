@@ -19,7 +19,7 @@ export interface GuardRequest {
   readonly headers: { get(name: string): string | null };
 }
 
-/** The claims that a guard with this schema accepts: those of every token, with the output of the schema laid over them. */
+/** The claims that a guard with this schema accepts: those of every token, merged with the schema's output. */
 export type ClaimsOf<Schema> = Schema extends ClaimsSchema<infer Output> ? Claims & Output : Claims;
 
 /** Options whose schema decides the type of the claims. */
@@ -90,8 +90,8 @@ export function guardOf<AcceptedClaims extends Claims>(core: GuardCore): Guard<A
   const { start, stop, reload, state } = core;
   const check = async (request: GuardRequest, requirements: Requirements & { readonly optional?: unknown } = {}) => {
     requireRequest(request);
-    const requirement = core.readRequirements(requirements);
-    return (await core.decide(request, requirement, requirements.optional === true)) ?? anonymous;
+    const policy = core.readRequirements(requirements);
+    return (await core.decide(request, policy, requirements.optional === true)) ?? anonymous;
   };
   const metadata = (request: GuardRequest, scopes: readonly string[] = []) => {
     requireRequest(request);

@@ -1,13 +1,13 @@
 import { ignoreRejection, isPromise } from '../jose/promises.ts';
-import { answerOf, type ErrorBody, type Refusal, type RefusalDescription, refusals } from '../refusals.ts';
+import { detailsOf, type ErrorBody, type Refusal, type RefusalDescription, refusals } from '../refusals.ts';
 import { acceptedSchemes, type DpopMode, type Scheme } from '../schemes.ts';
-import type { Wanted } from './requirements.ts';
+import type { ChallengeParameters } from './requirements.ts';
 
 export interface ChallengeOptions {
   readonly dpop: DpopMode;
   /** The algorithms of proofs. */
   readonly dpopAlgorithms: readonly string[];
-  /** Address of the resource's metadata (RFC 9728 §5.1). */
+  /** URL of the resource's metadata (RFC 9728 §5.1). */
   readonly resourceMetadata: string | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface RejectionOptions extends ChallengeOptions {
 }
 
 /** Returns the response to a request that is rejected on a route that wants something. */
-export type Reject = (refusal: Refusal, scheme: Scheme, wanted?: Wanted) => Response;
+export type Reject = (refusal: Refusal, scheme: Scheme, challenge?: ChallengeParameters) => Response;
 
 /**
  * Returns a function from a refusal to the complete response: status, JSON body, and `WWW-Authenticate` (RFC 6750 §3) for a 401
@@ -25,30 +25,30 @@ export type Reject = (refusal: Refusal, scheme: Scheme, wanted?: Wanted) => Resp
  */
 export function createReject({ errorBody, errorHeaders = {}, ...options }: RejectionOptions): Reject {
   // Copying a Headers object takes a third of the time of an object literal.
-  const prepared = new WeakMap<Wanted, Map<string, Headers>>();
-  const nothing: Wanted = {};
+  const prepared = new WeakMap<ChallengeParameters, Map<string, Headers>>();
+  const nothing: ChallengeParameters = {};
 
-  function createHeaders(refusal: Refusal, scheme: Scheme, wanted: Wanted): Headers {
+  function createHeaders(refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Headers {
     const headers = new Headers(errorHeaders);
-    const own = { 'content-type': 'application/json', ...rejectionHeaders(refusal, scheme, wanted, options) };
+    const own = { 'content-type': 'application/json', ...rejectionHeaders(refusal, scheme, challenge, options) };
     for (const [name, value] of Object.entries(own)) headers.set(name, value);
     return headers;
   }
 
-  function headersOf(refusal: Refusal, scheme: Scheme, wanted: Wanted): Headers {
-    if (refusal.retryAfterSeconds > 1) return createHeaders(refusal, scheme, wanted);
+  function headersOf(refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Headers {
+    if (refusal.retryAfterSeconds > 1) return createHeaders(refusal, scheme, challenge);
     // A route wants the same object each time.
-    const known = prepared.get(wanted) ?? new Map<string, Headers>();
-    prepared.set(wanted, known);
+    const known = prepared.get(challenge) ?? new Map<string, Headers>();
+    prepared.set(challenge, known);
     const name = `${scheme} ${refusal.reason}`;
-    const headers = known.get(name) ?? createHeaders(refusal, scheme, wanted);
+    const headers = known.get(name) ?? createHeaders(refusal, scheme, challenge);
     known.set(name, headers);
     return headers;
   }
 
-  return (refusal, scheme, wanted = nothing) => {
-    const { status, code, description } = answerOf(refusal.reason);
-    const headers = headersOf(refusal, scheme, wanted);
+  return (refusal, scheme, challenge = nothing) => {
+    const { status, code, description } = detailsOf(refusal.reason);
+    const headers = headersOf(refusal, scheme, challenge);
     if (errorBody === undefined) return new Response(errorObjects.get(refusal.reason), { status, headers });
     const given = errorBody({ status, code, description, reason: refusal.reason });
     if (isPromise(given)) {
@@ -74,20 +74,20 @@ const errorObjects = new Map(
 export function rejectionHeaders(
   { reason, retryAfterSeconds }: Refusal,
   scheme: Scheme,
-  wanted: Wanted,
+  challenge: ChallengeParameters,
   { dpop, dpopAlgorithms, resourceMetadata }: ChallengeOptions,
 ): Readonly<Record<string, string>> {
-  const { status, description, error } = answerOf(reason);
+  const { status, description, error } = detailsOf(reason);
   if (status === 503) return { 'retry-after': String(retryAfterSeconds) };
   // No other token of the client would help.
   if (reason === 'access_denied') return {};
-  const challenge = (name: Scheme) => {
+  const write = (name: Scheme) => {
     const parameters = {
       error,
       error_description: error && description,
-      scope: wanted.scope,
-      acr_values: wanted.acrValues,
-      max_age: wanted.maxAge,
+      scope: challenge.scope,
+      acr_values: challenge.acrValues,
+      max_age: challenge.maxAge,
       algs: name === 'DPoP' ? dpopAlgorithms.join(' ') : undefined,
       resource_metadata: resourceMetadata,
     };
@@ -97,5 +97,5 @@ export function rejectionHeaders(
     return quoted.length > 0 ? `${name} ${quoted.join(', ')}` : name;
   };
   const schemes = error === undefined ? acceptedSchemes(dpop) : [scheme];
-  return { 'www-authenticate': schemes.map(challenge).join(', ') };
+  return { 'www-authenticate': schemes.map(write).join(', ') };
 }

@@ -3,12 +3,37 @@ import { type Refusal, refuse } from '../refusals.ts';
 import { type Claims, ownClaim } from '../token/claims.ts';
 import { createGrantReader, createScopeReader, type FixedScope, type ScopeRules } from './scopes.ts';
 
-/** Step-up authentication (RFC 9470). */
-interface StepUp {
+/** What a token must have besides being valid. */
+export interface Requirements {
   /** The accepted authentication context class references: the token's `acr` must be one of them (RFC 9470 §4). */
   readonly acr?: string | readonly string[] | undefined;
   /** Maximum seconds since the end user was authenticated, by the token's `auth_time` (RFC 9470 §4). */
   readonly maxAge?: number | undefined;
+  /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
+  readonly scope?: FixedScope | undefined;
+}
+
+/** What a challenge names (RFC 6750 §3, RFC 9470 §3), whether the token has it or not. */
+export interface ChallengeParameters {
+  readonly scope?: string | undefined;
+  readonly acrValues?: string | undefined;
+  readonly maxAge?: number | undefined;
+}
+
+/** Returns why a token's own claims do not meet a requirement, or undefined if they do. */
+type Check = (claims: Claims) => Refusal | undefined;
+
+/** The requirements of a route, checked and prepared. */
+export interface RoutePolicy {
+  readonly challenge: ChallengeParameters;
+  /** All scopes that it names, in the form in which a client requests them. */
+  readonly scopes: readonly string[];
+  /** Whether it requires nothing. */
+  readonly isEmpty: boolean;
+  readonly stepUpChecks: readonly Check[];
+  readonly scopeChecks: readonly Check[];
+  /** Step-up first, then scope. */
+  readonly check: Check;
 }
 
 interface StepUpOptions {
@@ -17,57 +42,37 @@ interface StepUpOptions {
   readonly now?: (() => number) | undefined;
 }
 
-interface StepUpRequirement {
-  readonly wanted: { readonly acrValues?: string; readonly maxAge?: number };
-  judge(claims: Claims): Refusal | undefined;
-}
-
-/** What a token must have besides being valid. */
-export interface Requirements extends StepUp {
-  /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
-  readonly scope?: FixedScope | undefined;
-}
-
-/** What challenges name (RFC 6750 §3, RFC 9470 §3), whether the token has it or not. */
-export interface Wanted {
-  readonly scope?: string | undefined;
-  readonly acrValues?: string | undefined;
-  readonly maxAge?: number | undefined;
-}
-
-/** Requirements that were validated once, and are judged for each request. */
-export interface Requirement {
-  readonly wanted: Wanted;
-  /** All scopes that it names, in the form in which a client requests them. */
-  readonly scopes: readonly string[];
-  /** Whether it asks for anything. */
-  readonly isEmpty: boolean;
-  /** Returns why the token's own claims do not meet it: step-up first, then scope. */
-  judge(claims: Claims): Refusal | undefined;
-}
-
-export type RequirementOptions = ScopeRules & StepUpOptions;
-
-/** Returns the requirement that is met if all of these are. */
-export function allOf(requirements: readonly Requirement[]): Requirement {
-  const [only] = requirements;
-  if (only !== undefined && requirements.length === 1) return only;
-  const scopes = [...new Set(requirements.flatMap((requirement) => requirement.scopes))];
-  const wantedScopes = [...new Set(requirements.flatMap(({ wanted }) => wanted.scope?.split(' ') ?? []))];
-  return {
-    wanted: Object.assign({}, ...requirements.map(({ wanted }) => wanted), {
-      scope: wantedScopes.join(' ') || undefined,
-    }),
-    scopes,
-    isEmpty: requirements.every(({ isEmpty }) => isEmpty),
-    judge(claims) {
-      for (const requirement of requirements) {
-        const refusal = requirement.judge(claims);
-        if (refusal) return refusal;
-      }
-      return undefined;
-    },
+function createPolicy(
+  challenge: ChallengeParameters,
+  scopes: readonly string[],
+  stepUpChecks: readonly Check[],
+  scopeChecks: readonly Check[],
+): RoutePolicy {
+  const checks = [...stepUpChecks, ...scopeChecks];
+  const check: Check = (claims) => {
+    for (const one of checks) {
+      const refusal = one(claims);
+      if (refusal) return refusal;
+    }
+    return undefined;
   };
+  return { challenge, scopes, isEmpty: checks.length === 0, stepUpChecks, scopeChecks, check };
+}
+
+/** Returns the policy that is met if all of these are. */
+export function allOf(policies: readonly RoutePolicy[]): RoutePolicy {
+  const [only] = policies;
+  if (only !== undefined && policies.length === 1) return only;
+  const named = [...new Set(policies.flatMap(({ challenge }) => challenge.scope?.split(' ') ?? []))];
+  const challenges = policies.map(({ challenge }) => challenge);
+  const ages = challenges.flatMap(({ maxAge }) => maxAge ?? []);
+  const maxAge = ages.length > 0 ? Math.min(...ages) : undefined;
+  return createPolicy(
+    Object.assign({}, ...challenges, { scope: named.join(' ') || undefined, maxAge }),
+    [...new Set(policies.flatMap(({ scopes }) => scopes))],
+    policies.flatMap(({ stepUpChecks }) => stepUpChecks),
+    policies.flatMap(({ scopeChecks }) => scopeChecks),
+  );
 }
 
 const requirementNames = ['scope', 'acr', 'maxAge', 'optional'];
@@ -76,13 +81,13 @@ const requirementNames = ['scope', 'acr', 'maxAge', 'optional'];
  * Returns functions that validate requirements.
  * @throws {TypeError} from these functions: an unknown name, or a value that is not a scope, an `acr` or a number of seconds
  */
-export function createRequirementReader(options: RequirementOptions) {
+export function createPolicyReader(options: ScopeRules & StepUpOptions) {
   const grantedBy = createGrantReader(options);
   const readScope = createScopeReader(options, grantedBy);
   const scopesOf = (claims: Claims): readonly string[] =>
     Object.freeze([...new Set(grantedBy(claims))].filter((name) => name !== ''));
 
-  const readRequirements = (requirements: Requirements): Requirement => {
+  const readRequirements = (requirements: Requirements): RoutePolicy => {
     if (!isJsonObject(requirements)) throw new TypeError('Cannot read requirements: they must be an object');
     const unknown = namesIn(requirements).find((name) => !requirementNames.includes(name));
     if (unknown !== undefined) throw new TypeError(`Cannot read requirements: ${unknown} is not a requirement`);
@@ -95,19 +100,23 @@ export function createRequirementReader(options: RequirementOptions) {
     } = requirements as Requirements & { readonly optional?: unknown };
     if (typeof optional !== 'boolean') throw new TypeError('Cannot read requirements: optional must be true or false');
     const scope = given === undefined ? undefined : readScope(given);
-    const stepUp = readStepUp({ acr, maxAge }, options);
-    return {
-      wanted: { ...(scope && { scope: scope.wanted }), ...stepUp?.wanted },
-      scopes: scope?.scopes ?? [],
-      isEmpty: scope === undefined && stepUp === undefined,
-      judge: (claims) => stepUp?.judge(claims) ?? scope?.judge(claims),
-    };
+    const acrValues = readAcr(acr);
+    return createPolicy(
+      {
+        ...(scope && { scope: scope.named }),
+        ...(acrValues && { acrValues: acrValues.join(' ') }),
+        ...(maxAge !== undefined && { maxAge: readMaxAge(maxAge) }),
+      },
+      scope?.scopes ?? [],
+      acrValues || maxAge !== undefined ? [createStepUpCheck(acrValues, maxAge, options)] : [],
+      scope ? [scope.check] : [],
+    );
   };
 
   /** Reads the scope that a function returned, which may be none. */
-  const readReturnedScope = (returned: unknown): Requirement => {
-    const { wanted, ...scope } = readScope(returned, true);
-    return { ...scope, wanted: { scope: wanted }, isEmpty: scope.scopes.length === 0 };
+  const readReturnedScope = (returned: unknown): RoutePolicy => {
+    const { named, scopes, check } = readScope(returned, true);
+    return createPolicy({ scope: named }, scopes, [], scopes.length > 0 ? [check] : []);
   };
 
   return { readRequirements, readReturnedScope, scopesOf };
@@ -116,38 +125,33 @@ export function createRequirementReader(options: RequirementOptions) {
 const isAcr = (value: unknown): value is string =>
   typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
 
-/**
- * Validates `acr` and `maxAge` (RFC 9470), and returns how they are judged, or undefined if neither is required. A token
- * without these claims does not meet them.
- * @throws {TypeError} `acr` is no value or list of values that a challenge can carry, or `maxAge` no number of seconds
- */
-function readStepUp(
-  { acr, maxAge }: StepUp,
-  { clockToleranceSeconds, now = Date.now }: StepUpOptions,
-): StepUpRequirement | undefined {
-  if (acr === undefined && maxAge === undefined) return undefined;
-  const given = typeof acr === 'string' ? [acr] : acr;
-  if (given !== undefined && !(isListOf(given, isAcr) && given.length > 0))
-    throw new TypeError(
-      'Cannot read requirements: acr must be one or more values of printable ASCII without spaces, quotes or backslashes',
-    );
-  if (maxAge !== undefined && !(Number.isSafeInteger(maxAge) && maxAge >= 0))
-    throw new TypeError('Cannot read requirements: maxAge must be a whole number of seconds, 0 or more');
-  const accepted = given && [...given];
+function readAcr(acr: Requirements['acr']): readonly string[] | undefined {
+  const values = typeof acr === 'string' ? [acr] : acr;
+  if (values === undefined || (isListOf(values, isAcr) && values.length > 0)) return values && [...values];
+  throw new TypeError(
+    'Cannot read requirements: acr must be one or more values of printable ASCII without spaces, quotes or backslashes',
+  );
+}
 
+function readMaxAge(maxAge: number): number {
+  if (Number.isSafeInteger(maxAge) && maxAge >= 0) return maxAge;
+  throw new TypeError('Cannot read requirements: maxAge must be a whole number of seconds, 0 or more');
+}
+
+/** Returns the check of step-up authentication (RFC 9470). A token without the claims does not pass it. */
+function createStepUpCheck(
+  acrValues: readonly string[] | undefined,
+  maxAge: number | undefined,
+  { clockToleranceSeconds, now = Date.now }: StepUpOptions,
+): Check {
   const isRecent = (claims: Claims) => {
+    if (maxAge === undefined) return true;
     const authenticatedAt = ownClaim(claims, 'auth_time');
     if (typeof authenticatedAt !== 'number' || !Number.isFinite(authenticatedAt)) return false;
     const ageSeconds = now() / 1000 - authenticatedAt;
     // A time in the future is rejected, as is one that is too old.
-    return ageSeconds <= Number(maxAge) + clockToleranceSeconds && ageSeconds >= -clockToleranceSeconds;
+    return ageSeconds <= maxAge + clockToleranceSeconds && ageSeconds >= -clockToleranceSeconds;
   };
-  const isStrong = (claims: Claims) => accepted?.some((value) => value === ownClaim(claims, 'acr')) ?? true;
-  return {
-    wanted: { ...(accepted && { acrValues: accepted.join(' ') }), ...(maxAge !== undefined && { maxAge }) },
-    judge: (claims) =>
-      isStrong(claims) && (maxAge === undefined || isRecent(claims))
-        ? undefined
-        : refuse('authentication_insufficient'),
-  };
+  const isStrong = (claims: Claims) => acrValues?.some((value) => value === ownClaim(claims, 'acr')) ?? true;
+  return (claims) => (isStrong(claims) && isRecent(claims) ? undefined : refuse('authentication_insufficient'));
 }

@@ -14,12 +14,12 @@ export interface ScopeRules {
   readonly scopeImplies: Readonly<Record<string, readonly string[]>>;
 }
 
-export interface ScopeRequirement {
+export interface ScopePolicy {
   /** What a challenge names: all that are required, or the first of `anyOf`. */
-  readonly wanted: string | undefined;
+  readonly named: string | undefined;
   /** All scopes that are named, with the prefix. */
   readonly scopes: readonly string[];
-  judge(claims: Claims): Refusal | undefined;
+  check(claims: Claims): Refusal | undefined;
 }
 
 /** Returns a function that lists the scopes that a token grants, implied ones included, without the prefix. */
@@ -52,7 +52,7 @@ export function createGrantReader({ scopeClaim, scopePrefix = '', scopeImplies }
 export function createScopeReader(rules: ScopeRules, grantedBy = createGrantReader(rules)) {
   const { scopePrefix = '' } = rules;
 
-  return (scope: unknown, allowsNone = false): ScopeRequirement => {
+  return (scope: unknown, allowsNone = false): ScopePolicy => {
     const isAny = typeof scope === 'object' && scope !== null && 'anyOf' in scope;
     const listed: unknown = isAny ? scope.anyOf : typeof scope === 'string' ? [scope] : scope;
     if (!isListOf(listed, isScope) || (listed.length === 0 && (isAny || !allowsNone)))
@@ -62,9 +62,9 @@ export function createScopeReader(rules: ScopeRules, grantedBy = createGrantRead
     const names = [...listed];
     const scopes = names.map((name) => scopePrefix + name);
     return {
-      wanted: (isAny ? scopes[0] : scopes.join(' ')) || undefined,
+      named: (isAny ? scopes[0] : scopes.join(' ')) || undefined,
       scopes,
-      judge(claims) {
+      check(claims) {
         const granted = grantedBy(claims);
         const isGranted = (name: string) => granted.includes(name);
         return (isAny ? names.some(isGranted) : names.every(isGranted)) ? undefined : refuse('scope_insufficient');

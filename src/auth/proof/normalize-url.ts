@@ -1,8 +1,8 @@
 const httpUrl = /^(https?):\/\/([^/?#]+)([^?#]*)/i;
 
 /**
- * Returns the normalized form of an http or https address (RFC 3986 §6.2.2 and §6.2.3) without query and fragment, or undefined
- * for anything else. `URL` is not used, because it treats addresses as equal that RFC 3986 distinguishes, such as those with a
+ * Returns the normalized form of an http or https URL (RFC 3986 §6.2.2 and §6.2.3) without query and fragment, or undefined
+ * for anything else. `URL` is not used, because it treats URLs as equal that RFC 3986 distinguishes, such as those with a
  * backslash and a slash.
  */
 export function normalizeUrl(url: string): string | undefined {

@@ -22,7 +22,7 @@ export type VerifyProof = (
 ) => Promise<Refusal | undefined>;
 
 export interface ProofVerifierOptions {
-  /** The address at which clients reach the API, without a trailing slash. The Host header is never used. */
+  /** The URL at which clients reach the API, without a trailing slash. The Host header is never used. */
   readonly publicUrl: string;
   readonly replayStore: ReplayStore;
   /** Accepted signature algorithms; defaults to {@link proofAlgorithms}. */
@@ -73,11 +73,11 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
   const verify: VerifyProof = async (request, presented, thumbprint) => {
     const path = pathOf(presented.url);
     const url = path === undefined ? undefined : publicUrl + path;
-    const proof = await judgeProof(presented.proof, { ...presented, url, nowMs: now(), algorithms });
+    const proof = await checkProof(presented.proof, { ...presented, url, nowMs: now(), algorithms });
     if (proof instanceof Refusal) return proof;
     // RFC 9449 §7.1: the proof is valid, but the token belongs to another key.
     if (proof.thumbprint !== thumbprint) return refuse('proof_key_mismatch');
-    // Judged again, because the clock may have been set or the process paused since.
+    // Checked again, because the clock may have been set or the process paused since.
     const nowMs = now();
     if (!isTimely(proof.issuedAtMs, nowMs)) return refuse('proof_time');
     // Hashed together, so that clients with equal `jti` values do not collide.
@@ -100,7 +100,7 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
 }
 
 /** Returns a proof with the expected values, or why it is rejected. Does NOT check whether it was used before. */
-export async function judgeProof(text: string | null, expected: ExpectedProof): Promise<GoodProof | Refusal> {
+export async function checkProof(text: string | null, expected: ExpectedProof): Promise<GoodProof | Refusal> {
   const proof = readProof(text, expected.algorithms ?? proofAlgorithms);
   if (proof instanceof Refusal) return proof;
   const refusal = (await refuseClaims(proof.claims, expected)) ?? (await refuseSignature(proof));

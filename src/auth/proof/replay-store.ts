@@ -1,4 +1,4 @@
-/** Stores which proofs were used. Processes with the same public address must share one, or each of them accepts a proof once. */
+/** Stores which proofs were used. Processes with the same public URL must share one, or each of them accepts a proof once. */
 export interface ReplayStore {
   /**
    * Marks `key` as used for `lifetimeMs`. Returns true for the first caller, and false for all others until that time has passed.

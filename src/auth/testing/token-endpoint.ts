@@ -1,5 +1,5 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
-import { judgeProof } from '../proof/proof.ts';
+import { checkProof } from '../proof/proof.ts';
 import { Refusal, refusals } from '../refusals.ts';
 import type { Signer } from './signer.ts';
 import { GrantError, readTokenRequest, type TokenRequest } from './token-request.ts';
@@ -88,7 +88,7 @@ function respondError({ error, description }: GrantError, request: Request): Res
 async function readKeyOfClient(request: Request, url: string): Promise<string | undefined> {
   const text = request.headers.get('dpop');
   if (text === null) return undefined;
-  const proof = await judgeProof(text, { method: 'POST', url, token: undefined, nowMs: Date.now() });
+  const proof = await checkProof(text, { method: 'POST', url, token: undefined, nowMs: Date.now() });
   if (proof instanceof Refusal) throw new GrantError('invalid_dpop_proof', refusals[proof.reason].description);
   return proof.thumbprint;
 }

@@ -28,7 +28,7 @@ export function isStandardSchema(value: unknown): value is ClaimsSchema {
 
 /**
  * Returns a function that applies the schema to the claims of a token, once while the token is cached: it returns the claims
- * with the output laid over them, frozen, or why they are rejected.
+ * merged with the output, frozen, or why they are rejected.
  * @throws {TypeError} from that function: the schema returns a promise, or its output is not an object
  */
 export function createClaimsReader(schema: ClaimsSchema | undefined): (token: VerifiedToken) => Claims | Refusal {
@@ -43,7 +43,7 @@ export function createClaimsReader(schema: ClaimsSchema | undefined): (token: Ve
       throw new TypeError('Cannot read claims: the schema must be synchronous, but it returned a promise');
     }
     if (result.issues) return refuse('claims_unexpected');
-    if (typeof result.value !== 'object' || result.value === null)
+    if (!isJsonObject(result.value))
       throw new TypeError('Cannot read claims: the output of the schema is not an object');
     return deepFreeze({ ...claims, ...result.value });
   }

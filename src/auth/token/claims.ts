@@ -28,7 +28,7 @@ export interface ClaimRules {
  * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims and time, in this
  * order. Does NOT check scopes, `sub`, `jti` or revocation.
  */
-export function judgeClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Refusal | undefined {
+export function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Refusal | undefined {
   const { issuer, audience, audienceClaim, requiredClaims } = rules;
   if (!issuer.some((name) => name === claims.iss)) return refuse('issuer_mismatch');
   const named = ownClaim(claims, Object.hasOwn(claims, 'aud') ? 'aud' : audienceClaim);
@@ -37,11 +37,11 @@ export function judgeClaims(claims: Members, rules: ClaimRules, nowSeconds: numb
     if (ownClaim(claims, name) !== requiredClaims[name]) return refuse('required_claim_mismatch');
   const { exp, nbf = exp, iat = exp } = claims;
   if (!Number.isFinite(exp) || !Number.isFinite(nbf) || typeof iat !== 'number') return refuse('claims_malformed');
-  return judgeTime(claims, rules.clockToleranceSeconds, nowSeconds);
+  return checkTime(claims, rules.clockToleranceSeconds, nowSeconds);
 }
 
 /** Returns why claims that were valid before are rejected now. Times are compared with fractions of a second. */
-export function judgeTime(
+export function checkTime(
   { exp, nbf }: Members,
   clockToleranceSeconds: number,
   nowSeconds: number,

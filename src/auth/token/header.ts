@@ -12,7 +12,7 @@ export interface TokenHeader {
   readonly kid: string;
 }
 
-/** Generous: access tokens are usually below 2 KiB, and common servers limit a header line to 8 KiB. */
+/** Generous: most access tokens are below 2 KiB, and common servers limit a header line to 8 KiB. */
 const maxTokenLength = 8192;
 const accessTokenTypes = ['at+jwt', 'application/at+jwt'];
 /** RFC 7515 §4.1.9: `application/` can be left out. */
@@ -27,7 +27,7 @@ const allowedTypes: Readonly<Record<TokenType, ReadonlySet<unknown>>> = {
  * supplies its own key.
  */
 export function createHeaderReader(accepted: readonly Algorithm[], tokenType: TokenType = 'jwt') {
-  // The tokens of an issuer usually have the same header.
+  // An issuer's tokens mostly have the same header.
   let last: { readonly text: string; readonly header: TokenHeader } | undefined;
 
   return (token: string): TokenHeader | Refusal => {

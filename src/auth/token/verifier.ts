@@ -3,7 +3,7 @@ import { type Algorithm, algorithmRules, algorithms } from '../jose/algorithms.t
 import { deepFreeze, parseJsonObject } from '../jose/encoding.ts';
 import type { KeySet, VerificationKey } from '../keys/key-set.ts';
 import { Refusal, refuse } from '../refusals.ts';
-import { type ClaimRules, type Claims, judgeClaims, judgeTime } from './claims.ts';
+import { type ClaimRules, type Claims, checkClaims, checkTime } from './claims.ts';
 import { createHeaderReader, readUnverifiedIssuer, type TokenHeader, type TokenType } from './header.ts';
 import { createTokenCache } from './token-cache.ts';
 
@@ -12,14 +12,14 @@ export interface VerifiedToken {
   readonly claims: Claims;
 }
 
-export type Verdict = VerifiedToken | Refusal;
+export type Verification = VerifiedToken | Refusal;
 
 export interface Verifier {
   /**
-   * Returns the verdict on a token: at once if it is cached or rejected before its signature is checked, otherwise a promise.
+   * Returns the verified token, or why it is rejected: at once if it is cached or rejected before its signature is checked, otherwise a promise.
    * @param earlier what this verifier returned for the token before: its time and its key are checked anew, its signature is not
    */
-  verify(token: string, earlier?: VerifiedToken): Verdict | Promise<Verdict>;
+  verify(token: string, earlier?: VerifiedToken): Verification | Promise<Verification>;
   state(): VerifierState;
 }
 
@@ -32,7 +32,7 @@ export interface VerifierState {
 
 export interface VerifierOptions extends ClaimRules {
   readonly algorithms: readonly Algorithm[];
-  /** Defaults to `jwt`, which accepts access tokens of any usual type. */
+  /** Defaults to `jwt`, which accepts every type that access tokens have. */
   readonly tokenType?: TokenType | undefined;
   /** The keys of each issuer, by issuer identifier. */
   readonly keySets: ReadonlyMap<string, Keys>;
@@ -60,7 +60,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const { keySets, tokenCacheSize, clockToleranceSeconds, now = Date.now, random = Math.random } = options;
   const nowSeconds = () => now() / 1000;
   const isGood = ({ claims, key, keys }: CachedToken) =>
-    keys.isCurrent(key) && judgeTime(claims, clockToleranceSeconds, nowSeconds()) === undefined;
+    keys.isCurrent(key) && checkTime(claims, clockToleranceSeconds, nowSeconds()) === undefined;
   const cache =
     tokenCacheSize > 0 ? createTokenCache<CachedToken>({ maxEntries: tokenCacheSize, isGood, random }) : undefined;
   const readHeader = createHeaderReader(options.algorithms, options.tokenType);
@@ -68,7 +68,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   let cacheHits = 0;
 
   // One asynchronous function for all of it: under load, each further one takes a microsecond or two.
-  async function verifyByKeyId(token: string, { kid, algorithm }: TokenHeader, keys: Keys): Promise<Verdict> {
+  async function verifyByKeyId(token: string, { kid, algorithm }: TokenHeader, keys: Keys): Promise<Verification> {
     const found = await keys.find(kid);
     if (found instanceof Refusal) return found;
     let refusal = refuse('key_unknown');
@@ -100,7 +100,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const cached = (earlier as CachedToken | undefined) ?? cache?.get(token);
       if (cached?.keys.isCurrent(cached.key)) {
         if (earlier === undefined) cacheHits += 1;
-        return judgeTime(cached.claims, clockToleranceSeconds, nowSeconds()) ?? cached;
+        return checkTime(cached.claims, clockToleranceSeconds, nowSeconds()) ?? cached;
       }
       const header = readHeader(token);
       if (header instanceof Refusal) return header;
@@ -125,7 +125,7 @@ function ignoreBadSignature(error: unknown): undefined {
 function readClaims(payload: Uint8Array, options: VerifierOptions, nowSeconds: number): Claims | Refusal {
   const claims = parseJsonObject(payload);
   if (!claims) return refuse('claims_malformed');
-  const refusal = judgeClaims(claims, options, nowSeconds);
+  const refusal = checkClaims(claims, options, nowSeconds);
   if (refusal) return refusal;
   // Always, so that handlers cannot depend on whether a token is cached.
   return deepFreeze(claims as Claims);

@@ -116,6 +116,7 @@ describe('the option claims', () => {
     'a promise': async () => ({ value: {} }),
     'a promise that rejects': () => Promise.reject(new Error('secret')),
     'a text': () => ({ value: 'text' }),
+    'a list': () => ({ value: [] }),
     'no value': () => ({ value: undefined }),
     null: () => ({ value: null }),
   }))

@@ -37,8 +37,8 @@ const others: readonly Row[] = [
   ['another prefix', ['scope'], { scope: 'other/a' }, 'api/'],
 ];
 
-const judge = (rules: Partial<ScopeRules>, claims: object, scope: FixedScope) =>
-  createScopeReader({ scopeClaim: ['scope'], scopePrefix: undefined, scopeImplies: {}, ...rules })(scope).judge({
+const check = (rules: Partial<ScopeRules>, claims: object, scope: FixedScope) =>
+  createScopeReader({ scopeClaim: ['scope'], scopePrefix: undefined, scopeImplies: {}, ...rules })(scope).check({
     iss: '',
     exp: 0,
     ...claims,
@@ -50,7 +50,7 @@ for (const [verb, rows, reason] of [
 ] as const)
   for (const [name, scopeClaim, claims, scopePrefix] of rows)
     test(`createScopeReader() ${verb} the scope: ${name}`, () => {
-      expect(judge({ scopeClaim, scopePrefix }, claims, 'a')?.reason).toBe(reason);
+      expect(check({ scopeClaim, scopePrefix }, claims, 'a')?.reason).toBe(reason);
     });
 
 const requirements: readonly (readonly [scope: FixedScope, granted: string, isMet: boolean])[] = [
@@ -71,7 +71,7 @@ for (const [scope, granted, isMet] of requirements) {
     test(`createScopeReader() with the prefix ${scopePrefix}: ${JSON.stringify(scope)} is ${isMet ? '' : 'not '}granted by ${granted}`, () => {
       const scopeImplies = { broadest: ['broad'], broad: ['narrow'], cycle1: ['cycle2'], cycle2: ['cycle1'] };
       const spelled = granted.replace(/\S+/g, (name) => (scopePrefix ?? '') + name);
-      const refusal = judge({ scopePrefix, scopeImplies }, { scope: spelled }, scope);
+      const refusal = check({ scopePrefix, scopeImplies }, { scope: spelled }, scope);
       expect(refusal?.reason).toBe(isMet ? undefined : 'scope_insufficient');
     });
   }

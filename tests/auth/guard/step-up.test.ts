@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { createGuardCore } from '../../../src/auth/guard/create-guard.ts';
+import { allOf } from '../../../src/auth/guard/requirements.ts';
 import { createGuard, type GuardOptions, type Requirements } from '../../../src/auth/guard.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { SCOPE } from '../../support/mint.ts';
@@ -54,7 +56,15 @@ describe('createGuard().check() with acr and maxAge', () => {
     expect(reason).toBe('authentication_insufficient');
   });
 
-  test('judges the time of each request, also where the token is cached', async () => {
+  test('precedes the scope, whichever of several requirements has it, and the challenge names the least maxAge', () => {
+    const { readRequirements } = createGuardCore(offline());
+    const policies = [{ scope: 'other', maxAge: 60 }, { maxAge: 600 }, { acr: 'high' }].map(readRequirements);
+    const { check, challenge } = allOf(policies);
+    expect(check({ iss: '', exp: 0, auth_time: Date.now() / 1000 })?.reason).toBe('authentication_insufficient');
+    expect(challenge).toEqual({ scope: 'other', maxAge: 60, acrValues: 'high' });
+  });
+
+  test('checks the time of each request, also where the token is cached', async () => {
     let later = 0;
     const check = createChecker({}, { now: () => (NOW + later) * 1000 });
     const reasons: unknown[] = [];
