@@ -7,10 +7,8 @@ export { type IssuerMetadata, issuerMetadata } from './guard/issuer-metadata.ts'
 export type { Requirements } from './guard/requirements.ts';
 export type { FixedScope } from './guard/scopes.ts';
 export type { Algorithm } from './jose/algorithms.ts';
-export { fetchMetadata } from './keys/discovery.ts';
 export type { Fetch, FetchFailure } from './keys/fetch-json.ts';
 export type { KeySetEvent, KeySetState } from './keys/key-set.ts';
-export { isAllowedInMetadata } from './keys/url.ts';
 export type { CheckedOptions, GuardOptions } from './options.ts';
 export { type Certificate, type ClientCertificate, clientCertificateFromHeader } from './proof/certificate.ts';
 export { type ReplayStore, usualLifetimeMs } from './proof/replay-store.ts';
