@@ -11,6 +11,7 @@ import { type Form, startService } from '../support/forms.ts';
 import { installedPackage } from '../support/installed-package.ts';
 import { type IssuerMode, startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken } from '../support/mint.ts';
+import { workerForm } from '../support/worker.ts';
 
 /** The command of each runtime, before the script. */
 const runtimes = { bun: ['bun'], node: ['node'], deno: ['deno', 'run', '--allow-all'] } as const;
@@ -27,11 +28,22 @@ const endings: readonly (readonly [what: string, mode: IssuerMode, output: strin
   ['sends 40 MB', { kind: 'huge' }, outage],
 ];
 
-const folder = installedPackage(['elysia'], 'runtimes', ['server.mjs', 'one-token.mjs']);
+const folder = installedPackage(['elysia'], 'runtimes', ['server.mjs', 'one-token.mjs', 'worker.mjs']);
+
+function httpTable(form: Form): void {
+  const fixture = fixtureFor(form, { keys: crowdedKeySet });
+  authorizationHeaderRows(fixture);
+  tokenRows(fixture);
+  scopeRows(fixture);
+  keySetRows(fixture);
+  dpopRows(fixtureFor(form, { keys: crowdedKeySet, settings: { PUBLIC_URL, DPOP: 'on' } }), 'on');
+}
+
+describe('the guard under workerd', () => httpTable(workerForm(() => join(folder(), 'worker.mjs'))));
 
 for (const [name, command] of Object.entries(runtimes)) {
   describe(`the plugin under ${name}`, () => {
-    const form: Form = {
+    httpTable({
       name,
       startTimeoutMs: 30_000,
       start: (settings) =>
@@ -39,13 +51,7 @@ for (const [name, command] of Object.entries(runtimes)) {
           ...environment,
           ...settings,
         }),
-    };
-    const fixture = fixtureFor(form, { keys: crowdedKeySet });
-    authorizationHeaderRows(fixture);
-    tokenRows(fixture);
-    scopeRows(fixture);
-    keySetRows(fixture);
-    dpopRows(fixtureFor(form, { keys: crowdedKeySet, settings: { PUBLIC_URL, DPOP: 'on' } }), 'on');
+    });
 
     for (const [what, mode, output] of endings) {
       test(`a script that verifies one token ends by itself when the issuer ${what}`, async () => {

@@ -121,8 +121,8 @@ class RefreshingKeySet implements KeySet {
   async reload(): Promise<void> {
     if (this.#pending && !this.#pending.isAnew) await this.#waitFor(this.#pending);
     // Another call may have begun it meanwhile.
-    if (this.#pending?.isAnew) return this.#waitFor(this.#pending);
-    return this.#waitFor(this.#begin(true), true);
+    if (this.#pending?.isAnew && (await this.#waitFor(this.#pending))) return;
+    await this.#waitFor(this.#begin(true), true);
   }
 
   /** @param mayFetch whether keys that are due are fetched; after `stop`, only for a lookup */
@@ -134,8 +134,10 @@ class RefreshingKeySet implements KeySet {
   }
 
   async #fetchAndLookUp(kid: string): Promise<FoundKeys> {
-    if (this.#pending) await this.#waitFor(this.#pending);
-    else await this.#waitFor(this.#begin(), true);
+    const pending = this.#pending;
+    const isLost = pending !== undefined && !(await this.#waitFor(pending));
+    if (!pending || (isLost && this.#clock.now() >= this.#earliestAttemptAt()))
+      await this.#waitFor(this.#begin(), true);
     return this.#lookUp(kid);
   }
 
@@ -149,18 +151,23 @@ class RefreshingKeySet implements KeySet {
   }
 
   /**
-   * Waits for an attempt. It ends within its time limit, unless another request began it: on Cloudflare Workers it then ends with
-   * that request, and its promise is never settled.
+   * Waits for an attempt, and returns whether it has not been lost. It ends within its time limit, unless another request began
+   * it: on Cloudflare Workers it then ends with that request, and waiting for it is an exception, or takes for ever.
    */
-  async #waitFor(attempt: Attempt, isOwn = false): Promise<void> {
+  async #waitFor(attempt: Attempt, isOwn = false): Promise<boolean> {
     let cancel = () => {};
     const limit = new Promise<void>((done) => {
       if (!isOwn) cancel = this.#clock.schedule(done, this.#options.timeoutMs);
     });
     this.#waiting += 1;
-    await Promise.race([attempt.ended, limit]);
+    const isLost = await Promise.race([attempt.ended, limit]).then(
+      () => false,
+      () => true,
+    );
     this.#waiting -= 1;
     cancel();
+    if (isLost && this.#pending === attempt) this.#lose();
+    return !isLost;
   }
 
   #begin(isAnew = false): Attempt {

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { bearer } from '../support/fixture.ts';
+import { installedPackage } from '../support/installed-package.ts';
+import { publish, rsaKey } from '../support/keys.ts';
+import { AUDIENCE, mintToken, SIGNING_KID, signingKeys } from '../support/mint.ts';
+import { workerForm } from '../support/worker.ts';
+
+const folder = installedPackage([], 'runtimes', ['worker.mjs']);
+
+/** On Cloudflare Workers, a fetch ends with the request that began it: most background refreshes never end. */
+describe.each([0, 60])(
+  'a Worker with keys of one second, trusted for %d more, and an issuer that takes 0.7 seconds',
+  (stale) => {
+    test('accepts each of 20 requests within the time limit of a fetch, four of them by a new key', async () => {
+      const keys = signingKeys();
+      await using issuer = Bun.serve({
+        hostname: '127.0.0.1',
+        port: 0,
+        async fetch() {
+          await Bun.sleep(700);
+          return Response.json({ keys });
+        },
+      });
+      const options = {
+        jwksMaxAgeSeconds: 1,
+        jwksMaxStaleSeconds: stale,
+        jwksCooldownSeconds: 1,
+        jwksTimeoutSeconds: 60,
+      };
+      const settings = { ISSUER: issuer.url.href, AUDIENCE, OPTIONS: JSON.stringify(options) };
+      const worker = await workerForm(() => join(folder(), 'worker.mjs')).start(settings);
+      const ask = async (kid = SIGNING_KID) => {
+        const token = mintToken(issuer.url.href, { header: { kid }, key: rsaKey(kid) });
+        return (await worker.fetch('/api/private', { headers: bearer(token) })).status;
+      };
+      const statuses = await Promise.all(Array.from({ length: 4 }, () => ask()));
+      keys.push(publish(rsaKey('new'), 'new'));
+      for (const kid of [...Array(12).fill(SIGNING_KID), ...Array(4).fill('new')]) {
+        // Longer than a request, and shorter than a fetch.
+        await Bun.sleep(200);
+        statuses.push(await ask(kid));
+      }
+      await worker.close();
+      expect([statuses, worker.output()]).toEqual([Array(20).fill(200), '']);
+    }, 60_000);
+  },
+);
