@@ -26,22 +26,21 @@ const handler = createMcpHandler(({ authInfo }) => {
   return server;
 });
 
-/** The scopes of the tools that a message calls, or a batch of messages: to read for one tool, to write for any other. */
-function scopesOf(body: unknown): readonly string[] {
+/** Whether a message, or one of a batch, calls another tool than the one that only reads. */
+function isWriting(body: unknown): boolean {
   const messages = [body].flat() as ({ method?: unknown; params?: { name?: unknown } } | null)[];
-  const calls = messages.filter((message) => message?.method === 'tools/call');
-  return calls.map((call) => (call?.params?.name === 'read-notes' ? 'notes:read' : 'notes:write'));
+  return messages.some((message) => message?.method === 'tools/call' && message.params?.name !== 'read-notes');
 }
 
 async function respond(request: Request): Promise<Response> {
   const early = originValidationResponse(request, localhostAllowedOrigins()) ?? guard.metadata(request);
   if (early) return early;
-  // Without a token, the body is not read. Both checks share one verification, and one use of a DPoP proof.
-  const accepted = await guard.check(request);
-  if (accepted instanceof Response) return accepted;
+  // A 401 names this scope, so that clients request it at once, and the body is not read.
+  const reader = await guard.check(request, { scope: 'notes:read' });
+  if (reader instanceof Response) return reader;
   const parsedBody: unknown = request.method === 'POST' ? await request.json().catch(() => '') : undefined;
-  const scope = scopesOf(parsedBody);
-  const auth = scope.length > 0 ? await guard.check(request, { scope }) : accepted;
+  // Both checks share one verification, and one use of a DPoP proof.
+  const auth = isWriting(parsedBody) ? await guard.check(request, { scope: ['notes:read', 'notes:write'] }) : reader;
   if (auth instanceof Response) return auth;
   const { claims, token, scopes } = auth;
   const authInfo = { token, clientId: String(claims.client_id), scopes: [...scopes], expiresAt: claims.exp };

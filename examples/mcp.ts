@@ -18,20 +18,22 @@ const resource = `${publicUrl}/mcp`;
 const options = { issuer: ISSUER, audience: resource, publicUrl, resource, dpop: 'on' } as const;
 const guard = createGuard(options);
 
+/** What every request requires, and what the call of a tool requires as well. A tool that is not in the list requires every scope. */
+const scope = 'notes:read';
 const scopesOfTools = new Map([
-  ['read-notes', 'notes:read'],
-  ['add-note', 'notes:write'],
+  ['read-notes', [scope]],
+  ['add-note', [scope, 'notes:write']],
 ]);
 const notes: string[] = [];
 
 /**
  * The scopes of the tools that a message calls, or a batch of messages. Revision 2026-07-28 also has the name in a header, and
- * the handler rejects a request whose header and body differ. A tool that is not in the list requires every scope.
+ * the handler rejects a request whose header and body differ.
  */
 function scopesOf(body: unknown): string[] {
   const messages = [body].flat() as ({ method?: unknown; params?: { name?: unknown } } | null)[];
   const calls = messages.filter((message) => message?.method === 'tools/call');
-  return calls.flatMap((call) => scopesOfTools.get(String(call?.params?.name)) ?? [...scopesOfTools.values()]);
+  return calls.flatMap((call) => scopesOfTools.get(String(call?.params?.name)) ?? [...scopesOfTools.values()].flat());
 }
 
 const handler = createMcpHandler(({ authInfo }) => {
@@ -50,7 +52,9 @@ new Elysia()
   .onRequest(({ request }) => originValidationResponse(request, localhostAllowedOrigins()))
   .use(resourceMetadata(options))
   .use(resourceServer(guard))
-  .all(
+  // A 401 names this scope, so that clients request it at once.
+  .guard({ scope })
+  .post(
     '/mcp',
     async ({ request, body }) => {
       // The token of this request was checked before. A second check costs nothing and returns the granted scopes.
@@ -62,4 +66,6 @@ new Elysia()
     },
     { scope: ({ body }) => scopesOf(body), parse: 'json' },
   )
+  // A 405, by which clients of older revisions learn that there are no sessions.
+  .all('/mcp', ({ request }) => handler.fetch(request))
   .listen({ hostname: 'localhost', port: PORT }, ({ url }) => console.log(`MCP server at ${url}mcp`));

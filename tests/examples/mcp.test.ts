@@ -102,9 +102,9 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
         ['Bearer', 200],
       ]);
       const metadata = `resource_metadata="${new URL(address).origin}/.well-known/oauth-protected-resource/mcp"`;
-      expect(exchanges[0]?.[2]).toStartWith(`Bearer ${metadata}, DPoP algs="`);
+      expect(exchanges[0]?.[2]).toStartWith(`Bearer scope="notes:read", ${metadata}, DPoP scope="notes:read", algs="`);
       expect(tokens.at(-2)?.[2]).toStartWith('Bearer error="insufficient_scope"');
-      expect(tokens.at(-2)?.[2]).toEndWith(`scope="notes:write", ${metadata}`);
+      expect(tokens.at(-2)?.[2]).toEndWith(`scope="notes:read notes:write", ${metadata}`);
     },
   );
 
@@ -115,7 +115,7 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
     const client = await connect(newest, provider);
     expect((await client.callTool({ name: 'read-notes' })).content).toContainEqual(note);
     await client.close();
-    expect(exchanges.map(([scheme]) => scheme)).toEqual([undefined, 'DPoP', 'DPoP', 'DPoP']);
+    expect(exchanges.map(([scheme]) => scheme)).toEqual([undefined, 'DPoP', 'DPoP']);
   });
 
   const old = { 'mcp-protocol-version': '2025-11-25' };
@@ -143,8 +143,10 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
   ])('responds to a call with %s', async (_, given, message, status) => {
     const reader = await authorizationServer.discover('reader');
     const { access_token } = await clientCredentialsGrant(reader, { scope: 'notes:read', resource: address });
+    const authorization = `Bearer ${access_token}`;
+    expect((await fetch(address, { keepalive: false, headers: { authorization } })).status).toBe(405);
     const headers = {
-      authorization: `Bearer ${access_token}`,
+      authorization,
       accept: 'application/json, text/event-stream',
       'content-type': 'application/json',
       'mcp-protocol-version': REVISION,

@@ -14,7 +14,7 @@ const client = (id, others) => ({
   client_id: id,
   client_secret: `${id}-secret`,
   grant_types: ['client_credentials', 'authorization_code'],
-  redirect_uris: ['https://app.example.test/callback'],
+  redirect_uris: ['https://app.example.test/callback', 'http://127.0.0.1:6276/oauth/callback'],
   response_types: ['code'],
   backchannel_logout_uri: logoutUri,
   backchannel_logout_session_required: true,
@@ -42,7 +42,7 @@ const provider = new Provider(issuer, {
   async loadExistingGrant({ oidc }) {
     const grant = new provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
     grant.addOIDCScope(`openid ${scope}`);
-    grant.addResourceScope(audience, scope);
+    grant.addResourceScope(oidc.params.resource ?? audience, scope);
     await grant.save();
     return grant;
   },

@@ -11,7 +11,12 @@ const versions = { ...manifest.dependencies, ...manifest.devDependencies };
 
 let tarball: Promise<string> | undefined;
 
-/** Packs the package once for all tests of a process, and returns the path of the tarball. */
+/** Returns the path of the tarball, which is packed once for all tests of a process. */
+export function packed(): Promise<string> {
+  tarball ??= pack();
+  return tarball;
+}
+
 async function pack() {
   const folder = await mkdtemp(join(tmpdir(), 'protected-api-tarball-'));
   process.on('exit', () => rmSync(folder, { recursive: true }));
@@ -22,10 +27,9 @@ async function pack() {
 /** Installs the tarball and `others`, in the versions that package.json pins, into an empty folder. */
 async function install(others: readonly (keyof typeof versions)[], from: string, files: string[]) {
   const folder = await mkdtemp(join(tmpdir(), 'protected-api-package-'));
-  tarball ??= pack();
   await Bun.write(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
   const pinned = others.map((name) => `${name}@${versions[name]}`);
-  await $`npm install --no-audit --no-fund --ignore-scripts ${await tarball} ${pinned}`.cwd(folder).quiet();
+  await $`npm install --no-audit --no-fund --ignore-scripts ${await packed()} ${pinned}`.cwd(folder).quiet();
   for (const file of files) await copyFile(join(import.meta.dir, '..', from, file), join(folder, file));
   return folder;
 }

@@ -3,21 +3,8 @@ import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { createGuard } from '../../../src/auth/guard.ts';
 import { startAuthorizationServer } from '../../support/authorization-server.ts';
+import { callback, createBrowser } from '../../support/browser.ts';
 import { AUDIENCE, SCOPE } from '../../support/mint.ts';
-
-const callback = 'https://app.example.test/callback';
-
-/** Returns a function that opens a page as a browser without pages does: it follows redirects, and keeps cookies. */
-function createBrowser() {
-  const cookies = new Map<string, string>();
-  return async function open(url: string | URL, init: RequestInit = {}): Promise<Response> {
-    const headers = { cookie: [...cookies.values()].join('; ') };
-    const response = await fetch(url, { ...init, headers, redirect: 'manual', keepalive: false });
-    for (const line of response.headers.getSetCookie()) cookies.set(line.replace(/=.*/, ''), line.replace(/;.*/, ''));
-    const location = response.headers.get('location');
-    return location === null || location.startsWith(callback) ? response : open(new URL(location, url));
-  };
-}
 
 const endedSessions = new Set<unknown>();
 const api = Bun.serve({

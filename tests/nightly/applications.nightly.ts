@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { $ } from 'bun';
+import { serverRows } from '../examples/server-rows.ts';
+import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts';
+import { createBrowser } from '../support/browser.ts';
+import { freePort, type RunningProcess, run, runToEnd, until, untilReachable } from '../support/child-process.ts';
+import { startedFor } from '../support/fixture.ts';
+import { packed } from '../support/installed-package.ts';
+
+const examples = join(import.meta.dir, '../../examples');
+const PATH = process.env.PATH ?? '';
+
+const folder = startedFor(
+  600_000,
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'protected-api-nightly-'));
+    for (const name of ['package.json', 'bun.lock']) await copyFile(join(import.meta.dir, name), join(folder, name));
+    await $`${process.execPath} install --frozen-lockfile`.cwd(folder).quiet();
+    await $`${process.execPath} add ${await packed()}`.cwd(folder).quiet();
+    return folder;
+  },
+  (folder) => rm(folder, { recursive: true }),
+);
+const inPackages = (path: string) => join(folder(), 'node_modules', path);
+
+// Node.js hands Next.js the first of two Authorization headers only.
+serverRows(
+  'examples/next-route.ts, built with next build and started with next start',
+  async (environment) => {
+    const next = ['node', inPackages('next/dist/bin/next')];
+    await Bun.write(join(folder(), 'app/reports/route.ts'), Bun.file(join(examples, 'next-route.ts')));
+    await Bun.write(join(folder(), 'app/health/route.ts'), "export const GET = () => new Response('ok');");
+    const { status, stdout, stderr } = await runToEnd([...next, 'build', folder()], {
+      PATH,
+      NEXT_TELEMETRY_DISABLED: '1',
+    });
+    expect(status, stdout + stderr).toBe(0);
+    return run([...next, 'start', folder(), '-H', '127.0.0.1', '-p', String(await freePort())], environment);
+  },
+  200,
+);
+
+describe.each(['mcp', 'mcp-fetch'])('the MCP Inspector with examples/%s.ts', (example) => {
+  let authorizationServer: AuthorizationServer;
+  let server: RunningProcess;
+  let url: string;
+
+  beforeAll(async () => {
+    const PORT = String(await freePort());
+    url = `http://localhost:${PORT}/mcp`;
+    const scopes = 'notes:read notes:write';
+    authorizationServer = await startAuthorizationServer(['https://unnamed.example.test', 'RS256', scopes]);
+    const settings = { PATH, ISSUER: authorizationServer.issuer, PORT };
+    server = run([process.execPath, 'run', join(examples, `${example}.ts`)], settings);
+    await untilReachable(url, server);
+  }, 120_000);
+  afterAll(async () => {
+    server.signal('SIGKILL');
+    await Promise.all([authorizationServer.close(), server.finished]);
+  });
+
+  /** Runs a command of the Inspector as a person who logs in wherever it asks for that. Returns how often, too. */
+  async function inspect(...args: readonly string[]) {
+    const launcher = inPackages('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
+    const client = ['--transport', 'http', '--client-id', 'reader', '--client-secret', 'reader-secret'];
+    const cli = run(['sh', '-c', 'echo y | node "$0" "$@"', launcher, '--cli', url, ...client, '--method', ...args], {
+      PATH,
+      HOME: folder(),
+      MCP_AUTO_OPEN_ENABLED: 'true',
+      MCP_INSPECTOR_SECRET_STORE: 'file',
+    });
+    let logins = 0;
+    let isEnded = false;
+    void cli.finished.then(() => {
+      isEnded = true;
+    });
+    await until(async () => {
+      const pages = `${cli.stdout()}${cli.stderr()}`.match(/http:\S+\/auth\?\S+(?=\s)/g) ?? [];
+      const page = pages[logins];
+      if (page !== undefined) {
+        logins += 1;
+        await createBrowser()(page);
+      }
+      return isEnded;
+    }, `the Inspector: ${args}`);
+    const { status, stdout, stderr } = await cli.finished;
+    return { status, logins, output: status === 0 ? stdout : stderr };
+  }
+
+  test.each([
+    ['logs in and lists tools', ['tools/list', '--protocol-era', 'modern'], 1, 'add-note'],
+    ['lists tools in an older revision', ['tools/list'], 0, 'add-note'],
+    ['calls a tool in an older revision', ['tools/call', '--tool-name', 'read-notes'], 0, 'content'],
+    [
+      'steps up for a tool',
+      ['tools/call', '--tool-name', 'add-note', '--protocol-era', 'modern'],
+      1,
+      'A note of reader',
+    ],
+    ['calls that tool in an older revision', ['tools/call', '--tool-name', 'add-note'], 0, 'A note of reader'],
+  ] as const)('%s', async (_, args, logins, part) => {
+    expect(await inspect(...args)).toEqual({ status: 0, logins, output: expect.stringContaining(part) });
+  });
+});
