@@ -77,11 +77,11 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
     if (proof instanceof Refusal) return proof;
     // RFC 9449 §7.1: the proof is valid, but the token belongs to another key.
     if (proof.thumbprint !== thumbprint) return refuse('proof_key_mismatch');
-    // Checked again, because the clock may have been set or the process paused since.
-    const nowMs = now();
-    if (!isTimely(proof.issuedAtMs, nowMs)) return refuse('proof_time');
     // Hashed together, so that clients with equal `jti` values do not collide.
     const key = await sha256(`${proof.thumbprint}.${proof.id}`);
+    // Checked again, because the clock may have been set or the process paused since. Nothing is awaited until the proof is marked.
+    const nowMs = now();
+    if (!isTimely(proof.issuedAtMs, nowMs)) return refuse('proof_time');
     const lifetimeMs = Math.ceil(proof.issuedAtMs + usualLifetimeMs - nowMs);
     const mark = () => replayStore.markUsed(key, lifetimeMs, Math.floor(proof.issuedAtMs));
     return useProof(request, presented, replayStore, key, mark);

@@ -208,6 +208,19 @@ describe('createProofVerifier()', () => {
     expect(replayStore.state().entries).toBe(0);
   });
 
+  test('checks the time in the same turn in which it marks the proof', async () => {
+    let turn = 0;
+    const turns: number[] = [];
+    const clock = () => {
+      turns.push(++turn);
+      queueMicrotask(() => turn++);
+      return now();
+    };
+    const markUsed = () => turns.push(turn) > 0;
+    expect(await judge({ now: clock, replayStore: { markUsed } })).toBe('accepted');
+    expect(turns.at(-1)).toBe(turns.at(-2) as number);
+  });
+
   test.each<[string, () => unknown]>([
     ['rejects', () => Promise.reject(new Error('unreachable'))],
     ['resolves to something else', () => Promise.resolve('OK')],
