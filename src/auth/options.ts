@@ -171,8 +171,8 @@ export const optionRules = {
   onRefused: callback<(request: Request, reason: RefusalReason) => unknown>(),
   /** Called when keys were fetched, could not be fetched, or expired. Exceptions are ignored. */
   onKeySetEvent: callback<(event: KeySetEvent) => unknown>(),
-  /** Returns the body of a rejection. Defaults to the Error object. Does not change status or challenge. */
-  errorBody: callback<(refusal: RefusalDescription) => ErrorBody>(),
+  /** Returns the body of a rejection. Defaults to the Error object. Synchronous. Does not change status or challenge. */
+  errorBody: callback<(refusal: RefusalDescription) => ErrorBody & { readonly then?: never }>(),
   /** Headers of every rejection, such as those of CORS. They replace neither its media type nor its challenge. */
   errorHeaders: code<Readonly<Record<string, string>>>('an object of header names and values', areHeaders),
   /** Fetches key sets and metadata. Defaults to the global `fetch`. For proxies and tests. */

@@ -218,6 +218,7 @@ function judgeClaims(claims: Members, world: World): Judgement {
   const isFaulty =
     !Number.isFinite(exp) ||
     others.some((time) => typeof time !== 'number') ||
+    ['sub', 'client_id'].some((name) => !['string', 'undefined'].includes(typeof own(claims, name))) ||
     (nbf !== undefined && !Number.isFinite(nbf)) ||
     startsAt > nowSeconds ||
     Object.hasOwn(claims, 'cnf');

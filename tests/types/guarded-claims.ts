@@ -14,8 +14,10 @@ const elysia = t.Object({ tenant: t.String() });
 new Elysia()
   .use(resourceServer({ ...options, claims: zod }))
   // @ts-expect-error: a claim that the schema does not describe is unknown
-  .get('/zod', ({ claims }) => claims.tenant.length + claims.exp + claims.sub.length);
-new Elysia().use(resourceServer({ ...options, claims: zod })).get('/zod', ({ claims }) => claims.tenant.length);
+  .get('/zod', ({ claims }) => claims.tenant.length + claims.exp + claims.org.length);
+new Elysia()
+  .use(resourceServer({ ...options, claims: zod }))
+  .get('/zod', ({ claims }) => claims.tenant.length + (claims.sub ?? claims.client_id ?? '').length);
 new Elysia().use(resourceServer({ ...options, claims: valibot })).get('/valibot', ({ claims }) => claims.tenant.length);
 new Elysia().use(resourceServer({ ...options, claims: arktype })).get('/arktype', ({ claims }) => claims.tenant.length);
 new Elysia().use(resourceServer({ ...options, claims: elysia })).get('/t', ({ claims }) => claims.tenant.length);
@@ -28,6 +30,9 @@ new Elysia().use(resourceServer(guard)).get('/guard', ({ claims }) => claims.ten
 createGuard({ ...options, claims: elysia });
 // @ts-expect-error: a schema is no class
 createGuard({ ...options, claims: String });
+// @ts-expect-error: errorBody is synchronous
+createGuard({ ...options, errorBody: async () => ({ title: 'rejected' }) });
+createGuard({ ...options, errorBody: ({ code }) => ({ title: code }) });
 // @ts-expect-error: a misspelt option
 createGuard({ ...options, algorithm: ['RS256'] });
 // @ts-expect-error: HMAC is never accepted

@@ -165,7 +165,12 @@ function describeClaims({ claims, options, nowSeconds, nameOf }: Explained): rea
       name: 'expiry',
       has: showTime(claims.exp, nowSeconds),
       wants: tolerance,
-      advice: { token_expired: 'the client must request a new token', claims_malformed: '' },
+      advice: {
+        token_expired: 'the client must request a new token',
+        claims_malformed: [claims.sub ?? '', claims.client_id ?? ''].every((name) => typeof name === 'string')
+          ? ''
+          : 'sub and client_id must be strings',
+      },
     },
     {
       name: 'not before',

@@ -29,7 +29,7 @@ export type OptionsFor<Schema> = Omit<GuardOptions, 'claims'> & { readonly claim
 export interface Guard<AcceptedClaims extends Claims = Claims> {
   /**
    * Returns the claims and the token of the request, or the response that rejects it: 401, 403 or 503. Never rejects for
-   * anything that a client or an issuer does. Does NOT check `sub`, `jti` or who may see which resource.
+   * anything that a client or an issuer does. Does NOT check `jti`, that there is a `sub`, or who may see which resource.
    *
    * Each call decides as of now. Calls with the same request object share the verification of its token and the use of its DPoP
    * proof, as long as method, URL, token and proof are the same.

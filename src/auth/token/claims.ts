@@ -7,6 +7,10 @@ export interface Claims {
   /** May be missing with the option `audienceClaim`. The claim of that name was then checked instead. */
   readonly aud?: string | readonly string[];
   readonly exp: number;
+  /** The user or client that the token is about. */
+  readonly sub?: string;
+  /** The client that requested the token. */
+  readonly client_id?: string;
   /** Other claims are not validated: check their types before using them. */
   readonly [name: string]: unknown;
 }
@@ -25,8 +29,8 @@ export interface ClaimRules {
 }
 
 /**
- * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims and time, in this
- * order. Does NOT check scopes, `sub`, `jti` or revocation.
+ * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims, types and time, in
+ * this order. Does NOT check scopes, `jti`, revocation, or that there is a `sub`.
  */
 export function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Refusal | undefined {
   const { issuer, audience, audienceClaim, requiredClaims } = rules;
@@ -35,8 +39,10 @@ export function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: numb
   if (!audiencesOf(named).some((name) => audience.includes(name))) return refuse('audience_mismatch');
   for (const name in requiredClaims)
     if (ownClaim(claims, name) !== requiredClaims[name]) return refuse('required_claim_mismatch');
-  const { exp, nbf = exp, iat = exp } = claims;
+  const { exp, nbf = exp, iat = exp, sub = '', client_id: client = '' } = claims;
   if (!Number.isFinite(exp) || !Number.isFinite(nbf) || typeof iat !== 'number') return refuse('claims_malformed');
+  // RFC 7519 §4.1.2, RFC 8693 §4.3. Handlers rely on the type.
+  if (typeof sub !== 'string' || typeof client !== 'string') return refuse('claims_malformed');
   return checkTime(claims, rules.clockToleranceSeconds, nowSeconds);
 }
 

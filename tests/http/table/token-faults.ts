@@ -333,6 +333,8 @@ const withKeys = {
     ...claims('exp', 'CVE-2026-25537', [undefined, null, '', '9999999999', true, [9999999999], {}]),
     ...claims('nbf', 'CVE-2026-25537', [null, '', '0', '9999999999', false, [0], {}]),
     ...claims('iat', 'RFC 7519 §4.1.6', [null, '0', [], {}]),
+    ...claims('sub', 'RFC 7519 §4.1.2', [null, 1, ['a'], {}]),
+    ...claims('client_id', 'RFC 8693 §4.3', [null, 1]),
     ...['exp', 'nbf'].flatMap((name) =>
       ['1e400', '-1e400'].map((text) =>
         payload(`${name} ${text} (RFC 8259 §6)`, (issuer) => `{${good(issuer)},"${name}":${text}}`),
