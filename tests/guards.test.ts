@@ -27,6 +27,16 @@ describe('createApp()', () => {
     expect(guarded.map(({ path }) => path)).toEqual(expect.arrayContaining(['/api/private', '/api/private-scoped']));
   });
 
+  test('describes each route for the OpenAPI document, with the schema of its response', () => {
+    const described = app.routes.filter(({ hooks }) => !hooks.detail?.hide);
+    expect(described.length).toBeGreaterThanOrEqual(3);
+    const isText = expect.stringMatching(/\w/);
+    for (const { path, hooks } of described) {
+      expect(hooks.detail, path).toMatchObject({ operationId: isText, summary: isText, description: isText });
+      expect(hooks.response, path).toHaveProperty('200');
+    }
+  });
+
   for (const { method, path } of guarded)
     for (const sent of method === 'GET' ? ['GET', 'HEAD'] : [method])
       for (const [token, headers, challenge] of [

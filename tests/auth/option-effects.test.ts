@@ -1,0 +1,172 @@
+import { expect, test } from 'bun:test';
+import { z } from 'zod';
+import { createGuardCore } from '../../src/auth/guard/create-guard.ts';
+import { guardOf } from '../../src/auth/guard/guard.ts';
+import type { Fetch, GuardOptions, KeySetEvent, Requirements } from '../../src/auth/guard.ts';
+import { type OptionName, optionRules } from '../../src/auth/options.ts';
+import { certificate } from '../support/certificates.ts';
+import { createChecker, ISSUER, offline, tokenOf } from '../support/checked.ts';
+import { bearer } from '../support/fixture.ts';
+import { createFrozenClock } from '../support/frozen-clock.ts';
+import { publish, rsaKey } from '../support/keys.ts';
+import { AUDIENCE, nowSeconds, signingKeys } from '../support/mint.ts';
+import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
+
+type Options = Partial<GuardOptions>;
+/** Returns what one guard with these options does. */
+type See = (options: Options) => unknown;
+
+const url = 'https://api.example.test/reports';
+const publicUrl = 'https://api.example.test';
+
+/** What becomes of a token with these claims: `accepted`, or the reason of its rejection. */
+const decide =
+  (claims: Readonly<Record<string, unknown>> = {}, requirements: Requirements = {}): See =>
+  async (options) =>
+    (await createChecker(options)({ claims }, requirements)).reason ?? 'accepted';
+
+/** A part of the response to a request without a token. */
+const reject =
+  (read: (response: Response) => unknown): See =>
+  async (options) => {
+    const { result } = await createChecker(options)(new Headers());
+    return result instanceof Response && read(result);
+  };
+const challenge = reject(({ headers }) => headers.get('www-authenticate'));
+
+const decideProof: See = async (options) => {
+  const token = tokenOf({ claims: { cnf: { jkt: thumbprintOf(proofKey()) } } });
+  const dpop = makeProof({ url, token, nowSeconds: nowSeconds() });
+  const { reason } = await createChecker(options)(new Headers({ authorization: `DPoP ${token}`, dpop }));
+  return reason ?? 'accepted';
+};
+
+/** Whether a guard can be created. */
+const create: See = (options) => {
+  try {
+    return guardOf(createGuardCore({ ...offline(), ...options })) && 'created';
+  } catch {
+    return 'throws';
+  }
+};
+
+const keys = async () => Response.json({ keys: signingKeys() });
+const silent = { keys: undefined, onKeySetEvent() {} };
+const fetching = (fetch: Fetch): Options => ({ ...silent, fetch });
+
+/** How often a guard fetched, and what becomes of a token with this `kid`, so long after it fetched keys that it cannot fetch again. */
+const decideAfter =
+  (seconds: number, kid = 'signing-key'): See =>
+  async (options) => {
+    const clock = createFrozenClock();
+    let fetches = 0;
+    const fetch = () => (fetches++ === 0 ? keys() : Promise.reject(new TypeError('down')));
+    const decideNow = createChecker({ ...fetching(fetch), ...options }, { clock, random: () => 0 });
+    await decideNow({});
+    clock.pause(seconds * 1000);
+    const { reason = 'accepted' } = await decideNow({ header: { kid } });
+    return `${fetches} ${reason}`;
+  };
+
+/** Whether a guard waits for keys after a second. */
+const wait: See = async (options) => {
+  const clock = createFrozenClock();
+  const hang: Fetch = (_, { signal } = {}) =>
+    new Promise((_, fail) => signal?.addEventListener('abort', () => fail(signal.reason)));
+  let state = 'waits';
+  const decided = createChecker(
+    { ...fetching(hang), ...options },
+    { clock },
+  )({}).then(() => {
+    state = 'decided';
+  });
+  const turn = () => new Promise((done) => setImmediate(done));
+  await turn();
+  clock.advance(1000);
+  await turn();
+  const seen = state;
+  clock.advance(60_000);
+  await decided;
+  return seen;
+};
+
+const fetchFrom: See = async (options) => {
+  let source: string | undefined;
+  const fetch: Fetch = (from) => {
+    source = from;
+    return keys();
+  };
+  await createChecker({ ...fetching(fetch), ...options })({});
+  return source;
+};
+
+const metadata: See = async (options) => {
+  const guard = guardOf(createGuardCore({ ...offline(), ...options }));
+  const found = guard.metadata(new Request(`${publicUrl}/.well-known/oauth-protected-resource/mcp`));
+  return found instanceof Response ? ((await found.json()) as { resource: unknown }).resource : 'none';
+};
+const cached: See = async (options) => {
+  const guard = guardOf(createGuardCore({ ...offline(), ...options }));
+  await guard.check(new Request(url, { headers: bearer(tokenOf()) }));
+  return guard.state().cacheEntries;
+};
+const events: string[] = [];
+const reported: See = async (options) => {
+  await decideAfter(0)(options);
+  return events.length;
+};
+const called = () => {
+  throw new Error('called');
+};
+
+const { der, thumbprint } = certificate('a');
+const other = 'https://other.example.test/';
+const dpop = { dpop: 'on', publicUrl } as const;
+
+/** What is seen without each option and with it, at the value that follows and beside other options. */
+const effects: Readonly<Record<OptionName, readonly [See, before: unknown, after: unknown, unknown, Options?]>> = {
+  issuer: [decide({ iss: other }), 'issuer_mismatch', 'accepted', other],
+  audience: [decide({ aud: other }), 'audience_mismatch', 'accepted', other],
+  jwksUri: [fetchFrom, `${ISSUER}.well-known/jwks.json`, other, other],
+  jwksAllowHttp: [create, 'throws', 'created', true, { issuer: 'http://sso.internal/' }],
+  algorithms: [decide(), 'accepted', 'algorithm_unsupported', ['ES256'], fetching(keys)],
+  tokenType: [decide(), 'accepted', 'type_unsupported', 'at+jwt'],
+  scopeClaim: [decide({ scp: 'a' }, { scope: 'a' }), 'scope_insufficient', 'accepted', ['scp']],
+  scopePrefix: [decide({ scope: 'p:a' }, { scope: 'a' }), 'scope_insufficient', 'accepted', 'p:'],
+  scopeImplies: [decide({ scope: 'b' }, { scope: 'a' }), 'scope_insufficient', 'accepted', { b: ['a'] }],
+  audienceClaim: [decide({ aud: undefined, azp: AUDIENCE }), 'audience_mismatch', 'accepted', 'azp'],
+  requiredClaims: [decide(), 'accepted', 'required_claim_mismatch', { tid: 't' }],
+  dpop: [decide(), 'accepted', 'dpop_required', 'required', { publicUrl }],
+  dpopAlgorithms: [challenge, expect.stringContaining('ES384'), expect.not.stringContaining('ES384'), ['ES256'], dpop],
+  publicUrl: [challenge, 'Bearer', expect.stringContaining(`resource_metadata="${publicUrl}`), publicUrl],
+  jwksMaxAgeSeconds: [decideAfter(40), '1 accepted', '2 accepted', 10],
+  jwksMaxStaleSeconds: [decideAfter(700), '2 accepted', '2 keys_unavailable', 0],
+  jwksCooldownSeconds: [decideAfter(2, 'new'), '1 key_unknown', '2 keys_unavailable', 1],
+  jwksTimeoutSeconds: [wait, 'waits', 'decided', 1],
+  clockToleranceSeconds: [decide({ exp: nowSeconds() - 60 }), 'token_expired', 'accepted', 300],
+  tokenCacheSize: [cached, 1, 0, 0],
+  resource: [metadata, 'none', `${publicUrl}/mcp`, `${publicUrl}/mcp`, { publicUrl }],
+  keys: [decide(), 'accepted', 'key_unknown', { keys: [publish(rsaKey('stranger'), 'other')] }],
+  claims: [decide(), 'accepted', 'claims_unexpected', z.object({ tid: z.string() })],
+  replayStore: [decideProof, 'accepted', 'proof_replayed', { markUsed: () => false }, dpop],
+  clientCertificate: [decide({ cnf: { 'x5t#S256': thumbprint } }), 'token_bound', 'accepted', () => der],
+  isRevoked: [decide(), 'accepted', 'token_revoked', () => true],
+  onAccepted: [decide(), 'accepted', 'called', called],
+  onRefused: [decide({ exp: 0 }), 'token_expired', 'called', called],
+  onKeySetEvent: [reported, 0, 1, ({ type }: KeySetEvent) => events.push(type)],
+  errorBody: [
+    reject((response) => response.json()),
+    expect.objectContaining({ code: 'authorization_header_missing' }),
+    { a: 1 },
+    () => ({ a: 1 }),
+  ],
+  errorHeaders: [reject(({ headers }) => headers.get('x-a')), null, 'b', { 'x-a': 'b' }],
+  fetch: [decide(), 'keys_unavailable', 'accepted', keys, { ...silent, jwksUri: 'http://127.0.0.1:1/' }],
+};
+
+test.each(Object.keys(optionRules) as OptionName[])('the option %s changes what a guard does', async (name) => {
+  const [see, before, after, value, beside] = effects[name];
+  const seen = (options: Options) => Promise.resolve(see(options)).catch((error: Error) => error.message);
+  expect(await seen({ ...beside })).toEqual(before);
+  expect(await seen({ ...beside, [name]: value })).toEqual(after);
+});
