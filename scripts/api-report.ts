@@ -1,84 +1,74 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-// The compiler's own API, which TypeScript 7 does not have yet.
-import ts from 'typescript-5';
+import { CompilerState, Extractor, ExtractorConfig, type ExtractorMessage } from '@microsoft/api-extractor';
 import manifest from '../src/auth/package.json';
 import { format } from './format.ts';
 
 const root = join(import.meta.dir, '..');
+const compilerOptions = {
+  ...{ target: 'es2023', lib: ['es2023'], module: 'nodenext', moduleResolution: 'nodenext', types: ['node'] },
+  ...{ strict: true, skipLibCheck: true, allowImportingTsExtensions: true, noEmit: true },
+};
+const silent = { default: { logLevel: 'none' } };
+const messages = { compilerMessageReporting: silent, extractorMessageReporting: silent, tsdocMessageReporting: silent };
 
-/** Returns a report of each published module, by file name: every declaration that it exports, and those that these name. */
+/** Returns a report of each door of the package, by file name: every declaration that it exports, and those that these name. */
 export async function apiReports(): Promise<ReadonlyMap<string, string>> {
-  const folder = await mkdtemp(join(tmpdir(), 'protected-api-declarations-'));
+  await mkdir(join(root, 'dist'), { recursive: true });
+  // Below the root, from which the declarations of other packages are found.
+  const folder = await mkdtemp(join(root, 'dist/declarations-'));
   try {
     const compile = [process.execPath, 'x', 'tsc', '-p', 'src/auth', '--emitDeclarationOnly', '--outDir', folder];
     const { exitCode, stdout } = Bun.spawnSync(compile, { cwd: root });
     if (exitCode !== 0) throw new Error(`Cannot declare the package:\n${stdout}`);
-    const doors = Object.entries(manifest.exports).flatMap(([name, target]) => {
-      const [, file] = (typeof target === 'object' && /^\.\/dist\/(.*)\.d\.ts$/.exec(target.types)) || [];
-      return file === undefined ? [] : [{ file, module: join(manifest.name, name) }];
-    });
-    const paths = doors.map(({ file }) => join(folder, `${file}.d.ts`));
-    const program = ts.createProgram(paths, { allowImportingTsExtensions: true, noEmit: true, types: [] });
-    return new Map(
-      doors.map(({ file, module }) => [`${file}.api.md`, format('api.md', reportOf(program, folder, file, module))]),
+    const files = Object.values(manifest.exports).flatMap((target) =>
+      typeof target === 'object' ? [target.types.replace(/^\.\/dist\/(.*)\.d\.ts$/, '$1')] : [],
     );
+    const configurations = files.map((file) => configure(folder, file));
+    const [first, ...others] = configurations;
+    if (first === undefined) throw new Error('Cannot report the API: the package has no doors');
+    const additionalEntryPoints = others.map(({ mainEntryPointFilePath }) => mainEntryPointFilePath);
+    const compilerState = CompilerState.create(first, { additionalEntryPoints });
+    for (const configuration of configurations)
+      Extractor.invoke(configuration, { compilerState, localBuild: true, messageCallback: silence });
+    const reports = files.map(async (file) => {
+      const name = `${file}.api.md`;
+      return [name, format(name, await Bun.file(join(folder, name)).text())] as const;
+    });
+    return new Map(await Promise.all(reports));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function reportOf(program: ts.Program, folder: string, file: string, module: string): string {
-  const checker = program.getTypeChecker();
-  const source = program.getSourceFile(join(folder, `${file}.d.ts`));
-  const door = source && checker.getSymbolAtLocation(source);
-  if (!door) throw new Error(`Cannot report ${module}: it exports nothing`);
-  const resolve = (symbol: ts.Symbol) =>
-    symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+const silence = (message: ExtractorMessage) => {
+  message.handled = true;
+};
 
-  /** The declarations of a symbol that are ours. */
-  const declarationsOf = (symbol: ts.Symbol) =>
-    (symbol.declarations ?? [])
-      .map((node) => (ts.isVariableDeclaration(node) ? node.parent.parent : node))
-      .filter((node) => ts.isSourceFile(node.parent) && node.getSourceFile().fileName.startsWith(folder));
-
-  const exported = checker.getExportsOfModule(door).map(resolve);
-  const named = new Set(exported);
-  for (const symbol of named) {
-    const visit = (node: ts.Node): void => {
-      const found = ts.isIdentifier(node) ? checker.getSymbolAtLocation(node) : undefined;
-      if (found && declarationsOf(resolve(found)).length > 0) named.add(resolve(found));
-      ts.forEachChild(node, visit);
-    };
-    declarationsOf(symbol).forEach(visit);
-  }
-
-  const printer = ts.createPrinter({ removeComments: true });
-  const print = (symbols: readonly ts.Symbol[]) =>
-    symbols
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .flatMap((symbol) => declarationsOf(symbol))
-      .map((node) => printer.printNode(ts.EmitHint.Unspecified, node, node.getSourceFile()))
-      .map((text) => text.replace(/^(?:export )?(?:declare )?/, ''))
-      .join('\n\n');
-  const others = [...named].filter((symbol) => !exported.includes(symbol));
-  return `# ${module}
-
-<!-- Generated by \`bun run docs\`. A change here is a change of the public API. -->
-
-## Exported
-
-\`\`\`ts
-${print(exported)}
-\`\`\`
-
-## Named by these, not exported
-
-\`\`\`ts
-${print(others)}
-\`\`\`
-`;
+/** Has the report of one door written to the folder of its declarations. */
+function configure(folder: string, file: string): ExtractorConfig {
+  const entry = join(folder, `${file}.d.ts`);
+  return ExtractorConfig.prepare({
+    configObjectFullPath: join(folder, 'api-extractor.json'),
+    packageJsonFullPath: join(root, 'src/auth/package.json'),
+    configObject: {
+      projectFolder: folder,
+      mainEntryPointFilePath: entry,
+      compiler: { overrideTsconfig: { compilerOptions, files: [entry] } },
+      apiReport: {
+        enabled: true,
+        reportFileName: `${file}.api.md`,
+        reportFolder: folder,
+        reportTempFolder: join(folder, 'temp'),
+        includeForgottenExports: true,
+      },
+      docModel: { enabled: false },
+      dtsRollup: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      messages,
+      newlineKind: 'lf',
+    } as Parameters<typeof ExtractorConfig.prepare>[0]['configObject'],
+  });
 }
 
 if (import.meta.main)

@@ -7,7 +7,8 @@ import { $ } from 'bun';
 const usage = `Usage: bun run mutate [--all] [--since=COMMIT] [--count=N] [FILE...]
 
 Changes one place of src/auth at a time and runs the tests. By default it tries at most 16 mutants of the files that changed
-since HEAD~1, or of all files if none did; the same text gives the same mutants. Exit status 1 if less than 75 % are killed.
+since HEAD~1, those of changed lines first, or of all files if none did; the same text gives the same mutants. Exit status 1 if
+less than 75 % are killed.
 A mutant that no test can notice gets a comment above its line:
   // Stryker disable next-line ConditionalExpression: speed only, the general form reads the same
 
@@ -50,11 +51,19 @@ const tryMutants = (mutate: readonly string[], testCommand: string): Promise<rea
     commandRunner: { command: testCommand },
   }).runMutationTest();
 
-async function changedSources(): Promise<readonly string[]> {
-  const { stdout } = await $`git diff --name-only --diff-filter=d ${values.since} -- src/auth`.nothrow().quiet();
-  const files = stdout.toString().split('\n');
-  const changed = files.filter((file) => file.endsWith('.ts') && file !== 'src/auth/index.ts');
-  return changed.length > 0 ? changed : sources;
+/** Returns the lines that changed in each file of src/auth. */
+async function changedLines(): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
+  const { stdout } = await $`git diff --unified=0 --diff-filter=d ${values.since} -- src/auth`.nothrow().quiet();
+  const lines = new Map<string, Set<number>>();
+  let file = '';
+  for (const line of stdout.toString().split('\n')) {
+    file = /^\+\+\+ b\/(.*)$/.exec(line)?.[1] ?? file;
+    const [, first, count = '1'] = /^@@ \S+ \+(\d+)(?:,(\d+))? @@/.exec(line) ?? [];
+    if (first === undefined || !file.endsWith('.ts') || file === 'src/auth/index.ts') continue;
+    const added = Array.from({ length: Number(count) }, (_, index) => Number(first) + index);
+    lines.set(file, new Set([...(lines.get(file) ?? []), ...added]));
+  }
+  return lines;
 }
 
 const isWithin = (inner: Mutant, outer: Mutant) => {
@@ -63,13 +72,17 @@ const isWithin = (inner: Mutant, outer: Mutant) => {
   return inner.fileName === outer.fileName && place(a.start) >= place(b.start) && place(a.end) <= place(b.end);
 };
 
-/** Returns ranges with at most so many mutants, in an order that the text of each decides. */
-function sample(mutants: readonly Mutant[], count: number): readonly string[] {
-  const order = ({ fileName, mutatorName, location, replacement }: Mutant) =>
-    Bun.hash(`${relative('.', fileName)} ${mutatorName} ${JSON.stringify(location)} ${replacement}`);
+/** Returns ranges with at most so many mutants: those that begin on a changed line first, in an order that the text of each decides. */
+function sample(mutants: readonly Mutant[], changed: Awaited<ReturnType<typeof changedLines>>): readonly string[] {
+  const count = Number(values.count);
+  const order = ({ fileName, mutatorName, location, replacement }: Mutant) => {
+    const file = relative('.', fileName);
+    const hash = Bun.hash.xxHash32(`${file} ${mutatorName} ${JSON.stringify(location)} ${replacement}`);
+    return changed.get(file)?.has(location.start.line) ? hash - 2 ** 32 : hash;
+  };
   const chosen = new Set<Mutant>();
   const ranges: string[] = [];
-  for (const mutant of mutants.toSorted((a, b) => (order(a) < order(b) ? -1 : 1))) {
+  for (const mutant of mutants.toSorted((a, b) => order(a) - order(b))) {
     const added = mutants.filter((other) => isWithin(other, mutant) && !chosen.has(other));
     if (added.length === 0 || chosen.size + added.length > count) continue;
     for (const each of added) chosen.add(each);
@@ -91,8 +104,9 @@ function verdictOn({ status, statusReason = '' }: Mutant): 'killed' | 'survived'
 
 async function main(): Promise<number> {
   const named = values.all ? sources : positionals;
-  const chosen =
-    named.length > 0 ? named : sample(await tryMutants(await changedSources(), 'true'), Number(values.count));
+  const changed = await changedLines();
+  const candidates = changed.size > 0 ? [...changed.keys()] : sources;
+  const chosen = named.length > 0 ? named : sample(await tryMutants(candidates, 'true'), changed);
   const tried = (await tryMutants(chosen, command)).filter(({ status }) => status !== 'Ignored');
   const counts = { killed: 0, survived: 0, stalled: 0 };
   for (const mutant of tried) {

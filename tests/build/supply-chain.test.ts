@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import lock from '../../bun.lock';
 import manifest from '../../package.json';
+import guardManifest from '../../src/auth/package.json';
 
 const exactVersion = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
@@ -8,6 +9,14 @@ test('package.json pins every dependency but the member of the workspace to one 
   const versions = Object.values({ ...manifest.dependencies, ...manifest.devDependencies });
   const inexact = versions.filter((version) => !exactVersion.test(version.replace(/^npm:.+@/, '')));
   expect(inexact).toEqual(['workspace:*']);
+});
+
+test('the package is released with the version of the service, and tested with packages in its own ranges', () => {
+  expect(guardManifest.version).toBe(manifest.version);
+  const versions = { ...manifest.dependencies, ...manifest.devDependencies } as Readonly<Record<string, string>>;
+  const [lruCache = ''] = lock.packages['lru-cache'] ?? [];
+  for (const [name, range] of Object.entries({ ...guardManifest.dependencies, ...guardManifest.peerDependencies }))
+    expect(Bun.semver.satisfies(versions[name] ?? lruCache.replace(/.*@/, ''), range), name).toBe(true);
 });
 
 test('package.json lets no dependency run a script when it is installed', () => {

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { $ } from 'bun';
 import manifest from '../../src/auth/package.json';
 import { runToEnd } from '../support/child-process.ts';
-import { installedPackage } from '../support/installed-package.ts';
+import { installedPackage, packed } from '../support/installed-package.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { AUDIENCE, mintToken } from '../support/mint.ts';
 
 const root = join(import.meta.dir, '../..');
 /** They say what the compiler accepts, and at each `@ts-expect-error` what it rejects. */
@@ -14,10 +16,35 @@ const compilations = [
   ['typescript', 'nodenext', 'nodenext'],
   ['typescript', 'bundler', 'esnext'],
   ['typescript-5', 'nodenext', 'nodenext'],
+  ['typescript-5', 'node10', 'commonjs'],
 ] as const;
+const guardDoor = [
+  'clientCertificateFromHeader',
+  'createGuard',
+  'describeRejections',
+  'issuerMetadata',
+  'optionsFromEnvironment',
+];
+/** What each door exports besides types. */
+const doors: Readonly<Record<string, readonly string[]>> = {
+  '': [
+    ...guardDoor,
+    'guardResponses',
+    'isGuarded',
+    'resourceMetadata',
+    'resourceServer',
+    'scopeResponses',
+    'scopesOf',
+    'securitySchemes',
+  ],
+  '/explain': ['explainToken'],
+  '/guard': guardDoor,
+  '/node': ['authOf', 'checkIncoming', 'requireToken'],
+  '/testing': ['createDevelopmentIssuer', 'createTestIssuer'],
+};
 
 describe('the package, installed from its tarball', () => {
-  const folder = installedPackage(['elysia', '@elysiajs/eden'], 'types', typeTests);
+  const folder = installedPackage(['elysia', '@elysiajs/eden', '@types/node', 'jose'], 'types', typeTests);
   const inFolder = (...path: string[]) => join(folder(), ...path);
   const inPackage = (...path: string[]) => inFolder('node_modules', manifest.name, ...path);
 
@@ -42,12 +69,56 @@ describe('the package, installed from its tarball', () => {
     for (const name in dependencies) expect(packages[`node_modules/${name}`].dependencies ?? {}).toEqual({});
   });
 
+  test('takes the jose and the lru-cache of an application that has its own', async () => {
+    for (const range of Object.values(manifest.dependencies)) expect(range).toStartWith('^');
+    const copies = await readdir(inFolder('node_modules'), { recursive: true });
+    const found = copies.filter((path) => /(?:^|node_modules\/)(?:jose|lru-cache)$/.test(path));
+    expect(found.toSorted()).toEqual(['jose', 'lru-cache']);
+  });
+
+  test.each([
+    ['publint', 'run', '--strict=true'],
+    ['attw', '--profile', 'esm-only'],
+  ])('passes %s', async (tool, ...options) => {
+    const tarball = await packed();
+    const { exitCode, stdout } = await $`${join(root, 'node_modules/.bin', tool)} ${options} ${tarball}`
+      .nothrow()
+      .quiet();
+    expect({ exitCode, output: exitCode === 0 ? '' : stdout.toString() }).toEqual({ exitCode: 0, output: '' });
+  });
+
+  test('exports from each door the names that the documentation has, and nothing else', async () => {
+    const modules = Object.keys(manifest.exports).map((path) => path.slice(1));
+    expect(modules.toSorted()).toEqual([...Object.keys(doors), '/package.json'].toSorted());
+    for (const [door, names] of Object.entries(doors)) {
+      const script = `console.log(Object.keys(await import('${manifest.name}${door}')).join())`;
+      const exported = await $`node --input-type=module -e ${script}`.cwd(folder()).text();
+      expect(exported.trim().split(',').toSorted(), door).toEqual(names.toSorted());
+    }
+  });
+
+  test.each(['node', 'bun'])('explains a token under %s by its command', async (runtime) => {
+    await using issuer = await startIssuer();
+    const environment = { ISSUER: issuer.url, AUDIENCE, TOKEN: mintToken(issuer.url), PATH: process.env.PATH ?? '' };
+    // npx would ask the registry for another version of npm.
+    const command = inFolder('node_modules/.bin', manifest.name);
+    const start = runtime === 'bun' ? [process.execPath, '--bun', command] : [command];
+    const script = ['/bin/sh', '-c', 'echo "$TOKEN" | exec "$@" explain --scope read:messages', 'sh', ...start];
+    const { status, stdout } = await runToEnd(script, environment);
+    expect({ status, last: stdout.trim().split('\n').at(-1) }).toEqual({ status: 0, last: '200: Token is accepted' });
+  });
+
   for (const [compiler, resolution, module] of compilations) {
-    test(`compiles with ${compiler} under ${resolution}: the README's example and guarded routes`, async () => {
+    // Neither the DOM library nor skipLibCheck: applications on Node.js have the types of Node.js only.
+    test(`compiles with ${compiler} under ${resolution}: all doors, the README's example and guarded routes`, async () => {
       const tsc = join(root, 'node_modules', compiler, 'bin/tsc');
-      const options = ['--noEmit', '--strict', '--target', 'es2022', '--module', module, '--moduleResolution'];
-      const files = ['readme.ts', ...typeTests];
-      const compiling = $`node ${tsc} ${options} ${resolution} ${files}`.cwd(folder());
+      const names = Object.keys(doors).map((door, index) => `export * as door${index} from '${manifest.name}${door}';`);
+      await Bun.write(inFolder('doors.ts'), names.join('\n'));
+      const options = ['--noEmit', '--strict', '--target', 'es2023', '--lib', 'es2023', '--types', 'node'];
+      const modules = ['--module', module, '--moduleResolution', resolution];
+      // CommonJS needs skipLibCheck for other packages, and an Elysia that was declared for it.
+      const files = module === 'commonjs' ? ['--skipLibCheck', 'doors.ts'] : ['doors.ts', 'readme.ts', ...typeTests];
+      const compiling = $`node ${tsc} ${options} ${modules} ${files}`.cwd(folder());
       const { exitCode, stdout } = await compiling.nothrow().quiet();
       expect([0, 1, 2], 'the compiler ended by itself').toContain(exitCode);
       // The declarations of Elysia 1.4 and Eden do not compile by themselves, so applications set skipLibCheck. Ours do.
