@@ -4,14 +4,16 @@ import { fixtureFor } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 
 const METRICS_PORT = String(await freePort());
-const scrape = (path = '/metrics') => fetch(`http://127.0.0.1:${METRICS_PORT}${path}`);
+const METRICS_HOST = '127.0.0.2';
+const scrape = (path = '/metrics', host = METRICS_HOST) => fetch(`http://${host}:${METRICS_PORT}${path}`);
 
 describe.each([sourceForm, executableForm])('the metrics of $name', (form) => {
-  const fixture = fixtureFor(form, { settings: { METRICS_PORT } });
+  const fixture = fixtureFor(form, { settings: { METRICS_PORT, METRICS_HOST } });
 
   test('are Prometheus text on a separate listener', async () => {
     expect((await scrape()).headers.get('content-type')).toStartWith('text/plain; version=0.0.4');
     expect((await scrape('/api/public')).status).toBe(404);
+    await expect(scrape('/metrics', '127.0.0.1')).rejects.toThrow();
   });
 
   test('count requests and tokens, describe keys and the process, and have no series that a client chose', async () => {

@@ -16,7 +16,8 @@ const good = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x', HOST: '127.0.0.1', 
 const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, reusePort: true, fetch: () => new Response() });
 afterAll(() => taken.stop(true));
 
-const elsewhere = 'Cannot listen on 203.0.113.1:0: the address does not belong to this machine. Change HOST';
+const elsewhere = (name: string) =>
+  `Cannot listen on 203.0.113.1:0: the address does not belong to this machine. Change ${name}`;
 const inUse = (name: string) =>
   `Cannot listen on 127.0.0.1:${taken.port}: the port is in use. Set ${name} to another port`;
 const mustBe = (...names: readonly string[]) => [
@@ -28,11 +29,18 @@ describe('a process ends with 1 and says only what is wrong', () => {
   test.each<[name: string, settings: Environment, flags: string[], lines: string[]]>([
     ['a port in use', { PORT: String(taken.port) }, [], [inUse('PORT')]],
     ['a metrics port in use', { METRICS_PORT: String(taken.port) }, ['--dev'], [inUse('METRICS_PORT')]],
-    ['an address of another machine', { HOST: '203.0.113.1' }, [], [elsewhere]],
+    ['an address of another machine', { HOST: '203.0.113.1' }, [], [elsewhere('HOST')]],
+    [
+      'an address of another for metrics',
+      { METRICS_PORT: '0', METRICS_HOST: '203.0.113.1' },
+      [],
+      [elsewhere('METRICS_HOST')],
+    ],
     // An empty label: no name server is asked for it.
     ['an unknown host', { HOST: 'no..such' }, [], ['Cannot listen on no..such:0: the host is not known. Change HOST']],
     ['wrong settings, all at once', wrong, [], mustBe('ISSUER', 'AUDIENCE', 'PUBLIC_URL', 'PORT')],
     ['no issuer in production', { NODE_ENV: 'production', ISSUER: '', AUDIENCE: '' }, [], mustBe('ISSUER', 'AUDIENCE')],
+    ['a wrong store, and no log', { LOG_LEVEL: 'silent', REDIS_URL: 'redis://:hun/ter2@h' }, [], mustBe('REDIS_URL')],
     ['wrong settings to explain by', { ISSUER: 'x' }, ['--explain'], mustBe('ISSUER')],
   ])('with %s', async (_name, settings, flags, lines) => {
     const { stderr, ...ended } = await runToEnd([...command, ...flags], { ...good, ...settings });
