@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { AnyElysia } from 'elysia';
+import type { FastifyInstance } from 'fastify';
 import { createGuard } from '../../src/auth/guard.ts';
 import manifest from '../../src/auth/package.json';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { bearer } from '../support/fixture.ts';
 
 const root = join(import.meta.dir, '../..');
-const pages = ['README.md', 'docs/guard.md', 'docs/dpop.md', 'src/auth/README.md'];
+const pages = ['README.md', 'docs/guard.md', 'docs/dpop.md', 'docs/coming-from.md', 'src/auth/README.md'];
 
 /** Returns the TypeScript blocks of a page, each with the heading above it and the file that a test writes it to. */
 async function blocksOf(page: string) {
@@ -25,14 +28,16 @@ async function blocksOf(page: string) {
 
 const blocks = (await Promise.all(pages.map(blocksOf))).flat();
 const issuer = await createTestIssuer();
+/** It publishes the keys of the issuer for tests. */
+const tenant = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.json(issuer.options.keys) });
 let folder: string;
 
 beforeAll(async () => {
   await mkdir(join(root, 'dist'), { recursive: true });
   folder = await mkdtemp(join(root, 'dist/blocks-'));
-  // No test looks up a name: nothing listens at this address.
+  // No test looks up a name: the issuer is on loopback.
   for (const { file, text } of blocks)
-    await Bun.write(join(folder, file), text.replaceAll('https://tenant.example.com/', 'http://127.0.0.1:1/'));
+    await Bun.write(join(folder, file), text.replaceAll('https://tenant.example.com/', tenant.url.href));
   await Bun.write(join(folder, 'options.ts'), `export const options = ${JSON.stringify(issuer.options)};`);
   const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false };
   await Bun.write(
@@ -40,7 +45,7 @@ beforeAll(async () => {
     JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'], exclude: [] }),
   );
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => Promise.all([tenant.stop(true), rm(folder, { recursive: true, force: true })]));
 
 /** What the application of a block answers: a request and the claims of its token, the status, and a part of headers and body. */
 type Row = readonly [heading: string, request: string, claims: object | undefined, status: number, part: string];
@@ -76,21 +81,62 @@ const rows: readonly Row[] = [
   ['In an Elysia application', 'GET /orders/', undefined, 401, 'scope="read:orders"'],
   ['In an Elysia application', 'GET /orders/of/ada', undefined, 401, 'Bearer'],
   ['In an Elysia application', 'GET /news', undefined, 200, 'Hello everyone'],
+  ['From express-oauth2-jwt-bearer', 'GET /reports', { sub: 'ada', scope: 'read:reports' }, 200, 'ada'],
+  ['From express-oauth2-jwt-bearer', 'GET /reports', { sub: 'ada' }, 403, 'scope="read:reports"'],
+  ['From express-oauth2-jwt-bearer', 'GET /news', undefined, 200, 'everyone'],
+  ['From express-jwt', 'GET /health', undefined, 200, 'ok'],
+  ['From express-jwt', 'GET /me', { sub: 'ada' }, 200, 'ada'],
+  ['From express-jwt', 'GET /me', { jti: 'token-1' }, 401, 'invalid_token'],
+  ['From passport-jwt', 'GET /me', { sub: 'ada' }, 200, 'Ada'],
+  ['From passport-jwt', 'GET /me', { sub: 'eve' }, 403, 'No such user'],
+  ['From passport-jwt', 'GET /me', undefined, 401, 'Bearer'],
+  ["From Hono's jwk middleware", 'GET /reports', { sub: 'ada', scope: 'read:reports' }, 200, 'ada'],
+  ["From Hono's jwk middleware", 'GET /reports', {}, 403, 'scope="read:reports"'],
+  ['From @fastify/jwt with get-jwks', 'GET /me', { sub: 'ada' }, 200, 'ada'],
+  ['From @fastify/jwt with get-jwks', 'GET /me', undefined, 401, 'Bearer'],
+  ['From @fastify/jwt with get-jwks', 'GET /reports', { scope: 'read:reports' }, 200, '["read:reports"]'],
+  ['From jose by hand', 'GET /', { sub: 'ada', scope: 'read:reports' }, 200, 'ada'],
+  ['From jose by hand', 'GET /', undefined, 401, 'scope="read:reports"'],
+  ["From Spring's resource server", 'GET /health', undefined, 200, 'ok'],
+  ["From Spring's resource server", 'GET /orders/', { roles: ['clerk'] }, 200, '[]'],
+  ["From Spring's resource server", 'GET /orders/of/eve', { sub: 'ada' }, 403, 'Unauthorized'],
   ['In your application', 'GET /me', undefined, 401, 'DPoP algs="ES256 PS256 EdDSA"'],
 ];
 
-/** Returns the status, two headers and the body that the application of a block answers with. */
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+type Application = Pick<AnyElysia, 'fetch'> | Listener | FastifyInstance;
+
+/** Sends a request to an application: a function of a request, that of a server of Node.js, or Fastify. */
+async function respond(app: Application, request: Request): Promise<Response> {
+  if ('fetch' in app) return app.fetch(request);
+  if ('ready' in app) await app.ready();
+  const server = 'ready' in app ? app.server : createServer(app);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  const url = new URL(request.url);
+  try {
+    return await fetch(`http://127.0.0.1:${port}${url.pathname}`, { headers: request.headers, keepalive: false });
+  } finally {
+    server.close();
+  }
+}
+
+/** Returns the status, two headers and the body with which the application of a block responds. */
 async function send(heading: string, request: string, claims: object | undefined): Promise<string> {
   const block = blocks.find((each) => each.heading === heading && each.text.includes('export const app'));
-  const { app }: { readonly app: AnyElysia } = await import(join(folder, block?.file ?? ''));
+  const { app }: { readonly app: Application } = await import(join(folder, block?.file ?? ''));
   const [method = '', path, body] = request.split(' ');
-  const claimed = claims && { auth_time: Math.floor(Date.now() / 1000), ...claims };
+  const ofTenant = !block?.text.includes('./options.ts') && { iss: tenant.url.href, aud: 'https://api.example.com' };
+  const claimed = claims && { auth_time: Math.floor(Date.now() / 1000), ...ofTenant, ...claims };
   const headers = {
-    upgrade: 'websocket',
     'content-type': 'application/json',
+    ...(heading === 'WebSockets' && { upgrade: 'websocket' }),
     ...(claimed && bearer(await issuer.token(claimed))),
   };
-  const response = await app.handle(new Request(`http://localhost${path}`, { method, headers, ...(body && { body }) }));
+  const response = await respond(
+    app,
+    new Request(`http://localhost${path}`, { method, headers, ...(body && { body }) }),
+  );
   const said = [response.headers.get('content-type'), response.headers.get('www-authenticate'), await response.text()];
   return `${response.status} ${said.join(' ')}`;
 }
