@@ -2,6 +2,11 @@ import { Elysia } from 'elysia';
 import { type Claims, resourceServer } from 'protected-api';
 
 /** Nothing here is run: the compiler tells whether a route can be added as it should, and not as it should not. */
+
+/** TypeScript describes a mistake by the last overload, whose parameter this is: the options, not a guard. */
+type Reported = Parameters<typeof resourceServer>[0];
+({ issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' }) satisfies Reported;
+
 const guard = resourceServer({ issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' });
 
 export const accepted = new Elysia().use(guard).get(
@@ -38,3 +43,6 @@ new Elysia().get('/reports', ({ claims }) => claims);
 
 // @ts-expect-error: a route of another instance than the guarded one has no claims either
 new Elysia().use(accepted).get('/open', ({ claims }) => claims);
+
+// @ts-expect-error: a misspelt setting
+resourceServer({ issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' }, { optionl: true });

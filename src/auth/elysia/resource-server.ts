@@ -2,7 +2,8 @@ import { Elysia, type Static, type TSchema } from 'elysia';
 import { createGuardCore, type GuardCore } from '../guard/create-guard.ts';
 import { type ClaimsOf, coreOf, type Guard, type OptionsFor } from '../guard/guard.ts';
 import type { FixedScope } from '../guard/scopes.ts';
-import type { GuardOptions } from '../options.ts';
+import { namesIn } from '../jose/encoding.ts';
+import { type GuardOptions, optionRules } from '../options.ts';
 import type { Claims } from '../token/claims.ts';
 import { lockRoutes } from './locks.ts';
 import type { Protection, RouteContext } from './plan.ts';
@@ -95,25 +96,51 @@ type WithResponses<Instance, Responses extends Readonly<Record<number, unknown>>
  *   .use(resourceServer({ issuer: 'https://tenant.example.com/', audience: 'https://api.example.com' }))
  *   .get('/me', ({ claims }) => claims.sub)
  *   .get('/reports', () => reports(), { scope: 'read:reports' })
- * @throws {TypeError} an option is missing, mistyped, out of range or unknown; the message names each
+ * @throws {TypeError} an option or a setting is missing, mistyped, out of range or unknown; the message names it
  * @throws {Error} from `.use()`: routes would stay open
  */
-export function resourceServer<
-  Schema extends AnySchema | undefined = undefined,
-  const Settings extends PluginSettings = Record<never, never>,
->(options: OptionsFor<Schema>, settings?: Settings): Plugin<HandedClaims<Schema>, Settings>;
 export function resourceServer<
   GuardClaims extends Claims,
   const Settings extends PluginSettings = Record<never, never>,
 >(guard: Guard<GuardClaims>, settings?: Settings): Plugin<GuardClaims, Settings>;
+// The last overload is the one whose errors TypeScript reports.
+export function resourceServer<
+  Schema extends AnySchema | undefined = undefined,
+  const Settings extends PluginSettings = Record<never, never>,
+>(options: OptionsFor<Schema>, settings?: Settings): Plugin<HandedClaims<Schema>, Settings>;
 export function resourceServer(given: OptionsFor<AnySchema> | Guard, settings: PluginSettings = {}) {
-  const core = coreOf(given) ?? createGuardCore(withStandardSchema(given as OptionsFor<AnySchema>));
-  return createPlugin<never>(core, settings) as never;
+  if ((given as unknown) instanceof Elysia)
+    throw new TypeError('Cannot guard routes: resourceServer returns the plugin. Call it: resourceServer(options)');
+  return createPlugin<never>(coreFrom(given), checkSettings(settings)) as never;
+}
+
+/**
+ * Returns the core of a guard, or of a new one with these options.
+ * @throws {TypeError} an option is missing, mistyped, out of range or unknown
+ */
+export function coreFrom(given: OptionsFor<AnySchema> | Guard): GuardCore {
+  return coreOf(given) ?? createGuardCore(withStandardSchema(given as OptionsFor<AnySchema>));
 }
 
 function withStandardSchema(options: OptionsFor<AnySchema>): GuardOptions {
   const { claims } = options ?? {};
-  return claims === undefined ? (options as GuardOptions) : { ...options, claims: toStandardSchema(claims) };
+  if (claims === undefined) return options as GuardOptions;
+  // Options may be getters or inherited, such as those of a class.
+  const names = [...Object.keys(optionRules), ...namesIn(options)] as (keyof GuardOptions)[];
+  const copied = Object.fromEntries(names.map((name) => [name, options[name]]));
+  return { ...copied, claims: toStandardSchema(claims) } as GuardOptions;
+}
+
+function checkSettings(settings: PluginSettings): PluginSettings {
+  // Each is read once, because it may be a getter.
+  const { optional, responses } = settings;
+  const read = { optional, responses };
+  const unknown = namesIn(settings).find((name) => !(name in read));
+  if (unknown !== undefined) throw new TypeError(`Cannot guard routes: ${unknown} is not a setting of the plugin`);
+  for (const [name, value] of Object.entries(read))
+    if (value !== undefined && typeof value !== 'boolean')
+      throw new TypeError(`Cannot guard routes: ${name} must be true or false`);
+  return read;
 }
 
 /** The applications that listen and use a guard. It stops with the last of them. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { type AnyElysia, Elysia } from 'elysia';
+import { type AnyElysia, Elysia, t } from 'elysia';
 import { createGuardCore } from '../../../src/auth/guard/create-guard.ts';
 import { guardOf } from '../../../src/auth/guard/guard.ts';
 import { type GuardOptions, isGuarded, resourceServer } from '../../../src/auth/index.ts';
@@ -9,7 +9,8 @@ import { runToEnd, until } from '../../support/child-process.ts';
 import { bearer } from '../../support/fixture.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 
-const guard = (options: Partial<GuardOptions> = {}) => resourceServer({ ...offline(), ...options });
+const guard = (options: Partial<GuardOptions> = {}, settings: object = {}) =>
+  resourceServer({ ...offline(), ...options }, settings);
 const granted = (scope: string) => bearer(tokenOf({ claims: { scope } }));
 const send = (app: AnyElysia, path: string, init?: RequestInit): Promise<Response> =>
   app.handle(new Request(`http://localhost${path}`, init));
@@ -38,6 +39,38 @@ describe('resourceServer()', () => {
       const response = await send(app, '/');
       expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
       expect(await response.json()).toMatchObject({ code: 'authorization_header_missing' });
+    });
+
+  test.each<[string, () => unknown, string]>([
+    ['a setting that is no boolean', () => guard({}, { optional: 'false' }), 'optional must be true or false'],
+    ['responses that is no boolean', () => guard({}, { responses: null }), 'responses must be true or false'],
+    ['a misspelt setting', () => guard({}, { optionl: true }), 'optionl is not a setting of the plugin'],
+    ['an inherited misspelt setting', () => guard({}, Object.create({ optionl: 1 })), 'optionl is not a setting'],
+    ['no call', () => new Elysia().use(resourceServer as never), 'Call it: resourceServer(options)'],
+  ])('is a TypeError with %s', (_, create, message) => {
+    expect(create).toThrow(expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) }));
+  });
+
+  for (const [name, claims] of [
+    ['no schema', undefined],
+    ['a schema', t.Object({ iss: t.String() })],
+  ] as const)
+    test(`reads options and settings that are getters or inherited, with ${name}`, async () => {
+      class Options {
+        readonly claims = claims;
+        get isRevoked() {
+          return () => true;
+        }
+      }
+      class Settings {
+        get optional() {
+          return true;
+        }
+      }
+      const plugin = resourceServer(Object.assign(new Options(), offline()), new Settings());
+      const app = new Elysia().use(plugin).get('/', () => 'ok');
+      expect((await send(app, '/')).status).toBe(200);
+      expect((await send(app, '/', { headers: granted('a') })).status).toBe(401);
     });
 
   test('does not throw for preflights that were added before it', () => {
