@@ -1,4 +1,4 @@
-import { type CheckedOptions, createGuard, describeRejections, type Fetch, usualLifetimeMs } from 'protected-api/guard';
+import { type CheckedOptions, createGuard, describeRejections, type Fetch } from 'protected-api/guard';
 import { createApp, type Dependencies } from './app.ts';
 import { createCommonHeaders } from './http/answers.ts';
 import { createRefusalHints, logKeySetEvent, logStoreEvent } from './observe/guard-log.ts';
@@ -7,7 +7,7 @@ import { createMetrics } from './observe/metrics.ts';
 import { createRequestCounts, type RequestCounts } from './observe/request-counts.ts';
 import { createObservation } from './observe/requests.ts';
 import { createTokenEndpoint } from './openapi/token-endpoint.ts';
-import { createRedisReplayStore } from './redis/replay-store.ts';
+import { RedisReplayStore } from './redis/replay-store.ts';
 import type { Readiness } from './routes/health.ts';
 import type { ProcessSettings } from './settings.ts';
 
@@ -98,9 +98,8 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
 /** Returns the store that several processes share, if one is configured. */
 function createStore(url: string | undefined, log: Log, counts: RequestCounts | undefined) {
   if (url === undefined) return undefined;
-  return createRedisReplayStore({
+  return new RedisReplayStore({
     url,
-    usualLifetimeMs,
     onEvent(event) {
       if (event.type === 'failed') counts?.countStoreFailure(event.failure);
       logStoreEvent(log, event);

@@ -51,7 +51,7 @@ export type LogLevel = (typeof logLevels)[number];
 /** The settings of the process. The others are those of the guard. `docs/settings.md` is generated from the comments. */
 export const processRules = {
   /**
-   * Redis or Valkey in which several processes share the used DPoP proofs, such as `redis://localhost:6379/0`. By default each
+   * Redis (6.2 or later) or Valkey in which several processes share the used DPoP proofs, such as `redis://localhost:6379/0`. By default each
    * process stores its own. A password is percent-encoded.
    */
   redisUrl: text(

@@ -14,18 +14,9 @@ export type StoreEvent =
   /** `failures` counts attempts to connect, or proofs that a connected store rejected. */
   | { readonly type: 'failed'; readonly failure: StoreFailure; readonly failures: number };
 
-export interface RedisReplayStore extends ReplayStore {
-  state(): { readonly isConnected: boolean; readonly lastFailure: StoreFailure | undefined };
-  /** Connects, and reconnects from then on. */
-  start(): void;
-  stop(): void;
-}
-
 export interface RedisReplayStoreOptions {
-  /** Address of Redis or Valkey: `redis://` or `rediss://`, optionally with user, password and database. */
+  /** URL of Redis 6.2 or later, or Valkey: `redis://` or `rediss://`, optionally with user, password and database. */
   readonly url: string;
-  /** How long a proof that was just created is marked as used. Determines which proofs a server that lost its data may have stored. */
-  readonly usualLifetimeMs: number;
   readonly onEvent?: ((event: StoreEvent) => void) | undefined;
   /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
   readonly now?: () => number;
@@ -35,9 +26,18 @@ export interface RedisReplayStoreOptions {
 const timeoutMs = 1000;
 /** A recovered server is noticed after this interval and at most one timeout, so within two seconds. */
 const checkIntervalMs = 500;
-/** Limits the memory that a hanging server can cost, to about 10 MB. */
+/** Limits the memory that a hanging server can cost, to about 20 MB. */
 const maxPending = 20_000;
 const keyPrefix = 'dpop:';
+/** Longer than the interval between two checks of a process that was paused. */
+const markerLifetimeMs = 600_000;
+
+/** A connection and its marker: a key that holds the number of times it was written, so that each reply names its request. */
+interface Connection {
+  readonly client: RedisClient;
+  readonly marker: string;
+  writes: number;
+}
 
 class StoreError extends Error {
   constructor(readonly failure: StoreFailure) {
@@ -46,20 +46,16 @@ class StoreError extends Error {
 }
 
 /**
- * Returns a store that all processes with the same `url` share. Marking a proof takes one command. While the server is known to
- * be unavailable, that is rejected at once. The store writes to the server twice a second, so that `state` shows an outage, a
- * full memory or a read-only replica before a request encounters it.
+ * A store that all processes with the same `url` share. Marking a proof takes two commands, which are sent together; the second
+ * shows that the server has lost no data and the connection no reply. While the server is known to be unavailable, that is
+ * rejected at once. The store writes to the server twice a second, so that `state` shows an outage, a full memory or a read-only
+ * replica before a request encounters it.
  */
-export function createRedisReplayStore(options: RedisReplayStoreOptions): RedisReplayStore {
-  return new ConnectedStore(options);
-}
-
-class ConnectedStore implements RedisReplayStore {
+export class RedisReplayStore implements ReplayStore {
   readonly #options: RedisReplayStoreOptions;
   readonly #now: () => number;
-  readonly #checkKey = `${keyPrefix}check:${crypto.randomUUID()}`;
   /** Bun's client does not always reconnect, so each attempt creates a new one. Undefined while disconnected. */
-  #client: RedisClient | undefined;
+  #connection: Connection | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isStopped = false;
   #lastFailure: StoreFailure | undefined;
@@ -68,6 +64,7 @@ class ConnectedStore implements RedisReplayStore {
   #rejections = 0;
   #pending = 0;
   #runId: string | undefined;
+  /** Proofs that were created until then may have been used, unknown to the server. */
   #forgottenUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: RedisReplayStoreOptions) {
@@ -75,29 +72,31 @@ class ConnectedStore implements RedisReplayStore {
     this.#now = options.now ?? Date.now;
   }
 
-  async markUsed(key: string, lifetimeMs: number): Promise<boolean> {
-    const client = this.#client;
-    if (client === undefined) throw new StoreError('connection');
+  async markUsed(key: string, lifetimeMs: number, issuedAtMs: number): Promise<boolean> {
+    const connection = this.#connection;
+    if (connection === undefined) throw new StoreError('connection');
     if (this.#pending >= maxPending) throw this.#reject('overloaded');
-    if (this.#now() + lifetimeMs <= this.#forgottenUntilMs) throw this.#reject('forgotten');
+    if (issuedAtMs <= this.#forgottenUntilMs) throw this.#reject('forgotten');
     this.#pending += 1;
     try {
-      const reply = await within(client.send('SET', [keyPrefix + key, '', 'NX', 'PX', String(lifetimeMs)]));
+      const mark = connection.client.send('SET', [keyPrefix + key, '', 'NX', 'PX', String(lifetimeMs)]);
+      const [reply] = await within(Promise.all([mark, verify(connection)]));
       if (reply !== 'OK' && reply !== null) throw new StoreError('refused');
       return reply === 'OK';
     } catch (error) {
       const failure = failureOf(error);
-      this.#lose(client, failure);
+      this.#lose(connection, failure);
       throw new StoreError(failure);
     } finally {
       this.#pending -= 1;
     }
   }
 
-  state() {
-    return { isConnected: this.#client !== undefined, lastFailure: this.#lastFailure };
+  state(): { readonly isConnected: boolean; readonly lastFailure: StoreFailure | undefined } {
+    return { isConnected: this.#connection !== undefined, lastFailure: this.#lastFailure };
   }
 
+  /** Connects, and reconnects from then on. */
   start(): void {
     void this.#check();
   }
@@ -105,21 +104,17 @@ class ConnectedStore implements RedisReplayStore {
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);
-    const client = this.#client;
-    this.#client = undefined;
-    client?.close();
+    const connection = this.#connection;
+    this.#connection = undefined;
+    connection?.client.close();
   }
 
   /** Never rejects. */
   async #check(): Promise<void> {
-    const client = this.#client;
-    if (client) await this.#write(client).catch((error) => this.#lose(client, failureOf(error)));
-    else await this.#connect();
+    const connection = this.#connection;
+    if (connection) await within(verify(connection)).catch((error) => this.#lose(connection, failureOf(error)));
+    else await this.#connect().catch((error) => this.#isStopped || this.#failed(failureOf(error)));
     if (!this.#isStopped) this.#timer = setTimeout(() => this.#check(), checkIntervalMs);
-  }
-
-  async #write(client: RedisClient): Promise<void> {
-    await within(client.send('SET', [this.#checkKey, '', 'PX', String(timeoutMs)]));
   }
 
   async #connect(): Promise<void> {
@@ -130,18 +125,21 @@ class ConnectedStore implements RedisReplayStore {
     });
     try {
       await within(client.connect());
-      await this.#write(client);
+      const marker = `${keyPrefix}check:${crypto.randomUUID()}`;
+      await within(client.send('SET', [marker, '0', 'PX', String(markerLifetimeMs)]));
+      const connection = { client, marker, writes: 0 };
+      await within(verify(connection));
       // Not every account may use INFO. Without it, every connection is treated as one to a server that lost its data.
       const info = await within(client.send('INFO', [])).then(String, () => '');
       if (this.#isStopped || !client.connected) throw new StoreError('connection');
-      this.#connected(client, info);
+      this.#connected(connection, info);
     } catch (error) {
       client.close();
-      if (!this.#isStopped) this.#failed(failureOf(error));
+      throw error;
     }
   }
 
-  #connected(client: RedisClient, info: string): void {
+  #connected(connection: Connection, info: string): void {
     const runId = /^run_id:(\w+)/m.exec(info)?.[1];
     if (runId === undefined || runId !== this.#runId) this.#forget(info);
     this.#runId = runId ?? 'unknown';
@@ -150,8 +148,8 @@ class ConnectedStore implements RedisReplayStore {
     this.#failures = 0;
     this.#rejections = 0;
     this.#lastFailure = undefined;
-    this.#client = client;
-    client.onclose = () => this.#lose(client, 'connection');
+    this.#connection = connection;
+    connection.client.onclose = () => this.#lose(connection, 'connection');
     this.#options.onEvent?.(event);
   }
 
@@ -162,7 +160,7 @@ class ConnectedStore implements RedisReplayStore {
   #forget(info: string): void {
     const [, uptimeSeconds = 0] = /^uptime_in_seconds:(\d+)/m.exec(info) ?? [];
     const ageMs = this.#runId === undefined ? Number(uptimeSeconds) * 1000 : 0;
-    this.#forgottenUntilMs = this.#now() - ageMs + this.#options.usualLifetimeMs;
+    this.#forgottenUntilMs = this.#now() - ageMs;
   }
 
   /** Reports a proof that is rejected although the server is available. */
@@ -172,10 +170,11 @@ class ConnectedStore implements RedisReplayStore {
     return new StoreError(failure);
   }
 
-  #lose(client: RedisClient, failure: StoreFailure): void {
-    if (client !== this.#client) return;
-    this.#client = undefined;
-    client.close();
+  #lose(connection: Connection, failure: StoreFailure): void {
+    if (connection !== this.#connection) return;
+    this.#connection = undefined;
+    connection.client.close();
+    if (failure === 'forgotten') this.#runId = 'forgotten';
     this.#failed(failure);
   }
 
@@ -184,6 +183,14 @@ class ConnectedStore implements RedisReplayStore {
     this.#lastFailure = failure;
     this.#options.onEvent?.({ type: 'failed', failure, failures: this.#failures });
   }
+}
+
+/** Rejects unless the server still has the marker, and replies to this very request. */
+async function verify(connection: Connection): Promise<void> {
+  const { client, marker, writes } = connection;
+  connection.writes += 1;
+  const found = await client.send('SET', [marker, String(writes + 1), 'XX', 'GET', 'PX', String(markerLifetimeMs)]);
+  if (found !== String(writes)) throw new StoreError(found === null ? 'forgotten' : 'connection');
 }
 
 /** Rejects after the timeout, but only after the replies that have already arrived were read. */

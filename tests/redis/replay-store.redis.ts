@@ -1,28 +1,33 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { createRedisReplayStore, type RedisReplayStore, type StoreEvent } from '../../src/redis/replay-store.ts';
+import { type AddressInfo, connect as connectSocket, createServer, type Server } from 'node:net';
+import { RedisReplayStore, type StoreEvent } from '../../src/redis/replay-store.ts';
 import { until } from '../support/child-process.ts';
+import { createSilentService } from '../support/in-process.ts';
+import { AUDIENCE } from '../support/mint.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
 setDefaultTimeout(60_000);
 
-const usualLifetimeMs = 90_000;
+const lifetimeMs = 90_000;
+const forgotten = 'Cannot mark a proof as used: forgotten';
 
-describe('createRedisReplayStore()', () => {
+describe('RedisReplayStore', () => {
   let server: RedisServer;
   let store: RedisReplayStore;
   let events: StoreEvent[];
+  let nowMs = 0;
   const rejections: unknown[] = [];
   const note = (reason: unknown) => rejections.push(reason);
 
   /** Opens a store in place of the last one, as a process does that starts. */
   const open = (url = server.url) => {
     store?.stop();
-    store = createRedisReplayStore({ url, usualLifetimeMs, onEvent: (event) => events.push(event), now: () => 0 });
+    store = new RedisReplayStore({ url, onEvent: (event) => events.push(event), now: () => nowMs });
     store.start();
   };
-  /** Unless a lifetime is given, with a proof that was made just after the connection. */
-  const use = (key: string, lifetimeMs = usualLifetimeMs + 1) =>
-    Promise.resolve(store.markUsed(key, lifetimeMs, 0)).catch((error: Error) => error.message);
+  /** By default with a proof that was created just after the connection. */
+  const use = (key: string, issuedAtMs = 1) =>
+    store.markUsed(key, lifetimeMs, issuedAtMs).catch((error: Error) => error.message);
   const connected = () => until(() => store.state().isConnected, 'the connection');
   const connect = (url?: string) => {
     open(url);
@@ -53,17 +58,17 @@ describe('createRedisReplayStore()', () => {
     await server.kill();
   });
 
-  test('lets one of many callers use a key, for the given time, by one command each', async () => {
+  test('lets one of many callers use a key, for the given time, by two commands each', async () => {
     await server.command('CONFIG', 'RESETSTAT');
     const uses = await Promise.all(Array.from({ length: 1000 }, () => use('a')));
     expect(uses.filter((isFirst) => isFirst === true)).toHaveLength(1);
     expect(uses.filter((isFirst) => isFirst === false)).toHaveLength(999);
-    expect(Number(await server.command('PTTL', 'dpop:a'))).toBeWithin(usualLifetimeMs - 60_000, usualLifetimeMs + 2);
+    expect(Number(await server.command('PTTL', 'dpop:a'))).toBeWithin(lifetimeMs - 60_000, lifetimeMs + 1);
     const countSets = async () =>
       Number(/cmdstat_set:calls=(\d+)/.exec(String(await server.command('INFO', 'commandstats')))?.[1]);
     const sets = await countSets();
     // This includes the checks of the store itself, twice a second, over the same connection.
-    expect(sets).toBeWithin(1000, 1200);
+    expect(sets).toBeWithin(2000, 2200);
     await until(async () => (await countSets()) >= sets + 2, 'two checks');
     expect(events).toHaveLength(1);
   });
@@ -90,9 +95,70 @@ describe('createRedisReplayStore()', () => {
     expect(await use('away')).toBe('Cannot mark a proof as used: connection');
     await server.start();
     await connected();
-    expect(await use('used', usualLifetimeMs)).toBe('Cannot mark a proof as used: forgotten');
+    expect(await use('used', 0)).toBe(forgotten);
     expect(await use('made since')).toBe(true);
     expect(await use('made since')).toBe(false);
+  });
+
+  test('takes proofs made before a loss of its data as perhaps used, from the first request on', async () => {
+    expect(await use('used')).toBe(true);
+    expect(await use('older', -600_000)).toBe(forgotten);
+    nowMs = 1000;
+    await server.command('FLUSHALL');
+    expect(await use('used')).toMatch(/^Cannot mark a proof as used: (?:forgotten|connection)$/);
+    await connected();
+    expect(await use('used', 1000)).toBe(forgotten);
+    // Counted since the connection, so that the log has the first one again.
+    expect(events.at(-1)).toEqual({ type: 'failed', failure: 'forgotten', failures: 1 });
+    expect(await use('made since', 1001)).toBe(true);
+    nowMs = 0;
+  });
+
+  describe('over a connection that changes what the server replies', () => {
+    let rewrite = (reply: string) => reply;
+    let relay: Server;
+    beforeEach(async () => {
+      rewrite = (reply) => reply;
+      relay = createServer((client) => {
+        const upstream = connectSocket(server.port, '127.0.0.1');
+        client.on('data', (chunk) => upstream.write(chunk)).on('close', () => upstream.destroy());
+        upstream.on('data', (chunk) => client.write(rewrite(chunk.toString('latin1')), 'latin1'));
+        upstream.on('close', () => client.destroy());
+      });
+      await new Promise<void>((done) => relay.listen(0, '127.0.0.1', done));
+      await connect(`redis://127.0.0.1:${(relay.address() as AddressInfo).port}`);
+    });
+    afterEach(() => void relay.close());
+
+    test.each([
+      ['one reply is lost', /^[^\r]*\r\n/],
+      ['two replies are lost', /^[^\r]*\r\n\$\d+\r\n\d+\r\n/],
+    ])('takes none for that of another request when %s', async (name, lostReplies) => {
+      expect(await use(name)).toBe(true);
+      rewrite = (replies) => {
+        console.log(JSON.stringify(replies.slice(0, 60)));
+        return replies.replace(lostReplies, '');
+      };
+      const keys = [name, ...Array.from({ length: 50 }, (_, index) => `${name} ${index}`)];
+      const uses = await Promise.all(keys.map((key) => use(key)));
+      expect(uses.filter((result) => result === true)).toEqual([]);
+    });
+
+    test('takes no reply but OK and null for an answer', async () => {
+      rewrite = (replies) => replies.replace('+OK', '+NO');
+      expect(await use('changed')).toBe('Cannot mark a proof as used: refused');
+    });
+
+    test('knows at once when it ends', async () => {
+      // Without the timer of the checks, which would notice it too.
+      const { setTimeout } = globalThis;
+      const noChecks = (run: () => void, ms: number) => (ms === 500 ? undefined : setTimeout(run, ms));
+      globalThis.setTimeout = noChecks as typeof setTimeout;
+      await connect();
+      globalThis.setTimeout = setTimeout;
+      await server.command('CLIENT', 'KILL', 'TYPE', 'normal').catch(() => {});
+      await lost();
+    });
   });
 
   test('keeps what it knows when only the connection breaks', async () => {
@@ -101,8 +167,8 @@ describe('createRedisReplayStore()', () => {
     await server.command('CLIENT', 'KILL', 'TYPE', 'normal').catch(() => {});
     await lost();
     await connected();
-    expect(await use('kept', usualLifetimeMs - 1000)).toBe(false);
-    expect(await use('older', usualLifetimeMs - 1000)).toBe(true);
+    expect(await use('kept', -1000)).toBe(false);
+    expect(await use('older', -1000)).toBe(true);
   });
 
   test('rejects while the server is full, and until it has room', async () => {
@@ -119,12 +185,12 @@ describe('createRedisReplayStore()', () => {
     const young = await startRedis();
     await connect(young.url);
     // The age is in whole seconds, so the start may be up to a second later than it was.
-    expect(await use('older', usualLifetimeMs - 60_000)).toBe('Cannot mark a proof as used: forgotten');
+    expect(await use('older', -60_000)).toBe(forgotten);
     expect(events.at(-1)).toEqual({ type: 'failed', failure: 'forgotten', failures: 1 });
     expect(await use('made since')).toBe(true);
     await connectLater(young);
-    expect(await use('made since its start', usualLifetimeMs - 1000)).toBe(true);
-    expect(await use('older', usualLifetimeMs - 60_000)).toBe('Cannot mark a proof as used: forgotten');
+    expect(await use('made since its start', -1000)).toBe(true);
+    expect(await use('older', -60_000)).toBe(forgotten);
     await young.kill();
   });
 
@@ -133,7 +199,7 @@ describe('createRedisReplayStore()', () => {
     const rights = ['~*', '+@write', '+@connection', '-info'];
     await server.command('ACL', 'SETUSER', 'writer', 'on', '>secret', ...rights);
     await connect(`redis://writer:secret@127.0.0.1:${server.port}`);
-    expect(await use('before', usualLifetimeMs)).toBe('Cannot mark a proof as used: forgotten');
+    expect(await use('before', 0)).toBe(forgotten);
     expect(await use('after')).toBe(true);
   });
 
@@ -173,5 +239,24 @@ describe('createRedisReplayStore()', () => {
     await connected();
     expect(await use('late')).toBe(true);
     await late.kill();
+  });
+
+  test('treats a URL that the client rejects as an outage', async () => {
+    open('redis://127.0.0.1/no-number');
+    await lost();
+    expect(store.state()).toEqual({ isConnected: false, lastFailure: 'connection' });
+  });
+
+  test('is closed when its service is stopped', async () => {
+    const connections = async () =>
+      String(await server.command('CLIENT', 'LIST', 'TYPE', 'normal')).match(/^id=/gm)?.length;
+    store.stop();
+    const [ISSUER, PUBLIC_URL] = ['http://127.0.0.1:9/', 'https://api.example.test'];
+    const service = createSilentService({ ISSUER, AUDIENCE, PUBLIC_URL, DPOP: 'on', REDIS_URL: server.url });
+    await until(async () => (await connections()) === 1, 'only the connection that counts');
+    service.start();
+    await until(async () => (await connections()) === 2, 'the connection of the service');
+    service.stop();
+    await until(async () => (await connections()) === 1, 'its end');
   });
 });
