@@ -19,7 +19,9 @@ export function createTestApp({ options, environment, extension, ...dependencies
   const issuer = 'https://issuer.example.test/';
   const fetch = () => Promise.reject(new TypeError('unreachable'));
   const commonHeaders = createCommonHeaders();
-  const given = { issuer, audience: AUDIENCE, fetch, errorHeaders: commonHeaders, ...options };
+  // Without a listener, a guard warns on the console.
+  const onKeySetEvent = () => {};
+  const given = { issuer, audience: AUDIENCE, fetch, errorHeaders: commonHeaders, onKeySetEvent, ...options };
   const core = createGuardCore(given, environment);
   const app = createApp({
     guard: guardOf(core),

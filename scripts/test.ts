@@ -1,0 +1,24 @@
+import { spawn } from 'bun';
+
+/**
+ * Runs `bun test` with these arguments and prints the first failures and the number of all, because one mistake can fail thousands
+ * of tests. What passes prints nothing.
+ */
+const mostFailures = 20;
+
+const child = spawn([process.execPath, 'test', '--only-failures', ...process.argv.slice(2)], {
+  stdio: ['ignore', 'pipe', 'pipe'],
+});
+// Failures are on standard error, and what the tests print is on both.
+const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+const status = await child.exited;
+const failures = `${stdout}${stderr}`.split(/(?<=^\(fail\) .*\n)/m);
+const end = failures.pop() ?? '';
+const summary = end.slice(Math.max(0, end.search(/^ *\d+ pass$/m)));
+const left = failures.length - mostFailures;
+const shown =
+  failures.slice(0, mostFailures).join('') + (status === 0 ? '' : end.slice(0, -summary.length || undefined));
+if (status !== 0) process.stderr.write(shown);
+if (left > 0) process.stderr.write(`\n${left} more failures are not shown\n\n`);
+process.stderr.write(summary);
+process.exitCode = status;

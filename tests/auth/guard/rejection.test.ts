@@ -1,0 +1,73 @@
+import { expect, test } from 'bun:test';
+import { createGuard } from '../../../src/auth/guard.ts';
+import { createTestIssuer } from '../../../src/auth/testing.ts';
+import { bearer } from '../../support/fixture.ts';
+
+const issuer = await createTestIssuer();
+const publicUrl = 'https://api.example.test';
+const options = { ...issuer.options, publicUrl };
+const metadata = 'resource_metadata="https://api.example.test/.well-known/oauth-protected-resource"';
+const plain = createGuard(options);
+const unreachable = createGuard({
+  issuer: 'https://issuer.example.test/',
+  audience: issuer.options.audience,
+  fetch: () => Promise.reject(new TypeError('unreachable')),
+  onKeySetEvent() {},
+});
+const request = (headers: Record<string, string> = {}) => new Request(`${publicUrl}/reports`, { headers });
+
+/** What clients see, letter by letter: nothing generates these texts, so no command can update them by itself. */
+test.each([
+  [
+    'no credentials',
+    () => plain.check(request(), { scope: 'read:reports' }),
+    `401 Bearer scope="read:reports", ${metadata}`,
+    '{"code":"authorization_header_missing","description":"Authorization header is expected"}',
+  ],
+  [
+    'malformed credentials',
+    () => plain.check(request({ authorization: 'Bearer one two' })),
+    `401 Bearer error="invalid_request", error_description="Authorization header must be a scheme followed by one token", ${metadata}`,
+    '{"code":"invalid_header","description":"Authorization header must be a scheme followed by one token"}',
+  ],
+  [
+    'an expired token',
+    async () => plain.check(request(bearer(await issuer.token({}, { expired: true })))),
+    `401 Bearer error="invalid_token", error_description="Token is expired", ${metadata}`,
+    '{"code":"token_expired","description":"Token is expired"}',
+  ],
+  [
+    'a proof that is missing',
+    async () =>
+      createGuard({ ...options, dpop: 'required' }).check(
+        request({ authorization: `DPoP ${await issuer.token({ cnf: { jkt: 'x' } })}` }),
+      ),
+    `401 DPoP error="invalid_dpop_proof", error_description="DPoP header is missing", algs="ES256 ES384 RS256 PS256 EdDSA", ${metadata}`,
+    '{"code":"invalid_header","description":"DPoP header is missing"}',
+  ],
+  [
+    'an old login',
+    async () => plain.check(request(bearer(await issuer.token({ auth_time: 1 }))), { acr: 'high', maxAge: 60 }),
+    `401 Bearer error="insufficient_user_authentication", error_description="This resource requires a stronger or more recent authentication of the user", acr_values="high", max_age="60", ${metadata}`,
+    '{"code":"insufficient_user_authentication","description":"This resource requires a stronger or more recent authentication of the user"}',
+  ],
+  [
+    'a token without the scope',
+    async () => plain.check(request(bearer(await issuer.token())), { scope: 'read:reports' }),
+    `403 Bearer error="insufficient_scope", error_description="Token does not have the scope that this resource requires", scope="read:reports", ${metadata}`,
+    '{"code":"Unauthorized","description":"Token does not have the scope that this resource requires"}',
+  ],
+  [
+    'no keys',
+    async () => unreachable.check(request(bearer(await issuer.token({ iss: 'https://issuer.example.test/' })))),
+    '503 null',
+    '{"code":"key_set_unavailable","description":"Signing keys are currently unavailable"}',
+  ],
+])('createGuard() rejects %s with exactly these texts', async (_name, check, challenge, body) => {
+  const result = await check();
+  if (!(result instanceof Response)) throw new Error('The guard accepted the request');
+  expect([`${result.status} ${result.headers.get('www-authenticate')}`, await result.text()]).toEqual([
+    challenge,
+    body,
+  ]);
+});
