@@ -40,7 +40,7 @@ export function createApp(dependencies: Dependencies) {
 
   if (publicUrl !== undefined) {
     const resourceDocumentation = hasDocumentation ? publicUrl + pagePath : undefined;
-    app.use(resourceMetadata({ ...options, publicUrl, resourceDocumentation }));
+    app.use(resourceMetadata(guard, { resourceDocumentation }));
   }
   const developmentIssuer = createIssuer?.(() => scopesOf(routes()));
   if (hasDocumentation) {

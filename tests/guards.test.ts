@@ -7,7 +7,7 @@ const openRoutes = new Set([
   'GET /api/public',
   'GET /livez',
   'GET /readyz',
-  'GET /.well-known/oauth-protected-resource',
+  'ALL /.well-known/oauth-protected-resource',
   'GET /openapi',
   'GET /openapi/json',
   'GET /openapi/page.js',

@@ -1,5 +1,5 @@
 export { isGuarded, type ListedRoute } from './elysia/locks.ts';
-export { type ResourceMetadataOptions, resourceMetadata } from './elysia/resource-metadata.ts';
+export { type ResourceMetadataSettings, resourceMetadata } from './elysia/resource-metadata.ts';
 export { type PluginSettings, type RequirementContext, resourceServer } from './elysia/resource-server.ts';
 export {
   guardResponses,

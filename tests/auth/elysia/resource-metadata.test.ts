@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { cors } from '@elysiajs/cors';
 import { type AnyElysia, Elysia } from 'elysia';
-import { type GuardOptions, resourceMetadata, resourceServer } from '../../../src/auth/index.ts';
+import { createGuard, type GuardOptions, resourceMetadata, resourceServer } from '../../../src/auth/index.ts';
 import { offline } from '../../support/checked.ts';
 import { challengeOf, expectCrossOrigin } from '../../support/expect-error.ts';
 import { SCOPE } from '../../support/mint.ts';
@@ -53,8 +54,7 @@ describe('the metadata of the protected resource', () => {
 
 describe('resourceMetadata()', () => {
   const publicUrl = `${API}/base`;
-  const metadata = (options: Pick<GuardOptions, 'dpop' | 'dpopAlgorithms'> = {}) =>
-    resourceMetadata({ ...offline(), publicUrl, ...options });
+  const metadata = (options: Partial<GuardOptions> = {}) => resourceMetadata({ ...offline(), publicUrl, ...options });
   const guard = () => resourceServer({ ...offline(), publicUrl });
   const reports = () => new Elysia().use(guard()).get('/reports', () => 'ok', { scope: ['read:a', 'read:b'] });
 
@@ -62,6 +62,7 @@ describe('resourceMetadata()', () => {
     ['without a guard of its own', () => new Elysia().use(metadata()).use(reports())],
     ['before the guard', () => new Elysia().use(metadata()).use(guard()).use(reports())],
     ['after the guard', () => new Elysia().use(guard()).use(metadata()).use(reports())],
+    ['of a guard', () => new Elysia().use(resourceMetadata(createGuard({ ...offline(), publicUrl }))).use(reports())],
   ] as const)
     test(`serves the document that challenges name, with the scopes of the routes: ${place}`, async () => {
       const app = create();
@@ -87,8 +88,30 @@ describe('resourceMetadata()', () => {
       });
     });
 
+  for (const [name, use] of [
+    ['by itself', (app) => app.use(metadata())],
+    ['without ahead-of-time compilation', () => new Elysia({ aot: false }).use(metadata())],
+    ['before CORS', (app) => app.use(metadata()).use(cors())],
+    ['after CORS', (app) => app.use(cors({ origin: 'https://app.example.test' })).use(metadata())],
+  ] as const satisfies readonly (readonly [string, (app: AnyElysia) => AnyElysia])[])
+    test(`is readable for browsers of one origin or all, its preflight and its 405 included: ${name}`, async () => {
+      const app = use(new Elysia());
+      for (const [method, status] of [
+        ['GET', 200],
+        ['HEAD', 200],
+        ['OPTIONS', 204],
+        ['POST', 405],
+      ] as const) {
+        const init = { method, headers: { origin: 'https://app.example.test' } };
+        const response: Response = await app.handle(new Request(`${API}${PATH}/base`, init));
+        expect([method, response.status]).toEqual([method, status]);
+        expect(response.headers.get('access-control-allow-origin')).toMatch(/^(\*|https:\/\/app\.example\.test)$/);
+      }
+      expect((await get(app, `${PATH}/base/`)).status).toBe(404);
+    });
+
   test('throws without a publicUrl', () => {
-    const options = { ...offline(), publicUrl: undefined as unknown as string };
-    expect(() => resourceMetadata(options)).toThrow('Cannot serve resource metadata: publicUrl is missing');
+    for (const given of [offline(), createGuard(offline())])
+      expect(() => resourceMetadata(given)).toThrow('Cannot serve resource metadata: publicUrl is missing');
   });
 });
