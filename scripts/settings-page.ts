@@ -88,7 +88,8 @@ the options that the settings describe.
 
 ## Settings
 
-\`bun run\` also reads a file named \`.env\`; [.env.example](../.env.example) is a template. The executable and the image do not read it.
+\`bun run\` also reads a file named \`.env\`; [.env.example](../.env.example) is a template. A file \`.env.local\` takes precedence over it, and the
+environment over both. The executable and the image read neither.
 
 ${table(['Setting', 'Option', 'Default', 'Meaning'], settingRows)}
 

@@ -269,7 +269,7 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
 
 /** Quotes a value for a message: without credentials, query and fragment, at most 256 characters, all but printable ASCII escaped. */
 export function quote(value: string): string {
-  const shown = value.replace(/.*@/s, '***@').replace(/([?#]).*/s, '$1***');
+  const shown = value.replace(/^.*@/s, '***@').replace(/([?#]).*/s, '$1***');
   return `"${printable(JSON.stringify(shown).slice(1, -1))}"`;
 }
 

@@ -1,8 +1,8 @@
-/** Requests with a larger body are answered with 413. The service only accepts short forms and JSON objects. */
+/** Requests with a larger body get a 413. The service only accepts short forms and JSON objects. */
 const maxBodyBytes = 64 * 1024;
 
 /**
- * Returns the request with an address of the form `http://host/path`. Callers of a Web-standard `fetch` may pass https.
+ * Returns the request with a URL of the form `http://host/path`. Callers of a Web-standard `fetch` may pass https.
  * An HTTP/1.0 request without a Host header has only a path.
  */
 export function withHttpUrl(request: Request): Request {
@@ -12,7 +12,7 @@ export function withHttpUrl(request: Request): Request {
   return url.startsWith('/') ? new Request(`http://localhost${url}`, request) : request;
 }
 
-/** Returns the path of an absolute address as it was sent, percent-encoding included. */
+/** Returns the path of an absolute URL as it was sent, percent-encoding included. */
 export function pathOf(url: string): string {
   const start = url.indexOf('/', 'http://'.length);
   const end = url.indexOf('?', start);
@@ -35,13 +35,14 @@ export function withLimitedBody(request: Request): Request {
   if (isBodiless(request.method)) return request;
   const { headers, body } = request;
   if (body === null) return request;
-  const declared = headers.get('content-length');
-  if (declared !== null && Number(declared) <= maxBodyBytes) return request;
-  const state = { isExceeded: declared !== null };
+  // Two equal headers arrive as `2, 2`, which is no number: such a body is counted, as one without a length.
+  const declared = Number(headers.get('content-length') ?? Number.NaN);
+  if (declared <= maxBodyBytes) return request;
+  const state = { isExceeded: declared > maxBodyBytes };
   const onExceeded = () => {
     state.isExceeded = true;
   };
-  const limited = new Request(request, { body: limit(body, declared === null ? maxBodyBytes : 0, onExceeded) });
+  const limited = new Request(request, { body: limit(body, state.isExceeded ? 0 : maxBodyBytes, onExceeded) });
   limits.set(limited, state);
   return limited;
 }

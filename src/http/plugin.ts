@@ -89,7 +89,9 @@ export function createHttpPlugin(options: HttpPluginOptions) {
         const isFound = routeTable().find(request.method, path) !== undefined;
         return isFound || allowed.length === 0 ? fail('not_found') : fail('method_not_allowed', allowed);
       }
-      if (error instanceof ParseError || (error instanceof ValidationError && error.type !== 'response'))
+      const isInvalid = error instanceof ParseError || (error instanceof ValidationError && error.type !== 'response');
+      // Without the second, a client that ends its connection within the body would be counted as an error of the service.
+      if (isInvalid || (request.signal.aborted && error instanceof DOMException && error.name === 'AbortError'))
         return fail('invalid_request');
       onInternalError(error, request);
       return fail('internal_error');

@@ -6,12 +6,22 @@ import { offline, tokenOf } from '../support/checked.ts';
 import { expectError } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
 import { SCOPE } from '../support/mint.ts';
-import { rawRequest } from '../support/raw-http.ts';
+import { open, rawRequest } from '../support/raw-http.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 const extension = new Elysia()
   .post('/open', ({ body }) => ({ body }), { body: t.Any() })
   .post('/notes', ({ body }) => body, { body: t.Object({ text: t.String() }) })
+  .post('/own', ({ request }) => request.text(), { parse: 'none' })
+  .post(
+    '/cancelled',
+    async ({ request: { body }, query }) => {
+      const reader = body?.getReader();
+      if (query.after) await reader?.read();
+      await reader?.cancel('enough');
+    },
+    { parse: 'none' },
+  )
   .use(
     new Elysia()
       .use(resourceServer({ ...offline(), errorHeaders: createCommonHeaders() }))
@@ -23,8 +33,10 @@ const extension = new Elysia()
 const { app } = createTestApp({ options: offline(), extension });
 
 let pulls = 0;
+let cancelled: unknown;
 beforeEach(() => {
   pulls = 0;
+  cancelled = undefined;
 });
 
 /** A body of JSON texts that is as long as anyone reads it, or is cut off after the first. */
@@ -35,6 +47,9 @@ const stream = (isCutOff = false) =>
         pulls += 1;
         if (isCutOff && pulls > 1) controller.error(new Error('connection lost'));
         else controller.enqueue(new TextEncoder().encode(`"${'x'.repeat(1022)}"`));
+      },
+      cancel: (reason) => {
+        cancelled = reason;
       },
     },
     { highWaterMark: 0 },
@@ -88,6 +103,30 @@ describe('an accepted request', () => {
     await expectError(response, 400, 'invalid_request');
   });
 
+  test.each(['', '?after=1'])('can cancel its body, which /cancelled%s does', async (query) => {
+    expect((await post(`/cancelled${query}`, bodies['never ends']?.())).status).toBe(200);
+    expect(cancelled).toBe('enough');
+  });
+
+  test.each(['Content-Length: 9', 'Transfer-Encoding: chunked'])(
+    'whose client leaves within a body with %s is no error of the service',
+    async (header) => {
+      const [left, status] = [Promise.withResolvers<void>(), Promise.withResolvers<number>()];
+      const fetch = async (request: Request) => {
+        const response = app.fetch(request);
+        left.resolve();
+        status.resolve((await response).status);
+        return response;
+      };
+      await using server = Bun.serve({ hostname: '127.0.0.1', port: 0, development: false, fetch });
+      const socket = await open(server.port ?? 0);
+      socket.write(`POST /own HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n1\r\n`);
+      await left.promise;
+      socket.destroy();
+      expect(await status.promise).toBe(400);
+    },
+  );
+
   test('to a route that does not read the body is answered without reading it', async () => {
     expect((await post('/unread', bodies['never ends']?.(), withScopes(SCOPE))).status).toBe(200);
     const tooLarge = await post('/unread', bodies['is declared as 100 MB']?.(), withScopes(SCOPE));
@@ -98,6 +137,10 @@ describe('an accepted request', () => {
   test.each([
     ['chunks', (text: string) => ['Transfer-Encoding: chunked', '', text.length.toString(16), text, '0']],
     ['declared length', (text: string) => [`Content-Length: ${text.length}`, '', text]],
+    [
+      'a length that is declared twice',
+      (text: string) => [`Content-Length: ${text.length}`, `Content-Length: ${text.length}`, '', text],
+    ],
   ] as const)('over a connection may have a body of 64 KiB in %s', async (_name, linesOf) => {
     const body = 'x'.repeat(64 * 1024 - 2);
     const { authorization } = withScopes('');

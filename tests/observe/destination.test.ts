@@ -34,19 +34,21 @@ function createDescriptor(...outcomes: (number | string)[]) {
 }
 
 describe('createDestination()', () => {
-  // Of the lines 1, 2 and 3, the first is under way alone.
+  // Of the lines 1, 2 and 3, the first is under way alone; 4 follows when all others have ended.
   test.each([
-    ['writes lines in order, those that waited at once', [2, 4], '1\n2\n3\n', 0],
-    ['goes on after a part', [1, 1], '1\n2\n3\n', 0],
-    ['tries again after a pause when the descriptor is full and does not block', [1, 'EAGAIN'], '1\n2\n3\n', 0],
-    ['counts the line that failed, and tries the next', ['ENOSPC'], '2\n3\n', 1],
-    ['counts every line of a write that failed', [2, 'EPIPE'], '1\n', 2],
-    ['begins a new line after a torn one, and counts the torn one', [1, 'ENOSPC'], '1\n2\n3\n', 1],
-    ['counts lines alone when the new line after a torn one fails as well', [1, 'ENOSPC', 'ENOSPC'], '1', 3],
+    ['writes lines in order, those that waited at once', [2, 4], '1\n2\n3\n4\n', 0],
+    ['goes on after a part', [1, 1], '1\n2\n3\n4\n', 0],
+    ['tries again after a pause when the descriptor is full and does not block', [1, 'EAGAIN'], '1\n2\n3\n4\n', 0],
+    ['counts the line that failed, and tries the next', ['ENOSPC'], '2\n3\n4\n', 1],
+    ['counts every line of a write that failed', [2, 'EPIPE'], '1\n4\n', 2],
+    ['begins a new line after a torn one, and counts the torn one', [1, 'ENOSPC'], '1\n2\n3\n4\n', 1],
+    ['counts lines alone when the new line after a torn one fails as well', [1, 'ENOSPC', 'ENOSPC'], '1\n4\n', 3],
   ])('%s', (_name, outcomes, text, dropped) => {
     const { options, seen, step } = createDescriptor(...outcomes);
     const destination = createDestination(options);
     for (const line of ['1\n', '2\n', '3\n']) destination.write(line);
+    while (step());
+    destination.write('4\n');
     while (step());
     expect({ text: seen.text(), dropped: destination.droppedLines() }).toEqual({ text, dropped });
     expect(seen.pauses).toBe(outcomes.includes('EAGAIN') ? 1 : 0);

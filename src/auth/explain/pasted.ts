@@ -10,4 +10,8 @@ export function readPasted(text: string): string {
   return withoutLineBreaks(unquoted.replace(/^(?:authorization\s*:)?\s*(?:bearer|dpop)(?:\s+|$)/i, ''));
 }
 
-const withoutLineBreaks = (text: string) => text.replace(/[ \t]*[\r\n]+[ \t]*/g, '');
+const withoutLineBreaks = (text: string) =>
+  text
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .join('');

@@ -1,0 +1,34 @@
+import { expect, test } from 'bun:test';
+import { Glob } from 'bun';
+
+/** The expressions of a source: what stands between slashes where a value can begin. Comments are left out. */
+function expressionsIn(source: string): string[] {
+  const code = source.replace(/^\s*(?:\/?\*|\/\/).*$/gm, '');
+  const literal =
+    /(?<=[(,=:?[!&|]\s*|return )\/((?:\[(?:\\.|[^\]\\\n])*\]|\\.|[^/\\[\n])+)\/[dgimsuvy]*(?=[\s,.;)\]])/g;
+  return [...code.matchAll(literal)].map(([, expression = '']) => expression);
+}
+
+/**
+ * Whether a search can take quadratic time: it begins with a repetition that something has to follow, and does so anew at each
+ * character of a run. What begins with `^` is tried once.
+ */
+function isQuadratic(expression: string): boolean {
+  return /^(?:\[(?:\\.|[^\]\\])*\]|\\.|[^\\[(^])(?:[*+]|\{\d*,\d*\})(?!$)/.test(expression);
+}
+
+test.each([' *, *', '[ \\t]*x', '\\s+$', '.+@'])('isQuadratic() finds /%s/', (expression) => {
+  expect(isQuadratic(expression)).toBe(true);
+});
+
+test('no expression of the service and the guard takes quadratic time to search a header, a path or a query', async () => {
+  const found: string[] = [];
+  let count = 0;
+  for await (const path of new Glob('src/**/*.ts').scan()) {
+    const expressions = expressionsIn(await Bun.file(path).text());
+    count += expressions.length;
+    found.push(...expressions.filter(isQuadratic).map((expression) => `${path}: /${expression}/`));
+  }
+  expect(count).toBeGreaterThan(60);
+  expect(found).toEqual([]);
+});
