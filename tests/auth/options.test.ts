@@ -108,7 +108,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   tokenType: { valid: ['jwt', 'at+jwt'], wrong: ['JWT', ''], expected: /one of jwt, at\+jwt/, fallback: 'jwt' },
   scopeImplies: {
     valid: [{}, { admin: ['read:a', 'read:b'] }],
-    wrong: [[], { admin: 'read:a' }, { admin: ['a b'] }, { 'a b': ['c'] }],
+    wrong: [[], { admin: 'read:a' }, { admin: ['a b'] }, { 'a b': ['c'] }, { admin: Array(1) }],
     expected: /an object that maps each scope to the scopes it grants/,
     fallback: {},
   },
@@ -126,7 +126,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   },
   keys: {
     valid: [{ keys: signingKeys() }],
-    wrong: [[], {}, { keys: [] }, { keys: 'a' }, { keys: [null] }],
+    wrong: [[], {}, { keys: [] }, { keys: 'a' }, { keys: [null] }, { keys: Array(1) }],
     expected: /a JWK Set/,
   },
   claims: {
@@ -180,6 +180,7 @@ describe('checkOptions()', () => {
     ['null', null, /^options are missing$/],
     ['text', issuer, /^options are missing$/],
     ['an unknown option', { ...good, port: 3010 }, /^port is not an option$/],
+    ['an inherited one', Object.assign(Object.create({ port: 3010 }), good), /^port is not an option$/],
     ['DPoP without publicUrl', { ...good, dpop: 'on' }, /^publicUrl must be .*, which DPoP requires/],
     ['jwksUri with two issuers', { ...several, jwksUri: issuer }, /^jwksUri must be unset when there are several/],
     ['keys with two issuers', { ...several, keys }, /^keys must be unset when there are several issuers/],
@@ -197,6 +198,24 @@ describe('checkOptions()', () => {
       expect(problemOf({ ...good, ...options, jwksAllowHttp: true })).toBe('none');
     }
     expect(problemOf({ ...good, publicUrl: 'http://api.internal/', jwksAllowHttp: true })).toStartWith('publicUrl');
+  });
+
+  test('takes getters and inherited members, and nothing for an option that every object inherits', () => {
+    class Options {
+      readonly issuer = issuer;
+      get audience() {
+        return audience;
+      }
+      get requiredClaims() {
+        return { tid: 'tenant' };
+      }
+    }
+    Object.defineProperty(Object.prototype, 'polyfill', { enumerable: true, configurable: true, value() {} });
+    try {
+      expect(checkOptions(new Options())).toEqual(checkOptions({ ...good, requiredClaims: { tid: 'tenant' } }));
+    } finally {
+      Reflect.deleteProperty(Object.prototype, 'polyfill');
+    }
   });
 
   test('returns the defaults of the contract', () => {

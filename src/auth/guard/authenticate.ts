@@ -81,7 +81,7 @@ export function createAuthenticator(
 
   function share(request: Request, token: string): Shared {
     const { method, url, headers } = request;
-    const presented = { method, url, token, proof: dpop === 'off' ? null : (headers.get('dpop') ?? null) };
+    const presented = { method, url, token, proof: dpop === 'off' ? null : headers.get('dpop') };
     const known = sharedBy.get(request);
     if (known !== undefined && isSamePresentation(known.presented, presented)) return known;
     const shared = { presented, verified: undefined, isAnnounced: false };

@@ -15,15 +15,13 @@ export function isSamePresentation(one: Presentation, other: Presentation): bool
   return one.token === other.token && one.proof === other.proof && one.url === other.url && one.method === other.method;
 }
 
-/** One use of a proof by a request. */
-interface Use {
-  readonly store: ReplayStore;
-  readonly key: string;
-  readonly outcome: Promise<Refusal | undefined>;
+/** The use of a proof by a request, in each store: several guards can check one request. */
+interface Uses {
+  readonly presented: Presentation;
+  readonly outcomes: Map<ReplayStore, Promise<Refusal | undefined>>;
 }
 
-/** Several guards can check one request: it uses its proof once in each store. */
-const usesOf = new WeakMap<object, { readonly presented: Presentation; readonly uses: Set<Use> }>();
+const usesOf = new WeakMap<object, Uses>();
 
 /**
  * Uses a proof for this request. Resolves to why the request is rejected, or to undefined if the proof was not used before.
@@ -33,23 +31,19 @@ export function useProof(
   request: object,
   presented: Presentation,
   store: ReplayStore,
-  key: string,
   mark: () => unknown,
 ): Promise<Refusal | undefined> {
   const known = usesOf.get(request);
-  const uses = known && isSamePresentation(known.presented, presented) ? known.uses : new Set<Use>();
-  if (uses !== known?.uses) usesOf.set(request, { presented, uses });
-  for (const use of uses) if (use.store === store && use.key === key) return use.outcome;
-  const use: Use = {
-    store,
-    key,
-    outcome: markOnce(mark).then((refusal) => {
-      if (refusal?.reason === 'replay_unknown') uses.delete(use);
-      return refusal;
-    }),
-  };
-  uses.add(use);
-  return use.outcome;
+  const uses = known && isSamePresentation(known.presented, presented) ? known : { presented, outcomes: new Map() };
+  usesOf.set(request, uses);
+  const earlier = uses.outcomes.get(store);
+  if (earlier !== undefined) return earlier;
+  const outcome = markOnce(mark).then((refusal) => {
+    if (refusal?.reason === 'replay_unknown') uses.outcomes.delete(store);
+    return refusal;
+  });
+  uses.outcomes.set(store, outcome);
+  return outcome;
 }
 
 /** Never rejects. A store of the application may return anything. */

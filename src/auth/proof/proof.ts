@@ -84,7 +84,7 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
     if (!isTimely(proof.issuedAtMs, nowMs)) return refuse('proof_time');
     const lifetimeMs = Math.ceil(proof.issuedAtMs + usualLifetimeMs - nowMs);
     const mark = () => replayStore.markUsed(key, lifetimeMs, Math.floor(proof.issuedAtMs));
-    return useProof(request, presented, replayStore, key, mark);
+    return useProof(request, presented, replayStore, mark);
   };
 
   return (request, presented, thumbprint) => {

@@ -92,12 +92,13 @@ describe('the option claims', () => {
     const onAccepted = mock((_request: Request, _claims: object) => {});
     const answering = (answer: object) => createChecker({ claims: schemaOf(() => answer), isRevoked, onAccepted })({});
     await answering({ issues: [] });
-    const value = { tenant: { id: 1 }, iss: 'another', bytes: Uint8Array.of(1) };
+    const value = { tenant: { id: 1 }, iss: 'another', bytes: Uint8Array.of(1), scope: 'admin' };
     const { result } = await answering({ value });
     if (result instanceof Response) throw new TypeError(await result.text());
     expect(isRevoked.mock.calls).toEqual([[result.claims]]);
     expect(onAccepted.mock.calls).toEqual([[expect.any(Request), result.claims]]);
     expect(result.claims).toMatchObject(value);
+    expect(result.scopes).toEqual(['read:messages']);
     expect(Object.isFrozen(result.claims) && Object.isFrozen(result.claims.tenant)).toBe(true);
   });
 

@@ -27,12 +27,12 @@ function setUp(options: Partial<GuardOptions> = {}) {
     },
     { now: () => world.now, clock: { now: () => world.clock, schedule: () => () => {} } },
   );
-  const { check } = guardOf(core);
+  const { check, state } = guardOf(core);
   const statusOf = async (request: Parameters<typeof check>[0], requirements = {}) => {
     const result = await check(request, requirements);
     return result instanceof Response ? result.status : String(result.claims.sub);
   };
-  return { world, check, statusOf };
+  return { world, check, statusOf, state };
 }
 
 describe('several checks of one request object', () => {
@@ -41,12 +41,13 @@ describe('several checks of one request object', () => {
       let runs = 0;
       const validate = () => ({ value: { run: ++runs } });
       const claims = { '~standard': { version: 1, vendor: 'test', validate } } as const;
-      const { world, check, statusOf } = setUp({ tokenCacheSize, claims });
+      const { world, check, statusOf, state } = setUp({ tokenCacheSize, claims });
       const request = requestWith(valid());
       const statuses = await Promise.all([statusOf(request), statusOf(request, { scope: 'other' }), statusOf(request)]);
       expect(statuses).toEqual(['client-1', 403, 'client-1']);
       expect(await statusOf(request, { scope: 'other' })).toBe(403);
       expect(await check(request)).toMatchObject({ claims: { run: 1 } });
+      expect(state().cacheHits).toBe(0);
       expect([world.accepted, world.refused]).toEqual([['client-1'], Array(2).fill('scope_insufficient')]);
     });
 
@@ -111,6 +112,23 @@ describe('several checks of one request object', () => {
     expect(await one.statusOf(request)).toBe('client-1');
     expect([one.world.refused, other.world.refused]).toEqual([[], ['proof_replayed']]);
     expect(one.world.accepted).toHaveLength(1);
+    request.headers.set('dpop', 'x');
+    expect(await one.statusOf(request)).toBe(401);
+  });
+
+  test('do not remember an outage of the replay store, or an exception of the clock', async () => {
+    let calls = 0;
+    const replayStore = { markUsed: () => (++calls > 1 ? calls === 2 : Promise.reject(new Error('down'))) };
+    const { world, statusOf } = setUp({ dpop: 'on', publicUrl, replayStore });
+    const request = new Request(url, { headers: { authorization: `DPoP ${bound}`, dpop: proof() } });
+    Object.defineProperty(world, 'now', { get: () => JSON.parse('broken'), configurable: true });
+    await expect(statusOf(request)).rejects.toThrow(SyntaxError);
+    Object.defineProperty(world, 'now', { value: exp * 1000 });
+    expect([await statusOf(request), await statusOf(request), await statusOf(request)]).toEqual([
+      503,
+      'client-1',
+      'client-1',
+    ]);
   });
 
   test('fail each time if onAccepted throws', async () => {
