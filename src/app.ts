@@ -46,7 +46,8 @@ export function createApp(dependencies: Dependencies) {
   if (hasDocumentation) {
     const rejectionsOf = (scopes: readonly string[]) =>
       describeRejections(guard, scopes.length > 0 ? { scope: scopes } : {});
-    app.use(createDocumentation(() => app, { ...options, rejectionsOf, tokenEndpoint, developmentIssuer }));
+    const issuer = guard.state().issuers.map((each) => each.issuer);
+    app.use(createDocumentation(() => app, { ...options, issuer, rejectionsOf, tokenEndpoint, developmentIssuer }));
   }
   if (developmentIssuer) app.use(createIssuerRoutes(developmentIssuer));
   return complete;

@@ -15,3 +15,4 @@ export { type ReplayStore, usualLifetimeMs } from './proof/replay-store.ts';
 export type { ErrorBody, RefusalDescription, RefusalReason } from './refusals.ts';
 export type { Claims } from './token/claims.ts';
 export type { ClaimsSchema } from './token/claims-schema.ts';
+export type { IssuerOptions } from './token/issuer-rules.ts';

@@ -22,6 +22,7 @@ export type {
   GuardOptions,
   GuardState,
   IssuerMetadata,
+  IssuerOptions,
   KeySetEvent,
   RefusalDescription,
   RefusalReason,

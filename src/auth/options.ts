@@ -23,6 +23,14 @@ import type { ErrorBody, RefusalDescription, RefusalReason } from './refusals.ts
 import type { DpopMode } from './schemes.ts';
 import { type Claims, isScope } from './token/claims.ts';
 import { type ClaimsSchema, isStandardSchema } from './token/claims-schema.ts';
+import {
+  type CheckedIssuer,
+  type IssuerOptions,
+  identifierOf,
+  type OwnName,
+  optionsByIssuer,
+  ownNames,
+} from './token/issuer-rules.ts';
 
 const isUrl = (value: string, allowHttp = false) => isSecureUrl(value, allowHttp) && !value.includes('?');
 const isClaimName = (value: unknown) => isText(value) && (!value.startsWith('/') || !/~(?![01])/.test(value));
@@ -50,6 +58,29 @@ function readScopeLists(value: unknown): Readonly<Record<string, readonly string
   return isValid ? Object.fromEntries(lists.map(([name, scopes]) => [name, [...(scopes as string[])]])) : undefined;
 }
 
+/** Returns the issuers. None may be named twice, other than by equal strings. */
+function readIssuers(value: unknown): readonly (string | CheckedIssuer)[] | undefined {
+  const given = new Set<unknown>(Array.isArray(value) ? value : [value]);
+  const issuers = [...given].flatMap((entry) => readIssuer(entry) ?? []);
+  const identifiers = new Set(issuers.map(identifierOf));
+  return given.size > 0 && identifiers.size === given.size ? issuers : undefined;
+}
+
+function readIssuer(value: unknown): string | CheckedIssuer | undefined {
+  if (!isJsonObject(value)) return isText(value) && isUrl(value, true) ? value : undefined;
+  const own: Record<string, unknown> = {};
+  for (const name of namesIn(value)) {
+    const rule: OptionRule | undefined = ownNames.includes(name as OwnName) ? optionRules[name as OwnName] : undefined;
+    // Read once, because it may be a getter.
+    const { [name]: given } = value;
+    if (name === 'issuer' && typeof given === 'string') own.issuer = readIssuer(given);
+    else if (given !== undefined || !rule) own[name] = rule?.read(given);
+  }
+  return own.issuer === undefined || Object.values(own).includes(undefined)
+    ? undefined
+    : (own as unknown as CheckedIssuer);
+}
+
 /** 11.6 days. A longer duration is a mistake. */
 const maxDurationSeconds = 1_000_000;
 const anHttpsUrl =
@@ -61,7 +92,11 @@ export const optionRules = {
    * The authorization servers whose tokens are accepted, compared exactly with `iss`: https URLs without query, fragment,
    * credentials or braces; http for loopback hosts, or with `jwksAllowHttp`. Required.
    */
-  issuer: oneOrMore(`the URL of the authorization server: ${anHttpsUrl}`, (value) => isUrl(value, true)),
+  issuer: {
+    kind: 'list',
+    expected: `the URL of the authorization server: ${anHttpsUrl}; or a list of URLs, and of objects of issuer and ${ownNames.join(', ')}`,
+    read: readIssuers,
+  } as OptionRule<readonly (string | CheckedIssuer)[], string | readonly (string | IssuerOptions)[]>,
   /** The identifiers of this API; a token must name at least one in `aud`. Required. */
   audience: oneOrMore('the API identifier that tokens contain in aud', () => true),
   /**
@@ -182,16 +217,22 @@ export const optionRules = {
 type Rules = typeof optionRules;
 type CheckedOf<Rule> = Rule extends OptionRule<infer Checked, infer _> ? Checked : never;
 type GivenOf<Rule> = Rule extends OptionRule<infer _, infer Given> ? Given : never;
-type Required = 'issuer' | 'audience';
+type RequiredName = 'issuer' | 'audience';
 
 /** The options of a guard. Lists are arrays; `issuer` and `audience` also take one string. */
-export type GuardOptions = { readonly [Name in keyof Pick<Rules, Required>]: GivenOf<Rules[Name]> } & {
-  readonly [Name in keyof Omit<Rules, Required>]?: GivenOf<Rules[Name]> | undefined;
+export type GuardOptions = { readonly [Name in keyof Pick<Rules, RequiredName>]: GivenOf<Rules[Name]> } & {
+  readonly [Name in keyof Omit<Rules, RequiredName>]?: GivenOf<Rules[Name]> | undefined;
 };
+
+/** The `issuer` of a guard that needs no `audience`, because each issuer has its own. */
+export interface IssuersWithAudience {
+  readonly issuer: readonly (IssuerOptions & Pick<GuardOptions, 'audience'>)[];
+  readonly audience?: undefined;
+}
 
 /** The options, validated and with defaults. */
 export type CheckedOptions = {
-  readonly [Name in keyof Rules]: Name extends Required
+  readonly [Name in keyof Rules]: Name extends RequiredName
     ? CheckedOf<Rules[Name]>
     : Rules[Name] extends { readonly fallback: unknown }
       ? CheckedOf<Rules[Name]>
@@ -227,10 +268,15 @@ export function checkOptions(options: GuardOptions): CheckedOptions {
 
 /** Returns the checked options, and all problems. An option that is not valid has its default there. */
 export function readOptions(given: Readonly<Record<string, unknown>>) {
-  const { checked, problems } = readRules(optionRules, given);
-  const options = checked as CheckedOptions;
+  const { checked, problems: found } = readRules(optionRules, given);
+  const issuer = (checked.issuer ?? []) as CheckedOptions['issuer'];
+  // Checked options, which have an empty list then, can be checked again.
+  const hasNone = given.audience === undefined || String(given.audience) === '';
+  const hasOwn = issuer.length > 0 && issuer.every((entry) => typeof entry === 'object' && entry.audience);
+  const problems = found.filter(({ name }) => name !== 'audience' || !hasNone || !hasOwn);
+  const options = { ...checked, issuer, audience: checked.audience ?? [] } as CheckedOptions;
   // One line for each option: its first mistake.
-  for (const conflict of findConflicts({ ...options, issuer: options.issuer ?? [] }))
+  for (const conflict of findConflicts(options))
     if (!problems.some(({ name }) => name === conflict.name)) problems.push(conflict);
   return { checked: Object.freeze({ ...options, publicUrl: options.publicUrl?.replace(/\/$/, '') }), problems };
 }
@@ -256,11 +302,14 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   const conflicts: OptionProblem[] = [];
   const must = (name: OptionName, expected: string) => conflicts.push({ name, expected });
   const isAllowed = (url: string) => isSecureUrl(url, jwksAllowHttp);
-  if (!issuer.every(isAllowed)) must('issuer', optionRules.issuer.expected);
+  const uris = issuer.flatMap((entry) => (typeof entry === 'object' ? (entry.jwksUri ?? []) : []));
+  if (![...issuer.map(identifierOf), ...uris].every(isAllowed)) must('issuer', optionRules.issuer.expected);
   if (jwksUri !== undefined && !isAllowed(jwksUri)) must('jwksUri', optionRules.jwksUri.expected);
   if (jwksUri !== undefined && issuer.length > 1) must('jwksUri', 'unset when there are several issuers');
   if (keys !== undefined && issuer.length > 1) must('keys', 'unset when there are several issuers');
-  if (keys !== undefined && jwksUri !== undefined) must('keys', 'unset when jwksUri is set');
+  const all = [options, ...optionsByIssuer(options).values()];
+  if (all.some((each) => each.keys !== undefined && each.jwksUri !== undefined))
+    must('keys', 'unset when jwksUri is set');
   if (dpop !== 'off' && publicUrl === undefined) must('publicUrl', `${anHttpsUrl}, which DPoP requires`);
   if (resource !== undefined && (publicUrl === undefined || new URL(resource).origin !== new URL(publicUrl).origin))
     must('resource', 'a URL with the origin of publicUrl');

@@ -3,7 +3,7 @@ import { createGuardCore, type GuardCore } from '../guard/create-guard.ts';
 import { type ClaimsOf, coreOf, type Guard, type OptionsFor } from '../guard/guard.ts';
 import type { FixedScope } from '../guard/scopes.ts';
 import { namesIn } from '../jose/encoding.ts';
-import { type GuardOptions, optionRules } from '../options.ts';
+import { type GuardOptions, type IssuersWithAudience, optionRules } from '../options.ts';
 import type { Claims } from '../token/claims.ts';
 import { lockRoutes } from './locks.ts';
 import type { Protection, RouteContext } from './plan.ts';
@@ -103,15 +103,22 @@ export function resourceServer<
   GuardClaims extends Claims,
   const Settings extends PluginSettings = Record<never, never>,
 >(guard: Guard<GuardClaims>, settings?: Settings): Plugin<GuardClaims, Settings>;
+export function resourceServer<
+  Schema extends AnySchema | undefined = undefined,
+  const Settings extends PluginSettings = Record<never, never>,
+>(
+  options: Omit<OptionsFor<Schema>, 'issuer' | 'audience'> & IssuersWithAudience,
+  settings?: Settings,
+): Plugin<HandedClaims<Schema>, Settings>;
 // The last overload is the one whose errors TypeScript reports.
 export function resourceServer<
   Schema extends AnySchema | undefined = undefined,
   const Settings extends PluginSettings = Record<never, never>,
 >(options: OptionsFor<Schema>, settings?: Settings): Plugin<HandedClaims<Schema>, Settings>;
-export function resourceServer(given: OptionsFor<AnySchema> | Guard, settings: PluginSettings = {}) {
-  if ((given as unknown) instanceof Elysia)
+export function resourceServer(given: object, settings: PluginSettings = {}) {
+  if (given instanceof Elysia)
     throw new TypeError('Cannot guard routes: resourceServer returns the plugin. Call it: resourceServer(options)');
-  return createPlugin<never>(coreFrom(given), checkSettings(settings)) as never;
+  return createPlugin<never>(coreFrom(given as OptionsFor<AnySchema> | Guard), checkSettings(settings)) as never;
 }
 
 /**

@@ -27,7 +27,8 @@ export interface Explained {
   /** Decoded but not verified, as are the claims. Empty if they cannot be decoded. */
   readonly header: Members;
   readonly claims: Members;
-  readonly options: CheckedOptions;
+  /** As they hold for the token's issuer, if it is one of them. */
+  readonly options: CheckedOptions & { readonly issuer: readonly string[] };
   readonly requirements: Requirements;
   readonly nowSeconds: number;
   /** Why the keys of the token's issuer cannot be fetched. */

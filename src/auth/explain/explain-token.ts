@@ -5,6 +5,7 @@ import type { Requirements } from '../guard/requirements.ts';
 import type { Members } from '../jose/encoding.ts';
 import { type CheckedOptions, checkOptions, type GuardOptions } from '../options.ts';
 import type { RefusalReason } from '../refusals.ts';
+import { identifierOf, optionsByIssuer } from '../token/issuer-rules.ts';
 import { isBoundBy } from './binding-check.ts';
 import { type Check, describeChecks } from './checks.ts';
 import { readPasted } from './pasted.ts';
@@ -68,7 +69,10 @@ export async function explainToken(
 
   const checks = describeChecks({
     ...token,
-    options,
+    options: {
+      ...(optionsByIssuer(options).get(String(token.claims.iss)) ?? options),
+      issuer: options.issuer.map(identifierOf),
+    },
     requirements,
     nowSeconds: Date.now() / 1000,
     lastFailure: (issuers.find(({ issuer }) => issuer === token.claims.iss) ?? issuers[0])?.lastFailure,

@@ -5,6 +5,7 @@ import type { KeySetState } from '../keys/key-set.ts';
 import { type CheckedOptions, checkOptions, type GuardOptions } from '../options.ts';
 import { Refusal } from '../refusals.ts';
 import type { Scheme } from '../schemes.ts';
+import { optionsByIssuer } from '../token/issuer-rules.ts';
 import { createVerifier, type VerifierState } from '../token/verifier.ts';
 import {
   type AuthenticatedRequest,
@@ -60,7 +61,7 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
   const options = checkOptions(given);
   const { onRefused } = options;
   const readCredentials = createCredentialsReader(options.dpop);
-  const keys = createIssuerKeys(options, { clock, random });
+  const keys = createIssuerKeys(optionsByIssuer(options), { clock, random });
   const verifier = createVerifier({ ...options, keySets: keys.byIssuer, now, random });
   const { readRequirements, readReturnedScope: readScope, scopesOf } = createPolicyReader({ ...options, now });
   const authenticate = createAuthenticator(options, verifier, scopesOf, now);

@@ -1,4 +1,4 @@
-import type { GuardOptions } from '../options.ts';
+import type { GuardOptions, IssuersWithAudience } from '../options.ts';
 import type { Claims } from '../token/claims.ts';
 import type { ClaimsSchema } from '../token/claims-schema.ts';
 import type { Authentication } from './authenticate.ts';
@@ -80,9 +80,13 @@ export function coreOf(guard: object): GuardCore | undefined {
  * @throws {TypeError} an option is missing, mistyped, out of range or unknown; the message names each
  */
 export function createGuard<Schema extends ClaimsSchema | undefined = undefined>(
+  options: Omit<OptionsFor<Schema>, 'issuer' | 'audience'> & IssuersWithAudience,
+): Guard<ClaimsOf<Schema>>;
+export function createGuard<Schema extends ClaimsSchema | undefined = undefined>(
   options: OptionsFor<Schema>,
-): Guard<ClaimsOf<Schema>> {
-  return guardOf<ClaimsOf<Schema>>(createGuardCore(options));
+): Guard<ClaimsOf<Schema>>;
+export function createGuard(options: unknown): unknown {
+  return guardOf(createGuardCore(options as GuardOptions));
 }
 
 /** Returns the guard of a core. */

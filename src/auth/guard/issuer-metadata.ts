@@ -1,5 +1,6 @@
 import { fetchMetadata } from '../keys/discovery.ts';
 import { isAllowedInMetadata } from '../keys/url.ts';
+import { identifierOf } from '../token/issuer-rules.ts';
 import { coreOf, type Guard } from './guard.ts';
 
 /** The metadata of an authorization server (RFC 8414 §2), as far as they are of use to a client. */
@@ -18,7 +19,7 @@ export async function issuerMetadata(guard: Guard): Promise<IssuerMetadata> {
   const options = coreOf(guard)?.options;
   if (!options) throw new TypeError('Cannot fetch issuer metadata: createGuard() did not create this guard');
   const { jwksAllowHttp, jwksTimeoutSeconds, fetch = globalThis.fetch } = options;
-  const [issuer = ''] = options.issuer;
+  const [issuer = ''] = options.issuer.map(identifierOf);
   const { tokenEndpoint } = await fetchMetadata(fetch, issuer, AbortSignal.timeout(jwksTimeoutSeconds * 1000));
   // Metadata of another machine must not send credentials to a port of this one.
   const isAllowed = tokenEndpoint !== undefined && isAllowedInMetadata(tokenEndpoint, issuer, jwksAllowHttp);

@@ -1,5 +1,6 @@
 import type { CheckedOptions } from '../options.ts';
 import { pathOf } from '../proof/normalize-url.ts';
+import { identifierOf } from '../token/issuer-rules.ts';
 
 /**
  * Returns the response to a request for the metadata of the protected resource (RFC 9728), or undefined for any other request.
@@ -29,7 +30,7 @@ export function createMetadata(options: CheckedOptions): RespondMetadata {
   const path = resourceMetadataPath(resource);
   const document = {
     resource,
-    authorization_servers: issuer,
+    authorization_servers: issuer.map(identifierOf),
     bearer_methods_supported: ['header'],
     ...(clientCertificate && { tls_client_certificate_bound_access_tokens: true }),
     ...(dpop !== 'off' && { dpop_signing_alg_values_supported: dpopAlgorithms }),

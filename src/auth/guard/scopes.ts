@@ -1,11 +1,14 @@
 import { isListOf } from '../jose/encoding.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 import { type Claims, isScope, isStringList, ownClaim } from '../token/claims.ts';
+import type { CheckedIssuer } from '../token/issuer-rules.ts';
 
 /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
 export type FixedScope = string | readonly string[] | { readonly anyOf: readonly string[] };
 
 export interface ScopeRules {
+  /** Those with a `scopeClaim` of their own. */
+  readonly issuer?: readonly (string | CheckedIssuer)[];
   /** Claims that hold the scopes; the first that a token has decides. A name that begins with `/` is a JSON Pointer. */
   readonly scopeClaim: readonly string[];
   /** Only scopes with this prefix count, and they count without it. */
@@ -23,14 +26,21 @@ export interface ScopePolicy {
 }
 
 /** Returns a function that lists the scopes that a token grants, implied ones included, without the prefix. */
-export function createGrantReader({ scopeClaim, scopePrefix = '', scopeImplies }: ScopeRules) {
-  const readers = scopeClaim.map((name) => (name.startsWith('/') ? pointerReader(name) : nameReader(name)));
+export function createGrantReader({ issuer = [], scopeClaim, scopePrefix = '', scopeImplies }: ScopeRules) {
+  const readersOf = (names: readonly string[]) =>
+    names.map((name) => (name.startsWith('/') ? pointerReader(name) : nameReader(name)));
+  const readers = readersOf(scopeClaim);
+  const own = new Map(
+    issuer.flatMap((each) =>
+      typeof each === 'object' && each.scopeClaim ? [[each.issuer, readersOf(each.scopeClaim)] as const] : [],
+    ),
+  );
   const implied = impliedBy(scopeImplies);
 
   const isPrefixed = (name: string) => name.startsWith(scopePrefix);
 
   function namedBy(claims: Claims): readonly string[] {
-    for (const read of readers) {
+    for (const read of (own.size > 0 && own.get(claims.iss)) || readers) {
       const value = read(claims);
       if (value !== undefined) return scopesIn(value);
     }

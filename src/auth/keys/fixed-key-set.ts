@@ -1,7 +1,8 @@
 import type { Algorithm } from '../jose/algorithms.ts';
+import { isJsonObject } from '../jose/encoding.ts';
 import { Refusal } from '../refusals.ts';
 import { FetchError } from './fetch-json.ts';
-import { importKeys, type Keys, type ReadKey, readJwkSet } from './jwk-set.ts';
+import { importKeys, isNamed, type Keys, type ReadKey, readJwkSet } from './jwk-set.ts';
 import { type FoundKeys, type KeySet, type OnKeySetEvent, reportAmbiguousKeys } from './key-set.ts';
 
 export interface FixedKeySetOptions {
@@ -63,10 +64,14 @@ export function createFixedKeySet({ issuer, keys, algorithms, onEvent }: FixedKe
 }
 
 function readGivenKeys(keys: unknown, algorithms: readonly Algorithm[]): readonly ReadKey[] {
+  if (isJsonObject(keys) && Array.isArray(keys.keys) && !keys.keys.every(isNamed))
+    throw new TypeError('Cannot create a guard: each key in keys must have a kid');
   try {
     return readJwkSet(keys, algorithms);
   } catch (error) {
     if (!(error instanceof FetchError)) throw error;
-    throw new TypeError(`Cannot guard routes: keys must be a JWK Set with a public key for ${algorithms.join(', ')}`);
+    throw new TypeError(
+      `Cannot create a guard: keys must be a JWK Set that contains a public key for ${algorithms.join(', ')}`,
+    );
   }
 }

@@ -7,7 +7,6 @@ import type { KeySet, KeySetEvent, KeySetState } from './key-set.ts';
 import { createKeySet } from './refreshing-key-set.ts';
 
 export interface IssuerKeysOptions {
-  readonly issuer: readonly string[];
   readonly jwksUri: string | undefined;
   /** A JWK Set that is given instead of fetched. */
   readonly keys: unknown;
@@ -28,15 +27,18 @@ export interface IssuerKeys extends Pick<KeySet, 'start' | 'stop' | 'reload'> {
   state(): readonly KeySetState[];
 }
 
-/** Returns the keys of each issuer. Issuers share nothing: no keys, no cooldown, no failure. */
+/**
+ * Returns the keys of each issuer. Issuers share nothing: no keys, no cooldown, no failure.
+ * @param issuers the options for each issuer, by its identifier
+ */
 export function createIssuerKeys(
-  options: IssuerKeysOptions,
+  issuers: ReadonlyMap<string, IssuerKeysOptions>,
   environment: { readonly clock?: Clock | undefined; readonly random?: (() => number) | undefined },
 ): IssuerKeys {
-  const { jwksUri, jwksAllowHttp: allowHttp, algorithms, fetch = globalThis.fetch } = options;
-  const { onKeySetEvent: onEvent = warnOfOutage } = options;
-  const keySetOf = (issuer: string) => {
-    if (options.keys !== undefined) return createFixedKeySet({ issuer, keys: options.keys, algorithms, onEvent });
+  const keySetOf = (issuer: string, options: IssuerKeysOptions) => {
+    const { jwksUri, jwksAllowHttp: allowHttp, keys, algorithms, fetch = globalThis.fetch } = options;
+    const { onKeySetEvent: onEvent = warnOfOutage } = options;
+    if (keys !== undefined) return createFixedKeySet({ issuer, keys, algorithms, onEvent });
     return createKeySet({
       issuer,
       source: createKeySetSource({ issuer, jwksUri, allowHttp, fetch }),
@@ -49,7 +51,7 @@ export function createIssuerKeys(
       ...environment,
     });
   };
-  const byIssuer = new Map(options.issuer.map((issuer) => [issuer, keySetOf(issuer)]));
+  const byIssuer = new Map([...issuers].map(([issuer, options]) => [issuer, keySetOf(issuer, options)]));
   const all = [...byIssuer.values()];
   return {
     byIssuer,

@@ -75,7 +75,8 @@ function readNamedKeys(jwkSet: unknown, url: string | undefined): readonly Named
   return named;
 }
 
-function isNamed(key: unknown): key is NamedJwk {
+/** Whether a value is an object with a `kid`. */
+export function isNamed(key: unknown): key is NamedJwk {
   return isJsonObject(key) && typeof key.kid === 'string' && key.kid !== '';
 }
 

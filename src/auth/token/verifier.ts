@@ -5,6 +5,7 @@ import type { KeySet, VerificationKey } from '../keys/key-set.ts';
 import { Refusal, refuse } from '../refusals.ts';
 import { type ClaimRules, type Claims, checkClaims, checkTime } from './claims.ts';
 import { createHeaderReader, readUnverifiedIssuer, type TokenHeader, type TokenType } from './header.ts';
+import { type CheckedIssuer, optionsByIssuer } from './issuer-rules.ts';
 import { createTokenCache } from './token-cache.ts';
 
 /** A token with a valid signature and valid claims. It is one object for as long as the token is cached. */
@@ -30,7 +31,8 @@ export interface VerifierState {
   readonly cacheEntries: number;
 }
 
-export interface VerifierOptions extends ClaimRules {
+export interface VerifierOptions extends Omit<ClaimRules, 'issuer'> {
+  readonly issuer: readonly (string | CheckedIssuer)[];
   readonly algorithms: readonly Algorithm[];
   /** Defaults to `jwt`, which accepts every type that access tokens have. */
   readonly tokenType?: TokenType | undefined;
@@ -45,6 +47,13 @@ export interface VerifierOptions extends ClaimRules {
 }
 
 type Keys = Pick<KeySet, 'find' | 'isCurrent'>;
+
+/** What tokens of one issuer are verified with. */
+interface Trust {
+  readonly keys: Keys;
+  readonly rules: ClaimRules;
+  readonly algorithms: readonly Algorithm[];
+}
 
 interface CachedToken extends VerifiedToken {
   readonly key: VerificationKey;
@@ -63,12 +72,22 @@ export function createVerifier(options: VerifierOptions): Verifier {
     keys.isCurrent(key) && checkTime(claims, clockToleranceSeconds, nowSeconds()) === undefined;
   const cache =
     tokenCacheSize > 0 ? createTokenCache<CachedToken>({ maxEntries: tokenCacheSize, isGood, random }) : undefined;
-  const readHeader = createHeaderReader(options.algorithms, options.tokenType);
-  const [onlyKeys] = keySets.size === 1 ? keySets.values() : [];
+  const trusted = new Map<string, Trust>();
+  for (const [issuer, rules] of optionsByIssuer(options)) {
+    const keys = keySets.get(issuer);
+    if (keys) trusted.set(issuer, { keys, rules, algorithms: rules.algorithms });
+  }
+  const accepted = new Set([...trusted.values()].flatMap(({ algorithms }) => algorithms));
+  const readHeader = createHeaderReader([...accepted], options.tokenType);
+  const [only] = trusted.size === 1 ? trusted.values() : [];
   let cacheHits = 0;
 
   // One asynchronous function for all of it: under load, each further one takes a microsecond or two.
-  async function verifyByKeyId(token: string, { kid, algorithm }: TokenHeader, keys: Keys): Promise<Verification> {
+  async function verifyByKeyId(
+    token: string,
+    { kid, algorithm }: TokenHeader,
+    { keys, rules }: Trust,
+  ): Promise<Verification> {
     const found = await keys.find(kid);
     if (found instanceof Refusal) return found;
     let refusal = refuse('key_unknown');
@@ -79,7 +98,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         refusal = refuse('signature_invalid');
         continue;
       }
-      const claims = readClaims(verified.payload, options, nowSeconds());
+      const claims = readClaims(verified.payload, rules, nowSeconds());
       if (claims instanceof Refusal) return claims;
       const entry: CachedToken = { claims, key, keys };
       cache?.set(token, entry);
@@ -89,10 +108,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
   }
 
   /** With several issuers, the unverified `iss` selects one by exact comparison. It is verified with the other claims later. */
-  function keysFor(token: string): Keys | undefined {
-    if (onlyKeys) return onlyKeys;
+  function trustFor(token: string): Trust | undefined {
+    if (only) return only;
     const issuer = readUnverifiedIssuer(token);
-    return typeof issuer === 'string' ? keySets.get(issuer) : undefined;
+    return typeof issuer === 'string' ? trusted.get(issuer) : undefined;
   }
 
   return {
@@ -104,8 +123,11 @@ export function createVerifier(options: VerifierOptions): Verifier {
       }
       const header = readHeader(token);
       if (header instanceof Refusal) return header;
-      const keys = keysFor(token);
-      return keys ? verifyByKeyId(token, header, keys) : refuse('issuer_mismatch');
+      const trust = trustFor(token);
+      if (!trust) return refuse('issuer_mismatch');
+      // The header was compared with the algorithms of all issuers.
+      if (!trust.algorithms.includes(header.algorithm)) return refuse('algorithm_unsupported');
+      return verifyByKeyId(token, header, trust);
     },
     state: () => ({ cacheHits, cacheEntries: cache?.size ?? 0 }),
   };
@@ -122,10 +144,10 @@ function ignoreBadSignature(error: unknown): undefined {
 }
 
 /** Returns the claims in a payload whose signature is valid, or why they are rejected. */
-function readClaims(payload: Uint8Array, options: VerifierOptions, nowSeconds: number): Claims | Refusal {
+function readClaims(payload: Uint8Array, rules: ClaimRules, nowSeconds: number): Claims | Refusal {
   const claims = parseJsonObject(payload);
   if (!claims) return refuse('claims_malformed');
-  const refusal = checkClaims(claims, options, nowSeconds);
+  const refusal = checkClaims(claims, rules, nowSeconds);
   if (refusal) return refusal;
   // Always, so that handlers cannot depend on whether a token is cached.
   return deepFreeze(claims as Claims);

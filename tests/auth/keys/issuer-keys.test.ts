@@ -3,6 +3,7 @@ import { createGuard } from '../../../src/auth/guard.ts';
 import { createIssuerKeys } from '../../../src/auth/keys/issuer-keys.ts';
 import { checkOptions, type GuardOptions } from '../../../src/auth/options.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
+import { optionsByIssuer } from '../../../src/auth/token/issuer-rules.ts';
 import { bearer } from '../../support/fixture.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
@@ -23,7 +24,7 @@ function setUp(onKeySetEvent?: GuardOptions['onKeySetEvent']) {
     throw Object.assign(new TypeError('unreachable'), { code: 'ECONNREFUSED' });
   };
   const options = checkOptions({ issuer: [issuer, other], audience: 'api', fetch, onKeySetEvent });
-  const { byIssuer } = createIssuerKeys(options, { clock });
+  const { byIssuer } = createIssuerKeys(optionsByIssuer(options), { clock });
   return { fetches, find: (of: string, kid: string) => byIssuer.get(of)?.find(kid), pause: () => clock.pause(60_000) };
 }
 

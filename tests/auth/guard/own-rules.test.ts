@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'bun:test';
+import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
+import { bearer } from '../../support/fixture.ts';
+import { publish } from '../../support/keys.ts';
+import { mintToken } from '../../support/mint.ts';
+import { signAs, signingKey } from '../../support/signatures.ts';
+
+const plain = 'https://plain.example.test/';
+const special = 'https://special.example.test/';
+const stranger = 'https://stranger.example.test/';
+const algorithms = ['RS256', 'ES256'] as const;
+
+/** Both issuers have a key for each algorithm, under the same kids. */
+const keysOf = (issuer: string) => ({
+  keys: algorithms.map((alg) => publish(signingKey(alg, `own rules ${issuer === plain}`), alg, { alg })),
+});
+
+/** What the guard has, and what the special issuer can have of its own. */
+const shared = {
+  audience: 'api',
+  algorithms: ['RS256'],
+  requiredClaims: { tier: 'one' },
+  scopeClaim: ['scope'],
+} as const;
+const own = {
+  audience: 'special-api',
+  algorithms: ['ES256'],
+  requiredClaims: { tier: 'two' },
+  scopeClaim: ['roles'],
+  jwksUri: 'https://keys.example.test/special',
+  keys: keysOf(special),
+} as const;
+
+type OwnName = keyof typeof own;
+
+/** All sets of names that an issuer can have of its own. */
+const names = Object.keys(own) as OwnName[];
+const sets = Array.from({ length: 2 ** names.length }, (_, bits) =>
+  names.filter((_name, at) => bits & (1 << at)),
+).filter((set) => !(set.includes('keys') && set.includes('jwksUri')));
+
+/** Keys are at the usual place of an issuer, unless the special one has them elsewhere. */
+const fetchFor =
+  (set: readonly OwnName[]): GuardOptions['fetch'] =>
+  async (url) => {
+    const isSpecial = url === (set.includes('jwksUri') ? own.jwksUri : `${special}.well-known/jwks.json`);
+    if (isSpecial && !set.includes('keys')) return Response.json(keysOf(special));
+    return url.startsWith(plain) ? Response.json(keysOf(plain)) : new Response(null, { status: 500 });
+  };
+
+const values = {
+  iss: [plain, special, stranger],
+  signer: [plain, special],
+  alg: algorithms,
+  aud: [shared.audience, own.audience],
+  tier: [shared.requiredClaims.tier, own.requiredClaims.tier],
+  scopeIn: [shared.scopeClaim[0], own.scopeClaim[0]],
+};
+
+type Token = { readonly [Name in keyof typeof values]: (typeof values)[Name][number] };
+
+const tokens = Object.entries(values).reduce<object[]>(
+  (found, [name, each]) => found.flatMap((token) => each.map((value) => ({ ...token, [name]: value }))),
+  [{}],
+) as Token[];
+
+function mint({ iss, signer, alg, aud, tier, scopeIn }: Token): string {
+  const key = signingKey(alg, `own rules ${signer === plain}`);
+  const claims = { aud, tier, scope: undefined, [scopeIn]: 'read' };
+  return mintToken(iss, { header: { alg, kid: alg }, claims, signWith: (input) => signAs(alg, key, input) });
+}
+
+/** What becomes of a token by the rules of the issuer that it names, and by nothing else. */
+function expected({ iss, signer, alg, aud, tier, scopeIn }: Token, set: readonly OwnName[]): string {
+  const rules = { ...shared, ...(iss === special && Object.fromEntries(set.map((name) => [name, own[name]]))) };
+  const known = [...shared.algorithms, ...(set.includes('algorithms') ? own.algorithms : [])];
+  if (!known.some((name) => name === alg)) return 'invalid_header';
+  if (iss === stranger) return 'invalid_claims';
+  if (String(rules.algorithms) !== alg || signer !== iss) return 'invalid_header';
+  if (rules.audience !== aud || rules.requiredClaims.tier !== tier) return 'invalid_claims';
+  return String(rules.scopeClaim) === scopeIn ? 'accepted' : 'Unauthorized';
+}
+
+describe('a token of one issuer is never checked by the rules of another', () => {
+  const minted = tokens.map((token) => ({ token, headers: bearer(mint(token)) }));
+
+  for (const set of sets)
+    test(`with these rules of its own: ${set.join(', ') || 'none'}`, async () => {
+      const entry = { issuer: special, ...Object.fromEntries(set.map((name) => [name, own[name]])) };
+      for (const issuer of [
+        [plain, entry],
+        [entry, plain],
+      ]) {
+        const guard = createGuard({ ...shared, issuer, fetch: fetchFor(set), onKeySetEvent() {} });
+        // The second time, accepted tokens are in the cache.
+        for (const { token, headers } of [...minted, ...minted]) {
+          const result = await guard.check(new Request('http://localhost/', { headers }), { scope: 'read' });
+          const outcome = result instanceof Response ? ((await result.json()) as { code: string }).code : 'accepted';
+          expect([token, outcome]).toEqual([token, expected(token, set)]);
+        }
+      }
+    });
+});
+
+test('an algorithm of another issuer only is rejected before keys are fetched', async () => {
+  const seen: string[] = [];
+  const guard = createGuard({
+    ...shared,
+    issuer: [plain, { issuer: special, algorithms: own.algorithms }],
+    fetch: (url) => Promise.reject(seen.push(url)),
+    onRefused: (_, reason) => seen.push(reason),
+  });
+  const headers = bearer(mint({ iss: plain, signer: plain, alg: 'ES256', aud: 'api', tier: 'one', scopeIn: 'scope' }));
+  await guard.check(new Request('http://localhost/', { headers }));
+  expect(seen).toEqual(['algorithm_unsupported']);
+});
+
+describe('the option issuer', () => {
+  const entry = { issuer: special, audience: 'a' };
+  const guardOf = (options: object) => createGuard({ ...shared, issuer: plain, ...options } as GuardOptions);
+
+  test('needs no audience of the guard if each issuer has its own, and state() and metadata name the issuers', async () => {
+    const options = { issuer: [entry, { issuer: plain, audience: ['b'] }], publicUrl: 'https://api.example.test' };
+    const { state, metadata } = createGuard(options);
+    expect(state().issuers.map(({ issuer }) => issuer)).toEqual([special, plain]);
+    const document = metadata(new Request('https://api.example.test/.well-known/oauth-protected-resource'));
+    expect(await document?.json()).toMatchObject({ authorization_servers: [special, plain] });
+    // @ts-expect-error: one of them has no audience
+    expect(() => createGuard({ issuer: [entry, plain] })).toThrow('audience must be');
+  });
+
+  for (const [name, options, mistake = 'issuer must be'] of [
+    ['an issuer twice', { issuer: [entry, special] }],
+    ['an issuer twice, as objects', { issuer: [entry, { ...entry }] }],
+    ['an unknown member', { issuer: [{ ...entry, tokenType: 'jwt' }] }],
+    ['an unknown member without a value', { issuer: [{ ...entry, constructor: undefined, scopePrefix: undefined }] }],
+    ['no identifier', { issuer: [{ audience: 'a' }] }],
+    ['an identifier that is no string', { issuer: [{ issuer: [special] }] }],
+    ['an identifier over http', { issuer: [{ issuer: 'http://special.example.test/' }] }],
+    ['keys over http', { issuer: [{ ...entry, jwksUri: 'http://keys.example.test/' }] }],
+    ['an algorithm that is not supported', { issuer: [{ ...entry, algorithms: ['HS256'] }] }],
+    ['an empty audience', { issuer: [{ ...entry, audience: [] }] }],
+    [
+      'keys without a kid',
+      { issuer: [{ ...entry, keys: { keys: [{ kty: 'RSA' }] } }] },
+      'each key in keys must have a kid',
+    ],
+    ['two places for keys', { issuer: [{ ...entry, jwksUri: special, keys: own.keys }] }, 'keys must be unset'],
+    ['jwksUri beside several', { issuer: [entry, plain], jwksUri: special }, 'jwksUri must be unset'],
+  ] as const)
+    test(`throws a TypeError for ${name}`, () => {
+      expect(() => guardOf(options)).toThrow(TypeError);
+      expect(() => guardOf(options)).toThrow(mistake);
+    });
+});
