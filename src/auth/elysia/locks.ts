@@ -189,7 +189,7 @@ function completeRoute(instance: Instance, route: Route, lock: Lock, protections
   lock.plan = plan;
   const { hooks } = route;
   const detail = typeof hooks.detail === 'object' ? hooks.detail : {};
-  hooks.detail = { security: securityOf(plan.scopes, plan.isOpen), ...detail };
+  hooks.detail = { security: securityOf(plan.alternatives, plan.isOpen), ...detail };
   const documented = protections.filter(({ isDocumented }) => isDocumented);
   if (documented.length > 0)
     documentRejections(

@@ -1,5 +1,5 @@
 import type { GuardCore } from '../guard/create-guard.ts';
-import { allOf, type Requirements } from '../guard/requirements.ts';
+import { allOf, type Requirements, type RoutePolicy } from '../guard/requirements.ts';
 import { whenSettled } from '../jose/promises.ts';
 import { type CheckedOptions, optionRules } from '../options.ts';
 import { refuse } from '../refusals.ts';
@@ -38,8 +38,8 @@ export interface Plan {
   readonly isVaried: boolean;
   /** Whether a function of the context decides too. */
   readonly hasFunctions: boolean;
-  /** All fixed scopes, with prefix. */
-  readonly scopes: readonly string[];
+  /** The lists of fixed scopes of which one is required, with prefix. */
+  readonly alternatives: RoutePolicy['alternatives'];
   /** Judges everything that does not depend on the context. Returns the rejection, or the claims that handlers get. */
   judge(request: Request): Judged | Promise<Judged>;
   /** Judges the functions of the context. Returns the rejection, if any. */
@@ -83,7 +83,7 @@ export function createPlan(protections: readonly Protection[], required: readonl
     isVaried,
     hasFunctions,
     isOpen: isOptional && inner?.requirement.isEmpty === true,
-    scopes: inner?.requirement.scopes ?? [],
+    alternatives: inner?.requirement.alternatives ?? [[]],
     judge: (request) => judgeFrom(request, judges.length - 1, undefined),
     async judgeContext(context) {
       const { request } = context;

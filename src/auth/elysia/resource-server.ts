@@ -8,7 +8,13 @@ import type { Claims } from '../token/claims.ts';
 import { lockRoutes } from './locks.ts';
 import type { Protection, RouteContext } from './plan.ts';
 import { requirementHook } from './route-requirements.ts';
-import { type AnySchema, type DeniedRejection, type GuardRejections, toStandardSchema } from './schema.ts';
+import {
+  type AnySchema,
+  type DeniedRejection,
+  type GuardRejections,
+  toStandardSchema,
+  warnOfMissingSchemes,
+} from './schema.ts';
 import { decisionOf } from './seal.ts';
 
 /** What functions of the context get. The body is `unknown`: annotate the parameter on a route with a schema. */
@@ -169,6 +175,7 @@ function createPlugin<Handed>(core: GuardCore, { optional = false, responses = t
 
   const plugin = new Elysia()
     .onStart((app) => {
+      warnOfMissingSchemes(app.routes);
       users.add(app);
       hasBegun = true;
       core.start();

@@ -1,5 +1,6 @@
 import { type ElysiaCustomStatusResponse, getSchemaValidator, type TSchema, t } from 'elysia';
 import { describeRejections } from '../guard/describe-rejections.ts';
+import { coreOf, type Guard } from '../guard/guard.ts';
 import type { CheckedOptions, GuardOptions } from '../options.ts';
 import { type ClaimsSchema, isStandardSchema } from '../token/claims-schema.ts';
 import type { RouteRequirements } from './plan.ts';
@@ -120,7 +121,7 @@ function isByStatus(response: unknown): response is Readonly<Record<string, unkn
 }
 
 export interface SecuritySchemeOptions {
-  /** Address at which clients get tokens with the client-credentials grant. */
+  /** URL at which clients get tokens with the client-credentials grant. */
   readonly tokenEndpoint?: string | undefined;
   /** The scopes that the routes require, such as {@link scopesOf} returns. */
   readonly scopes?: readonly string[] | undefined;
@@ -131,12 +132,13 @@ export interface SecuritySchemeOptions {
  * the issuer, or an existing one. Without a token endpoint, `oauth2` has no flow.
  * @example
  * new Elysia().use(openapi({ documentation: { components: { securitySchemes: securitySchemes(options) } } }))
- * @param options those of the guard
+ * @param given the guard or its options
  */
 export function securitySchemes(
-  { dpop = 'off' }: Partial<GuardOptions>,
+  given: Partial<GuardOptions> | Guard,
   { tokenEndpoint, scopes = [] }: SecuritySchemeOptions = {},
 ) {
+  const { dpop = 'off' } = coreOf(given)?.options ?? (given as Partial<GuardOptions>);
   const describedScopes = Object.fromEntries(scopes.map((scope) => [scope, 'Required by operations that list it']));
   const flows = tokenEndpoint !== undefined && {
     clientCredentials: { tokenUrl: tokenEndpoint, scopes: describedScopes },
@@ -161,9 +163,40 @@ export function securitySchemes(
   };
 }
 
-/** Returns the OpenAPI security requirements of a guarded route: a token from the issuer, an existing one, or none. */
-export function securityOf(scopes: readonly string[], isOptional: boolean): { oauth2?: string[]; bearer?: string[] }[] {
-  return [{ oauth2: [...scopes] }, { bearer: [] }, ...(isOptional ? [{}] : [])];
+/**
+ * Returns the OpenAPI security requirements of a guarded route, of which a client meets one: a token from the issuer with the
+ * scopes of one of these lists, an existing token, or none.
+ */
+export function securityOf(
+  alternatives: readonly (readonly string[])[],
+  isOptional: boolean,
+): { oauth2?: string[]; bearer?: string[] }[] {
+  return [...alternatives.map((scopes) => ({ oauth2: [...scopes] })), { bearer: [] }, ...(isOptional ? [{}] : [])];
+}
+
+type Operations = Readonly<Record<string, { readonly security?: readonly object[] } | undefined>>;
+
+interface OpenApiDocument {
+  readonly paths?: Readonly<Record<string, Operations>>;
+  readonly components?: { readonly securitySchemes?: object };
+}
+
+const examined = new WeakSet<object>();
+
+/** Warns where the document of @elysiajs/openapi names security schemes without defining them, which generators of clients reject. */
+export function warnOfMissingSchemes(routes: readonly { readonly handler: unknown }[]): void {
+  const generate = routes.map(({ handler }) => handler).find((one) => Object(one).name === 'openAPISchema');
+  if (typeof generate !== 'function' || examined.has(generate)) return;
+  examined.add(generate);
+  const { paths = {}, components = {} }: OpenApiDocument = generate();
+  const operations = Object.values(paths).flatMap((path) => Object.values(path));
+  const named = operations.flatMap((operation) => (operation?.security ?? []).flatMap(Object.keys));
+  const missing = [...new Set(named)].filter((name) => !(name in (components.securitySchemes ?? {})));
+  if (missing.length > 0)
+    // biome-ignore lint/suspicious/noConsole: without it, only generators of clients would notice.
+    console.warn(
+      `The OpenAPI document does not define the security schemes ${missing.join(', ')}: use openapi({ documentation: { components: { securitySchemes: securitySchemes(options) } } })`,
+    );
 }
 
 /** Returns all scopes that these routes require. */

@@ -99,7 +99,9 @@ export function guardOf<AcceptedClaims extends Claims>(core: GuardCore): Guard<A
   };
   const metadata = (request: GuardRequest, scopes: readonly string[] = []) => {
     requireRequest(request);
-    return core.metadata(request, () => (scopes.length > 0 ? core.readRequirements({ scope: scopes }).scopes : []));
+    return core.metadata(request, () =>
+      scopes.length > 0 ? core.readRequirements({ scope: scopes }).alternatives.flat() : [],
+    );
   };
   const guard = { check, metadata, start, stop, reload, state } as unknown as Guard<AcceptedClaims>;
   cores.set(guard, core);

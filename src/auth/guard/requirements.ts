@@ -26,8 +26,8 @@ type Check = (claims: Claims) => Refusal | undefined;
 /** The requirements of a route, checked and prepared. */
 export interface RoutePolicy {
   readonly challenge: ChallengeParameters;
-  /** All scopes that it names, in the form in which a client requests them. */
-  readonly scopes: readonly string[];
+  /** The lists of scopes of which one is required, in the form in which a client requests them. */
+  readonly alternatives: readonly (readonly string[])[];
   /** Whether it requires nothing. */
   readonly isEmpty: boolean;
   readonly stepUpChecks: readonly Check[];
@@ -44,7 +44,7 @@ interface StepUpOptions {
 
 function createPolicy(
   challenge: ChallengeParameters,
-  scopes: readonly string[],
+  alternatives: RoutePolicy['alternatives'],
   stepUpChecks: readonly Check[],
   scopeChecks: readonly Check[],
 ): RoutePolicy {
@@ -56,7 +56,7 @@ function createPolicy(
     }
     return undefined;
   };
-  return { challenge, scopes, isEmpty: checks.length === 0, stepUpChecks, scopeChecks, check };
+  return { challenge, alternatives, isEmpty: checks.length === 0, stepUpChecks, scopeChecks, check };
 }
 
 /** Returns the policy that is met if all of these are. */
@@ -69,7 +69,10 @@ export function allOf(policies: readonly RoutePolicy[]): RoutePolicy {
   const maxAge = ages.length > 0 ? Math.min(...ages) : undefined;
   return createPolicy(
     Object.assign({}, ...challenges, { scope: named.join(' ') || undefined, maxAge }),
-    [...new Set(policies.flatMap(({ scopes }) => scopes))],
+    policies.reduce<RoutePolicy['alternatives']>(
+      (all, { alternatives }) => all.flatMap((some) => alternatives.map((more) => [...new Set([...some, ...more])])),
+      [[]],
+    ),
     policies.flatMap(({ stepUpChecks }) => stepUpChecks),
     policies.flatMap(({ scopeChecks }) => scopeChecks),
   );
@@ -107,7 +110,7 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions) {
         ...(acrValues && { acrValues: acrValues.join(' ') }),
         ...(maxAge !== undefined && { maxAge: readMaxAge(maxAge) }),
       },
-      scope?.scopes ?? [],
+      scope?.alternatives ?? [[]],
       acrValues || maxAge !== undefined ? [createStepUpCheck(acrValues, maxAge, options)] : [],
       scope ? [scope.check] : [],
     );
@@ -115,8 +118,8 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions) {
 
   /** Reads the scope that a function returned, which may be none. */
   const readReturnedScope = (returned: unknown): RoutePolicy => {
-    const { named, scopes, check } = readScope(returned, true);
-    return createPolicy({ scope: named }, scopes, [], scopes.length > 0 ? [check] : []);
+    const { named, alternatives, check } = readScope(returned, true);
+    return createPolicy({ scope: named }, alternatives, [], named === undefined ? [] : [check]);
   };
 
   return { readRequirements, readReturnedScope, scopesOf };

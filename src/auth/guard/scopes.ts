@@ -20,8 +20,8 @@ export interface ScopeRules {
 export interface ScopePolicy {
   /** What a challenge names: all that are required, or the first of `anyOf`. */
   readonly named: string | undefined;
-  /** All scopes that are named, with the prefix. */
-  readonly scopes: readonly string[];
+  /** The lists of scopes of which one is required, with the prefix. */
+  readonly alternatives: readonly (readonly string[])[];
   check(claims: Claims): Refusal | undefined;
 }
 
@@ -73,7 +73,7 @@ export function createScopeReader(rules: ScopeRules, grantedBy = createGrantRead
     const scopes = names.map((name) => scopePrefix + name);
     return {
       named: (isAny ? scopes[0] : scopes.join(' ')) || undefined,
-      scopes,
+      alternatives: isAny ? scopes.map((one) => [one]) : [scopes],
       check(claims) {
         const granted = grantedBy(claims);
         const isGranted = (name: string) => granted.includes(name);

@@ -1,7 +1,15 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
+import { openapi } from '@elysiajs/openapi';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import { type AnyElysia, Elysia, t } from 'elysia';
-import { type GuardOptions, type PluginSettings, resourceServer, scopesOf, securitySchemes } from 'protected-api';
+import {
+  createGuard,
+  type GuardOptions,
+  type PluginSettings,
+  resourceServer,
+  scopesOf,
+  securitySchemes,
+} from 'protected-api';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/fixture.ts';
 
@@ -94,6 +102,46 @@ describe('the OpenAPI document of an application', () => {
     expect(scopesOf(app.routes)).toEqual(['api/a', 'api/b']);
     expect(operationOf(app, '/open')).not.toContainAnyKeys(['security', 'responses']);
   });
+
+  test.each<[string, object, object, string[][]]>([
+    ['any of', {}, { scope: { anyOf: ['a', 'b'] } }, [['a'], ['b']]],
+    [
+      'any of two lists',
+      { scope: { anyOf: ['a', 'b'] } },
+      { scope: { anyOf: ['a', 'c'] } },
+      [['a'], ['a', 'b'], ['a', 'c'], ['b', 'c']],
+    ],
+    [
+      'all of and any of',
+      { scope: ['a', 'b'] },
+      { scope: { anyOf: ['c', 'd'] } },
+      [
+        ['a', 'b', 'c'],
+        ['a', 'b', 'd'],
+      ],
+    ],
+  ])('declares each alternative of a route that requires %s', (_, around, route, alternatives) => {
+    const inside = (inner: AnyElysia) => inner.get('/x', () => 'ok', { ...route });
+    const { security } = operationOf(new Elysia().use(guard()).guard({ ...around }, inside), '/x');
+    const named = security?.map(({ oauth2 }) => oauth2?.toSorted()).toSorted();
+    expect(named).toEqual([...alternatives, undefined]);
+  });
+
+  for (const [name, components, said] of [
+    ['the first of them', {}, 'does not define the security schemes oauth2, bearer: use openapi('],
+    ['none of them', { securitySchemes: securitySchemes(createGuard(offline())) }, ''],
+  ] as const)
+    test(`names ${name} of the schemes that it does not define, once the application listens`, async () => {
+      const warned = spyOn(console, 'warn').mockImplementation(() => {});
+      const app = new Elysia()
+        .use(openapi({ documentation: { components } }))
+        .use(['/x', '/y'].map((path) => new Elysia().use(guard()).get(path, () => 'ok')))
+        .listen({ port: 0, hostname: '127.0.0.1' });
+      await app.stop(true);
+      const lines = warned.mock.calls.flat();
+      warned.mockRestore();
+      expect(lines).toEqual(said === '' ? [] : [expect.stringContaining(said)]);
+    });
 
   for (const dpop of ['off', 'on', 'required'] as const)
     for (const tokenEndpoint of ['https://tenant.example.test/oauth/token', undefined])
