@@ -33,6 +33,6 @@ class Application {
   }
 }
 
-const app = await NestFactory.create(Application, { logger: ['warn', 'error'] });
+const app = await NestFactory.create(Application, { cors: true, logger: ['warn', 'error'] });
 await app.listen(Number(process.env.PORT ?? 3010), '127.0.0.1');
 console.log(`Listening on ${await app.getUrl()}`);

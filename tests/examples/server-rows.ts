@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { type Environment, type RunningProcess, run, untilProcess } from '../support/child-process.ts';
+import { certificate } from '../support/certificates.ts';
+import { type Environment, type RunningProcess, run, untilProcess, untilReachable } from '../support/child-process.ts';
 import { bearer, fixtureFor } from '../support/fixture.ts';
 import { type Form, fetchFrom } from '../support/forms.ts';
 import { rsaKey } from '../support/keys.ts';
-import { rawGet } from '../support/raw-http.ts';
+import { nowSeconds, type TokenOverrides } from '../support/mint.ts';
+import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
+import { rawGet, rawRequest } from '../support/raw-http.ts';
 
 type Start = (environment: Environment) => RunningProcess | Promise<RunningProcess>;
 
@@ -12,6 +15,7 @@ type Start = (environment: Environment) => RunningProcess | Promise<RunningProce
 export function exampleFixture(
   name: string,
   start: Start = (environment) => run([process.execPath, 'run', join(import.meta.dir, '../..', name)], environment),
+  settings: Environment = {},
 ) {
   const form: Form = {
     name,
@@ -21,6 +25,8 @@ export function exampleFixture(
       const originIn = () => /http:\S+\d(?=\s)/.exec(server.stdout())?.[0] ?? '';
       await untilProcess(server, () => originIn() !== '', name);
       const origin = originIn();
+      // Some print it before they listen.
+      await untilReachable(origin, server);
       const close = async () => {
         server.signal('SIGKILL');
         return (await server.finished).status;
@@ -28,7 +34,7 @@ export function exampleFixture(
       return { origin, fetch: fetchFrom(origin), output: server.stdout, close };
     },
   };
-  return fixtureFor(form);
+  return fixtureFor(form, { settings });
 }
 
 const path = '/reports';
@@ -46,21 +52,74 @@ const rows = [
   ['a token that another key signed', 'GET', { claims: { scope }, key: stranger }, 401, 'error="invalid_token"'],
 ] as const;
 
-/** Registers the tests of an example, for any server. `second` is the status of a request with two Authorization headers. */
-export function serverRows(name: string, start?: Start, second = 401) {
+const publicUrl = 'https://api.example.test';
+const bound = { claims: { scope, cnf: { jkt: thumbprintOf(proofKey()) } } };
+const certified = { claims: { scope, cnf: { 'x5t#S256': certificate('a').thumbprint } } };
+const certificateLine = `Client-Cert: ${certificate('a').field}`;
+/** Returns the headers of a request with a proof for this path. */
+const prove = (token: string, at = path) => [
+  `Authorization: DPoP ${token}`,
+  `DPoP: ${makeProof({ url: publicUrl + at, token, nowSeconds: nowSeconds() })}`,
+];
+
+/** What goes wrong where a server of Node.js becomes a request: the request, its token, its Host, other headers, the status. */
+const nodeRows: readonly [string, string, TokenOverrides, string, (token: string) => readonly string[], number][] = [
+  [
+    'a Host that is no host',
+    `GET ${path}`,
+    { claims: { scope } },
+    'a b/c?',
+    (token) => [`Authorization: Bearer ${token}`],
+    200,
+  ],
+  ['an absolute URL', `GET http://a${path}`, bound, 'a', prove, 200],
+  ['a proof', `GET ${path}?a=/b`, bound, 'a', prove, 200],
+  [
+    'a proof for the path after that in the Host',
+    `GET ${path}`,
+    bound,
+    'a/x',
+    (token) => prove(token, `/x${path}`),
+    401,
+  ],
+  ['two proofs', `GET ${path}`, bound, 'a', (token) => [...prove(token), ...prove(token).slice(1)], 401],
+  ['a certificate', `GET ${path}`, certified, 'a', (token) => [`Authorization: Bearer ${token}`, certificateLine], 200],
+  [
+    'two certificates',
+    `GET ${path}`,
+    certified,
+    'a',
+    (token) => [`Authorization: Bearer ${token}`, certificateLine, certificateLine],
+    401,
+  ],
+];
+
+interface Expected {
+  /** The status of a request with two Authorization headers; 401 by default. */
+  readonly second?: number;
+  /** Whether the example uses `protected-api/node`, with CORS. */
+  readonly usesNode?: boolean;
+}
+
+/** Registers the tests of an example, for any server. */
+export function serverRows(name: string, start?: Start, { second = 401, usesNode = false }: Expected = {}) {
   describe(name, () => {
-    const fixture = exampleFixture(name, start);
+    const settings = { DPOP: 'on', PUBLIC_URL: publicUrl, CLIENT_CERT_HEADER: 'client-cert' };
+    const fixture = exampleFixture(name, start, usesNode ? settings : {});
 
     for (const [what, method, token, status, challenge] of rows)
-      test(`answers ${status} to ${method} with ${what}`, async () => {
+      test(`responds with ${status} to ${method} with ${what}`, async () => {
         const headers = token ? bearer(fixture().mint(token)) : {};
         const response = await fixture().service.fetch(path, { method, headers });
         expect(response.status).toBe(status);
         expect(response.headers.get('www-authenticate') ?? '').toContain(challenge);
+        if (usesNode) expect(response.headers.get('access-control-allow-origin')).toBe('*');
         if (status === 200) expect(await response.json()).toEqual({ hello: 'client-1' });
+        else if (method === 'GET')
+          expect(await response.json()).toEqual({ code: expect.any(String), description: expect.any(String) });
       });
 
-    test(`answers ${second} to two Authorization headers`, async () => {
+    test(`responds with ${second} to two Authorization headers`, async () => {
       const line = `Authorization: Bearer ${fixture().mint({ claims: { scope } })}`;
       const { origin } = fixture().service;
       expect((await rawGet(origin, path, [line])).status).toBe(200);
@@ -70,5 +129,14 @@ export function serverRows(name: string, start?: Start, second = 401) {
     test('serves what is public', async () => {
       expect(await (await fixture().service.fetch('/health')).text()).toBe('ok');
     });
+
+    for (const [what, line, overrides, host, headers, status] of usesNode ? nodeRows : [])
+      test(`responds with ${status} to ${what}`, async () => {
+        const lines = [`${line} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...headers(fixture().mint(overrides))];
+        expect((await rawRequest(fixture().service.origin, lines)).status).toBe(status);
+        // A proof is accepted once.
+        if (lines.some((each) => each.startsWith('DPoP')))
+          expect((await rawRequest(fixture().service.origin, lines)).status).toBe(401);
+      });
   });
 }

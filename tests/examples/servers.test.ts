@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { run, runToEnd } from '../support/child-process.ts';
 import { serverRows } from './server-rows.ts';
 
-for (const name of ['bun-serve', 'express', 'fastify', 'koa']) serverRows(`examples/${name}.ts`);
+serverRows('examples/bun-serve.ts');
+for (const name of ['express', 'fastify', 'koa']) serverRows(`examples/${name}.ts`, undefined, { usesNode: true });
 
 // Next.js calls the exported function of the method, GET for HEAD too, as the routes of Bun.serve do.
 serverRows('examples/next-route.ts', (environment) => {

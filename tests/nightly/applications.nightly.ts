@@ -40,7 +40,7 @@ serverRows(
     expect(status, stdout + stderr).toBe(0);
     return run([...next, 'start', folder(), '-H', '127.0.0.1', '-p', String(await freePort())], environment);
   },
-  200,
+  { second: 200 },
 );
 
 describe.each(['mcp', 'mcp-fetch'])('the MCP Inspector with examples/%s.ts', (example) => {

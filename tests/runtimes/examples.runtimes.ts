@@ -2,7 +2,7 @@ import { describe } from 'bun:test';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { serverRows } from '../examples/server-rows.ts';
-import { freePort, run } from '../support/child-process.ts';
+import { type Environment, freePort, run } from '../support/child-process.ts';
 import { installedPackage } from '../support/installed-package.ts';
 
 const examples = join(import.meta.dir, '../../examples');
@@ -34,14 +34,15 @@ for (const [title, name, packages, change = (text: string) => text] of servers)
   describe(`${title} under Node.js, with the tarball`, () => {
     const folder = installedPackage(packages, 'runtimes', []);
     // Node.js 20 runs no TypeScript, so the example is compiled.
-    serverRows(`examples/${name}.ts`, async (environment) => {
+    const start = async (environment: Environment) => {
       const entrypoints = [join(examples, `${name}.ts`)];
       const { outputs } = await Bun.build({ entrypoints, target: 'node', packages: 'external' });
       const file = join(folder(), 'example.mjs');
       await Bun.write(file, change((await outputs[0]?.text()) ?? ''));
       // Elysia's adapter does not say which port the system chose.
       return run(['node', file], { ...environment, PORT: String(await freePort()) });
-    });
+    };
+    serverRows(`examples/${name}.ts`, start, { usesNode: ['express', 'nest', 'fastify', 'koa'].includes(name) });
   });
 
 describe('Deno, with the tarball', () => {
