@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
+import { describe, expect, test } from 'bun:test';
 import {
   Client,
   ClientCredentialsProvider,
@@ -11,8 +10,7 @@ import { ClientCredentialsProvider as FirstCredentialsProvider } from '@modelcon
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { clientCredentialsGrant } from 'openid-client';
-import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts';
-import { freePort, type RunningProcess, run, untilReachable } from '../support/child-process.ts';
+import { mcpServer } from './mcp-server.ts';
 
 const REVISION = '2026-07-28';
 const clientInfo = { name: 'test', version: '1.0.0' };
@@ -23,39 +21,23 @@ const meta = {
 };
 
 describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
-  let authorizationServer: AuthorizationServer;
-  let server: RunningProcess;
-  let address: string;
+  const started = mcpServer(example);
   /** The requests of the last client to the server and their responses, in order. */
   let exchanges: (readonly [scheme: string | undefined, status: number, challenge: string | null])[];
-
-  beforeAll(async () => {
-    const PORT = String(await freePort());
-    address = `http://localhost:${PORT}/mcp`;
-    // Its audience is the resource that a client requests a token for.
-    const scopes = 'notes:read notes:write';
-    authorizationServer = await startAuthorizationServer(['https://unnamed.example.test', 'RS256', scopes]);
-    const settings = { PATH: process.env.PATH ?? '', ISSUER: authorizationServer.issuer, PORT };
-    server = run([process.execPath, 'run', join(import.meta.dir, `../../examples/${example}.ts`)], settings);
-    await untilReachable(address, server);
-  }, 120_000);
-  afterAll(async () => {
-    server.signal('SIGKILL');
-    await Promise.all([authorizationServer.close(), server.finished]);
-  });
 
   /** Sends a request, and remembers it if it goes to the server. */
   async function record(url: string | URL, init?: RequestInit) {
     const response = await fetch(url, { ...init, keepalive: false });
     const [scheme] = new Headers(init?.headers).get('authorization')?.split(' ') ?? [];
-    if (String(url) === address) exchanges.push([scheme, response.status, response.headers.get('www-authenticate')]);
+    if (String(url) === started().url)
+      exchanges.push([scheme, response.status, response.headers.get('www-authenticate')]);
     return response;
   }
 
   const credentials = () => ({
     clientId: 'reader',
     clientSecret: 'reader-secret',
-    expectedIssuer: authorizationServer.issuer,
+    expectedIssuer: started().issuer.issuer,
   });
 
   /** Connects a client of SDK 2 that knows the URL of the server and nothing else. */
@@ -65,7 +47,7 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
   ) {
     exchanges = [];
     const client = new Client(clientInfo, options);
-    await client.connect(new StreamableHTTPClientTransport(new URL(address), { authProvider, fetch: record }));
+    await client.connect(new StreamableHTTPClientTransport(new URL(started().url), { authProvider, fetch: record }));
     return client;
   }
 
@@ -76,7 +58,7 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
     // This SDK hands the scope of a challenge to browsers only, so the provider reads it.
     const prepare = authProvider.prepareTokenRequest.bind(authProvider);
     authProvider.prepareTokenRequest = () => prepare(/scope="([^"]*)"/.exec(exchanges.at(-1)?.[2] ?? '')?.[1]);
-    await client.connect(new FirstTransport(new URL(address), { authProvider, fetch: record }));
+    await client.connect(new FirstTransport(new URL(started().url), { authProvider, fetch: record }));
     return client;
   }
 
@@ -101,7 +83,7 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
         ['Bearer', 403],
         ['Bearer', 200],
       ]);
-      const metadata = `resource_metadata="${new URL(address).origin}/.well-known/oauth-protected-resource/mcp"`;
+      const metadata = `resource_metadata="${new URL(started().url).origin}/.well-known/oauth-protected-resource/mcp"`;
       expect(exchanges[0]?.[2]).toStartWith(`Bearer scope="notes:read", ${metadata}, DPoP scope="notes:read", algs="`);
       expect(tokens.at(-2)?.[2]).toStartWith('Bearer error="insufficient_scope"');
       expect(tokens.at(-2)?.[2]).toEndWith(`scope="notes:read notes:write", ${metadata}`);
@@ -141,10 +123,10 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
     ['no JSON', old, undefined, 400],
     ['the origin of a page', { ...old, origin: 'https://evil.example' }, call('read-notes'), 403],
   ])('responds to a call with %s', async (_, given, message, status) => {
-    const reader = await authorizationServer.discover('reader');
-    const { access_token } = await clientCredentialsGrant(reader, { scope: 'notes:read', resource: address });
+    const reader = await started().issuer.discover('reader');
+    const { access_token } = await clientCredentialsGrant(reader, { scope: 'notes:read', resource: started().url });
     const authorization = `Bearer ${access_token}`;
-    expect((await fetch(address, { keepalive: false, headers: { authorization } })).status).toBe(405);
+    expect((await fetch(started().url, { keepalive: false, headers: { authorization } })).status).toBe(405);
     const headers = {
       authorization,
       accept: 'application/json, text/event-stream',
@@ -154,7 +136,7 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
       ...given,
     };
     const body = JSON.stringify(message) ?? '{';
-    const response = await fetch(address, { method: 'POST', keepalive: false, headers, body });
+    const response = await fetch(started().url, { method: 'POST', keepalive: false, headers, body });
     expect({ status: response.status, text: await response.text() }).toMatchObject({ status });
   });
 });

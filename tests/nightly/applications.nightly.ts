@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'bun';
+import { mcpServer } from '../examples/mcp-server.ts';
 import { serverRows } from '../examples/server-rows.ts';
-import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts';
 import { createBrowser } from '../support/browser.ts';
-import { freePort, type RunningProcess, run, runToEnd, until, untilReachable } from '../support/child-process.ts';
+import { freePort, run, runToEnd, until } from '../support/child-process.ts';
 import { startedFor } from '../support/fixture.ts';
 import { packed } from '../support/installed-package.ts';
 
@@ -44,34 +44,21 @@ serverRows(
 );
 
 describe.each(['mcp', 'mcp-fetch'])('the MCP Inspector with examples/%s.ts', (example) => {
-  let authorizationServer: AuthorizationServer;
-  let server: RunningProcess;
-  let url: string;
-
-  beforeAll(async () => {
-    const PORT = String(await freePort());
-    url = `http://localhost:${PORT}/mcp`;
-    const scopes = 'notes:read notes:write';
-    authorizationServer = await startAuthorizationServer(['https://unnamed.example.test', 'RS256', scopes]);
-    const settings = { PATH, ISSUER: authorizationServer.issuer, PORT };
-    server = run([process.execPath, 'run', join(examples, `${example}.ts`)], settings);
-    await untilReachable(url, server);
-  }, 120_000);
-  afterAll(async () => {
-    server.signal('SIGKILL');
-    await Promise.all([authorizationServer.close(), server.finished]);
-  });
+  const started = mcpServer(example);
 
   /** Runs a command of the Inspector as a person who logs in wherever it asks for that. Returns how often, too. */
   async function inspect(...args: readonly string[]) {
     const launcher = inPackages('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
     const client = ['--transport', 'http', '--client-id', 'reader', '--client-secret', 'reader-secret'];
-    const cli = run(['sh', '-c', 'echo y | node "$0" "$@"', launcher, '--cli', url, ...client, '--method', ...args], {
-      PATH,
-      HOME: folder(),
-      MCP_AUTO_OPEN_ENABLED: 'true',
-      MCP_INSPECTOR_SECRET_STORE: 'file',
-    });
+    const cli = run(
+      ['sh', '-c', 'echo y | node "$0" "$@"', launcher, '--cli', started().url, ...client, '--method', ...args],
+      {
+        PATH,
+        HOME: folder(),
+        MCP_AUTO_OPEN_ENABLED: 'true',
+        MCP_INSPECTOR_SECRET_STORE: 'file',
+      },
+    );
     let logins = 0;
     let isEnded = false;
     void cli.finished.then(() => {

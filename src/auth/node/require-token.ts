@@ -17,8 +17,8 @@ export type Middleware = (
   next: (error?: unknown) => void,
 ) => void;
 
-type OptionalRequirements = Requirements & { readonly optional: true };
-type StrictRequirements = Requirements & { readonly optional?: false | undefined };
+type Optional = Requirements & { readonly optional: true };
+type Strict = Requirements & { readonly optional?: false | undefined };
 
 /** What `authOf` returns: with `Claims | undefined`, that of a route where a token is optional. */
 export type AuthOf<AcceptedClaims extends Claims | undefined> = AcceptedClaims extends Claims
@@ -34,13 +34,10 @@ const results = new WeakMap<IncomingRequest, Authentication | Anonymous>();
  * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (req, res) => res.json(authOf(req).claims.sub));
  * @throws {TypeError} a requirement is not valid
  */
-export function requireToken(guard: Guard, requirements: OptionalRequirements | StrictRequirements = {}): Middleware {
+export function requireToken(guard: Guard, requirements: Optional | Strict = {}): Middleware {
   coreOf(guard)?.readRequirements(requirements);
   return (request, response, next) => {
-    checkIncoming(guard, request, response, requirements as StrictRequirements).then(
-      (result) => result && next(),
-      next,
-    );
+    checkIncoming(guard, request, response, requirements as Strict).then((result) => result && next(), next);
   };
 }
 
@@ -52,21 +49,21 @@ export function checkIncoming<AcceptedClaims extends Claims>(
   guard: Guard<AcceptedClaims>,
   request: IncomingRequest,
   response: OutgoingResponse,
-  requirements: OptionalRequirements,
+  requirements: Optional,
 ): Promise<Authentication<AcceptedClaims> | Anonymous | undefined>;
 export function checkIncoming<AcceptedClaims extends Claims>(
   guard: Guard<AcceptedClaims>,
   request: IncomingRequest,
   response: OutgoingResponse,
-  requirements?: StrictRequirements,
+  requirements?: Strict,
 ): Promise<Authentication<AcceptedClaims> | undefined>;
 export async function checkIncoming(
   guard: Guard,
   request: IncomingRequest,
   response: OutgoingResponse,
-  requirements?: OptionalRequirements | StrictRequirements,
+  requirements?: Optional | Strict,
 ): Promise<Authentication | Anonymous | undefined> {
-  const result = await guard.check(requestOf(request), requirements as OptionalRequirements);
+  const result = await guard.check(requestOf(request), requirements as Optional);
   if (result instanceof Response) return send(result, response);
   results.set(request, result);
   return result;
@@ -82,9 +79,7 @@ export function authOf<AcceptedClaims extends Claims | undefined = Claims>(
 ): AuthOf<AcceptedClaims> {
   const result = results.get(request);
   if (result === undefined)
-    throw new TypeError(
-      'Cannot read the claims of a request: no guard accepted it. Add requireToken before the handler',
-    );
+    throw new TypeError('Cannot read claims: no guard has accepted the request. Add requireToken before the handler');
   return result as AuthOf<AcceptedClaims>;
 }
 

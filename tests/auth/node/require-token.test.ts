@@ -50,7 +50,9 @@ describe.each([
 ])('requireToken(), used twice in a part of %s that is mounted', (_, create) => {
   const app = create() as Application;
   app.use('/api', requireToken(guard)).use('/api', requireToken(guard, { scope }));
+  const handled: unknown[] = [];
   app.use('/', (request, response, next) => {
+    handled.push(request.method);
     const subject = String(authOf(request).claims.sub);
     text(request).then((body) => response.end(body || subject), next);
   });
@@ -69,9 +71,11 @@ describe.each([
     // No guard has accepted it.
     ['GET', '/open', () => token, 500],
   ])('%s %s with %p: %i', async (method, at, createToken, status) => {
+    handled.length = 0;
     const body = method === 'POST' ? ['Content-Length: 3', '', 'ada'] : [];
     const { response } = await send(`${method} ${at}`, `Authorization: Bearer ${await createToken()}`, ...body);
     expect(response?.status).toBe(status);
+    expect(handled).toEqual(status === 200 || at === '/open' ? [method] : []);
     if (status === 200) expect(await response?.text()).toBe('ada');
   });
 
