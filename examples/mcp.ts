@@ -15,8 +15,7 @@ const { ISSUER = '', PORT = '3010' } = process.env;
 /** MCP clients name the URL of the server as the resource (RFC 8707), so it is the audience of their tokens. */
 const publicUrl = `http://localhost:${PORT}`;
 const resource = `${publicUrl}/mcp`;
-const options = { issuer: ISSUER, audience: resource, publicUrl, resource, dpop: 'on' } as const;
-const guard = createGuard(options);
+const guard = createGuard({ issuer: ISSUER, audience: resource, publicUrl, resource, dpop: 'on' });
 
 /** What every request requires, and what the call of a tool requires as well. A tool that is not in the list requires every scope. */
 const scope = 'notes:read';
@@ -50,7 +49,7 @@ const handler = createMcpHandler(({ authInfo }) => {
 new Elysia()
   // Pages of other origins must not reach a server on this machine (DNS rebinding).
   .onRequest(({ request }) => originValidationResponse(request, localhostAllowedOrigins()))
-  .use(resourceMetadata(options))
+  .use(resourceMetadata(guard))
   .use(resourceServer(guard))
   // A 401 names this scope, so that clients request it at once.
   .guard({ scope })
