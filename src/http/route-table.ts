@@ -1,17 +1,12 @@
-import { type AnyElysia, Elysia } from 'elysia';
+import type { AnyElysia } from 'elysia';
+import { Memoirist } from 'memoirist';
 
 /** Looks routes up as Elysia does. Paths are as they were sent, percent-encoding included. */
 export interface RouteTable {
-  /** Returns the pattern of the route that answers such a request, or undefined if there is none. */
+  /** Returns the pattern of the route for such a request, or undefined if there is none. */
   find(method: string, path: string): string | undefined;
-  /** Returns the methods of a path, none for an unknown one. OPTIONS is left out, because preflights are answered on any path. */
+  /** Returns the methods of a path, none for an unknown one. OPTIONS is left out, because any path has a response to preflights. */
   methodsOf(path: string): readonly string[];
-}
-
-/** Elysia's own router, which prefers the most specific pattern. */
-interface PatternRouter {
-  add(method: string, path: string, pattern: string): unknown;
-  find(method: string, path: string): { readonly store: string } | null;
 }
 
 /** Methods listed for a route that allows all methods. */
@@ -27,7 +22,8 @@ const asked: Readonly<Record<string, readonly string[]>> = { GET: ['GET', 'WS', 
  */
 export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][number], 'method' | 'path'>[]): RouteTable {
   const fixed = new Map<string, { readonly path: string; readonly methods: Set<string> }>();
-  const patterns = new (new Elysia().router.http.constructor as new () => PatternRouter)();
+  // Elysia's own router, which prefers the most specific pattern.
+  const patterns = new Memoirist<string>();
   const allMethods = new Set<string>();
   for (const { method, path } of routes.filter((route) => route.method !== 'OPTIONS')) {
     for (const listed of listedMethods(method)) allMethods.add(listed);
@@ -57,14 +53,14 @@ export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][numbe
   };
 }
 
-/** HEAD is answered wherever GET is. A WebSocket begins with a GET. */
+/** HEAD is allowed wherever GET is. A WebSocket begins with a GET. */
 function listedMethods(method: string): readonly string[] {
   if (method === 'ALL') return everyMethod;
   if (method === 'WS') return ['GET'];
   return method === 'GET' ? ['GET', 'HEAD'] : [method];
 }
 
-/** The other spelling under which Elysia answers a path. */
+/** The other spelling under which Elysia serves a path. */
 function encodePath(path: string): string {
   return encodeURIComponent(path).replace(/%2F/g, '/').replace(/%3A/g, ':').replace(/%3F/g, '?');
 }
