@@ -22,7 +22,10 @@ export interface FetchFault {
   readonly cause: string | undefined;
   /** The HTTP status, for the failures `status` and `redirect`. */
   readonly status: number | undefined;
-  /** The issuer or the address of a key set that the metadata name, for `issuer_mismatch` and `insecure_address`. */
+  /**
+   * What the issuer or its metadata name instead: an issuer, for `issuer_mismatch`; the URL of a key set, for `insecure_address`;
+   * the algorithms of the keys, or their types, for `no_usable_key`.
+   */
   readonly found: string | undefined;
 }
 

@@ -2,6 +2,7 @@ import type { Algorithm } from '../jose/algorithms.ts';
 import { isJsonObject, type Members } from '../jose/encoding.ts';
 import { importPublicJwk, type PublicJwk, readPublicJwk } from '../jose/jwk.ts';
 import { FetchError } from './fetch-json.ts';
+import { printable } from './url.ts';
 
 /** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
 export interface ImportedKey {
@@ -37,9 +38,11 @@ const maxKeysPerId = 100;
  * @param url the address of the set, for the error
  */
 export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?: string): readonly ReadKey[] {
-  const keys = readNamedKeys(jwkSet, url).flatMap((jwk) => readKey(jwk, accepted));
-  if (keys.length === 0) throw new FetchError('no_usable_key', url);
-  return keys;
+  const named = readNamedKeys(jwkSet, url);
+  const keys = named.flatMap((jwk) => readKey(jwk, accepted));
+  if (keys.length > 0) return keys;
+  const algorithms = new Set(named.map(({ alg, kty }) => String(alg ?? kty)));
+  throw new FetchError('no_usable_key', url, { found: printable([...algorithms].join(', ')) });
 }
 
 /**

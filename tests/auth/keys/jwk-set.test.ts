@@ -77,6 +77,13 @@ describe('importKeys()', () => {
     });
   }
 
+  test('names the algorithms of keys that cannot be used, or their types', async () => {
+    const foreign = [{ alg: 'ES256' }, { alg: 'ES256' }, { alg: undefined }, { alg: '\u001b[2J' }];
+    const keys = foreign.map((members) => publish(rsaKey('foreign'), 'foreign', { use: 'enc', ...members }));
+    const fault = { failure: 'no_usable_key', found: 'ES256, RSA, \\u001b[2J' };
+    await expect(importAll(keys)).rejects.toMatchObject({ fault });
+  });
+
   for (const notSet of [null, [], 'text', {}, { keys: null }, { keys: {} }, { keys: 'text' }, { keys: [] }]) {
     test(`calls ${JSON.stringify(notSet)} malformed`, async () => {
       await expect(importSet(notSet)).rejects.toMatchObject({ fault: { failure: 'malformed' } });
