@@ -3,7 +3,7 @@ import type { GuardState, KeySetState } from 'protected-api/guard';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { StoreFailure } from '../redis/replay-store.ts';
 import type { FetchResult, RequestCounts } from './request-counts.ts';
-import { addRequestMetrics } from './request-metrics.ts';
+import { addRequestCounter, renderDurations } from './request-metrics.ts';
 
 /** What metrics are read from when they are scraped, so that keeping them costs a request next to nothing. */
 export interface MetricSources {
@@ -12,7 +12,7 @@ export interface MetricSources {
   /** The store that is shared with other processes, where there is one. */
   readonly replayStore?: { state(): { readonly isConnected: boolean } } | undefined;
   readonly droppedLogLines: () => number;
-  /** Without `jwksUri`, the addresses of key sets can come from metadata. */
+  /** Without `jwksUri`, the URLs of key sets can come from metadata. */
   readonly settings: { readonly jwksUri: string | undefined };
 }
 
@@ -55,7 +55,7 @@ export function createMetrics(sources: MetricSources) {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
   for (const name of misnamed) registry.removeSingleMetric(name);
   addBuildInfo(registers);
-  addRequestMetrics(registers, sources.counts);
+  addRequestCounter(registers, sources.counts);
   addTokenMetrics(registers, sources);
   addKeySetGauges(registers, sources);
   addReadCounter(registers, 'log_lines_dropped_total', 'Log lines that could not be written.', sources.droppedLogLines);
@@ -63,10 +63,11 @@ export function createMetrics(sources: MetricSources) {
   addFetchCounter(registers, sources);
 
   return {
-    /** Answers a scrape of `/metrics`. */
+    /** Responds to a scrape of `/metrics`. */
     async fetch(request: Request): Promise<Response> {
       if (new URL(request.url, 'http://localhost').pathname !== '/metrics') return new Response(null, { status: 404 });
-      return new Response(await registry.metrics(), { headers: { 'content-type': registry.contentType } });
+      const text = `${await registry.metrics()}\n${renderDurations(sources.counts)}`;
+      return new Response(text, { headers: { 'content-type': registry.contentType } });
     },
   };
 }
@@ -82,7 +83,7 @@ function addBuildInfo(registers: Registry[]): void {
 function addTokenMetrics(registers: Registry[], { counts, state }: MetricSources): void {
   new Counter({
     name: 'access_token_outcomes_total',
-    help: 'Requests to protected routes, by outcome: accepted, or the reason of the refusal.',
+    help: 'Requests to protected routes, by outcome: accepted, or the reason for the rejection.',
     labelNames: ['outcome'],
     registers,
     collect() {
@@ -165,8 +166,12 @@ function addKeySetGauges(registers: Registry[], { state }: MetricSources): void 
         for (const held of state().issuers) this.set({ issuer: held.issuer }, read(held));
       },
     });
-  gauge('key_set_keys', 'Key identifiers held and trusted.', ({ keys }) => keys);
-  gauge('key_set_age_seconds', 'Age of the keys held; NaN without keys.', ({ ageMs = Number.NaN }) => ageMs / 1000);
+  gauge('key_set_keys', 'Number of trusted key IDs.', ({ keys }) => keys);
+  gauge(
+    'key_set_age_seconds',
+    'Age of the cached keys; NaN if there are none.',
+    ({ ageMs = Number.NaN }) => ageMs / 1000,
+  );
   gauge(
     'key_set_next_attempt_seconds',
     'Time until the next scheduled fetch.',

@@ -1,11 +1,11 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
-import { durationBoundsSeconds, type RequestCounts, type RouteCounts } from './request-counts.ts';
+import { Counter, type Registry } from 'prom-client';
+import { durationBoundsSeconds, type RequestCounts } from './request-counts.ts';
 
-/** Adds the number of requests and their durations, which are rendered from `counts` when they are scraped. */
-export function addRequestMetrics(registers: Registry[], counts: RequestCounts): void {
+/** Adds the number of requests, which is read from `counts` when it is scraped. */
+export function addRequestCounter(registers: Registry[], counts: RequestCounts): void {
   new Counter({
     name: 'http_requests_total',
-    help: 'Requests answered, by route pattern and status.',
+    help: 'Requests, by route pattern and status.',
     labelNames: ['route', 'status'],
     registers,
     collect() {
@@ -15,43 +15,23 @@ export function addRequestMetrics(registers: Registry[], counts: RequestCounts):
           if (count > 0 || expected.has(status)) this.inc({ route, status }, count);
     },
   });
-  new CountedHistogram(
-    'http_request_duration_seconds',
-    'Time from a request to its answer, by route pattern.',
-    registers,
-    counts,
-  );
 }
 
-/** Durations that were counted elsewhere: prom-client can only observe one at a time, and takes a microsecond for it. */
-class CountedHistogram extends Histogram<'route'> {
-  /** Replaces the method by which a registry reads a histogram (prom-client 15, `lib/registry.js`). */
-  readonly getForPromString: () => object;
-
-  constructor(name: string, help: string, registers: Registry[], counts: RequestCounts) {
-    super({ name, help, labelNames: ['route'], registers });
-    this.getForPromString = () => ({
-      name,
-      help,
-      type: 'histogram',
-      values: counts.routes().flatMap((route) => samplesOf(name, route)),
+/**
+ * Returns the durations of requests in the text format of Prometheus, whose labels are escaped as strings of JSON are. A
+ * histogram of prom-client can only observe one duration at a time, and takes a microsecond for it.
+ */
+export function renderDurations(counts: RequestCounts): string {
+  const name = 'http_request_duration_seconds';
+  const series = counts.routes().flatMap(({ route, durations, durationSumMs }) => {
+    const label = `route=${JSON.stringify(route)}`;
+    let count = 0;
+    const buckets = [...durations].map((observed, index) => {
+      count += observed;
+      return `${name}_bucket{le="${durationBoundsSeconds[index] ?? '+Inf'}",${label}} ${count}`;
     });
-  }
-}
-
-function samplesOf(name: string, { route, durations, durationSumMs }: RouteCounts) {
-  let count = 0;
-  const buckets = [...durations].map((observed, index) => {
-    count += observed;
-    return {
-      metricName: `${name}_bucket`,
-      labels: { le: durationBoundsSeconds[index] ?? '+Inf', route },
-      value: count,
-    };
+    return [...buckets, `${name}_sum{${label}} ${durationSumMs / 1000}`, `${name}_count{${label}} ${count}`];
   });
-  return [
-    ...buckets,
-    { metricName: `${name}_sum`, labels: { route }, value: durationSumMs / 1000 },
-    { metricName: `${name}_count`, labels: { route }, value: count },
-  ];
+  const help = `# HELP ${name} Time from a request to its response, by route pattern.`;
+  return [help, `# TYPE ${name} histogram`, ...series, ''].join('\n');
 }

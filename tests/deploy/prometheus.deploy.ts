@@ -91,9 +91,8 @@ describe('a Prometheus that scrapes two instances, of which one cannot reach its
     return (await query(`ALERTS{${labels},alertstate="firing"}`)).length > 0;
   };
 
-  test('alerts on the first failed fetch', async () => {
+  test('alerts on failed fetches before any success', async () => {
     await until(() => fires(unreached, 'network'), 'the alert');
-    expect(await query(`key_set_fetches_total{instance="${unreached.target}"} == 1`)).toHaveLength(1);
     expect(await fires(reached, '.*')).toBe(false);
   });
 
