@@ -6,7 +6,7 @@ import { fail, print } from './cli.ts';
 import { renderBanner } from './dev/banner.ts';
 import { createIssuerSecrets, createServiceIssuer } from './dev/issuer.ts';
 import { keptOverReloads } from './dev/reload.ts';
-import { internalError } from './http/answers.ts';
+import { internalError } from './http/responses.ts';
 import { createDestination } from './observe/destination.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createService, type Service } from './service.ts';
@@ -99,7 +99,7 @@ function listen(log: Log, options: ListenOptions) {
       // Replaced below. The listener comes first, because the development issuer needs to know its port.
       fetch: () => new Response(null, { status: 503 }),
       error(error) {
-        log.error({ err: error }, 'Cannot answer a request');
+        log.error({ err: error }, 'Cannot respond to a request');
         return internalError();
       },
     });

@@ -1,6 +1,6 @@
 import { type CheckedOptions, createGuard, describeRejections, type Fetch } from 'protected-api/guard';
 import { createApp, type Dependencies } from './app.ts';
-import { createCommonHeaders } from './http/answers.ts';
+import { createCommonHeaders } from './http/responses.ts';
 import { createRefusalHints, logKeySetEvent, logStoreEvent } from './observe/guard-log.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
@@ -71,7 +71,7 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
     observe: observation.wrap,
     isClosing: () => isShuttingDown,
     onInternalError: (error, request) =>
-      log.error({ err: error, requestId: observation.requestIdOf(request) }, 'Cannot answer a request'),
+      log.error({ err: error, requestId: observation.requestIdOf(request) }, 'Cannot respond to a request'),
   });
   counts?.expect(app.routes);
 

@@ -1,11 +1,11 @@
 import { cors } from '@elysiajs/cors';
 import { Elysia } from 'elysia';
-import type { CommonHeaders } from './answers.ts';
+import type { CommonHeaders } from './responses.ts';
 
-/** Answers a preflight for a path that takes these methods. */
+/** Responds to a preflight for a path that takes these methods. */
 export type Preflight = (request: Request, methods: readonly string[]) => Promise<Response>;
 
-/** Returns a function that answers preflights from any origin, without credentials. Browsers cache the response for a day. */
+/** Returns a function that responds to preflights from any origin, without credentials. Browsers cache the response for a day. */
 export function createPreflight(commonHeaders: CommonHeaders): Preflight {
   const app = new Elysia().headers(commonHeaders).use(
     cors({

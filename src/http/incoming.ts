@@ -13,7 +13,7 @@ export function withHttpUrl(request: Request): Request {
 }
 
 /** Returns the path of an absolute URL as it was sent, percent-encoding included. */
-export function pathOf(url: string): string {
+export function sentPathOf(url: string): string {
   const start = url.indexOf('/', 'http://'.length);
   const end = url.indexOf('?', start);
   return url.slice(start, end === -1 ? undefined : end);

@@ -1,7 +1,7 @@
 import { Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, ValidationError } from 'elysia';
-import { type CommonHeaders, createAnswers } from './answers.ts';
 import { createPreflight, type Preflight } from './cross-origin.ts';
-import { exceedsLimit, isTooLarge, pathOf, withHttpUrl, withLimitedBody } from './incoming.ts';
+import { exceedsLimit, isTooLarge, sentPathOf, withHttpUrl, withLimitedBody } from './incoming.ts';
+import { type CommonHeaders, createResponses } from './responses.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -15,7 +15,7 @@ export interface HttpPluginOptions {
   readonly routes: () => Parameters<typeof createRouteTable>[0];
   /** Called with an unexpected error. The client gets a 500 without details. */
   readonly onInternalError: (error: unknown, request: Request) => void;
-  /** Wraps the function that answers requests, to count and log them. */
+  /** Wraps the function that handles requests, to count and log them. */
   readonly observe?: ((fetch: Fetch, routeOf: RouteOf) => Fetch) | undefined;
   /** Whether every response ends its connection, because the process is about to end. Defaults to never. */
   readonly isClosing?: (() => boolean) | undefined;
@@ -30,14 +30,14 @@ export const elysiaOptions = { strictPath: true, handler: { standardHostname: fa
 
 /**
  * Returns the plugin that gives all responses of an application common headers, exact content types and Error objects,
- * answers preflights, and limits request bodies. Use it before any route.
+ * responds to preflights, and limits request bodies. Use it before any route.
  *
  * What it relies on and Elysia or Bun do not document has a link to the source; `tests/http/canaries.test.ts` fails when that
  * behaviour changes.
  */
 export function createHttpPlugin(options: HttpPluginOptions) {
   const { commonHeaders, routes, onInternalError, observe, isClosing = () => false } = options;
-  const { json, fail, complete } = createAnswers(commonHeaders);
+  const { json, fail, complete } = createResponses(commonHeaders);
   const preflight = createPreflight(commonHeaders);
   let table: RouteTable | undefined;
   const routeTable = () => {
@@ -121,7 +121,7 @@ interface PreflightOptions {
 /** Responds to preflights, and passes all other requests to `fetch`. */
 function withPreflight(fetch: Fetch, { preflight, routeTable }: PreflightOptions): Fetch {
   return (request) =>
-    request.method === 'OPTIONS' ? preflight(request, routeTable().methodsOf(pathOf(request.url))) : fetch(request);
+    request.method === 'OPTIONS' ? preflight(request, routeTable().methodsOf(sentPathOf(request.url))) : fetch(request);
 }
 
 /** Does not defer a response that is already available. */
@@ -131,7 +131,7 @@ export function whenSettled(response: Response | Promise<Response>, settle: (res
 
 /** A path that does not take the method still names the route. */
 function routeOf({ method, url }: Request, { find, methodsOf }: RouteTable): string | undefined {
-  const path = pathOf(url);
+  const path = sentPathOf(url);
   return find(method, path) ?? find(methodsOf(path)[0] ?? method, path);
 }
 

@@ -17,7 +17,7 @@ export function logKeySetEvent(log: Log, event: KeySetEvent): void {
     case 'ambiguous':
       log.warn(
         { issuer, keys: event.keys },
-        'Keys without alg fit several of ALGORITHMS and are used for the first only: put the algorithm of the issuer first',
+        "Keys without alg match several ALGORITHMS and are used only for the first: list the issuer's algorithm first",
       );
       break;
     case 'fetched': {
@@ -30,7 +30,8 @@ export function logKeySetEvent(log: Log, event: KeySetEvent): void {
 
 /** What is wrong with the client or the issuer, rather than with one token: the commonest mistakes of a first day. */
 const hints: Partial<Readonly<Record<RefusalReason, string>>> = {
-  token_opaque: 'A client sent an opaque access token. Ask your issuer for a token with an audience, which is a JWT',
+  token_opaque:
+    'A client sent an opaque access token. Request the token with an audience, so that the issuer returns a JWT',
   token_encrypted: 'A client sent an encrypted access token. Ask your issuer for signed tokens without encryption',
 };
 
@@ -45,12 +46,12 @@ export function createRefusalHints(log: Log): (reason: RefusalReason) => void {
   };
 }
 
-const storeUnavailable = 'Cannot use the replay store: requests with DPoP are answered with 503';
+const storeUnavailable = 'Cannot use the replay store: requests with DPoP get a 503';
 
 /** What a connected store rejects is not an outage. */
 const storeRejections: Partial<Readonly<Record<StoreFailure, string>>> = {
-  overloaded: 'The replay store is too slow: some requests with DPoP are answered with 503',
-  forgotten: 'Proofs that are older than the data of the replay store are answered with 503',
+  overloaded: 'The replay store is too slow: some requests with DPoP get a 503',
+  forgotten: 'Proofs that are older than the data of the replay store get a 503',
 };
 
 /** Logs an outage of the replay store when it begins and when it ends, and the first proof that a connected store rejects. */

@@ -90,7 +90,7 @@ export function createRequestCounts(reasons: readonly RefusalReason[]) {
     storeFailures: () => storeFailures,
     /** By issuer and result. */
     fetches: () => fetches,
-    /** One outcome per request. A token is accepted before the requirements of a route are judged, so that these are subtracted. */
+    /** One outcome per request. A token is accepted before the requirements of a route are checked, so that these are subtracted. */
     outcomes() {
       const rejectedLater = afterAcceptance.reduce((sum, reason) => sum + (refused[reason] ?? 0), 0);
       return { ...refused, accepted: acceptedTokens - rejectedLater };

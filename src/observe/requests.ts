@@ -64,11 +64,11 @@ export function createObservation({ log, counts }: ObservationOptions) {
         }
       : undefined,
     wrap(fetch: Fetch, routeOf: RouteOf): Fetch {
-      const answer = counts ? countRequests(fetch, routeOf, counts) : fetch;
-      const answerWithId = (request: Request, requestId: string) => {
+      const respond = counts ? countRequests(fetch, routeOf, counts) : fetch;
+      const respondWithId = (request: Request, requestId: string) => {
         if (isLogged) records.set(request, { requestId });
         const startedAtMs = performance.now();
-        return whenSettled(answer(request), (response) => {
+        return whenSettled(respond(request), (response) => {
           if (requestId) response.headers.set('x-request-id', requestId);
           if (isLogged) logRequest(request, response, routeOf(request), performance.now() - startedAtMs);
           return response;
@@ -76,8 +76,8 @@ export function createObservation({ log, counts }: ObservationOptions) {
       };
       return (request) => {
         const givenId = request.headers.get('x-request-id');
-        if (givenId === null && !isLogged) return answer(request);
-        return answerWithId(request, cleanRequestId(givenId) || (isLogged ? crypto.randomUUID() : ''));
+        if (givenId === null && !isLogged) return respond(request);
+        return respondWithId(request, cleanRequestId(givenId) || (isLogged ? crypto.randomUUID() : ''));
       };
     },
   };

@@ -1,5 +1,5 @@
 import type { Rejection } from 'protected-api/guard';
-import { failures } from '../http/answers.ts';
+import { failures } from '../http/responses.ts';
 
 type Headers = Readonly<Record<string, string>>;
 

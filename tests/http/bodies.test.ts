@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Elysia, t } from 'elysia';
 import { resourceServer } from '../../src/auth/index.ts';
-import { createCommonHeaders } from '../../src/http/answers.ts';
+import { createCommonHeaders } from '../../src/http/responses.ts';
 import { offline, tokenOf } from '../support/checked.ts';
 import { expectError } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Elysia, NotFoundError, status, t } from 'elysia';
 import { resourceServer } from '../../src/auth/index.ts';
-import { createCommonHeaders } from '../../src/http/answers.ts';
+import { createCommonHeaders } from '../../src/http/responses.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createObservation } from '../../src/observe/requests.ts';
 import { offline, tokenOf } from '../support/checked.ts';

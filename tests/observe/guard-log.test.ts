@@ -34,14 +34,14 @@ const rows: Readonly<Record<string, Row>> = {
       level: 'warn',
       issuer,
       keys: ['a'],
-      msg: 'Keys without alg fit several of ALGORITHMS and are used for the first only: put the algorithm of the issuer first',
+      msg: "Keys without alg match several ALGORITHMS and are used only for the first: list the issuer's algorithm first",
     },
   ],
   'keys that expire': [[{ issuer, type: 'expired' }], { level: 'error', issuer, msg: 'Key set expired' }],
   'an outage of the store once, and its end': [
     [up, ...[1, 2].map((failures) => ({ ...down, failures })), { ...up, afterFailures: 2 }],
     { level: 'info', afterFailures: 0, msg: 'Connected to the replay store' },
-    { ...down, ...first, msg: 'Cannot use the replay store: requests with DPoP are answered with 503' },
+    { ...down, ...first, msg: 'Cannot use the replay store: requests with DPoP get a 503' },
     { level: 'info', afterFailures: 2, msg: 'Connected to the replay store' },
   ],
   'a store that forgets': [
@@ -51,8 +51,8 @@ const rows: Readonly<Record<string, Row>> = {
   ],
   'what a connected store rejects, once': [
     [1, 2].flatMap((failures) => [slow, forgotten].map((event) => ({ ...event, failures }))),
-    { ...slow, ...first, msg: 'The replay store is too slow: some requests with DPoP are answered with 503' },
-    { ...forgotten, ...first, msg: 'Proofs that are older than the data of the replay store are answered with 503' },
+    { ...slow, ...first, msg: 'The replay store is too slow: some requests with DPoP get a 503' },
+    { ...forgotten, ...first, msg: 'Proofs that are older than the data of the replay store get a 503' },
   ],
 };
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import Ajv from 'ajv/dist/2020';
 import { Elysia } from 'elysia';
 import { describeRejections, scopesOf } from '../../src/auth/index.ts';
-import { failures } from '../../src/http/answers.ts';
+import { failures } from '../../src/http/responses.ts';
 import type { OpenApiDocument, ResponseObject } from '../../src/openapi/document.ts';
 import { type TokenRow, tokenFaults, tokenTextOf } from '../http/table/token-faults.ts';
 import { bearer, fixtureFor } from '../support/fixture.ts';

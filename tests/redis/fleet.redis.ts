@@ -52,7 +52,7 @@ describe('two processes and one Redis', () => {
     token = mintToken(issuer.url, { claims: { cnf: { jkt: thumbprintOf(proofKey()) }, exp: nowSeconds() + 3600 } });
     plain = mintToken(issuer.url, { claims: { exp: nowSeconds() + 3600 } });
     fleet.push(await startService(), await startService());
-    // Proofs from before the start of the server are answered with 503.
+    // Proofs from before the start of the server get a 503.
     for (const service of fleet) await untilAccepted(service);
   });
   afterAll(async () => {

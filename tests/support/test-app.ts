@@ -3,7 +3,7 @@ import { createApp, type Dependencies } from '../../src/app.ts';
 import { createGuardCore, type GuardEnvironment } from '../../src/auth/guard/create-guard.ts';
 import { guardOf } from '../../src/auth/guard/guard.ts';
 import type { GuardOptions } from '../../src/auth/guard.ts';
-import { createCommonHeaders } from '../../src/http/answers.ts';
+import { createCommonHeaders } from '../../src/http/responses.ts';
 import { AUDIENCE } from './mint.ts';
 
 interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options'>> {
