@@ -11,7 +11,7 @@ export type { Fetch, FetchFailure } from './keys/fetch-json.ts';
 export type { KeySetEvent, KeySetState } from './keys/key-set.ts';
 export type { CheckedOptions, GuardOptions } from './options.ts';
 export { type Certificate, type ClientCertificate, clientCertificateFromHeader } from './proof/certificate.ts';
-export { type ReplayStore, usualLifetimeMs } from './proof/replay-store.ts';
+export type { ReplayStore } from './proof/replay-store.ts';
 export type { ErrorBody, RefusalDescription, RefusalReason } from './refusals.ts';
 export type { Claims } from './token/claims.ts';
 export type { ClaimsSchema } from './token/claims-schema.ts';

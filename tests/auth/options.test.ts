@@ -30,19 +30,19 @@ const wholeNumber = (min: number, max: number, fallback: number): Row => ({
 const callback: Row = { valid: [() => ({})], wrong: [{}, 'f'], expected: /a function/ };
 
 const endings = ['#part', '{tenantid}/', '"', "'", '<script>', '\\', '$(id)', '`id`', '\u001b[2J', 'a b', 'é'];
-const badAddresses = [
+const badUrls = [
   ...['', 7, 'issuer.example.test', 'http://issuer.example.test/', 'ftp://issuer.example.test/', ` ${issuer}`],
   ...['https://user@issuer.example.test/', 'https://:password@issuer.example.test/'],
   ...endings.map((ending) => issuer + ending),
 ];
 const withQuery = `${issuer}?a=1`;
 const loopback = ['http://localhost:3000/', 'http://127.0.0.1/', 'http://[::1]/'];
-const address = /an https URL without query, fragment, credentials, quotes or braces \(http is allowed for loopback/;
+const plainUrl = /an https URL without query, fragment, credentials, quotes or braces \(http is allowed for loopback/;
 
 const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   issuer: {
     valid: [issuer, [issuer], ['https://a.example.test', 'https://b.example.test/path/'], ...loopback],
-    wrong: [undefined, [], [issuer, ''], [issuer, 7], [issuer, 'http://a.test'], {}, withQuery, ...badAddresses],
+    wrong: [undefined, [], [issuer, ''], [issuer, 7], [issuer, 'http://a.test'], {}, withQuery, ...badUrls],
     expected: /authorization server: an https URL without query, fragment, credentials, quotes or braces/,
     fallback: [issuer],
   },
@@ -54,7 +54,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   },
   jwksUri: {
     valid: ['https://keys.example.test/keys?version=1', ...loopback],
-    wrong: [['https://keys.example.test/'], ...badAddresses],
+    wrong: [['https://keys.example.test/'], ...badUrls],
     expected: /an https URL without fragment or credentials/,
   },
   jwksAllowHttp: { valid: [true, false], wrong: ['true', 1], expected: /true or false/, fallback: false },
@@ -91,8 +91,8 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   },
   publicUrl: {
     valid: ['https://api.example.test', 'https://api.example.test/base/', ...loopback],
-    wrong: [withQuery, ...badAddresses],
-    expected: address,
+    wrong: [withQuery, ...badUrls],
+    expected: plainUrl,
   },
   replayStore: {
     valid: [{ markUsed: async () => true }],
@@ -121,7 +121,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   resource: {
     valid: ['https://api.example.test/mcp'],
     wrong: [7, withQuery, 'issuer.example.test'],
-    expected: address,
+    expected: plainUrl,
     beside: { publicUrl: audience },
   },
   keys: {

@@ -53,8 +53,7 @@ export function createCredentialsReader(dpop: DpopMode): (authorization: string 
 }
 
 /** What the checks of one request share. Whatever differs in the same object is another request. */
-interface Shared {
-  readonly presented: Presentation;
+interface Shared extends Presentation {
   /** The verified token, or its pending verification. A refusal is not kept: time passes, and outages end. */
   verified: VerifiedToken | Promise<Verification> | undefined;
   /** Whether `onAccepted` was called. */
@@ -81,17 +80,17 @@ export function createAuthenticator(
 
   function share(request: Request, token: string): Shared {
     const { method, url, headers } = request;
-    const presented = { method, url, token, proof: dpop === 'off' ? null : headers.get('dpop') };
+    const proof = dpop === 'off' ? null : headers.get('dpop');
+    const shared = { method, url, token, proof, verified: undefined, isAnnounced: false };
     const known = sharedBy.get(request);
-    if (known !== undefined && isSamePresentation(known.presented, presented)) return known;
-    const shared = { presented, verified: undefined, isAnnounced: false };
+    if (known !== undefined && isSamePresentation(known, shared)) return known;
     sharedBy.set(request, shared);
     return shared;
   }
 
   function verify(shared: Shared): Verification | Promise<Verification> {
     if (isPromise(shared.verified)) return shared.verified;
-    const outcome = verifier.verify(shared.presented.token, shared.verified);
+    const outcome = verifier.verify(shared.token, shared.verified);
     if (isPromise(outcome)) shared.verified = outcome;
     return outcome;
   }
@@ -104,7 +103,7 @@ export function createAuthenticator(
       ignoreRejection(onAccepted(request, claims));
       shared.isAnnounced = true;
     }
-    const { token } = shared.presented;
+    const { token } = shared;
     const { claims: ownClaims } = verified;
     return {
       authentication: {
@@ -118,22 +117,26 @@ export function createAuthenticator(
     };
   }
 
+  function conclude(request: Request, scheme: Scheme, shared: Shared, verified: Verification) {
+    shared.verified = verified instanceof Refusal ? undefined : verified;
+    if (verified instanceof Refusal) return verified;
+    const refusal = refuseBinding(request, scheme, shared, verified.claims);
+    return whenSettled(refusal, (settled) => settled ?? accept(request, shared, verified));
+  }
+
   return (
     request: Request,
     scheme: Scheme,
     token: string,
   ): AuthenticatedRequest | Refusal | Promise<AuthenticatedRequest | Refusal> => {
     const shared = share(request, token);
-    const next = (verified: Verification) => {
-      shared.verified = verified instanceof Refusal ? undefined : verified;
-      if (verified instanceof Refusal) return verified;
-      const refusal = refuseBinding(request, scheme, shared.presented, verified.claims);
-      return whenSettled(refusal, (settled) => settled ?? accept(request, shared, verified));
-    };
-    return whenSettled(verify(shared), next, (error) => {
+    const verified = verify(shared);
+    if (!isPromise(verified)) return conclude(request, scheme, shared, verified);
+    const forget = (error: unknown) => {
       shared.verified = undefined;
       throw error;
-    });
+    };
+    return verified.then((settled) => conclude(request, scheme, shared, settled), forget);
   };
 }
 

@@ -12,14 +12,14 @@ import { makeProof, proofKey, thumbprintOf } from '../../support/proof.ts';
 const publicUrl = 'https://api.example.test';
 
 describe('the option isRevoked', () => {
-  const answers: readonly (readonly [name: string, answer: () => unknown])[] = [
+  const returned: readonly (readonly [name: string, isRevoked: () => unknown])[] = [
     ...[true, undefined, null, 0, 1, '', 'false', {}].map((value) => [Bun.inspect(value), () => value] as const),
     ['a promise of false', async () => false],
     ['a promise that rejects', () => Promise.reject(new Error('no'))],
   ];
-  for (const [name, answer] of answers)
-    test(`rejects a token that it answers ${name} to`, async () => {
-      const { reason, challenge } = await createChecker({ isRevoked: answer as () => boolean })({});
+  for (const [name, isRevoked] of returned)
+    test(`rejects a token for which it returns ${name}`, async () => {
+      const { reason, challenge } = await createChecker({ isRevoked: isRevoked as () => boolean })({});
       expect(reason).toBe('token_revoked');
       expect(challenge).toStartWith('Bearer error="invalid_token", ');
     });
@@ -80,7 +80,7 @@ test('createCredentialsReader() rejects another scheme, and the scheme with a sp
   expect(read('Bearer ').token).toMatchObject({ reason: 'credentials_malformed' });
 });
 
-test('the option onAccepted is not called before the verdict on the proof', async () => {
+test('the option onAccepted is not called before the proof is verified', async () => {
   let accepted = 0;
   const check = createChecker({ dpop: 'required', publicUrl, onAccepted: () => void accepted++ });
   const token = tokenOf({ claims: { cnf: { jkt: thumbprintOf(proofKey()) } } });
@@ -148,7 +148,7 @@ describe('createGuard().check()', () => {
       expect((await createChecker(options)({ claims: { scope } })).result).toMatchObject({ scopes });
     });
 
-  test('waits for the verdict in an application that replaces Promise', async () => {
+  test('waits for the verification in an application that replaces Promise', async () => {
     const { Promise: native } = globalThis;
     const guard = createGuard(offline());
     const request = new Request('http://localhost/', { headers: bearer(tokenOf({ claims: { exp: 1 } })) });

@@ -8,7 +8,7 @@ import { resourceServer } from '../../../src/auth/index.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/fixture.ts';
 
-/** An application whose route answers with the claims. */
+/** An application whose route returns the claims. */
 const appWith = (claims: ClaimsSchema | typeof elysia) =>
   new Elysia().use(resourceServer({ ...offline(), claims })).get('/', ({ claims: accepted }) => accepted);
 const requestWith = (claims: Readonly<Record<string, unknown>>) =>
@@ -67,7 +67,7 @@ describe('the option claims', () => {
     [10, { issues: [] }, 1],
     [0, { value: {} }, 3],
   ] as const)
-    test(`runs ${runs} times for three requests with a cache of ${tokenCacheSize}, and answers ${JSON.stringify(output)}`, async () => {
+    test(`runs ${runs} times for three requests with a cache of ${tokenCacheSize}, and returns ${JSON.stringify(output)}`, async () => {
       const validate = mock(() => output);
       const check = createChecker({ tokenCacheSize, claims: schemaOf(validate) });
       const headers = new Headers(bearer(tokenOf()));
@@ -90,10 +90,10 @@ describe('the option claims', () => {
   test('decides before a token is asked to be revoked, and hands its output on frozen', async () => {
     const isRevoked = mock((_: object) => false);
     const onAccepted = mock((_request: Request, _claims: object) => {});
-    const answering = (answer: object) => createChecker({ claims: schemaOf(() => answer), isRevoked, onAccepted })({});
-    await answering({ issues: [] });
+    const checkWith = (output: object) => createChecker({ claims: schemaOf(() => output), isRevoked, onAccepted })({});
+    await checkWith({ issues: [] });
     const value = { tenant: { id: 1 }, iss: 'another', bytes: Uint8Array.of(1), scope: 'admin' };
-    const { result } = await answering({ value });
+    const { result } = await checkWith({ value });
     if (result instanceof Response) throw new TypeError(await result.text());
     expect(isRevoked.mock.calls).toEqual([[result.claims]]);
     expect(onAccepted.mock.calls).toEqual([[expect.any(Request), result.claims]]);
@@ -121,7 +121,7 @@ describe('the option claims', () => {
     'no value': () => ({ value: undefined }),
     null: () => ({ value: null }),
   }))
-    test(`is a mistake if the schema answers with ${name}: TypeError, or 500 without its text`, async () => {
+    test(`is a mistake if the schema returns ${name}: TypeError, or 500 without its text`, async () => {
       const claims = schemaOf(validate);
       await expect(createChecker({ claims })({})).rejects.toBeInstanceOf(TypeError);
       const response = await appWith(claims).handle(requestWith({}));

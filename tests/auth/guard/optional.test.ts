@@ -7,26 +7,26 @@ import { tokenFaults, tokenTextOf } from '../../http/table/token-faults.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/fixture.ts';
 
-const answer = ({ claims }: { readonly claims: object | undefined }) => (claims ? 'known' : 'anonymous');
+const greet = ({ claims }: { readonly claims: object | undefined }) => (claims ? 'known' : 'anonymous');
 const { issuer, audience } = offline();
 const guard = createGuard({ issuer, audience, fetch: async () => Response.json({ keys: crowdedKeySet() }) });
 const optional = () => resourceServer(guard, { optional: true });
 const guarded = () => new Elysia().use(optional());
 const requestOf = (path: string, headers = {}) => new Request(`http://localhost${path}`, { headers });
 
-/** Each answers /open to anybody, and /scope to a token with the scope of the test tokens. */
+/** Each serves /open to anybody, and /scope to a token with the scope of the test tokens. */
 const doors: Readonly<Record<string, (request: Request) => Promise<Response>>> = {
   async 'guard.check()'(request) {
     const scope = request.url.endsWith('/scope') ? 'read:messages' : undefined;
     const result = await guard.check(request, { optional: true, scope });
-    return result instanceof Response ? result : new Response(answer(result));
+    return result instanceof Response ? result : new Response(greet(result));
   },
   async 'resourceServer()'(request) {
-    return guarded().get('/open', answer).get('/scope', answer, { scope: 'read:messages' }).handle(request);
+    return guarded().get('/open', greet).get('/scope', greet, { scope: 'read:messages' }).handle(request);
   },
 };
 
-/** The texts or statuses that /open and /scope answer. */
+/** The texts or statuses that /open and /scope return. */
 type Row = readonly [name: string, header: () => string | undefined, open: string | number, scope: string | number];
 
 const rows: readonly Row[] = [
@@ -45,7 +45,7 @@ const rows: readonly Row[] = [
 for (const [door, send] of Object.entries(doors))
   describe(`${door} where a token is optional`, () => {
     for (const [name, header, open, scope] of rows)
-      test(`answers ${open} to ${name}, and ${scope} where a scope is required`, async () => {
+      test(`returns ${open} to ${name}, and ${scope} where a scope is required`, async () => {
         const authorization = header();
         for (const [path, want] of [
           ['/open', open],
@@ -70,19 +70,19 @@ describe('resourceServer() where a token is optional', () => {
     ['authorize', { authorize: () => true }, false],
   ] as const)
     test(`${isOpen ? 'requires no' : 'requires a'} token on a route with ${name}, and says so`, async () => {
-      const app = guarded().get('/', answer, route);
+      const app = guarded().get('/', greet, route);
       expect(app.routes.map(isGuarded)).toEqual([!isOpen]);
       expect((await app.handle(requestOf('/'))).ok).toBe(isOpen);
     });
 
   test('yields to a guard without it, in either order', async () => {
     const strict = () => new Elysia().use(resourceServer(guard));
-    for (const app of [guarded().use(strict().get('/', answer)), strict().use(guarded().get('/', answer))])
+    for (const app of [guarded().use(strict().get('/', greet)), strict().use(guarded().get('/', greet))])
       expect((await app.handle(requestOf('/'))).status).toBe(401);
   });
 
   for (const aot of [true, false])
-    test(`adds Vary to what its routes answer, ${aot ? 'compiled' : 'not compiled'} ahead of time`, async () => {
+    test(`adds Vary to what its routes return, ${aot ? 'compiled' : 'not compiled'} ahead of time`, async () => {
       const app = new Elysia({ aot })
         .onRequest(({ set }) => {
           set.headers.vary = 'Origin';

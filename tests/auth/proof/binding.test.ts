@@ -45,7 +45,12 @@ describe('createBindingCheck()', () => {
     ['DPoP', { ...both, 'x5t#S256': 'x' }, 'token_certificate_bound', 'certificate_mismatch'],
     ['DPoP', bound, 'proof_missing'],
   ];
-  const judge = async (options: Partial<BindingOptions>, scheme: Scheme, cnf: unknown, proof: string | null = null) => {
+  const outcomeOf = async (
+    options: Partial<BindingOptions>,
+    scheme: Scheme,
+    cnf: unknown,
+    proof: string | null = null,
+  ) => {
     const check = createBindingCheck({ dpop: 'on', publicUrl, ...options });
     const presented = { method: 'GET', url, token, proof };
     const refusal = await check(new Request(url), scheme, presented, claimsWith(cnf));
@@ -55,12 +60,12 @@ describe('createBindingCheck()', () => {
   for (const [scheme, cnf, without, ...different] of rows) {
     const [withIt] = [...different, without];
     test(`returns ${without}, with a certificate ${withIt}, for ${scheme} and cnf ${JSON.stringify(cnf)}`, async () => {
-      expect(await judge({}, scheme, cnf)).toBe(without);
-      expect(await judge({ clientCertificate }, scheme, cnf)).toBe(withIt);
+      expect(await outcomeOf({}, scheme, cnf)).toBe(without);
+      expect(await outcomeOf({ clientCertificate }, scheme, cnf)).toBe(withIt);
       if (scheme === 'DPoP') return;
-      expect(await judge({ dpop: 'off' }, scheme, cnf)).toBe(without);
-      expect(await judge({ dpop: 'off', clientCertificate }, scheme, cnf)).toBe(withIt);
-      expect(await judge({ dpop: 'required', clientCertificate }, scheme, cnf)).toBe('dpop_required');
+      expect(await outcomeOf({ dpop: 'off' }, scheme, cnf)).toBe(without);
+      expect(await outcomeOf({ dpop: 'off', clientCertificate }, scheme, cnf)).toBe(withIt);
+      expect(await outcomeOf({ dpop: 'required', clientCertificate }, scheme, cnf)).toBe('dpop_required');
     });
   }
 
@@ -70,7 +75,7 @@ describe('createBindingCheck()', () => {
   test('accepts a token that is bound to both with both, and uses no proof without the certificate', async () => {
     const proof = proven();
     const present = (certificate: Buffer | undefined) =>
-      judge({ clientCertificate: () => certificate, now }, 'DPoP', both, proof);
+      outcomeOf({ clientCertificate: () => certificate, now }, 'DPoP', both, proof);
     expect(await present(undefined)).toBe('certificate_missing');
     expect(await present(held.der)).toBeUndefined();
     // Guards without a store of their own share one.
@@ -79,6 +84,6 @@ describe('createBindingCheck()', () => {
 
   test('asks the store of the application', async () => {
     const replayStore = { markUsed: () => false };
-    expect(await judge({ replayStore, now }, 'DPoP', bound, proven())).toBe('proof_replayed');
+    expect(await outcomeOf({ replayStore, now }, 'DPoP', bound, proven())).toBe('proof_replayed');
   });
 });

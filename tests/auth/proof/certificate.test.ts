@@ -71,7 +71,7 @@ describe('refuseCertificate()', () => {
     ['a thumbprint that is no text', der, [thumbprint], mismatch],
     ['an empty thumbprint', der, '', mismatch],
   ];
-  test.each(rows)('judges %s', async (_, value, bound, want) => {
+  test.each(rows)('checks %s', async (_, value, bound, want) => {
     expect((await refuseCertificate(value, bound))?.reason).toBe(want as never);
   });
 

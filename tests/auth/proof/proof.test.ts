@@ -27,11 +27,11 @@ interface Change extends ProofOverrides, Partial<ProofVerifierOptions> {
   /** That the token is bound to. */
   readonly thumbprint?: string;
   readonly method?: string;
-  /** The request's address as the server sees it. */
+  /** The request's URL as the server sees it. */
   readonly requested?: string;
 }
 
-async function judge(change: Change): Promise<RefusalReason | 'accepted'> {
+async function outcomeOf(change: Change): Promise<RefusalReason | 'accepted'> {
   const { method = 'GET', requested: url = `http://127.0.0.1:3010${path}` } = change;
   const { key = proofKey(change.algorithm), thumbprint = thumbprintOf(key) } = change;
   const verify = createProofVerifier({ publicUrl, replayStore: createMemoryReplayStore({ now }), now, ...change });
@@ -88,7 +88,7 @@ const table: Readonly<Partial<Record<RefusalReason | 'accepted', readonly Row[]>
     ...members('claims', 'iat', [nowSeconds - 60, nowSeconds + 60, nowSeconds + 59.5]),
     ...members('claims', 'jti', ['x'.repeat(256)]),
     ...members('claims', 'htm', ['POST'], { method: 'POST' }),
-    // RFC 3986 normalization equates the following with the address.
+    // RFC 3986 normalization equates the following with the URL.
     ...members('claims', 'htu', [
       ...['HTTPS://API.Example.TEST/api/private', `${publicUrl}:443${path}`, `${publicUrl}:${path}`],
       ...['https://%61pi.example.test/api/private', `${publicUrl}/api/./private`, `${publicUrl}/x/..${path}`],
@@ -184,17 +184,17 @@ describe('createProofVerifier()', () => {
     for (const [name, change] of rows)
       test(`${want}: ${name}`, async () => {
         const replayStore = createMemoryReplayStore({ now });
-        expect(await judge({ ...change, replayStore })).toBe(want as RefusalReason);
+        expect(await outcomeOf({ ...change, replayStore })).toBe(want as RefusalReason);
         expect(replayStore.state().entries).toBe(want === 'accepted' ? 1 : 0);
       });
 
   test('treats a jti as used only for the same key, regardless of the rest of the proof', async () => {
     const replayStore = createMemoryReplayStore({ now });
     const claims = { jti: 'same' };
-    expect(await judge({ replayStore, claims })).toBe('accepted');
-    expect(await judge({ replayStore, claims, key: otherKey })).toBe('accepted');
+    expect(await outcomeOf({ replayStore, claims })).toBe('accepted');
+    expect(await outcomeOf({ replayStore, claims, key: otherKey })).toBe('accepted');
     const later = { ...claims, iat: nowSeconds - 1, htm: 'POST' };
-    expect(await judge({ replayStore, claims: later, method: 'POST' })).toBe('proof_replayed');
+    expect(await outcomeOf({ replayStore, claims: later, method: 'POST' })).toBe('proof_replayed');
   });
 
   test.each([
@@ -204,7 +204,7 @@ describe('createProofVerifier()', () => {
   ])('rejects a proof that is out of time when it would be marked, because %s', async (_, laterMs) => {
     const times = [now(), now() + laterMs];
     const replayStore = createMemoryReplayStore();
-    expect(await judge({ replayStore, now: () => times.shift() ?? 0 })).toBe('proof_time');
+    expect(await outcomeOf({ replayStore, now: () => times.shift() ?? 0 })).toBe('proof_time');
     expect(replayStore.state().entries).toBe(0);
   });
 
@@ -217,7 +217,7 @@ describe('createProofVerifier()', () => {
       return now();
     };
     const markUsed = () => turns.push(turn) > 0;
-    expect(await judge({ now: clock, replayStore: { markUsed } })).toBe('accepted');
+    expect(await outcomeOf({ now: clock, replayStore: { markUsed } })).toBe('accepted');
     expect(turns.at(-1)).toBe(turns.at(-2) as number);
   });
 
@@ -227,14 +227,14 @@ describe('createProofVerifier()', () => {
     ['returns nothing', () => undefined],
     ['throws', () => JSON.parse('')],
   ])('cannot decide about a proof when the store %s', async (_, markUsed) => {
-    expect(await judge({ replayStore: { markUsed } as ReplayStore })).toBe('replay_unknown');
+    expect(await outcomeOf({ replayStore: { markUsed } as ReplayStore })).toBe('replay_unknown');
   });
 
   test('shows the store a hash, the rest of the window and when the proof was created', async () => {
     const seen: unknown[] = [];
     const replayStore: ReplayStore = { markUsed: (...use) => seen.push(use) > 0 };
     for (const iat of [nowSeconds - 60, nowSeconds + 60, nowSeconds + 0.0005])
-      await judge({ replayStore, claims: { iat, jti: 'secret' } });
+      await outcomeOf({ replayStore, claims: { iat, jti: 'secret' } });
     const hash = sha256(`${thumbprintOf(proofKey())}.secret`);
     const want = [
       [30_000, -60_000],
