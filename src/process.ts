@@ -117,8 +117,7 @@ function prepareIssuer({ publicUrl: origin = '' }: CheckedOptions, hasDocumentat
   const kept = keptOverReloads();
   kept.secrets ??= createIssuerSecrets();
   const { secrets } = kept;
-  if (!kept.hasBanner)
-    print(2, renderBanner({ origin, audience: origin, clients: secrets.clients, hasDocumentation, hasColour }));
+  if (!kept.hasBanner) print(2, renderBanner({ origin, clients: secrets.clients, hasDocumentation, hasColour }));
   kept.hasBanner = true;
   return (scopes: () => readonly string[]) => createServiceIssuer({ origin, secrets, scopes });
 }

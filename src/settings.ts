@@ -21,25 +21,20 @@ export class SettingsError extends Error {
   }
 }
 
-const rule = <Value, Fallback>(
-  expected: string,
-  fallback: Fallback,
-  read: (text: string) => Value | Fallback | undefined,
-) => ({
-  /** Completes the sentence "… must be …". */
+/** `expected` completes the sentence "… must be …". `read` returns undefined for a text that is not valid. */
+const rule = <Value, Fallback>(expected: string, fallback: Fallback, read: (text: string) => Value | undefined) => ({
   expected,
   fallback,
-  /** Returns undefined for a text that is not valid. */
   read,
 });
 const text = (expected: string, isValid: (text: string) => boolean) =>
-  rule<string, undefined>(expected, undefined, (value) => (isValid(value) ? value : undefined));
+  rule(expected, undefined, (value) => (isValid(value) ? value : undefined));
 const choice = <Word extends string>(words: readonly Word[], fallback: Word) =>
-  rule<Word, Word>(`one of ${words.join(', ')}`, fallback, (value) => words.find((word) => word === value));
+  rule(`one of ${words.join(', ')}`, fallback, (value) => words.find((word) => word === value));
 const boolean = (fallback: boolean) =>
   rule('true or false', fallback, (value) => value === 'true' || (value === 'false' ? false : undefined));
 const integer = <Fallback>(fallback: Fallback, min: number, max: number) =>
-  rule<number, Fallback>(`a whole number from ${min} to ${max}`, fallback, (value) =>
+  rule(`a whole number from ${min} to ${max}`, fallback, (value) =>
     /^\d{1,15}$/.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined,
   );
 const host = () => text('a host name or an IP address', (value) => /^[\w.:-]+$/.test(value));

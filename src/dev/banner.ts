@@ -1,9 +1,8 @@
 import { name, pagePath } from '../openapi/about.ts';
 
 export interface BannerOptions {
-  /** The URL at which clients reach the service, without a trailing slash. */
+  /** The URL at which clients reach the service, without a trailing slash. It is the audience, too. */
   readonly origin: string;
-  readonly audience: string;
   /** The secrets of `reader` and `visitor`. */
   readonly clients: ReadonlyMap<string, string>;
   readonly hasDocumentation: boolean;
@@ -15,14 +14,14 @@ export interface BannerOptions {
  * endpoint, then the URLs. All of it can be pasted into bash, zsh and fish (3.4 or later): prose begins with `:`, a command of
  * each that does nothing, because zsh runs comments as commands.
  */
-export function renderBanner({ origin, audience, clients, hasDocumentation, hasColour }: BannerOptions): string {
+export function renderBanner({ origin, clients, hasDocumentation, hasColour }: BannerOptions): string {
   const paint = (code: number, text: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text);
   const link = (text: string, path: string) => `: ${paint(1, text)}  ${paint(36, word(origin + path))}\n`;
   const getToken = (
     variable: string,
     client: string,
   ) => `export ${variable}=$(curl -sS ${word(`${origin}/oauth/token`)} \\
-  -d grant_type=client_credentials -d audience=${escapeFormValue(audience)} \\
+  -d grant_type=client_credentials -d audience=${escapeFormValue(origin)} \\
   -d client_id=${client} -d client_secret=${clients.get(client)} |
   grep -o 'eyJ[^"]*')`;
   const call = (path: string, token?: string) =>

@@ -23,26 +23,22 @@ export function createTokenEndpoint(guard: Guard, options: TokenEndpointOptions)
   const [{ issuer } = { issuer: '' }] = guard.state().issuers;
   const assumed = issuer.endsWith('/') ? `${issuer}oauth/token` : undefined;
   let found: string | undefined;
-  let isRead = false;
-  let startedAtMs = Number.NEGATIVE_INFINITY;
+  let nextReadAtMs = Number.NEGATIVE_INFINITY;
   let pending: Promise<void> | undefined;
 
   async function read(): Promise<void> {
+    nextReadAtMs = now() + cooldownMs;
     try {
       found = (await issuerMetadata(guard)).tokenEndpoint;
-      isRead = true;
+      nextReadAtMs = Number.POSITIVE_INFINITY;
     } catch {
       // The key set reports outages. The documentation works without a token endpoint.
-    } finally {
-      pending = undefined;
     }
+    pending = undefined;
   }
 
   return async () => {
-    if (!isRead && !pending && now() - startedAtMs >= cooldownMs) {
-      startedAtMs = now();
-      pending = read();
-    }
+    if (now() >= nextReadAtMs) pending ??= read();
     if (pending) await Promise.race([pending, wait(maxWaitMs)]);
     return found ?? assumed;
   };

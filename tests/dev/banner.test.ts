@@ -114,7 +114,7 @@ test('the banner on a terminal shows its addresses last and without scrolling, a
 
 describe('renderBanner()', () => {
   const options = { clients: new Map([['reader', 'x']]), hasDocumentation: true, hasColour: false };
-  const render = (origin: string) => renderBanner({ ...options, origin, audience: origin });
+  const render = (origin: string) => renderBanner({ ...options, origin });
 
   const special = ['$(id)', '`id`', ';id', '&id', '>file', '"', "'", '\\', '\u001b[2J', '\n', ' ', ...'*(!#~'];
   test.each(special)('escapes %j in an address for the shell and the terminal', (text) => {
