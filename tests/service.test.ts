@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { createService } from '../src/service.ts';
 import { type Environment, readSettings } from '../src/settings.ts';
+import { until } from './support/child-process.ts';
 import { bearer } from './support/fixture.ts';
 import { AUDIENCE, mintToken, nowSeconds, signingKeys } from './support/mint.ts';
 import { recordLog } from './support/recorded-log.ts';
@@ -86,6 +87,40 @@ test('an issuer over plain http starts with JWKS_ALLOW_HTTP and PUBLIC_URL, and 
   const { get } = create({ ISSUER: 'http://sso.internal/', JWKS_ALLOW_HTTP: 'true', PUBLIC_URL });
   const response = await get('/.well-known/oauth-protected-resource');
   expect(await response.json()).toMatchObject({ authorization_servers: ['http://sso.internal/'] });
+});
+
+test.each([
+  ['once', 'true', 1],
+  ['not', 'false', 0],
+])('the metadata that the page needs are read %s after the start with DOCS=%s', async (_name, DOCS, times) => {
+  const { start, stop, fetched } = create({ DOCS });
+  await start();
+  expect(fetched.filter((url) => url.endsWith('/openid-configuration'))).toHaveLength(times);
+  stop();
+});
+
+test('the store is used with DPoP only and left when the service stops, and metrics count its failures and fetches', async () => {
+  const sockets: string[] = [];
+  const socket = { open: () => void sockets.push('open'), close: () => void sockets.push('close'), data() {} };
+  using store = Bun.listen({ hostname: '127.0.0.1', port: 0, socket });
+  const settings = {
+    PUBLIC_URL,
+    METRICS_PORT: '0',
+    ISSUER: `${GOOD},${BAD}`,
+    REDIS_URL: `redis://127.0.0.1:${store.port}`,
+  };
+  const scrape = async ({ metrics }: ReturnType<typeof create>) =>
+    (await metrics?.fetch(new Request('http://localhost/metrics')))?.text();
+  expect(await scrape(create(settings))).not.toContain('replay_store');
+
+  const service = create({ ...settings, DPOP: 'on' });
+  await service.start();
+  await until(() => sockets.length === 1, 'the service to connect');
+  service.stop();
+  await until(() => sockets.length === 2, 'the service to disconnect');
+  const text = await scrape(service);
+  expect(text).toContain(`key_set_fetches_total{issuer="${GOOD}",result="success"} 1`);
+  expect(text).toContain(`key_set_fetches_total{issuer="${BAD}",result="network"} 1`);
 });
 
 test.each(['/openapi', '/openapi/json'])('%s contains no password of Redis', async (path) => {

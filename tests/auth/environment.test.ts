@@ -81,7 +81,7 @@ describe('optionsFromEnvironment()', () => {
     ['REQUIRED_CLAIMS', 'tid=t, org = a=b ,empty=', { requiredClaims: { tid: 't', org: 'a=b', empty: '' } }],
     ['SCOPE_IMPLIES', 'a=b, a = c ,c=d=e', { scopeImplies: { a: ['b', 'c'], c: ['d=e'] } }],
     ['JWKS_MAX_AGE_SECONDS', '60', { jwksMaxAgeSeconds: 60 }],
-    ['JWKS_ALLOW_HTTP', true, { jwksAllowHttp: true }],
+    ['AUDIENCE', ['a,b'], { audience: ['a,b'] }],
   ])('reads %s of %p', (setting, value, expected) => {
     const options = optionsFromEnvironment({ ...good, [setting]: value });
     expect(options).toMatchObject(expected);
@@ -95,7 +95,8 @@ describe('optionsFromEnvironment()', () => {
     const defaults = checkOptions({ issuer: good.ISSUER, audience: good.AUDIENCE });
     expect(optionsFromEnvironment({ ...empty, ...good, ...others })).toEqual(defaults);
     expect(optionsFromEnvironment(Object.create(good))).toEqual(defaults);
-    const { clientCertificate } = optionsFromEnvironment({ ...good, CLIENT_CERT_HEADER: 'Client-Cert' });
-    expect(clientCertificate).toBeFunction();
+    const options = optionsFromEnvironment({ ...good, CLIENT_CERT_HEADER: 'Client-Cert' });
+    expect(options.clientCertificate).toBeFunction();
+    expect(Object.isFrozen(options)).toBe(true);
   });
 });
