@@ -118,9 +118,17 @@ test('the store is used with DPoP only and left when the service stops, and metr
   await until(() => sockets.length === 1, 'the service to connect');
   service.stop();
   await until(() => sockets.length === 2, 'the service to disconnect');
+  // A connection that fails is closed too, after a second.
+  expect(service.messages().join()).not.toContain('replay store');
   const text = await scrape(service);
   expect(text).toContain(`key_set_fetches_total{issuer="${GOOD}",result="success"} 1`);
   expect(text).toContain(`key_set_fetches_total{issuer="${BAD}",result="network"} 1`);
+
+  const refused = create({ ...settings, DPOP: 'on', REDIS_URL: 'redis://127.0.0.1:1' });
+  await refused.start();
+  const failures = 'replay_store_failures_total{failure="connection"}';
+  await until(async () => !(await scrape(refused))?.includes(`${failures} 0`), 'a failure to be counted');
+  refused.stop();
 });
 
 test.each(['/openapi', '/openapi/json'])('%s contains no password of Redis', async (path) => {
