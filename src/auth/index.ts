@@ -1,6 +1,6 @@
-export { isGuarded, type ListedRoute } from './elysia/locks.ts';
 export { type ResourceMetadataSettings, resourceMetadata } from './elysia/resource-metadata.ts';
 export { type PluginSettings, type RequirementContext, resourceServer } from './elysia/resource-server.ts';
+export { isGuarded, type ListedRoute } from './elysia/routes.ts';
 export {
   guardResponses,
   type SecuritySchemeOptions,

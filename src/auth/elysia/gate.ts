@@ -1,35 +1,37 @@
-import { status } from 'elysia';
 import { attempt, whenSettled } from '../jose/promises.ts';
-import { type Composed, type Context, type Hook, type Instance, type Route, storesOf } from './instance.ts';
-import type { Judged, Plan, RouteContext } from './plan.ts';
-import { decisionOf, lockOf, markDecided, undecided } from './seal.ts';
+import {
+  type Composed,
+  type Context,
+  type Hook,
+  type Instance,
+  type Route,
+  type RouteContext,
+  storesOf,
+} from './instance.ts';
+import type { Decided, Plan } from './plan.ts';
+import { accept, acceptanceOf, sealOf, unaccepted, withSource } from './seal.ts';
 
 /** The Request that the server made, by the context that Elysia created for it. */
 const arrivals = new WeakMap<object, Request>();
 
-/** The first hook of every request, before any of the application can change the context. */
-const arrive: Hook = {
-  fn: withoutNeeds((context: RouteContext) => {
-    // Several instances may have added this hook. Only its first run sees the Request that the server created.
-    if (!arrivals.has(context)) arrivals.set(context, context.request);
-  }),
-  isAsync: false,
-  hasReturn: false,
-};
+/** Remembers the Request of a context, before anything of the application can change it. Later calls change nothing. */
+export const arrive = withSource((context: RouteContext): void => {
+  if (!arrivals.has(context)) arrivals.set(context, context.request);
+}, '() => {}');
 
-/** Elysia reads the source of a hook. For one that passes its context on, it parses query, cookies and body of every route. */
-export function withoutNeeds<Fn extends (context: RouteContext) => unknown>(fn: Fn): Fn {
-  return Object.defineProperty(fn, 'toString', { value: () => '() => {}' });
-}
+/** The first hook of every request. */
+const arrivalHook: Hook = { fn: arrive, isAsync: false, hasReturn: false };
 
-/** The first hook after validation: judges the functions of the context. Of this kind, so that no other hook sees a rejection. */
-export const judgeContext: Hook = {
-  async fn(context: RouteContext) {
-    const decision = decisionOf(context);
-    if (decision === undefined) return status(500, undecided());
-    const rejection = await decision.plan.judgeContext(context).catch(failWithout);
+/** The first hook after validation: calls the functions of the context. Registered as `resolve`, so that no other hook sees a rejection. */
+export const contextHook: Hook = {
+  async fn(context: RouteContext & { readonly status?: unknown }) {
+    const acceptance = acceptanceOf(context);
+    // The context's own function, because another copy of Elysia does not know that of ours.
+    const { status } = context;
+    if (acceptance === undefined || typeof status !== 'function') return undefined;
+    const rejection = await acceptance.plan.checkContext(context).catch(failWithout);
     if (rejection) return status(rejection.status, rejection);
-    decision.isComplete = true;
+    acceptance.isComplete = true;
     return undefined;
   },
   subType: 'resolve',
@@ -41,15 +43,15 @@ const gates = new WeakSet<object>();
 
 /** Places our hooks around those of the application, which may have been merged from several instances. */
 export function placeRequestHooks(instance: Instance): void {
-  const others = (instance.event.request ?? []).filter(({ fn }) => fn !== arrive.fn && !gates.has(fn as object));
-  instance.event.request = [arrive, ...others, ...(instance.config.aot === false ? [createGate(instance)] : [])];
+  const others = (instance.event.request ?? []).filter(({ fn }) => fn !== arrive && !gates.has(fn as object));
+  instance.event.request = [arrivalHook, ...others, ...(instance.config.aot === false ? [createGate(instance)] : [])];
 }
 
 /** Without ahead-of-time compilation, the last hook before routing decides. It finds the route as Elysia does. */
 function createGate(instance: Instance): Hook {
   const gate = async (context: Context) => {
     const request = arrivals.get(context);
-    if (request === undefined) return undecided();
+    if (request === undefined) return unaccepted();
     // The gates of instances that the application uses are merged into its hooks.
     if (context.store !== instance.store) return undefined;
     const { dynamic } = instance.router;
@@ -59,7 +61,7 @@ function createGate(instance: Instance): Hook {
       dynamic.find(request.method, path) ??
       dynamic.find(isUpgrade ? 'WS' : request.method, path) ??
       dynamic.find('ALL', path);
-    const plan = lockOf(found?.store.handle)?.plan;
+    const plan = sealOf(found?.store.handle)?.plan;
     const rejection = plan && (await decide(instance, context, plan));
     const { headers } = context.set;
     if (!rejection && plan?.isVaried)
@@ -77,8 +79,8 @@ function pathIn(url: string): string {
   return end === -1 ? url.substring(start) : url.substring(start, end);
 }
 
-/** Makes a route decide before anything else of it runs: before its body is read, and before any of its hooks. */
-export function guardRoute(instance: Instance, route: Route, plan: Plan): void {
+/** Lets the guard decide before anything else of a route runs: before its body is read, and before any of its hooks. */
+export function gateRoute(instance: Instance, route: Route, plan: Plan): void {
   const { compile } = route;
   if (compile === undefined) return;
   let composed: Composed | undefined;
@@ -88,39 +90,45 @@ export function guardRoute(instance: Instance, route: Route, plan: Plan): void {
     const response = composed(context);
     return plan.isVaried ? whenSettled(response, varyByToken) : response;
   };
-  const guarded = (context: Context) =>
+  const gated = (context: Context) =>
     whenSettled(
       decide(instance, context, plan),
       (rejection) => goOn(context, rejection),
       (error) => instance.handleError(context, error),
     );
-  // Elysia assigns what it compiles to the route.
-  Object.defineProperty(route, 'composed', { get: () => guarded, set() {}, enumerable: true, configurable: true });
-  route.compile = () => guarded;
-  for (const store of storesOf(instance, route)) Object.assign(store, { handler: guarded, compile: () => guarded });
+  serveRoute(instance, route, gated);
+}
+
+/** Makes a function serve a route in place of what Elysia compiles, which it assigns to the route. */
+export function serveRoute(instance: Instance, route: Route, serve: Composed, alsoWithoutAot: object = {}): void {
+  Object.defineProperty(route, 'composed', { get: () => serve, set() {}, enumerable: true, configurable: true });
+  route.compile = () => serve;
+  for (const store of storesOf(instance, route))
+    if (store.route === undefined || store.route === route.path)
+      Object.assign(store, { handler: serve, compile: () => serve, ...alsoWithoutAot });
 }
 
 type Rejection = Response | undefined;
 
-/** Returns the rejection, or undefined once the decision is recorded. */
+/** Returns the rejection, or undefined once the acceptance is recorded. */
 function decide(instance: Instance, context: Context, plan: Plan): Rejection | Promise<Rejection> {
   const request = arrivals.get(context);
-  // An application that replaces the request would be judged by another one.
-  if (request === undefined || request !== context.request || 'request' in instance.decorator) return undecided();
-  const record = (decision: Judged): Rejection => {
-    if (decision instanceof Response) return decision;
-    markDecided(request, plan, decision.claims);
+  // An application that replaces the request would have another one checked.
+  if (request === undefined || request !== context.request || 'request' in instance.decorator) return unaccepted();
+  const record = (decided: Decided): Rejection => {
+    if (decided instanceof Response) return decided;
+    accept(request, context, plan, decided.claims);
     return undefined;
   };
   return whenSettled(
-    attempt(() => plan.judge(request)),
+    attempt(() => plan.check(request)),
     record,
     failWithout,
   );
 }
 
-/** Hides an exception of the application's own decisions from the client: without an `onError`, Elysia sends its text. */
-function failWithout(cause: unknown): never {
+/** Hides an exception of the application's own functions from the client: without an `onError`, Elysia sends its text. */
+export function failWithout(cause: unknown): never {
   throw Object.assign(new Error('Internal error', { cause }), { status: 500 });
 }
 

@@ -1,5 +1,3 @@
-import type { RouteContext } from './plan.ts';
-
 /** A hook in the lists of an instance or a route. */
 export interface Hook {
   readonly fn: unknown;
@@ -8,6 +6,9 @@ export interface Hook {
   readonly isAsync?: boolean;
   readonly hasReturn?: boolean;
 }
+
+/** The hooks and options of a route. */
+export type Hooks = Readonly<Record<string, unknown>>;
 
 /** A route in `app.routes`. */
 export interface Route {
@@ -21,6 +22,11 @@ export interface Route {
 }
 
 export type Composed = (context: Context) => unknown;
+
+/** The context of a route, of which an application can change everything but the Request that the guard accepted. */
+export interface RouteContext {
+  readonly request: Request;
+}
 
 /** The context that Elysia creates for a request. */
 export interface Context extends RouteContext {
@@ -42,23 +48,28 @@ interface Router {
   find(method: string, path: string): { readonly store: Store } | null;
 }
 
-export type Add = (
-  this: Instance,
-  method: string,
-  path: string,
-  handler: unknown,
-  hooks?: Readonly<Record<string, unknown>>,
-  options?: object,
-) => unknown;
+/** A function of an application that gets an instance. */
+export type Run = (instance: Instance) => unknown;
+
+/** The methods by which Elysia adds routes, plugins, macros and hooks. */
+export interface Methods {
+  add(this: Instance, method: string, path: string, handler: unknown, hooks?: Hooks, options?: object): unknown;
+  use(this: Instance, plugin: unknown): unknown;
+  _use(this: Instance, plugin: unknown): unknown;
+  applyMacro(this: Instance, hooks: object, applied?: Hooks, state?: { iteration: number; applied: object }): void;
+  guard(this: Instance, hooks: unknown, run?: Run): unknown;
+  group(this: Instance, prefix: string, hooksOrRun: unknown, run?: Run): unknown;
+  on(this: Instance, ...given: unknown[]): unknown;
+}
 
 /**
- * The undocumented part of an Elysia instance that the locks rely on; `tests/auth/elysia/canaries.test.ts` fails when it changes.
+ * The undocumented part of an Elysia instance that the adapter relies on; `tests/auth/elysia/canaries.test.ts` fails when it changes.
  * @see https://github.com/elysiajs/elysia/blob/1.4.29/src/index.ts
  */
-export interface Instance {
-  readonly config: { readonly aot?: boolean; precompile?: unknown };
+export interface Instance extends Methods {
+  readonly config: { readonly aot?: boolean; readonly name?: string; precompile?: unknown; seed?: unknown };
   readonly event: Record<string, readonly Hook[] | undefined>;
-  readonly extender: { readonly macro: Readonly<Record<string, unknown>> };
+  readonly extender: { readonly macro: Hooks };
   readonly decorator: object;
   readonly store: unknown;
   readonly router: {
@@ -68,15 +79,18 @@ export interface Instance {
     /** Static responses that Bun serves without any hook. */
     readonly response: Record<string, unknown>;
   };
-  add: Add;
   handleError(context: Context, error: unknown): unknown;
-  getParent(): Instance | null | undefined;
-  getServer(): unknown;
+}
+
+/** Whether a value is an instance, of this copy of Elysia or another. */
+export function isInstance(value: unknown): value is Instance {
+  const { add, _use, router } = Object(value) as Partial<Instance>;
+  return typeof add === 'function' && typeof _use === 'function' && typeof router === 'object';
 }
 
 /** Elysia stores no hook, a single one, or a list. */
 export function hooksOf(hooks: object, kind: string): readonly Hook[] {
-  return [(hooks as Readonly<Record<string, unknown>>)[kind] ?? []].flat() as Hook[];
+  return [(hooks as Hooks)[kind] ?? []].flat() as Hook[];
 }
 
 /** Returns what the routers find for a route: a pattern finds itself. Static routes with ahead-of-time compilation are in none. */
@@ -86,29 +100,4 @@ export function storesOf({ config, router }: Instance, { method, path }: Route):
   const spellings = [path, path.endsWith('/') ? path.slice(0, -1) : `${path}/`].flatMap((one) => [one, encodeURI(one)]);
   const isRouted = config.aot === false || /[:*]/.test(path);
   return isRouted ? [...new Set(spellings.flatMap((one) => routed.find(method, one)?.store ?? []))] : [];
-}
-
-/** Returns the application that an instance is part of, also in the callback of a group, which Elysia gives no parent. */
-export function rootOf(instance: Instance): Instance {
-  const parent = instance.getParent();
-  if (parent) return rootOf(parent);
-  const own = Object.getOwnPropertyDescriptor(instance, 'getServer');
-  if (!own) return instance;
-  // Such an instance can only ask for the server, which the root answers by this method.
-  const prototype = Object.getPrototypeOf(instance) as Instance;
-  const [askForServer, { getServer }] = [instance.getServer, prototype];
-  let root = instance;
-  prototype.getServer = function (this: Instance) {
-    root = this;
-    return getServer.call(this);
-  };
-  // With `.use(async (app) => app)`, an instance would call itself endlessly.
-  Object.defineProperty(instance, 'getServer', { configurable: true, value: () => undefined });
-  try {
-    askForServer();
-  } finally {
-    prototype.getServer = getServer;
-    Object.defineProperty(instance, 'getServer', own);
-  }
-  return root;
 }

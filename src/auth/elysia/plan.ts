@@ -4,34 +4,54 @@ import { whenSettled } from '../jose/promises.ts';
 import { type CheckedOptions, optionRules } from '../options.ts';
 import { refuse } from '../refusals.ts';
 import type { Claims } from '../token/claims.ts';
+import { type Hooks, hooksOf, type RouteContext } from './instance.ts';
+import { withSource } from './seal.ts';
 
-/** A guard, and whether it accepts requests without a token. */
+/** A guard, and how the plugin uses it. */
 export interface Protection {
   readonly core: GuardCore;
+  /** Whether it accepts requests without a token. */
   readonly isOptional: boolean;
   /** Whether documents name its rejections. */
   readonly isDocumented: boolean;
-  /** Called before each request is judged. */
+  /** Called before each request is checked. */
   begin(): void;
 }
 
-/** What a route asks for. Functions of the context are judged after validation, everything else before the body is read. */
-export interface RouteRequirements extends Omit<Requirements, 'scope'> {
-  readonly scope?: unknown;
-  readonly authorize?: unknown;
+/** The route options that are requirements. */
+export const requirementNames = ['scope', 'acr', 'maxAge', 'authorize'] as const;
+
+/** What one option, of the route or of what is around it, requires. */
+export type Requirement = readonly [name: (typeof requirementNames)[number], value: unknown];
+
+/** What a hook requires, for requirements that reach a route through Elysia's macros. */
+const requirementOf = new WeakMap<object, Requirement>();
+
+/** Returns the hook of a macro, by which the requirement is found however it came to a route. It does nothing itself. */
+export function requirementHook(...requirement: Requirement): () => undefined {
+  const [, value] = requirement;
+  const hook = () => undefined;
+  requirementOf.set(hook, requirement);
+  return withSource(hook, typeof value === 'function' ? String(value) : '() => {}');
 }
 
-/** The context of a route, of which an application can change everything but the Request that it was decided for. */
-export interface RouteContext {
-  readonly request: Request;
+/** Returns the requirements in the options of a route, and those of its hooks. */
+export function requirementsIn(hooks: Hooks): readonly Requirement[] {
+  const options = requirementNames.flatMap((name): readonly Requirement[] =>
+    hooks[name] === undefined ? [] : [[name, hooks[name]]],
+  );
+  const others = hooksOf(hooks, 'beforeHandle').flatMap(({ fn }) => {
+    const requirement = typeof fn === 'function' && requirementOf.get(fn);
+    return requirement ? [requirement] : [];
+  });
+  return [...options, ...others];
 }
 
-export type Judged = Response | { readonly claims: Claims | undefined };
+export type Decided = Response | { readonly claims: Claims | undefined };
 
-/** How the requests of one route are judged. */
+/** How the requests of one route are checked. */
 export interface Plan {
   readonly protections: readonly Protection[];
-  readonly required: readonly RouteRequirements[];
   /** Whether a request without a token is accepted. */
   readonly isOpen: boolean;
   /** Whether responses differ by whether there is a token. */
@@ -40,56 +60,59 @@ export interface Plan {
   readonly hasFunctions: boolean;
   /** The lists of fixed scopes of which one is required, with prefix. */
   readonly alternatives: RoutePolicy['alternatives'];
-  /** Judges everything that does not depend on the context. Returns the rejection, or the claims that handlers get. */
-  judge(request: Request): Judged | Promise<Judged>;
-  /** Judges the functions of the context. Returns the rejection, if any. */
-  judgeContext(context: RouteContext): Promise<Response | undefined>;
+  /** Checks everything that does not depend on the context. Returns the rejection, or the claims that handlers get. */
+  check(request: Request): Decided | Promise<Decided>;
+  /** Calls the functions of the context. Returns the rejection, if any. */
+  checkContext(context: RouteContext): Promise<Response | undefined>;
 }
 
 /**
  * Returns the plan of a route that these guards protect, the inner one first.
  * @throws {TypeError} a requirement is not valid
  */
-export function createPlan(protections: readonly Protection[], required: readonly RouteRequirements[]): Plan {
-  const scopeFunctions = required.map(({ scope }) => scope).filter(isFunction);
-  const authorize = required.flatMap((route) => (route.authorize === undefined ? [] : [route.authorize]));
-  if (!authorize.every(isFunction)) throw new TypeError('Cannot guard a route: authorize must be a function');
+export function createPlan(protections: readonly Protection[], required: readonly Requirement[]): Plan {
+  // A requirement can come from the options of a route and from the hook of its macro.
+  const valuesOf = (name: Requirement[0]) => [
+    ...new Set(required.flatMap(([each, value]) => (each === name ? [value] : []))),
+  ];
+  const scopeFunctions = valuesOf('scope').filter(isFunction);
+  const authorize = valuesOf('authorize');
+  if (!authorize.every(isFunction)) throw new TypeError('Cannot read requirements: authorize must be a function');
   const hasFunctions = scopeFunctions.length > 0 || authorize.length > 0;
-  const fixed = required.map(({ authorize: _, scope, ...others }): Requirements => {
-    return { ...others, ...(scope !== undefined && !isFunction(scope) && { scope: scope as Requirements['scope'] }) };
-  });
-  const judges = protections.map(({ core, begin }) => ({
+  const fixed = (['acr', 'maxAge', 'scope'] as const).flatMap((name) =>
+    valuesOf(name).flatMap((value): Requirements[] => (isFunction(value) ? [] : [{ [name]: value }])),
+  );
+  const checks = protections.map(({ core, begin }) => ({
     core,
     begin,
-    requirement: allOf(fixed.map(core.readRequirements)),
+    policy: allOf(fixed.map((requirements) => core.readRequirements(requirements))),
   }));
   const isVaried = protections.every((protection) => protection.isOptional);
   const isOptional = !hasFunctions && isVaried;
-  const [inner] = judges;
+  const [inner] = checks;
 
   /** Asks the guards from the outer one to the inner one. */
-  function judgeFrom(request: Request, place: number, claims: Claims | undefined): Judged | Promise<Judged> {
-    const judge = judges[place];
-    if (judge === undefined) return { claims };
-    judge.begin();
-    return whenSettled(judge.core.decide(request, judge.requirement, isOptional), (decision) =>
-      decision instanceof Response ? decision : judgeFrom(request, place - 1, decision?.claims),
+  function checkFrom(request: Request, place: number, claims: Claims | undefined): Decided | Promise<Decided> {
+    const check = checks[place];
+    if (check === undefined) return { claims };
+    check.begin();
+    return whenSettled(check.core.decide(request, check.policy, isOptional), (decision) =>
+      decision instanceof Response ? decision : checkFrom(request, place - 1, decision?.claims),
     );
   }
 
   return {
     protections,
-    required,
     isVaried,
     hasFunctions,
-    isOpen: isOptional && inner?.requirement.isEmpty === true,
-    alternatives: inner?.requirement.alternatives ?? [[]],
-    judge: (request) => judgeFrom(request, judges.length - 1, undefined),
-    async judgeContext(context) {
+    isOpen: isOptional && inner?.policy.isEmpty === true,
+    alternatives: inner?.policy.alternatives ?? [[]],
+    check: (request) => checkFrom(request, checks.length - 1, undefined),
+    async checkContext(context) {
       const { request } = context;
       for (const scopeOf of scopeFunctions) {
         const scope = await scopeOf(context);
-        for (const { core } of judges) {
+        for (const { core } of checks) {
           const decision = await core.decide(request, core.readScope(scope), false);
           if (decision instanceof Response) return decision;
         }
@@ -115,7 +138,7 @@ export function withProtection(known: readonly Protection[], added: Protection):
 /** Options that are code are equal only if they are the same. */
 function areEqual(some: CheckedOptions, others: CheckedOptions): boolean {
   return Object.entries(optionRules).every(([name, { kind }]) => {
-    const [one, other] = [some, others].map((options) => (options as Readonly<Record<string, unknown>>)[name]);
+    const [one, other] = [some, others].map((options) => (options as Hooks)[name]);
     return kind === 'code' ? one === other : JSON.stringify(one) === JSON.stringify(other);
   });
 }

@@ -1,8 +1,8 @@
 import { Elysia, NotFoundError } from 'elysia';
 import type { Guard, OptionsFor } from '../guard/guard.ts';
 import { resourceMetadataPath } from '../guard/metadata.ts';
-import { type ListedRoute, markOpen } from './locks.ts';
 import { coreFrom } from './resource-server.ts';
+import { type ListedRoute, markOpen } from './routes.ts';
 import { type AnySchema, scopesOf } from './schema.ts';
 
 /** Settings of {@link resourceMetadata}. */

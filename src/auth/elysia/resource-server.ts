@@ -5,9 +5,11 @@ import type { FixedScope } from '../guard/scopes.ts';
 import { namesIn } from '../jose/encoding.ts';
 import { type GuardOptions, type IssuersWithAudience, optionRules } from '../options.ts';
 import type { Claims } from '../token/claims.ts';
-import { lockRoutes } from './locks.ts';
-import type { Protection, RouteContext } from './plan.ts';
-import { requirementHook } from './route-requirements.ts';
+import { failWithout } from './gate.ts';
+import { type Instance, isInstance, type Methods, type RouteContext } from './instance.ts';
+import { override, overrideCopy } from './overrides.ts';
+import { type Protection, requirementHook } from './plan.ts';
+import { closeFor, protectParent, protectPlugin } from './routes.ts';
 import {
   type AnySchema,
   type DeniedRejection,
@@ -15,7 +17,7 @@ import {
   toStandardSchema,
   warnOfMissingSchemes,
 } from './schema.ts';
-import { decisionOf } from './seal.ts';
+import { acceptanceOf, withSource } from './seal.ts';
 
 /** What functions of the context get. The body is `unknown`: annotate the parameter on a route with a schema. */
 export interface RequirementContext {
@@ -35,13 +37,17 @@ type DenyingHook = (context: RouteContext) => DeniedRejection | undefined;
 /** All guards share these functions, so that a macro of the application that replaces one is noticed. */
 const requirements = {
   /** Requires this scope, all of these scopes, or any of `anyOf`, fixed or as a function of the context. */
-  scope: (scope: FixedScope | OfContext<FixedScope>) => ({ beforeHandle: requirementHook({ scope }) as DenyingHook }),
+  scope: (scope: FixedScope | OfContext<FixedScope>) => ({
+    beforeHandle: requirementHook('scope', scope) as DenyingHook,
+  }),
   /** Requires that the token's `acr` is one of these (RFC 9470). */
-  acr: (acr: string | readonly string[]) => ({ beforeHandle: requirementHook({ acr }) }),
+  acr: (acr: string | readonly string[]) => ({ beforeHandle: requirementHook('acr', acr) }),
   /** Requires that the end user was authenticated at most so many seconds ago (RFC 9470). */
-  maxAge: (maxAge: number) => ({ beforeHandle: requirementHook({ maxAge }) }),
+  maxAge: (maxAge: number) => ({ beforeHandle: requirementHook('maxAge', maxAge) }),
   /** Decides, after everything else, whether this token may do this. Anything but `true` is a 403. */
-  authorize: (authorize: OfContext<boolean>) => ({ beforeHandle: requirementHook({ authorize }) as DenyingHook }),
+  authorize: (authorize: OfContext<boolean>) => ({
+    beforeHandle: requirementHook('authorize', authorize) as DenyingHook,
+  }),
 };
 
 /** The claims that handlers get with this schema, which may be one of Elysia. */
@@ -122,8 +128,7 @@ export function resourceServer<
   const Settings extends PluginSettings = Record<never, never>,
 >(options: OptionsFor<Schema>, settings?: Settings): Plugin<HandedClaims<Schema>, Settings>;
 export function resourceServer(given: object, settings: PluginSettings = {}) {
-  if (given instanceof Elysia)
-    throw new TypeError('Cannot guard routes: resourceServer returns the plugin. Call it: resourceServer(options)');
+  if (isInstance(given)) closeFor(given, given, 'resourceServer returns the plugin. Call it: resourceServer(options)');
   return createPlugin<never>(coreFrom(given as OptionsFor<AnySchema> | Guard), checkSettings(settings)) as never;
 }
 
@@ -169,9 +174,11 @@ function createPlugin<Handed>(core: GuardCore, { optional = false, responses = t
     core.start();
   };
   const protection: Protection = { core, isOptional: optional, isDocumented: responses, begin };
-  const handOver = ({ request }: { readonly request: Request }) => ({
-    claims: decisionOf({ request })?.claims as Handed,
-  });
+  const handOver = withSource((context: RouteContext) => {
+    // Elysia brought this hook to a route that it did not add by a method that is overridden.
+    const acceptance = acceptanceOf(context) ?? failWithout('The guard did not check this request');
+    return { claims: acceptance.claims as Handed };
+  }, '() => {}');
 
   const plugin = new Elysia()
     .onStart((app) => {
@@ -186,6 +193,23 @@ function createPlugin<Handed>(core: GuardCore, { optional = false, responses = t
     })
     .derive({ as: 'scoped' }, handOver)
     .macro(requirements);
-  lockRoutes(plugin, protection, handOver);
+  const instance = plugin as unknown as Instance & { getParent(): Instance };
+  protectPlugin(instance, protection, handOver);
+  meetCopies(instance);
   return plugin;
 }
+
+/** Elysia gives a plugin this method when it uses it. By it, the plugin meets an application with another copy of Elysia. */
+function meetCopies(plugin: Instance & { getParent(): Instance }): void {
+  let { getParent } = plugin;
+  Object.defineProperty(plugin, 'getParent', {
+    configurable: true,
+    get: () => getParent,
+    set(assigned: typeof getParent) {
+      getParent = assigned;
+      if (overrideCopy(getParent())) protectParent(getParent(), plugin);
+    },
+  });
+}
+
+override(Elysia.prototype as unknown as Methods);

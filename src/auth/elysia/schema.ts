@@ -3,7 +3,7 @@ import { describeRejections } from '../guard/describe-rejections.ts';
 import { coreOf, type Guard } from '../guard/guard.ts';
 import type { CheckedOptions, GuardOptions } from '../options.ts';
 import { type ClaimsSchema, isStandardSchema } from '../token/claims-schema.ts';
-import type { RouteRequirements } from './plan.ts';
+import type { Requirement } from './plan.ts';
 
 /** The schema of the Error object. Does not name types of TypeBox, which a package manager may hide from users of this package. */
 export interface ErrorObject<Codes extends [string, ...string[]]>
@@ -73,7 +73,7 @@ export function withoutDocumented<Hooks extends Readonly<Record<string, unknown>
 export function documentRejections(
   hooks: Record<string, unknown>,
   guards: readonly CheckedOptions[],
-  required: readonly RouteRequirements[],
+  required: readonly Requirement[],
 ): void {
   const { response } = hooks;
   const schemas = guards.map((options) => rejectionSchemas(options, required));
@@ -92,8 +92,8 @@ export function documentRejections(
 }
 
 /** Returns a schema for each status with which a guard rejects requests. */
-function rejectionSchemas(options: CheckedOptions, required: readonly RouteRequirements[]) {
-  const has = (name: keyof RouteRequirements) => required.some((one) => one[name] !== undefined);
+function rejectionSchemas(options: CheckedOptions, required: readonly Requirement[]) {
+  const has = (name: Requirement[0]) => required.some(([each]) => each === name);
   const rejections = describeRejections(options, {
     ...(has('scope') && { scope: 'any' }),
     ...((has('acr') || has('maxAge')) && { acr: 'any' }),

@@ -1,0 +1,119 @@
+import { arrive } from './gate.ts';
+import { type Instance, isInstance, type Methods, type RouteContext, type Run } from './instance.ts';
+import { addRoute, closeFor, protectParent, reachOf, rememberParent, rememberUnread, usesMacros } from './routes.ts';
+
+const overridden = new WeakSet<object>();
+
+/** Returns the prototype of an instance, whose methods Elysia calls for every instance. */
+function prototypeOf(instance: Instance): Methods {
+  let prototype: object = instance;
+  while (!Object.hasOwn(prototype, 'add')) prototype = Object.getPrototypeOf(prototype);
+  return prototype as Methods;
+}
+
+/** Protects what an instance of another copy of Elysia does from now on, and returns whether this copy is new. */
+export function overrideCopy(instance: Instance): boolean {
+  const prototype = prototypeOf(instance);
+  const isNew = !overridden.has(prototype);
+  override(prototype);
+  return isNew;
+}
+
+/**
+ * Overrides the methods by which Elysia adds routes, plugins, macros and hooks, so that none that a guard concerns is lost. An
+ * application without a guard behaves as before.
+ */
+export function override(prototype: Methods): void {
+  if (overridden.has(prototype)) return;
+  overridden.add(prototype);
+  const { add, use, _use, applyMacro, guard, group, on } = prototype;
+
+  prototype.add = function (...given) {
+    return addRoute(add, this, given);
+  };
+
+  prototype.use = function (plugin) {
+    return use.call(this, plugin instanceof Promise ? plugin.then((arrived) => watchArrived(this, arrived)) : plugin);
+  };
+
+  prototype._use = function (plugin) {
+    if (isInstance(plugin)) protectParent(this, plugin);
+    return _use.call(this, typeof plugin === 'function' ? watch(this, plugin as Run) : plugin);
+  };
+
+  // Elysia stops at the first macro that is off, and takes a second function for the first one.
+  prototype.applyMacro = function (
+    hooks,
+    applied = hooks as Readonly<Record<string, unknown>>,
+    state = { iteration: 0, applied: {} },
+  ) {
+    if (!usesMacros(this)) return applyMacro.call(this, hooks, applied, state);
+    for (const [name, value] of Object.entries(applied))
+      applyMacro.call(this, hooks, { [name]: value }, Object(value) === value ? { ...state, applied: {} } : state);
+  };
+
+  prototype.guard = function (hooks, run) {
+    if (run === undefined) rememberUnread(this, hooks);
+    return guard.call(this, hooks, run && inside(this, run));
+  };
+
+  prototype.group = function (prefix, hooksOrRun, run) {
+    return typeof hooksOrRun === 'function'
+      ? group.call(this, prefix, inside(this, hooksOrRun as Run))
+      : group.call(this, prefix, hooksOrRun, run && inside(this, run));
+  };
+
+  // A listener of traces runs before the first hook of a request.
+  prototype.on = function (...given) {
+    return on.apply(this, given.includes('trace') ? given.map(arriveBefore) : given);
+  };
+}
+
+/** In the callback of `guard` and `group`, the instance is another one, whose routes are added to the outer one afterwards. */
+function inside(outer: Instance, run: Run): Run {
+  return (instance) => {
+    rememberParent(instance, outer);
+    return run(instance);
+  };
+}
+
+/** Elysia ignores an instance that a function returns. Of one that is returned asynchronously, it takes over the routes only. */
+function watch(app: Instance, run: Run): Run {
+  return (given) => {
+    const returned = run(given);
+    if (returned instanceof Promise)
+      return returned.then((arrived) => {
+        if (isInstance(arrived))
+          refuseIgnored(app, arrived, 'an async function. Call app.use(guard) inside the function');
+        return watchArrived(app, arrived);
+      });
+    if (isInstance(returned))
+      refuseIgnored(app, returned, 'a function. Call the function, or app.use(guard) inside it');
+    return returned;
+  };
+}
+
+function refuseIgnored(app: Instance, returned: Instance, by: string): void {
+  if (returned === app) return;
+  rememberParent(returned, app);
+  if (reachOf(returned)?.length !== 0) closeFor(returned, app, `Elysia ignores a guard returned by ${by}`);
+}
+
+/** Watches the function that a promise has brought, itself or as the default export of a module. */
+function watchArrived(app: Instance, arrived: unknown): unknown {
+  const { default: exported } = Object(arrived) as { readonly default?: unknown };
+  const run = typeof arrived === 'function' ? arrived : exported;
+  return typeof run === 'function' && !isInstance(arrived) ? watch(app, run as Run) : arrived;
+}
+
+/** Lets the Request be remembered before a listener of traces can replace it. */
+function arriveBefore(given: unknown): unknown {
+  if (Array.isArray(given)) return given.map(arriveBefore);
+  if (typeof given === 'function')
+    return (context: RouteContext) => {
+      arrive(context);
+      return given(context);
+    };
+  const { fn } = Object(given) as { readonly fn?: unknown };
+  return typeof fn === 'function' ? { ...(given as object), fn: arriveBefore(fn) } : given;
+}
