@@ -7,6 +7,7 @@ import { JsonStrictValidator } from '@cyclonedx/cyclonedx-library/Validation';
 import { $ } from 'bun';
 import { licenceProblems } from '../../scripts/bill-of-materials.ts';
 import { build } from '../../scripts/build.ts';
+import { copyRepository } from '../support/copied-repository.ts';
 
 interface Bill {
   readonly metadata: { readonly component: { readonly hashes: readonly { readonly content: string }[] } };
@@ -51,10 +52,7 @@ describe('build()', () => {
   });
 
   test('makes the same executable in any folder, and names it by its digest', async () => {
-    const copy = (options: string) =>
-      $`cp ${options} package.json bun.lock tsconfig.json scripts src node_modules ${folder}`.quiet().nothrow();
-    // Links where the file system allows them: copying the packages takes seconds.
-    if ((await copy('-rl')).exitCode !== 0) await copy('-rf');
+    await copyRepository(folder);
     await $`${process.execPath} run scripts/build.ts`.cwd(folder).quiet();
     const digest = await sha256(join(folder, 'protected-api'));
     expect(await sha256(join(folder, 'dist/protected-api'))).toBe(digest);
