@@ -59,9 +59,9 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   },
   jwksAllowHttp: { valid: [true, false], wrong: ['true', 1], expected: /true or false/, fallback: false },
   algorithms: {
-    valid: [['RS256'], ['ES512', 'EdDSA', 'Ed25519']],
+    valid: [['RS256'], ['ES512', 'EdDSA', 'Ed25519'], ['ML-DSA-65']],
     wrong: [[], 'RS256', ['none'], ['HS256'], ['rs256'], ['RS256', null]],
-    expected: /a list of RS256, RS384, .*, EdDSA or Ed25519/,
+    expected: /a list of RS256, RS384, .*, EdDSA, ML-DSA-44, ML-DSA-65, ML-DSA-87 or Ed25519/,
     fallback: ['RS256'],
   },
   scopeClaim: {
@@ -114,7 +114,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   },
   dpopAlgorithms: {
     valid: [['ES256'], ['PS256', 'Ed25519']],
-    wrong: [[], 'ES256', ['ES512'], ['HS256'], [null]],
+    wrong: [[], 'ES256', ['ES512'], ['ML-DSA-44'], ['HS256'], [null]],
     expected: /a list of ES256, ES384, RS256, PS256, EdDSA or Ed25519/,
     fallback: ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'],
   },

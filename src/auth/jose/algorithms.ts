@@ -1,22 +1,23 @@
-/** What a signature algorithm requires of its key (RFC 7518 §6, RFC 8037 §2), and the names it has in headers and keys. */
+/** What a signature algorithm requires of its key (RFC 7518 §6, RFC 8037 §2, RFC 9964 §3), and its names in headers and keys. */
 export interface AlgorithmRule {
-  readonly kty: 'RSA' | 'EC' | 'OKP';
-  /** Undefined for RSA. */
+  readonly kty: 'RSA' | 'EC' | 'OKP' | 'AKP';
+  /** Undefined for RSA and AKP. */
   readonly crv?: string;
-  /** Length of `x` and `y`. Undefined for RSA. */
-  readonly coordinateBytes?: number;
+  /** Length of `x` and `y`, or of `pub`. Undefined for RSA. */
+  readonly partBytes?: number;
   readonly names: readonly string[];
 }
 
 const rsa = (name: string): AlgorithmRule => ({ kty: 'RSA', names: [name] });
-const ec = (name: string, crv: string, coordinateBytes: number): AlgorithmRule => ({
+const ec = (name: string, crv: string, partBytes: number): AlgorithmRule => ({
   kty: 'EC',
   crv,
-  coordinateBytes,
+  partBytes,
   names: [name],
 });
+const mlDsa = (name: string, partBytes: number): AlgorithmRule => ({ kty: 'AKP', partBytes, names: [name] });
 
-/** The signature algorithms that can be accepted, all of them asymmetric (RFC 7518 §3.1, RFC 8037 §3.1). */
+/** The signature algorithms that can be accepted, all of them asymmetric (RFC 7518 §3.1, RFC 8037 §3.1, RFC 9964 §2). */
 export const algorithmRules = {
   RS256: rsa('RS256'),
   RS384: rsa('RS384'),
@@ -28,7 +29,10 @@ export const algorithmRules = {
   ES384: ec('ES384', 'P-384', 48),
   ES512: ec('ES512', 'P-521', 66),
   // Ed25519 is its name in RFC 9864.
-  EdDSA: { kty: 'OKP', crv: 'Ed25519', coordinateBytes: 32, names: ['EdDSA', 'Ed25519'] },
+  EdDSA: { kty: 'OKP', crv: 'Ed25519', partBytes: 32, names: ['EdDSA', 'Ed25519'] },
+  'ML-DSA-44': mlDsa('ML-DSA-44', 1312),
+  'ML-DSA-65': mlDsa('ML-DSA-65', 1952),
+  'ML-DSA-87': mlDsa('ML-DSA-87', 2592),
 } as const satisfies Readonly<Record<string, AlgorithmRule>>;
 
 export type Algorithm = keyof typeof algorithmRules;

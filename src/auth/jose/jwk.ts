@@ -3,7 +3,9 @@ import { type Algorithm, type AlgorithmRule, algorithmOf, algorithmRules } from 
 import { isCanonicalBase64Url, type Members } from './encoding.ts';
 
 /** The public members of a key, which are imported and from which its thumbprint is computed (RFC 7638 §3.2). */
-export type PublicJwk = Readonly<Record<'kty', string> & Partial<Record<'crv' | 'x' | 'y' | 'n' | 'e', string>>>;
+export type PublicJwk = Readonly<
+  Record<'kty', string> & Partial<Record<'crv' | 'x' | 'y' | 'n' | 'e' | 'alg' | 'pub', string>>
+>;
 
 /** What is required of a key in addition, if a client chooses it. */
 export interface KeyLimits {
@@ -21,18 +23,23 @@ export interface KeyLimits {
  * {@link importPublicJwk} does.
  */
 export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLimits = {}): PublicJwk | undefined {
-  const { kty, crv, coordinateBytes }: AlgorithmRule = algorithmRules[algorithm];
+  const { kty, crv, partBytes }: AlgorithmRule = algorithmRules[algorithm];
   if (jwk.kty !== kty || !isForVerifying(jwk, algorithm)) return undefined;
   const read = (name: string) => decode(jwk[name], limits);
   const { n, e, x, y } = jwk as PublicJwk;
   if (kty === 'RSA') return isSoundRsaKey(read('n'), read('e'), limits) ? ({ kty, n, e } as PublicJwk) : undefined;
+  // RFC 9964 §3: alg is required, because it is all that tells the sizes apart.
+  if (kty === 'AKP')
+    return jwk.alg === algorithm && read('pub').length === partBytes
+      ? { kty, alg: algorithm, pub: String(jwk.pub) }
+      : undefined;
   const point = read('x');
-  if (jwk.crv !== crv || point.length !== coordinateBytes) return undefined;
+  if (jwk.crv !== crv || point.length !== partBytes) return undefined;
   if (kty === 'OKP') return isOfSmallOrder(point) ? undefined : ({ kty, crv, x } as PublicJwk);
-  return read('y').length === coordinateBytes ? ({ kty, crv, x, y } as PublicJwk) : undefined;
+  return read('y').length === partBytes ? ({ kty, crv, x, y } as PublicJwk) : undefined;
 }
 
-/** Returns the imported key, or undefined if its point is not on the curve. */
+/** Returns the imported key, or undefined if its point is not on the curve or the runtime does not support the algorithm. */
 export async function importPublicJwk(jwk: PublicJwk, algorithm: Algorithm): Promise<CryptoKey | undefined> {
   try {
     const key = await importJWK(jwk, algorithm);

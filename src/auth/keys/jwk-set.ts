@@ -41,13 +41,15 @@ export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?
   const named = readNamedKeys(jwkSet, url);
   const keys = named.flatMap((jwk) => readKey(jwk, accepted));
   if (keys.length > 0) return keys;
-  const algorithms = new Set(named.map(({ alg, kty }) => String(alg ?? kty)));
-  throw new FetchError('no_usable_key', url, { found: printable([...algorithms].join(', ')) });
+  throw noUsableKey(
+    url,
+    named.map(({ alg, kty }) => String(alg ?? kty)),
+  );
 }
 
 /**
  * Imports keys. Those that are also in `held` are reused, so that cached tokens stay valid. Keys whose point is not on its curve
- * are skipped.
+ * or that the runtime does not support are skipped.
  * @throws {FetchError} no usable key
  * @param url the address of the set, for the error
  */
@@ -60,9 +62,17 @@ export async function importKeys(read: readonly ReadKey[], held: Keys, url?: str
     const key = known ?? (cryptoKey && { algorithm, cryptoKey, identity, isCurrent: true });
     if (key) keys.set(kid, [...(keys.get(kid) ?? []), key]);
   }
-  if (keys.size === 0) throw new FetchError('no_usable_key', url);
+  if (keys.size === 0)
+    throw noUsableKey(
+      url,
+      read.map(({ algorithm }) => algorithm),
+    );
   return keys;
 }
+
+/** @param kinds of the keys: their algorithms or types */
+const noUsableKey = (url: string | undefined, kinds: readonly string[]) =>
+  new FetchError('no_usable_key', url, { found: printable([...new Set(kinds)].join(', ')) });
 
 function readNamedKeys(jwkSet: unknown, url: string | undefined): readonly NamedJwk[] {
   const keys = isJsonObject(jwkSet) ? jwkSet.keys : undefined;

@@ -3,7 +3,7 @@ import { sign } from 'node:crypto';
 import { type Algorithm, algorithms } from '../../../src/auth/jose/algorithms.ts';
 import { createIssuers, mintSigned, type SignedBy } from '../../support/issuers.ts';
 import { type PublishedKey, publish } from '../../support/keys.ts';
-import { signingKey } from '../../support/signatures.ts';
+import { signAs, signingKey } from '../../support/signatures.ts';
 
 const ISSUER = 'https://issuer.example.test/';
 const KID = 'key';
@@ -15,7 +15,8 @@ type Row = readonly [name: string, keys: readonly unknown[], accepted: readonly 
 
 const rsa: readonly Algorithm[] = ['RS256', 'PS256'];
 const curves: readonly Algorithm[] = ['ES256', 'ES384', 'ES512'];
-const everyKind = [key('RS256'), key('ES256'), key('ES384'), key('ES512'), key('EdDSA')];
+const mlDsa: readonly Algorithm[] = ['ML-DSA-44', 'ML-DSA-65', 'ML-DSA-87'];
+const everyKind = ['RS256', 'ES256', 'ES384', 'ES512', 'EdDSA', ...mlDsa].map((kind) => key(kind));
 const signDer = (input: Buffer) => sign('sha256', input, signingKey('ES256', KID));
 const without = (list: readonly Algorithm[], alg: Algorithm) => list.filter((other) => other !== alg);
 
@@ -23,7 +24,7 @@ const table: Readonly<Record<string, readonly Row[]>> = {
   accepted: [
     ...algorithms.map((alg): Row => {
       const accepted = [alg, ...without(algorithms, alg)];
-      return [`${alg}, by one of five keys of every kind under one kid`, everyKind, accepted, { alg }];
+      return [`${alg}, by one of keys of every kind under one kid`, everyKind, accepted, { alg }];
     }),
     ...rsa.map((alg): Row => [`${alg}, by an RSA key for ${alg}`, [key('RS256', { alg })], rsa, { alg }]),
     ...['EdDSA', 'Ed25519'].flatMap((alg) =>
@@ -49,6 +50,11 @@ const table: Readonly<Record<string, readonly Row[]>> = {
       ),
     ),
     ['EdDSA, by an elliptic key', [key('ES256')], algorithms, { alg: 'EdDSA', signature: 'ES256' }],
+    ...mlDsa.flatMap((alg) =>
+      without(mlDsa, alg).map(
+        (other): Row => [`${alg}, by a key for ${other}`, [key(other)], mlDsa, { alg, signature: other }],
+      ),
+    ),
     ['ES256, by an RSA key', [key('RS256')], algorithms, { alg: 'ES256', signature: 'RS256' }],
   ],
   keys_unavailable: [
@@ -57,6 +63,15 @@ const table: Readonly<Record<string, readonly Row[]>> = {
   signature_invalid: [
     ['PS256 by RS256', [key('RS256', { alg: 'PS256' })], rsa, { alg: 'PS256', signature: 'RS256' }],
     ['RS256 by PS256', [key('RS256')], rsa, { alg: 'RS256', signature: 'PS256' }],
+    ...mlDsa.flatMap((alg): Row[] => [
+      [`${alg} of another length`, [key(alg)], mlDsa, { alg, overrides: { signWith: () => new Uint8Array(64) } }],
+      [
+        `${alg} by another key`,
+        [key(alg)],
+        mlDsa,
+        { alg, overrides: { signWith: (input) => signAs(alg, signingKey(alg, 'other'), input) } },
+      ],
+    ]),
     ['DER', [key('ES256')], curves, { alg: 'ES256', overrides: { signWith: signDer } }],
     ['zeros', [key('ES256')], curves, { alg: 'ES256', overrides: { signWith: () => new Uint8Array(64) } }],
   ],

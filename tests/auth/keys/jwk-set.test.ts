@@ -7,6 +7,7 @@ import { signingKey, smallOrder } from '../../support/signatures.ts';
 const rsa = (overrides: PublishedKey = {}) => publish(rsaKey('rsa'), 'rsa', overrides);
 const ec = (overrides: PublishedKey = {}) => publish(signingKey('ES256', 'ec'), 'ec', overrides);
 const ed = (overrides: PublishedKey = {}) => publish(signingKey('EdDSA', 'ed'), 'ed', overrides);
+const mlDsa = (overrides: PublishedKey = {}) => publish(signingKey('ML-DSA-44', 'ml'), 'ml', overrides);
 const importSet = async (jwkSet: unknown, held: Keys = new Map()) => importKeys(readJwkSet(jwkSet, algorithms), held);
 const importAll = (keys: readonly unknown[], held?: Keys) => importSet({ keys }, held);
 
@@ -35,6 +36,8 @@ const usable: Readonly<Partial<Record<Algorithm, readonly PublishedKey[]>>> = {
   ES384: [p384()],
   ES512: [publish(signingKey('ES512', 'ec'), 'ec')],
   EdDSA: [ed(), ed({ alg: 'Ed25519' })],
+  'ML-DSA-44': [mlDsa()],
+  'ML-DSA-87': [publish(signingKey('ML-DSA-87', 'ml'), 'ml')],
 };
 
 const unusable: readonly unknown[] = [
@@ -55,6 +58,9 @@ const unusable: readonly unknown[] = [
   p384({ alg: 'ES256' }),
   ...[{ alg: 'ES256' }, { x: 'AAAA' }, { crv: 'X25519' }, { crv: 'Ed448' }].map(ed),
   ...smallOrder.map((x) => ed({ x })),
+  // Without alg, for another size, and without a key or with one of a byte more.
+  ...[{ alg: undefined }, { alg: 'ML-DSA-65' }, { kty: 'OKP' }, { pub: undefined }, { pub: [mlDsa().pub] }].map(mlDsa),
+  mlDsa({ pub: encode(0, ...Buffer.from(String(mlDsa().pub), 'base64url')) }),
 ];
 const show = (key: unknown) => (JSON.stringify(key) ?? '').replace(/"([\w-]{20})[\w-]+"/g, '"$1…"');
 
@@ -82,6 +88,8 @@ describe('importKeys()', () => {
     const keys = foreign.map((members) => publish(rsaKey('foreign'), 'foreign', { use: 'enc', ...members }));
     const fault = { failure: 'no_usable_key', found: 'ES256, RSA, \\u001b[2J' };
     await expect(importAll(keys)).rejects.toMatchObject({ fault });
+    const offCurve = ec({ x: 'A'.repeat(43) });
+    await expect(importAll([offCurve])).rejects.toMatchObject({ fault: { found: 'ES256' } });
   });
 
   for (const notSet of [null, [], 'text', {}, { keys: null }, { keys: {} }, { keys: 'text' }, { keys: [] }]) {
@@ -116,6 +124,8 @@ describe('importKeys()', () => {
     ['another point', ec(), other.ec, false],
     ['another y', ec(), ec({ y: encode(...negated) }), false],
     ['the same Ed25519 key', ed(), ed(), true],
+    ['the same ML-DSA key', mlDsa(), mlDsa({ use: undefined }), true],
+    ['another pub', mlDsa(), publish(signingKey('ML-DSA-44', 'other'), 'ml'), false],
     ['another x', ed(), publish(signingKey('EdDSA', 'other'), 'ed'), false],
   ] as const) {
     test(`${isSame ? 'takes over a held key' : 'imports a key anew'} with ${name}`, async () => {

@@ -121,7 +121,7 @@ const table: Readonly<Partial<Record<RefusalReason | 'accepted', readonly Row[]>
   ],
   proof_type: members('header', 'typ', ['JWT', 'DPOP+JWT', undefined]),
   proof_algorithm: [
-    ...members('header', 'alg', ['none', 'HS256', 'ES512', 'es256', undefined]),
+    ...members('header', 'alg', ['none', 'HS256', 'ES512', 'ML-DSA-44', 'es256', undefined]),
     // What FAPI 2.0 wants (§5.4.1).
     ['an algorithm that the list lacks', { algorithm: 'RS256', algorithms: ['ES256', 'PS256', 'EdDSA'] }],
   ],
