@@ -34,7 +34,7 @@ describe('examples/existing-app.ts', () => {
   const fixture = exampleFixture('examples/existing-app.ts');
 
   for (const [name, { path, scope, ...init }, status, body, challenge = ''] of rows)
-    test(`answers ${init.method ?? 'GET'} ${path} with ${name}: ${status}`, async () => {
+    test(`responds to ${init.method ?? 'GET'} ${path} with ${name}: ${status}`, async () => {
       const token = scope === undefined ? {} : bearer(fixture().mint({ claims: { scope } }));
       const headers = { origin: 'https://spa.example.test', ...init.headers, ...token };
       const response = await fixture().service.fetch(path, { ...init, headers });

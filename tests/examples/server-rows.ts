@@ -11,7 +11,7 @@ import { rawGet, rawRequest } from '../support/raw-http.ts';
 
 type Start = (environment: Environment) => RunningProcess | Promise<RunningProcess>;
 
-/** Starts an example before the tests of the enclosing describe(). It prints the address at which it listens. */
+/** Starts an example before the tests of the enclosing describe(). It prints where it listens. */
 export function exampleFixture(
   name: string,
   start: Start = (environment) => run([process.execPath, 'run', join(import.meta.dir, '../..', name)], environment),
@@ -55,43 +55,26 @@ const rows = [
 const publicUrl = 'https://api.example.test';
 const bound = { claims: { scope, cnf: { jkt: thumbprintOf(proofKey()) } } };
 const certified = { claims: { scope, cnf: { 'x5t#S256': certificate('a').thumbprint } } };
+const plain = (token: string) => [`Authorization: Bearer ${token}`];
 const certificateLine = `Client-Cert: ${certificate('a').field}`;
+const withCertificate = (token: string) => [...plain(token), certificateLine];
 /** Returns the headers of a request with a proof for this path. */
 const prove = (token: string, at = path) => [
   `Authorization: DPoP ${token}`,
   `DPoP: ${makeProof({ url: publicUrl + at, token, nowSeconds: nowSeconds() })}`,
 ];
+const proveOther = (token: string) => prove(token, `/x${path}`);
+const proveTwice = (token: string) => [...prove(token), ...prove(token).slice(1)];
 
-/** What goes wrong where a server of Node.js becomes a request: the request, its token, its Host, other headers, the status. */
+/** What goes wrong where a server of Node.js becomes a request: its target, the token, the Host, other headers, the status. */
 const nodeRows: readonly [string, string, TokenOverrides, string, (token: string) => readonly string[], number][] = [
-  [
-    'a Host that is no host',
-    `GET ${path}`,
-    { claims: { scope } },
-    'a b/c?',
-    (token) => [`Authorization: Bearer ${token}`],
-    200,
-  ],
-  ['an absolute URL', `GET http://a${path}`, bound, 'a', prove, 200],
-  ['a proof', `GET ${path}?a=/b`, bound, 'a', prove, 200],
-  [
-    'a proof for the path after that in the Host',
-    `GET ${path}`,
-    bound,
-    'a/x',
-    (token) => prove(token, `/x${path}`),
-    401,
-  ],
-  ['two proofs', `GET ${path}`, bound, 'a', (token) => [...prove(token), ...prove(token).slice(1)], 401],
-  ['a certificate', `GET ${path}`, certified, 'a', (token) => [`Authorization: Bearer ${token}`, certificateLine], 200],
-  [
-    'two certificates',
-    `GET ${path}`,
-    certified,
-    'a',
-    (token) => [`Authorization: Bearer ${token}`, certificateLine, certificateLine],
-    401,
-  ],
+  ['a Host that is no host', path, { claims: { scope } }, 'a b/c?', plain, 200],
+  ['a proof', `${path}?a=/b`, bound, 'a', prove, 200],
+  ['a proof and an absolute URL', `http://a${path}`, bound, 'a', prove, 200],
+  ['a proof for the path that follows the Host', path, bound, 'a/x', proveOther, 401],
+  ['two proofs', path, bound, 'a', proveTwice, 401],
+  ['a certificate', path, certified, 'a', withCertificate, 200],
+  ['two certificates', path, certified, 'a', (token) => [...withCertificate(token), certificateLine], 401],
 ];
 
 interface Expected {
@@ -130,13 +113,13 @@ export function serverRows(name: string, start?: Start, { second = 401, usesNode
       expect(await (await fixture().service.fetch('/health')).text()).toBe('ok');
     });
 
-    for (const [what, line, overrides, host, headers, status] of usesNode ? nodeRows : [])
+    for (const [what, target, overrides, host, headers, status] of usesNode ? nodeRows : [])
       test(`responds with ${status} to ${what}`, async () => {
-        const lines = [`${line} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...headers(fixture().mint(overrides))];
-        expect((await rawRequest(fixture().service.origin, lines)).status).toBe(status);
-        // A proof is accepted once.
-        if (lines.some((each) => each.startsWith('DPoP')))
-          expect((await rawRequest(fixture().service.origin, lines)).status).toBe(401);
+        const given = headers(fixture().mint(overrides));
+        const lines = [`GET ${target} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...given];
+        const send = async () => (await rawRequest(fixture().service.origin, lines)).status;
+        expect(await send()).toBe(status);
+        if (overrides === bound) expect(await send(), 'with the same proof').toBe(401);
       });
   });
 }

@@ -33,7 +33,7 @@ describe('examples/websocket.ts', () => {
     ['an expired token', { claims: { exp: 1 } }, 401],
     ['a token without the scope', { claims: { scope: '' } }, 403],
   ] as const)
-    test(`answers ${status} in place of the upgrade with ${name}`, async () => {
+    test(`responds with ${status} instead of the upgrade to ${name}`, async () => {
       const headers = token ? bearer(fixture().mint(token)) : {};
       const [end = '', ...others] = await talk(headers);
       expect([end.slice(0, 4), others]).toEqual(['1006', []]);
