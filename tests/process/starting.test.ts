@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
+import packageJson from '../../package.json' with { type: 'json' };
 import { type Environment, runToEnd, until } from '../support/child-process.ts';
 import { expectError } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
@@ -55,6 +56,14 @@ describe('a process ends with 1 and says only what is wrong', () => {
     const stderr = `Cannot listen on 127.0.0.1:${port}: permission denied. Set PORT to 1024 or higher\n`;
     expect(await runToEnd([...unprivileged, ...command], settings)).toMatchObject({ status: 1, stderr });
   });
+});
+
+test.each([
+  ['npm alone', 'npx', `--yes ${packageJson.packageManager} run src/index.ts`],
+  ['Bun', 'bun', 'run src/index.ts'],
+])('npm start works with %s', async (_name, command, words) => {
+  const script = `${command}() { echo "$@"; }; ${packageJson.scripts.start}`;
+  expect(await runToEnd(['/bin/sh', '-c', script], { PATH: '/nowhere' })).toMatchObject({ stdout: `${words}\n` });
 });
 
 test('with REUSE_PORT two instances share a port, and kill -9 of one leaves the other answering', async () => {
