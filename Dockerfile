@@ -26,5 +26,6 @@ USER 65532:65532
 ENV HOST=0.0.0.0 NODE_ENV=production
 EXPOSE 3010
 # The image has no shell, so the executable checks its own running instance.
-HEALTHCHECK --interval=10s --timeout=3s --start-period=3s CMD ["/protected-api", "--healthcheck"]
+# The first check comes after one interval. A check takes 25 ms of a core.
+HEALTHCHECK --interval=3s --timeout=3s --start-period=3s CMD ["/protected-api", "--healthcheck"]
 ENTRYPOINT ["/protected-api"]

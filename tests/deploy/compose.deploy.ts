@@ -38,7 +38,9 @@ const compose = (command: string) => run(`docker compose --file deploy/compose.y
 
 beforeAll(async () => {
   copied = await mkdtemp(join(tmpdir(), 'protected-api-compose-'));
-  await $`cp -r .dockerignore .env.example Dockerfile bun.lock deploy package.json scripts src ${copied}`.cwd(root);
+  await $`cp -r .dockerignore .env.example Dockerfile bun.lock deploy package.json scripts src tsconfig.json ${copied}`.cwd(
+    root,
+  );
   await run(copy);
   const settingsFile = join(copied, 'deploy/.env');
   await Bun.write(settingsFile, fillIn(await Bun.file(settingsFile).text(), settings));
@@ -73,6 +75,7 @@ test('its instructions start a service that answers within the limits of the fil
   const inspect = async (format: string) => JSON.parse(await docker('inspect', '--format', `{{json ${format}}}`, id));
   const answer = () => fetch(`http://127.0.0.1:${port}/api/public`).catch(() => undefined);
   await until(async () => (await answer())?.status === 200, 'an answer');
+  await until(async () => (await inspect('.State.Health.Status')) === 'healthy', 'a healthy container');
   expect(await inspect('.Config.Env')).toContain(`JWKS_URI=${settings.JWKS_URI}`);
   expect(await inspect('.HostConfig')).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'], Memory: 256 * 2 ** 20 });
 
