@@ -7,7 +7,7 @@ import { renderBanner } from './dev/banner.ts';
 import { createIssuerSecrets, createServiceIssuer } from './dev/issuer.ts';
 import { keptOverReloads } from './dev/reload.ts';
 import { internalError } from './http/responses.ts';
-import { createDestination } from './observe/destination.ts';
+import { BoundedDestination } from './observe/destination.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createService, type Service } from './service.ts';
 import type { Settings } from './settings.ts';
@@ -15,7 +15,7 @@ import { endOnFatalError, replaceListeners, shutDownOnSignal } from './shutdown.
 
 /** Listens, and serves until a signal ends the process. */
 export async function serve(settings: Settings, hasColour: boolean): Promise<void> {
-  const destination = createDestination();
+  const destination = new BoundedDestination();
   // Not process.stdout.isTTY: reading it makes the pipe non-blocking for every process that shares it.
   const log = createLog(settings.logLevel, { isTerminal: isatty(1), hasColour }, destination);
   keptOverReloads().stop?.();

@@ -35,14 +35,10 @@ export interface Destination {
 const newline = 0x0a;
 
 /**
- * Returns a destination that cannot stop or block the service. One write at a time is in progress, outside the event loop.
- * Other lines wait in a bounded buffer. A line that cannot be written is counted and dropped.
+ * A destination that cannot stop or block the service. One write at a time is in progress, outside the event loop. Other lines
+ * wait in a bounded buffer. A line that cannot be written is counted and dropped at once, so that an alert sees a broken log.
  */
-export function createDestination(options: DestinationOptions = {}): Destination {
-  return new BoundedDestination(options);
-}
-
-class BoundedDestination implements Destination {
+export class BoundedDestination implements Destination {
   readonly #options: Required<DestinationOptions>;
   #waiting: string[] = [];
   #waitingLength = 0;
@@ -54,7 +50,7 @@ class BoundedDestination implements Destination {
   #flushed: (() => void)[] = [];
   #recovered: (lines: number) => void = () => {};
 
-  constructor(options: DestinationOptions) {
+  constructor(options: DestinationOptions = {}) {
     const pause = (callback: () => void) => void setTimeout(callback, 50).unref();
     this.#options = { descriptor: 1, maxWaiting: 1024 * 1024, write: writeToDescriptor, pause, ...options };
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createDestination, type DestinationOptions } from '../../src/observe/destination.ts';
+import { BoundedDestination, type DestinationOptions } from '../../src/observe/destination.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { plainFormat, readJsonLines, recordLog } from '../support/recorded-log.ts';
 
@@ -33,7 +33,7 @@ function createDescriptor(...outcomes: (number | string)[]) {
   return { options, seen, step };
 }
 
-describe('createDestination()', () => {
+describe('BoundedDestination', () => {
   // Of the lines 1, 2 and 3, the first is under way alone; 4 follows when all others have ended.
   test.each([
     ['writes lines in order, those that waited at once', [2, 4], '1\n2\n3\n4\n', 0],
@@ -45,7 +45,7 @@ describe('createDestination()', () => {
     ['counts lines alone when the new line after a torn one fails as well', [1, 'ENOSPC', 'ENOSPC'], '1\n4\n', 3],
   ])('%s', (_name, outcomes, text, dropped) => {
     const { options, seen, step } = createDescriptor(...outcomes);
-    const destination = createDestination(options);
+    const destination = new BoundedDestination(options);
     for (const line of ['1\n', '2\n', '3\n']) destination.write(line);
     while (step());
     destination.write('4\n');
@@ -56,7 +56,7 @@ describe('createDestination()', () => {
 
   test('buffers no more than its limit while a write is in progress', () => {
     const { options, seen, step } = createDescriptor(2, 4);
-    const destination = createDestination({ ...options, maxWaiting: 4 });
+    const destination = new BoundedDestination({ ...options, maxWaiting: 4 });
     for (const line of ['1\n', '2\n', '3\n', '4\n']) destination.write(line);
     expect([step(), step(), step()]).toEqual([true, true, false]);
     expect({ text: seen.text(), dropped: destination.droppedLines() }).toEqual({ text: '1\n2\n3\n', dropped: 1 });
@@ -64,7 +64,7 @@ describe('createDestination()', () => {
 
   test('calls back once all is written or dropped, at once when nothing waits', () => {
     const { options, step } = createDescriptor(2, 'EPIPE');
-    const destination = createDestination(options);
+    const destination = new BoundedDestination(options);
     const called: string[] = [];
     destination.flush(() => called.push('empty'));
     destination.write('1\n');
@@ -80,7 +80,7 @@ describe('createDestination()', () => {
 describe('createLog()', () => {
   test('says how many lines were lost, once, when lines can be written again', () => {
     const { options, seen, step } = createDescriptor('ENOSPC');
-    const log = createLog('info', plainFormat, createDestination(options));
+    const log = createLog('info', plainFormat, new BoundedDestination(options));
     for (const message of ['lost', 'first', 'second']) {
       log.info(message);
       while (step());
@@ -94,7 +94,7 @@ describe('createLog()', () => {
 
   test('reports this even if the buffer is full', () => {
     const { options, seen, step } = createDescriptor();
-    const log = createLog('info', plainFormat, createDestination({ ...options, maxWaiting: 100 }));
+    const log = createLog('info', plainFormat, new BoundedDestination({ ...options, maxWaiting: 100 }));
     for (const message of ['1', '2', '3', '4']) log.info(message);
     while (step());
     expect(readJsonLines(seen.text())).toMatchObject([
