@@ -10,9 +10,10 @@ interface RefusalDetails {
     | 'invalid_token'
     | 'insufficient_scope'
     | 'insufficient_user_authentication'
-    | 'invalid_dpop_proof';
+    | 'invalid_dpop_proof'
+    | undefined;
   /** Whether the settings of a guard allow it. Always, if undefined. */
-  readonly when?: (settings: Circumstances) => boolean;
+  readonly when?: ((settings: Circumstances) => boolean) | undefined;
 }
 
 /** The settings of a guard that decide which rejections can occur. */
@@ -23,57 +24,48 @@ export interface Circumstances {
   readonly isRevoked?: unknown;
 }
 
+const withDpopOnly = ({ dpop }: Circumstances) => dpop === 'required';
+const withSchema = ({ claims }: Circumstances) => claims !== undefined;
 const withDpop = ({ dpop }: Circumstances) => dpop !== 'off';
 const withBearer = ({ dpop }: Circumstances) => dpop !== 'required';
 const withBoundTokens = (settings: Circumstances) => withDpop(settings) || withCertificates(settings);
 const withCertificates = ({ clientCertificate }: Circumstances) => clientCertificate !== undefined;
 
-const invalidToken = (description: string, when?: RefusalDetails['when']): RefusalDetails => ({
-  status: 401,
-  code: 'invalid_header',
-  description,
-  error: 'invalid_token',
-  ...(when && { when }),
-});
+const details = (
+  status: RefusalDetails['status'],
+  code: string,
+  description: string,
+  error?: RefusalDetails['error'],
+  when?: RefusalDetails['when'],
+): RefusalDetails => ({ status, code, description, error, when });
 
-const invalidClaims = (description: string, when?: RefusalDetails['when']): RefusalDetails => ({
-  ...invalidToken(description, when),
-  code: 'invalid_claims',
-});
-
-const invalidProof = (description: string): RefusalDetails => ({
-  ...invalidToken(description, withDpop),
-  error: 'invalid_dpop_proof',
-});
+const invalidToken = (description: string, when?: RefusalDetails['when']) =>
+  details(401, 'invalid_header', description, 'invalid_token', when);
+const invalidClaims = (description: string, when?: RefusalDetails['when']) =>
+  details(401, 'invalid_claims', description, 'invalid_token', when);
+const invalidProof = (description: string) =>
+  details(401, 'invalid_header', description, 'invalid_dpop_proof', withDpop);
 
 /**
  * Every reason to reject a request. The reason itself is only for logs and metrics. Clients get the code and a constant
  * description, so responses never contain parts of a token, a key or an exception.
  */
 export const refusals = {
-  credentials_missing: {
-    status: 401,
-    code: 'authorization_header_missing',
-    description: 'Authorization header is expected',
-  },
-  scheme_unsupported: {
-    status: 401,
-    code: 'invalid_header',
-    description: 'Authorization header must start with Bearer',
-    when: withBearer,
-  },
-  dpop_required: {
-    status: 401,
-    code: 'invalid_header',
-    description: 'Authorization header must start with DPoP',
-    when: ({ dpop }: Circumstances) => dpop === 'required',
-  },
-  credentials_malformed: {
-    status: 401,
-    code: 'invalid_header',
-    description: 'Authorization header must be a scheme followed by one token',
-    error: 'invalid_request',
-  },
+  credentials_missing: details(401, 'authorization_header_missing', 'Authorization header is expected'),
+  scheme_unsupported: details(
+    401,
+    'invalid_header',
+    'Authorization header must start with Bearer',
+    undefined,
+    withBearer,
+  ),
+  dpop_required: details(401, 'invalid_header', 'Authorization header must start with DPoP', undefined, withDpopOnly),
+  credentials_malformed: details(
+    401,
+    'invalid_header',
+    'Authorization header must be a scheme followed by one token',
+    'invalid_request',
+  ),
   token_oversized: invalidToken('Token is longer than 8192 characters'),
   token_opaque: invalidToken('Token is opaque, not a JWT: request a token for the audience of this API'),
   token_encrypted: invalidToken(
@@ -91,7 +83,7 @@ export const refusals = {
   audience_mismatch: invalidClaims('Incorrect claims: the required audience is missing'),
   required_claim_mismatch: invalidClaims('Incorrect claims: a required claim is missing or has another value'),
   token_not_yet_valid: invalidToken('Token is not valid yet'),
-  token_expired: { status: 401, code: 'token_expired', description: 'Token is expired', error: 'invalid_token' },
+  token_expired: details(401, 'token_expired', 'Token is expired', 'invalid_token'),
   token_bound: invalidToken(
     'Token is bound to a key or certificate and cannot be used as a plain Bearer token',
     withBearer,
@@ -123,36 +115,30 @@ export const refusals = {
   proof_signature: invalidProof('Proof signature is invalid'),
   proof_replayed: invalidProof('Proof has already been used'),
   proof_key_mismatch: invalidToken('Token is bound to a key other than the one that signed the proof', withDpop),
-  claims_unexpected: invalidClaims(
-    'Incorrect claims: a claim does not match the schema of this API',
-    ({ claims }) => claims !== undefined,
-  ),
+  claims_unexpected: invalidClaims('Incorrect claims: a claim does not match the schema of this API', withSchema),
   token_revoked: invalidToken('Token is revoked', ({ isRevoked }) => isRevoked !== undefined),
-  authentication_insufficient: {
-    status: 401,
-    code: 'insufficient_user_authentication',
-    description: 'This resource requires a stronger or more recent authentication of the user',
-    error: 'insufficient_user_authentication',
-  },
-  scope_insufficient: {
-    status: 403,
-    code: 'Unauthorized',
-    description: 'Token does not have the scope that this resource requires',
-    error: 'insufficient_scope',
-  },
-  access_denied: { status: 403, code: 'Unauthorized', description: 'Token does not allow this request' },
-  replay_unknown: {
-    status: 503,
-    code: 'replay_store_unavailable',
-    description: 'Replay detection is currently unavailable',
-    when: withDpop,
-  },
-  keys_unavailable: {
-    status: 503,
-    code: 'key_set_unavailable',
-    description: 'Signing keys are currently unavailable',
-  },
-} as const satisfies Record<string, RefusalDetails>;
+  authentication_insufficient: details(
+    401,
+    'insufficient_user_authentication',
+    'This resource requires a stronger or more recent authentication of the user',
+    'insufficient_user_authentication',
+  ),
+  scope_insufficient: details(
+    403,
+    'Unauthorized',
+    'Token does not have the scope that this resource requires',
+    'insufficient_scope',
+  ),
+  access_denied: details(403, 'Unauthorized', 'Token does not allow this request'),
+  replay_unknown: details(
+    503,
+    'replay_store_unavailable',
+    'Replay detection is currently unavailable',
+    undefined,
+    withDpop,
+  ),
+  keys_unavailable: details(503, 'key_set_unavailable', 'Signing keys are currently unavailable'),
+} as const;
 
 /** The internal reason of a rejection. */
 export type RefusalReason = keyof typeof refusals;
@@ -180,14 +166,9 @@ export function refuse(reason: RefusalReason): Refusal {
   return constants[reason];
 }
 
-/** Returns the response to a refusal, and when it can occur. */
-export function detailsOf(reason: RefusalReason): RefusalDetails {
-  return refusals[reason];
-}
-
 /** Whether a guard with these settings can reject a request for this reason. */
 export function canOccur(reason: RefusalReason, settings: Circumstances): boolean {
-  return detailsOf(reason).when?.(settings) ?? true;
+  return refusals[reason].when?.(settings) ?? true;
 }
 
 /** What the body of a rejection is made from: the Error object, the status and the internal reason. */

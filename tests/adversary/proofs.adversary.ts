@@ -23,8 +23,7 @@ test('the service and an independent verifier agree on proofs', () =>
       return (await verify({}, presented, thumbprint))?.reason ?? 'accepted';
     };
     const verdict = await show();
-    const { error }: { status?: number; error?: string } =
-      verdict === 'accepted' ? { error: verdict } : refusals[verdict];
+    const error = verdict === 'accepted' ? verdict : refusals[verdict].error;
     const wanted = judgeProof(proof, world);
     if (error !== wanted) throw new Error(`${verdict} where the contract has ${wanted}: ${proof}`);
     if (verdict === 'accepted') expect(await show()).toBe('proof_replayed');

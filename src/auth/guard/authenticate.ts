@@ -124,11 +124,7 @@ export function createAuthenticator(
     return whenSettled(refusal, (settled) => settled ?? accept(request, shared, verified));
   }
 
-  return (
-    request: Request,
-    scheme: Scheme,
-    token: string,
-  ): AuthenticatedRequest | Refusal | Promise<AuthenticatedRequest | Refusal> => {
+  return (request: Request, scheme: Scheme, token: string) => {
     const shared = share(request, token);
     const verified = verify(shared);
     if (!isPromise(verified)) return conclude(request, scheme, shared, verified);

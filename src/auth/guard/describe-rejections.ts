@@ -1,5 +1,5 @@
 import { checkOptions, type GuardOptions } from '../options.ts';
-import { canOccur, detailsOf, Refusal, type RefusalReason, refusals } from '../refusals.ts';
+import { canOccur, Refusal, type RefusalReason, refusals } from '../refusals.ts';
 import { coreOf, type Guard } from './guard.ts';
 import { resourceMetadataUrl } from './metadata.ts';
 import { rejectionHeaders } from './rejection.ts';
@@ -32,7 +32,7 @@ export function describeRejections(given: GuardOptions | Guard, requirements: Re
     (reason) => canOccur(reason, checked) && !withoutCause.has(reason),
   );
   return reasons.map((reason) => {
-    const { status, code, description } = detailsOf(reason);
+    const { status, code, description } = refusals[reason];
     const scheme = checked.dpop === 'required' || reason.startsWith('proof_') ? 'DPoP' : 'Bearer';
     return {
       reason,

@@ -1,5 +1,5 @@
 import { ignoreRejection, isPromise } from '../jose/promises.ts';
-import { detailsOf, type ErrorBody, type Refusal, type RefusalDescription, refusals } from '../refusals.ts';
+import { type ErrorBody, type Refusal, type RefusalDescription, refusals } from '../refusals.ts';
 import { acceptedSchemes, type DpopMode, type Scheme } from '../schemes.ts';
 import type { ChallengeParameters } from './requirements.ts';
 
@@ -47,7 +47,7 @@ export function createReject({ errorBody, errorHeaders = {}, ...options }: Rejec
   }
 
   return (refusal, scheme, challenge = nothing) => {
-    const { status, code, description } = detailsOf(refusal.reason);
+    const { status, code, description } = refusals[refusal.reason];
     const headers = headersOf(refusal, scheme, challenge);
     if (errorBody === undefined) return new Response(errorObjects.get(refusal.reason), { status, headers });
     const given = errorBody({ status, code, description, reason: refusal.reason });
@@ -77,7 +77,7 @@ export function rejectionHeaders(
   challenge: ChallengeParameters,
   { dpop, dpopAlgorithms, resourceMetadata }: ChallengeOptions,
 ): Readonly<Record<string, string>> {
-  const { status, description, error } = detailsOf(reason);
+  const { status, description, error } = refusals[reason];
   if (status === 503) return { 'retry-after': String(retryAfterSeconds) };
   // No other token of the client would help.
   if (reason === 'access_denied') return {};

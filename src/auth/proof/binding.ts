@@ -42,14 +42,10 @@ const unsupportedMethods = ['jwk', 'jwe', 'kid', 'jku', 'osc'];
  * and one that is bound to both requires both. A token that is bound in any other way is rejected.
  */
 export function createBindingCheck(options: BindingOptions): RefuseBinding {
-  const { dpop, publicUrl = '', dpopAlgorithms: algorithms, replayStore, clientCertificate, now } = options;
+  const { dpop, publicUrl = '', dpopAlgorithms: algorithms, clientCertificate, now } = options;
   if (dpop === 'off') return createBearerCheck(clientCertificate);
-  const verifyProof = createProofVerifier({
-    publicUrl,
-    algorithms,
-    replayStore: replayStore ?? sharedMemoryStore(),
-    now,
-  });
+  const { replayStore = sharedMemoryStore() } = options;
+  const verifyProof = createProofVerifier({ publicUrl, algorithms, replayStore, now });
   const refuseBearer = dpop === 'required' ? () => refuse('dpop_required') : createBearerCheck(clientCertificate);
 
   return (request, scheme, presented, claims) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { cors } from '@elysiajs/cors';
 import { type AnyElysia, Elysia } from 'elysia';
-import { createGuard, type GuardOptions, resourceMetadata, resourceServer } from '../../../src/auth/index.ts';
+import { createGuard, resourceMetadata, resourceServer } from '../../../src/auth/index.ts';
 import { offline } from '../../support/checked.ts';
 import { challengeOf, expectCrossOrigin } from '../../support/expect-error.ts';
 import { SCOPE } from '../../support/mint.ts';
@@ -54,7 +54,7 @@ describe('the metadata of the protected resource', () => {
 
 describe('resourceMetadata()', () => {
   const publicUrl = `${API}/base`;
-  const metadata = (options: Partial<GuardOptions> = {}) => resourceMetadata({ ...offline(), publicUrl, ...options });
+  const metadata = () => resourceMetadata({ ...offline(), publicUrl });
   const guard = () => resourceServer({ ...offline(), publicUrl });
   const reports = () => new Elysia().use(guard()).get('/reports', () => 'ok', { scope: ['read:a', 'read:b'] });
 
@@ -69,23 +69,6 @@ describe('resourceMetadata()', () => {
       const challenge = `Bearer scope="read:a read:b", resource_metadata="${API}${PATH}/base"`;
       expect((await get(app, '/reports')).headers.get('www-authenticate')).toBe(challenge);
       expect(await (await get(app, `${PATH}/base`)).json()).toMatchObject({ scopes_supported: ['read:a', 'read:b'] });
-    });
-
-  for (const [dpop, accepted, required] of [
-    ['off', undefined, undefined],
-    ['on', ['ES256'], undefined],
-    ['required', ['ES256'], true],
-  ] as const)
-    test(`says what dpop ${dpop} accepts and requires, and nothing of scopes where there are none`, async () => {
-      const app = new Elysia().use(metadata({ dpop, dpopAlgorithms: ['ES256'] }));
-      const document: unknown = await (await get(app, `${PATH}/base`)).json();
-      expect(document).toEqual({
-        resource: publicUrl,
-        authorization_servers: [offline().issuer],
-        bearer_methods_supported: ['header'],
-        ...(accepted && { dpop_signing_alg_values_supported: accepted }),
-        ...(required && { dpop_bound_access_tokens_required: required }),
-      });
     });
 
   for (const [name, use] of [

@@ -14,6 +14,7 @@ describe('createGuard().metadata()', () => {
     ['a resource', { resource: `${API}/mcp` }, `${PATH}/mcp`, { resource: `${API}/mcp` }],
     ['a prefix', { scopePrefix: 'api/' }, PATH, { scopes_supported: ['api/a', 'api/b'] }],
     ['certificates', { clientCertificate() {} }, PATH, { tls_client_certificate_bound_access_tokens: true }],
+    ['DPoP on', { dpop: 'on', dpopAlgorithms: ['ES256'] }, PATH, { dpop_signing_alg_values_supported: ['ES256'] }],
     [
       'DPoP required',
       { dpop: 'required', dpopAlgorithms: ['ES256'] },

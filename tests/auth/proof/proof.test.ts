@@ -278,12 +278,4 @@ describe('guards that check one request', () => {
     const url = `${target.url}?other`;
     expect(await checkWith([store], { request, presented: { ...presented, url } })).toEqual(['proof_replayed']);
   });
-
-  test('do not remember an outage of the store', async () => {
-    let calls = 0;
-    const recovering = { markUsed: () => (++calls > 1 ? calls === 2 : Promise.reject(new Error('down'))) };
-    const first = present();
-    expect(await checkWith([recovering], first)).toEqual(['replay_unknown']);
-    expect(await checkWith([recovering, recovering], first)).toEqual([undefined, undefined]);
-  });
 });
