@@ -10,7 +10,7 @@ const GOOD = 'https://good.example.test/';
 const BAD = 'https://bad.example.test/';
 const PUBLIC_URL = 'https://api.example.test';
 
-/** Returns a service without a process, the messages that it logs, and how often it fetched. Only the issuer GOOD answers. */
+/** Returns a service without a process, the messages that it logs, and how often it fetched. Only the issuer GOOD is up. */
 function create(environment: Environment) {
   const { log, lines } = recordLog('info');
   const fetched: string[] = [];
@@ -43,7 +43,7 @@ describe('/readyz', () => {
     [200, `${GOOD},${BAD}`],
     [200, `${BAD},${GOOD}`],
     [503, `${BAD},https://other.example.test/`],
-  ])('is %d when the issuers are %s and only good.example.test answers', async (status, issuers) => {
+  ])('is %d when the issuers are %s and only good.example.test is up', async (status, issuers) => {
     const { start, stop, get } = create({ ISSUER: issuers });
     await start();
     expect((await get('/readyz')).status).toBe(status);
@@ -61,7 +61,7 @@ describe('/readyz', () => {
     stop();
   });
 
-  test('says so from the announcement of a shutdown on, while requests are answered', async () => {
+  test('says so from the announcement of a shutdown on, while requests are served', async () => {
     const { announceShutdown, get } = create({});
     announceShutdown();
     expect(await (await get('/readyz')).text()).toContain('"shutting_down"');

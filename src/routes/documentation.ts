@@ -7,7 +7,7 @@ import type { RejectionsOf } from '../openapi/answers.ts';
 export interface DocumentationOptions {
   readonly issuer: readonly string[];
   readonly audience: readonly string[];
-  /** Address at which clients reach the API; undefined if unknown. */
+  /** URL at which clients reach the API; undefined if unknown. */
   readonly publicUrl: string | undefined;
   /** `off` by default. */
   readonly dpop?: GuardOptions['dpop'];

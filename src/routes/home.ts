@@ -4,7 +4,7 @@ import { type Home, renderHome } from '../openapi/home.ts';
 import { pageHeaders } from '../openapi/layout.ts';
 
 export interface HomeOptions {
-  /** Address at which clients reach the API, without a trailing slash; undefined if unknown. */
+  /** URL at which clients reach the API, without a trailing slash; undefined if unknown. */
   readonly publicUrl: string | undefined;
   readonly hasDocumentation: boolean;
   /** Called for each request. */

@@ -90,20 +90,20 @@ async function seen(form: CommandForm, environment: Environment = {}): Promise<s
 /** The lines without colours that are not of the log, which begin with a time. */
 const bannerOf = (text: string) => Bun.stripANSI(text).replace(/^\[.*$\n/gm, '');
 
-test('the banner on a terminal shows its addresses last and without scrolling, and is the same without colour', async () => {
+test('the banner on a terminal shows its URLs last and without scrolling, and is the same without colour', async () => {
   const text = await seen(sourceForm);
   expect(text).toContain('\u001b');
   const lines = bannerOf(text).trim().split('\n');
   for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80);
-  const addresses = lines.slice(-2);
-  expect(addresses).toEqual([
+  const urls = lines.slice(-2);
+  expect(urls).toEqual([
     expect.stringMatching(/^: Documentation {2}http:\/\/localhost:\d+\/openapi$/),
     expect.stringMatching(/^: Protected API {2}http:\/\/localhost:\d+$/),
   ]);
   const rows = Bun.stripANSI(text)
     .split('\n')
     .flatMap((line) => line.match(/.{1,80}/g) ?? ['']);
-  expect(rows.slice(-24)).toEqual(expect.arrayContaining(addresses));
+  expect(rows.slice(-24)).toEqual(expect.arrayContaining(urls));
 
   const plain = await seen(executableForm, { NO_COLOR: '1', DOCS: 'false' });
   expect(plain).not.toContain('\u001b');
@@ -117,7 +117,7 @@ describe('renderBanner()', () => {
   const render = (origin: string) => renderBanner({ ...options, origin });
 
   const special = ['$(id)', '`id`', ';id', '&id', '>file', '"', "'", '\\', '\u001b[2J', '\n', ' ', ...'*(!#~'];
-  test.each(special)('escapes %j in an address for the shell and the terminal', (text) => {
+  test.each(special)('escapes %j in a URL for the shell and the terminal', (text) => {
     const encode = (letter: string) => `%${letter.charCodeAt(0).toString(16).padStart(2, '0')}`;
     const banner = render(`https://x.test/${text}`);
     expect(banner).not.toContain(`x.test/${text}`);

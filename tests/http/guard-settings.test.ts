@@ -29,7 +29,7 @@ for (const [settings, ...rows] of groups) {
   describe(`the settings ${JSON.stringify(settings)}`, () => {
     const fixture = fixtureFor(inProcessForm, { settings });
 
-    test.each(rows)('answer %s with %d', async (_name, status, token, headers = bearer) => {
+    test.each(rows)('make the response to %s a %d', async (_name, status, token, headers = bearer) => {
       const { service, mint } = fixture();
       expect((await service.fetch(SCOPED, { headers: headers(mint(token)) })).status).toBe(status);
     });
