@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { AnyElysia } from 'elysia';
 import type { FastifyInstance } from 'fastify';
 import { createGuard } from '../../src/auth/guard.ts';
 import manifest from '../../src/auth/package.json';
@@ -47,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([tenant.stop(true), rm(folder, { recursive: true, force: true })]));
 
-/** What the application of a block answers: a request and the claims of its token, the status, and a part of headers and body. */
+/** A request to a block, the claims of its token, and its response: the status, and a part of headers and body. */
 type Row = readonly [heading: string, request: string, claims: object | undefined, status: number, part: string];
 
 const rows: readonly Row[] = [
@@ -55,32 +54,46 @@ const rows: readonly Row[] = [
   ['Roles', 'GET /orders', { scope: 'other' }, 403, 'insufficient_scope'],
   ['The scope depends on the request', 'GET /tools/a', { scope: 'tool:a' }, 200, 'a'],
   ['The scope depends on the request', 'GET /tools/b', { scope: 'tool:a' }, 403, 'insufficient_scope'],
-  ['The scope depends on the request', 'GET /reports', { scope: 'admin' }, 200, 'reports'],
-  ['The owner of a resource', 'GET /orders/1', { sub: 'ada' }, 200, '1'],
-  ['The owner of a resource', 'GET /orders/2', { sub: 'ada' }, 403, 'Unauthorized'],
-  ['The owner of a resource', 'PUT /orders/1 {"item":"tea"}', { sub: 'ada' }, 200, 'tea'],
+  ['The scope depends on the request', 'GET /tools/', { scope: 'admin' }, 200, ''],
   ['A token is optional', 'GET /news', undefined, 200, 'for everyone'],
   ['A token is optional', 'GET /news', { sub: 'ada' }, 200, 'for ada'],
-  ['A token is optional', 'GET /drafts', undefined, 401, 'scope="write:news"'],
   ['Typed claims', 'GET /seats', { tenant: 'x' }, 200, 'x: 2'],
   ['Typed claims', 'GET /seats', { tenant: 1 }, 401, 'invalid_claims'],
+  ['Several issuers, each with its own rules', 'GET /', {}, 200, '.invalid'],
   ['Revocation', 'GET /me', { sub: 'ada', sid: 1 }, 200, 'ada'],
   ['Step-up', 'POST /payments', { acr: 'phr' }, 200, 'paid'],
   ['Step-up', 'POST /payments', { acr: 'phr', auth_time: 1 }, 401, 'acr_values="phr phrh", max_age="300"'],
   ['Certificate-bound tokens', 'GET /me', { sub: 'ada' }, 200, 'ada'],
   ['Certificate-bound tokens', 'GET /me', { cnf: { 'x5t#S256': 'A'.repeat(43) } }, 401, 'invalid_token'],
-  ['WebSockets', 'GET /events', undefined, 401, 'Bearer'],
-  ['One guard for several instances, and readiness', 'GET /reports/', {}, 200, 'reports'],
-  ['One guard for several instances, and readiness', 'GET /orders/', undefined, 401, 'Bearer'],
-  ['One guard for several instances, and readiness', 'GET /ready', undefined, 200, 'ready'],
+  ['A token in another header', 'GET /', undefined, 401, 'authorization_header_missing'],
+  ['A token in another header', 'GET /', { email: 'ada@example.com' }, 200, 'ada@example.com'],
+  ['The WebSocket of a browser', 'GET /', undefined, 401, 'authorization_header_missing'],
+  ['The WebSocket of a browser', 'GET /', {}, 426, 'Expected a WebSocket'],
+  ['Calling the next API on behalf of the client', 'GET /', undefined, 401, 'authorization_header_missing'],
+  ['Keys that outlive a cold start', 'GET /', {}, 200, 'sub'],
   ['An error format of your own', 'GET /me', undefined, 401, 'application/problem+json'],
   ['OpenTelemetry', 'GET /me', { sub: 'ada' }, 200, 'ada'],
   ['Model Context Protocol', 'POST /mcp', undefined, 401, '/.well-known/oauth-protected-resource/mcp'],
   ['Model Context Protocol', 'GET /.well-known/oauth-protected-resource/mcp', undefined, 200, '["mcp:tools"]'],
-  ['Typed clients', 'GET /orders', { scope: 'read:orders' }, 200, '["tea"]'],
+  ['FAPI 2.0', 'GET /', {}, 401, 'DPoP algs="PS256 ES256 EdDSA"'],
+  ['The owner of a resource', 'GET /orders/1', { sub: 'ada' }, 200, '1'],
+  ['The owner of a resource', 'GET /orders/2', { sub: 'ada' }, 403, 'Unauthorized'],
+  ['The owner of a resource', 'PUT /orders/1 {"item":"tea"}', { sub: 'ada' }, 200, 'tea'],
+  ['The owner of a resource', 'GET /tools/b', { scope: 'tool:a' }, 403, 'insufficient_scope'],
+  ['Public, optional and protected routes', 'GET /', undefined, 200, 'public'],
+  ['Public, optional and protected routes', 'GET /news', undefined, 200, 'for everyone'],
+  ['Public, optional and protected routes', 'GET /drafts', undefined, 401, 'scope="write:news"'],
+  ['WebSockets', 'GET /events', undefined, 401, 'Bearer'],
+  ['One guard for several instances, and readiness', 'GET /reports/', {}, 200, 'reports'],
+  ['One guard for several instances, and readiness', 'GET /orders/', undefined, 401, 'Bearer'],
+  ['One guard for several instances, and readiness', 'GET /ready', undefined, 200, 'ready'],
+  ['OpenAPI and typed clients', 'GET /orders', { scope: 'read:orders' }, 200, '["tea"]'],
+  ['OpenAPI and typed clients', 'GET /openapi/json', undefined, 200, '"securitySchemes":{"oauth2"'],
+  ['In any fetch server', 'GET /', undefined, 401, 'Bearer scope="read:reports"'],
   ['In an Elysia application', 'GET /orders/', undefined, 401, 'scope="read:orders"'],
   ['In an Elysia application', 'GET /orders/of/ada', undefined, 401, 'Bearer'],
   ['In an Elysia application', 'GET /news', undefined, 200, 'Hello everyone'],
+  ['In your application', 'GET /me', undefined, 401, 'DPoP algs="ES256 PS256 EdDSA"'],
   ['From express-oauth2-jwt-bearer', 'GET /reports', { sub: 'ada', scope: 'read:reports' }, 200, 'ada'],
   ['From express-oauth2-jwt-bearer', 'GET /reports', { sub: 'ada' }, 403, 'scope="read:reports"'],
   ['From express-oauth2-jwt-bearer', 'GET /news', undefined, 200, 'everyone'],
@@ -100,11 +113,13 @@ const rows: readonly Row[] = [
   ["From Spring's resource server", 'GET /health', undefined, 200, 'ok'],
   ["From Spring's resource server", 'GET /orders/', { roles: ['clerk'] }, 200, '[]'],
   ["From Spring's resource server", 'GET /orders/of/eve', { sub: 'ada' }, 403, 'Unauthorized'],
-  ['In your application', 'GET /me', undefined, 401, 'DPoP algs="ES256 PS256 EdDSA"'],
 ];
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
-type Application = Pick<AnyElysia, 'fetch'> | Listener | FastifyInstance;
+/** A block that serves requests exports an application, or a function of a request. */
+type Served = { readonly fetch: (request: Request, server: object) => Promise<Response> };
+const isServed = ({ text }: { readonly text: string }) => /export (?:const app|async function fetch)/.test(text);
+type Application = { readonly fetch: (request: Request) => Response | Promise<Response> } | Listener | FastifyInstance;
 
 /** Sends a request to an application: a function of a request, that of a server of Node.js, or Fastify. */
 async function respond(app: Application, request: Request): Promise<Response> {
@@ -123,15 +138,18 @@ async function respond(app: Application, request: Request): Promise<Response> {
 
 /** Returns the status, two headers and the body with which the application of a block responds. */
 async function send(heading: string, request: string, claims: object | undefined): Promise<string> {
-  const block = blocks.find((each) => each.heading === heading && each.text.includes('export const app'));
-  const { app }: { readonly app: Application } = await import(join(folder, block?.file ?? ''));
+  const block = blocks.find((each) => each.heading === heading && isServed(each));
+  const served: { readonly app: Application } | Served = await import(join(folder, block?.file ?? ''));
+  const app = 'app' in served ? served.app : { fetch: (sent: Request) => served.fetch(sent, { upgrade: () => false }) };
   const [method = '', path, body] = request.split(' ');
   const ofTenant = !block?.text.includes('./options.ts') && { iss: tenant.url.href, aud: 'https://api.example.com' };
   const claimed = claims && { auth_time: Math.floor(Date.now() / 1000), ...ofTenant, ...claims };
+  // The token is sent in each header that a recipe reads.
+  const token = claimed && (await issuer.token(claimed));
   const headers = {
     'content-type': 'application/json',
     ...(heading === 'WebSockets' && { upgrade: 'websocket' }),
-    ...(claimed && bearer(await issuer.token(claimed))),
+    ...(token && { ...bearer(token), 'cf-access-jwt-assertion': token, 'sec-websocket-protocol': `bearer, ${token}` }),
   };
   const response = await respond(
     app,
@@ -153,21 +171,13 @@ describe('the TypeScript blocks of the documentation', () => {
     expect(await child.exited).toBe(0);
   });
 
-  test.each(rows)('%s: %s with the token %j is answered with %i', async (heading, request, claims, status, part) => {
+  test.each(rows)('%s: %s with the token %j returns %i', async (heading, request, claims, status, part) => {
     const said = await send(heading, request, claims);
     expect(said).toStartWith(String(status));
     expect(said).toContain(part);
   });
 
-  test('In any fetch server: the function answers without a token with the scope in the challenge', async () => {
-    const block = blocks.find(({ text }) => text.includes('export async function fetch'));
-    const { fetch } = await import(join(folder, block?.file ?? ''));
-    const response: Response = await fetch(new Request('http://localhost/'));
-    expect(response.status).toBe(401);
-    expect(response.headers.get('www-authenticate')).toBe('Bearer scope="read:reports"');
-  });
-
-  test('Test your application: the development issuer answers the command of the README with a token that its guard accepts', async () => {
+  test('Test your application: the command of the README gets a token from the development issuer, which its guard accepts', async () => {
     const readme = await Bun.file(join(root, 'src/auth/README.md')).text();
     const [, url = '', data = ''] = /`curl (http:\/\/localhost:3011\S+) ([^`]*)`/.exec(readme) ?? [];
     const block = blocks.find(({ text }) => text.includes('createDevelopmentIssuer('));
@@ -184,10 +194,9 @@ describe('the TypeScript blocks of the documentation', () => {
     expect(await createGuard(issuer.options).check(sent, { scope })).toMatchObject({ claims: { sub: 'reader' } });
   });
 
-  test('that are applications are all run', () => {
-    const applications = blocks.filter(({ text }) => text.includes('export const app'));
+  test('that serve requests are all run', () => {
     expect(rows.map(([heading]) => heading)).toEqual(
-      expect.arrayContaining(applications.map(({ heading }) => heading)),
+      expect.arrayContaining(blocks.filter(isServed).map(({ heading }) => heading)),
     );
   });
 });

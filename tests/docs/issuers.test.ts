@@ -6,6 +6,7 @@ import { bearer } from '../support/fixture.ts';
 import { createSilentService } from '../support/in-process.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { mintToken } from '../support/mint.ts';
+import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 import { signAs, signingKey } from '../support/signatures.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -31,11 +32,22 @@ interface Form {
 }
 
 const root = join(import.meta.dir, '../..');
-const page = await Bun.file(join(root, 'docs/issuers.md')).text();
+const page = (await Bun.file(join(root, 'docs/issuers.md')).text()).replaceAll(
+  'THUMBPRINT_OF_THE_CLIENT',
+  thumbprintOf(proofKey()),
+);
 const sections = page.split(/^## /m).filter((section) => section.includes('```dotenv\n'));
 const FORM_OR_BLOCK =
   /^\*\*(?<name>.+)\*\*: (?<answer>.+?)\. |^```(?<kind>dotenv|json|text)\n(?<text>[\s\S]*?)\n```$/gm;
 const WITHOUT_SCOPE = '200 on `/api/private`, 403 on `/api/private-scoped`';
+/** Workloads get tokens without scopes. */
+const withoutScopes = new Set([
+  'GitHub Actions',
+  'GitLab CI',
+  'Google service accounts',
+  'Kubernetes service accounts',
+  'SPIRE',
+]);
 /** The codes on both paths, none for a message. */
 const ANSWERS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   '200': [],
@@ -98,12 +110,19 @@ function fetchFor({ header, claims, published: { jwks_uri, metadata, key, encryp
     documents.has(url) ? Response.json(documents.get(url)) : new Response(null, { status: 404 });
 }
 
+/** The client of a DPoP-bound token signs with the key that is written as a name in capitals. */
+const withProof = (token: string, url: string) => ({
+  authorization: `DPoP ${token}`,
+  dpop: makeProof({ url, token, nowSeconds: Date.now() / 1000 }),
+});
+
 async function hold({ settings, answer, token = '' }: Form): Promise<void> {
   const isSigned = typeof token === 'object';
   const service = createSilentService(settings, isSigned ? fetchFor(token) : undefined);
-  const headers = bearer(isSigned ? mint(token) : token);
+  const text = isSigned ? mint(token) : token;
   const hint = isSigned ? '' : token.split('.').length === 5 ? 'encrypted' : 'opaque';
   for (const [index, path] of ['/api/private', '/api/private-scoped'].entries()) {
+    const headers = settings.DPOP === 'on' ? withProof(text, `${settings.PUBLIC_URL}${path}`) : bearer(text);
     const response = await service.fetch(new Request(`http://localhost${path}`, { headers }));
     const code = ANSWERS[answer]?.[index];
     expect(await response.clone().text()).toContain(hint);
@@ -122,7 +141,7 @@ test.each(issuers)('every form of $name is read, one works, and the page says ho
   expect(section.match(/^\*\*|^ *- \*\*/gm)?.length).toBe(forms.length);
   const answers = forms.map(({ answer }) => answer);
   expect(Object.keys(ANSWERS)).toEqual(expect.arrayContaining(answers));
-  expect(answers).toContain(name === 'Kubernetes service accounts' ? WITHOUT_SCOPE : '200');
+  expect(answers).toContain(withoutScopes.has(name) ? WITHOUT_SCOPE : '200');
   expect(new Set(forms.map((form) => form.name)).size).toBe(forms.length);
   expect(page).toContain(`[${name}](#${name.toLowerCase().replaceAll(' ', '-')})`);
   // Only what a test runs is a real server.
