@@ -117,7 +117,9 @@ const rows: readonly Row[] = [
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 /** A block that serves requests exports an application, or a function of a request. */
-type Served = { readonly fetch: (request: Request, server: object) => Promise<Response> };
+interface Served {
+  readonly fetch: (request: Request, server: object) => Promise<Response>;
+}
 const isServed = ({ text }: { readonly text: string }) => /export (?:const app|async function fetch)/.test(text);
 type Application = { readonly fetch: (request: Request) => Response | Promise<Response> } | Listener | FastifyInstance;
 
