@@ -36,7 +36,9 @@ for (const [title, name, packages, change = (text: string) => text] of servers)
     // Node.js 20 runs no TypeScript, so the example is compiled.
     const start = async (environment: Environment) => {
       const entrypoints = [join(examples, `${name}.ts`)];
-      const { outputs } = await Bun.build({ entrypoints, target: 'node', packages: 'external' });
+      // tsconfig.json leads the package to its sources, so it is named.
+      const external = ['protected-api', 'protected-api/*'];
+      const { outputs } = await Bun.build({ entrypoints, target: 'node', packages: 'external', external });
       const file = join(folder(), 'example.mjs');
       await Bun.write(file, change((await outputs[0]?.text()) ?? ''));
       // Elysia's adapter does not say which port the system chose.

@@ -183,8 +183,11 @@ interface OpenApiDocument {
 
 const examined = new WeakSet<object>();
 
-/** Warns where the document of @elysiajs/openapi names security schemes without defining them, which generators of clients reject. */
-export function warnOfMissingSchemes(routes: readonly { readonly handler: unknown }[]): void {
+/**
+ * Warns where the document of @elysiajs/openapi names security schemes without defining them, which generators of clients reject.
+ * @param routes none under @elysiajs/node, which starts plugins without the application
+ */
+export function warnOfMissingSchemes(routes: readonly { readonly handler: unknown }[] = []): void {
   const generate = routes.map(({ handler }) => handler).find((one) => Object(one).name === 'openAPISchema');
   if (typeof generate !== 'function' || examined.has(generate)) return;
   examined.add(generate);
