@@ -170,7 +170,10 @@ export const optionRules = {
   jwksMaxAgeSeconds: integer(600, 1, maxDurationSeconds),
   /** How long past that age keys stay trusted while the issuer cannot be reached: 0 to 1,000,000. Defaults to 86,400. */
   jwksMaxStaleSeconds: integer(86_400, 0, maxDurationSeconds),
-  /** Minimum time between the starts of two fetches from one issuer: 1 to 3,600. Defaults to 30. */
+  /**
+   * Minimum time between the starts of two fetches from one issuer: 1 to 3,600. Until the first success, attempts start after 1, 2,
+   * 4, … seconds, up to this. Defaults to 30.
+   */
   jwksCooldownSeconds: integer(30, 1, 3600),
   /** Time limit of one fetch, body included: 1 to 60. Defaults to 5. */
   jwksTimeoutSeconds: integer(5, 1, 60),

@@ -13,7 +13,7 @@ async function send({ check }, authorization, headers = {}) {
   return result instanceof Response ? result.status : result.claims.sub;
 }
 
-test('a token of the test issuer is judged as a real one', async () => {
+test('a token of the test issuer is checked as a real one', async () => {
   const issuer = await createTestIssuer();
   for (const [outcome, ...token] of [
     ['ada', { sub: 'ada', scope }],

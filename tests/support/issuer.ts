@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { signingKeys } from './mint.ts';
 
 /**
- * How the key-set endpoint answers:
+ * How the key-set endpoint responds:
  * `keys` as it should; `answer` with any status, headers and text; `hang` accepts and says nothing; `stall` begins to send, and
  * says no more; `cut off` announces more than it sends and closes; `huge` sends 40 MB.
  */
@@ -32,7 +32,7 @@ function answer(response: ServerResponse, { kind, status = 200, headers, text }:
 
 /**
  * Starts an authorization server's key-set endpoint on loopback, whose keys and faults the test sets as it goes.
- * It runs on node:http because Bun.serve cannot break an answer off halfway.
+ * It runs on node:http because Bun.serve cannot break a response off halfway.
  */
 export async function startIssuer(keys: readonly unknown[] = signingKeys()) {
   const server = createServer(({ url = '' }, response) => {
@@ -54,12 +54,12 @@ export async function startIssuer(keys: readonly unknown[] = signingKeys()) {
   const { port } = server.address() as AddressInfo;
 
   const issuer = {
-    /** The issuer identifier: the address with its trailing slash. */
+    /** The issuer identifier: the URL with its trailing slash. */
     url: `http://127.0.0.1:${port}/`,
     /** The key set from the next fetch on. */
     keys,
     mode: { kind: 'keys' } as IssuerMode,
-    /** Other documents by path: metadata, and key sets at addresses in metadata. */
+    /** Other documents by path: metadata, and key sets at URLs in metadata. */
     documents: new Map<string, IssuerMode>(),
     /** The path of every request since the start. */
     requests: [] as string[],

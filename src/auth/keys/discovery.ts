@@ -4,9 +4,9 @@ import { isAllowedInMetadata, printable, printableUrl } from './url.ts';
 
 export interface KeySetSourceOptions {
   readonly issuer: string;
-  /** Address of the key set, if configured. By default it is discovered. */
+  /** URL of the key set, if configured. By default it is discovered. */
   readonly jwksUri?: string | undefined;
-  /** Whether metadata may name an address with plain http on a host other than loopback. */
+  /** Whether metadata may name a URL with plain http on a host other than loopback. */
   readonly allowHttp: boolean;
   readonly fetch: Fetch;
 }
@@ -22,7 +22,7 @@ export type KeySetSource = (signal: AbortSignal, isAnew?: boolean) => Promise<Fe
 
 /**
  * Returns the source of an issuer's keys: `jwksUri` if set, otherwise `.well-known/jwks.json` below an issuer that ends with
- * a slash. If that is a 404, or the issuer has no trailing slash, the address in its metadata, which is used until it fails.
+ * a slash. If that is a 404, or the issuer has no trailing slash, the URL in its metadata, which is used until it fails.
  */
 export function createKeySetSource({ issuer, jwksUri, allowHttp, fetch }: KeySetSourceOptions): KeySetSource {
   const usual = jwksUri ?? (issuer.endsWith('/') ? `${issuer}.well-known/jwks.json` : undefined);
@@ -58,11 +58,11 @@ export function createKeySetSource({ issuer, jwksUri, allowHttp, fetch }: KeySet
 
 /** The part of an authorization server's metadata that is used. Its lists of algorithms describe ID tokens and are ignored. */
 export interface Metadata {
-  /** Address of this document. */
+  /** URL of this document. */
   readonly url: string;
-  /** Address of the JWK Set, not validated; undefined if the document has none. */
+  /** URL of the JWK Set, not validated; undefined if the document has none. */
   readonly jwksUri: string | undefined;
-  /** Address of the token endpoint, not validated; undefined if the document has none. */
+  /** URL of the token endpoint, not validated; undefined if the document has none. */
   readonly tokenEndpoint: string | undefined;
 }
 

@@ -16,7 +16,7 @@ export type FetchFailure =
 /** What is known of a failed fetch. What an issuer chose is shortened and escaped. */
 export interface FetchFault {
   readonly failure: FetchFailure;
-  /** The address that was asked, without credentials, query and fragment. */
+  /** The URL that was fetched, without credentials, query and fragment. */
   readonly address: string | undefined;
   /** Why there was no response: a code such as `ENOTFOUND` or `SELF_SIGNED_CERT_IN_CHAIN`. Only for the failure `network`. */
   readonly cause: string | undefined;
@@ -33,7 +33,7 @@ export interface FetchFault {
 export class FetchError extends Error {
   readonly fault: FetchFault;
 
-  /** @param url the address that was asked */
+  /** @param url that was fetched */
   constructor(
     failure: FetchFailure,
     url?: string,

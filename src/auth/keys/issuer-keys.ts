@@ -20,7 +20,7 @@ export interface IssuerKeysOptions {
   readonly onKeySetEvent: ((event: KeySetEvent) => unknown) | undefined;
 }
 
-/** The keys of all issuers of a guard. */
+/** The keys of a guard's issuers. */
 export interface IssuerKeys extends Pick<KeySet, 'start' | 'stop' | 'reload'> {
   readonly byIssuer: ReadonlyMap<string, KeySet>;
   /** In the order of the issuers. */

@@ -35,7 +35,7 @@ const maxKeysPerId = 100;
  * Returns the usable keys of a JWK Set (RFC 7517 §5), each for one of `accepted`. Keys that are malformed, weak or for another
  * purpose are skipped.
  * @throws {FetchError} not a JWK Set, an empty one, too many keys, or no usable key
- * @param url the address of the set, for the error
+ * @param url of the set, for the error
  */
 export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?: string): readonly ReadKey[] {
   const named = readNamedKeys(jwkSet, url);
@@ -51,7 +51,7 @@ export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?
  * Imports keys. Those that are also in `held` are reused, so that cached tokens stay valid. Keys whose point is not on its curve
  * or that the runtime does not support are skipped.
  * @throws {FetchError} no usable key
- * @param url the address of the set, for the error
+ * @param url of the set, for the error
  */
 export async function importKeys(read: readonly ReadKey[], held: Keys, url?: string): Promise<Keys> {
   const keys = new Map<string, ImportedKey[]>();
@@ -73,6 +73,15 @@ export async function importKeys(read: readonly ReadKey[], held: Keys, url?: str
 /** @param kinds of the keys: their algorithms or types */
 const noUsableKey = (url: string | undefined, kinds: readonly string[]) =>
   new FetchError('no_usable_key', url, { found: printable([...new Set(kinds)].join(', ')) });
+
+/** Makes the keys in `before` that are not in `after` no longer current, and returns the IDs of what was added and removed. */
+export function replaceKeys(before: Keys, after: Keys): { added: string[]; removed: string[] } {
+  const kept = new Set([...after.values()].flat());
+  for (const key of [...before.values()].flat()) key.isCurrent = kept.has(key);
+  const only = (these: Keys, those: Keys) =>
+    [...these].flatMap(([kid, keys]) => (keys.every((key) => those.get(kid)?.includes(key)) ? [] : [printable(kid)]));
+  return { added: only(after, before), removed: only(before, after) };
+}
 
 function readNamedKeys(jwkSet: unknown, url: string | undefined): readonly NamedJwk[] {
   const keys = isJsonObject(jwkSet) ? jwkSet.keys : undefined;

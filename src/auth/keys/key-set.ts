@@ -1,4 +1,7 @@
+import type { Algorithm } from '../jose/algorithms.ts';
 import type { Refusal } from '../refusals.ts';
+import type { Clock } from './clock.ts';
+import type { KeySetSource } from './discovery.ts';
 import type { FetchFault } from './fetch-json.ts';
 import type { ImportedKey, ReadKey } from './jwk-set.ts';
 import { printable } from './url.ts';
@@ -41,7 +44,7 @@ export interface KeySetState {
   readonly nextAttemptMs: number;
 }
 
-/** What happened to the keys of an issuer. Key IDs are shortened and escaped. */
+/** What happened to an issuer's keys. Key IDs are shortened and escaped. */
 export type KeySetEvent = { readonly issuer: string } & (
   | {
       readonly type: 'fetched';
@@ -68,6 +71,26 @@ export type KeySetEvent = { readonly issuer: string } & (
 
 /** Its exceptions and rejections are ignored, so that a listener cannot make a fetch fail. */
 export type OnKeySetEvent = (event: KeySetEvent) => unknown;
+
+export interface KeySetOptions {
+  /** Named in events and state. */
+  readonly issuer: string;
+  readonly source: KeySetSource;
+  /** Keys are imported for these algorithms only. */
+  readonly algorithms: readonly Algorithm[];
+  /** Age at which keys are refreshed. Up to ten percent is added, so that instances started together do not fetch together. */
+  readonly maxAgeMs: number;
+  /** How long past that age keys stay trusted while the issuer cannot be reached. */
+  readonly maxStaleMs: number;
+  /** Minimum time between the starts of two fetches, failed or not. */
+  readonly cooldownMs: number;
+  /** Time limit of one fetch, including discovery and the body. */
+  readonly timeoutMs: number;
+  readonly onEvent?: OnKeySetEvent | undefined;
+  readonly clock?: Clock | undefined;
+  /** At least 0 and below 1; defaults to `Math.random`. */
+  readonly random?: (() => number) | undefined;
+}
 
 /** Calls the listener, which is responsible for its own errors, thrown or in a promise. */
 export function emit(onEvent: OnKeySetEvent | undefined, event: KeySetEvent): void {

@@ -1,41 +1,18 @@
-import type { Algorithm } from '../jose/algorithms.ts';
 import { Refusal } from '../refusals.ts';
 import { type Clock, systemClock } from './clock.ts';
-import type { KeySetSource } from './discovery.ts';
 import { FetchError, type FetchFault } from './fetch-json.ts';
-import { importKeys, type Keys, type ReadKey, readJwkSet } from './jwk-set.ts';
+import { importKeys, type Keys, type ReadKey, readJwkSet, replaceKeys } from './jwk-set.ts';
 import {
   emit,
   type FoundKeys,
   type KeySet,
+  type KeySetOptions,
   type KeySetState,
-  type OnKeySetEvent,
   reportAmbiguousKeys,
   type VerificationKey,
 } from './key-set.ts';
-import { printable } from './url.ts';
 
-export interface KeySetOptions {
-  /** Named in events and state. */
-  readonly issuer: string;
-  readonly source: KeySetSource;
-  /** Keys are imported for these algorithms only. */
-  readonly algorithms: readonly Algorithm[];
-  /** Age at which keys are refreshed. Up to ten percent is added, so that instances started together do not fetch together. */
-  readonly maxAgeMs: number;
-  /** How long past that age keys stay trusted while the issuer cannot be reached. */
-  readonly maxStaleMs: number;
-  /** Minimum time between the starts of two fetches, failed or not. */
-  readonly cooldownMs: number;
-  /** Time limit of one fetch, including discovery and the body. */
-  readonly timeoutMs: number;
-  readonly onEvent?: OnKeySetEvent | undefined;
-  readonly clock?: Clock | undefined;
-  /** At least 0 and below 1; defaults to `Math.random`. */
-  readonly random?: (() => number) | undefined;
-}
-
-/** Returns the keys of one issuer. They are refreshed in the background, and kept during an outage of the issuer. */
+/** Returns the keys of one issuer, which are refreshed in the background and kept during an outage. */
 export function createKeySet(options: KeySetOptions): KeySet {
   return new RefreshingKeySet(options);
 }
@@ -112,9 +89,8 @@ class RefreshingKeySet implements KeySet {
     this.#isStopped = true;
     this.#cancelTimer();
     if (this.#waiting > 0 || !this.#pending) return;
-    const { abort, attemptedBefore } = this.#pending;
-    // It counts for nothing, so that start() after stop() fetches at once.
-    this.#forget(attemptedBefore);
+    const { abort } = this.#pending;
+    this.#giveUp(true);
     abort.abort();
   }
 
@@ -129,7 +105,7 @@ class RefreshingKeySet implements KeySet {
   #checkAge(mayFetch: boolean): void {
     const now = this.#clock.now();
     if (now >= this.#expiresAt) this.#expire();
-    if (this.#pending && now >= this.#attemptedAt + 2 * this.#options.timeoutMs) this.#lose();
+    if (this.#pending && now >= this.#attemptedAt + 2 * this.#options.timeoutMs) this.#giveUp(false);
     if (now >= this.#nextAttemptAt && mayFetch) this.#begin();
   }
 
@@ -166,7 +142,7 @@ class RefreshingKeySet implements KeySet {
     );
     this.#waiting -= 1;
     cancel();
-    if (isLost && this.#pending === attempt) this.#lose();
+    if (isLost && this.#pending === attempt) this.#giveUp(false);
     return !isLost;
   }
 
@@ -199,15 +175,11 @@ class RefreshingKeySet implements KeySet {
     this.#sleep();
   }
 
-  /** Gives up an attempt that can no longer end, see {@link #waitFor}. */
-  #lose(): void {
-    this.#lastFailure = new FetchError('timeout').fault;
-    this.#forget(this.#attemptedAt);
-  }
-
-  #forget(attemptedAt: number): void {
+  /** Gives up the pending attempt: one that was stopped counts for nothing, one that can no longer end is a failure. */
+  #giveUp(isStopped: boolean): void {
+    if (isStopped) this.#attemptedAt = this.#pending?.attemptedBefore ?? this.#attemptedAt;
+    else this.#lastFailure = new FetchError('timeout').fault;
     this.#pending = undefined;
-    this.#attemptedAt = attemptedAt;
     this.#nextAttemptAt = Math.max(this.#clock.now(), this.#earliestAttemptAt());
     this.#sleep();
   }
@@ -215,8 +187,8 @@ class RefreshingKeySet implements KeySet {
   #succeeded(keys: Keys, read: readonly ReadKey[]): void {
     const { issuer, maxAgeMs, maxStaleMs, onEvent } = this.#options;
     const afterFailures = this.#failures;
-    const change = difference(this.#keys, keys);
-    this.#hold(keys);
+    const change = replaceKeys(this.#keys, keys);
+    this.#keys = keys;
     // Counted from the start of the fetch, because a slow response may be as old as its request.
     this.#fetchedAt = this.#attemptedAt;
     this.#expiresAt = this.#fetchedAt + maxAgeMs + maxStaleMs;
@@ -236,16 +208,11 @@ class RefreshingKeySet implements KeySet {
   }
 
   #expire(): void {
-    this.#hold(new Map());
+    replaceKeys(this.#keys, new Map());
+    this.#keys = new Map();
     this.#expiresAt = Number.POSITIVE_INFINITY;
     const { issuer, onEvent } = this.#options;
     emit(onEvent, { issuer, type: 'expired' });
-  }
-
-  #hold(keys: Keys): void {
-    const kept = new Set([...keys.values()].flat());
-    for (const key of [...this.#keys.values()].flat()) key.isCurrent = kept.has(key);
-    this.#keys = keys;
   }
 
   /** Waits for the next fetch or for the expiry, whichever comes first, so that an idle process refreshes its keys too. */
@@ -276,10 +243,4 @@ class RefreshingKeySet implements KeySet {
   #jittered(delayMs: number): number {
     return delayMs * (1 + this.#random() / 10);
   }
-}
-
-function difference(before: Keys, after: Keys): { added: string[]; removed: string[] } {
-  const only = (these: Keys, those: Keys) =>
-    [...these].flatMap(([kid, keys]) => (keys.every((key) => those.get(kid)?.includes(key)) ? [] : [printable(kid)]));
-  return { added: only(after, before), removed: only(before, after) };
 }

@@ -1,5 +1,5 @@
 /**
- * Whether `value` is an absolute https address without credentials, fragment, braces or characters that are special to a shell
+ * Whether `value` is an absolute https URL without credentials, fragment, braces or characters that are special to a shell
  * or to HTML. Plain http is allowed for loopback hosts, and with `allowHttp` for all hosts.
  */
 export function isSecureUrl(value: string, allowHttp: boolean): boolean {
@@ -12,7 +12,7 @@ export function isSecureUrl(value: string, allowHttp: boolean): boolean {
 }
 
 /**
- * Whether the metadata of `issuer` may name this address: a secure one, and on loopback only if the issuer is. Otherwise an
+ * Whether the metadata of `issuer` may name this URL: a secure one, and on loopback only if the issuer is. Otherwise an
  * issuer could direct requests to a server on this machine.
  */
 export function isAllowedInMetadata(value: string, issuer: string, allowHttp: boolean): boolean {
@@ -40,7 +40,7 @@ export function printable(text: string, maxLength = maxShownLength): string {
   return text.slice(0, maxLength).replace(/[^\x20-\x7e]/g, escaped);
 }
 
-/** Returns an address in the form for events: without credentials, query and fragment. */
+/** Returns a URL in the form for events: without credentials, query and fragment. */
 export function printableUrl(url: string): string {
   const { protocol = '', host = '', pathname = url } = URL.canParse(url) ? new URL(url) : {};
   return printable(host === '' ? pathname.replace(/[?#].*/s, '') : `${protocol}//${host}${pathname}`);

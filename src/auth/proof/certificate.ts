@@ -50,33 +50,15 @@ export async function certificateThumbprint(certificate: unknown): Promise<strin
 /** Returns the DER of one certificate, or undefined for anything else. Only its thumbprint matters, so its fields are not read. */
 function readCertificate(value: unknown): Uint8Array | undefined {
   const der = typeof value === 'string' ? decodePem(value) : bytesOf(value);
-  return der && isCertificate(der) ? der : undefined;
+  return der && isSequence(der) ? der : undefined;
 }
 
-const [sequence, bitString] = [0x30, 0x03];
-
-/** Whether the bytes are a signed structure in DER (RFC 5280 §4.1): three elements in one that ends where the bytes end. */
-function isCertificate(der: Uint8Array): boolean {
-  const [whole, ...others] = elementsIn(der, 0);
-  if (whole?.tag !== sequence || others.length > 0) return false;
-  const tags = elementsIn(der, whole.start).map(({ tag }) => tag);
-  return String(tags) === String([sequence, sequence, bitString]);
-}
-
-/** Returns the elements from `start` to the end of the bytes, or none if the last ends elsewhere. */
-function elementsIn(der: Uint8Array, start: number): readonly { readonly tag: number; readonly start: number }[] {
-  const elements = [];
-  let at = start;
-  while (at < der.length) {
-    const [tag = 0, first = 0] = der.subarray(at);
-    // At most four bytes of a length: a certificate is shorter than 4 GiB.
-    const lengthBytes = first < 0x80 ? 0 : Math.min(first - 0x80, 4);
-    const content = at + 2 + lengthBytes;
-    const length = der.subarray(at + 2, content).reduce((sum, byte) => sum * 256 + byte, 0);
-    elements.push({ tag, start: content });
-    at = content + (lengthBytes === 0 ? first : length);
-  }
-  return at === der.length ? elements : [];
+/** Whether the bytes are one sequence in DER, with a length of several bytes (RFC 5280 §4.1). */
+function isSequence(der: Uint8Array): boolean {
+  const [tag, first = 0] = der;
+  const start = 2 + first - 0x80;
+  const length = der.subarray(2, start).reduce((sum, byte) => sum * 256 + byte, 0);
+  return tag === 0x30 && first > 0x80 && der.length === start + length;
 }
 
 function bytesOf(value: unknown): Uint8Array | undefined {

@@ -31,7 +31,7 @@ export interface TestIssuer {
    */
   token(claims?: Readonly<Record<string, unknown>>, options?: TokenOptions): Promise<string>;
   /**
-   * Returns a DPoP proof for one request with this token. The address of the request must begin with the guard's `publicUrl`.
+   * Returns a DPoP proof for one request with this token. The URL of the request must begin with the guard's `publicUrl`.
    */
   proof(request: Pick<Request, 'method' | 'url'>, token: string): Promise<string>;
 }

@@ -3,7 +3,7 @@ import { type FetchError, fetchJson } from '../../../src/auth/keys/fetch-json.ts
 import { isLoopbackHost } from '../../../src/auth/keys/url.ts';
 import { startIssuer } from '../../support/issuer.ts';
 
-/** As it is asked, and as it is named in faults. */
+/** As it is fetched, and as it is named in faults. */
 const secretUrl = 'https://user:password@issuer.example.test:8443/a/keys?key=1#x';
 const url = 'https://issuer.example.test:8443/a/keys';
 
@@ -47,7 +47,7 @@ const unread: Readonly<Record<string, readonly ResponseInit[]>> = {
 };
 
 describe('fetchJson()', () => {
-  test('reads an answer of 1 MiB, and none of what follows the first byte beyond that', async () => {
+  test('reads a body of 1 MiB, and none of what follows the first byte beyond that', async () => {
     const mebibyte = Buffer.from('[]'.padEnd(1024 * 1024));
     expect(await outcomeOf(new Response(mebibyte))).toMatchObject({ outcome: [] });
     const { read, stream } = bodyOf([mebibyte, Buffer.of(32), Buffer.of(32)]);
@@ -63,7 +63,7 @@ describe('fetchJson()', () => {
 
   for (const [failure, responses] of Object.entries(unread)) {
     for (const init of responses)
-      test(`fails with ${failure} for ${JSON.stringify(init)}, and reads nothing of the answer`, async () => {
+      test(`fails with ${failure} for ${JSON.stringify(init)}, and reads nothing of the body`, async () => {
         const { read, stream } = bodyOf([Buffer.from('[]')]);
         const { outcome } = await outcomeOf(new Response(stream, init));
         expect(outcome).toEqual({ failure, address: url, cause: undefined, status: init.status, found: undefined });
@@ -71,7 +71,7 @@ describe('fetchJson()', () => {
       });
   }
 
-  test.each(['', 'Identity', 'identity'])('reads an answer with the Content-Encoding %j', async (encoding) => {
+  test.each(['', 'Identity', 'identity'])('reads a body with the Content-Encoding %j', async (encoding) => {
     expect((await outcomeOf(new Response('[]', encoded(encoding)))).outcome).toEqual([]);
   });
 

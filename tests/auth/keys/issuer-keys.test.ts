@@ -28,7 +28,7 @@ function setUp(onKeySetEvent?: GuardOptions['onKeySetEvent']) {
   return { fetches, find: (of: string, kid: string) => byIssuer.get(of)?.find(kid), pause: () => clock.pause(60_000) };
 }
 
-test('an outage is a warning on the console, once, with the address and the cause', async () => {
+test('an outage is a warning on the console, once, with the URL and the cause', async () => {
   const { find, pause } = setUp();
   for (const _ of [1, 2, 3]) {
     await find(issuer, 'any');

@@ -10,7 +10,7 @@ const USUAL = `${ISSUER}/.well-known/jwks.json`;
 const KEYS = `${ISSUER}//keys?version=2`;
 const MOVED = `${ORIGIN}/moved`;
 
-/** By address: a document, or the status or the error that is there instead. Everything else is a 404. */
+/** By URL: a document, or the status or the error that is there instead. Everything else is a 404. */
 type Documents = Readonly<Record<string, unknown>>;
 
 const keys = { keys: [] };
@@ -20,7 +20,7 @@ const down = new TypeError('refused');
 const usually = { [OPENID]: metadata(), [KEYS]: keys };
 const moved = { [OPENID]: metadata({ jwks_uri: MOVED }), [MOVED]: keys };
 
-/** Returns a function that makes one attempt, and returns which addresses it asked, and after those how it failed. */
+/** Returns a function that makes one attempt, and returns which URLs it fetched, and after those how it failed. */
 function setUp(options: Partial<KeySetSourceOptions> = {}) {
   let documents: Documents = {};
   let asked: unknown[] = [];
@@ -113,7 +113,7 @@ const faults: readonly (readonly [failure: string, first: unknown, second: unkno
   ['network', down, metadata(), [OPENID]],
 ];
 
-/** Whether the metadata of an issuer may name an address. */
+/** Whether the metadata of an issuer may name a URL. */
 const allowed: readonly (readonly [named: string, issuer?: string, allowHttp?: boolean])[] = [
   ...['keys', 'localhost', '0.0.0.0'].map((label) => [`https://${label}.example.test/`] as const),
   ['https://10.0.0.0/'],
@@ -164,7 +164,7 @@ describe('createKeySetSource()', () => {
     [{ jwks_uri: 'http://user:secret@keys.example.test/a?b#c' }, 'insecure_address', 'http://keys.example.test/a'],
     [{ jwks_uri: '/keys?a\n' }, 'insecure_address', '/keys'],
   ] as const) {
-    test(`names the address that was asked, and what its metadata name, for ${failure}: ${found}`, async () => {
+    test(`names the URL that was fetched, and what its metadata name, for ${failure}: ${found}`, async () => {
       const fetch = async (url: string) =>
         url === OPENID ? Response.json(metadata(overrides)) : new Response('', { status: 404 });
       const attempt = createKeySetSource({ issuer: ISSUER, allowHttp: false, fetch })(new AbortController().signal);
@@ -172,7 +172,7 @@ describe('createKeySetSource()', () => {
     });
   }
 
-  test('asks only the configured address, also while it is a 404', async () => {
+  test('fetches only the configured URL, also while it is a 404', async () => {
     const attempt = setUp({ jwksUri: MOVED });
     expect(await attempt(usually)).toEqual([MOVED, 'status']);
     expect(await attempt(moved)).toEqual([MOVED]);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { KeySetSource as Source } from '../../../src/auth/keys/discovery.ts';
 import { FetchError } from '../../../src/auth/keys/fetch-json.ts';
-import type { KeySetEvent, VerificationKey } from '../../../src/auth/keys/key-set.ts';
-import { createKeySet, type KeySetOptions } from '../../../src/auth/keys/refreshing-key-set.ts';
+import type { KeySetEvent, KeySetOptions, VerificationKey } from '../../../src/auth/keys/key-set.ts';
+import { createKeySet } from '../../../src/auth/keys/refreshing-key-set.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey } from '../../support/keys.ts';

@@ -88,22 +88,22 @@ const rejected: Readonly<Record<string, readonly Row[]>> = {
   ],
 };
 
-/** Sends a request for a token. No answer may be stored. */
-async function ask(body: Row[1], headers: Row[2] = {}) {
-  const sent = typeof body === 'string' ? body : new URLSearchParams(body).toString();
+/** Sends a request for a token. No response may be stored. */
+async function ask(given: Row[1], headers: Row[2] = {}) {
+  const sent = typeof given === 'string' ? given : new URLSearchParams(given).toString();
   const response = await issuer.fetch(new Request(tokenEndpoint, { method: 'POST', body: sent, headers }));
   expect(response.headers.get('content-type')).toBe('application/json');
   expect(response.headers.get('cache-control')).toBe('no-store');
   const challenge = response.headers.get('www-authenticate');
-  const answer = (await response.json()) as Readonly<Record<string, unknown>>;
-  return { status: response.status, challenge, answer };
+  const body = (await response.json()) as Readonly<Record<string, unknown>>;
+  return { status: response.status, challenge, body };
 }
 
 describe('the token endpoint of createDevelopmentIssuer()', () => {
   for (const [name, sent, headers] of accepted)
     test(`issues a token for ${name}`, async () => {
-      const { status, answer } = await ask(sent, headers);
-      const { access_token, ...others } = answer;
+      const { status, body } = await ask(sent, headers);
+      const { access_token, ...others } = body;
       const token = String(access_token);
       const scope = 'read:reports export';
       expect<object>({ status, ...others }).toEqual({ status: 200, token_type: 'Bearer', expires_in: 3600, scope });
@@ -117,27 +117,27 @@ describe('the token endpoint of createDevelopmentIssuer()', () => {
   for (const [error, rows] of Object.entries(rejected))
     for (const [name, sent, headers = {}] of rows)
       test(`rejects ${name}: ${error}`, async () => {
-        const { status, challenge, answer } = await ask(sent, headers);
-        expect(answer).toEqual({ error, error_description: expect.stringMatching(/\w/) });
+        const { status, challenge, body } = await ask(sent, headers);
+        expect(body).toEqual({ error, error_description: expect.stringMatching(/\w/) });
         expect(status).toBe(error === 'invalid_client' ? 401 : 400);
-        // A client that tried Basic must be answered with Basic (RFC 6749 §5.2). Otherwise browsers would ask for a password.
+        // A client that tried Basic must get Basic (RFC 6749 §5.2). Otherwise browsers would ask for a password.
         expect(challenge ?? '').toMatch(status === 401 && headers.authorization ? /^Basic realm="/ : /^$/);
       });
 
   for (const parameter of ['audience', 'resource'])
     test(`issues tokens for each known ${parameter}`, async () => {
       for (const known of [AUDIENCE, OTHER_AUDIENCE]) {
-        const { answer } = await ask({ ...request, [parameter]: known });
-        expect(decodeJwt(String(answer.access_token)).aud).toBe(known);
+        const { body } = await ask({ ...request, [parameter]: known });
+        expect(decodeJwt(String(body.access_token)).aud).toBe(known);
       }
     });
 
-  test('accepts a proof for its own address only', async () => {
+  test('accepts a proof for its own URL only', async () => {
     const askWith = (url: string) =>
       ask(request, { dpop: makeProof({ method: 'POST', url, token: '', nowSeconds: nowSeconds() }) });
-    expect((await askWith(tokenEndpoint)).answer.token_type).toBe('DPoP');
-    const { status, answer } = await askWith(tokenEndpoint.replace('localhost', '127.0.0.1'));
-    expect({ status, ...answer }).toMatchObject({ status: 400, error: 'invalid_dpop_proof' });
+    expect((await askWith(tokenEndpoint)).body.token_type).toBe('DPoP');
+    const { status, body } = await askWith(tokenEndpoint.replace('localhost', '127.0.0.1'));
+    expect({ status, ...body }).toMatchObject({ status: 400, error: 'invalid_dpop_proof' });
   });
 });
 
@@ -200,7 +200,7 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
       ['GET', '/.well-known/oauth-authorization-server', 200, null, 'evil.example'],
       ['POST', '/oauth/token', 421, null, 'evil.example'],
     ] as const)
-      test(`answers ${status} to ${method} ${endpoint} at ${host}`, async () => {
+      test(`returns ${status} for ${method} ${endpoint} at ${host}`, async () => {
         const response = await named.fetch(new Request(base + endpoint, { method, headers: { host } }));
         expect(response.status).toBe(status);
         expect(response.headers.get('allow')).toBe(allow);
