@@ -49,7 +49,8 @@ export function optionsFromEnvironment(environment: object): CheckedOptions {
   const { checked: own, problems: ownProblems } = readRules(settingRules, given);
   const lines = [...problems, ...ownProblems].map(({ name, expected }) => {
     const value = read(name);
-    const wanted = pairFormats[name] ?? expected.replace(/\b[a-z]+(?:[A-Z][a-z]+)+\b/g, nameSetting);
+    // What follows a semicolon is a form that only code can give.
+    const wanted = pairFormats[name] ?? expected.replace(/;.*/, '').replace(/\b[a-z]+(?:[A-Z][a-z]+)+\b/g, nameSetting);
     return `${variableOf(name)} must be ${wanted}, got ${value ? quote(String(value)) : 'nothing'}`;
   });
   if (lines.length > 0) {

@@ -53,7 +53,7 @@ describe('optionsFromEnvironment()', () => {
     expect(named.sort()).toEqual(wrong.map(([setting]) => setting).sort());
     for (const missing of [{}, { ISSUER: '', AUDIENCE: '' }])
       expect(problemsOf(missing)).toEqual([
-        expect.stringMatching(/^ISSUER must be .*, got nothing$/),
+        expect.stringMatching(/^ISSUER must be the URL [^;]*\(http is allowed for loopback hosts\), got nothing$/),
         expect.stringMatching(/^AUDIENCE must be .*, got nothing$/),
       ]);
     expect(problemsOf({ ...good, JWKS_URI: 'http://a.test/' })[0]).toContain('with JWKS_ALLOW_HTTP');
