@@ -32,10 +32,9 @@ const keyPrefix = 'dpop:';
 /** Longer than the interval between two checks of a process that was paused. */
 const markerLifetimeMs = 600_000;
 
-/** A connection and its marker: a key that holds the number of times it was written, so that each reply names its request. */
+/** A connection, and how often the marker was written over it: the marker holds that number, so that each reply names its request. */
 interface Connection {
   readonly client: RedisClient;
-  readonly marker: string;
   writes: number;
 }
 
@@ -52,8 +51,8 @@ class StoreError extends Error {
  * replica before a request encounters it.
  */
 export class RedisReplayStore implements ReplayStore {
-  readonly #options: RedisReplayStoreOptions;
-  readonly #now: () => number;
+  /** A key of this process alone. If it is gone, so may be all others. */
+  readonly #marker = `${keyPrefix}check:${crypto.randomUUID()}`;
   /** Bun's client does not always reconnect, so each attempt creates a new one. Undefined while disconnected. */
   #connection: Connection | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -67,10 +66,7 @@ export class RedisReplayStore implements ReplayStore {
   /** Proofs that were created until then may have been used, unknown to the server. */
   #forgottenUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: RedisReplayStoreOptions) {
-    this.#options = options;
-    this.#now = options.now ?? Date.now;
-  }
+  constructor(private readonly options: RedisReplayStoreOptions) {}
 
   async markUsed(key: string, lifetimeMs: number, issuedAtMs: number): Promise<boolean> {
     const connection = this.#connection;
@@ -80,7 +76,7 @@ export class RedisReplayStore implements ReplayStore {
     this.#pending += 1;
     try {
       const mark = connection.client.send('SET', [keyPrefix + key, '', 'NX', 'PX', String(lifetimeMs)]);
-      const [reply] = await within(Promise.all([mark, verify(connection)]));
+      const [reply] = await within(Promise.all([mark, this.#verify(connection)]));
       if (reply !== 'OK' && reply !== null) throw new StoreError('refused');
       return reply === 'OK';
     } catch (error) {
@@ -112,27 +108,24 @@ export class RedisReplayStore implements ReplayStore {
   /** Never rejects. */
   async #check(): Promise<void> {
     const connection = this.#connection;
-    if (connection) await within(verify(connection)).catch((error) => this.#lose(connection, failureOf(error)));
+    if (connection) await within(this.#verify(connection)).catch((error) => this.#lose(connection, failureOf(error)));
     else await this.#connect().catch((error) => this.#isStopped || this.#failed(failureOf(error)));
     if (!this.#isStopped) this.#timer = setTimeout(() => this.#check(), checkIntervalMs);
   }
 
   async #connect(): Promise<void> {
-    const client = new RedisClient(this.#options.url, {
-      connectionTimeout: timeoutMs,
-      autoReconnect: false,
-      enableOfflineQueue: false,
-    });
+    const clientOptions = { connectionTimeout: timeoutMs, autoReconnect: false, enableOfflineQueue: false };
+    const client = new RedisClient(this.options.url, clientOptions);
     try {
       await within(client.connect());
-      const marker = `${keyPrefix}check:${crypto.randomUUID()}`;
-      await within(client.send('SET', [marker, '0', 'PX', String(markerLifetimeMs)]));
-      const connection = { client, marker, writes: 0 };
-      await within(verify(connection));
+      const reset = [this.#marker, '0', 'PX', String(markerLifetimeMs)];
+      const isKept = (await within(client.send('SET', [...reset, 'XX', 'GET']))) !== null;
+      if (!isKept) await within(client.send('SET', reset));
+      if (!isKept && this.#runId !== undefined) this.#runId = 'forgotten';
       // Not every account may use INFO. Without it, every connection is treated as one to a server that lost its data.
       const info = await within(client.send('INFO', [])).then(String, () => '');
       if (this.#isStopped || !client.connected) throw new StoreError('connection');
-      this.#connected(connection, info);
+      this.#connected({ client, writes: 0 }, info);
     } catch (error) {
       client.close();
       throw error;
@@ -141,7 +134,13 @@ export class RedisReplayStore implements ReplayStore {
 
   #connected(connection: Connection, info: string): void {
     const runId = /^run_id:(\w+)/m.exec(info)?.[1];
-    if (runId === undefined || runId !== this.#runId) this.#forget(info);
+    if (runId === undefined || runId !== this.#runId) {
+      // The first server may have lost the proofs that were used before it started. One that replaced another, was emptied, or does
+      // not tell its age, may have lost all from before now.
+      const [, uptimeSeconds = 0] = /^uptime_in_seconds:(\d+)/m.exec(info) ?? [];
+      this.#forgottenUntilMs =
+        (this.options.now ?? Date.now)() - (this.#runId === undefined ? Number(uptimeSeconds) * 1000 : 0);
+    }
     this.#runId = runId ?? 'unknown';
     const evicts = !/^maxmemory:0\b/m.test(info) && /^maxmemory_policy:(?!noeviction)/m.test(info);
     const event: StoreEvent = { type: 'connected', afterFailures: this.#failures, evicts };
@@ -150,47 +149,37 @@ export class RedisReplayStore implements ReplayStore {
     this.#lastFailure = undefined;
     this.#connection = connection;
     connection.client.onclose = () => this.#lose(connection, 'connection');
-    this.#options.onEvent?.(event);
-  }
-
-  /**
-   * The first server may have lost the proofs that were used before it started. One that replaced another, or does not tell its
-   * age, may have lost all from before now.
-   */
-  #forget(info: string): void {
-    const [, uptimeSeconds = 0] = /^uptime_in_seconds:(\d+)/m.exec(info) ?? [];
-    const ageMs = this.#runId === undefined ? Number(uptimeSeconds) * 1000 : 0;
-    this.#forgottenUntilMs = this.#now() - ageMs;
+    this.options.onEvent?.(event);
   }
 
   /** Reports a proof that is rejected although the server is available. */
   #reject(failure: StoreFailure): StoreError {
     this.#rejections += 1;
-    this.#options.onEvent?.({ type: 'failed', failure, failures: this.#rejections });
+    this.options.onEvent?.({ type: 'failed', failure, failures: this.#rejections });
     return new StoreError(failure);
+  }
+
+  /** Rejects unless the server still has the marker, and replies to this very request. */
+  async #verify(connection: Connection): Promise<void> {
+    const writes = String(connection.writes);
+    connection.writes += 1;
+    const next = [this.#marker, String(connection.writes), 'PX', String(markerLifetimeMs)];
+    const found = await connection.client.send('SET', [...next, 'XX', 'GET']);
+    if (found !== writes) throw new StoreError(found === null ? 'forgotten' : 'connection');
   }
 
   #lose(connection: Connection, failure: StoreFailure): void {
     if (connection !== this.#connection) return;
     this.#connection = undefined;
     connection.client.close();
-    if (failure === 'forgotten') this.#runId = 'forgotten';
     this.#failed(failure);
   }
 
   #failed(failure: StoreFailure): void {
     this.#failures += 1;
     this.#lastFailure = failure;
-    this.#options.onEvent?.({ type: 'failed', failure, failures: this.#failures });
+    this.options.onEvent?.({ type: 'failed', failure, failures: this.#failures });
   }
-}
-
-/** Rejects unless the server still has the marker, and replies to this very request. */
-async function verify(connection: Connection): Promise<void> {
-  const { client, marker, writes } = connection;
-  connection.writes += 1;
-  const found = await client.send('SET', [marker, String(writes + 1), 'XX', 'GET', 'PX', String(markerLifetimeMs)]);
-  if (found !== String(writes)) throw new StoreError(found === null ? 'forgotten' : 'connection');
 }
 
 /** Rejects after the timeout, but only after the replies that have already arrived were read. */

@@ -1,9 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { type AddressInfo, connect as connectSocket, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect as connectSocket, createServer, type Server, type Socket } from 'node:net';
 import { RedisReplayStore, type StoreEvent } from '../../src/redis/replay-store.ts';
 import { until } from '../support/child-process.ts';
-import { createSilentService } from '../support/in-process.ts';
-import { AUDIENCE } from '../support/mint.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
 setDefaultTimeout(60_000);
@@ -117,15 +115,18 @@ describe('RedisReplayStore', () => {
   describe('over a connection that changes what the server replies', () => {
     let rewrite = (reply: string) => reply;
     let relay: Server;
+    const clients = new Set<Socket>();
+    const listen = (port = 0) => new Promise<void>((done) => relay.listen(port, '127.0.0.1', done));
     beforeEach(async () => {
       rewrite = (reply) => reply;
       relay = createServer((client) => {
+        clients.add(client);
         const upstream = connectSocket(server.port, '127.0.0.1');
         client.on('data', (chunk) => upstream.write(chunk)).on('close', () => upstream.destroy());
         upstream.on('data', (chunk) => client.write(rewrite(chunk.toString('latin1')), 'latin1'));
         upstream.on('close', () => client.destroy());
       });
-      await new Promise<void>((done) => relay.listen(0, '127.0.0.1', done));
+      await listen();
       await connect(`redis://127.0.0.1:${(relay.address() as AddressInfo).port}`);
     });
     afterEach(() => void relay.close());
@@ -142,6 +143,19 @@ describe('RedisReplayStore', () => {
       const keys = [name, ...Array.from({ length: 50 }, (_, index) => `${name} ${index}`)];
       const uses = await Promise.all(keys.map((key) => use(key)));
       expect(uses.filter((result) => result === true)).toEqual([]);
+    });
+
+    test('takes proofs made before a loss of data while it was away as perhaps used', async () => {
+      const { port } = relay.address() as AddressInfo;
+      expect(await use('used before')).toBe(true);
+      await Promise.all([new Promise((done) => relay.close(done)), ...[...clients].map((client) => client.destroy())]);
+      await lost();
+      await server.command('FLUSHALL');
+      nowMs = 1000;
+      await listen(port);
+      await connected();
+      expect(await use('used before', 1000)).toBe(forgotten);
+      nowMs = 0;
     });
 
     test('takes no reply but OK and null for an answer', async () => {
@@ -245,18 +259,5 @@ describe('RedisReplayStore', () => {
     open('redis://127.0.0.1/no-number');
     await lost();
     expect(store.state()).toEqual({ isConnected: false, lastFailure: 'connection' });
-  });
-
-  test('is closed when its service is stopped', async () => {
-    const connections = async () =>
-      String(await server.command('CLIENT', 'LIST', 'TYPE', 'normal')).match(/^id=/gm)?.length;
-    store.stop();
-    const [ISSUER, PUBLIC_URL] = ['http://127.0.0.1:9/', 'https://api.example.test'];
-    const service = createSilentService({ ISSUER, AUDIENCE, PUBLIC_URL, DPOP: 'on', REDIS_URL: server.url });
-    await until(async () => (await connections()) === 1, 'only the connection that counts');
-    service.start();
-    await until(async () => (await connections()) === 2, 'the connection of the service');
-    service.stop();
-    await until(async () => (await connections()) === 1, 'its end');
   });
 });
