@@ -1,9 +1,8 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { GuardState, KeySetState } from 'protected-api/guard';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { StoreFailure } from '../redis/replay-store.ts';
-import type { FetchResult, RequestCounts } from './request-counts.ts';
-import { addRequestCounter, renderDurations } from './request-metrics.ts';
+import { durationBoundsSeconds, type FetchResult, type RequestCounts } from './request-counts.ts';
 
 /** What metrics are read from when they are scraped, so that keeping them costs a request next to nothing. */
 export interface MetricSources {
@@ -45,136 +44,104 @@ const storeFailures: Readonly<Record<StoreFailure, true>> = {
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**
- * Returns the service's metrics. Label values come from the service's own tables and settings: a client cannot create one.
- * Counters start at 0 for every value that is known in advance, because Prometheus sees no increase from nothing to 1.
+ * Returns the service's metrics: those of the process by prom-client, and its own, which are counted elsewhere. Label values come
+ * from the service's own tables and settings: a client cannot create one. Counters start at 0 for every value that is known in
+ * advance, because Prometheus sees no increase from nothing to 1.
  */
 export function createMetrics(sources: MetricSources) {
-  const registry = new Registry();
-  const registers = [registry];
+  const register = new Registry();
   // The delay of the event loop is sampled each 100 ms: each 10 ms, as by default, takes half a percent of a core when idle.
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
-  for (const name of misnamed) registry.removeSingleMetric(name);
-  addBuildInfo(registers);
-  addRequestCounter(registers, sources.counts);
-  addTokenMetrics(registers, sources);
-  addKeySetGauges(registers, sources);
-  addReadCounter(registers, 'log_lines_dropped_total', 'Log lines that could not be written.', sources.droppedLogLines);
-  addStoreMetrics(registers, sources);
-  addFetchCounter(registers, sources);
-
+  collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 100 });
+  for (const name of misnamed) register.removeSingleMetric(name);
   return {
     /** Responds to a scrape of `/metrics`. */
     async fetch(request: Request): Promise<Response> {
       if (new URL(request.url, 'http://localhost').pathname !== '/metrics') return new Response(null, { status: 404 });
-      const text = `${await registry.metrics()}\n${renderDurations(sources.counts)}`;
-      return new Response(text, { headers: { 'content-type': registry.contentType } });
+      const families = [...requestMetrics(sources), ...keySetMetrics(sources), ...storeMetrics(sources)];
+      const text = [await register.metrics(), ...families.map(render)].join('\n');
+      return new Response(text, { headers: { 'content-type': register.contentType } });
     },
   };
 }
 
-function addBuildInfo(registers: Registry[]): void {
-  const { version } = packageJson;
-  new Gauge({ name: 'build_info', help: 'Always 1. Names the version.', labelNames: ['version'], registers }).set(
-    { version },
-    1,
-  );
+type Sample = readonly [labels: Readonly<Record<string, string | number>>, value: number, suffix?: string];
+
+type Metric = readonly [
+  type: 'counter' | 'gauge' | 'histogram',
+  name: string,
+  help: string,
+  samples: readonly Sample[],
+];
+
+/** Returns a metric in the text format of Prometheus, in which labels are escaped as strings of JSON are. */
+function render([type, name, help, samples]: Metric): string {
+  const lines = samples.map(([labels, value, suffix = '']) => {
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(String(text))}`);
+    return `${name}${suffix}${pairs.length > 0 ? `{${pairs}}` : ''} ${value}\n`;
+  });
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
 }
 
-function addTokenMetrics(registers: Registry[], { counts, state }: MetricSources): void {
-  new Counter({
-    name: 'access_token_outcomes_total',
-    help: 'Requests to protected routes, by outcome: accepted, or the reason for the rejection.',
-    labelNames: ['outcome'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [outcome, count] of Object.entries(counts.outcomes())) this.inc({ outcome }, count);
-    },
-  });
-  const help = 'Tokens found in the cache of verified tokens.';
-  addReadCounter(registers, 'access_token_cache_hits_total', help, () => state().cacheHits);
-  new Gauge({
-    name: 'access_token_cache_entries',
-    help: 'Verified tokens in the cache.',
-    registers,
-    collect() {
-      this.set(state().cacheEntries);
-    },
-  });
-}
-
-function addStoreMetrics(registers: Registry[], { replayStore, counts }: MetricSources): void {
-  if (replayStore === undefined) return;
-  new Gauge({
-    name: 'replay_store_up',
-    help: '1 while the replay store can be written to, else 0.',
-    registers,
-    collect() {
-      this.set(Number(replayStore.state().isConnected));
-    },
-  });
-  new Counter({
-    name: 'replay_store_failures_total',
-    help: 'Failed attempts to connect to the replay store or to use it, by kind of failure.',
-    labelNames: ['failure'],
-    registers,
-    collect() {
-      this.reset();
-      for (const failure of Object.keys(storeFailures)) this.inc({ failure }, counts.storeFailures()[failure] ?? 0);
-    },
-  });
-}
-
-function addFetchCounter(registers: Registry[], { counts, state, settings }: MetricSources): void {
-  new Counter({
-    name: 'key_set_fetches_total',
-    help: 'Attempts to fetch the key set, by issuer and result: success, or the kind of failure.',
-    labelNames: ['issuer', 'result'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { issuer } of state().issuers)
-        for (const [result, isOfMetadata] of Object.entries(fetchResults)) {
-          const count = counts.fetches()[issuer]?.[result];
-          if (settings.jwksUri === undefined || !isOfMetadata || count) this.inc({ issuer, result }, count ?? 0);
-        }
-    },
-  });
-}
-
-/** A counter that is counted elsewhere. */
-function addReadCounter(registers: Registry[], name: string, help: string, read: () => number): void {
-  new Counter({
-    name,
-    help,
-    registers,
-    collect() {
-      this.reset();
-      this.inc(read());
-    },
-  });
-}
-
-function addKeySetGauges(registers: Registry[], { state }: MetricSources): void {
-  const gauge = (name: string, help: string, read: (issuer: KeySetState) => number) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['issuer'],
-      registers,
-      collect() {
-        for (const held of state().issuers) this.set({ issuer: held.issuer }, read(held));
-      },
+function requestMetrics({ counts, state, droppedLogLines }: MetricSources): readonly Metric[] {
+  const requests = counts
+    .routes()
+    .flatMap(({ route, statuses, expected }) =>
+      [...statuses.entries()].flatMap(([status, count]): Sample[] =>
+        count > 0 || expected.has(status) ? [[{ route, status }, count]] : [],
+      ),
+    );
+  const durations = counts.routes().flatMap(({ route, durations, durationSumMs }): Sample[] => {
+    let count = 0;
+    const buckets = [...durations].map((observed, index): Sample => {
+      count += observed;
+      return [{ le: durationBoundsSeconds[index] ?? '+Inf', route }, count, '_bucket'];
     });
-  gauge('key_set_keys', 'Number of trusted key IDs.', ({ keys }) => keys);
-  gauge(
-    'key_set_age_seconds',
-    'Age of the cached keys; NaN if there are none.',
-    ({ ageMs = Number.NaN }) => ageMs / 1000,
+    return [...buckets, [{ route }, durationSumMs / 1000, '_sum'], [{ route }, count, '_count']];
+  });
+  const outcomes = Object.entries(counts.outcomes()).map(([outcome, count]): Sample => [{ outcome }, count]);
+  const { cacheHits, cacheEntries } = state();
+  const rejections = 'Requests to protected routes, by outcome: accepted, or the reason for the rejection.';
+  return [
+    ['gauge', 'build_info', 'Always 1. Names the version.', [[{ version: packageJson.version }, 1]]],
+    ['counter', 'http_requests_total', 'Requests, by route pattern and status.', requests],
+    ['histogram', 'http_request_duration_seconds', 'Time from request to response, by route pattern.', durations],
+    ['counter', 'access_token_outcomes_total', rejections, outcomes],
+    ['counter', 'access_token_cache_hits_total', 'Tokens found in the cache of verified tokens.', [[{}, cacheHits]]],
+    ['gauge', 'access_token_cache_entries', 'Verified tokens in the cache.', [[{}, cacheEntries]]],
+    ['counter', 'log_lines_dropped_total', 'Log lines that could not be written.', [[{}, droppedLogLines()]]],
+  ];
+}
+
+function keySetMetrics({ counts, state, settings }: MetricSources): readonly Metric[] {
+  const { issuers } = state();
+  const read = (value: (held: KeySetState) => number) =>
+    issuers.map((held): Sample => [{ issuer: held.issuer }, value(held)]);
+  const fetches = issuers.flatMap(({ issuer }) =>
+    Object.entries(fetchResults).flatMap(([result, isOfMetadata]): Sample[] => {
+      const count = counts.fetches()[issuer]?.[result] ?? 0;
+      return settings.jwksUri === undefined || !isOfMetadata || count > 0 ? [[{ issuer, result }, count]] : [];
+    }),
   );
-  gauge(
-    'key_set_next_attempt_seconds',
-    'Time until the next scheduled fetch.',
-    (issuer) => issuer.nextAttemptMs / 1000,
+  const ages = read(({ ageMs = Number.NaN }) => ageMs / 1000);
+  const attempts = read(({ nextAttemptMs }) => nextAttemptMs / 1000);
+  const results = 'Attempts to fetch the key set, by issuer and result: success, or the kind of failure.';
+  return [
+    ['gauge', 'key_set_keys', 'Number of trusted key IDs.', read(({ keys }) => keys)],
+    ['gauge', 'key_set_age_seconds', 'Age of the cached keys; NaN if there are none.', ages],
+    ['gauge', 'key_set_next_attempt_seconds', 'Time until the next scheduled fetch.', attempts],
+    ['counter', 'key_set_fetches_total', results, fetches],
+  ];
+}
+
+function storeMetrics({ counts, replayStore }: MetricSources): readonly Metric[] {
+  if (replayStore === undefined) return [];
+  const isUp = Number(replayStore.state().isConnected);
+  const failures = Object.keys(storeFailures).map(
+    (failure): Sample => [{ failure }, counts.storeFailures()[failure] ?? 0],
   );
+  const kinds = 'Failed attempts to connect to the replay store or to use it, by kind of failure.';
+  return [
+    ['gauge', 'replay_store_up', '1 while the replay store can be written to, else 0.', [[{}, isUp]]],
+    ['counter', 'replay_store_failures_total', kinds, failures],
+  ];
 }
