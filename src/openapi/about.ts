@@ -1,3 +1,7 @@
+import packageJson from '../../package.json' with { type: 'json' };
+
+export const { version, license } = packageJson;
+
 /** The name of the API on its pages, in its document and in the banner. */
 export const name = 'Protected API';
 export const summary = 'A sample API with one public endpoint and two that require an OAuth 2.0 access token.';

@@ -2,16 +2,21 @@ import { isDeepStrictEqual } from 'node:util';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import type { AnyElysia } from 'elysia';
 import { type GuardOptions, isGuarded, scopesOf, securitySchemes } from 'protected-api';
-import packageJson from '../../package.json' with { type: 'json' };
-import { name, summary } from './about.ts';
-import { describeRejection, describeShared, errorSchemaOf, type RejectionsOf, sharedResponses } from './answers.ts';
+import { license, name, summary, version } from './about.ts';
+import {
+  describeRejection,
+  describeShared,
+  errorSchemaOf,
+  type RejectionsOf,
+  sharedResponses,
+} from './described-errors.ts';
 
 export interface DocumentOptions {
   readonly issuer: readonly string[];
   readonly audience: readonly string[];
-  /** Address of the token endpoint; undefined if unknown. */
+  /** URL of the token endpoint; undefined if unknown. */
   readonly tokenEndpoint: string | undefined;
-  /** Address at which clients reach the API; undefined if unknown. */
+  /** URL at which clients reach the API; undefined if unknown. */
   readonly publicUrl: string | undefined;
   /** `off` by default. */
   readonly dpop?: GuardOptions['dpop'];
@@ -59,11 +64,11 @@ export function createDocument(app: AnyElysia, options: DocumentOptions) {
     openapi: '3.1.2',
     info: {
       title: name,
-      version: packageJson.version,
+      version,
       summary,
       description: describeApi(options),
       contact: { name: `The ${name} authors` },
-      license: { name: packageJson.license, identifier: packageJson.license },
+      license: { name: license, identifier: license },
     },
     ...(publicUrl !== undefined && { servers: [{ url: publicUrl }] }),
     tags: [{ name: 'Messages', description: 'One message for each level of access' }],
@@ -98,8 +103,7 @@ The API accepts access tokens that \`${issuer.join('` or `')}\` issues as JWTs f
 ${credentials[dpop]}.
 
 Every error response is a JSON object with a \`code\` for programs and a \`description\` for people. Each endpoint lists its
-errors. In addition, an unknown path is answered with 404, an unsupported method with 405, and an unexpected failure with
-500. \`HEAD\` works wherever \`GET\` does. Browsers may call the API from any origin.
+errors. In addition, an unknown path returns 404, an unsupported method 405, and an unexpected failure 500. \`HEAD\` works wherever \`GET\` does. Browsers may call the API from any origin.
 `;
 
 interface Completion {

@@ -1,11 +1,11 @@
 import { anchorOf, name, summary } from './about.ts';
-import { html, renderPage } from './layout.ts';
+import { html, renderPage, renderRoute } from './layout.ts';
 
 /** What the API says about itself at `/`, besides its name. */
 export interface Home {
-  /** Address of the documentation page. */
+  /** URL of the documentation page. */
   readonly documentation?: string;
-  /** Address of the OpenAPI document. */
+  /** URL of the OpenAPI document. */
   readonly openapi?: string;
   readonly endpoints: readonly {
     readonly method: string;
@@ -17,7 +17,7 @@ export interface Home {
 /** Returns the home page. Each endpoint is a link to its documentation, if there is any. */
 export function renderHome({ documentation, openapi, endpoints }: Home): string {
   const items = endpoints.map(({ method, path, summary: access }) => {
-    const content = html`<span><span class="method">${method}</span> <code>${path}</code></span> <span class="access">${access}</span>`;
+    const content = html`<span>${renderRoute(method, path)}</span> <span class="access">${access}</span>`;
     if (documentation === undefined) return html`<li><div class="box title">${content}</div></li>\n`;
     return html`<li><a class="box title" href="${documentation}#${anchorOf(method, path)}">${content}</a></li>\n`;
   });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { name } from './about.ts';
+import { license, name, version } from './about.ts';
 import style from './page/page.css' with { type: 'text' };
 
 /** Markup that is already escaped. */
@@ -43,10 +43,14 @@ function inlineCode(text: string): Html[] {
   return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 }
 
+/** Returns method and path of a route as markup, which look the same on each page. */
+export const renderRoute = (method: string, path: string) =>
+  html`<span class="method">${method}</span> <code>${path}</code>`;
+
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%231d4ed8'/%3E%3Cpath d='M5 7V5.5a3 3 0 0 1 6 0V7h.5v5h-7V7zm1.5 0h3V5.5a1.5 1.5 0 0 0-3 0z' fill='%23fff'/%3E%3C/svg%3E";
 
-/** Returns a complete page. `head` loads its scripts. The style is inline, because the first paint would wait for a file. */
+/** Returns a complete page with a footer. `head` loads its scripts. The style is inline, because the first paint would wait for a file. */
 export function renderPage(body: Html, head?: Html): string {
   return html`<!doctype html>
 <html lang="en">
@@ -61,6 +65,7 @@ ${head}
 </head>
 <body>
 ${body}
+<footer>${name} ${version} · ${license} license</footer>
 </body>
 </html>
 `.markup;

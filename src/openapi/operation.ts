@@ -1,6 +1,6 @@
 import { anchorOf } from './about.ts';
 import type { Operation, ResponseObject } from './document.ts';
-import { type Html, html, paragraphs } from './layout.ts';
+import { type Html, html, paragraphs, renderRoute } from './layout.ts';
 
 type Shared = Readonly<Record<string, ResponseObject>>;
 
@@ -18,16 +18,16 @@ export function renderOperation(method: string, path: string, operation: Operati
     );
   return html`<article class="box" id="${anchor}" aria-label="${verb} ${path}">
 <div class="title">
-<h3><a href="#${anchor}"><span class="method">${verb}</span> <code>${path}</code></a></h3>
+<h3><a href="#${anchor}">${renderRoute(verb, path)}</a></h3>
 ${summary !== undefined && html`<span class="access">${summary}</span>`}
 </div>
 ${paragraphs(description)}
 <form class="request" data-method="${verb}" data-path="${path}"${security.length > 0 && html` data-is-protected`}>
 ${inputs}${requestBody && html`<label>JSON body <textarea name="body" rows="4"></textarea></label>\n`}<button class="secondary">Send request${title}</button>
 </form>
-<div class="answer" role="status" aria-label="Response to ${verb} ${path}"></div>
+<div class="response" role="status" aria-label="Response to ${verb} ${path}"></div>
 <div class="sent" hidden>
-<p class="buttons"><button type="button" class="authorize secondary" aria-haspopup="dialog">Authorize</button>
+<p class="buttons"><button type="button" class="get-token secondary" aria-haspopup="dialog">Get a token</button>
 <button type="button" class="copy secondary">Copy as curl${title}</button> <span role="status"></span></p>
 <details>
 <summary>Request as sent${title}</summary>

@@ -1,13 +1,13 @@
-import { name } from './about.ts';
-import { errorsOf, type RejectionsOf } from './answers.ts';
-import { type AuthorizationOptions, renderDialog } from './authorization-dialog.ts';
+import { name, version } from './about.ts';
+import { errorsOf, type RejectionsOf } from './described-errors.ts';
 import type { OpenApiDocument } from './document.ts';
 import { type Html, html, pageHeaders, paragraphs, renderPage } from './layout.ts';
 import { renderOperation } from './operation.ts';
 import pageScript from './page/page.js' with { type: 'text' };
 import tokenScript from './page/token.js' with { type: 'text' };
+import { renderDialog, type TokenDialogOptions } from './token-dialog.ts';
 
-export interface PageOptions extends AuthorizationOptions {
+export interface PageOptions extends TokenDialogOptions {
   readonly rejectionsOf: RejectionsOf;
 }
 
@@ -16,14 +16,17 @@ export interface PageOptions extends AuthorizationOptions {
  * Its policy lets the browser contact nothing but this service and the token endpoint.
  */
 export function createPage(document: OpenApiDocument, options: PageOptions) {
-  const { tokenEndpoint, clients } = options;
-  const markup = renderPage(renderBody(document, options), head);
-  const tokenOrigin = tokenEndpoint === undefined ? [] : [new URL(tokenEndpoint).origin];
+  const { clients, tokenEndpoint } = options;
+  const tokenOrigin = tokenEndpoint === undefined ? '' : new URL(tokenEndpoint).origin;
+  // URLs allow hosts with characters that have a meaning in the policy: the page then only accepts an existing token.
+  const isUsable = /^https?:\/\/[\w.:[\]-]+$/.test(tokenOrigin);
+  const usable = { ...options, tokenEndpoint: isUsable ? tokenEndpoint : undefined };
+  const markup = renderPage(renderBody(document, usable), head);
   const headers = {
-    ...pageHeaders(["script-src 'self'", `connect-src ${["'self'", ...tokenOrigin].join(' ')}`]),
+    ...pageHeaders(["script-src 'self'", `connect-src 'self'${isUsable ? ` ${tokenOrigin}` : ''}`]),
     'referrer-policy': 'no-referrer',
     // Any page may call the API, but no page of another origin may read the demo clients' secrets.
-    ...(clients && { 'access-control-allow-origin': tokenOrigin[0] ?? 'null' }),
+    ...(clients && { 'access-control-allow-origin': tokenOrigin || 'null' }),
   };
   return () => new Response(markup, { headers });
 }
@@ -48,15 +51,13 @@ function renderBody(document: OpenApiDocument, options: PageOptions): Html {
   );
   return html`<header>
 <nav aria-label="Links"><a href="./">Home</a> <a href="openapi/json">OpenAPI document</a></nav>
-<h1>${name} <small>${info.version}</small></h1>
+<h1>${name} <small>${version}</small></h1>
 <p class="lead">${info.summary}</p>
 ${paragraphs(info.description)}
 <noscript><p class="error">Enable JavaScript to send requests from this page.</p></noscript>
-<div class="buttons">
-<button type="button" id="authorize" class="authorize" aria-haspopup="dialog">Authorize</button>
-<button type="button" id="forget" class="secondary" hidden>Remove token</button>
-<p role="status" id="authorization">No access token. Protected endpoints answer with 401.</p>
-</div>
+<p class="buttons"><button type="button" id="get-token" class="get-token" aria-haspopup="dialog">Get a token</button>
+<button type="button" id="remove-token" class="secondary" hidden>Remove token</button></p>
+<p role="status" id="token">No access token. Protected endpoints return 401.</p>
 </header>
 <main>
 <h2>Endpoints</h2>
@@ -66,7 +67,6 @@ ${operations}
 ${renderErrorCodes(options)}
 </details>
 </main>
-<footer><p>${info.license.name} license</p></footer>
 ${renderDialog(options)}`;
 }
 
@@ -78,7 +78,8 @@ function renderErrorCodes({ rejectionsOf, scopes }: PageOptions): Html {
   );
   const entries = [...byCode].map(([code, outcomes]) => {
     const statuses = [...new Set(outcomes.map(({ status }) => status))].join(', ');
-    return html`<dt id="${code}">${statuses} ${code}</dt>\n${outcomes.map(({ description }) => html`<dd>${description}</dd>\n`)}`;
+    const items = outcomes.map(({ description }) => html`<li>${description}</li>\n`);
+    return html`<dt id="${code}">${statuses} ${code}</dt>\n<dd><ul>\n${items}</ul></dd>\n`;
   });
   return html`<dl>\n${entries}</dl>`;
 }

@@ -2,7 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { type GuardOptions, scopesOf } from 'protected-api';
 import type { DevelopmentIssuer } from 'protected-api/testing';
 import { documentPath, pagePath } from '../openapi/about.ts';
-import type { RejectionsOf } from '../openapi/answers.ts';
+import type { RejectionsOf } from '../openapi/described-errors.ts';
 
 export interface DocumentationOptions {
   readonly issuer: readonly string[];

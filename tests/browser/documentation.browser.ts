@@ -13,20 +13,20 @@ const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
 const DESKTOP = { width: 1280, height: 844 };
 const PHONE = { width: 390, height: 844 };
 
-/** Returns what axe finds wrong with the page as it is shown now, what is wider than the screen, and surplus primary buttons. */
+/** Returns what axe finds wrong with the page as it is shown now, what is wider than the screen, and primary buttons of more than one kind. */
 async function faultsOf({ page }: Documentation, when: string): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>(`axe.run({ runOnly: ${JSON.stringify(LEVELS)} })`);
   const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-  const primary = await page.evaluate<number>(`{
+  const primary = await page.evaluate<string[]>(`{
     const shown = document.querySelector('dialog[open]') ?? document.body;
-    [...shown.querySelectorAll('button, .button')].filter(
-      (button) => button.checkVisibility() && !button.matches('.secondary')).length
+    const primary = [...shown.querySelectorAll('button:not(.secondary), .button:not(.secondary)')];
+    [...new Set(primary.filter((button) => button.checkVisibility()).map((button) => button.firstChild.textContent))];
   }`);
   return [
     ...violations.map(({ id, nodes }) => `${when}: ${id} ${nodes[0]?.html}`),
     ...(overflow > 0 ? [`${when}: ${overflow}px too wide`] : []),
-    ...(primary > 1 ? [`${when}: ${primary} primary buttons`] : []),
+    ...(primary.length > 1 ? [`${when}: primary buttons ${primary}`] : []),
   ];
 }
 
@@ -36,11 +36,11 @@ describe('the documentation page', () => {
   const origin = () => new URL(fixture().issuer).origin;
 
   test.each([
-    ['light', DESKTOP],
-    ['dark', DESKTOP],
-    ['light', PHONE],
-    ['dark', PHONE],
-  ] as const)('is accessible at every step, %s, %j', async (colorScheme, viewport) => {
+    ['a desktop, light', DESKTOP, 'light'],
+    ['a desktop, dark', DESKTOP, 'dark'],
+    ['a phone, light', PHONE, 'light'],
+    ['a phone, dark', PHONE, 'dark'],
+  ] as const)('is accessible at every step on %s', async (_name, viewport, colorScheme) => {
     const documentation = await openPage({ colorScheme, viewport });
     const { page, dialog } = documentation;
     const fillWrongSecret = async () => {
@@ -50,7 +50,7 @@ describe('the documentation page', () => {
       await dialog.getByRole('alert').getByText('invalid_client').waitFor();
       expect((await page.content()).match(/invalid_client/g)).toHaveLength(1);
     };
-    const authorizeAsVisitor = async () => {
+    const getTokenAsVisitor = async () => {
       await dialog.getByRole('radio', { name: /visitor/ }).check();
       await documentation.submit();
       await dialog.waitFor({ state: 'hidden' });
@@ -61,11 +61,11 @@ describe('the documentation page', () => {
       ['home', () => page.goto(origin())],
       ['landing', () => page.getByRole('link', { name: '/api/private-scoped' }).click()],
       ['401', () => documentation.send('/api/private')],
-      ['dialog', () => documentation.authorizeIn('/api/private').click()],
+      ['dialog', () => documentation.getTokenIn('/api/private').click()],
       ['paste', () => dialog.getByRole('radio', { name: 'Paste a token' }).check()],
       ['client', () => dialog.getByRole('radio', { name: 'Another client' }).check()],
       ['wrong secret', fillWrongSecret],
-      ['answers', authorizeAsVisitor],
+      ['responses', getTokenAsVisitor],
     ];
     const faults: string[] = [];
     for (const [when, step] of steps) {
@@ -93,7 +93,7 @@ describe('the documentation page', () => {
     };
     const sendScoped = async (status: string) => {
       await enter(/^Send request GET \/api\/private-scoped$/);
-      await documentation.answer('/api/private-scoped').getByText(status).first().waitFor();
+      await documentation.response('/api/private-scoped').getByText(status).first().waitFor();
     };
     const expectClosed = async (focus: string) => {
       await dialog.waitFor({ state: 'hidden' });
@@ -102,7 +102,7 @@ describe('the documentation page', () => {
 
     await documentation.open(origin());
     await sendScoped('401');
-    await enter(/^Authorize$/);
+    await enter(/^Get a token$/);
     expect(await isFocusOn('dialog input:checked')).toBe(true);
     for (let presses = 0; presses < 12; presses += 1) {
       await press('Tab');
@@ -110,13 +110,13 @@ describe('the documentation page', () => {
       expect(await isFocusOn('dialog *, body')).toBe(true);
     }
     await press('Escape');
-    await expectClosed('article .authorize');
+    await expectClosed('article .get-token');
     await press('Enter', 'Enter');
-    await expectClosed('article .authorize');
+    await expectClosed('article .get-token');
     await sendScoped('200');
-    await enter(/^Authorize$/);
+    await enter(/^Get a token$/);
     await press('ArrowDown', 'Enter');
-    await expectClosed('#authorize');
+    await expectClosed('#get-token');
     await sendScoped('403');
     await enter(/^Request as sent/);
     await documentation.article('/api/private-scoped').getByText('curl -i').waitFor();
@@ -125,17 +125,40 @@ describe('the documentation page', () => {
     await page.getByText('Token is expired').waitFor();
   });
 
-  test('shows the whole answer on a phone, with nothing over it', async () => {
+  test.each([
+    ['a desktop', DESKTOP],
+    ['a phone', PHONE],
+  ])('looks like the home page, and does not move when it gets a token, on %s', async (_name, viewport) => {
+    const documentation = await openPage({ viewport });
+    const { page } = documentation;
+    /** The fonts of methods and paths, and whether the requirement is below the path, of each endpoint. */
+    const layouts = () =>
+      page.evaluate<string[]>(`[...document.querySelectorAll('.title')].map((title) => {
+        const [method, path, access] = ['.method', 'code', '.access'].map((part) => title.querySelector(part));
+        const isBelow = access.getBoundingClientRect().top >= path.getBoundingClientRect().bottom;
+        return [method, path].map((element) => getComputedStyle(element).fontSize).join() + isBelow;
+      })`);
+    const topOfEndpoints = () => page.evaluate<number>(`document.querySelector('article').offsetTop`);
+    await page.goto(origin());
+    const atHome = await layouts();
+    await documentation.open(origin());
+    expect(new Set([...atHome, ...(await layouts())])).toEqual(new Set([`15px,15px${viewport === PHONE}`]));
+    const before = await topOfEndpoints();
+    await documentation.authorizeAs(/reader/);
+    expect(await topOfEndpoints()).toBe(before);
+  });
+
+  test('shows the whole response on a phone, with nothing over it', async () => {
     const documentation = await openPage({ viewport: PHONE });
     await documentation.open(origin());
     await documentation.authorizeAs(/visitor/);
     for (const path of ENDPOINTS) {
       await documentation.send(path);
       const isSeen = await documentation.page.evaluate<boolean>(`{
-        const answer = document.querySelector('.answer[aria-label$=" ${path}"]');
-        const { left, right, top, bottom } = answer.getBoundingClientRect();
+        const response = document.querySelector('.response[aria-label$=" ${path}"]');
+        const { left, right, top, bottom } = response.getBoundingClientRect();
         const points = [[left + 1, top + 1], [right - 1, bottom - 1], [(left + right) / 2, (top + bottom) / 2]];
-        points.every(([x, y]) => answer.contains(document.elementFromPoint(x, y)));
+        points.every(([x, y]) => response.contains(document.elementFromPoint(x, y)));
       }`);
       expect(isSeen, path).toBe(true);
     }
@@ -177,7 +200,7 @@ describe.each([
     await documentation.open(origin);
     expect(await documentation.statuses()).toEqual(['200', '401', '401']);
     await documentation.authorizeAs(/reader/);
-    const state = await page.locator('#authorization').textContent();
+    const state = await page.locator('#token').textContent();
     expect(state).toMatch(/^Access token of reader · scopes: read:messages · expires: .*\d/);
     expect(state?.includes('bound to a key (DPoP)')).toBe(dpop !== 'off');
     for (const _ of ['first', 'again']) expect(await documentation.statuses()).toEqual(['200', '200', '200']);
@@ -209,7 +232,7 @@ describe('the documentation page with an issuer elsewhere', () => {
           if (!request.url.endsWith('/oauth/token')) return new Response(null, { status: 404 });
           const form = new URLSearchParams(await request.text());
           forms.push(form);
-          // No page may read the answer to the client `closed`.
+          // No page may read the response to the client `closed`.
           const headers = { 'access-control-allow-origin': form.get('client_id') === 'closed' ? 'null' : '*' };
           return Response.json({ access_token: 'e30.e30.e30', token_type: 'Bearer' }, { headers });
         },
@@ -226,14 +249,32 @@ describe('the documentation page with an issuer elsewhere', () => {
 
   const credentials = { 'Client ID': 'closed', 'Client secret': 'secret' };
   const opaque = 'not a JWT, so scopes and expiry are unknown';
+  const tokenOf = (claims: object) => ({
+    'Access token': `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.e30`,
+  });
+  const header = { 'Access token': ' authorization:\n Bearer e30.\n e30.e30\n' };
+  const endless = { sub: 'ada', exp: 1e300, scope: 'read write' };
   test.each([
     ['explains a failed fetch', 'Client credentials', credentials, 'Cannot reach'],
     ['takes a token', 'Paste a token', { 'Access token': ' Bearer e30.e30.e30\n' }, 'Access token · no scopes'],
+    ['takes a header with line breaks', 'Paste a token', header, 'Access token · no scopes'],
     ['takes an opaque token', 'Paste a token', { 'Access token': 'opaque' }, opaque],
+    ['refuses white space', 'Paste a token', { 'Access token': ' \n' }, 'Paste an access token'],
+    ['refuses a header without a token', 'Paste a token', { 'Access token': 'Bearer ' }, 'Paste an access token'],
+    ['says that a token is expired', 'Paste a token', tokenOf({ exp: 0 }), 'Access token · no scopes · expired'],
+    ['says nothing of what is no date', 'Paste a token', tokenOf(endless), 'Access token of ada · scopes: read write'],
+    ['shows objects as JSON', 'Paste a token', tokenOf({ sub: { a: 1 }, exp: 'never' }), 'of {"a":1} · no scopes'],
   ])('%s', async (_name, way, fields, text) => {
     const documentation = await openPage();
     await documentation.getToken(way, fields);
-    await documentation.page.getByText(text).waitFor();
+    await documentation.page.getByText(new RegExp(`${RegExp.escape(text)}($|\\. Get| http)`)).waitFor();
+  });
+
+  test('isolates the writing direction of foreign text', async () => {
+    const documentation = await openPage();
+    await documentation.getToken('Paste a token', tokenOf({ sub: '\u202eada', scope: ['read', 'write'] }));
+    const isolated = documentation.page.locator('#token bdi');
+    expect(await isolated.allTextContents()).toEqual(['\u202eada', 'read', 'write']);
   });
 
   test('gets a token with the form of the specification', async () => {

@@ -78,10 +78,16 @@ describe('the OpenAPI document', () => {
     expect(document.paths['/reports']?.delete?.responses?.[204]).not.toHaveProperty('content');
   });
 
-  test('with DOCS=false is not there', async () => {
-    const service = createSilentService({ ISSUER, AUDIENCE, DOCS: 'false' });
+  test.each([
+    ['true', 200, 'https://api.example.test/openapi'],
+    ['false', 404, undefined],
+  ])('with DOCS=%s returns %d, and the metadata then name this page: %p', async (DOCS, status, page) => {
+    const service = createSilentService({ ISSUER, AUDIENCE, DOCS, PUBLIC_URL: 'https://api.example.test' });
+    const get = (path: string) => service.fetch(new Request(`http://localhost${path}`));
     for (const path of ['/openapi', '/openapi/json', '/openapi/page.js', '/openapi/token.js'])
-      expect((await service.fetch(new Request(`http://localhost${path}`))).status).toBe(404);
+      expect((await get(path)).status).toBe(status);
+    const metadata = (await (await get('/.well-known/oauth-protected-resource')).json()) as Record<string, unknown>;
+    expect(metadata.resource_documentation).toBe(page);
   });
 
   test('learns of a route from the line that adds it', async () => {

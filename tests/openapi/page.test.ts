@@ -141,6 +141,22 @@ describe('createDocumentation()', () => {
     expect(html).toContain('name="token"');
   });
 
+  test.each(['https://a;script-src', 'https://*', "https://'unsafe-inline'"])(
+    'lets a token endpoint of %s change neither its policy nor what it offers',
+    async (origin) => {
+      const response = await documentationOf(() => new Elysia(), { tokenEndpoint: async () => `${origin}/token` })();
+      expect(response.headers.get('content-security-policy')).toEndWith("; connect-src 'self'");
+      expect(await response.text()).not.toContain('client_id');
+    },
+  );
+
+  test('hides a client secret while it is typed', async () => {
+    const get = documentationOf(() => new Elysia(), { tokenEndpoint: async () => 'https://login.example.test/token' });
+    const [input = '', ...others] = (await (await get()).text()).match(/<input [^>]*name="client_secret"[^>]*>/g) ?? [];
+    expect(input).toContain('type="password"');
+    expect(others).toEqual([]);
+  });
+
   test('has a field for each parameter and for the body, and shows a response without a body', async () => {
     const app = new Elysia()
       .post('/items/:id', ({ params }) => params.id, {

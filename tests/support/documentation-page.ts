@@ -20,13 +20,13 @@ export const ENDPOINTS = ['/api/public', '/api/private', '/api/private-scoped'];
 
 /** The page, as a user operates it. */
 export class Documentation {
-  /** All requested addresses, and all errors that the browser reported. */
+  /** All requested URLs, and all errors that the browser reported. */
   readonly requested: string[] = [];
   readonly complaints: string[] = [];
   readonly dialog: Locator;
 
   constructor(readonly page: Page) {
-    this.dialog = page.getByRole('dialog', { name: 'Authorize' });
+    this.dialog = page.getByRole('dialog', { name: 'Get a token' });
     page.on('request', (request) => this.requested.push(request.url()));
     page.on('websocket', (socket) => this.requested.push(socket.url()));
     page.on('pageerror', (error) => this.complaints.push(error.message));
@@ -38,22 +38,22 @@ export class Documentation {
   }
 
   open = (origin: string) => this.page.goto(`${origin}/openapi`);
-  answer = (path: string) => this.page.getByRole('status', { name: `Response to GET ${path}`, exact: true });
+  response = (path: string) => this.page.getByRole('status', { name: `Response to GET ${path}`, exact: true });
   article = (path: string) => this.page.getByRole('article', { name: `GET ${path}`, exact: true });
-  /** The button in the answer of an endpoint. */
-  authorizeIn = (path: string) => this.article(path).getByRole('button', { name: 'Authorize' });
-  submit = () => this.dialog.getByRole('button', { name: 'Authorize' }).click();
+  /** The button in the response of an endpoint. */
+  getTokenIn = (path: string) => this.article(path).getByRole('button', { name: 'Get a token' });
+  submit = () => this.dialog.getByRole('button', { name: /^(Get|Use) token$/ }).click();
 
   /** Sends a request and returns the displayed response. */
   async send(path: string): Promise<string> {
-    const answered = this.page.waitForResponse((response) => response.url().endsWith(path));
+    const received = this.page.waitForResponse((response) => response.url().endsWith(path));
     await this.page.getByRole('button', { name: `Send request GET ${path}`, exact: true }).click();
-    const status = String((await answered).status());
-    await this.answer(path).getByText(status).first().waitFor();
-    return (await this.answer(path).textContent()) ?? '';
+    const status = String((await received).status());
+    await this.response(path).getByText(status).first().waitFor();
+    return (await this.response(path).textContent()) ?? '';
   }
 
-  /** Returns the status that each endpoint answers with. */
+  /** Returns the status of each endpoint's response. */
   async statuses(): Promise<string[]> {
     const statuses: string[] = [];
     for (const path of ENDPOINTS) statuses.push((await this.send(path)).slice(0, 3));
@@ -62,7 +62,7 @@ export class Documentation {
 
   /** Opens the dialog and selects a way to get a token. */
   async choose(way: string | RegExp): Promise<void> {
-    await this.page.getByRole('banner').getByRole('button', { name: 'Authorize' }).click();
+    await this.page.getByRole('banner').getByRole('button', { name: 'Get a token' }).click();
     await this.dialog.getByRole('radio', { name: way }).check();
   }
 

@@ -1,9 +1,9 @@
-// Runs in the browser: asks for a token, sends requests and shows the responses.
-import { credentialsOf, describeToken, readToken, requestToken } from './token.js';
+// Runs in the browser: gets a token, sends requests and shows the responses.
+import { credentialsOf, describeToken, isolate, readPasted, requestToken } from './token.js';
 
 /** @typedef {import('./token.js').Token} Token */
 /**
- * `provedUrl` is the address in the proof: that of the API, which may differ from that of this page.
+ * `provedUrl` is the URL in the proof: that of the API, which may differ from that of this page.
  * @typedef {{ method: string, url: string, provedUrl: string, body: string | null, token: Token | undefined }} Message
  */
 
@@ -17,10 +17,10 @@ const find = (type, selector, parent = document) => {
 const dialog = find(HTMLDialogElement, 'dialog');
 const form = find(HTMLFormElement, 'dialog form');
 const problem = find(HTMLElement, 'dialog .error');
-const authorization = find(HTMLElement, '#authorization');
-const authorize = find(HTMLElement, '#authorize');
-const forget = find(HTMLElement, '#forget');
-const unauthorized = authorization.textContent;
+const description = find(HTMLElement, '#token');
+const getToken = find(HTMLElement, '#get-token');
+const removeToken = find(HTMLElement, '#remove-token');
+const withoutToken = description.textContent;
 
 /** Kept in memory only. @type {Token | undefined} */
 let accessToken;
@@ -28,21 +28,23 @@ let accessToken;
 /** @type {(token: Token | undefined) => void} */
 function setToken(token) {
   accessToken = token;
-  authorization.textContent = token ? describeToken(token) : unauthorized;
-  authorize.classList.toggle('secondary', token !== undefined);
-  forget.hidden = token === undefined;
+  description.replaceChildren(...(token ? describeToken(token) : [withoutToken]));
+  getToken.classList.toggle('secondary', token !== undefined);
+  removeToken.hidden = token === undefined;
+  for (const button of document.querySelectorAll('.request button'))
+    button.classList.toggle('secondary', token === undefined);
 }
 
-for (const button of document.querySelectorAll('.authorize'))
+for (const button of document.querySelectorAll('.get-token'))
   button.addEventListener('click', () => {
     showFields();
     dialog.showModal();
     find(HTMLElement, 'dialog input:checked, dialog textarea').focus();
   });
 
-forget.addEventListener('click', () => {
+removeToken.addEventListener('click', () => {
   setToken(undefined);
-  authorize.focus();
+  getToken.focus();
 });
 
 find(HTMLElement, '#cancel').addEventListener('click', () => dialog.close());
@@ -55,6 +57,8 @@ function showFields() {
     const { way: owner = way } = fieldset.dataset;
     fieldset.hidden = fieldset.disabled = owner !== way;
   }
+  const isPasted = new FormData(form).has('token');
+  find(HTMLElement, 'dialog .buttons button').textContent = isPasted ? 'Use token' : 'Get token';
 }
 form.addEventListener('change', showFields);
 
@@ -73,14 +77,11 @@ form.addEventListener('submit', async (event) => {
     ...(scope && { scope }),
   };
   try {
-    setToken(
-      pasted === null
-        ? await requestToken(tokenEndpoint, parameters, dpop)
-        : readToken(String(pasted).replace(/^\s*((Bearer|DPoP)\s)?\s*|\s+$/gi, '')),
-    );
+    setToken(pasted === null ? await requestToken(tokenEndpoint, parameters, dpop) : readPasted(String(pasted)));
     dialog.close();
   } catch (error) {
-    problem.textContent = error instanceof Error ? error.message : String(error);
+    const { message, cause } = error instanceof Error ? error : new Error(String(error));
+    problem.replaceChildren(message, cause ? isolate(cause) : '');
   }
 });
 
@@ -102,10 +103,10 @@ for (const article of document.querySelectorAll('article')) {
       shownCommand?.replaceChildren(toCommand(sent, headers));
       status = await send(sent, headers, article);
     } catch (error) {
-      show(article, 'failure', 'No response', error instanceof Error ? error.message : String(error));
+      show(article, 'failure', 'No response', '', error instanceof Error ? error.message : String(error));
     }
     find(HTMLElement, '.sent', article).hidden = false;
-    find(HTMLElement, '.sent .authorize', article).hidden = status !== 401;
+    find(HTMLElement, '.sent .get-token', article).hidden = status !== 401;
   });
 
   find(HTMLElement, '.copy', article).addEventListener('click', async () => {
@@ -161,8 +162,14 @@ async function send({ method, url, body }, headers, article) {
     const value = response.headers.get(name);
     return value === null ? [] : [`${name}: ${value}`];
   });
-  const summary = `${status} ${statusText} · ${durationMs} ms · ${new Date().toLocaleTimeString()}`;
-  show(article, response.ok ? 'success' : 'failure', summary, [...shown, format(text)].join('\n\n'));
+  const details = `· ${durationMs} ms · ${new Date().toLocaleTimeString()}`;
+  show(
+    article,
+    response.ok ? 'success' : 'failure',
+    `${status} ${statusText}`,
+    details,
+    [...shown, format(text)].join('\n\n'),
+  );
   return status;
 }
 
@@ -191,12 +198,15 @@ function format(text) {
   }
 }
 
-/** @type {(article: Element, kind: string, status: string, text: string) => void} */
-function show(article, kind, status, text) {
-  const output = find(HTMLElement, '.answer', article);
+/** @type {(article: Element, kind: string, status: string, details: string, text: string) => void} */
+function show(article, kind, status, details, text) {
+  const output = find(HTMLElement, '.response', article);
   const heading = document.createElement('p');
-  heading.className = `status ${kind}`;
-  heading.textContent = status;
+  heading.className = 'status';
+  const outcome = document.createElement('strong');
+  outcome.className = kind;
+  outcome.textContent = status;
+  heading.append(outcome, ` ${details}`);
   const content = document.createElement('pre');
   content.textContent = text;
   output.replaceChildren(heading, content);

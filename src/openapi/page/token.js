@@ -2,27 +2,27 @@
 
 /** @typedef {{ value: string, isBound: boolean, client?: string | undefined, claims?: Record<string, any> }} Token */
 
-/** @typedef {{ access_token?: string, token_type?: string, error?: string, error_description?: string }} Answer */
+/** @typedef {{ access_token?: string, token_type?: string, error?: string, error_description?: string }} TokenResponse */
 
 /**
  * Gets a token with the client credentials grant, bound to the key of this page if the token endpoint supports DPoP.
  * @type {(endpoint: string, parameters: Record<string, string>, dpop?: string) => Promise<Token>}
  */
 export async function requestToken(endpoint, parameters, dpop) {
-  /** @type {(headers: Record<string, string>) => Promise<{ response: Response, answer: Answer } | undefined>} */
+  /** @type {(headers: Record<string, string>) => Promise<{ response: Response, body: TokenResponse } | undefined>} */
   const post = async (headers) => {
-    const body = new URLSearchParams(parameters);
+    const form = new URLSearchParams(parameters);
     // With credentials, a 401 could open the browser's password prompt.
-    const response = await fetch(endpoint, { method: 'POST', body, headers, credentials: 'omit' }).catch(
+    const response = await fetch(endpoint, { method: 'POST', body: form, headers, credentials: 'omit' }).catch(
       () => undefined,
     );
-    return response && { response, answer: await response.json().catch(() => ({})) };
+    return response && { response, body: await response.json().catch(() => ({})) };
   };
   const hasProof = dpop === 'required' || (dpop === 'on' && isSecureContext);
   let result = await post(hasProof ? { DPoP: await createProof('POST', endpoint) } : {});
   // The token endpoint may not allow the header in requests from other origins.
   if (!result && hasProof && dpop === 'on') result = await post({});
-  if (result?.answer.error === 'use_dpop_nonce') {
+  if (result?.body.error === 'use_dpop_nonce') {
     const nonce = result.response.headers.get('DPoP-Nonce') ?? '';
     result = await post({ DPoP: await createProof('POST', endpoint, { nonce }) });
   }
@@ -30,13 +30,23 @@ export async function requestToken(endpoint, parameters, dpop) {
     throw new Error(
       `Cannot reach ${endpoint} from this page: it is unavailable, or does not allow cross-origin requests.${dpop === 'required' ? '' : ' Get a token with another tool and paste it here.'}`,
     );
-  const { response, answer } = result;
-  if (!response.ok || !answer.access_token) {
-    const reason = [answer.error, answer.error_description].filter(Boolean).join(': ');
-    throw new Error(`The token endpoint answered with ${response.status}. ${reason}`);
+  const { response, body } = result;
+  if (!response.ok || !body.access_token) {
+    const reason = [body.error, body.error_description].filter(Boolean).join(': ');
+    throw new Error(`The token endpoint returned ${response.status}. `, { cause: reason });
   }
-  const token = readToken(answer.access_token);
-  return { ...token, isBound: token.isBound || /^dpop$/i.test(answer.token_type ?? ''), client: parameters.client_id };
+  const token = readToken(body.access_token);
+  return { ...token, isBound: token.isBound || /^dpop$/i.test(body.token_type ?? ''), client: parameters.client_id };
+}
+
+/**
+ * Returns the token in a pasted text, which may be a whole header, and broken into lines.
+ * @type {(text: string) => Token}
+ */
+export function readPasted(text) {
+  const value = text.replace(/^\s*(?:Authorization\s*:\s*)?(?:(?:Bearer|DPoP)(?=\s|$))?/i, '').replace(/\s/g, '');
+  if (value === '') throw new Error('Paste an access token');
+  return readToken(value);
 }
 
 /** Reads the claims of a token without verifying it. @type {(value: string) => Token} */
@@ -51,18 +61,30 @@ export function readToken(value) {
   }
 }
 
-/** Returns whose token it is, its scopes and when it expires. @type {(token: Token) => string} */
+/** Returns foreign text as an element, so that its writing direction does not affect the text around it. @type {(value: unknown) => Element} */
+export function isolate(value) {
+  const element = document.createElement('bdi');
+  element.textContent = typeof value === 'string' ? value : JSON.stringify(value);
+  return element;
+}
+
+/** Returns whose token it is, its scopes and when it expires. @type {(token: Token) => (string | Element)[]} */
 export function describeToken({ claims, client, isBound }) {
   const owner = claims?.sub ?? claims?.client_id ?? client;
-  const parts = [owner === undefined ? 'Access token' : `Access token of ${owner}`];
-  if (claims === undefined) parts.push('not a JWT, so scopes and expiry are unknown');
+  const parts = owner === undefined ? ['Access token'] : ['Access token of ', isolate(owner)];
+  if (claims === undefined) parts.push(' · not a JWT, so scopes and expiry are unknown');
   else {
-    const scopes = [claims.scope ?? claims.scp ?? []].flat().join(' ');
-    parts.push(scopes === '' ? 'no scopes' : `scopes: ${scopes}`);
-    if (claims.exp !== undefined) parts.push(`expires: ${new Date(claims.exp * 1000).toLocaleString()}`);
+    const scopes = [claims.scope ?? claims.scp ?? []].flat().filter((scope) => scope !== '');
+    parts.push(
+      scopes.length === 0 ? ' · no scopes' : ' · scopes:',
+      ...scopes.flatMap((scope) => [' ', isolate(scope)]),
+    );
+    const expiry = new Date(typeof claims.exp === 'number' ? claims.exp * 1000 : Number.NaN);
+    if (expiry.getTime() <= Date.now()) parts.push(' · expired');
+    else if (expiry.getTime() > 0) parts.push(` · expires: ${expiry.toLocaleString()}`);
   }
-  if (isBound) parts.push('bound to a key (DPoP)');
-  return parts.join(' · ');
+  if (isBound) parts.push(' · bound to a key (DPoP)');
+  return parts;
 }
 
 /** Returns the headers with which a token is sent. @type {(token: Token, method: string, url: string) => Promise<Record<string, string>>} */

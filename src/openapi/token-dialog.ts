@@ -2,17 +2,17 @@ import type { GuardOptions } from 'protected-api';
 import type { Client } from 'protected-api/testing';
 import { type Html, html } from './layout.ts';
 
-export interface AuthorizationOptions {
+export interface TokenDialogOptions {
   readonly audience: string;
   /** The scopes that the operations require. */
   readonly scopes: readonly string[];
-  /** Address of the token endpoint. If it is undefined, the page only accepts an existing token. */
+  /** URL of the token endpoint. If it is undefined, the page only accepts an existing token. */
   readonly tokenEndpoint: string | undefined;
   /** The clients of the development issuer, whose credentials anyone who can open the page may use. */
   readonly clients?: readonly Client[] | undefined;
   /** `off` by default. Otherwise the page requests tokens that are bound to a key of its own. */
   readonly dpop?: NonNullable<GuardOptions['dpop']> | undefined;
-  /** Address at which clients reach the API, for proofs; undefined if unknown. */
+  /** URL at which clients reach the API, for proofs; undefined if unknown. */
   readonly publicUrl?: string | undefined;
 }
 
@@ -24,7 +24,7 @@ interface Way {
 }
 
 /** Returns the dialog in which the user chooses how to get a token. The first way is preselected. */
-export function renderDialog(options: AuthorizationOptions): Html {
+export function renderDialog(options: TokenDialogOptions): Html {
   const { audience, scopes, tokenEndpoint, clients = [], dpop = 'off', publicUrl } = options;
   const ways: readonly Way[] = [
     ...clients.map(describeClient),
@@ -41,9 +41,9 @@ export function renderDialog(options: AuthorizationOptions): Html {
   );
   return html`<dialog aria-labelledby="dialog-title">
 <form data-token-endpoint="${tokenEndpoint}" data-audience="${audience}" data-dpop="${dpop}"${publicUrl !== undefined && html` data-public-url="${publicUrl}"`}>
-<h2 id="dialog-title">Authorize</h2>
+<h2 id="dialog-title">Get a token</h2>
 ${ways.length > 1 && html`<fieldset>\n<legend>Access token</legend>\n${radios}</fieldset>\n`}${fieldsets}<p role="alert" class="error"></p>
-<p class="buttons"><button>Authorize</button> <button type="button" class="secondary" id="cancel">Cancel</button></p>
+<p class="buttons"><button>Get token</button> <button type="button" class="secondary" id="cancel">Cancel</button></p>
 </form>
 </dialog>`;
 }
