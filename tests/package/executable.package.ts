@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { Version } from '@cyclonedx/cyclonedx-library/Spec';
 import { JsonStrictValidator } from '@cyclonedx/cyclonedx-library/Validation';
 import { $ } from 'bun';
+import manifest from '../../package.json';
 import { licenceProblems } from '../../scripts/bill-of-materials.ts';
 import { build } from '../../scripts/build.ts';
-import { copyRepository } from '../support/copied-repository.ts';
+import { copyRepository, copySources } from '../support/copied-repository.ts';
 
 interface Bill {
   readonly metadata: { readonly component: { readonly hashes: readonly { readonly content: string }[] } };
@@ -59,6 +60,14 @@ describe('build()', () => {
     expect(bill.metadata.component.hashes.map(({ content }) => content)).toEqual([digest]);
   }, 60_000);
 });
+
+test('a fresh clone starts with what bun install --production installs', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'protected-api-clone-'));
+  await copySources(folder);
+  await $`${process.execPath} install --production --frozen-lockfile`.cwd(folder).quiet();
+  expect(await $`${process.execPath} run src/index.ts --version`.cwd(folder).text()).toBe(`${manifest.version}\n`);
+  await rm(folder, { recursive: true });
+}, 60_000);
 
 test.each([
   ['MIT', true],

@@ -5,10 +5,15 @@ const root = join(import.meta.dir, '../..');
 
 /** Copies what is in the repository, committed or not, and the installed packages. */
 export async function copyRepository(folder: string): Promise<void> {
-  await $`git ls-files -co --exclude-standard -z | tar --null -c --ignore-failed-read -T - | tar -x -C ${folder}`
-    .cwd(root)
-    .quiet();
+  await copySources(folder);
   const copyPackages = (options: string) => $`cp ${options} node_modules ${folder}`.cwd(root).quiet().nothrow();
   // Links where the file system allows them: copying takes seconds.
   if ((await copyPackages('-al')).exitCode !== 0) await copyPackages('-a');
+}
+
+/** Copies what is in the repository, as a fresh clone has it. */
+export async function copySources(folder: string): Promise<void> {
+  await $`git ls-files -co --exclude-standard -z | tar --null -c --ignore-failed-read -T - | tar -x -C ${folder}`
+    .cwd(root)
+    .quiet();
 }
