@@ -6,10 +6,11 @@ import type { Members } from '../jose/encoding.ts';
 import { type CheckedOptions, checkOptions, type GuardOptions } from '../options.ts';
 import type { RefusalReason } from '../refusals.ts';
 import { identifierOf, optionsByIssuer } from '../token/issuer-rules.ts';
-import { isBoundBy } from './binding-check.ts';
-import { type Check, describeChecks } from './checks.ts';
+import { describeChecks } from './checks.ts';
+import type { Check } from './explained.ts';
 import { readPasted } from './pasted.ts';
 import { renderExplanation } from './render.ts';
+import { isBoundBy } from './requirement-checks.ts';
 
 /** What a check made of a token. */
 export interface ExplainedCheck {
@@ -116,7 +117,7 @@ function schemeFor({ dpop }: CheckedOptions, claims: Members): 'DPoP' | 'Bearer'
 /** The checks before the one that rejected have passed. Those after it were not reached. */
 function withVerdicts(checks: readonly Check[], reason: RefusalReason | undefined): readonly ExplainedCheck[] {
   const rejecting = reason === undefined ? checks.length : checks.findIndex(({ advice }) => reason in advice);
-  return checks.flatMap(({ name, has, wants, passed = 'accepted' }, index): readonly ExplainedCheck[] => {
+  return checks.flatMap(({ name, has, wants, passed }, index): readonly ExplainedCheck[] => {
     if (index === rejecting) return [{ name, has: has ?? 'none', verdict: 'rejected', words: `rejected: ${wants}` }];
     if (has === undefined) return [];
     if (index > rejecting) return [{ name, has, verdict: 'not reached', words: 'not reached' }];

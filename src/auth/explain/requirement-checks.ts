@@ -1,31 +1,49 @@
-import { isJsonObject } from '../jose/encoding.ts';
-import type { Check, Explained } from './checks.ts';
-import { list, plural, show, showTime } from './words.ts';
+import { isJsonObject, type Members } from '../jose/encoding.ts';
+import { type Check, check, type Explained, list, show, showTime } from './explained.ts';
+
+/** Whether the token is bound to a certificate, or to a key, by this method. */
+export function isBoundBy(method: 'jkt' | 'x5t#S256', { cnf }: Members): boolean {
+  return isJsonObject(cnf) && method in cnf;
+}
+
+/** Returns the check of the proof or certificate that a token needs, which it does not have by itself. */
+export function describeBinding({ claims, options, nameOf }: Explained): Check {
+  const { dpop, dpopAlgorithms, clientCertificate } = options;
+  const header = nameOf('clientCertificate');
+  const isByCertificate = isBoundBy('x5t#S256', claims);
+  const certificates = isByCertificate ? `, ${header} is ${clientCertificate ? 'set' : 'not set'}` : '';
+  const reader = header === 'clientCertificate' ? 'a function that returns' : 'the header in which a proxy sends';
+  const readCertificate = `set ${header} to ${reader} the client's certificate`;
+  const enable = `set ${nameOf('dpop')} to on`;
+  const acceptBound =
+    isByCertificate && !isBoundBy('jkt', claims) ? readCertificate : `${enable} for clients that send proofs`;
+  const has = claims.cnf === undefined && dpop !== 'required' ? undefined : show(claims.cnf);
+  return check('binding', has, `${nameOf('dpop')} is ${dpop}${certificates}`, {
+    token_bound: `${acceptBound}, or request a token that is not bound`,
+    token_certificate_bound: readCertificate,
+    token_confirmation_unsupported:
+      'request a token that is bound to a key (jkt), to a certificate (x5t#S256) or not at all',
+    certificate_missing: "a request also needs the client's certificate, which cannot be checked here",
+    token_unbound: `${enable} to accept tokens without a proof as well`,
+    proof_missing: `a request also needs a proof in the header DPoP, signed with one of ${nameOf('dpopAlgorithms')} (${list(dpopAlgorithms)}), which cannot be checked here`,
+  });
+}
 
 /** Returns the checks of what the application requires besides a valid token. */
 export function describeRequirements(explained: Explained): readonly Check[] {
   const { claims, options, requirements, nowSeconds, nameOf } = explained;
   const { acr, maxAge } = requirements;
-  const stepUp = [
-    ...(acr === undefined ? [] : [[`acr ${show(claims.acr)}`, `acr must be ${[acr].flat().join(' or ')}`]]),
-    ...(maxAge === undefined
-      ? []
-      : [[`auth_time ${showTime(claims.auth_time, nowSeconds)}`, `maxAge is ${plural(maxAge, 'second')}`]]),
-  ];
+  const login = `acr ${show(claims.acr)}, auth_time ${showTime(claims.auth_time, nowSeconds)}`;
+  const hasLogin = acr === undefined && maxAge === undefined ? undefined : login;
+  const wanted = list([
+    ...(acr === undefined ? [] : [`acr is ${[acr].flat().join(' or ')}`]),
+    ...(maxAge === undefined ? [] : [`maxAge is ${maxAge}`]),
+  ]);
+  const logIn = 'the client must send the user to the issuer to log in again';
+  const names = options.claims && list(Object.keys(claims));
   return [
-    {
-      name: 'schema',
-      has: options.claims && list(Object.keys(claims)),
-      wants: `they do not match ${nameOf('claims')}`,
-      advice: { claims_unexpected: '' },
-    },
-    {
-      name: 'step-up',
-      has: list(stepUp.map(([has]) => show(has))) || undefined,
-      wants: list(stepUp.map(([, wants]) => show(wants))),
-      passed: 'sufficient',
-      advice: { authentication_insufficient: 'the client must send the user to the issuer to log in again' },
-    },
+    check('schema', names, `they do not match ${nameOf('claims')}`, { claims_unexpected: '' }),
+    check('step-up', hasLogin, wanted, { authentication_insufficient: logIn }, 'sufficient'),
     describeScope(explained),
   ];
 }
@@ -39,23 +57,17 @@ function describeScope({ claims, options, requirements: { scope }, nameOf }: Exp
   const sources = new Set(scopeClaim.map((name) => (name.startsWith('/') ? (name.split('/')[1] ?? '') : name)));
   const implied = Object.entries(scopeImplies).flatMap(([broad, narrow]) => narrow.map((one) => `${broad}=${one}`));
   const settings = [
-    `${nameOf('scopeClaim')} is ${list(scopeClaim)}`,
+    `${wanted} is required, ${nameOf('scopeClaim')} is ${list(scopeClaim)}`,
     ...(scopePrefix === '' ? [] : [`${nameOf('scopePrefix')} is ${scopePrefix}`]),
     ...(implied.length === 0 ? [] : [`${nameOf('scopeImplies')} is ${list(implied)}`]),
   ];
   const claim = findClaim(claims, (has) => (isAny ? names.some(has) : names.every(has)));
-  return {
-    name: 'scope',
-    has: wanted === '' ? undefined : list([...sources].map((name) => `${name} ${show(claims[name])}`)),
-    wants: `${wanted} is required, ${list(settings)}`,
-    passed: `sufficient for ${wanted}`,
-    advice: {
-      scope_insufficient:
-        claim === undefined
-          ? `the client must request the scope ${wanted}, and the issuer must grant it`
-          : `set ${nameOf('scopeClaim')} to ${claim}, the claim that has the scope`,
-    },
-  };
+  const has = wanted === '' ? undefined : list([...sources].map((name) => `${name} ${show(claims[name])}`));
+  const advice =
+    claim === undefined
+      ? `the client must request the scope ${wanted}, and the issuer must grant it`
+      : `set ${nameOf('scopeClaim')} to ${claim}, the claim that has the scope`;
+  return check('scope', has, list(settings), { scope_insufficient: advice }, `sufficient for ${wanted}`);
 }
 
 type IsGranted = (has: (scope: string) => boolean) => boolean;

@@ -284,7 +284,7 @@ test('explainToken() explains the requirements of an application, in the words o
         name: 'step-up',
         has: 'acr low, auth_time 1 minute ago',
         verdict: 'rejected',
-        words: 'rejected: acr must be high or top, maxAge is 30 seconds',
+        words: 'rejected: acr is high or top, maxAge is 30',
       },
     ]),
   });

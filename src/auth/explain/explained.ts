@@ -1,0 +1,66 @@
+import type { Requirements } from '../guard/requirements.ts';
+import type { Members } from '../jose/encoding.ts';
+import type { FetchFault } from '../keys/fetch-json.ts';
+import type { CheckedOptions } from '../options.ts';
+import type { RefusalReason } from '../refusals.ts';
+
+/** A check of the guard. Values of the token are not escaped. */
+export interface Check {
+  readonly name: string;
+  /** What the token has; undefined if the check does not concern it. */
+  readonly has: string | undefined;
+  /** What the options want. */
+  readonly wants: string;
+  /** The reasons with which it rejects, and what to do about each; empty if the description of the reason says all there is. */
+  readonly advice: Partial<Readonly<Record<RefusalReason, string>>>;
+  readonly passed: string;
+}
+
+export const check = (
+  name: string,
+  has: Check['has'],
+  wants: string,
+  advice: Check['advice'],
+  passed = 'accepted',
+): Check => ({
+  ...{ name, has, wants, advice, passed },
+});
+
+/** What is known where a token is explained. */
+export interface Explained {
+  readonly text: string;
+  /** Decoded but not verified, as are the claims. Empty if they cannot be decoded. */
+  readonly header: Members;
+  readonly claims: Members;
+  readonly options: Omit<CheckedOptions, 'issuer'> & { readonly issuer: readonly string[] };
+  readonly requirements: Requirements;
+  readonly nowSeconds: number;
+  /** Why the keys of the token's issuer cannot be fetched. */
+  readonly lastFailure: FetchFault | undefined;
+  /** Returns the name of an option, in the words of options or of settings. */
+  readonly nameOf: (option: keyof CheckedOptions) => string;
+}
+
+/** Returns a value of a token as text. It is not escaped. */
+export function show(value: unknown): string {
+  if (value === undefined) return 'none';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+export const list = (values: readonly string[]) => values.join(', ');
+
+export const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+const units = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
+
+/** Returns a time of a token in words: `in 23 hours`, `2 minutes ago`. */
+export function showTime(value: unknown, nowSeconds: number): string {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return show(value);
+  const seconds = Math.trunc(value - nowSeconds);
+  const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
+  return new Intl.RelativeTimeFormat('en').format(Math.trunc(seconds / size), unit);
+}
