@@ -276,7 +276,8 @@ export function readOptions(given: Readonly<Record<string, unknown>>) {
   const { checked, problems: found } = readRules(optionRules, given);
   const issuer = (checked.issuer ?? []) as CheckedOptions['issuer'];
   // Checked options, which have an empty list then, can be checked again.
-  const hasNone = given.audience === undefined || String(given.audience) === '';
+  const { audience = [] } = given;
+  const hasNone = Array.isArray(audience) && audience.length === 0;
   const hasOwn = issuer.length > 0 && issuer.every((entry) => typeof entry === 'object' && entry.audience);
   const problems = found.filter(({ name }) => name !== 'audience' || !hasNone || !hasOwn);
   const options = { ...checked, issuer, audience: checked.audience ?? [] } as CheckedOptions;

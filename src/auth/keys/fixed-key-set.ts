@@ -24,18 +24,14 @@ export function createFixedKeySet({ issuer, keys, algorithms, onEvent }: FixedKe
   let imported: Keys | undefined;
   let pending: Promise<Keys> | undefined;
 
+  async function importOnce(): Promise<Keys> {
+    imported = await importKeys(read, new Map()).catch(() => new Map());
+    if (imported.size > 0) reportAmbiguousKeys(onEvent, issuer, read);
+    return imported;
+  }
+
   function load(): Promise<Keys> {
-    pending ??= importKeys(read, new Map()).then(
-      (result) => {
-        imported = result;
-        reportAmbiguousKeys(onEvent, issuer, read);
-        return result;
-      },
-      () => {
-        imported = new Map();
-        return imported;
-      },
-    );
+    pending ??= importOnce();
     return pending;
   }
 

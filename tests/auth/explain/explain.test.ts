@@ -323,3 +323,13 @@ test.each(answers)('explainToken() has the response of the guard to $name', asyn
   const explanation = await explainToken(tokenTextOf(token, issuer.url), optionsWith());
   expect(explanation).toMatchObject(answer);
 });
+
+test('explainToken() explains a token by the options of its own issuer', async () => {
+  const own = { issuer: issuer.url, audience: 'own', requiredClaims: { azp: 'a' } };
+  const options = { ...optionsWith(), issuer: [own, 'https://other.example.test/'] };
+  const explain = async (claims: object) =>
+    (await explainToken(mintToken(issuer.url, { claims: { ...claims } }), options)).render();
+  expect(await explain({})).toContain('rejected: audience is own\n');
+  expect(await explain({ aud: 'own' })).toContain('rejected: requiredClaims is azp=a\n');
+  expect(await explain({ aud: 'own', azp: 'a' })).toContain('200: Token is accepted');
+});

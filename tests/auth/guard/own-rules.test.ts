@@ -139,6 +139,8 @@ describe('the option issuer', () => {
     ['an identifier over http', { issuer: [{ issuer: 'http://special.example.test/' }] }],
     ['keys over http', { issuer: [{ ...entry, jwksUri: 'http://keys.example.test/' }] }],
     ['an algorithm that is not supported', { issuer: [{ ...entry, algorithms: ['HS256'] }] }],
+    ['an audience of the guard that is not valid', { issuer: [entry], audience: '' }, 'audience must be'],
+    ['no audience of the guard where an issuer has none', { issuer: [entry, plain], audience: [] }, 'audience must be'],
     ['an empty audience', { issuer: [{ ...entry, audience: [] }] }],
     [
       'keys without a kid',

@@ -416,7 +416,10 @@ describe('createKeySet()', () => {
     clock.pause(maxAgeMs);
     expect(keySet.find('one')).toBeArrayOfSize(1);
     clock.loseTimers();
-    clock.pause(2 * timeoutMs - 1);
+    const unknown = keySet.find('two');
+    clock.advance(timeoutMs);
+    expect(await unknown).toBeInstanceOf(Refusal);
+    clock.pause(timeoutMs - 1);
     expect(keySet.state().nextAttemptMs).toBe(0);
     clock.pause(1);
     expect(keySet.find('two')).toEqual(new Refusal('keys_unavailable', (cooldownMs - 2 * timeoutMs) / 1000));
@@ -426,12 +429,18 @@ describe('createKeySet()', () => {
     expect(await find('two')).toBeArrayOfSize(1);
   });
 
-  test('stop() leaves a fetch alone that a lookup waits for', async () => {
-    const { keySet, published } = setUp();
+  test('stop() leaves a fetch alone that a lookup waits for, and aborts a later one that none waits for', async () => {
+    const { keySet, clock, published, start, settle, advance } = setUp();
     published.by = (signal) => {
       keySet.stop();
       return publishing(signal.aborted ? 'aborted' : 'one')(signal);
     };
     expect(await keySet.find('one')).toBeArrayOfSize(1);
+    published.by = hanging;
+    await start();
+    await advance(maxAgeMs);
+    keySet.stop();
+    await settle();
+    expect(clock.waiting).toBe(0);
   });
 });
