@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'bun';
-import { expectNoFaults, runBundle } from '../auth/elysia/matrix/bundle.ts';
+import { expectNoFaults, expectSpread, runBundle } from '../auth/elysia/matrix/bundle.ts';
 
 const seed = Number(process.env.MATRIX_SEED ?? 20);
 const cells = Number(process.env.MATRIX_CELLS ?? 200);
@@ -24,5 +24,7 @@ for (const [name, ...command] of [
   ['a binary', binary],
 ])
   test(`the matrix as ${name}`, async () => {
-    expectNoFaults(await runBundle(command, cells, seed), cells);
+    const report = await runBundle(command, cells, seed);
+    expectNoFaults(report, seed);
+    expectSpread(report, cells);
   }, 3_600_000);

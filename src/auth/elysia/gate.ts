@@ -9,7 +9,7 @@ import {
   storesOf,
 } from './instance.ts';
 import type { Decided, Plan } from './plan.ts';
-import { accept, acceptanceOf, sealOf, unaccepted, withSource } from './seal.ts';
+import { accept, acceptanceOf, failWithout, sealOf, unaccepted, withSource } from './seal.ts';
 
 /** The Request that the server made, by the context that Elysia created for it. */
 const arrivals = new WeakMap<object, Request>();
@@ -29,7 +29,7 @@ export const contextHook: Hook = {
     // The context's own function, because another copy of Elysia does not know that of ours.
     const { status } = context;
     if (acceptance === undefined || typeof status !== 'function') return undefined;
-    const rejection = await acceptance.plan.checkContext(context).catch(failWithout);
+    const rejection = await acceptance.plan.checkContext(context, acceptance.claims).catch(failWithout);
     if (rejection) return status(rejection.status, rejection);
     acceptance.isComplete = true;
     return undefined;
@@ -125,11 +125,6 @@ function decide(instance: Instance, context: Context, plan: Plan): Rejection | P
     record,
     failWithout,
   );
-}
-
-/** Hides an exception of the application's own functions from the client: without an `onError`, Elysia sends its text. */
-export function failWithout(cause: unknown): never {
-  throw Object.assign(new Error('Internal error', { cause }), { status: 500 });
 }
 
 /** Tells caches that a response depends on the token (RFC 9110 §12.5.5). The headers of a fetched response are immutable. */

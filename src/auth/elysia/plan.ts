@@ -62,8 +62,8 @@ export interface Plan {
   readonly alternatives: RoutePolicy['alternatives'];
   /** Checks everything that does not depend on the context. Returns the rejection, or the claims that handlers get. */
   check(request: Request): Decided | Promise<Decided>;
-  /** Calls the functions of the context. Returns the rejection, if any. */
-  checkContext(context: RouteContext): Promise<Response | undefined>;
+  /** Calls the functions of the context, with the claims that handlers get. Returns the rejection, if any. */
+  checkContext(context: RouteContext, claims: unknown): Promise<Response | undefined>;
 }
 
 /**
@@ -108,8 +108,10 @@ export function createPlan(protections: readonly Protection[], required: readonl
     isOpen: isOptional && inner?.policy.isEmpty === true,
     alternatives: inner?.policy.alternatives ?? [[]],
     check: (request) => checkFrom(request, checks.length - 1, undefined),
-    async checkContext(context) {
-      const { request } = context;
+    async checkContext(given, claims) {
+      const { request } = given;
+      // The application may have put other claims into the context.
+      const context = Object.create(given, { claims: { value: claims, enumerable: true } });
       for (const scopeOf of scopeFunctions) {
         const scope = await scopeOf(context);
         for (const { core } of checks) {

@@ -5,7 +5,6 @@ import type { FixedScope } from '../guard/scopes.ts';
 import { namesIn } from '../jose/encoding.ts';
 import { type GuardOptions, type IssuersWithAudience, optionRules } from '../options.ts';
 import type { Claims } from '../token/claims.ts';
-import { failWithout } from './gate.ts';
 import { type Instance, isInstance, type Methods, type RouteContext } from './instance.ts';
 import { override, overrideCopy } from './overrides.ts';
 import { type Protection, requirementHook } from './plan.ts';
@@ -17,7 +16,7 @@ import {
   toStandardSchema,
   warnOfMissingSchemes,
 } from './schema.ts';
-import { acceptanceOf, withSource } from './seal.ts';
+import { acceptanceOf, failWithout, withSource } from './seal.ts';
 
 /** What functions of the context get. The body is `unknown`: annotate the parameter on a route with a schema. */
 export interface RequirementContext {

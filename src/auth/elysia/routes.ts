@@ -86,10 +86,10 @@ export function closeFor(guarded: Instance, instance: Instance, reason: string):
   close(instance, unprotectedRoutes(instance, protectionsOf.get(guarded) ?? []), reason);
 }
 
-function closeRoute(app: Instance, route: Route): void {
+function closeRoute(app: Instance, route: Route, handler: unknown = unaccepted, hooks = {}): void {
   serveRoute(app, route, unaccepted, { handle: unaccepted, hooks: {} });
   for (const path of [route.path, `${route.path}/`, route.path.replace(/\/$/, '')]) delete app.router.response[path];
-  Object.assign(route, { handler: unaccepted, hooks: {} });
+  Object.assign(route, { handler, hooks });
 }
 
 function withAncestors(instance: Instance): ReadonlySet<Instance> {
@@ -165,14 +165,15 @@ export function addRoute(
   const own = protectionsOf.get(instance) ?? [];
   const protections = own.reduce(withProtection, inner?.plan?.protections ?? []);
   if (own.length > 0) refuseReplacedMacros(instance);
+  const knowsMacros = usesMacros(instance);
   // Elysia removes options that are macros.
-  const named = usesMacros(instance) ? requirementsIn(hooks) : [];
-  const required = [...named, ...(inner?.required ?? [])];
-  // Without a guard, a route that requires something is not served until an instance with a guard takes it over.
-  if (protections.length === 0 && required.length === 0)
-    return add.call(instance, method, path, handler, hooks, options);
-
+  const required = [...(knowsMacros ? requirementsIn(hooks) : []), ...(inner?.required ?? [])];
   const seal: Seal = { handler: inner ? inner.handler : handler, required, plan: undefined };
+  if (protections.length === 0)
+    return knowsMacros || inner
+      ? addUnprotected(add, instance, [method, path, handler, withTruthy(hooks), options], seal)
+      : add.call(instance, method, path, handler, hooks, options);
+
   const sealed = sealHandler(seal);
   const route = addUncompiled(add, instance, [
     method,
@@ -195,6 +196,14 @@ function addUncompiled(add: Methods['add'], instance: Instance, given: Parameter
     instance.config.precompile = precompile;
   }
   return instance.router.history.findLast(({ handler }) => handler === given[2]);
+}
+
+/** Adds a route that no guard protects. If it requires something, it is not served until an instance with a guard takes it over. */
+function addUnprotected(add: Methods['add'], instance: Instance, given: Parameters<Methods['add']>, seal: Seal): void {
+  const route = addUncompiled(add, instance, given);
+  if (route === undefined) return;
+  const required = [...seal.required, ...requirementsIn(route.hooks)];
+  if (required.length > 0) closeRoute(instance, route, sealHandler({ ...seal, required }), route.hooks);
 }
 
 /** A public route has no claims, even on an instance with a guard. */

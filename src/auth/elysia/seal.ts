@@ -35,6 +35,11 @@ const seals = new WeakMap<object, Seal>();
 export const unaccepted = (): Response =>
   Response.json({ code: 'internal_error', description: 'Internal error' }, { status: 500 });
 
+/** Fails a request, and hides the cause from the client: without an `onError`, Elysia sends the text of an exception. */
+export function failWithout(cause: unknown): never {
+  throw Object.assign(new Error('Internal error', { cause }), { status: 500 });
+}
+
 /** Records that the guard accepted a request for a route. */
 export function accept(request: Request, context: unknown, plan: Plan, claims: unknown): void {
   const next = acceptances.get(request);

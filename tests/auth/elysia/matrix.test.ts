@@ -1,11 +1,43 @@
 import { test } from 'bun:test';
-import { clients, expectNoFaults } from './matrix/bundle.ts';
-import { runCells } from './matrix/cells.ts';
+import { clients, expectNoFaults, expectSpread } from './matrix/bundle.ts';
+import { cellsWith, sampleCells } from './matrix/cells.ts';
+import { runCells } from './matrix/run.ts';
 
 /** Nightly, the seed is another one and the cells are more. */
 const seed = Number(process.env.MATRIX_SEED ?? 20);
-const cells = Number(process.env.MATRIX_CELLS ?? 300);
+const count = Number(process.env.MATRIX_CELLS ?? 300);
 
-test('an application of any composition answers no request without a decision of its guard', async () => {
-  expectNoFaults(await runCells(clients(), cells, seed), cells);
+const configuration = ['default', 'aot: false'];
+const requirements = { configuration, requirement: 'all', named: 'all', beside: 'all' } as const;
+
+/** What one part of an application can do by itself. */
+const tables = {
+  'any requirement': cellsWith(requirements),
+  'any requirement and no guard': cellsWith({
+    ...requirements,
+    application: ['route of the parent of a guarded instance'],
+  }),
+  'a guard that arrives in any way': cellsWith({
+    configuration,
+    application: 'all',
+    form: ['fetch', 'listen'],
+    requirement: ['none', 'authorize'],
+  }),
+  'any hostile hook': cellsWith({
+    configuration,
+    hook: 'all',
+    effect: ['sets request', 'returns a Response'],
+    place: 'all',
+  }),
+};
+
+for (const [name, cells] of Object.entries(tables))
+  test(`an application with ${name} serves no request without a decision of its guard`, async () => {
+    expectNoFaults(await runCells(clients(), cells));
+  }, 3_600_000);
+
+test('an application of any composition serves no request without a decision of its guard', async () => {
+  const report = await runCells(clients(), sampleCells(count, seed));
+  expectNoFaults(report, seed);
+  expectSpread(report, count);
 }, 3_600_000);

@@ -5,8 +5,8 @@ export interface Parts {
   create(options?: object): AnyElysia;
   /** Uses a guard, with hostile hooks before or after it. The argument says whether a second use of equal options is wanted. */
   guarded(app: AnyElysia): AnyElysia;
-  /** Another plugin of the same options, or of options that differ in a callback. */
-  guard(differs?: boolean): AnyElysia;
+  /** Another plugin of the same options, of options that differ in a callback, or one that accepts requests without a token. */
+  guard(kind?: 'same' | 'different' | 'optional'): AnyElysia;
   /** Adds the guarded route. */
   route(app: AnyElysia): AnyElysia;
 }
@@ -29,10 +29,19 @@ export interface Application {
   readonly isServed?: boolean | 'maybe';
   /** The route is added to an instance that has no guard, so macros of the guard are unknown while it is built. */
   readonly isApart?: boolean;
+  /** Without a requirement, the route is public. */
+  readonly isPublic?: boolean;
 }
 
 const open = () => 'open';
 const withOpen = (p: Parts): AnyElysia => p.create().get('/open', open);
+/** Goes on after an error, as an application that catches it does. */
+function attempt(app: AnyElysia, use: (app: AnyElysia) => unknown): AnyElysia {
+  try {
+    use(app);
+  } catch {}
+  return app;
+}
 const wrapper = (p: Parts): AnyElysia => p.guarded(p.create()).as('scoped');
 
 /** Applications that are alike but for how they are built. */
@@ -54,10 +63,11 @@ const served = alike({
     await app.modules;
     return p.route(app).compile();
   },
-  'two guards': (p) => p.route(p.guarded(p.create()).use(p.guard(true))),
-  'two guards of two instances': (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard(true)))),
+  'two guards': (p) => p.route(p.guarded(p.create()).use(p.guard('different'))),
+  'two guards of two instances': (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard('different')))),
   'equal guards nested': (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard()))),
   'equal guards in one chain': (p) => p.route(p.guarded(p.create()).use(p.guard())),
+  'strict guard after an optional one': (p) => p.route(p.guarded(p.create().use(p.guard('optional')))),
   'guard in two applications'(p) {
     const guard = p.guard();
     return { apps: [p.route(p.create().use(guard)), p.route(p.create().use(guard))] };
@@ -127,9 +137,64 @@ const closed = alike(
     'wrapper that is scoped in one that is not': (p) => p.route(p.create().use(p.create().use(wrapper(p)))),
     'imported module': (p) => p.route(p.create().use(Promise.resolve({ default: wrapper(p) }))),
     promise: (p) => p.route(p.create().use(Promise.resolve(p.guard()))),
+    'promise in a guard callback': (p) =>
+      p.create().guard({}, (inner) => p.route(inner.use(Promise.resolve(p.guard())))),
+    'promise in a child in a guard callback': (p) =>
+      p.create().guard({}, (inner) => inner.use(p.route(p.create().use(Promise.resolve(p.guard()))))),
+    'promise in an instance of two applications'(p) {
+      const shared = p.route(p.create().use(Promise.resolve(p.guard())));
+      return { apps: [p.create().use(shared), p.create().use(async () => shared), p.create().use(shared), shared] };
+    },
     'async function that returns the guard': (p) => p.route(p.create().use(async () => p.guard())),
+    'function that returns the guard': (p) => p.route(attempt(p.create(), (app) => app.use(() => p.guard()))),
+    'function of a module that returns it': (p) =>
+      p.route(p.create().use(Promise.resolve({ default: () => wrapper(p) }))),
+    'route before a guard, whose error is caught': (p) =>
+      p.route(attempt(p.create().get('/first', open), (app) => p.guarded(app))),
   },
   { isServed: false, isApart: true },
+);
+
+/** Elysia loses the guard, or one of two. What it loses is brought back, or nothing is served. */
+const lost = alike(
+  {
+    'async function that uses the guard': (p) => p.route(p.create().use(async (app: AnyElysia) => p.guarded(app))),
+    'async function that returns a scoped instance': (p) =>
+      p.route(p.create().use(async () => p.guarded(p.create()).get('/own', open).as('scoped'))),
+    'strict guard that is promised': (p) =>
+      p.route(p.create().use(p.guard('optional')).use(Promise.resolve(p.guard()))),
+    'strict guard that is imported': (p) =>
+      p.route(
+        p
+          .create()
+          .use(p.guard('optional'))
+          .use(Promise.resolve({ default: p.guard() })),
+      ),
+    'strict guard that an async function returns': (p) =>
+      p.route(
+        p
+          .create()
+          .use(p.guard('optional'))
+          .use(async () => p.guard()),
+      ),
+    'strict guard that an async function uses': (p) =>
+      p.route(
+        p
+          .create()
+          .use(p.guard('optional'))
+          .use(async (app: AnyElysia) => app.use(p.guard())),
+      ),
+    'second plugin of one name': (p) =>
+      p.route(
+        p
+          .create()
+          .use(p.create({ name: 'a' }))
+          .use(p.guarded(p.create({ name: 'a' })).as('scoped')),
+      ),
+    'global guard after a local one': (p) =>
+      p.route(p.create().use(p.guarded(p.create()).use(p.guard('different').as('global')).get('/own', open))),
+  },
+  { isServed: 'maybe', isApart: true },
 );
 
 /** Ways to put a guard and a route into one application. */
@@ -138,10 +203,11 @@ export const applications: Readonly<Record<string, Application>> = {
   ...inGroup,
   ...inTwoGroups,
   ...closed,
+  ...lost,
   'route in an instance of its own': { build: (p) => p.guarded(p.create()).use(p.route(p.create())), isApart: true },
-  'async function that uses the guard': {
-    build: (p) => p.route(p.create().use(async (app: AnyElysia) => p.guarded(app))),
-    isServed: 'maybe',
-    isApart: true,
+  'route of the parent of a guarded instance': {
+    build: (p) => p.route(p.create().use(p.guarded(p.create()).get('/own', open))),
+    isServed: false,
+    isPublic: true,
   },
 };

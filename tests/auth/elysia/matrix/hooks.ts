@@ -73,6 +73,9 @@ const lifeCycle: Readonly<Record<string, Install>> = {
   'mapDerive, then derive': (app, { derive }, as) =>
     (app.mapDerive(as, () => ({})) as AnyElysia).derive(as, (context) => derive(context)),
   onAfterResponse: (app, { set }, as) => app.onAfterResponse(as, (context) => void Object.assign(context, set)),
+  'trace at once': (app, { set }, as) => app.trace(as, ({ context }) => void Object.assign(context, set)),
+  'trace of the request': (app, { set }, as) =>
+    app.trace(as, ({ context, onRequest }) => onRequest(() => void Object.assign(context, set))),
   trace: (app, { set }, as) =>
     app.trace(as, ({ context, onTransform, onBeforeHandle }) => {
       for (const listen of [onTransform, onBeforeHandle]) listen(() => void Object.assign(context, set));

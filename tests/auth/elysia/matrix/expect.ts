@@ -1,0 +1,62 @@
+import { type Cell, partsOf } from './cells.ts';
+import { type Observed, type Outcome, observeUnguarded } from './observe.ts';
+import { SECRET } from './routes.ts';
+
+/** What must become of the requests to the applications of a cell. Whatever it is, no hostile client is served. */
+export interface Expected {
+  /** Whether a valid token is served: certainly, certainly not, or either. */
+  readonly isServed: boolean | 'maybe';
+  /** Whether nothing but the guard decides about the status of a response. */
+  readonly isHarmless: boolean;
+  /** Whether the route is one of the application itself, of which `isGuarded` is asked. */
+  readonly isListed: boolean;
+}
+
+const statuses = { none: 401, forged: 401, unscoped: 403, valid: 200 };
+const isServed = ({ runs, body }: Outcome) => runs > 0 || body.includes(SECRET);
+
+export async function expectationOf(cell: Cell): Promise<Expected> {
+  const { application } = partsOf(cell, '');
+  const { isServed: isMeantToServe = true, prefix = '' } = application;
+  const isHarmless = cell.hook === 'none';
+  const others = { isHarmless, isListed: prefix === '' };
+  const isWithoutContext = cell.configuration === 'aot: false' && /mount/i.test(cell.route);
+  if (isMeantToServe !== true || !isHarmless || (isWithoutContext && /function|authorize/.test(cell.requirement)))
+    return { ...others, isServed: isMeantToServe === false ? false : 'maybe' };
+  const { apps } = await observeUnguarded(cell);
+  const last = apps.flatMap(({ outcomes }) => outcomes.slice(-1));
+  const isPossible = last.every((outcome) => isServed(outcome) && outcome.status > 0 && outcome.status < 300);
+  return { ...others, isServed: isPossible || 'maybe' };
+}
+
+/** Returns what is wrong with an outcome. */
+function faultsOfOutcome(expected: Expected, outcome: Outcome): string[] {
+  const { client, status, body, calls } = outcome;
+  const isExpected = expected.isServed === true;
+  if (client === 'valid') {
+    if (isExpected && !isServed(outcome)) return [`not served with a valid token: ${status} ${body.slice(0, 120)}`];
+    return expected.isServed === false && isServed(outcome)
+      ? ['served, though the guard does not reach the route']
+      : [];
+  }
+  const isWrong = status > 0 && (isExpected ? status !== statuses[client] : status < 300);
+  return [
+    ...(isServed(outcome) ? [`the route served the client ${client}`] : []),
+    ...(expected.isHarmless && isWrong ? [`${status} for the client ${client}`] : []),
+    ...(calls > 0 && expected.isServed !== false ? [`a hook after the requirements ran for the client ${client}`] : []),
+  ];
+}
+
+/** Returns what is wrong with what the applications of a cell did, and whether they all served the valid token. */
+export function compare(expected: Expected, { error, apps }: Observed) {
+  const isExpected = expected.isServed === true;
+  const faults = apps.flatMap(({ outcomes, isCalledGuarded, lies }) => [
+    ...outcomes.flatMap((outcome) => faultsOfOutcome(expected, outcome)),
+    ...(isExpected && expected.isListed && !isCalledGuarded ? ['isGuarded is false of all routes'] : []),
+    ...lies.map((path) => `isGuarded is true of ${path}, which is open`),
+  ]);
+  if (isExpected && error !== undefined) faults.push(`cannot be built: ${error}`);
+  const wasServed =
+    apps.length > 0 && apps.every(({ outcomes }) => outcomes.some((one) => one.client === 'valid' && isServed(one)));
+  return { faults: [...new Set(faults)], wasServed };
+}
