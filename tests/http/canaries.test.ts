@@ -42,19 +42,6 @@ describe('Elysia', () => {
     });
   }
 
-  for (const code of [200, 418] as const) {
-    test(`${code === 200 ? 'sends' : 'copies'} a Response that derive() returns in status(${code})`, async () => {
-      const response = teapot();
-      const guard = new Elysia().derive({ as: 'scoped' }, ({ status }) => status(code, response) as never);
-      const sent = await new Elysia()
-        .use(guard)
-        .get('/', () => 'never')
-        .fetch(request());
-      expect(sent === response).toBe(code === 200);
-      expect(sent.status).toBe(418);
-    });
-  }
-
   test('sends a Response of mapResponse() as it is', async () => {
     const response = teapot();
     const app = new Elysia().mapResponse(() => response).get('/', () => ({ a: 1 }));

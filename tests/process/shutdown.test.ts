@@ -24,7 +24,7 @@ async function setUp(settings: Environment = {}) {
     /** Begins a request that waits for the key set, and returns once the service has it. */
     async beginSlowRequest() {
       const outcome = service.fetch('/api/private', { headers: bearer(mintToken(issuer.url)) }).then(
-        ({ status }) => status,
+        ({ status, headers }) => `${status}, connection: ${headers.get('connection')}`,
         () => 'cut off',
       );
       // Requests are taken in order, so the answer to a later one shows that the slow one has come in.
@@ -44,9 +44,13 @@ describe.concurrent('a signal', () => {
       socket.destroy();
     });
 
-  test.each<[name: string, expected: number | string, settings: Environment]>([
+  test.each<[name: string, expected: string, settings: Environment]>([
     // Longer than the second without requests after which the process exits.
-    ['lets requests in flight finish', 503, { JWKS_TIMEOUT_SECONDS: '2' }],
+    [
+      'lets requests in flight finish, the last of their connections,',
+      '503, connection: close',
+      { JWKS_TIMEOUT_SECONDS: '2' },
+    ],
     ['cuts them off at SHUTDOWN_TIMEOUT_SECONDS', 'cut off', { SHUTDOWN_TIMEOUT_SECONDS: '1' }],
   ])('%s before the process exits', async (_name, expected, settings) => {
     await using service = await setUp({ JWKS_TIMEOUT_SECONDS: '60', ...settings });
