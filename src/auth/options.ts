@@ -45,17 +45,22 @@ function areHeaders(value: unknown): boolean {
 
 const hasMethod = (value: unknown, name: string) => isJsonObject(value) && typeof value[name] === 'function';
 
+/** Returns the members of a record, inherited ones included, or undefined for anything else, such as a Map. */
+function entriesOf(value: unknown): readonly (readonly [string, unknown])[] | undefined {
+  if (!isJsonObject(value) || Symbol.iterator in value) return undefined;
+  return namesIn(value).map((name) => [name, value[name]]);
+}
+
 function readClaimValues(value: unknown): Readonly<Record<string, string>> | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const isValid = Object.entries(value).every(([name, member]) => isText(name) && typeof member === 'string');
-  return isValid ? ({ ...value } as Record<string, string>) : undefined;
+  const entries = entriesOf(value);
+  if (!entries?.every(([name, member]) => isText(name) && typeof member === 'string')) return undefined;
+  return Object.fromEntries(entries) as Record<string, string>;
 }
 
 function readScopeLists(value: unknown): Readonly<Record<string, readonly string[]>> | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const lists = Object.entries(value);
-  const isValid = lists.every(([name, scopes]) => isScope(name) && isListOf(scopes, isScope));
-  return isValid ? Object.fromEntries(lists.map(([name, scopes]) => [name, [...(scopes as string[])]])) : undefined;
+  const entries = entriesOf(value);
+  if (!entries?.every(([name, scopes]) => isScope(name) && isListOf(scopes, isScope))) return undefined;
+  return Object.fromEntries(entries.map(([name, scopes]) => [name, [...(scopes as string[])]]));
 }
 
 /** Returns the issuers. None may be named twice, other than by equal strings. */

@@ -78,7 +78,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   audienceClaim: { valid: ['client_id'], wrong: ['', ' ', 7], expected: /the name of a claim/, fallback: 'aud' },
   requiredClaims: {
     valid: [{}, { tid: 'tenant', empty: '' }],
-    wrong: [[], 'a=b', { a: 1 }, { '': 'x' }],
+    wrong: [[], 'a=b', { a: 1 }, { '': 'x' }, new Map([['a', 'b']])],
     expected: /an object that maps claim names to required strings/,
     fallback: {},
   },
@@ -201,18 +201,25 @@ describe('checkOptions()', () => {
   });
 
   test('takes getters and inherited members, and nothing for an option that every object inherits', () => {
+    // Every object inherits a `valueOf` too.
+    const own = { valueOf: 'a claim' } as unknown as Readonly<Record<string, string>>;
     class Options {
       readonly issuer = issuer;
       get audience() {
         return audience;
       }
       get requiredClaims() {
-        return { tid: 'tenant' };
+        return Object.assign(Object.create({ tid: 'tenant' }), own);
       }
     }
     Object.defineProperty(Object.prototype, 'polyfill', { enumerable: true, configurable: true, value() {} });
     try {
-      expect(checkOptions(new Options())).toEqual(checkOptions({ ...good, requiredClaims: { tid: 'tenant' } }));
+      const checked = checkOptions(new Options());
+      expect<object>(checked).toMatchObject({
+        issuer: [issuer],
+        audience: [audience],
+        requiredClaims: { tid: 'tenant', ...own },
+      });
     } finally {
       Reflect.deleteProperty(Object.prototype, 'polyfill');
     }

@@ -19,7 +19,7 @@ export function isListOf<Member>(
 /** Returns the names of an object's members, inherited ones included, but not those that every object inherits. */
 export function namesIn(value: object): readonly string[] {
   const names: string[] = [];
-  for (const name in value) if (!(name in Object.prototype)) names.push(name);
+  for (const name in value) if (Object.hasOwn(value, name) || !(name in Object.prototype)) names.push(name);
   return names;
 }
 
