@@ -147,6 +147,8 @@ describe('the package, installed from its tarball', () => {
     );
     const { stdout } = await runToEnd([process.execPath, inFolder('run.ts')]);
     const code = 'authorization_header_missing';
-    expect(stdout).toBe(`401 Bearer ${code}\n401 Bearer scope="read:reports" ${code}\n`);
+    // The example logs the reason of each rejection.
+    const reason = 'credentials_missing';
+    expect(stdout).toBe(`${reason}\n401 Bearer ${code}\n${reason}\n401 Bearer scope="read:reports" ${code}\n`);
   });
 });
