@@ -122,7 +122,7 @@ const wordsOfDeno: readonly (readonly [words: RegExp, cause: string])[] = [
  * Returns why `fetch` had no response: the code that Bun gives to the error, and Node to its cause, or the corresponding code
  * for Deno. For a certificate, Deno names its fault in a word such as `UnknownIssuer`. The words of an error are never returned.
  */
-export function causeOf(error: unknown): string | undefined {
+function causeOf(error: unknown): string | undefined {
   for (let each = error, depth = 0; each instanceof Error && depth < 4; each = each.cause, depth += 1) {
     const { message } = each;
     const code: unknown = 'code' in each ? each.code : undefined;
