@@ -7,7 +7,7 @@ import { type Measurement, runRound } from './harness/measure.ts';
 import { renderPage } from './harness/page.ts';
 import { pinSelf, startContestant } from './harness/server-process.ts';
 import { prepareTokens } from './harness/tokens.ts';
-import type { Answer, Answers } from './servers/environment.ts';
+import type { Received, Responses } from './servers/environment.ts';
 
 const usage = `Measures the service and other servers, and writes a section of bench/results.md
   --rounds N    fresh processes of each server (3)
@@ -15,21 +15,21 @@ const usage = `Measures the service and other servers, and writes a section of b
   --other DIR   measure the service of another checkout as well; dependencies must be installed there
   --print       print the section instead of writing it`;
 
-/** Returns what the service answers to the three requests that other servers are sent too. */
-async function readAnswers(context: Context): Promise<Answers> {
+/** Returns the service's responses to the three requests that other servers are sent too. */
+async function readResponses(context: Context): Promise<Responses> {
   const server = await startContestant(ours, context);
-  const read = async (path: string, headers: Record<string, string> = {}): Promise<Answer> => {
+  const read = async (path: string, headers: Record<string, string> = {}): Promise<Received> => {
     const response = await fetch(server.url + path, { headers });
     const sent = [...response.headers].filter(([name]) => name !== 'date' && name !== 'content-length');
-    return { status: response.status, body: (await response.json()) as Answer['body'], headers: sent };
+    return { status: response.status, body: (await response.json()) as Received['body'], headers: sent };
   };
-  const answers = {
+  const responses = {
     public: await read('/api/public'),
     private: await read('/api/private', { authorization: `Bearer ${context.tokens.first}` }),
-    refusal: await read('/api/private'),
+    rejection: await read('/api/private'),
   };
   await server.stop();
-  return answers;
+  return responses;
 }
 
 async function main(rounds: number, only?: readonly string[], other?: string) {
@@ -43,7 +43,7 @@ async function main(rounds: number, only?: readonly string[], other?: string) {
   pinSelf(1);
   const tokens = prepareTokens();
   const keySet = startKeySetServer(tokens.jwks);
-  const context = { tokens, keySet, answers: await readAnswers({ tokens, keySet }) };
+  const context = { tokens, keySet, responses: await readResponses({ tokens, keySet }) };
 
   const measurements: Measurement[] = [];
   for (let round = 0; round < rounds; round += 1) {

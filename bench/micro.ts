@@ -4,9 +4,9 @@ import { measure } from 'mitata';
 import { median } from 'simple-statistics';
 import { checkOptions } from '../src/auth/options.ts';
 import { createProofVerifier } from '../src/auth/proof/proof.ts';
-import { createMemoryReplayStore, type ReplayStore, usualLifetimeMs } from '../src/auth/proof/replay-store.ts';
+import { createMemoryReplayStore, type ReplayStore } from '../src/auth/proof/replay-store.ts';
 import { createVerifier } from '../src/auth/token/verifier.ts';
-import { createRedisReplayStore } from '../src/redis/replay-store.ts';
+import { RedisReplayStore } from '../src/redis/replay-store.ts';
 import { until } from '../tests/support/child-process.ts';
 import { nowSeconds } from '../tests/support/mint.ts';
 import { makeProof, proofKey, publicJwk, thumbprintOf } from '../tests/support/proof.ts';
@@ -88,7 +88,7 @@ async function proofSteps(algorithm: string, shared: ReplayStore): Promise<Step[
   ];
 }
 
-const store = createRedisReplayStore({ url: redis.url, usualLifetimeMs });
+const store = new RedisReplayStore({ url: redis.url });
 store.start();
 const steps: Step[] = [
   tokenStep('jose compactVerify', (token) => compactVerify(token, key)),

@@ -1,13 +1,13 @@
 import type { TokenFile } from './tokens.ts';
 
-/** A kind of request, sent as fast as the server answers it. */
+/** A kind of request, sent as fast as the server responds. */
 export interface Case {
   readonly path: string;
-  /** The status of the answer to the first token of the file. */
+  /** The status of the response to the first token of the file. */
   readonly status: number;
   /** Sent in rotation, where requests have a token. */
   readonly tokens?: TokenFile;
-  /** The key set answers with 500, and every second token is valid. */
+  /** The key set returns 500, and every second token is valid. */
   readonly isOutage?: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Environment } from '../../tests/support/child-process.ts';
-import type { Answers } from '../servers/environment.ts';
+import type { Responses } from '../servers/environment.ts';
 import { haproxyConfiguration } from '../servers/haproxy.ts';
 import type { CaseName } from './cases.ts';
 import type { KeySetServer } from './key-set-server.ts';
@@ -20,14 +20,14 @@ export interface Contestant {
   /** More settings of this project's own service. */
   readonly settings?: Environment;
   /** Files in its working directory. */
-  readonly files?: (port: number, publicKeyFile: string, answers: Answers) => Readonly<Record<string, string>>;
+  readonly files?: (port: number, publicKeyFile: string, responses: Responses) => Readonly<Record<string, string>>;
 }
 
 export interface Context {
   readonly tokens: Tokens;
   readonly keySet: KeySetServer;
-  /** What the service answers, for servers that answer the same. */
-  readonly answers?: Answers;
+  /** What the service responds with, for servers that send the same. */
+  readonly responses?: Responses;
 }
 
 const serverFile = (name: string) => join(import.meta.dir, '../servers', name);
@@ -39,6 +39,11 @@ const service = {
 } as const;
 const peer = { cases: ['public', 'one token', 'bad signature'], isPeer: true } as const;
 
+const byHand = {
+  command: ['bun', serverFile('by-hand.ts')],
+  note: "Elysia, @elysiajs/cors and jose's createRemoteJWKSet and jwtVerify in 30 lines; checks signature, alg, iss, aud and exp.",
+} as const;
+
 export const ours: Contestant = {
   ...service,
   name: 'ours',
@@ -49,13 +54,6 @@ export const ours: Contestant = {
 
 /** All that can be measured. */
 export const contestants: readonly Contestant[] = [
-  {
-    name: 'bare',
-    label: 'bare Bun.serve',
-    note: 'Reads nothing, checks nothing, and sends two headers.',
-    cases: ['public', 'one token'],
-    command: ['bun', serverFile('bare.ts')],
-  },
   {
     name: 'equal',
     label: 'equal Bun.serve',
@@ -85,6 +83,21 @@ export const contestants: readonly Contestant[] = [
     note: 'TOKEN_CACHE_SIZE=0: every token is verified, as if each were new.',
     cases: ['every token new'],
     settings: { TOKEN_CACHE_SIZE: '0' },
+  },
+  {
+    ...byHand,
+    name: 'by-hand',
+    label: 'by hand',
+    note: `${byHand.note} Every token is verified.`,
+    cases: ['public', 'no header', 'every token new', 'bad signature'],
+  },
+  {
+    ...byHand,
+    name: 'by-hand-map',
+    label: 'by hand, with a Map',
+    note: `${byHand.note} Remembers each verified token, without a bound.`,
+    cases: ['one token'],
+    settings: { HAS_MAP: 'true' },
   },
   {
     name: 'haproxy',

@@ -22,7 +22,7 @@ end
 function done(summary)
   local errors = summary.errors
   io.write(string.format(
-    '\n{"requests":%d,"durationUs":%d,"refused":%d,"socketErrors":%d}\n',
+    '\n{"requests":%d,"durationUs":%d,"rejected":%d,"socketErrors":%d}\n',
     summary.requests, summary.duration, errors.status, errors.connect + errors.read + errors.write + errors.timeout
   ))
 end

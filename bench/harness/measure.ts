@@ -10,8 +10,8 @@ export type Measurement = Awaited<ReturnType<typeof measure>>;
 interface Load {
   readonly requests: number;
   readonly durationUs: number;
-  /** Answers with a status of 400 or more. */
-  readonly refused: number;
+  /** Responses with a status of 400 or more. */
+  readonly rejected: number;
   readonly socketErrors: number;
 }
 
@@ -23,27 +23,27 @@ async function runWrk(url: string, args: readonly string[]): Promise<Load> {
   const flags = ['-t1', `-c${connections}`, '-d1s', '--timeout', '60s', '-s', script, url, '--', ...args];
   const output = await Bun.spawn(['wrk', ...flags], { stderr: 'inherit' }).stdout.text();
   const summary = output.trim().split('\n').at(-1) ?? '';
-  if (!summary.startsWith('{')) throw new Error(`Cannot read the answer of wrk: ${output}`);
+  if (!summary.startsWith('{')) throw new Error(`Cannot read the output of wrk: ${output}`);
   return JSON.parse(summary);
 }
 
-/** A benchmark of wrong answers is worth nothing: wrk tells below 400 from above, and one answer is read. */
+/** A benchmark of wrong responses is worth nothing: wrk counts those of 400 and above, and one response is read. */
 async function findProblems(
   { path, status, tokens, isOutage }: Case,
   server: ServerProcess,
   load: Load,
   { tokens: made }: Context,
 ) {
-  const { requests, refused, socketErrors } = load;
+  const { requests, rejected, socketErrors } = load;
   const token = tokens && made.lists[tokens][0];
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const answer = await fetch(server.url + path, { headers });
+  const response = await fetch(server.url + path, { headers });
   const share = isOutage ? 0.5 : Number(status >= 400);
-  const isWrong = Math.abs(refused - requests * share) > (isOutage ? connections : 0);
+  const isWrong = Math.abs(rejected - requests * share) > (isOutage ? connections : 0);
   return [
-    ...(answer.status === status ? [] : [`one answer is ${answer.status} instead of ${status}`]),
-    ...(isWrong ? [`${refused} of ${requests} answers are refusals`] : []),
-    ...(requests === 0 ? ['no answers'] : []),
+    ...(response.status === status ? [] : [`one response is ${response.status} instead of ${status}`]),
+    ...(isWrong ? [`${rejected} of ${requests} requests were rejected`] : []),
+    ...(requests === 0 ? ['no responses'] : []),
     ...(socketErrors > 0 ? [`${socketErrors} broken connections`] : []),
   ];
 }

@@ -12,7 +12,7 @@ export function pinSelf(core: number): void {
 }
 
 /** Starts a contestant on core 0, and waits until it accepts a token: it holds its keys when it is measured. */
-export async function startContestant(contestant: Contestant, { tokens, keySet, answers }: Context) {
+export async function startContestant(contestant: Contestant, { tokens, keySet, responses }: Context) {
   const { name, command, settings, files } = contestant;
   const port = await freePort();
   const environment = {
@@ -23,10 +23,10 @@ export async function startContestant(contestant: Contestant, { tokens, keySet, 
     ISSUER: issuer,
     AUDIENCE: audience,
     JWKS_URI: keySet.uri(name),
-    ...(answers && { ANSWERS: JSON.stringify(answers) }),
+    ...(responses && { RESPONSES: JSON.stringify(responses) }),
     ...settings,
   };
-  const written = answers && files?.(port, tokens.publicKeyFile, answers);
+  const written = responses && files?.(port, tokens.publicKeyFile, responses);
   const child = run(['taskset', '-c', '0', ...command], environment, written);
   const url = `http://127.0.0.1:${port}`;
   const headers = { authorization: `Bearer ${tokens.first}` };

@@ -4,13 +4,13 @@ const need = (name: string): string => {
   return value;
 };
 
-/** An answer of the service, as it was received. */
-export interface Answer {
+/** A response of the service, as it was received. */
+export interface Received {
   readonly status: number;
   readonly body: Readonly<Record<string, string>>;
   readonly headers: readonly (readonly [string, string])[];
 }
-export type Answers = Readonly<Record<'public' | 'private' | 'refusal', Answer>>;
+export type Responses = Readonly<Record<'public' | 'private' | 'rejection', Received>>;
 
 /** The settings of every server under test, with the names of the service's own settings where it has them. */
 export const port = Number(need('PORT'));
@@ -19,7 +19,5 @@ export const issuer = need('ISSUER');
 export const audience = need('AUDIENCE');
 export const jwksUri = need('JWKS_URI');
 
-export const answers: Answers = JSON.parse(need('ANSWERS'));
 /** Each server sends the same bodies. */
-export const publicMessage = answers.public.body;
-export const privateMessage = answers.private.body;
+export const responses: Responses = JSON.parse(need('RESPONSES'));

@@ -1,10 +1,10 @@
-import { type Answer, answers, hostname, port } from './environment.ts';
+import { hostname, port, type Received, responses } from './environment.ts';
 
-const headersOf = ({ headers }: Answer) => new Headers(headers.map(([name, value]) => [name, value]));
+const headersOf = ({ headers }: Received) => new Headers(headers.map(([name, value]) => [name, value]));
 const headers = {
-  public: headersOf(answers.public),
-  private: headersOf(answers.private),
-  refusal: headersOf(answers.refusal),
+  public: headersOf(responses.public),
+  private: headersOf(responses.private),
+  rejection: headersOf(responses.rejection),
 };
 
 // The real limit: what Bun.serve can do when it sends what the service sends.
@@ -15,9 +15,9 @@ Bun.serve({
   fetch(request) {
     const authorization = request.headers.get('authorization');
     const hasId = request.headers.get('x-request-id') !== null;
-    const refusal = authorization === null ? 'refusal' : 'private';
-    const kind = hasId || request.url.endsWith('/public') ? 'public' : refusal;
-    const { status, body } = answers[kind];
+    const kindOfPrivate = authorization === null ? 'rejection' : 'private';
+    const kind = hasId || request.url.endsWith('/public') ? 'public' : kindOfPrivate;
+    const { status, body } = responses[kind];
     return new Response(JSON.stringify(body), { status, headers: headers[kind] });
   },
 });

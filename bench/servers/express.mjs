@@ -2,13 +2,13 @@
 import express from 'express';
 import { auth } from 'express-oauth2-jwt-bearer';
 
-const { ANSWERS, AUDIENCE: audience, ISSUER: issuer, JWKS_URI: jwksUri, PORT } = process.env;
-const answers = JSON.parse(ANSWERS);
+const { AUDIENCE: audience, ISSUER: issuer, JWKS_URI: jwksUri, PORT, RESPONSES } = process.env;
+const responses = JSON.parse(RESPONSES);
 const app = express();
 const check = auth({ issuer, audience, jwksUri, tokenSigningAlg: 'RS256' });
-app.get('/api/public', (_request, response) => response.json(answers.public.body));
-app.get('/api/private', check, (_request, response) => response.json(answers.private.body));
-// Without a handler of its own, Express writes a stack trace for each refused token: that would be measured instead.
+app.get('/api/public', (_request, response) => response.json(responses.public.body));
+app.get('/api/private', check, (_request, response) => response.json(responses.private.body));
+// Without a handler of its own, Express writes a stack trace for each rejected token: that would be measured instead.
 app.use((error, _request, response, _next) =>
   response
     .status(error.status ?? 500)
