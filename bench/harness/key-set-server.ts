@@ -18,7 +18,7 @@ export function startKeySetServer(jwks: string) {
   const keySet = {
     uri: (name: string) => `http://127.0.0.1:${server.port}/${name}`,
     fetches: (name: string) => fetches.get(name) ?? 0,
-    /** While down, every fetch is answered with a 500. */
+    /** While down, every fetch gets a 500. */
     isDown: false,
     stop: () => server.stop(true),
   };
