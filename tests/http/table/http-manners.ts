@@ -107,6 +107,21 @@ function rawRequests(fixture: () => Fixture): void {
     });
   }
 
+  // Bun takes the trailer of such a body for another request.
+  test.each(['GET', 'HEAD', 'OPTIONS', 'POST'])(
+    'the response to a chunked %s is the last of its connection',
+    async (method) => {
+      const lines = [
+        `${method} ${PUBLIC} HTTP/1.1`,
+        'Host: service.example.test',
+        'Transfer-Encoding: chunked',
+        '',
+        '0',
+      ];
+      expect(answered(await rawRequest(fixture().service.origin, lines)).headers.get('connection')).toBe('close');
+    },
+  );
+
   for (const [path, status] of [
     [PUBLIC, 200],
     [PRIVATE, 401],
