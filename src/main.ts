@@ -22,15 +22,16 @@ if (!Bun.semver.satisfies(Bun.version, engines.bun))
 
 const { dev, explain, healthcheck, help, version } = readFlags(process.argv.slice(2));
 const { HOST: host, PORT: port, NO_COLOR } = process.env;
+// A signal ends the process with this status as long as neither is known.
+if (healthcheck || explain) process.exitCode = 1;
 if (help) print(1, usage);
 else if (version) print(1, `${packageJson.version}\n`);
 // Only HOST and PORT, because a container's health check lacks the flags of its service.
 else if (healthcheck) {
   const fault = await findFault(host || '0.0.0.0', port || 3010);
   if (fault !== undefined) fail(fault);
+  process.exit(0);
 } else if (explain) {
-  // A signal meanwhile ends the process with 1, because the token was not accepted.
-  process.exitCode = 1;
   const settings = readSettingsOrFail(dev);
   if (isatty(0)) print(2, 'Paste a token, then press Enter and Ctrl-D\n');
   const as = { requirements: { scope: messagesScope }, words: 'settings' } as const;

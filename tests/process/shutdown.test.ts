@@ -86,13 +86,20 @@ describe.concurrent('a signal', () => {
     expect(await service.close()).toBe(0);
   });
 
-  test('ends a process that is still loading its modules with 0', async () => {
-    const plant = `Bun.plugin({ name: 'signal', setup: ({ onLoad }) => void onLoad({ filter: /src.process\\.ts$/ }, async () => {
-  process.kill(process.pid, 'SIGTERM');
-  await Bun.sleep(60_000);
-}) });`;
+  const end = "process.kill(process.pid, 'SIGTERM'); await Bun.sleep(60_000);";
+  test.each([
+    [
+      'loads its modules',
+      [],
+      0,
+      `({ onLoad }) => void onLoad({ filter: /src.process\\.ts$/ }, async () => { ${end} })`,
+    ],
+    ['waits for a token', ['--explain'], 1, `() => { Bun.stdin.text = async () => { ${end} } }`],
+  ])('ends a process that %s, with %p, with %d', async (_name, flags, status, setup) => {
     const command = (await sourceForm.command()).toSpliced(2, 0, '--preload', './plant.ts');
-    expect(await runToEnd(command, {}, { 'plant.ts': plant })).toEqual({ status: 0, stdout: '', stderr: '' });
+    const files = { 'plant.ts': `Bun.plugin({ name: 'plant', setup: ${setup} });` };
+    const ended = await runToEnd([...command, ...flags], { ISSUER: 'http://127.0.0.1:9/', AUDIENCE }, files);
+    expect(ended).toEqual({ status, stdout: '', stderr: '' });
   });
 
   test('loses no request of clients that keep their connections, and go on at the next instance when these are closed', async () => {
