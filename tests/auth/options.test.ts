@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createGuard } from '../../src/auth/guard.ts';
 import { resourceServer } from '../../src/auth/index.ts';
-import { checkOptions, type GuardOptions } from '../../src/auth/options.ts';
+import { checkOptions, type GuardOptions, optionRules } from '../../src/auth/options.ts';
 import { signingKeys } from '../support/mint.ts';
 
 const issuer = 'https://issuer.example.test/';
@@ -12,8 +12,6 @@ interface Row {
   readonly valid: readonly unknown[];
   /** `null` is wrong everywhere. */
   readonly wrong: readonly unknown[];
-  /** What the message says that the option must be. */
-  readonly expected: RegExp;
   /** The default in the contract. */
   readonly fallback?: unknown;
   /** Further options that the values need. */
@@ -23,11 +21,10 @@ interface Row {
 const wholeNumber = (min: number, max: number, fallback: number): Row => ({
   valid: [min, max],
   wrong: [min - 1, max + 1, min + 0.5, String(min), Number.NaN, Number.POSITIVE_INFINITY],
-  expected: new RegExp(`a whole number from ${min} to ${max}`),
   fallback,
 });
 
-const callback: Row = { valid: [() => ({})], wrong: [{}, 'f'], expected: /a function/ };
+const callback: Row = { valid: [() => ({})], wrong: [{}, 'f'] };
 
 const endings = ['#part', '{tenantid}/', '"', "'", '<script>', '\\', '$(id)', '`id`', '\u001b[2J', 'a b', 'é'];
 const badUrls = [
@@ -37,67 +34,56 @@ const badUrls = [
 ];
 const withQuery = `${issuer}?a=1`;
 const loopback = ['http://localhost:3000/', 'http://127.0.0.1/', 'http://[::1]/'];
-const plainUrl = /an https URL without query, fragment, credentials, quotes or braces \(http is allowed for loopback/;
 
 const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   issuer: {
     valid: [issuer, [issuer], ['https://a.example.test', 'https://b.example.test/path/'], ...loopback],
     wrong: [undefined, [], [issuer, ''], [issuer, 7], [issuer, 'http://a.test'], {}, withQuery, ...badUrls],
-    expected: /authorization server: an https URL without query, fragment, credentials, quotes or braces/,
     fallback: [issuer],
   },
   audience: {
     valid: [audience, ['urn:api', 'another api']],
     wrong: [undefined, '', '  ', [], [audience, ''], [audience, 7], {}],
-    expected: /API identifier that tokens contain in aud/,
     fallback: [audience],
   },
   jwksUri: {
     valid: ['https://keys.example.test/keys?version=1', ...loopback],
     wrong: [['https://keys.example.test/'], ...badUrls],
-    expected: /an https URL without fragment or credentials/,
   },
-  jwksAllowHttp: { valid: [true, false], wrong: ['true', 1], expected: /true or false/, fallback: false },
+  jwksAllowHttp: { valid: [true, false], wrong: ['true', 1], fallback: false },
   algorithms: {
     valid: [['RS256'], ['ES512', 'EdDSA', 'Ed25519'], ['ML-DSA-65']],
     wrong: [[], 'RS256', ['none'], ['HS256'], ['rs256'], ['RS256', null]],
-    expected: /a list of RS256, RS384, .*, EdDSA, ML-DSA-44, ML-DSA-65, ML-DSA-87 or Ed25519/,
     fallback: ['RS256'],
   },
   scopeClaim: {
     valid: [['scope'], ['scp', '/resource_access/my~1api/roles', '/a~0b', 'a~b']],
     wrong: [[], 'scope', [''], ['/a~2'], ['/a~'], [7]],
-    expected: /claim names, or JSON Pointers that begin with \//,
     fallback: ['scope'],
   },
   scopePrefix: {
     valid: ['https://api.example.test/', '!#[]~'],
     wrong: ['', 'a b', '"', '\\', 'é', '\u007f', 7],
-    expected: /printable ASCII without spaces, quotes or backslashes/,
   },
-  audienceClaim: { valid: ['client_id'], wrong: ['', ' ', 7], expected: /the name of a claim/, fallback: 'aud' },
+  audienceClaim: { valid: ['client_id'], wrong: ['', ' ', 7], fallback: 'aud' },
   requiredClaims: {
     valid: [{}, { tid: 'tenant', empty: '' }],
     wrong: [[], 'a=b', { a: 1 }, { '': 'x' }, new Map([['a', 'b']])],
-    expected: /an object that maps claim names to required strings/,
     fallback: {},
   },
   dpop: {
     valid: ['off', 'on', 'required'],
     wrong: ['', true, 'yes'],
-    expected: /one of off, on, required/,
     fallback: 'off',
     beside: { publicUrl: audience },
   },
   publicUrl: {
     valid: ['https://api.example.test', 'https://api.example.test/base/', ...loopback],
     wrong: [withQuery, ...badUrls],
-    expected: plainUrl,
   },
   replayStore: {
     valid: [{ markUsed: async () => true }],
     wrong: [{}, { markUsed: true }, () => {}],
-    expected: /an object with a markUsed method/,
   },
   jwksMaxAgeSeconds: wholeNumber(1, 1_000_000, 600),
   jwksMaxStaleSeconds: wholeNumber(0, 1_000_000, 86_400),
@@ -105,34 +91,29 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   jwksTimeoutSeconds: wholeNumber(1, 60, 5),
   clockToleranceSeconds: wholeNumber(0, 300, 0),
   tokenCacheSize: wholeNumber(0, 1_000_000, 10_000),
-  tokenType: { valid: ['jwt', 'at+jwt'], wrong: ['JWT', ''], expected: /one of jwt, at\+jwt/, fallback: 'jwt' },
+  tokenType: { valid: ['jwt', 'at+jwt'], wrong: ['JWT', ''], fallback: 'jwt' },
   scopeImplies: {
     valid: [{}, { admin: ['read:a', 'read:b'] }],
     wrong: [[], { admin: 'read:a' }, { admin: ['a b'] }, { 'a b': ['c'] }, { admin: Array(1) }],
-    expected: /an object that maps each scope to the scopes it grants/,
     fallback: {},
   },
   dpopAlgorithms: {
     valid: [['ES256'], ['PS256', 'Ed25519']],
     wrong: [[], 'ES256', ['ES512'], ['ML-DSA-44'], ['HS256'], [null]],
-    expected: /a list of ES256, ES384, RS256, PS256, EdDSA or Ed25519/,
     fallback: ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'],
   },
   resource: {
     valid: ['https://api.example.test/mcp'],
     wrong: [7, withQuery, 'issuer.example.test'],
-    expected: plainUrl,
     beside: { publicUrl: audience },
   },
   keys: {
     valid: [{ keys: signingKeys() }],
     wrong: [[], {}, { keys: [] }, { keys: 'a' }, { keys: [null] }, { keys: Array(1) }],
-    expected: /a JWK Set/,
   },
   claims: {
     valid: [{ '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } }],
     wrong: [7, 'schema', {}, { '~standard': {} }],
-    expected: /a schema that implements Standard Schema/,
   },
   clientCertificate: callback,
   isRevoked: callback,
@@ -144,7 +125,6 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   errorHeaders: {
     valid: [{}, { 'cache-control': 'no-store' }],
     wrong: [7, 'a: b', [], { a: 1 }, { 'a b': 'c' }, { a: 'b\n' + 'c: d' }],
-    expected: /an object of header names and values/,
   },
 };
 
@@ -160,7 +140,8 @@ function problemOf(options: unknown): string {
 }
 
 describe('checkOptions()', () => {
-  for (const [name, { valid, wrong, expected, beside }] of Object.entries(rows)) {
+  for (const [name, { valid, wrong, beside }] of Object.entries(rows)) {
+    const { expected } = optionRules[name as keyof GuardOptions];
     for (const value of valid)
       test(`accepts ${name} ${JSON.stringify(value)}`, () => {
         expect(problemOf({ ...good, ...beside, [name]: value })).toBe('none');
@@ -168,8 +149,7 @@ describe('checkOptions()', () => {
     for (const value of [null, ...wrong])
       test(`throws a TypeError that names ${name}, for ${typeof value} ${JSON.stringify(value)}`, () => {
         const problem = problemOf({ ...good, ...beside, [name]: value });
-        expect(problem).toStartWith(`${name} must be `);
-        expect(problem).toMatch(expected);
+        expect(problem).toStartWith(`${name} must be ${expected}`);
       });
   }
 
