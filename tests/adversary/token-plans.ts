@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { crowdedKeySet } from '../http/table/key-set.ts';
-import { acceptedTokens, type TokenRow, tokenFaults } from '../http/table/token-faults.ts';
+import { acceptedTokens, tokenFaults } from '../http/table/token-faults.ts';
 import { ISSUER } from '../support/checked.ts';
 import { mintSigned } from '../support/issuers.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, SCOPE, SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
 import { signAs, signingKey } from '../support/signatures.ts';
+import type { TokenRow } from '../support/token-rows.ts';
 import { anyMember, edited, editsOf, few, member, merged } from './arbitraries.ts';
 
 /** The other issuer of the worlds that have two: it names itself without a slash. */

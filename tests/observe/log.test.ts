@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { version } from '../../package.json' with { type: 'json' };
-import { type TokenRow, tokenFaults, tokenTextOf } from '../http/table/token-faults.ts';
+import { tokenFaults } from '../http/table/token-faults.ts';
 import { until } from '../support/child-process.ts';
 import { bearer } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
@@ -8,6 +8,7 @@ import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, SIGNING_KID } from '../support/mint.ts';
 import { rawGet } from '../support/raw-http.ts';
 import { readJsonLines } from '../support/recorded-log.ts';
+import { type TokenRow, tokenTextOf } from '../support/token-rows.ts';
 
 const SECRET = 'only-the-holder-knows';
 

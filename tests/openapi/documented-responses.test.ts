@@ -4,11 +4,12 @@ import { Elysia } from 'elysia';
 import { describeRejections, scopesOf } from '../../src/auth/index.ts';
 import { failures } from '../../src/http/responses.ts';
 import type { OpenApiDocument, ResponseObject } from '../../src/openapi/document.ts';
-import { type TokenRow, tokenFaults, tokenTextOf } from '../http/table/token-faults.ts';
+import { tokenFaults } from '../http/table/token-faults.ts';
 import { bearer, fixtureFor } from '../support/fixture.ts';
 import { executableForm, type Form } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { createTestApp } from '../support/test-app.ts';
+import { type TokenRow, tokenTextOf } from '../support/token-rows.ts';
 
 /** The tokens that are answered with the example of this name. The HTTP table has one for each reason to reject a token. */
 const tokens: Readonly<Record<string, TokenRow[1]>> = {

@@ -3,9 +3,10 @@ import { Elysia } from 'elysia';
 import { createGuard } from '../../../src/auth/guard.ts';
 import { isGuarded, resourceServer } from '../../../src/auth/index.ts';
 import { crowdedKeySet } from '../../http/table/key-set.ts';
-import { tokenFaults, tokenTextOf } from '../../http/table/token-faults.ts';
+import { tokenFaults } from '../../http/table/token-faults.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/fixture.ts';
+import { tokenTextOf } from '../../support/token-rows.ts';
 
 const greet = ({ claims }: { readonly claims: object | undefined }) => (claims ? 'known' : 'anonymous');
 const { issuer, audience } = offline();

@@ -4,9 +4,10 @@ import { Refusal, refuse } from '../../../src/auth/refusals.ts';
 import type { Claims } from '../../../src/auth/token/claims.ts';
 import type { VerifiedToken, VerifierOptions } from '../../../src/auth/token/verifier.ts';
 import { crowdedKeySet } from '../../http/table/key-set.ts';
-import { faultsBeforeKeys, tokenFaults, tokenTextOf } from '../../http/table/token-faults.ts';
+import { faultsBeforeKeys, tokenFaults } from '../../http/table/token-faults.ts';
 import { createIssuers } from '../../support/issuers.ts';
 import { AUDIENCE, mintToken, signingKeys } from '../../support/mint.ts';
+import { tokenTextOf } from '../../support/token-rows.ts';
 
 const issuer = 'https://issuer.example.test/';
 const frozenSeconds = 2_000_000_000;

@@ -3,7 +3,7 @@ import { createPublicKey } from 'node:crypto';
 import type { Fixture } from '../../support/fixture.ts';
 import { cubicKey, ecKey, exactRsaKey, type PublishedKey, publish, rsaKey } from '../../support/keys.ts';
 import { SIGNING_KID } from '../../support/mint.ts';
-import type { TokenRow } from './token-faults.ts';
+import type { TokenRow } from '../../support/token-rows.ts';
 import { accepts, refuses } from './tokens.ts';
 
 /** A key of the set: the token that names it is signed with its private half. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { expectError, expectMessage } from '../../support/expect-error.ts';
 import type { Fixture } from '../../support/fixture.ts';
-import type { TokenRow } from './token-faults.ts';
+import type { TokenRow } from '../../support/token-rows.ts';
 import { accepts, PRIVATE, SCOPED } from './tokens.ts';
 
 const sufficient = [

@@ -1,13 +1,39 @@
-import { createHmac, createPublicKey, sign } from 'node:crypto';
+import { sign } from 'node:crypto';
 import type { RefusalReason } from '../../../src/auth/refusals.ts';
-import { certificate } from '../../support/certificates.ts';
-import { publish, rsaKey } from '../../support/keys.ts';
-import type { TokenOverrides } from '../../support/mint.ts';
+import { rsaKey } from '../../support/keys.ts';
 import { AUDIENCE, base64url, mintToken, nowSeconds, SIGNING_KID } from '../../support/mint.ts';
 import { forgeCubeRoot, signAs, signingKey, signOneModulusUp } from '../../support/signatures.ts';
-
-/** The changes to a valid token, or the text of a token; a function if they depend on the issuer's address or the time. */
-export type TokenRow = readonly [name: string, token: TokenOverrides | ((issuer: string) => TokenOverrides | string)];
+import {
+  attackersKeys,
+  by,
+  bytesOf,
+  changeBytes,
+  changePart,
+  changeToken,
+  claims,
+  ELSEWHERE,
+  each,
+  encodeOtherwise,
+  encrypted,
+  flipBit,
+  good,
+  headers,
+  headerText,
+  hmac,
+  insert,
+  jwk,
+  nones,
+  pad,
+  payload,
+  pem,
+  publicKey,
+  serialized,
+  setSpareBits,
+  signed,
+  type TokenRow,
+  texts,
+  withAttackersKeys,
+} from '../../support/token-rows.ts';
 
 /** A token that is rejected, by the reason of the verifier. */
 export interface Fault {
@@ -15,106 +41,6 @@ export interface Fault {
   readonly reason: RefusalReason;
   readonly token: TokenRow[1];
 }
-
-export function tokenTextOf(token: TokenRow[1], issuer: string): string {
-  const made = typeof token === 'function' ? token(issuer) : token;
-  return typeof made === 'string' ? made : mintToken(issuer, made);
-}
-
-const show = (value: unknown) => JSON.stringify(value) ?? 'missing';
-const each = <Value>(values: readonly Value[], row: (value: Value) => TokenRow) => values.map(row);
-const headers = (name: string, rule: string, values: readonly unknown[]) =>
-  each(values, (value) => [`${name} ${show(value)} (${rule})`, { header: { [name]: value } }]);
-const claims = (name: string, rule: string, values: readonly unknown[]) =>
-  each(values, (value) => [`${name} ${show(value)} (${rule})`, { claims: { [name]: value } }]);
-const texts = (rule: string, values: readonly string[]) =>
-  each(values, (text) => [`${text.slice(0, 20)} for a token (${rule})`, () => text]);
-
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-const bytesOf = (part: string) => Buffer.from(part, 'base64url');
-/** Changes a finished token, one part of it, or the bytes that a part spells. */
-const reshape = (change: (token: string) => string): TokenOverrides => ({ reshape: change });
-const reshaped = (index: number, change: (part: string) => string) =>
-  reshape((token) => {
-    const parts = token.split('.');
-    return parts.map((part, at) => (at === index ? change(part) : part)).join('.');
-  });
-const inBytes = (index: number, change: (bytes: Buffer) => Uint8Array | string) =>
-  reshaped(index, (part) => base64url(change(bytesOf(part))));
-const flipBit = (bytes: Buffer) => bytes.map((byte, at) => (at === bytes.length >> 1 ? byte ^ 1 : byte));
-
-/** Spells a part in another way before it is signed. JSON takes blanks at its end, so that the part leaves bits over. */
-const respelled = (part: 'header' | 'payload', change: (encoded: string) => string): TokenOverrides => ({
-  respell: {
-    part,
-    as(encoded) {
-      let spelt = encoded;
-      while (spelt.length % 4 === 0) spelt = base64url(`${bytesOf(spelt)} `);
-      return change(spelt);
-    },
-  },
-});
-const pad = (part: string) => part.padEnd(Math.ceil(part.length / 4) * 4, '=');
-/** Sets bits that base64url leaves over: another spelling of the same bytes. */
-const spareBits = (part: string, bits = 1) =>
-  part.slice(0, -1) + ALPHABET.charAt(ALPHABET.indexOf(part.slice(-1)) + bits);
-const atNine = (more: string) => (part: string) => part.slice(0, 9) + more + part.slice(9);
-
-const headerText = (name: string, text: string | Uint8Array): TokenRow => [name, { headerText: text }];
-const good = (issuer: string) => `"iss":"${issuer}","aud":"${AUDIENCE}","exp":${nowSeconds() + 300}`;
-/** Claims as text, for what JSON.stringify cannot say. */
-const payload = (name: string, write: (issuer: string) => string | Uint8Array): TokenRow => [
-  name,
-  (issuer) => ({ payloadText: write(issuer) }),
-];
-const signed = (name: string, signWith: NonNullable<TokenOverrides['signWith']>, kid = SIGNING_KID): TokenRow => [
-  name,
-  { header: { kid }, signWith },
-];
-const by = (name: string, kid: string, key = rsaKey(kid)): TokenRow => [name, () => ({ header: { kid }, key })];
-
-const publicKey = () => createPublicKey(rsaKey(SIGNING_KID));
-const pem = (type: 'spki' | 'pkcs1') => publicKey().export({ type, format: 'pem' }).toString();
-const jwk = () => publish(rsaKey(SIGNING_KID), SIGNING_KID);
-/** An HMAC over the token, keyed with public data. */
-const hmac = (name: string, secret: () => string | Uint8Array, alg = 'HS256', kid = SIGNING_KID): TokenRow => [
-  `${alg} keyed with ${name}`,
-  {
-    header: { alg, kid },
-    signWith: (input) => createHmac(alg.replace('HS', 'sha'), secret()).update(input).digest(),
-  },
-];
-/** All sixteen ways to write `none`. */
-const nones = Array.from({ length: 16 }, (_, bits) =>
-  [...'none'].map((letter, at) => (bits & (1 << at) ? letter.toUpperCase() : letter)).join(''),
-);
-
-/** A JWE by its shape (RFC 7516 §7.1): there is no key to decrypt it with. */
-const encrypted = (name: string, header: object): TokenRow => {
-  const all = { alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: SIGNING_KID, ...header };
-  return [name, () => `${base64url(JSON.stringify(all))}.${'A'.repeat(342)}.AAAAAAAAAAAAAAAA.AAAA.AAAA`];
-};
-const serialized = (issuer: string) => {
-  const [header, payload, signature] = mintToken(issuer).split('.');
-  return { protected: header, payload, signature };
-};
-
-/** The path of the addresses in tokens. It must never be requested. */
-export const ELSEWHERE = 'elsewhere';
-/** Members of a header that point at keys of an attacker, or bring them. */
-const attackersKeys = (issuer: string) => ({
-  ...Object.fromEntries(['jku', 'x5u', 'iss'].map((name) => [name, issuer + ELSEWHERE])),
-  jwk: publish(rsaKey('stranger'), SIGNING_KID),
-  x5c: [certificate('a').der.toString('base64')],
-  x5t: 'AAAA',
-});
-const brought = (...names: readonly string[]): TokenRow => [
-  `${names.join(', ')} of the attacker (CVE-2018-0114, RFC 8725 §3.10)`,
-  (issuer) => ({
-    header: Object.fromEntries(Object.entries(attackersKeys(issuer)).filter(([name]) => names.includes(name))),
-    key: rsaKey('stranger'),
-  }),
-];
 
 export const acceptedTokens: readonly TokenRow[] = [
   ['nothing special', {}],
@@ -139,43 +65,46 @@ const beforeKeys = {
       'a general JSON serialization (CVE-2022-39227)',
       (issuer) => JSON.stringify({ payload: serialized(issuer).payload, signatures: [serialized(issuer)] }),
     ],
-    ['a quoted header', reshape((token) => `"${token.split('.')[0]}"`)],
+    ['a quoted header', changeToken((token) => `"${token.split('.')[0]}"`)],
   ],
   token_encrypted: [
-    ['five parts', reshape((token) => `${token}.AAAA.AAAA`)],
+    ['five parts', changeToken((token) => `${token}.AAAA.AAAA`)],
     encrypted('a JWE around a token (CVE-2026-29000, RFC 7519 §5.2)', { cty: 'JWT' }),
     encrypted('a JWE that says RS256 of itself (CVE-2026-29000)', { alg: 'RS256' }),
     encrypted('a JWE that is compressed (CVE-2024-28176, CVE-2024-33664)', { zip: 'DEF' }),
     encrypted('a JWE with rounds of PBKDF2 (CVE-2022-36083)', { alg: 'PBES2-HS256+A128KW', p2c: 1e7, p2s: 'AA' }),
   ],
   token_malformed: [
-    ['a padded header', respelled('header', pad)],
-    ['a padded payload', respelled('payload', pad)],
-    ['a padded signature (CVE-2026-62995)', reshaped(2, pad)],
-    ['spare bits in the header', respelled('header', spareBits)],
-    ['spare bits in the payload', respelled('payload', spareBits)],
+    ['a padded header', encodeOtherwise('header', pad)],
+    ['a padded payload', encodeOtherwise('payload', pad)],
+    ['a padded signature (CVE-2026-62995)', changePart(2, pad)],
+    ['spare bits in the header', encodeOtherwise('header', setSpareBits)],
+    ['spare bits in the payload', encodeOtherwise('payload', setSpareBits)],
     // A signature of 256 bytes ends in a letter with four spare bits: fifteen other letters mean the same bytes.
     ...each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], (bits) => [
       `${bits} in the spare bits of the signature (RFC 4648 §3.5, CVE-2026-102269)`,
-      reshaped(2, (part) => spareBits(part, bits)),
+      changePart(2, (part) => setSpareBits(part, bits)),
     ]),
-    ['a signature in the standard alphabet (RFC 7515 §2)', reshaped(2, (part) => `+/${part.slice(2)}`)],
-    ['a payload in the standard alphabet', respelled('payload', (part) => `${part.slice(0, -1)}+`)],
+    ['a signature in the standard alphabet (RFC 7515 §2)', changePart(2, (part) => `+/${part.slice(2)}`)],
+    ['a payload in the standard alphabet', encodeOtherwise('payload', (part) => `${part.slice(0, -1)}+`)],
     // 342 characters spell 256 bytes; 345 leave one over, which spells nothing.
-    ['a dangling character after the signature', reshape((token) => `${token}AAA`)],
-    ['spare bits in three characters', reshaped(1, () => 'AAB')],
-    ['a percent-encoded dot', reshape((token) => token.replace('.', '%2E'))],
-    ['quotes around it', reshape((token) => `"${token}"`)],
+    ['a dangling character after the signature', changeToken((token) => `${token}AAA`)],
+    ['spare bits in three characters', changePart(1, () => 'AAB')],
+    ['a percent-encoded dot', changeToken((token) => token.replace('.', '%2E'))],
+    ['quotes around it', changeToken((token) => `"${token}"`)],
     ...each([',', '.', '!!!!', '.AAAA', '.'.repeat(7000)], (more) => [
       `${more.slice(0, 5)} behind it (CVE-2025-30204, CVE-2026-102269)`,
-      reshape((token) => token + more),
+      changeToken((token) => token + more),
     ]),
-    ['a byte beyond ASCII in it', reshaped(1, atNine('é'))],
-    ...each(['!@$%', '\\11'], (more) => [`${more} in its signature (GHSA-3fvg-4v2m-98jf)`, reshaped(2, atNine(more))]),
-    ...each([0, 1, 2], (part) => [`nothing in part ${part}`, reshaped(part, () => '')]),
-    ['no signature part (CVE-2020-28042)', reshape((token) => token.replace(/\.[^.]*$/, ''))],
-    ['its header alone', reshape((token) => token.replace(/\..*/, ''))],
-    ['its parts without dots', reshape((token) => token.split('.').join(''))],
+    ['a byte beyond ASCII in it', changePart(1, insert('é'))],
+    ...each(['!@$%', '\\11'], (more) => [
+      `${more} in its signature (GHSA-3fvg-4v2m-98jf)`,
+      changePart(2, insert(more)),
+    ]),
+    ...each([0, 1, 2], (part) => [`nothing in part ${part}`, changePart(part, () => '')]),
+    ['no signature part (CVE-2020-28042)', changeToken((token) => token.replace(/\.[^.]*$/, ''))],
+    ['its header alone', changeToken((token) => token.replace(/\..*/, ''))],
+    ['its parts without dots', changeToken((token) => token.split('.').join(''))],
     ...texts('CVE-2025-30204', ['..', '.'.repeat(8000), 'eyJ', 'a.b.c']),
     ...each(nones, (alg) => [
       `alg ${alg} with an empty signature (CVE-2022-23540, RFC 8725 §2.1)`,
@@ -183,7 +112,7 @@ const beforeKeys = {
     ]),
     [
       'a JSON serialization around it (CVE-2022-39227)',
-      reshape((token) => `{"${token.replace(/[^.]*$/, '')}":"",${JSON.stringify(serialized('x')).slice(1)}`),
+      changeToken((token) => `{"${token.replace(/[^.]*$/, '')}":"",${JSON.stringify(serialized('x')).slice(1)}`),
     ],
     ['a header of six thousand brackets (CWE-674)', () => `${base64url('['.repeat(5800))}.e30.AA`],
     ...['not json', '{"alg":"RS256"', 'null', '"RS256"', `["RS256","${SIGNING_KID}"]`].map((text) =>
@@ -275,18 +204,18 @@ const withKeys = {
     by('a signature by another published key (RFC 8725 §3.10)', SIGNING_KID, rsaKey('other')),
     by('the kid of another published key (RFC 8725 §3.10)', 'other', rsaKey(SIGNING_KID)),
     by('a signature by neither of two keys under one kid', 'twins', rsaKey(SIGNING_KID)),
-    ['a signature with one bit flipped', inBytes(2, flipBit)],
-    ['a signature a byte short', inBytes(2, (bytes) => bytes.subarray(1))],
-    ['a leading zero byte in its signature', inBytes(2, (bytes) => Buffer.of(0, ...bytes))],
-    ['a byte behind its signature', inBytes(2, (bytes) => Buffer.of(...bytes, 0))],
-    ['a payload altered after it was signed (RFC 8725 §3.3)', inBytes(1, () => '{"admin":true}')],
-    ['a payload with one bit flipped', inBytes(1, flipBit)],
-    ['a header altered after it was signed', inBytes(0, (bytes) => `${bytes} `)],
-    brought('jwk'),
-    brought('x5c', 'x5t'),
-    brought('jku', 'x5u', 'iss'),
+    ['a signature with one bit flipped', changeBytes(2, flipBit)],
+    ['a signature a byte short', changeBytes(2, (bytes) => bytes.subarray(1))],
+    ['a leading zero byte in its signature', changeBytes(2, (bytes) => Buffer.of(0, ...bytes))],
+    ['a byte behind its signature', changeBytes(2, (bytes) => Buffer.of(...bytes, 0))],
+    ['a payload altered after it was signed (RFC 8725 §3.3)', changeBytes(1, () => '{"admin":true}')],
+    ['a payload with one bit flipped', changeBytes(1, flipBit)],
+    ['a header altered after it was signed', changeBytes(0, (bytes) => `${bytes} `)],
+    withAttackersKeys('jwk'),
+    withAttackersKeys('x5c', 'x5t'),
+    withAttackersKeys('jku', 'x5u', 'iss'),
     ...each([{ exp: 1 }, { aud: 'other' }, { iss: 'x' }], (wrong) => [
-      `a bad signature and ${show(wrong)}, which must not be reported (CVE-2024-51744)`,
+      `a bad signature and ${JSON.stringify(wrong)}, which must not be reported (CVE-2024-51744)`,
       () => ({ key: rsaKey('stranger'), claims: wrong }),
     ]),
   ],
@@ -311,7 +240,7 @@ const withKeys = {
     ...claims('aud', 'RFC 8725 §3.9', ['other', ['other'], AUDIENCE.slice(0, -1), `${AUDIENCE}x`, `${AUDIENCE}/`]),
     ...claims('aud', 'RFC 8725 §3.9', [`x ${AUDIENCE} y`, AUDIENCE.toUpperCase()]),
     ...each([{ exp: 1 }, { exp: undefined }, { nbf: 2 ** 40 }], (wrong) => [
-      `another aud and ${show(wrong)}`,
+      `another aud and ${JSON.stringify(wrong)}`,
       { claims: { aud: other, ...wrong } },
     ]),
     ['an audience beside a number, expired (RFC 7519 §4.1.3)', { claims: { aud: [AUDIENCE, 1], exp: 1 } }],

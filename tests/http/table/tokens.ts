@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import type { RefusalReason } from '../../../src/auth/refusals.ts';
 import { challengeOf, expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
 import type { Fixture } from '../../support/fixture.ts';
-import { acceptedTokens, ELSEWHERE, type Fault, type TokenRow, tokenFaults, tokenTextOf } from './token-faults.ts';
+import { ELSEWHERE, type TokenRow, tokenTextOf } from '../../support/token-rows.ts';
+import { acceptedTokens, type Fault, tokenFaults } from './token-faults.ts';
 
 export const PRIVATE = '/api/private';
 export const SCOPED = '/api/private-scoped';
