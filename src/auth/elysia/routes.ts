@@ -69,7 +69,11 @@ function protect(instance: Instance, protection: Protection): void {
   // Elysia drops the hooks of a second plugin with the same name and seed.
   if (instance.config.name !== undefined) instance.config.seed ||= crypto.randomUUID();
   // Another copy of Elysia accepts a promised instance of ours only as a module.
-  Object.assign(instance, { default: (app: Instance) => app.use(instance) });
+  const useInCopy = (app: Instance) => {
+    protectParent(app, instance);
+    return app.use(instance);
+  };
+  Object.assign(instance, { default: useInCopy });
 }
 
 /** Serves none of these routes any more, in every instance that has taken them over, and none that is added later. */
@@ -147,7 +151,7 @@ export function protectParent(parent: Instance, instance: Instance): void {
       parent,
       "an instance uses the guard but has no routes, so the instance that uses it would stay open. End it with .as('scoped')",
     );
-  const lost = protectionsOf.has(parent) ? unread.get(instance) : undefined;
+  const lost = usesMacros(parent) ? unread.get(instance) : undefined;
   if (lost) closeFor(parent, parent, `guard({ ${lost} }) has no effect on an instance that does not use the guard`);
   for (const protection of reaching) protect(parent, protection);
 }

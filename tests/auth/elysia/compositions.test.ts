@@ -1,4 +1,5 @@
 import { describe, expect, spyOn, test } from 'bun:test';
+import { createRequire } from 'node:module';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import { type GuardOptions, isGuarded, resourceServer } from '../../../src/auth/index.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
@@ -298,147 +299,45 @@ test.each<[string, (inner: AnyElysia) => AnyElysia]>([
   expect([await statuses(inner, '/a', [{}]), await statuses(app, '/a', [{}])]).toEqual([[500], [500]]);
 });
 
-const yes = () => true;
-const no = () => false;
-/** A macro that is off where it is given false. */
-const log = { log: (isOn: boolean) => (isOn ? { beforeHandle() {} } : undefined) };
-const macros = {
-  ...log,
-  owner: () => ({ authorize: yes }),
-  paid: () => ({ authorize: no }),
-  can: (authorize: () => boolean) => ({ authorize }),
-  admin: () => ({ scope: 'admin' }),
-  reads: () => ({ scope: () => 'a' }),
-  writes: () => ({ scope: () => 'admin' }),
-};
-const named = (requirement: object, name = 'requires') =>
-  new Elysia({ name }).use(guard()).guard(requirement).as('scoped') as AnyElysia;
-
-/** Each requires two things, of which the token has one, where Elysia would drop the other. The route is /a. */
-const dropped: Readonly<Record<string, Use>> = {
-  'two macros with functions': (app) => app.get('/a', secret, { owner: true, paid: true } as object),
-  'a function of the route and one of a macro': (app) =>
-    app.get('/a', secret, { authorize: yes, paid: true } as object),
-  'one macro with two functions': (app) => app.guard({ can: no } as object).get('/a', secret, { can: yes } as object),
-  'two scope functions': (app) => app.get('/a', secret, { reads: true, writes: true } as object),
-  'a scope after a macro that is off, in guard': (app) =>
-    app.guard({ log: false, scope: 'admin' } as object).get('/a', secret),
-  'authorize after a macro that is off, in guard': (app) =>
-    app.guard({ log: false, authorize: no } as object).get('/a', secret),
-  'a macro after one that is off, on the route': (app) => app.get('/a', secret, { log: false, admin: true } as object),
-  'a macro after one that is off, in a guard callback': (app) =>
-    app.guard({ log: false, admin: true } as object, (inner) => inner.get('/a', secret)),
-  'a macro after one that is off, in a group': (app) =>
-    app.group('', { log: false, admin: true } as object, (inner) => inner.get('/a', secret)),
-  'a macro after an option that is falsy': (app) =>
-    app.get('/a', secret, { perMessageDeflate: false, admin: true } as object),
-  'the requirement of a second plugin with the same name': (app) =>
-    app
-      .use(named({ scope: 'a' }))
-      .use(named({ scope: 'admin' }))
-      .get('/a', secret),
-  'the requirement of a plugin without the guard': (app) =>
-    app.use(new Elysia().guard({ as: 'scoped', scope: 'admin' } as object)).get('/a', secret),
-};
-
-describe('what Elysia drops before a route is added is checked all the same', () => {
-  for (const aot of [true, false])
-    for (const [name, create] of Object.entries(dropped))
-      for (const [where, use] of [
-        ['', (app: AnyElysia) => app],
-        [', used by another instance', (app: AnyElysia) => new Elysia({ aot }).use(app)],
-      ] as const)
-        test(`${name}, with aot ${aot}${where}`, async () => {
-          const logged = spyOn(console, 'error').mockImplementation(() => {});
-          const app = () => use(create(new Elysia({ aot }).use(guard()).macro(macros) as AnyElysia));
-          if (name.endsWith('without the guard')) expect(app).toThrow('has no effect on an instance');
-          else expect(await statuses(app(), '/a', [token({ scope: 'a' })])).toEqual([403]);
-          logged.mockRestore();
-        });
-
-  test('a requirement of a WebSocket after an option that is falsy', () => {
-    const options = { perMessageDeflate: false, admin: true } as object;
-    const app = new Elysia().use(guard()).macro(macros).ws('/a', options) as AnyElysia;
-    expect(JSON.stringify(app.routes.map(({ hooks }) => hooks.detail.security))).toContain('admin');
-  });
+test('one Request that is handled twice at once is served twice', async () => {
+  const app = new Elysia().use(guard()).get('/a', secret);
+  const twice = good();
+  const responses = await Promise.all([app.handle(twice), app.handle(twice)]);
+  expect(responses.map(({ status }) => status)).toEqual([200, 200]);
 });
 
-const promised = (options = {}, settings = {}) => Promise.resolve(resourceServer({ ...shared, ...options }, settings));
-const named2 = (use: Use) => use(new Elysia({ name: 'plugin' }) as AnyElysia) as AnyElysia;
-const revoking = { isRevoked: yes };
-const traced: Use = (app) => app.trace(({ context }) => void Object.assign(context, { request: good() }));
+/** Returns Elysia as CommonJS applications load it: another copy each time, which no guard has met. */
+function loadCopy(): typeof Elysia {
+  const require = createRequire(import.meta.url);
+  for (const path of Object.keys(require.cache)) if (/[\\/]elysia[\\/]dist[\\/]/.test(path)) delete require.cache[path];
+  return require('elysia').Elysia;
+}
 
-/** The guard arrives in a way that Elysia loses. Without a token, or with a token that it revokes, /a is not served. */
-const arriving: Readonly<Record<string, Use>> = {
-  'as a second one that is promised': (app) =>
-    app
-      .use(resourceServer(shared, { optional: true }))
-      .use(promised())
-      .get('/a', secret),
-  'as a second one of an async function': (app) =>
-    app
-      .use(resourceServer(shared, { optional: true }))
-      .use(async () => guard())
-      .get('/a', secret),
-  'as a promised one that revokes': (app) => app.use(guard()).use(promised(revoking)).get('/a', secret),
-  'promised, in a guard callback': (app) => app.guard({}, (inner) => inner.use(promised()).get('/a', secret) as never),
-  'promised, in a plugin in a guard callback': (app) =>
-    app.guard({}, (inner) => inner.use(new Elysia().use(promised()).get('/a', secret)) as never),
-  'in an instance that an async function returns': (app) =>
-    app.use(async () => wrapper().get('/me', secret).as('scoped')).get('/a', secret),
-  'returned by a function': (app) => {
-    app.use((() => guard()) as never);
-    return app.get('/a', secret);
-  },
-  'returned by a promised function': (app) => app.use(Promise.resolve((() => guard()) as never)).get('/a', secret),
-  'returned by the function of a module': (app) =>
-    app.use(Promise.resolve({ default: (() => wrapper().as('scoped')) as never })).get('/a', secret),
-  'in a second plugin with the same name': (app) =>
-    app
-      .use(named2((plugin) => plugin))
-      .use(named2((plugin) => plugin.use(guard()).as('scoped')))
-      .get('/a', secret),
-  'as a global one after a local one': (app) =>
-    app.use(new Elysia().use(guard()).use((guard(revoking) as AnyElysia).as('global'))).get('/a', secret),
-  'after a listener of traces': (app) => traced(app).use(guard(revoking)).get('/a', secret),
-  'in a plugin of an application with traces': (app) => traced(app).use(guardedRoute(new Elysia(app.config))),
-  'before a listener of traces': (app) => traced(app.use(guard(revoking)) as AnyElysia).get('/a', secret),
-  uncalled: (app) => {
-    try {
-      app.use(resourceServer as never);
-    } catch {}
-    return app.get('/a', secret);
-  },
+/** What an application of another copy of Elysia uses, and the responses to no token and to one with the scope `a`. */
+const foreign: Readonly<Record<string, readonly [(Copy: typeof Elysia) => unknown, number, number, object?]>> = {
+  'the plugin': [() => guard(), 401, 200],
+  'the plugin, and a scope': [() => guard(), 401, 403, { scope: 'b' }],
+  'the plugin, and a function': [() => guard(), 401, 403, { authorize: () => false, beforeHandle: early }],
+  'a wrapper': [(Copy) => new Copy().use(guard()).as('scoped'), 401, 200],
+  'a function that uses it': [() => (app: AnyElysia) => app.use(guard()), 401, 200],
+  'a promised plugin': [async () => guard(), 500, 500],
+  'a module': [async () => ({ default: guard() }), 500, 500],
+  'a function that returns it asynchronously': [() => async () => guard(), 500, 500],
+  'a wrapper of the first copy': [() => wrapper().as('scoped'), 500, 500],
+  'a promised wrapper of the first copy': [async () => wrapper().as('scoped'), 500, 500],
 };
 
-describe('a guard that Elysia loses is not lost', () => {
+describe('an application of another copy of Elysia', () => {
   for (const aot of [true, false])
-    for (const [name, create] of Object.entries(arriving))
-      for (const form of forms)
-        test(`${name}, with aot ${aot}, through ${form}`, async () => {
-          const logged = spyOn(console, 'error').mockImplementation(() => {});
-          const { status, body } = await attempt(form, () => create(new Elysia({ aot }) as AnyElysia), '/a');
-          logged.mockRestore();
-          expect(body).not.toContain(SECRET);
-          expect([0, 401, 500]).toContain(status);
-        });
-
-  test.each<[string, (inner: AnyElysia) => AnyElysia]>([
-    ['two applications that use it', (inner) => new Elysia().use(inner)],
-    ['one that uses it and one that gets it from an async function', (inner) => new Elysia().use(async () => inner)],
-  ])('promised in an instance, of %s', async (_name, use) => {
-    const logged = spyOn(console, 'error').mockImplementation(() => {});
-    const inner = new Elysia().use(promised()).get('/a', secret) as AnyElysia;
-    const apps = [new Elysia().use(inner) as AnyElysia, use(inner)];
-    await Promise.allSettled(apps.map((app) => app.modules));
-    for (const app of apps) expect(await statuses(app, '/a', [{}])).toEqual([500]);
-    logged.mockRestore();
-  });
-
-  test('one Request that is handled twice at once is served twice', async () => {
-    const app = new Elysia().use(guard()).get('/a', secret);
-    const twice = good();
-    const responses = await Promise.all([app.handle(twice), app.handle(twice)]);
-    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
-  });
+    for (const [name, [create, ...expected]] of Object.entries(foreign))
+      test(`that uses ${name}, with aot ${aot}, serves no request without a decision`, async () => {
+        const logged = spyOn(console, 'error').mockImplementation(() => {});
+        const Copy = loadCopy();
+        expect(Copy).not.toBe(Elysia);
+        const [withoutToken, withToken, route = {}] = expected;
+        const app = new Copy({ aot }).use(create(Copy) as AnyElysia).get('/a', secret, route);
+        await app.modules;
+        expect(await statuses(app, '/a', [{}, token({ scope: 'a' })])).toEqual([withoutToken, withToken]);
+        logged.mockRestore();
+      });
 });

@@ -26,7 +26,8 @@ const tables = {
   'any hostile hook': cellsWith({
     configuration,
     hook: 'all',
-    effect: ['sets request', 'returns a Response'],
+    requirement: ['authorize'],
+    effect: ['sets request', 'sets claims'],
     place: 'all',
   }),
 };

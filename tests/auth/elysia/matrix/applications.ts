@@ -68,6 +68,8 @@ const served = alike({
   'equal guards nested': (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard()))),
   'equal guards in one chain': (p) => p.route(p.guarded(p.create()).use(p.guard())),
   'strict guard after an optional one': (p) => p.route(p.guarded(p.create().use(p.guard('optional')))),
+  'global guard after a local one': (p) =>
+    p.route(p.create().use(p.guarded(p.create()).use(p.guard('different').as('global')).get('/own', open))),
   'guard in two applications'(p) {
     const guard = p.guard();
     return { apps: [p.route(p.create().use(guard)), p.route(p.create().use(guard))] };
@@ -191,8 +193,6 @@ const lost = alike(
           .use(p.create({ name: 'a' }))
           .use(p.guarded(p.create({ name: 'a' })).as('scoped')),
       ),
-    'global guard after a local one': (p) =>
-      p.route(p.create().use(p.guarded(p.create()).use(p.guard('different').as('global')).get('/own', open))),
   },
   { isServed: 'maybe', isApart: true },
 );

@@ -21,6 +21,8 @@ export async function expectationOf(cell: Cell): Promise<Expected> {
   const isHarmless = cell.hook === 'none';
   const others = { isHarmless, isListed: prefix === '' };
   const isWithoutContext = cell.configuration === 'aot: false' && /mount/i.test(cell.route);
+  // The names of requirements are unknown there, so nothing may be served.
+  if (cell.named === 'plugin without a guard' && cell.requirement !== 'none') return { ...others, isServed: false };
   if (isMeantToServe !== true || !isHarmless || (isWithoutContext && /function|authorize/.test(cell.requirement)))
     return { ...others, isServed: isMeantToServe === false ? false : 'maybe' };
   const { apps } = await observeUnguarded(cell);

@@ -62,6 +62,12 @@ const places: Readonly<Record<string, (app: AnyElysia, add: AddRoute, named: Nam
     add(app.macro({ needed }), beside({ ...easy(), needed: true })),
   'option beside a macro': (app, add, { needed, easy, beside }) =>
     add(app.macro({ easy }), beside({ easy: true, ...needed() })),
+  'one macro twice': (app, add, { needed, easy, beside }) =>
+    add(app.macro({ needs: (requirement: Requirement) => requirement() }).guard(beside({ needs: needed })), {
+      needs: easy,
+    }),
+  'plugin without a guard': (app, add, { needed, beside }) =>
+    add(app.use(new Elysia().guard({ as: 'scoped', ...beside(needed()) })), {}),
   'second plugin of one name': (app, add, { needed, easy, beside, guard }) => {
     const requires = (options: Options) =>
       new Elysia({ name: 'requires' }).use(guard()).guard(options).as('scoped') as AnyElysia;
