@@ -1,10 +1,10 @@
 import { describe, expect, spyOn, test } from 'bun:test';
-import { createRequire } from 'node:module';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import { type GuardOptions, isGuarded, resourceServer } from '../../../src/auth/index.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/fixture.ts';
 import { rawRequest } from '../../support/raw-http.ts';
+import { loadCopy } from './matrix/load-copy.ts';
 import { SECRET } from './matrix/routes.ts';
 import { ask, serve } from './matrix/serve.ts';
 
@@ -305,13 +305,6 @@ test('one Request that is handled twice at once is served twice', async () => {
   const responses = await Promise.all([app.handle(twice), app.handle(twice)]);
   expect(responses.map(({ status }) => status)).toEqual([200, 200]);
 });
-
-/** Returns Elysia as CommonJS applications load it: another copy each time, which no guard has met. */
-function loadCopy(): typeof Elysia {
-  const require = createRequire(import.meta.url);
-  for (const path of Object.keys(require.cache)) if (/[\\/]elysia[\\/]dist[\\/]/.test(path)) delete require.cache[path];
-  return require('elysia').Elysia;
-}
 
 /** What an application of another copy of Elysia uses, and the responses to no token and to one with the scope `a`. */
 const foreign: Readonly<Record<string, readonly [(Copy: typeof Elysia) => unknown, number, number, object?]>> = {
