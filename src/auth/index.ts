@@ -1,13 +1,6 @@
 export { type ResourceMetadataSettings, resourceMetadata } from './elysia/resource-metadata.ts';
 export { type PluginSettings, type RequirementContext, resourceServer } from './elysia/resource-server.ts';
 export { isGuarded, type ListedRoute } from './elysia/routes.ts';
-export {
-  guardResponses,
-  type SecuritySchemeOptions,
-  scopeResponses,
-  scopesOf,
-  securitySchemes,
-} from './elysia/schema.ts';
 export type {
   Algorithm,
   Anonymous,
@@ -37,3 +30,5 @@ export {
   issuerMetadata,
   optionsFromEnvironment,
 } from './guard.ts';
+export { guardResponses, scopeResponses } from './openapi/responses.ts';
+export { type SecuritySchemeOptions, scopesOf, securitySchemes } from './openapi/security.ts';

@@ -1,9 +1,10 @@
 import { Elysia, NotFoundError } from 'elysia';
 import type { Guard, OptionsFor } from '../guard/guard.ts';
 import { resourceMetadataPath } from '../guard/metadata.ts';
+import { scopesOf } from '../openapi/security.ts';
+import type { AnySchema } from './claims-schema.ts';
 import { coreFrom } from './resource-server.ts';
 import { type ListedRoute, markOpen } from './routes.ts';
-import { type AnySchema, scopesOf } from './schema.ts';
 
 /** Settings of {@link resourceMetadata}. */
 export interface ResourceMetadataSettings {

@@ -3,19 +3,15 @@ import { createGuardCore, type GuardCore } from '../guard/create-guard.ts';
 import { type ClaimsOf, coreOf, type Guard, type OptionsFor } from '../guard/guard.ts';
 import type { FixedScope } from '../guard/scopes.ts';
 import { namesIn } from '../jose/encoding.ts';
+import type { DeniedRejection, GuardRejections } from '../openapi/responses.ts';
+import { warnOfMissingSchemes } from '../openapi/security.ts';
 import { type GuardOptions, type IssuersWithAudience, optionRules } from '../options.ts';
 import type { Claims } from '../token/claims.ts';
+import { type AnySchema, toStandardSchema } from './claims-schema.ts';
 import { type Instance, isInstance, type Methods, type RouteContext } from './instance.ts';
 import { override, overrideCopy } from './overrides.ts';
 import { type Protection, requirementHook } from './plan.ts';
 import { closeFor, protectParent, protectPlugin } from './routes.ts';
-import {
-  type AnySchema,
-  type DeniedRejection,
-  type GuardRejections,
-  toStandardSchema,
-  warnOfMissingSchemes,
-} from './schema.ts';
 import { acceptanceOf, failWithout, withSource } from './seal.ts';
 
 /** What functions of the context get. The body is `unknown`: annotate the parameter on a route with a schema. */

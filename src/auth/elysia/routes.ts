@@ -1,3 +1,5 @@
+import { documentRejections, withoutDocumented } from '../openapi/responses.ts';
+import { securityOf } from '../openapi/security.ts';
 import { contextHook, gateRoute, placeRequestHooks, serveRoute } from './gate.ts';
 import { type Hooks, hooksOf, type Instance, type Methods, type Route } from './instance.ts';
 import {
@@ -8,7 +10,6 @@ import {
   requirementsIn,
   withProtection,
 } from './plan.ts';
-import { documentRejections, securityOf, withoutDocumented } from './schema.ts';
 import { type Seal, sealHandler, sealMounted, sealOf, unaccepted } from './seal.ts';
 
 /** The part of a route in `app.routes` that is used here. */
@@ -246,7 +247,7 @@ function completeRoute(instance: Instance, route: Route, seal: Seal, protections
   const detail = typeof hooks.detail === 'object' ? hooks.detail : {};
   hooks.detail = { security: securityOf(plan.alternatives, plan.isOpen), ...detail };
   const documented = protections.filter(({ isDocumented }) => isDocumented).map(({ core }) => core.options);
-  if (documented.length > 0) documentRejections(hooks, documented, required);
+  if (documented.length > 0) documentRejections(hooks, documented, new Set(required.map(([name]) => name)));
   if (plan.hasFunctions) {
     const others = hooksOf(hooks, 'beforeHandle').filter(({ fn }) => fn !== contextHook.fn);
     hooks.beforeHandle = [contextHook, ...others];

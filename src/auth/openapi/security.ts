@@ -1,0 +1,93 @@
+import { coreOf, type Guard } from '../guard/guard.ts';
+import type { GuardOptions } from '../options.ts';
+
+export interface SecuritySchemeOptions {
+  /** URL at which clients get tokens with the client-credentials grant. */
+  readonly tokenEndpoint?: string | undefined;
+  /** The scopes that the routes require, such as {@link scopesOf} returns. */
+  readonly scopes?: readonly string[] | undefined;
+}
+
+/**
+ * Returns the `components.securitySchemes` of an OpenAPI document, which the `security` of each guarded route names: a token of
+ * the issuer, or an existing one. Without a token endpoint, `oauth2` has no flow.
+ * @example
+ * new Elysia().use(openapi({ documentation: { components: { securitySchemes: securitySchemes(options) } } }))
+ * @param given the guard or its options
+ */
+export function securitySchemes(
+  given: Partial<GuardOptions> | Guard,
+  { tokenEndpoint, scopes = [] }: SecuritySchemeOptions = {},
+) {
+  const { dpop = 'off' } = coreOf(given)?.options ?? (given as Partial<GuardOptions>);
+  const describedScopes = Object.fromEntries(scopes.map((scope) => [scope, 'Required by operations that list it']));
+  const flows = tokenEndpoint !== undefined && {
+    clientCredentials: { tokenUrl: tokenEndpoint, scopes: describedScopes },
+  };
+  const withProof = '`Authorization: DPoP <token>` and a proof in the header `DPoP` (RFC 9449)';
+  const hints = {
+    off: 'Use an existing access token',
+    on: `Use an existing access token. One that is bound to a key is sent with ${withProof}`,
+    required: `Use an existing access token, with ${withProof}`,
+  };
+  return {
+    oauth2: {
+      type: 'oauth2' as const,
+      description: 'Get an access token with the client credentials grant',
+      flows: { ...flows },
+    },
+    bearer: {
+      type: 'http' as const,
+      ...(dpop === 'required' ? { scheme: 'dpop' } : { scheme: 'bearer', bearerFormat: 'JWT' }),
+      description: hints[dpop],
+    },
+  };
+}
+
+/**
+ * Returns the OpenAPI security requirements of a guarded route, of which a client meets one: a token from the issuer with the
+ * scopes of one of these lists, an existing token, or none.
+ */
+export function securityOf(
+  alternatives: readonly (readonly string[])[],
+  isOptional: boolean,
+): { oauth2?: string[]; bearer?: string[] }[] {
+  return [...alternatives.map((scopes) => ({ oauth2: [...scopes] })), { bearer: [] }, ...(isOptional ? [{}] : [])];
+}
+
+type Operations = Readonly<Record<string, { readonly security?: readonly object[] } | undefined>>;
+
+interface OpenApiDocument {
+  readonly paths?: Readonly<Record<string, Operations>>;
+  readonly components?: { readonly securitySchemes?: object };
+}
+
+const examined = new WeakSet<object>();
+
+/**
+ * Warns where the document of @elysiajs/openapi names security schemes without defining them, which generators of clients reject.
+ * @param routes none under @elysiajs/node, which starts plugins without the application
+ */
+export function warnOfMissingSchemes(routes: readonly { readonly handler: unknown }[] = []): void {
+  const generate = routes.map(({ handler }) => handler).find((one) => Object(one).name === 'openAPISchema');
+  if (typeof generate !== 'function' || examined.has(generate)) return;
+  examined.add(generate);
+  const { paths = {}, components = {} }: OpenApiDocument = generate();
+  const operations = Object.values(paths).flatMap((path) => Object.values(path));
+  const named = operations.flatMap((operation) => (operation?.security ?? []).flatMap(Object.keys));
+  const missing = [...new Set(named)].filter((name) => !(name in (components.securitySchemes ?? {})));
+  if (missing.length > 0)
+    // biome-ignore lint/suspicious/noConsole: without it, only generators of clients would notice.
+    console.warn(
+      `The OpenAPI document does not define the security schemes ${missing.join(', ')}: use openapi({ documentation: { components: { securitySchemes: securitySchemes(options) } } })`,
+    );
+}
+
+/** Returns all scopes that these routes require. */
+export function scopesOf(routes: readonly { readonly hooks: object }[]): string[] {
+  const declared = routes.flatMap(({ hooks }) => {
+    const { detail } = hooks as { readonly detail?: { readonly security?: { readonly oauth2?: string[] }[] } };
+    return detail?.security ?? [];
+  });
+  return [...new Set(declared.flatMap(({ oauth2 }) => oauth2 ?? []))];
+}
