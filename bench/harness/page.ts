@@ -10,23 +10,22 @@ type Figure = keyof typeof figures;
 /** A case, the server that handles it, and the server to compare with; how many times as good the first should be. */
 type Goal = readonly [CaseName, string, string, number];
 
-/** What a user gains in comparison with servers that do the same work. */
-const gains: readonly Goal[] = [
-  ['public', 'ours', 'by-hand', 1],
-  ['one token', 'ours', 'by-hand-map', 1],
-  ['every token new', 'cold', 'by-hand', 1],
-  ['no header', 'ours', 'by-hand', 1],
-  ['one token', 'ours', 'haproxy', 3.3],
-];
-
-/** What is left to the limit, and what metrics cost. */
-const limits: readonly Goal[] = [
-  ['public', 'ours', 'equal', 0.92],
-  ['one token', 'ours', 'equal', 0.9],
-  ['no header', 'ours', 'equal', 0.92],
-  ['public', 'metrics', 'ours', 0.95],
-  ['one token', 'metrics', 'ours', 0.95],
-];
+const goals: Readonly<Record<string, readonly Goal[]>> = {
+  'What a user gains': [
+    ['public', 'ours', 'by-hand', 1],
+    ['one token', 'ours', 'by-hand-map', 1],
+    ['every token new', 'cold', 'by-hand', 1],
+    ['no header', 'ours', 'by-hand', 1],
+    ['one token', 'ours', 'haproxy', 3.3],
+  ],
+  'What is left to the limit, and what metrics cost': [
+    ['public', 'ours', 'equal', 0.92],
+    ['one token', 'ours', 'equal', 0.9],
+    ['no header', 'ours', 'equal', 0.92],
+    ['public', 'metrics', 'ours', 0.95],
+    ['one token', 'metrics', 'ours', 0.95],
+  ],
+};
 
 const rangeOf = (values: number[], digits: number) =>
   values.length === 0
@@ -55,16 +54,15 @@ export function renderPage(
     return rangeOf(figure === 'cpuMicroseconds' ? known.map((ratio) => 1 / ratio) : known, 2);
   };
 
-  const tableOf = (goals: readonly Goal[]) =>
-    table(
-      ['', 'goal', 'by CPU time', 'by rate'],
-      goals.map(([caseName, one, other, atLeast]) => [
-        `${caseName}: ${labelOf(one)} / ${labelOf(other)}`,
-        atLeast.toFixed(2),
-        compare(caseName, one, other, 'cpuMicroseconds'),
-        compare(caseName, one, other, 'requestsPerSecond'),
-      ]),
-    );
+  const goalTables = Object.entries(goals).map(([title, rows]) => {
+    const cells = rows.map(([caseName, one, other, atLeast]) => [
+      `${caseName}: ${labelOf(one)} / ${labelOf(other)}`,
+      atLeast.toFixed(2),
+      compare(caseName, one, other, 'cpuMicroseconds'),
+      compare(caseName, one, other, 'requestsPerSecond'),
+    ]);
+    return `### ${title}\n\n${table(['', 'goal', 'by CPU time', 'by rate'], cells)}`;
+  });
 
   const spreadRows = ['twin', 'other'].flatMap((other) =>
     (Object.keys(figures) as Figure[]).map((figure) => [
@@ -92,15 +90,9 @@ export function renderPage(
 ${machine}
 - Method: ${rounds} fresh processes of each server (one of the last two) on core 0; wrk with one thread and 64 connections on core 1, with the key-set server. Each process is warmed up with all its cases for a second. Then each case is measured for a second, the servers taking turns, twice in opposite order. CPU time is that of all threads of the server, by the scheduler. NODE_ENV is production; the service has its default settings unless its name says otherwise. Cells are medians, with the lowest and the highest in brackets; ratios are computed within a turn.
 
-${problems.length === 0 ? '' : `### Invalid measurements\n\n${problems.map((one) => `- ${one}`).join('\n')}\n\n`}### What a user gains
+${problems.length === 0 ? '' : `### Invalid measurements\n\n${problems.map((one) => `- ${one}`).join('\n')}\n\n`}How many times as fast the first server is. Rejections have equal statuses and headers.
 
-How many times as fast, with the checks that the other server lacks. Rejections have equal statuses and headers.
-
-${tableOf(gains)}
-
-### What is left to the limit
-
-${tableOf(limits)}
+${goalTables.join('\n\n')}
 
 ### Difference between two identical servers
 
