@@ -23,9 +23,8 @@ const send = (method: string, path: string, headers = {}) =>
   app.handle(new Request(`http://localhost${path.replace(/[:*][^/]*/g, 'x')}`, { method, headers }));
 
 describe('createApp()', () => {
-  test('has the protected routes of the specification', () => {
-    expect(guarded.map(({ path }) => path)).toEqual(expect.arrayContaining(['/api/private', '/api/private-scoped']));
-  });
+  test('has the protected routes of the specification', () =>
+    expect(guarded.map(({ path }) => path)).toEqual(expect.arrayContaining(['/api/private', '/api/private-scoped'])));
 
   test('describes each route for the OpenAPI document, with the schema of its response', () => {
     const described = app.routes.filter(({ hooks }) => !hooks.detail?.hide);

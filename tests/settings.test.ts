@@ -97,9 +97,9 @@ describe('readSettings()', () => {
     expect(readSettings(environment, isDev)).toMatchObject({ host, issuer });
   });
 
-  test.each(['0.0.0.0', '192.0.2.1', '::', 'example.test'])('needs --dev for a development issuer on %s', (HOST) => {
-    expect(problemsOf({ HOST })).toEqual([expect.stringMatching(/^HOST must be a loopback address .*--dev/)]);
-  });
+  test.each(['0.0.0.0', '192.0.2.1', '::', 'example.test'])('needs --dev for a development issuer on %s', (HOST) =>
+    expect(problemsOf({ HOST })).toEqual([expect.stringMatching(/^HOST must be a loopback address .*--dev/)]),
+  );
 });
 
 describe('the options of a guard that trusts the development issuer', () => {

@@ -101,13 +101,12 @@ describe('under load from hostile connections, the service', () => {
   for (const [name, start, piece] of [
     ['a body without end', `${POST}Content-Length: 999999999\r\n\r\n`, letters(65_536)],
     ['chunks without end', `${POST}Transfer-Encoding: chunked\r\n\r\n`, `4000\r\n${letters(0x4000)}\r\n`],
-  ] as const) {
+  ] as const)
     test(`keeps nothing of ${name}`, async () => {
       const before = residentMb();
       await pour(port(), start, piece, POURED_BYTES);
       expect(residentMb() - before).toBeLessThan(40);
     });
-  }
 
   test('outlives 2000 connections that are reset in the middle of a request', async () => {
     const token = attacked().mint();

@@ -102,9 +102,9 @@ const spell = (text: string) =>
 /** §5.2.4: a segment that is dots leaves an empty one at the end. */
 function withoutDots(path: string): string {
   const kept: string[] = [];
-  for (const segment of path.split('/').slice(1)) {
+  for (const segment of path.split('/').slice(1))
     if (segment === '..') kept.pop();
     else if (segment !== '.') kept.push(segment);
-  }
+
   return `/${[...kept, ...(/\/\.{1,2}$/.test(path) && kept.length > 0 ? [''] : [])].join('/')}`;
 }

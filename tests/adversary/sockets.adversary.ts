@@ -22,23 +22,20 @@ describe('over a raw socket, the service', () => {
     exchange(attacked().service.port, request.replaceAll('TOKEN', token));
   afterEach(() => attacked().expectServing());
 
-  for (const [kind, { rule, requests, statuses, isClosed }] of Object.entries(wireAttacks)) {
-    for (const request of requests) {
+  for (const [kind, { rule, requests, statuses, isClosed }] of Object.entries(wireAttacks))
+    for (const request of requests)
       test(`faces ${kind} (${rule}): ${nameOf(request)}`, async () => {
         const answer = await send(request);
         const isAllowed = statuses.some((allowed) => Bun.deepEquals(allowed, answer.statuses));
         expect({ ...answer, isAllowed }).toMatchObject({ isAllowed: true, isClosed: isClosed ?? answer.isClosed });
       });
-    }
-  }
 
-  for (const path of ['/api/private', '/api/private-scoped']) {
+  for (const path of ['/api/private', '/api/private-scoped'])
     test(`does not serve ${path} without a token in any of these ways`, async () => {
       const requests = Object.values(wireAttacks).flatMap((one) => one.requests);
       const texts = requests.map(async (request) => (await send(request.replaceAll('/api/private', path), '')).text);
       expect((await Promise.all(texts)).filter((text) => text.includes('Hello from a private endpoint'))).toEqual([]);
     });
-  }
 
   test('handles pipelined requests separately: each needs its own token', async () => {
     const start = ['GET /api/private HTTP/1.1', 'Host: service.test'];
@@ -54,11 +51,11 @@ describe('over a raw socket, the service', () => {
 for (const [how, environment] of [
   ['as it is by default', {}],
   ['with metrics and a log line for each request', { METRICS_PORT: '0', LOG_LEVEL: 'debug' }],
-] as const) {
+] as const)
   describe(`with any Host, the service ${how}`, () => {
     const attacked = attackedService(environment);
 
-    for (const host of [...hosts, undefined]) {
+    for (const host of [...hosts, undefined])
       test.concurrent(`answers based on the path only, or rejects: Host ${JSON.stringify(host) ?? 'missing, as HTTP/1.0 may'}`, async () => {
         const [version, ...headers] = host === undefined ? ['1.0'] : ['1.1', `Host: ${host}`];
         const answers = Object.entries(statusByPath).map(async ([path, status]) => {
@@ -68,6 +65,4 @@ for (const [how, environment] of [
         });
         expect((await Promise.all(answers)).filter(({ isRight }) => !isRight)).toEqual([]);
       });
-    }
   });
-}

@@ -37,13 +37,13 @@ const withoutOutliers = (samples: readonly number[]) =>
 /** Times two actions in turn, and returns whether the second is found to take longer, or shorter. */
 async function leaks(name: string, actions: readonly [Action, Action]): Promise<boolean> {
   const samples: [number[], number[]] = [[], []];
-  for (let at = -WARM_UP; at < PAIRS; at += 1) {
+  for (let at = -WARM_UP; at < PAIRS; at += 1)
     for (const which of Math.random() < 0.5 ? ([0, 1] as const) : ([1, 0] as const)) {
       const startedAt = Bun.nanoseconds();
       await actions[which](at + WARM_UP);
       if (at >= 0) samples[which].push((Bun.nanoseconds() - startedAt) / 1000);
     }
-  }
+
   const [first, second] = samples.map(withoutOutliers) as [number[], number[]];
   const differenceUs = mean(second) - mean(first);
   const t = tTestTwoSample(second, first) ?? 0;

@@ -143,9 +143,8 @@ describe('checkOptions()', () => {
   for (const [name, { valid, wrong, beside }] of Object.entries(rows)) {
     const { expected } = optionRules[name as keyof GuardOptions];
     for (const value of valid)
-      test(`accepts ${name} ${JSON.stringify(value)}`, () => {
-        expect(problemOf({ ...good, ...beside, [name]: value })).toBe('none');
-      });
+      test(`accepts ${name} ${JSON.stringify(value)}`, () =>
+        expect(problemOf({ ...good, ...beside, [name]: value })).toBe('none'));
     for (const value of [null, ...wrong])
       test(`throws a TypeError that names ${name}, for ${typeof value} ${JSON.stringify(value)}`, () => {
         const problem = problemOf({ ...good, ...beside, [name]: value });
@@ -168,9 +167,7 @@ describe('checkOptions()', () => {
     ['a resource without publicUrl', { ...good, resource: audience }, /^resource must be .* the origin of publicUrl/],
     ['a resource elsewhere', { ...good, publicUrl: audience, resource: issuer }, /^resource must be .* the origin of/],
   ] as const)
-    test(`throws a TypeError for ${name}`, () => {
-      expect(problemOf(options)).toMatch(problem);
-    });
+    test(`throws a TypeError for ${name}`, () => expect(problemOf(options)).toMatch(problem));
 
   test('accepts keys over plain http from another host only if that is allowed', () => {
     for (const options of [{ issuer: 'http://issuer.internal/' }, { jwksUri: 'http://issuer.internal/keys' }]) {
@@ -229,10 +226,7 @@ describe('checkOptions()', () => {
 });
 
 test('createGuard() and resourceServer() throw for an option that is not valid', () => {
-  for (const [name, value] of [
-    ['jwksTimeoutSeconds', 0],
-    ['claims', null],
-  ] as const) {
+  for (const [name, value] of Object.entries({ jwksTimeoutSeconds: 0, claims: null })) {
     const wrong = { ...good, [name]: value } as GuardOptions;
     for (const create of [() => createGuard(wrong), () => resourceServer(wrong)])
       expect(create).toThrow(`${name} must be`);

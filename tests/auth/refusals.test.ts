@@ -23,7 +23,7 @@ const rows: readonly (readonly [mode: DpopMode, want: RegExp | undefined, ...rea
   ['required', undefined, 'token_bound', 'scheme_unsupported'],
   ['required', dpop, 'dpop_required', 'token_expired'],
 ];
-for (const [mode, want, ...reasons] of rows) {
+for (const [mode, want, ...reasons] of rows)
   test(`with DPoP ${mode}, the documentation shows ${want ?? 'nothing'} for ${reasons}`, () => {
     const options = { issuer: 'https://a.test/', audience: 'b', dpop: mode, publicUrl: 'https://c.test' };
     const described = describeRejections(options);
@@ -33,4 +33,3 @@ for (const [mode, want, ...reasons] of rows) {
       else expect(challenge).toBeUndefined();
     }
   });
-}

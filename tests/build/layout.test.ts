@@ -21,9 +21,8 @@ const roomsIn = (folder: string) =>
     .filter((entry) => entry.isDirectory() && !['auth', 'dist', 'node_modules'].includes(entry.name))
     .map(({ name }) => `${folder}${name}/`);
 
-test('CONTRIBUTING.md names each room of src', () => {
-  expect(rows.map(({ room }) => room).toSorted()).toEqual([...roomsIn(''), ...roomsIn('auth/')].toSorted());
-});
+test('CONTRIBUTING.md names each room of src', () =>
+  expect(rows.map(({ room }) => room).toSorted()).toEqual([...roomsIn(''), ...roomsIn('auth/')].toSorted()));
 
 test.each(rows)('the linter lets $room import what CONTRIBUTING.md names, and nothing else', ({ room, names }) => {
   const rules = biome.overrides.filter(({ includes }) => includes.join() === `src/${room}**`);
@@ -47,7 +46,6 @@ test.each(rows)('$room is built on rooms that come after it, so that there is no
 
 test.each([...rows.map(({ room }) => [room, 9] as const), ['auth/', 12] as const])(
   '%s has at most %d source files',
-  (room, most) => {
-    expect(filesIn(room).filter(({ name }) => /\.tsx?$|\.js$/.test(name)).length).toBeLessThanOrEqual(most);
-  },
+  (room, most) =>
+    expect(filesIn(room).filter(({ name }) => /\.tsx?$|\.js$/.test(name)).length).toBeLessThanOrEqual(most),
 );

@@ -32,6 +32,6 @@ test.each([
   ['v2.0.1', '2.0.0', '## [2.0.0] - 2026-12-01', 1],
   ['v2.0.0', '2.0.0', '## [2.0.0] - Unreleased', 1],
   ['v2.0.0', '2.0.0', 'See [2.0.0] - 2026-12-01', 1],
-])('tagProblems() of %s with version %s and %j: %i', (tag, version, changelog, count) => {
-  expect(tagProblems(tag, version, `# Changelog\n\n${changelog}\n`)).toHaveLength(count);
-});
+])('tagProblems() of %s with version %s and %j: %i', (tag, version, changelog, count) =>
+  expect(tagProblems(tag, version, `# Changelog\n\n${changelog}\n`)).toHaveLength(count),
+);

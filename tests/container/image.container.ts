@@ -41,13 +41,12 @@ describe('the image', () => {
     expect(layers).toEqual([...baseLayers, expect.any(String)]);
   });
 
-  test('runs the executable itself, as a numeric user that is not root', async () => {
+  test('runs the executable itself, as a numeric user that is not root', async () =>
     expect(await inspect(await imageUnderTest(), '.Config')).toMatchObject({
       User: '65532:65532',
       Entrypoint: ['/protected-api'],
       ExposedPorts: { '3010/tcp': {} },
-    });
-  });
+    }));
 
   test('is built for the other architecture too, without emulation', async () => {
     const name = `${await imageUnderTest()}-arm64`;

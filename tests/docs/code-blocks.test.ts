@@ -196,11 +196,10 @@ describe('the TypeScript blocks of the documentation', () => {
     expect(await createGuard(issuer.options).check(sent, { scope })).toMatchObject({ claims: { sub: 'reader' } });
   });
 
-  test('that serve requests are all run', () => {
+  test('that serve requests are all run', () =>
     expect(rows.map(([heading]) => heading)).toEqual(
       expect.arrayContaining(blocks.filter(isServed).map(({ heading }) => heading)),
-    );
-  });
+    ));
 });
 
 test('the README of the package names the tarball that it packs', async () => {

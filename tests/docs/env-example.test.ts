@@ -7,9 +7,7 @@ const documented = [...text.matchAll(/^(?:# )?([A-Z_]+)=(.*)$/gm)].map(([, name 
 const required = { ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test' };
 
 describe('.env.example', () => {
-  test('sets nothing when it is copied as it is', () => {
-    expect(text).not.toMatch(/^[A-Z_]+=./m);
-  });
+  test('sets nothing when it is copied as it is', () => expect(text).not.toMatch(/^[A-Z_]+=./m));
 
   test('shows the real defaults', () => {
     const read = (environment: Environment) => {

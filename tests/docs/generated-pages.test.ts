@@ -10,9 +10,9 @@ describe('bun run docs', () => {
   test.each([
     ['docs/settings.md', settingsPage],
     ['.env.example', envExample],
-  ])('has written %s as it would now', async (file, generate) => {
-    expect(await Bun.file(join(root, file)).text()).toBe(generate());
-  });
+  ])('has written %s as it would now', async (file, generate) =>
+    expect(await Bun.file(join(root, file)).text()).toBe(generate()),
+  );
 
   test('has written docs/api, which describes the public API, as it would now', async () => {
     const folder = join(root, 'docs/api');

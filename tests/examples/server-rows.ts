@@ -109,9 +109,8 @@ export function serverRows(name: string, start?: Start, { second = 401, usesNode
       expect((await rawGet(origin, path, [line, line])).status).toBe(second);
     });
 
-    test('serves what is public', async () => {
-      expect(await (await fixture().service.fetch('/health')).text()).toBe('ok');
-    });
+    test('serves what is public', async () =>
+      expect(await (await fixture().service.fetch('/health')).text()).toBe('ok'));
 
     for (const [what, target, overrides, host, headers, status] of usesNode ? nodeRows : [])
       test(`responds with ${status} to ${what}`, async () => {

@@ -19,7 +19,7 @@ describe('Elysia', () => {
     expect(given.size).toBe(1);
   });
 
-  for (const isUncopied of [true, false]) {
+  for (const isUncopied of [true, false])
     test(`${isUncopied ? 'sends' : 'copies'} a Response of onError when the status of set is ${isUncopied ? 200 : 500}`, async () => {
       const response = teapot();
       const app = new Elysia()
@@ -34,7 +34,6 @@ describe('Elysia', () => {
       expect(sent === response).toBe(isUncopied);
       expect(sent.status).toBe(418);
     });
-  }
 
   test('sends the text of an Error that a handler returns', async () => {
     const app = new Elysia().get('/', () => new Error('secret'));

@@ -112,9 +112,8 @@ describe('a route that is added', () => {
     expect(Object.fromEntries(finished.headers)).toMatchObject({ 'x-own': '1', 'cache-control': 'private' });
   });
 
-  test('sends each cookie in a line of its own', async () => {
-    expect((await get('/cookies')).headers.getSetCookie()).toEqual(['a=1', 'b=2']);
-  });
+  test('sends each cookie in a line of its own', async () =>
+    expect((await get('/cookies')).headers.getSetCookie()).toEqual(['a=1', 'b=2']));
 
   test.each([
     ['GET', 404, 'not_found', null],

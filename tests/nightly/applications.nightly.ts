@@ -88,7 +88,7 @@ describe.each(['mcp', 'mcp-fetch'])('the MCP Inspector with examples/%s.ts', (ex
       'A note of reader',
     ],
     ['calls that tool in an older revision', ['tools/call', '--tool-name', 'add-note'], 0, 'A note of reader'],
-  ] as const)('%s', async (_, args, logins, part) => {
-    expect(await inspect(...args)).toEqual({ status: 0, logins, output: expect.stringContaining(part) });
-  });
+  ] as const)('%s', async (_, args, logins, part) =>
+    expect(await inspect(...args)).toEqual({ status: 0, logins, output: expect.stringContaining(part) }),
+  );
 });

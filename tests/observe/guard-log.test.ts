@@ -58,9 +58,9 @@ const rows: Readonly<Record<string, Row>> = {
 
 test.each(Object.entries(rows))('the log has %s', (_name, [events, ...expected]) => {
   const { log, lines } = recordLog('info');
-  for (const event of events) {
+  for (const event of events)
     if ('issuer' in event) logKeySetEvent(log, event);
     else logStoreEvent(log, event);
-  }
+
   expect(readJsonLines(lines.join(''))).toEqual(expected.map((line) => ({ time: expect.any(String), ...line })));
 });

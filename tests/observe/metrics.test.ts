@@ -41,9 +41,9 @@ describe('counters start at 0', () => {
     ['key_set_fetches_total', undefined, [...fetched, 'issuer_mismatch', 'insecure_address', 'no_usable_key']],
     ['key_set_fetches_total', `${issuer}keys`, [...fetched, 'no_usable_key']],
     ['replay_store_failures_total', undefined, failures],
-  ])('for each label of %s with JWKS_URI %p', async (metric, jwksUri, values) => {
-    expect(await initialValues(metric, 'on', jwksUri)).toEqual(values);
-  });
+  ])('for each label of %s with JWKS_URI %p', async (metric, jwksUri, values) =>
+    expect(await initialValues(metric, 'on', jwksUri)).toEqual(values),
+  );
 
   test.each([
     ['off', ['accepted', 'token_bound', 'scope_insufficient'], ['proof_replayed', 'dpop_required']],
@@ -57,9 +57,8 @@ describe('counters start at 0', () => {
   });
 });
 
-test('build_info names the version', async () => {
-  expect(await scrape(countsWith('off'))).toContain(`\nbuild_info{version="${version}"} 1\n`);
-});
+test('build_info names the version', async () =>
+  expect(await scrape(countsWith('off'))).toContain(`\nbuild_info{version="${version}"} 1\n`));
 
 test('http_request_duration_seconds puts each duration below the bounds that it does not exceed, the bound itself included', async () => {
   const counts = countsWith('off');

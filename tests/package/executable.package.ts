@@ -31,9 +31,8 @@ describe('build()', () => {
   }, 60_000);
   afterAll(() => rm(folder, { recursive: true }));
 
-  test('writes a valid CycloneDX 1.6 bill of materials', async () => {
-    expect(await new JsonStrictValidator(Version.v1dot6).validate(text)).toBeNull();
-  });
+  test('writes a valid CycloneDX 1.6 bill of materials', async () =>
+    expect(await new JsonStrictValidator(Version.v1dot6).validate(text)).toBeNull());
 
   test('lists every package in the bundle and nothing else but Bun', async () => {
     // A second witness, which shares nothing with the metafile: the comments that an unminified bundle has before each module.

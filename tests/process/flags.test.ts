@@ -86,9 +86,9 @@ describe('findFault()', () => {
     for (const host of ['127.0.0.1', '0.0.0.0']) expect(await findFault(host, server.port ?? 0)).toBe(expected);
   });
 
-  test.each([0, -1, 70_000, '\u001b[2J'])('names the port %p', async (port) => {
-    expect(await findFault('127.0.0.1', port)).toMatch(/^Not live: [ -~]+$/);
-  });
+  test.each([0, -1, 70_000, '\u001b[2J'])('names the port %p', async (port) =>
+    expect(await findFault('127.0.0.1', port)).toMatch(/^Not live: [ -~]+$/),
+  );
 });
 
 test('the executable ignores .env and bunfig.toml of the folder it is started in', async () => {

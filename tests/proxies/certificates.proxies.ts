@@ -92,11 +92,10 @@ for (const proxy of [haproxy, nginx]) {
       return curl(client, ...args, '--output', '/dev/null', '--write-out', '%{http_code}', `${address}/api/private`);
     }
 
-    for (const [name, client, sends, status] of rows) {
+    for (const [name, client, sends, status] of rows)
       test(`is answered with ${status} to a client with ${name}`, async () => {
         for (const form of [0, 1]) expect(await statusOf(encrypted, client, sends, form)).toBe(status);
       });
-    }
 
     test('is not passed on from a client without a certificate', async () => {
       // HAProxy ends the handshake, nginx answers by itself.
@@ -109,8 +108,7 @@ for (const proxy of [haproxy, nginx]) {
     });
 
     // A known limit, in SECURITY.md.
-    test('is answered with 200 to any client that reaches the port of the service and sends the header', async () => {
-      expect(await statusOf(`http://127.0.0.1:${service.port}`, undefined, ['a'], 0)).toBe('200');
-    });
+    test('is answered with 200 to any client that reaches the port of the service and sends the header', async () =>
+      expect(await statusOf(`http://127.0.0.1:${service.port}`, undefined, ['a'], 0)).toBe('200'));
   });
 }

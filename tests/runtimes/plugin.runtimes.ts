@@ -41,7 +41,7 @@ function httpTable(form: Form): void {
 
 describe('the guard under workerd', () => httpTable(workerForm(() => join(folder(), 'worker.mjs'))));
 
-for (const [name, command] of Object.entries(runtimes)) {
+for (const [name, command] of Object.entries(runtimes))
   describe(`the plugin under ${name}`, () => {
     httpTable({
       name,
@@ -53,7 +53,7 @@ for (const [name, command] of Object.entries(runtimes)) {
         }),
     });
 
-    for (const [what, mode, output] of endings) {
+    for (const [what, mode, output] of endings)
       test(`a script that verifies one token ends by itself when the issuer ${what}`, async () => {
         const issuer = await startIssuer();
         issuer.mode = mode;
@@ -63,6 +63,4 @@ for (const [name, command] of Object.entries(runtimes)) {
         const stderr = mode.kind === 'keys' ? '' : expect.stringMatching(/^Cannot fetch the keys of .+\n$/);
         expect(finished).toEqual({ status: 0, stdout: output, stderr });
       }, 30_000);
-    }
   });
-}

@@ -7,26 +7,15 @@ import { AUDIENCE, mintToken } from '../../support/mint.ts';
 const command = join(import.meta.dir, '../../../src/auth/explain/command.ts');
 const token = mintToken('https://issuer.example.test/');
 
+const [prints, matching] = [expect.stringContaining, expect.stringMatching];
 test.each<[name: string, args: string[], changes: { status: number; stdout?: string; stderr?: string }]>([
-  ['a token that it accepts', ['explain'], { status: 0, stdout: expect.stringMatching(/\n200: Token is accepted\n$/) }],
-  [
-    'a scope',
-    ['explain', '--scope', 'read:messages'],
-    { status: 0, stdout: expect.stringContaining(' sufficient for ') },
-  ],
-  [
-    'two scopes',
-    ['explain', '--scope=read:messages', '--scope=b'],
-    { status: 1, stdout: expect.stringContaining('\n403 ') },
-  ],
-  [
-    'no scope',
-    ['explain', '--scope', 'a b'],
-    { status: 1, stderr: expect.stringMatching(/^Cannot .*: scope must be .*\n$/) },
-  ],
-  ['--help', ['--help'], { status: 0, stdout: expect.stringMatching(/^Usage: protected-api explain /) }],
-  ['no command', [], { status: 1, stderr: expect.stringMatching(/^Usage: /) }],
-  ['an unknown flag', ['explain', '--scop'], { status: 1, stderr: expect.stringMatching(/^Usage: /) }],
+  ['a token that it accepts', ['explain'], { status: 0, stdout: matching(/\n200: Token is accepted\n$/) }],
+  ['a scope', ['explain', '--scope', 'read:messages'], { status: 0, stdout: prints(' sufficient for ') }],
+  ['two scopes', ['explain', '--scope=read:messages', '--scope=b'], { status: 1, stdout: prints('\n403 ') }],
+  ['no scope', ['explain', '--scope', 'a b'], { status: 1, stderr: matching(/^Cannot .*: scope must be .*\n$/) }],
+  ['--help', ['--help'], { status: 0, stdout: matching(/^Usage: protected-api explain /) }],
+  ['no command', [], { status: 1, stderr: matching(/^Usage: /) }],
+  ['an unknown flag', ['explain', '--scop'], { status: 1, stderr: matching(/^Usage: /) }],
   ['a token as argument', ['explain', token], { status: 1, stderr: expect.not.stringContaining(token.slice(-20)) }],
 ])('protected-api explain is given %s', async (_name, args, changes) => {
   await using issuer = await startIssuer();

@@ -133,28 +133,23 @@ explains('an encrypted token', text('a.b.c.d.e'), [
 const nothing = '401 invalid_header: nothing was pasted. Paste a token, or pipe one to standard input';
 explains('nothing', text(''), ['format nothing rejected: a signed JWT has three parts…', nothing]);
 explains('only a scheme', text('Authorization: Bearer'), [nothing]);
-explains('a JSON object without a token', text('{"error":"invalid_client"}'), [
+explains('JSON without a token', text('{"error":"invalid_client"}'), [
   '401 invalid_header: the JSON has no access_token',
 ]);
 explains('several words', text('eyJ.eyJ.x and more'), ['401 invalid_header: paste one token and no other text']);
-explains('characters that no header can have', text('ключ\u001b[2J\n'), [
+explains('other characters', text('ключ\u001b[2J\n'), [
   'format 8 characters in 1 part rejected: …',
   '401 invalid_header: …',
 ]);
 
-const withScope = (scope: string, settings: Environment): Given => ({
-  claims: { scope, realm: { roles: ['x'] } },
-  settings,
-});
+const realm = { roles: ['x'] };
+const withScope = (scope: string, settings: Environment): Given => ({ claims: { scope, realm }, settings });
 const elsewhere = '. Where nothing but a token is required, the response is a 200';
-explains(
-  'a scope in another claim',
-  withScope('read:messages', { SCOPE_CLAIM: 'scp,/realm/x', SCOPE_PREFIX: 'api:' }),
-  [
-    'scope scp none, realm {"roles":["x"]} rejected: api:read:messages is required, SCOPE_CLAIM is scp, /realm/x, SCOPE_PREFIX is api:',
-    `403 Unauthorized: the client must request the scope api:read:messages, and the issuer must grant it${elsewhere}`,
-  ],
-);
+const scopeElsewhere = { SCOPE_CLAIM: 'scp,/realm/x', SCOPE_PREFIX: 'api:' };
+explains('a scope in another claim', withScope('read:messages', scopeElsewhere), [
+  'scope scp none, realm {"roles":["x"]} rejected: api:read:messages is required, SCOPE_CLAIM is scp, /realm/x, SCOPE_PREFIX is api:',
+  `403 Unauthorized: the client must request the scope api:read:messages, and the issuer must grant it${elsewhere}`,
+]);
 explains('a scope that grants another', withScope('admin', { SCOPE_IMPLIES: 'a=b,admin=c' }), [
   'scope scope admin rejected: read:messages is required, SCOPE_CLAIM is scope, SCOPE_IMPLIES is a=b, admin=c',
   `403 Unauthorized: the client must request the scope read:messages, and the issuer must grant it${elsewhere}`,
@@ -191,14 +186,11 @@ explains('a certificate-bound token without DPoP', boundTo({ 'x5t#S256': 'x' }),
   'binding {"x5t#S256":"x"} rejected: DPOP is off, CLIENT_CERT_HEADER is not set',
   "401 invalid_header: set CLIENT_CERT_HEADER to the header in which a proxy sends the client's certificate, or …",
 ]);
-explains(
-  'a certificate-bound token with a header',
-  boundTo({ 'x5t#S256': 'x' }, { CLIENT_CERT_HEADER: 'Client-Cert' }),
-  [
-    'binding {"x5t#S256":"x"} rejected: DPOP is off, CLIENT_CERT_HEADER is set',
-    "401 invalid_header: a request also needs the client's certificate, which cannot be checked here",
-  ],
-);
+const certHeader = { CLIENT_CERT_HEADER: 'Client-Cert' };
+explains('a certificate-bound token with a header', boundTo({ 'x5t#S256': 'x' }, certHeader), [
+  'binding {"x5t#S256":"x"} rejected: DPOP is off, CLIENT_CERT_HEADER is set',
+  "401 invalid_header: a request also needs the client's certificate, which cannot be checked here",
+]);
 explains('a token that is bound to a key and a certificate', boundTo({ jkt: 'x', 'x5t#S256': 'x' }, { DPOP: 'on' }), [
   'binding {"jkt":"x","x5t#S256":"x"} rejected: DPOP is on, CLIENT_CERT_HEADER is not set',
   "401 invalid_header: set CLIENT_CERT_HEADER to the header in which a proxy sends the client's certificate",
@@ -237,13 +229,9 @@ test.each([
   async (_name, end, other, cause) => {
     await using server = await startIssuer();
     const [trusted, configured] = [`${server.url}tenant${end}`, `${server.url}tenant${other}`];
-    const metadata = { issuer: trusted, jwks_uri: `${server.url}keys` };
+    const text = JSON.stringify({ issuer: trusted, jwks_uri: `${server.url}keys` });
     server.documents.set('/tenant/.well-known/jwks.json', { kind: 'answer', status: 404 });
-    if (other === '')
-      server.documents.set('/tenant/.well-known/openid-configuration', {
-        kind: 'answer',
-        text: JSON.stringify(metadata),
-      });
+    if (other === '') server.documents.set('/tenant/.well-known/openid-configuration', { kind: 'answer', text });
     const options = optionsWith({ ISSUER: configured });
     const { status, checks, advice } = await explainToken(mintToken(trusted), options, asService);
     expect(status).toBe(503);
@@ -260,16 +248,10 @@ test.each<[name: string, paste: (token: string) => string]>([
   ['the whole header', (token) => `authorization:DPoP  ${wrapped(token)}`],
   ['the header of a curl command', (token) => `-H 'Authorization: Bearer ${token}'`],
   ['the header that curl -v prints', (token) => `> Authorization: Bearer ${token}`],
-  [
-    'the response of a token endpoint',
-    (token) => JSON.stringify({ token_type: 'Bearer', access_token: token }, null, 2),
-  ],
+  ['the response of an endpoint', (token) => JSON.stringify({ token_type: 'Bearer', access_token: token }, null, 2)],
   ['that response with the line breaks of a terminal', (token) => wrapped(JSON.stringify({ access_token: token }))],
 ])('explainToken() finds the token in %s', async (_name, paste) => {
-  expect(await explainToken(paste(mintToken(issuer.url)), optionsWith())).toMatchObject({
-    status: 200,
-    isAccepted: true,
-  });
+  expect((await explainToken(paste(mintToken(issuer.url)), optionsWith())).status).toBe(200);
 });
 
 test('explainToken() explains the requirements of an application, in the words of options', async () => {
@@ -306,11 +288,10 @@ test('explainToken() calls no function of the application, and gives its result 
   expect(await explainToken('x', options)).toMatchObject({ status: 401, isAccepted: false });
 });
 
-test('explainToken() rejects for an option that is not valid', () => {
-  expect(explainToken('x', { issuer: 'x', audience: 'y' })).rejects.toThrow(
-    /^Cannot create a guard:\n {2}issuer must be /,
-  );
-});
+test('explainToken() rejects for an option that is not valid', async () =>
+  await expect(explainToken('x', { issuer: 'x', audience: 'y' })).rejects.toThrow(
+    /^Cannot create a guard:\n {2}issuer/,
+  ));
 
 /** The HTTP table holds the responses. One token a reason is enough here: a guard itself checks it. */
 const answers = [

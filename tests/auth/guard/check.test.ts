@@ -103,19 +103,15 @@ describe('createGuard().check()', () => {
     const errorHeaders = { 'Cache-Control': 'no-store', 'Content-Type': 'text/plain', 'WWW-Authenticate': 'Basic' };
     const result = await createGuard({ ...offline(), errorHeaders }).check(new Request('http://localhost/'));
     const sent = result instanceof Response && Object.fromEntries(result.headers);
-    expect(sent).toEqual({
-      'cache-control': 'no-store',
-      'content-type': 'application/json',
-      'www-authenticate': 'Bearer',
-    });
+    const own = { 'content-type': 'application/json', 'www-authenticate': 'Bearer' };
+    expect(sent).toEqual({ 'cache-control': 'no-store', ...own });
   });
 
   test('rejects with a TypeError if errorBody is asynchronous, and catches its rejection', async () => {
     const errorBody = (() => Promise.reject(new Error('no'))) as unknown as () => object;
     const checked = createChecker({ errorBody })(new Headers());
-    await expect(checked).rejects.toThrow(
-      new TypeError('Cannot reject a request: errorBody must be synchronous, but it returned a promise'),
-    );
+    const message = 'Cannot reject a request: errorBody must be synchronous, but it returned a promise';
+    await expect(checked).rejects.toThrow(new TypeError(message));
   });
 
   test('remembers the challenge of a reason for each scheme', () => {
@@ -136,9 +132,8 @@ describe('createGuard().check()', () => {
     ['', {}, []],
     [undefined, {}, []],
   ] as const)
-    test(`returns the scopes ${scopes} of ${scope} with ${JSON.stringify(options)}`, async () => {
-      expect((await createChecker(options)({ claims: { scope } })).result).toMatchObject({ scopes });
-    });
+    test(`returns the scopes ${scopes} of ${scope} with ${JSON.stringify(options)}`, async () =>
+      expect((await createChecker(options)({ claims: { scope } })).result).toMatchObject({ scopes }));
 
   test('waits for the verification in an application that replaces Promise', async () => {
     const { Promise: native } = globalThis;

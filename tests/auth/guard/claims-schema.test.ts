@@ -16,6 +16,7 @@ const requestWith = (claims: Readonly<Record<string, unknown>>) =>
 
 const upper = (name: string) => name.toUpperCase();
 const lowerCase = /^[a-z]+$/;
+const optional = v.optional(v.number());
 const elysia = t.Object({
   tenant: t
     .Transform(t.String({ pattern: lowerCase.source }))
@@ -26,10 +27,7 @@ const elysia = t.Object({
 /** The same rules in each library: a tenant, which is put in capital letters, and a level that is optional. */
 const schemas = {
   zod: z.object({ tenant: z.string().regex(lowerCase).transform(upper), level: z.number().optional() }),
-  valibot: v.object({
-    tenant: v.pipe(v.string(), v.regex(lowerCase), v.transform(upper)),
-    level: v.optional(v.number()),
-  }),
+  valibot: v.object({ tenant: v.pipe(v.string(), v.regex(lowerCase), v.transform(upper)), level: optional }),
   arktype: type({ tenant: type('/^[a-z]+$/').pipe(upper), 'level?': 'number' }),
   't of Elysia': elysia,
 };

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
-import { createGuard } from '../../../src/auth/guard.ts';
+import { type Claims, createGuard } from '../../../src/auth/guard.ts';
 import { startAuthorizationServer } from '../../support/authorization-server.ts';
 import { callback, createBrowser } from '../../support/browser.ts';
 import { AUDIENCE, SCOPE } from '../../support/mint.ts';
@@ -26,11 +26,8 @@ const api = Bun.serve({
   },
 });
 const provider = await startAuthorizationServer([AUDIENCE, 'RS256', SCOPE, new URL('/logout', api.url).href]);
-const guard = createGuard({
-  issuer: provider.issuer,
-  audience: AUDIENCE,
-  isRevoked: ({ sid }) => sid === undefined || endedSessions.has(sid),
-});
+const isRevoked = ({ sid }: Claims) => sid === undefined || endedSessions.has(sid);
+const guard = createGuard({ issuer: provider.issuer, audience: AUDIENCE, isRevoked });
 const client = await provider.discover('visitor');
 afterAll(() => Promise.all([provider.close(), api.stop(true)]));
 

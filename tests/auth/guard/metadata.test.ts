@@ -5,21 +5,24 @@ import { offline } from '../../support/checked.ts';
 const API = 'https://api.example.test';
 const PATH = '/.well-known/oauth-protected-resource';
 const guardWith = (options: Partial<GuardOptions> = {}) => createGuard({ ...offline(), publicUrl: API, ...options });
+/** Metadata are for pages of every origin. */
+const headersOf = { 'access-control-allow-origin': '*', 'content-type': 'application/json' };
 const ask = (url = API + PATH, method = 'GET', guard = guardWith()) =>
   guard.metadata(new Request(url, { method, headers: { origin: 'https://other.example.test' } }), ['a', 'b']);
 
 describe('createGuard().metadata()', () => {
+  const signed = { dpop_signing_alg_values_supported: ['ES256'] };
   for (const [name, options, path, more] of [
     ['DPoP off', {}, PATH, {}],
     ['a resource', { resource: `${API}/mcp` }, `${PATH}/mcp`, { resource: `${API}/mcp` }],
     ['a prefix', { scopePrefix: 'api/' }, PATH, { scopes_supported: ['api/a', 'api/b'] }],
     ['certificates', { clientCertificate() {} }, PATH, { tls_client_certificate_bound_access_tokens: true }],
-    ['DPoP on', { dpop: 'on', dpopAlgorithms: ['ES256'] }, PATH, { dpop_signing_alg_values_supported: ['ES256'] }],
+    ['DPoP on', { dpop: 'on', dpopAlgorithms: ['ES256'] }, PATH, signed],
     [
       'DPoP required',
       { dpop: 'required', dpopAlgorithms: ['ES256'] },
       PATH,
-      { dpop_signing_alg_values_supported: ['ES256'], dpop_bound_access_tokens_required: true },
+      { ...signed, dpop_bound_access_tokens_required: true },
     ],
   ] as const)
     test(`returns the document for its own path, whatever the host, with ${name}`, async () => {
@@ -27,10 +30,7 @@ describe('createGuard().metadata()', () => {
       for (const url of [API + path, `http://internal:8080${path}?query`]) {
         const response = ask(url, 'GET', guard);
         expect(response?.status).toBe(200);
-        expect(Object.fromEntries(response?.headers ?? [])).toEqual({
-          'access-control-allow-origin': '*',
-          'content-type': 'application/json',
-        });
+        expect(Object.fromEntries(response?.headers ?? [])).toEqual(headersOf);
         expect(await response?.json()).toEqual({
           resource: API,
           authorization_servers: [offline().issuer],
@@ -44,22 +44,18 @@ describe('createGuard().metadata()', () => {
     });
 
   test('returns a preflight, a HEAD without a body and a 405 with the Error object, to every origin', async () => {
+    const preflight = {
+      'access-control-allow-origin': '*',
+      'access-control-allow-headers': 'Content-Type, Authorization, *',
+    };
     for (const [method, status, want, body] of [
-      ['OPTIONS', 204, { 'access-control-allow-headers': 'Content-Type, Authorization, *' }, ''],
-      ['HEAD', 200, { 'content-type': 'application/json' }, ''],
-      [
-        'POST',
-        405,
-        { allow: 'GET, HEAD', 'content-type': 'application/json' },
-        expect.stringContaining('method_not_allowed'),
-      ],
+      ['OPTIONS', 204, preflight, ''],
+      ['HEAD', 200, headersOf, ''],
+      ['POST', 405, { allow: 'GET, HEAD', ...headersOf }, expect.stringContaining('method_not_allowed')],
     ] as const) {
       const response = ask(undefined, method);
       expect(response?.status).toBe(status);
-      expect(Object.fromEntries(response?.headers ?? [])).toMatchObject({
-        'access-control-allow-origin': '*',
-        ...want,
-      });
+      expect(Object.fromEntries(response?.headers ?? [])).toMatchObject(want);
       expect(await response?.text()).toEqual(body as string);
     }
   });

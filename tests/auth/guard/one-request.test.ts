@@ -124,11 +124,7 @@ describe('several checks of one request object', () => {
     Object.defineProperty(world, 'now', { get: () => JSON.parse('broken'), configurable: true });
     await expect(statusOf(request)).rejects.toThrow(SyntaxError);
     Object.defineProperty(world, 'now', { value: exp * 1000 });
-    expect([await statusOf(request), await statusOf(request), await statusOf(request)]).toEqual([
-      503,
-      'client-1',
-      'client-1',
-    ]);
+    for (const want of [503, 'client-1', 'client-1']) expect(await statusOf(request)).toBe(want);
   });
 
   test('fail each time if onAccepted throws', async () => {
@@ -167,9 +163,8 @@ describe('createGuard().check() takes', () => {
     ['an inherited getter scope', new WithScope(), 403],
     ['an inherited acr', Object.create({ acr: 'high' }), 401],
   ] as const)
-    test(`requirements with ${name}`, async () => {
-      expect(await check(requestWith(`Bearer ${tokenOf()}`), requirements)).toMatchObject({ status });
-    });
+    test(`requirements with ${name}`, async () =>
+      expect(await check(requestWith(`Bearer ${tokenOf()}`), requirements)).toMatchObject({ status }));
 
   for (const [name, requirements] of [
     ["optional: 'false'", { optional: 'false' }],

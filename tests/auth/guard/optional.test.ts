@@ -48,10 +48,7 @@ for (const [door, send] of Object.entries(doors))
     for (const [name, header, open, scope] of rows)
       test(`returns ${open} to ${name}, and ${scope} where a scope is required`, async () => {
         const authorization = header();
-        for (const [path, want] of [
-          ['/open', open],
-          ['/scope', scope],
-        ] as const) {
+        for (const [path, want] of Object.entries({ '/open': open, '/scope': scope })) {
           const response = await send(requestOf(path, authorization === undefined ? {} : { authorization }));
           expect(response.ok ? await response.text() : response.status).toBe(want);
           // Otherwise a cache gives the rejection of one client to another.

@@ -37,20 +37,15 @@ const others: readonly Row[] = [
   ['another prefix', ['scope'], { scope: 'other/a' }, 'api/'],
 ];
 
+const defaults = { scopeClaim: ['scope'], scopePrefix: undefined, scopeImplies: {} };
 const check = (rules: Partial<ScopeRules>, claims: object, scope: FixedScope) =>
-  createScopeReader({ scopeClaim: ['scope'], scopePrefix: undefined, scopeImplies: {}, ...rules })(scope).check({
-    iss: '',
-    exp: 0,
-    ...claims,
-  });
+  createScopeReader({ ...defaults, ...rules })(scope).check({ iss: '', exp: 0, ...claims });
 
-for (const [verb, rows, reason] of [
-  ['finds', granting, undefined],
-  ['does not find', others, 'scope_insufficient'],
-] as const)
+for (const rows of [granting, others])
   for (const [name, scopeClaim, claims, scopePrefix] of rows)
-    test(`createScopeReader() ${verb} the scope: ${name}`, () => {
-      expect(check({ scopeClaim, scopePrefix }, claims, 'a')?.reason).toBe(reason);
+    test(`createScopeReader() ${rows === granting ? 'finds' : 'does not find'} the scope: ${name}`, () => {
+      const refusal = check({ scopeClaim, scopePrefix }, claims, 'a');
+      expect(refusal?.reason).toBe(rows === granting ? undefined : 'scope_insufficient');
     });
 
 const requirements: readonly (readonly [scope: FixedScope, granted: string, isMet: boolean])[] = [
@@ -66,13 +61,11 @@ const requirements: readonly (readonly [scope: FixedScope, granted: string, isMe
   ['cycle1', 'cycle2', true],
   ['toString', 'valueOf', false],
 ];
-for (const [scope, granted, isMet] of requirements) {
-  for (const scopePrefix of [undefined, 'api/']) {
+for (const [scope, granted, isMet] of requirements)
+  for (const scopePrefix of [undefined, 'api/'])
     test(`createScopeReader() with the prefix ${scopePrefix}: ${JSON.stringify(scope)} is ${isMet ? '' : 'not '}granted by ${granted}`, () => {
       const scopeImplies = { broadest: ['broad'], broad: ['narrow'], cycle1: ['cycle2'], cycle2: ['cycle1'] };
       const spelled = granted.replace(/\S+/g, (name) => (scopePrefix ?? '') + name);
       const refusal = check({ scopePrefix, scopeImplies }, { scope: spelled }, scope);
       expect(refusal?.reason).toBe(isMet ? undefined : 'scope_insufficient');
     });
-  }
-}

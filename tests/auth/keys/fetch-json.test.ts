@@ -61,7 +61,7 @@ describe('fetchJson()', () => {
     expect((await outcomeOf(new Response(stream))).outcome).toBe(text as never);
   });
 
-  for (const [failure, responses] of Object.entries(unread)) {
+  for (const [failure, responses] of Object.entries(unread))
     for (const init of responses)
       test(`fails with ${failure} for ${JSON.stringify(init)}, and reads nothing of the body`, async () => {
         const { read, stream } = bodyOf([Buffer.from('[]')]);
@@ -69,17 +69,14 @@ describe('fetchJson()', () => {
         expect(outcome).toEqual({ failure, address: url, cause: undefined, status: init.status, found: undefined });
         expect(read).toEqual({ pieces: 0, isCancelled: true });
       });
-  }
 
-  test.each(['', 'Identity', 'identity'])('reads a body with the Content-Encoding %j', async (encoding) => {
-    expect((await outcomeOf(new Response('[]', encoded(encoding)))).outcome).toEqual([]);
-  });
+  test.each(['', 'Identity', 'identity'])('reads a body with the Content-Encoding %j', async (encoding) =>
+    expect((await outcomeOf(new Response('[]', encoded(encoding)))).outcome).toEqual([]),
+  );
 
-  for (const text of ['', ' ', '<html>', '{"keys":[', '[],']) {
-    test(`calls ${JSON.stringify(text)} malformed`, async () => {
-      expect(await outcomeOf(new Response(text))).toMatchObject({ outcome: { failure: 'malformed', address: url } });
-    });
-  }
+  for (const text of ['', ' ', '<html>', '{"keys":[', '[],'])
+    test(`calls ${JSON.stringify(text)} malformed`, async () =>
+      expect(await outcomeOf(new Response(text))).toMatchObject({ outcome: { failure: 'malformed', address: url } }));
 
   test('requests uncompressed JSON, follows no redirect, and bypasses a proxy only for loopback', async () => {
     const headers = { accept: 'application/json', 'accept-encoding': 'identity' };
@@ -96,7 +93,7 @@ describe('fetchJson()', () => {
     ['stall', 'timeout', undefined],
     ['cut off', 'network', 'ECONNRESET'],
     ['huge', 'too_large', undefined],
-  ] as const) {
+  ] as const)
     test(`fails with ${failure} when a server does this: ${kind}`, async () => {
       const server = await startIssuer();
       server.mode = { kind };
@@ -109,7 +106,6 @@ describe('fetchJson()', () => {
       await expect(json).rejects.toMatchObject({ fault: { failure, cause } });
       await server.close();
     });
-  }
 
   test('fails with timeout once the signal is aborted, even if fetch ignores that', async () => {
     const json = fetchJson(() => new Promise(() => {}), url, AbortSignal.abort());
@@ -133,13 +129,12 @@ describe('fetchJson()', () => {
     ['a code that is a sentence', withCode('Cannot connect: SECRET'), undefined],
     ['a code that is a number', withCode(7), undefined],
     ['no error', 'ECONNREFUSED', undefined],
-  ] as const) {
+  ] as const)
     test(`names the cause ${cause} of a failure without a response (${name})`, async () => {
       const json = fetchJson(() => Promise.reject(error), url, new AbortController().signal);
       const fault = { failure: 'network', address: url, cause, status: undefined, found: undefined };
       await expect(json).rejects.toMatchObject({ fault });
     });
-  }
 });
 
 test('isLoopbackHost() takes the names and addresses of this machine, and none that only look so', () => {

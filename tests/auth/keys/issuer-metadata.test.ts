@@ -29,9 +29,8 @@ describe('issuerMetadata()', () => {
     ['nothing instead of one on this machine', 'http://localhost/t', undefined, http],
     ["nothing instead of one that would change the page's policy", 'https://*;img-src/t', undefined],
   ] satisfies [string, unknown, string | undefined, Partial<GuardOptions>?][])
-    test(`resolves to ${name}`, async () => {
-      expect(await issuerMetadata(setUp(named, options).guard)).toEqual({ tokenEndpoint });
-    });
+    test(`resolves to ${name}`, async () =>
+      expect(await issuerMetadata(setUp(named, options).guard)).toEqual({ tokenEndpoint }));
 
   test('fetches at each call, whatever the cooldown, and names the URL and the failure of the last document', async () => {
     const { guard, fetched } = setUp(ENDPOINT, {}, 500);

@@ -141,13 +141,12 @@ describe('createKeySetSource()', () => {
         for (const [documents, asked, isAnew] of steps) expect(await attempt(documents, isAnew)).toEqual([...asked]);
       });
 
-  for (const [failure, first, second, asked = both] of faults) {
+  for (const [failure, first, second, asked = both] of faults)
     test(`fails with ${failure} for the metadata ${JSON.stringify([first, second])}, and recovers`, async () => {
       const attempt = setUp();
       expect(await attempt({ [OPENID]: first, [OAUTH]: second })).toEqual([...asked, failure]);
       expect(await attempt(usually)).toEqual([OPENID, KEYS]);
     });
-  }
 
   for (const [outcome, rows] of Object.entries({ fetches: allowed, insecure_address: refused }))
     for (const [named, issuer = ORIGIN, allowHttp = false] of rows)
@@ -163,14 +162,13 @@ describe('createKeySetSource()', () => {
     [{ issuer: `\u202e~${'x'.repeat(300)}` }, 'issuer_mismatch', `\\u202e~${'x'.repeat(254)}`],
     [{ jwks_uri: 'http://user:secret@keys.example.test/a?b#c' }, 'insecure_address', 'http://keys.example.test/a'],
     [{ jwks_uri: '/keys?a\n' }, 'insecure_address', '/keys'],
-  ] as const) {
+  ] as const)
     test(`names the URL that was fetched, and what its metadata name, for ${failure}: ${found}`, async () => {
       const fetch = async (url: string) =>
         url === OPENID ? Response.json(metadata(overrides)) : new Response('', { status: 404 });
       const attempt = createKeySetSource({ issuer: ISSUER, allowHttp: false, fetch })(new AbortController().signal);
       await expect(attempt).rejects.toMatchObject({ fault: { failure, address: OPENID, found } });
     });
-  }
 
   test('fetches only the configured URL, also while it is a 404', async () => {
     const attempt = setUp({ jwksUri: MOVED });

@@ -151,6 +151,6 @@ test('authOf() returns no claims of a request without a token where that is opti
   expect(authOf<Claims | undefined>(request).claims).toBeUndefined();
 });
 
-test.each([{ scope: '' }, { optional: 'false' }])('requireToken() throws a TypeError for %j', (requirements) => {
-  expect(() => requireToken(guard, requirements as { scope: string })).toThrow(TypeError);
-});
+test.each([{ scope: '' }, { optional: 'false' }])('requireToken() throws a TypeError for %j', (requirements) =>
+  expect(() => requireToken(guard, requirements as { scope: string })).toThrow(TypeError),
+);

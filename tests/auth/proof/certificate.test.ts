@@ -33,9 +33,9 @@ describe('clientCertificateFromHeader()', () => {
     expect(found && Buffer.from(found).toString('base64')).toBe(want?.toString('base64'));
   });
 
-  test.each(['authorization', 'DPoP', 'Cookie', '', 'a b', 'a:b', 'é'])('rejects the name "%s"', (name) => {
-    expect(() => clientCertificateFromHeader(name)).toThrow(TypeError);
-  });
+  test.each(['authorization', 'DPoP', 'Cookie', '', 'a b', 'a:b', 'é'])('rejects the name "%s"', (name) =>
+    expect(() => clientCertificateFromHeader(name)).toThrow(TypeError),
+  );
 });
 
 describe('refuseCertificate()', () => {
@@ -67,11 +67,10 @@ describe('refuseCertificate()', () => {
     ['a thumbprint that is no text', der, [thumbprint], mismatch],
     ['an empty thumbprint', der, '', mismatch],
   ];
-  test.each(rows)('checks %s', async (_, value, bound, want) => {
-    expect((await refuseCertificate(value, bound))?.reason).toBe(want as never);
-  });
+  test.each(rows)('checks %s', async (_, value, bound, want) =>
+    expect((await refuseCertificate(value, bound))?.reason).toBe(want as never),
+  );
 
-  test('returns certificate_missing for a promise that rejects, and catches that', async () => {
-    expect((await refuseCertificate(Promise.reject(new Error('no')), thumbprint))?.reason).toBe(missing);
-  });
+  test('returns certificate_missing for a promise that rejects, and catches that', async () =>
+    expect((await refuseCertificate(Promise.reject(new Error('no')), thumbprint))?.reason).toBe(missing));
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createHash, generateKeyPairSync } from 'node:crypto';
+import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { Presentation } from '../../../src/auth/proof/presentation.ts';
 import { createProofVerifier, type ProofVerifierOptions } from '../../../src/auth/proof/proof.ts';
 import { createMemoryReplayStore, type ReplayStore } from '../../../src/auth/proof/replay-store.ts';
@@ -63,10 +63,8 @@ const keys = (algorithm: string, ...changes: readonly Readonly<Record<string, un
     const jwk = { ...publicJwk(proofKey(algorithm)), ...change };
     return [`${algorithm} by a key with ${show(change).slice(0, 60)}`, { algorithm, header: { jwk } }];
   });
-const bits = (length: number): Row => [
-  `a modulus of ${length} bits`,
-  { algorithm: 'RS256', key: exactRsaKey('proof', length) },
-];
+const rsa = (name: string, key: KeyObject): Row => [name, { algorithm: 'RS256', key }];
+const bits = (length: number) => rsa(`a modulus of ${length} bits`, exactRsaKey('proof', length));
 const reshape = (name: string, change: (proof: string) => string): Row => [name, { reshape: change }];
 const at = (name: string, htu: string, requested: string): Row => [name, { claims: { htu }, requested }];
 const below = (publicUrl: string, htu: string): Row => [`${htu} at ${publicUrl}`, { publicUrl, claims: { htu } }];
@@ -79,7 +77,7 @@ const table: Readonly<Partial<Record<RefusalReason | 'accepted', readonly Row[]>
     ...keys('EdDSA', { alg: 'Ed25519' }),
     ...keys('ES256', { use: 'sig', ext: true, key_ops: ['verify'], kid: '1' }),
     ...[2049, 4096].map(bits),
-    ['an exponent of 4 bytes', { algorithm: 'RS256', key: largeExponent }],
+    rsa('an exponent of 4 bytes', largeExponent),
     ['an algorithm of the list', { algorithms: ['ES256'] }],
     ['Ed25519 where the list has EdDSA', { algorithm: 'Ed25519', algorithms: ['ES256', 'EdDSA'] }],
     ['other members', { header: { kid: 'x', b64: false, nonce: 1 }, claims: { nonce: 'x', exp: 1 } }],
@@ -137,10 +135,7 @@ const table: Readonly<Partial<Record<RefusalReason | 'accepted', readonly Row[]>
     ...keys('RS256', { e: 'AQ' }, { e: 'Ag' }, { e: 'AQAAAAE' }, { e: 'AAEAAQ' }),
     ...[2047, 4104].map(bits),
   ],
-  proof_method: [
-    ...members('claims', 'htm', ['POST', 'get', undefined]),
-    ['HEAD with a proof for GET', { method: 'HEAD' }],
-  ],
+  proof_method: [...members('claims', 'htm', ['POST', 'get', undefined]), ['GET for HEAD', { method: 'HEAD' }]],
   proof_url: [
     ...members('claims', 'htu', [
       ...['http://api.example.test/api/private', `${publicUrl}:8443${path}`, `${publicUrl}:0443${path}`],
@@ -226,9 +221,9 @@ describe('createProofVerifier()', () => {
     ['resolves to something else', () => Promise.resolve('OK')],
     ['returns nothing', () => undefined],
     ['throws', () => JSON.parse('')],
-  ])('cannot decide about a proof when the store %s', async (_, markUsed) => {
-    expect(await outcomeOf({ replayStore: { markUsed } as ReplayStore })).toBe('replay_unknown');
-  });
+  ])('cannot decide about a proof when the store %s', async (_, markUsed) =>
+    expect(await outcomeOf({ replayStore: { markUsed } as ReplayStore })).toBe('replay_unknown'),
+  );
 
   test('shows the store a hash, the rest of the window and when the proof was created', async () => {
     const seen: unknown[] = [];

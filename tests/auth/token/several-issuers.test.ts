@@ -17,7 +17,7 @@ describe('createVerifier() with several issuers', () => {
   for (const [name, issuer, signer] of [
     ['of the first by the key of the second', A, 'b'],
     ['of the second by the key of the first', B, 'a'],
-  ] as const) {
+  ] as const)
     test(`refuses a token ${name}, before and after that issuer's own tokens`, async () => {
       const { verify, states } = setUp();
       const forged = mintSigned(issuer, { signer });
@@ -27,19 +27,17 @@ describe('createVerifier() with several issuers', () => {
       expect(await verify(mintSigned(B, { signer: 'b' }))).toBe('accepted');
       expect(await verify(forged)).toBe('signature_invalid');
     });
-  }
 
   const strangers: readonly unknown[] = [
     ...['https://c.example.test/', A.slice(0, -1), `${B}/`, A.toUpperCase(), ` ${A}`, '', '__proto__'],
     ...[undefined, null, [A], { 0: A }, 7],
   ];
-  for (const overrides of [...strangers.map((iss) => ({ claims: { iss, issuer: A } })), { payloadText: `["${A}"]` }]) {
+  for (const overrides of [...strangers.map((iss) => ({ claims: { iss, issuer: A } })), { payloadText: `["${A}"]` }])
     test(`refuses ${JSON.stringify(overrides)} without any fetch, with any signature`, async () => {
       const { verify, states } = setUp();
       expect(await verify(mintSigned(A, { signer: 'a', overrides }))).toBe('issuer_mismatch');
       expect(Object.values(states)).toMatchObject([{ fetches: 0 }, { fetches: 0 }]);
     });
-  }
 
   test.each([
     ['drops', keyOf('other', 'other'), 'key_unknown'],

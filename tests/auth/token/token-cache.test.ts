@@ -65,7 +65,7 @@ for (const [name, first, second, isCheaper] of [
   ['names that look the same when joined', { a: 1, b: 1, c: 1 }, { 'a,b': 2, c: 2 }, false],
   ['numbers as names', { 0: 1 }, { 0: 2 }, false],
   ['too many names', many, many, false],
-] as const) {
+] as const)
   test(`claims ${isCheaper ? 'cost less' : 'cost as much'} after others: ${name}`, () => {
     const costOfSecond = (...before: unknown[]) => {
       const cache = newCache({ maxEntries: 3 });
@@ -76,7 +76,6 @@ for (const [name, first, second, isCheaper] of [
     };
     expect(costOfSecond(first) < costOfSecond()).toBe(isCheaper);
   });
-}
 
 /** Fills a cache in a process of its own, with the default limit unless another is given. */
 function fill(shape: string, ...maxBytes: string[]): { entries: number; estimated: number; heap: number } {

@@ -56,8 +56,8 @@ describe('createVerifier()', () => {
     [nbf, 970, 30, 'accepted'],
     [nbf, 969, 30, 'token_not_yet_valid'],
   ];
-  for (const [claims, at, tolerance, want] of times) {
-    for (const cached of [false, true]) {
+  for (const [claims, at, tolerance, want] of times)
+    for (const cached of [false, true])
       test(`${JSON.stringify(claims)} at ${at} give or take ${tolerance}, ${cached ? 'remembered' : 'new'}: ${want}`, async () => {
         const fixture = setUp({ clockToleranceSeconds: tolerance });
         const token = mint({ iat: 1, ...claims });
@@ -69,8 +69,6 @@ describe('createVerifier()', () => {
         expect(await fixture.outcomeOf(token)).toBe(want);
         expect(fixture.state().cacheHits).toBe(cached ? 1 : 0);
       });
-    }
-  }
 
   test('keeps a good token in a full cache, and replaces one that has expired', async () => {
     const fixture = setUp({ tokenCacheSize: 1, random: () => 0.99 });
@@ -83,7 +81,7 @@ describe('createVerifier()', () => {
     expect(fixture.verify(second)).not.toBeInstanceOf(Promise);
   });
 
-  for (const tokenCacheSize of [0, 1]) {
+  for (const tokenCacheSize of [0, 1])
     test(`caches at most ${tokenCacheSize} tokens, and freezes the claims deeply`, async () => {
       const { verify, state } = setUp({ tokenCacheSize });
       const { claims } = (await verify(mint({ org: { roles: ['admin'] } }))) as VerifiedToken;
@@ -92,7 +90,6 @@ describe('createVerifier()', () => {
       const { org } = claims as Claims & { org: { roles: unknown } };
       expect([claims, org, org.roles].filter(Object.isFrozen)).toBeArrayOfSize(3);
     });
-  }
 
   test('treats a defective key set or an unsuitable key neither as an outage nor as an invalid token', async () => {
     const { privateKey } = await generateKeyPair('RS256');
@@ -115,11 +112,8 @@ describe('createVerifier()', () => {
     });
   }
 
-  const [azp, tid, typed] = [
-    { audienceClaim: 'azp' },
-    { requiredClaims: { tid: 't' } },
-    { tokenType: 'at+jwt' },
-  ] as const;
+  const [azp, tid] = [{ audienceClaim: 'azp' }, { requiredClaims: { tid: 't' } }];
+  const typed = { tokenType: 'at+jwt' } as const;
   for (const [name, options, claims, want, header = { typ: 'at+jwt' }] of [
     ['the claim that is used in place of aud', azp, { aud: undefined, azp: AUDIENCE }, 'accepted'],
     ['another claim than that', azp, { aud: undefined, client_id: AUDIENCE }, 'audience_mismatch'],
@@ -136,9 +130,7 @@ describe('createVerifier()', () => {
     ['no typ', typed, {}, 'type_unsupported', { typ: undefined }],
     ['the typ of any JWT', typed, {}, 'type_unsupported', { typ: 'JWT' }],
     ['the typ of any JWT in full', typed, {}, 'type_unsupported', { typ: 'application/jwt' }],
-  ] as const) {
-    test(`${want === 'accepted' ? 'accepts' : 'refuses'} ${name}`, async () => {
-      expect(await setUp(options).outcomeOf(mint(claims, header))).toBe(want);
-    });
-  }
+  ] as const)
+    test(`${want === 'accepted' ? 'accepts' : 'refuses'} ${name}`, async () =>
+      expect(await setUp(options).outcomeOf(mint(claims, header))).toBe(want));
 });

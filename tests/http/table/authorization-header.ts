@@ -46,20 +46,17 @@ export function authorizationHeaderRows(fixture: () => Fixture): void {
     rawGet(fixture().service.origin, path, headers ? [headers.replaceAll('TOKEN', fixture().mint())] : []);
 
   describe('a request', () => {
-    for (const headers of accepted) {
+    for (const headers of accepted)
       test(`is accepted with ${JSON.stringify(headers)}`, async () => {
         for (const path of [PRIVATE, SCOPED]) await expectMessage(answered(await send(headers, path)));
       });
-    }
 
-    for (const [code, challenge, rows] of refused) {
-      for (const headers of rows) {
+    for (const [code, challenge, rows] of refused)
+      for (const headers of rows)
         test(`is rejected with ${JSON.stringify(headers)}: ${code}, challenge ${challenge}`, async () => {
           for (const path of [PRIVATE, SCOPED])
             await expectError(answered(await send(headers, path)), 401, code, challenge);
         });
-      }
-    }
 
     test('is rejected with a token in the query or in a body', async () => {
       const token = fixture().mint();

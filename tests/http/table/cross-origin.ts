@@ -21,8 +21,8 @@ const answers: readonly (readonly [status: number, method: string, path: string,
 /** Rows on what a page of another origin may do. */
 export function crossOriginRows(fixture: () => Fixture): void {
   describe('a page of another origin', () => {
-    for (const [status, method, path, claims] of answers) {
-      for (const origin of [ORIGIN, 'null', undefined]) {
+    for (const [status, method, path, claims] of answers)
+      for (const origin of [ORIGIN, 'null', undefined])
         test(`may read the ${status} of ${path} from origin ${origin}`, async () => {
           const headers = { ...(claims && bearer(fixture().mint({ claims }))), ...(origin && { origin }) };
           const response = await fixture().service.fetch(path, { method, headers });
@@ -30,11 +30,9 @@ export function crossOriginRows(fixture: () => Fixture): void {
           expectCrossOrigin(response);
           if (path !== '/api/public' && status !== 404) expectProtected(response);
         });
-      }
-    }
 
-    for (const path of ['/api/public', PRIVATE, SCOPED, '/api/nothing', '/nothing']) {
-      for (const method of ['GET', 'HEAD', 'DELETE']) {
+    for (const path of ['/api/public', PRIVATE, SCOPED, '/api/nothing', '/nothing'])
+      for (const method of ['GET', 'HEAD', 'DELETE'])
         test(`is allowed by a preflight to send a request to ${path} with ${method}, without credentials`, async () => {
           const wanted = { method, headers: 'authorization,content-type,x-other' };
           const named = Object.entries(wanted).map(([name, value]) => [`access-control-request-${name}`, value]);
@@ -44,8 +42,6 @@ export function crossOriginRows(fixture: () => Fixture): void {
           expect(response.headers.get('www-authenticate')).toBeNull();
           expect(await response.text()).toBe('');
         });
-      }
-    }
 
     test('is allowed Content-Type and Authorization by the response as well', async () => {
       const response = await fixture().service.fetch('/api/public', { headers: { origin: ORIGIN } });

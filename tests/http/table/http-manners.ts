@@ -25,7 +25,7 @@ function messages(fixture: () => Fixture): void {
     await expectMessage(await fixture().get(`${SCOPED}?a=1`, fixture().mint()));
   });
 
-  for (const path of PATHS) {
+  for (const path of PATHS)
     test(`HEAD ${path} has the status and headers of GET, and no body`, async () => {
       for (const headers of [bearer(fixture().mint()), {}]) {
         const get = await fixture().service.fetch(path, { headers });
@@ -36,7 +36,6 @@ function messages(fixture: () => Fixture): void {
         expect([await head.text(), (await get.text()) === '']).toEqual(['', false]);
       }
     });
-  }
 
   test('HEAD on an unknown path is 404 without a body', async () => {
     // Over a connection in every form: it is the server that leaves a body out.
@@ -46,8 +45,8 @@ function messages(fixture: () => Fixture): void {
 }
 
 function rejections(fixture: () => Fixture): void {
-  for (const path of PATHS) {
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+  for (const path of PATHS)
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
       test(`${method} ${path} is answered with 405 and Allow, with and without a token`, async () => {
         for (const headers of [bearer(fixture().mint()), {}]) {
           const response = await fixture().service.fetch(path, { method, headers });
@@ -56,16 +55,13 @@ function rejections(fixture: () => Fixture): void {
           await expectError(response, 405, 'method_not_allowed');
         }
       });
-    }
-  }
 
-  for (const path of UNKNOWN) {
+  for (const path of UNKNOWN)
     test(`${path} is not found, with and without a token, for any method`, async () => {
       for (const method of ['GET', 'POST', 'DELETE'])
         for (const headers of [bearer(fixture().mint()), {}])
           await expectError(await fixture().service.fetch(path, { method, headers }), 404, 'not_found');
     });
-  }
 }
 
 const LIMIT_BYTES = 64 * 1024;
@@ -79,12 +75,11 @@ function bodyLimits(fixture: () => Fixture): void {
     const post = (path: string, size: number) =>
       fixture().service.fetch(path, { method: 'POST', ...bodyOf('x'.repeat(size)) });
 
-    for (const path of [...PATHS, '/nothing']) {
+    for (const path of [...PATHS, '/nothing'])
       test(`a body ${name} of more than 64 KiB to ${path} is refused, and readable for pages of any origin`, async () => {
         for (const size of [LIMIT_BYTES + 1, 8 * LIMIT_BYTES])
           await expectError(await post(path, size), 413, 'payload_too_large');
       });
-    }
 
     test(`a body ${name} of 64 KiB is not too large`, async () => {
       await expectError(await post(PUBLIC, LIMIT_BYTES), 405, 'method_not_allowed');
@@ -97,7 +92,7 @@ function rawRequests(fixture: () => Fixture): void {
   for (const [address, status, code, allow] of [
     ['service.example.test:80', 404, 'not_found', null],
     [PRIVATE, 405, 'method_not_allowed', 'GET, HEAD'],
-  ] as const) {
+  ] as const)
     test(`CONNECT ${address} is answered with ${status}, and the connection is closed`, async () => {
       const lines = [`CONNECT ${address} HTTP/1.1`, 'Host: service.example.test', 'Transfer-Encoding: chunked'];
       const response = answered(await rawRequest(fixture().service.origin, lines));
@@ -105,7 +100,6 @@ function rawRequests(fixture: () => Fixture): void {
       expect(response.headers.get('allow')).toBe(allow);
       await expectError(response, status, code);
     });
-  }
 
   // Bun takes the trailer of such a body for another request.
   test.each(['GET', 'HEAD', 'OPTIONS', 'POST'])(
@@ -126,11 +120,9 @@ function rawRequests(fixture: () => Fixture): void {
     [PUBLIC, 200],
     [PRIVATE, 401],
     ['/nothing', 404],
-  ] as const) {
-    test(`HTTP/1.0 without a Host: ${path} is answered with ${status}`, async () => {
-      expect((await rawRequest(fixture().service.origin, [`GET ${path} HTTP/1.0`])).status).toBe(status);
-    });
-  }
+  ] as const)
+    test(`HTTP/1.0 without a Host: ${path} is answered with ${status}`, async () =>
+      expect((await rawRequest(fixture().service.origin, [`GET ${path} HTTP/1.0`])).status).toBe(status));
 }
 
 /** Rows on methods, paths and what every answer has. */

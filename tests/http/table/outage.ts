@@ -6,13 +6,12 @@ import { PRIVATE, refuses, SCOPED } from './tokens.ts';
 
 /** Rows on a service that has never had a key: an outage is not answered as a bad token, nor a bad token as an outage. */
 export function outageRows(fixture: () => Fixture): void {
-  for (const path of [PRIVATE, SCOPED]) {
+  for (const path of [PRIVATE, SCOPED])
     test(`GET ${path} is 503 with Retry-After for a token that may be valid`, async () => {
       const response = await fixture().get(path, fixture().mint());
       expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
       await expectError(response, 503, 'key_set_unavailable');
     });
-  }
 
   test('HEAD is 503 without a body', async () => {
     const response = await fixture().get(PRIVATE, fixture().mint(), { method: 'HEAD' });

@@ -27,13 +27,12 @@ export function scopeRows(fixture: () => Fixture): void {
   describe('the scope claim', () => {
     accepts(fixture, sufficient, SCOPED);
 
-    for (const claims of insufficient) {
+    for (const claims of insufficient)
       test(`grants no scope in ${JSON.stringify(claims)}: 403 on the scoped path, 200 on the other`, async () => {
         const token = fixture().mint({ claims });
         await expectError(await fixture().get(SCOPED, token), 403, 'Unauthorized');
         await expectMessage(await fixture().get(PRIVATE, token));
       });
-    }
 
     test('decides for each token separately, in any order', async () => {
       const [granted, bare] = [fixture().mint(), fixture().mint({ claims: { scope: '' } })];

@@ -19,24 +19,22 @@ export const codeOf = ({ reason }: Pick<Fault, 'reason'>) => codes[reason] ?? 'i
 
 /** Every row is answered with the message, on `path`. */
 export function accepts(fixture: () => Fixture, rows: readonly TokenRow[], path = PRIVATE): void {
-  for (const [name, token] of rows) {
+  for (const [name, token] of rows)
     test(`is accepted with ${name}`, async () => {
       const response = await fixture().get(path, tokenTextOf(token, fixture().issuer.url));
       await expectMessage(response);
       expectProtected(response);
     });
-  }
 }
 
 /** Both paths reject each fault in the same way, also a second time: a rejected token must not be cached. */
 export function refuses(fixture: () => Fixture, faults: readonly Fault[]): void {
-  for (const fault of faults) {
+  for (const fault of faults)
     test(`is refused with ${fault.name}: ${codeOf(fault)}`, async () => {
       const token = tokenTextOf(fault.token, fixture().issuer.url);
       for (const path of [PRIVATE, SCOPED, PRIVATE])
         await expectError(await fixture().get(path, token), 401, codeOf(fault));
     });
-  }
 }
 
 /** Returns a token of exactly this length: a base64url part cannot have every length, two can. */
@@ -70,8 +68,7 @@ export function tokenRows(fixture: () => Fixture): void {
       expect(challengeOf(response).error_description).toMatch(/required audience is missing/);
     });
 
-    test('causes no request to an address in it (CVE-2025-59936, CVE-2024-21643)', () => {
-      expect(fixture().issuer.requests.filter((path) => path.includes(ELSEWHERE))).toEqual([]);
-    });
+    test('causes no request to an address in it (CVE-2025-59936, CVE-2024-21643)', () =>
+      expect(fixture().issuer.requests.filter((path) => path.includes(ELSEWHERE))).toEqual([]));
   });
 }
