@@ -1,3 +1,4 @@
+import type { Decision } from '../guard/create-guard.ts';
 import { attempt, whenSettled } from '../jose/promises.ts';
 import {
   type Composed,
@@ -8,7 +9,7 @@ import {
   type RouteContext,
   storesOf,
 } from './instance.ts';
-import type { Decided, Plan } from './plan.ts';
+import type { Plan } from './plan.ts';
 import { accept, acceptanceOf, failWithout, sealOf, unaccepted, withSource } from './seal.ts';
 
 /** The Request that the server made, by the context that Elysia created for it. */
@@ -100,12 +101,19 @@ export function gateRoute(instance: Instance, route: Route, plan: Plan): void {
 }
 
 /** Makes a function serve a route in place of what Elysia compiles, which it assigns to the route. */
-export function serveRoute(instance: Instance, route: Route, serve: Composed, alsoWithoutAot: object = {}): void {
+function serveRoute(instance: Instance, route: Route, serve: Composed, alsoWithoutAot: object = {}): void {
   Object.defineProperty(route, 'composed', { get: () => serve, set() {}, enumerable: true, configurable: true });
   route.compile = () => serve;
   for (const store of storesOf(instance, route))
     if (store.route === undefined || store.route === route.path)
       Object.assign(store, { handler: serve, compile: () => serve, ...alsoWithoutAot });
+}
+
+/** Serves a route no more, and replaces its handler for the instances that take it over. */
+export function closeRoute(app: Instance, route: Route, handler: unknown = unaccepted, hooks = {}): void {
+  serveRoute(app, route, unaccepted, { handle: unaccepted, hooks: {} });
+  for (const path of [route.path, `${route.path}/`, route.path.replace(/\/$/, '')]) delete app.router.response[path];
+  Object.assign(route, { handler, hooks });
 }
 
 type Rejection = Response | undefined;
@@ -115,9 +123,9 @@ function decide(instance: Instance, context: Context, plan: Plan): Rejection | P
   const request = arrivals.get(context);
   // An application that replaces the request would have another one checked.
   if (request === undefined || request !== context.request || 'request' in instance.decorator) return unaccepted();
-  const record = (decided: Decided): Rejection => {
-    if (decided instanceof Response) return decided;
-    accept(request, context, plan, decided.claims);
+  const record = (decision: Decision): Rejection => {
+    if (decision instanceof Response) return decision;
+    accept(request, context, plan, decision?.claims);
     return undefined;
   };
   return whenSettled(

@@ -101,3 +101,17 @@ export function storesOf({ config, router }: Instance, { method, path }: Route):
   const isRouted = config.aot === false || /[:*]/.test(path);
   return isRouted ? [...new Set(spellings.flatMap((one) => routed.find(method, one)?.store ?? []))] : [];
 }
+
+/** The instances that take over the routes of an instance. */
+const parentsOf = new WeakMap<object, Set<Instance>>();
+
+export function rememberParent(instance: Instance, parent: Instance): void {
+  if (instance !== parent) parentsOf.set(instance, (parentsOf.get(instance) ?? new Set()).add(parent));
+}
+
+/** Returns an instance, and all that take over its routes. */
+export function withAncestors(instance: Instance): ReadonlySet<Instance> {
+  const all = new Set([instance]);
+  for (const one of all) for (const parent of parentsOf.get(one) ?? []) all.add(parent);
+  return all;
+}

@@ -1,6 +1,7 @@
 import { arrive } from './gate.ts';
-import { type Instance, isInstance, type Methods, type RouteContext, type Run } from './instance.ts';
-import { addRoute, closeFor, protectParent, reachOf, rememberParent, rememberUnread, usesMacros } from './routes.ts';
+import { type Instance, isInstance, type Methods, type RouteContext, type Run, rememberParent } from './instance.ts';
+import { closeFor, protectParent, reachOf, rememberUnread, usesMacros } from './protections.ts';
+import { addRoute } from './routes.ts';
 
 const overridden = new WeakSet<object>();
 
@@ -12,11 +13,24 @@ function prototypeOf(instance: Instance): Methods {
 }
 
 /** Protects what an instance of another copy of Elysia does from now on, and returns whether this copy is new. */
-export function overrideCopy(instance: Instance): boolean {
+function overrideCopy(instance: Instance): boolean {
   const prototype = prototypeOf(instance);
   const isNew = !overridden.has(prototype);
   override(prototype);
   return isNew;
+}
+
+/** Elysia gives a plugin this method when it uses it. By it, the plugin meets an application with another copy of Elysia. */
+export function meetCopies(plugin: Instance & { getParent(): Instance }): void {
+  let { getParent } = plugin;
+  Object.defineProperty(plugin, 'getParent', {
+    configurable: true,
+    get: () => getParent,
+    set(assigned: typeof getParent) {
+      getParent = assigned;
+      if (overrideCopy(getParent())) protectParent(getParent(), plugin);
+    },
+  });
 }
 
 /**

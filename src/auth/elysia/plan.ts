@@ -1,9 +1,8 @@
-import type { GuardCore } from '../guard/create-guard.ts';
+import type { Decision, GuardCore } from '../guard/create-guard.ts';
 import { allOf, type Requirements, type RoutePolicy } from '../guard/requirements.ts';
 import { whenSettled } from '../jose/promises.ts';
 import { type CheckedOptions, optionRules } from '../options.ts';
 import { refuse } from '../refusals.ts';
-import type { Claims } from '../token/claims.ts';
 import { type Hooks, hooksOf, type RouteContext } from './instance.ts';
 import { withSource } from './seal.ts';
 
@@ -47,8 +46,6 @@ export function requirementsIn(hooks: Hooks): readonly Requirement[] {
   return [...options, ...others];
 }
 
-export type Decided = Response | { readonly claims: Claims | undefined };
-
 /** How the requests of one route are checked. */
 export interface Plan {
   readonly protections: readonly Protection[];
@@ -60,8 +57,8 @@ export interface Plan {
   readonly hasFunctions: boolean;
   /** The lists of fixed scopes of which one is required, with prefix. */
   readonly alternatives: RoutePolicy['alternatives'];
-  /** Checks everything that does not depend on the context. Returns the rejection, or the claims that handlers get. */
-  check(request: Request): Decided | Promise<Decided>;
+  /** Checks everything that does not depend on the context. Handlers get the claims of the decision. */
+  check(request: Request): Decision | Promise<Decision>;
   /** Calls the functions of the context, with the claims that handlers get. Returns the rejection, if any. */
   checkContext(context: RouteContext, claims: unknown): Promise<Response | undefined>;
 }
@@ -92,12 +89,12 @@ export function createPlan(protections: readonly Protection[], required: readonl
   const [inner] = checks;
 
   /** Asks the guards from the outer one to the inner one. */
-  function checkFrom(request: Request, place: number, claims: Claims | undefined): Decided | Promise<Decided> {
+  function checkFrom(request: Request, place: number, outer?: Decision): Decision | Promise<Decision> {
     const check = checks[place];
-    if (check === undefined) return { claims };
+    if (check === undefined) return outer;
     check.begin();
     return whenSettled(check.core.decide(request, check.policy, isOptional), (decision) =>
-      decision instanceof Response ? decision : checkFrom(request, place - 1, decision?.claims),
+      decision instanceof Response ? decision : checkFrom(request, place - 1, decision),
     );
   }
 
@@ -107,7 +104,7 @@ export function createPlan(protections: readonly Protection[], required: readonl
     hasFunctions,
     isOpen: isOptional && inner?.policy.isEmpty === true,
     alternatives: inner?.policy.alternatives ?? [[]],
-    check: (request) => checkFrom(request, checks.length - 1, undefined),
+    check: (request) => checkFrom(request, checks.length - 1),
     async checkContext(given, claims) {
       const { request } = given;
       // The application may have put other claims into the context.

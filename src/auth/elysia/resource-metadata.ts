@@ -2,9 +2,9 @@ import { Elysia, NotFoundError } from 'elysia';
 import type { Guard, OptionsFor } from '../guard/guard.ts';
 import { resourceMetadataPath } from '../guard/metadata.ts';
 import { scopesOf } from '../openapi/security.ts';
-import type { AnySchema } from './claims-schema.ts';
-import { coreFrom } from './resource-server.ts';
-import { type ListedRoute, markOpen } from './routes.ts';
+import { markPublic } from './protections.ts';
+import { type AnySchema, coreFrom } from './resource-server.ts';
+import type { ListedRoute } from './routes.ts';
 
 /** Settings of {@link resourceMetadata}. */
 export interface ResourceMetadataSettings {
@@ -34,5 +34,5 @@ export function resourceMetadata(
     const response = metadata(request, () => scopesOf(plugin.getGlobalRoutes()), resourceDocumentation);
     return response ?? Promise.reject(new NotFoundError());
   };
-  return plugin.all(resourceMetadataPath(resource), markOpen(serve), { detail: { hide: true } });
+  return plugin.all(resourceMetadataPath(resource), markPublic(serve), { detail: { hide: true } });
 }

@@ -1,17 +1,17 @@
-import { Elysia, type Static, type TSchema } from 'elysia';
+import { Elysia, getSchemaValidator, type Static, type TSchema } from 'elysia';
 import { createGuardCore, type GuardCore } from '../guard/create-guard.ts';
 import { type ClaimsOf, coreOf, type Guard, type OptionsFor } from '../guard/guard.ts';
 import type { FixedScope } from '../guard/scopes.ts';
 import { namesIn } from '../jose/encoding.ts';
-import type { DeniedRejection, GuardRejections } from '../openapi/responses.ts';
+import type { DeniedRejection, GuardRejections, WithResponses } from '../openapi/responses.ts';
 import { warnOfMissingSchemes } from '../openapi/security.ts';
 import { type GuardOptions, type IssuersWithAudience, optionRules } from '../options.ts';
 import type { Claims } from '../token/claims.ts';
-import { type AnySchema, toStandardSchema } from './claims-schema.ts';
+import { type ClaimsSchema, isStandardSchema } from '../token/claims-schema.ts';
 import { type Instance, isInstance, type Methods, type RouteContext } from './instance.ts';
-import { override, overrideCopy } from './overrides.ts';
+import { meetCopies, override } from './overrides.ts';
 import { type Protection, requirementHook } from './plan.ts';
-import { closeFor, protectParent, protectPlugin } from './routes.ts';
+import { closeFor, protectPlugin } from './protections.ts';
 import { acceptanceOf, failWithout, withSource } from './seal.ts';
 
 /** What functions of the context get. The body is `unknown`: annotate the parameter on a route with a schema. */
@@ -45,6 +45,9 @@ const requirements = {
   }),
 };
 
+/** A schema of claims: of any library with Standard Schema, or Elysia's own `t`. */
+export type AnySchema = ClaimsSchema | TSchema;
+
 /** The claims that handlers get with this schema, which may be one of Elysia. */
 type HandedClaims<Schema> = Schema extends TSchema ? Claims & Static<Schema> : ClaimsOf<Schema>;
 
@@ -70,28 +73,6 @@ type IsUnset<Settings extends PluginSettings, Name extends keyof PluginSettings,
     ? true
     : false
   : true;
-
-/** Adds responses to those that Elysia infers for the routes behind a plugin, as it does for a hook that returns them. */
-type WithResponses<Instance, Responses extends Readonly<Record<number, unknown>>> =
-  Instance extends Elysia<
-    infer Path,
-    infer Singleton,
-    infer Definitions,
-    infer Metadata,
-    infer Routes,
-    infer Scoped,
-    infer Local
-  >
-    ? Elysia<
-        Path,
-        Singleton,
-        Definitions,
-        Metadata,
-        Routes,
-        Omit<Scoped, 'response'> & { readonly response: Responses },
-        Local
-      >
-    : never;
 
 /**
  * Returns a plugin that guards every route added after it to the same Elysia instance, and routes of no other instance: a
@@ -144,6 +125,19 @@ function withStandardSchema(options: OptionsFor<AnySchema>): GuardOptions {
   return { ...copied, claims: toStandardSchema(claims) } as GuardOptions;
 }
 
+/** Returns a schema that implements Standard Schema. Elysia's own do not. */
+function toStandardSchema(schema: AnySchema): ClaimsSchema {
+  // The check of the options rejects any other value.
+  if (!schema || isStandardSchema(schema) || typeof schema !== 'object') return schema;
+  // Without `additionalProperties`, Elysia rejects every claim that the schema does not name, and so every token.
+  const validator = getSchemaValidator(schema as TSchema, { dynamic: true, additionalProperties: true });
+  const validate = (claims: unknown) =>
+    validator.Check(claims)
+      ? { value: validator.Decode?.(claims) ?? claims }
+      : { issues: [...validator.Errors(claims)] };
+  return { '~standard': { version: 1, vendor: 'elysia', validate } };
+}
+
 function checkSettings(settings: PluginSettings): PluginSettings {
   // Each is read once, because it may be a getter.
   const { optional, responses } = settings;
@@ -192,19 +186,6 @@ function createPlugin<Handed>(core: GuardCore, { optional = false, responses = t
   protectPlugin(instance, protection, handOver);
   meetCopies(instance);
   return plugin;
-}
-
-/** Elysia gives a plugin this method when it uses it. By it, the plugin meets an application with another copy of Elysia. */
-function meetCopies(plugin: Instance & { getParent(): Instance }): void {
-  let { getParent } = plugin;
-  Object.defineProperty(plugin, 'getParent', {
-    configurable: true,
-    get: () => getParent,
-    set(assigned: typeof getParent) {
-      getParent = assigned;
-      if (overrideCopy(getParent())) protectParent(getParent(), plugin);
-    },
-  });
 }
 
 override(Elysia.prototype as unknown as Methods);

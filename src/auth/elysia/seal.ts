@@ -3,7 +3,7 @@
  * Elysia or an application does with hooks, contexts and routes, anything else gets a 500. The gate only brings order: with it,
  * the guard decides before the body is read and before any hook of the application.
  */
-import type { RouteContext } from './instance.ts';
+import type { Hooks, RouteContext } from './instance.ts';
 import type { Plan, Requirement } from './plan.ts';
 
 /** A request that the guard accepted for one route. */
@@ -13,8 +13,6 @@ interface Acceptance {
   readonly claims: unknown;
   /** Whether the functions of the context have accepted it too, if there are any. */
   isComplete: boolean;
-  /** An earlier acceptance of the same Request, which is handled several times at once. */
-  next: Acceptance | undefined;
 }
 
 type Handler = (context: RouteContext, ...others: unknown[]) => unknown;
@@ -27,8 +25,11 @@ export interface Seal {
   plan: Plan | undefined;
 }
 
-/** By the Request that the server made. The application can neither add to this nor reach it. */
-const acceptances = new WeakMap<Request, Acceptance>();
+/**
+ * By the Request that the server made: several where it is handled several times at once. The application can neither add to
+ * this nor reach it.
+ */
+const acceptances = new WeakMap<Request, Acceptance[]>();
 const seals = new WeakMap<object, Seal>();
 
 /** The response where a guarded handler is reached without an acceptance: a defect of the application, not of the request. */
@@ -42,18 +43,16 @@ export function failWithout(cause: unknown): never {
 
 /** Records that the guard accepted a request for a route. */
 export function accept(request: Request, context: unknown, plan: Plan, claims: unknown): void {
-  const next = acceptances.get(request);
-  acceptances.set(request, { plan, context, claims, isComplete: !plan.hasFunctions, next });
+  const acceptance = { plan, context, claims, isComplete: !plan.hasFunctions };
+  acceptances.set(request, [...(acceptances.get(request) ?? []), acceptance]);
 }
 
 /** Returns the acceptance of a context's request. The context may be anything, because the application can change it. */
 export function acceptanceOf(context: unknown): Acceptance | undefined {
   const request: unknown = typeof context === 'object' && context !== null && 'request' in context && context.request;
-  if (!(request instanceof Request)) return undefined;
-  const last = acceptances.get(request);
-  for (let one = last; one; one = one.next) if (one.context === context) return one;
-  // A new context, such as that of `mapDerive`.
-  return last;
+  const all = request instanceof Request ? acceptances.get(request) : undefined;
+  // The context may be a new one, such as that of `mapDerive`.
+  return all?.find((one) => one.context === context) ?? all?.at(-1);
 }
 
 /** Returns the seal of a handler. */
@@ -81,7 +80,13 @@ type Mounted = (request: Request) => unknown;
 
 const mounts = new WeakMap<Mounted, Mounted>();
 
-/** Seals a mounted handler, which Elysia calls without hooks if it does not compile routes ahead of time. */
+/** Without ahead-of-time compilation, Elysia calls a mounted handler without any hook. */
+export function withSealedMount(hooks: Hooks, seal: Seal): Hooks {
+  const config = hooks.config as { readonly mount?: (request: Request) => unknown } | undefined;
+  return config?.mount ? { ...hooks, config: { ...config, mount: sealMounted(config.mount, seal) } } : hooks;
+}
+
+/** Seals a mounted handler. */
 export function sealMounted(given: Mounted, seal: Seal): Mounted {
   const mounted = mounts.get(given) ?? given;
   const sealed: Mounted = (request) => (isAccepted(request, undefined, seal) ? mounted(request) : unaccepted());
@@ -92,15 +97,11 @@ export function sealMounted(given: Mounted, seal: Seal): Mounted {
 /** Uses up an acceptance of this request for this route: that of the context, if there are several. */
 function isAccepted(request: unknown, context: unknown, { plan }: Seal): boolean {
   if (plan === undefined || !(request instanceof Request)) return false;
-  const all: Acceptance[] = [];
-  for (let one = acceptances.get(request); one; one = one.next) all.push(one);
+  const all = acceptances.get(request) ?? [];
   const usable = all.filter((one) => one.plan === plan && one.isComplete);
   const used = usable.find((one) => one.context === context) ?? usable[0];
-  if (used === undefined) return false;
-  const left = all.filter((one) => one !== used);
-  acceptances.delete(request);
-  for (const one of left.toReversed()) acceptances.set(request, Object.assign(one, { next: acceptances.get(request) }));
-  return true;
+  if (used !== undefined) all.splice(all.indexOf(used), 1);
+  return used !== undefined;
 }
 
 /** A Response can be sent once. */

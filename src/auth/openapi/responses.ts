@@ -1,4 +1,4 @@
-import { type ElysiaCustomStatusResponse, type TSchema, t } from 'elysia';
+import { type Elysia, type ElysiaCustomStatusResponse, type TSchema, t } from 'elysia';
 import { describeRejections } from '../guard/describe-rejections.ts';
 import type { CheckedOptions } from '../options.ts';
 
@@ -49,6 +49,28 @@ export type GuardRejections = Readonly<
 
 /** The rejection of a token that a route denies. */
 export type DeniedRejection = ElysiaCustomStatusResponse<403, ErrorBody<'Unauthorized'>, 403>;
+
+/** Adds responses to those that Elysia infers for the routes behind a plugin, as it does for a hook that returns them. */
+export type WithResponses<Instance, Responses extends Readonly<Record<number, unknown>>> =
+  Instance extends Elysia<
+    infer Path,
+    infer Singleton,
+    infer Definitions,
+    infer Metadata,
+    infer Routes,
+    infer Scoped,
+    infer Local
+  >
+    ? Elysia<
+        Path,
+        Singleton,
+        Definitions,
+        Metadata,
+        Routes,
+        Omit<Scoped, 'response'> & { readonly response: Responses },
+        Local
+      >
+    : never;
 
 const descriptions = {
   401: 'The access token is missing or is not accepted',

@@ -1,0 +1,146 @@
+import { closeRoute } from './gate.ts';
+import {
+  type Hook,
+  type Hooks,
+  hooksOf,
+  type Instance,
+  type Route,
+  rememberParent,
+  withAncestors,
+} from './instance.ts';
+import { type Protection, requirementNames, withProtection } from './plan.ts';
+import { sealOf } from './seal.ts';
+
+/** The guards of each instance. They protect every route that is added to it. */
+const protections = new WeakMap<object, readonly Protection[]>();
+/** Instances that serve nothing, because a guard cannot protect their routes. */
+const closed = new WeakSet<object>();
+/** The requirements of instances without a guard. */
+const unread = new WeakMap<object, string>();
+/** Handlers of routes that are public by design. */
+const publicHandlers = new WeakSet<object>();
+/** Hooks that hand over claims. Where one of them runs, routes are guarded. */
+const handOvers = new WeakMap<object, Protection>();
+/** The macros of the guard, which all plugins share. */
+let ownMacros: Hooks = {};
+
+/** Marks routes with this handler as public. */
+export function markPublic<Handler extends object>(handler: Handler): Handler {
+  publicHandlers.add(handler);
+  return handler;
+}
+
+/** Protects every route that is added to `plugin`, or to an instance that uses it. `handOver` is its hook that passes claims on. */
+export function protectPlugin(plugin: Instance, protection: Protection, handOver: object): void {
+  handOvers.set(handOver, protection);
+  ownMacros = plugin.extender.macro;
+  protect(plugin, protection);
+}
+
+/** Whether an instance has a macro of the guard. */
+export const usesMacros = ({ extender: { macro } }: Instance) =>
+  requirementNames.some((name) => name in ownMacros && macro[name] === ownMacros[name]);
+
+export const protectionsOf = (instance: Instance): readonly Protection[] => protections.get(instance) ?? [];
+export const isClosed = (instance: Instance): boolean => closed.has(instance);
+export const isHandOver = ({ fn }: Hook): boolean => handOvers.has(fn as object);
+export const isPublic = (handler: unknown): boolean => typeof handler === 'function' && publicHandlers.has(handler);
+
+const replacedMacro = ({ extender: { macro } }: Instance) =>
+  requirementNames.find((name) => macro[name] !== ownMacros[name]);
+
+function protect(instance: Instance, protection: Protection): void {
+  const known = protectionsOf(instance);
+  const all = withProtection(known, protection);
+  if (all === known) return;
+  const left = known.length === 0 ? openRoutes(instance) : unprotectedRoutes(instance, [protection]);
+  if (left[0])
+    close(
+      instance,
+      left,
+      `${left[0].method} ${left[0].path} was added before the guard and would stay open. Add it after the guard, or move public routes to a separate Elysia instance`,
+    );
+  protections.set(instance, all);
+  // Elysia drops the hooks of a second plugin with the same name and seed.
+  if (instance.config.name !== undefined) instance.config.seed ||= crypto.randomUUID();
+  // Another copy of Elysia accepts a promised instance of ours only as a module.
+  const useInCopy = (app: Instance) => {
+    protectParent(app, instance);
+    return app.use(instance);
+  };
+  Object.assign(instance, { default: useInCopy });
+}
+
+/** Serves none of these routes any more, in every instance that has taken them over, and none that is added later. */
+function close(instance: Instance, routes: readonly Route[], reason: string): never {
+  closed.add(instance);
+  const handlers = new Set(routes.map(({ handler }) => handler));
+  for (const app of withAncestors(instance))
+    for (const route of app.router.history) if (handlers.has(route.handler)) closeRoute(app, route);
+  throw new Error(`Cannot guard routes: ${reason}`);
+}
+
+/** Closes an instance, because Elysia does not bring it the guards of another one. */
+export function closeFor(guarded: Instance, instance: Instance, reason: string): never {
+  close(instance, unprotectedRoutes(instance, protectionsOf(guarded)), reason);
+}
+
+/** Remembers that an instance without a guard requires something for all of its routes. Elysia ignores that. */
+export function rememberUnread(instance: Instance, hooks: unknown): void {
+  const name = requirementNames.find((each) => (Object(hooks) as Hooks)[each] !== undefined);
+  if (name !== undefined && !(name in instance.extender.macro)) unread.set(instance, name);
+}
+
+/** Preflights have no credentials, so routes that respond to them cannot be guarded. */
+const isOpenByDesign = ({ method, handler }: Route) => method === 'OPTIONS' || isPublic(handler);
+
+const openRoutes = ({ router }: Instance): Route[] =>
+  router.history.filter((route) => !sealOf(route.handler) && !isOpenByDesign(route));
+
+/** Returns the routes that one of these guards does not check. */
+function unprotectedRoutes(instance: Instance, wanted: readonly Protection[]): Route[] {
+  const others = instance.router.history.filter(({ handler }) => {
+    const { protections: known = wanted } = sealOf(handler)?.plan ?? {};
+    return wanted.some((protection) => withProtection(known, protection) !== known);
+  });
+  return [...openRoutes(instance), ...others];
+}
+
+/** Returns the guards of an instance that protect the one that uses it; undefined if its guard would protect nothing. */
+export function reachOf(instance: Instance): readonly Protection[] | undefined {
+  const reaching = hooksOf(instance.event, 'transform').flatMap(({ fn, scope }) => {
+    const protection = typeof fn === 'function' && scope !== 'local' ? handOvers.get(fn) : undefined;
+    return protection ?? [];
+  });
+  const isLost = reaching.length === 0 && protections.has(instance) && !hasGuardedRoute(instance);
+  return isLost ? undefined : reaching;
+}
+
+const hasGuardedRoute = ({ router }: Instance) =>
+  router.history.some(({ method, handler }) => method !== 'OPTIONS' && sealOf(handler) !== undefined);
+
+/** Protects the routes of an instance that uses a protected one, if the hooks of that one reach them. */
+export function protectParent(parent: Instance, instance: Instance): void {
+  rememberParent(instance, parent);
+  const reaching = reachOf(instance);
+  if (reaching === undefined)
+    closeFor(
+      instance,
+      parent,
+      "an instance uses the guard but has no routes, so the instance that uses it would stay open. End it with .as('scoped')",
+    );
+  const lost = usesMacros(parent) ? unread.get(instance) : undefined;
+  if (lost) closeFor(parent, parent, `guard({ ${lost} }) has no effect on an instance that does not use the guard`);
+  for (const protection of reaching) protect(parent, protection);
+}
+
+/** A macro of the same name would take requirements that never reach the guard. */
+export function refuseReplacedMacros(instance: Instance): void {
+  const replaced = replacedMacro(instance);
+  if (replaced !== undefined)
+    close(
+      instance,
+      openRoutes(instance),
+      `the application's macro ${replaced} overrides the guard's route option. Rename the macro`,
+    );
+}
