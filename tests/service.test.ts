@@ -51,15 +51,15 @@ describe('/readyz', () => {
   });
 
   // Plain tokens are still accepted with DPOP=on.
-  test.each([
-    [200, 'on'],
-    [503, 'required'],
-  ])('is %d with DPOP=%s while only the replay store is unavailable', async (status, DPOP) => {
-    const { start, stop, get } = create({ DPOP, PUBLIC_URL, REDIS_URL: 'redis://127.0.0.1:9' });
-    await start();
-    expect((await get('/readyz')).status).toBe(status);
-    stop();
-  });
+  test.each(['on', 'required'])(
+    'is 200 with DPOP=on, 503 with required, while only the store is down: %s',
+    async (DPOP) => {
+      const { start, stop, get } = create({ DPOP, PUBLIC_URL, REDIS_URL: 'redis://127.0.0.1:9' });
+      await start();
+      expect((await get('/readyz')).status).toBe(DPOP === 'on' ? 200 : 503);
+      stop();
+    },
+  );
 
   test('says so from the announcement of a shutdown on, while requests are served', async () => {
     const { announceShutdown, get } = create({});
@@ -144,14 +144,8 @@ test('changes of the wall clock affect the expiry of tokens, but not keys or fet
   const startSeconds = nowSeconds();
   const headers = bearer(mintToken(GOOD, { claims: { exp: startSeconds + 300 } }));
   const days = 86_400;
-  for (const [movedSeconds, status] of [
-    [0, 200],
-    [299, 200],
-    [301, 401],
-    [-30 * days, 200],
-    [30 * days, 401],
-    [0, 200],
-  ] as const) {
+  for (const movedSeconds of [0, 299, 301, -30 * days, 30 * days, 0]) {
+    const status = movedSeconds < 300 ? 200 : 401;
     setSystemTime(new Date((startSeconds + movedSeconds) * 1000));
     expect([movedSeconds, (await get('/api/private', { headers })).status]).toEqual([movedSeconds, status]);
     expect((await get('/readyz')).status).toBe(200);

@@ -120,11 +120,11 @@ export const own = (members: Members, name: string): unknown =>
   Object.hasOwn(members, name) ? members[name] : undefined;
 
 /** RFC 9864: Ed25519 is EdDSA by another name. */
-export const sameAlgorithm = (name: unknown) => (name === 'Ed25519' ? 'EdDSA' : name);
+export const same = (name: unknown) => (name === 'Ed25519' ? 'EdDSA' : name);
 
 function readHeader(header: Members | undefined, { algorithms }: World) {
   if (header === undefined || Object.hasOwn(header, 'crit')) return undefined;
-  const algorithm = sameAlgorithm(own(header, 'alg'));
+  const algorithm = same(own(header, 'alg'));
   const typ = own(header, 'typ');
   const isTypeAllowed = typ === undefined || (typeof typ === 'string' && TYPES.includes(typ.toLowerCase()));
   const kid = own(header, 'kid');
@@ -162,7 +162,7 @@ export function isForVerifying(key: Members, algorithm: string): boolean {
   const [use, alg, operations] = ['use', 'alg', 'key_ops'].map((name) => own(key, name));
   return (
     (use === undefined || use === 'sig') &&
-    (alg === undefined || sameAlgorithm(alg) === algorithm) &&
+    (alg === undefined || same(alg) === algorithm) &&
     (operations === undefined || (Array.isArray(operations) && operations.includes('verify')))
   );
 }

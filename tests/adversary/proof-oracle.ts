@@ -1,17 +1,7 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import { smallOrder } from '../support/signatures.ts';
-import {
-  importKey,
-  isForVerifying,
-  isSignedBy,
-  kindOf,
-  type Members,
-  membersOf,
-  numberOf,
-  own,
-  readJws,
-  sameAlgorithm,
-} from './oracle.ts';
+import type { Members } from './oracle.ts';
+import { importKey, isForVerifying, isSignedBy, kindOf, membersOf, numberOf, own, readJws, same } from './oracle.ts';
 
 /** The request that a proof comes with, and when. */
 interface ProofWorld {
@@ -40,7 +30,7 @@ export function judgeProof(
   if (!jws?.header || !jws.claims) return 'invalid_dpop_proof';
   if (own(jws.header, 'typ') !== 'dpop+jwt' || Object.hasOwn(jws.header, 'crit')) return 'invalid_dpop_proof';
 
-  const algorithm = sameAlgorithm(own(jws.header, 'alg'));
+  const algorithm = same(own(jws.header, 'alg'));
   const jwk = membersOf(own(jws.header, 'jwk'));
   if (typeof algorithm !== 'string' || !ALGORITHMS.includes(algorithm) || !jwk) return 'invalid_dpop_proof';
   const key = soundKey(jwk, algorithm);

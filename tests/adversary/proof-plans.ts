@@ -110,15 +110,9 @@ export function buildProof({ pair: [signer, algorithm], address: { publicUrl, pa
   const url = plan.respellings.reduce<string>((spelt, [from, to]) => spelt.replace(from, to), publicUrl + path);
   const jwk = merged([publicJwk(SIGNERS[plan.shows ?? signer]()), ...plan.jwk]);
   const target = { url, token: TOKEN, nowSeconds: NOW_SECONDS };
-  const proof = makeProof(target, {
-    key: SIGNERS[signer](),
-    algorithm,
-    header: merged([{ jwk }, ...plan.header]),
-    claims: merged(plan.claims),
-  });
+  const [header, claims] = [merged([{ jwk }, ...plan.header]), merged(plan.claims)];
+  const proof = makeProof(target, { key: SIGNERS[signer](), algorithm, header, claims });
   const thumbprint = thumbprintOf(SIGNERS[plan.boundTo ?? signer]());
-  return {
-    proof: edited(proof, plan.edits),
-    world: { publicUrl, path, method: 'GET', token: TOKEN, thumbprint, nowSeconds: NOW_SECONDS },
-  };
+  const world = { publicUrl, path, method: 'GET', token: TOKEN, thumbprint, nowSeconds: NOW_SECONDS };
+  return { proof: edited(proof, plan.edits), world };
 }

@@ -46,14 +46,10 @@ beforeAll(async () => {
 });
 
 describe('the manifests', () => {
-  test('have only fields of the schema of Kubernetes', () =>
-    expectTypes(
-      manifests.map((value) => ({
-        value,
-        type: `I${value.kind}`,
-        from: `kubernetes-models/${value.apiVersion}/${value.kind}`,
-      })),
-    ));
+  test('have only fields of the schema of Kubernetes', () => {
+    const fromOf = ({ apiVersion, kind }: Manifest) => `kubernetes-models/${apiVersion}/${kind}`;
+    return expectTypes(manifests.map((value) => ({ value, type: `I${value.kind}`, from: fromOf(value) })));
+  });
 
   test('set nothing but settings of the service', async () => {
     expect(await unknownSettings(Object.keys(settings()))).toEqual([]);
@@ -108,11 +104,8 @@ describe('the manifests', () => {
     const { securityContext, resources, livenessProbe, readinessProbe } = containerOf() ?? {};
     // The engine's own default profile is in force unless another is asked for, as RuntimeDefault says.
     expect({ runAsNonRoot, seccomp: seccompProfile?.type }).toEqual({ runAsNonRoot: true, seccomp: 'RuntimeDefault' });
-    expect(securityContext).toEqual({
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
-    });
+    const capabilities = { drop: ['ALL'] };
+    expect(securityContext).toEqual({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities });
 
     await using issuer = await startIssuer();
     const [port, metricsPort] = [await freePort(), await freePort()];

@@ -77,11 +77,7 @@ function hosts(
 
 describe('the service with the development issuer', () => {
   const fixture = developmentFixtureFor(sourceForm);
-  hosts(
-    fixture,
-    ['localhost', '127.0.0.1:1', '[::1]:3010'],
-    ['evil.example', 'localhost.evil.example', '10.0.0.1', ''],
-  );
+  hosts(fixture, ['localhost', '127.0.0.1:1', '[::1]:3010'], ['evil.test', 'localhost.evil.test', '10.0.0.1', '']);
 
   test('publishes metadata and the key that they name, for pages of any origin', async () => {
     const { issuer, service } = fixture();

@@ -7,11 +7,9 @@ const root = join(import.meta.dir, '../..');
 const documented = [...options, ...processSettings];
 
 describe('bun run docs', () => {
-  test.each([
-    ['docs/settings.md', settingsPage],
-    ['.env.example', envExample],
-  ])('has written %s as it would now', async (file, generate) =>
-    expect(await Bun.file(join(root, file)).text()).toBe(generate()),
+  test.each(Object.entries({ 'docs/settings.md': settingsPage, '.env.example': envExample }))(
+    'has written %s as it would now',
+    async (file, generate) => expect(await Bun.file(join(root, file)).text()).toBe(generate()),
   );
 
   test('has written docs/api, which describes the public API, as it would now', async () => {

@@ -32,22 +32,15 @@ interface Form {
 }
 
 const root = join(import.meta.dir, '../..');
-const page = (await Bun.file(join(root, 'docs/issuers.md')).text()).replaceAll(
-  'THUMBPRINT_OF_THE_CLIENT',
-  thumbprintOf(proofKey()),
-);
+const text = await Bun.file(join(root, 'docs/issuers.md')).text();
+const page = text.replaceAll('THUMBPRINT_OF_THE_CLIENT', thumbprintOf(proofKey()));
 const sections = page.split(/^## /m).filter((section) => section.includes('```dotenv\n'));
 const FORM_OR_BLOCK =
   /^\*\*(?<name>.+)\*\*: (?<answer>.+?)\. |^```(?<kind>dotenv|json|text)\n(?<text>[\s\S]*?)\n```$/gm;
 const WITHOUT_SCOPE = '200 on `/api/private`, 403 on `/api/private-scoped`';
 /** Workloads get tokens without scopes. */
-const withoutScopes = new Set([
-  'GitHub Actions',
-  'GitLab CI',
-  'Google service accounts',
-  'Kubernetes service accounts',
-  'SPIRE',
-]);
+const accounts = ['Google service accounts', 'Kubernetes service accounts'];
+const withoutScopes = new Set(['GitHub Actions', 'GitLab CI', 'SPIRE', ...accounts]);
 /** The codes on both paths, none for a message. */
 const ANSWERS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   '200': [],

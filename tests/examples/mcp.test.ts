@@ -79,10 +79,7 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
       expect(content).toContainEqual(note);
       const tokens = exchanges.filter(([scheme]) => scheme !== undefined);
       expect(exchanges[0]?.[1]).toBe(401);
-      expect(tokens.map(([scheme, status]) => [scheme, status]).slice(-2)).toEqual([
-        ['Bearer', 403],
-        ['Bearer', 200],
-      ]);
+      expect(tokens.slice(-2).map(([scheme, status]) => `${scheme} ${status}`)).toEqual(['Bearer 403', 'Bearer 200']);
       const metadata = `resource_metadata="${new URL(started().url).origin}/.well-known/oauth-protected-resource/mcp"`;
       expect(exchanges[0]?.[2]).toStartWith(`Bearer scope="notes:read", ${metadata}, DPoP scope="notes:read", algs="`);
       expect(tokens.at(-2)?.[2]).toStartWith('Bearer error="insufficient_scope"');
@@ -109,12 +106,7 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
     ['the tool in header and body', { 'mcp-name': 'read-notes' }, newCall('read-notes'), 200],
     ['another tool in the body', { 'mcp-name': 'read-notes' }, newCall('add-note'), 403],
     ['another tool in the header', { 'mcp-name': 'add-note' }, newCall('read-notes'), 400],
-    [
-      'another method in the header',
-      { 'mcp-name': 'read-notes', 'mcp-method': 'tools/list' },
-      newCall('read-notes'),
-      400,
-    ],
+    ['another method', { 'mcp-name': 'read-notes', 'mcp-method': 'tools/list' }, newCall('read-notes'), 400],
     ['an older revision', old, call('read-notes'), 200],
     ['an older revision and another tool', old, call('add-note'), 403],
     ['a batch of an older revision', old, [call('read-notes'), call('add-note')], 403],

@@ -29,22 +29,10 @@ function createLookUp(respond: () => Promise<Response>, options: Partial<GuardOp
 const metadata = async (token_endpoint?: string, issuer = ISSUER) => Response.json({ issuer, token_endpoint });
 
 describe('createTokenEndpoint()', () => {
-  const http = { jwksAllowHttp: true };
-  const local = { issuer: 'http://localhost:1/' };
-  const rows: [
-    name: string,
-    named: string | undefined,
-    want: string | undefined,
-    { issuer?: string; jwksAllowHttp?: boolean }?,
-  ][] = [
+  const rows: [name: string, named: string | undefined, want: string | undefined, { issuer: string }?][] = [
     ['the one that the metadata name', ENDPOINT, ENDPOINT],
-    ['one on the machine of an issuer on this machine', 'http://localhost:2/t', 'http://localhost:2/t', local],
-    ['one over plain http where that is allowed', 'http://sso/t', 'http://sso/t', http],
     ['that of the specification without one in the metadata', undefined, ASSUMED],
-    ['that of the specification instead of no address', 'token', ASSUMED],
-    ['that of the specification instead of one over plain http', 'http://sso/t', ASSUMED],
-    ['that of the specification instead of one on this machine', 'https://127.0.0.1/t', ASSUMED],
-    ['that of the specification instead of one on this machine, over http', 'http://localhost/t', ASSUMED, http],
+    ['that of the specification instead of one that is not allowed', 'http://sso/t', ASSUMED],
     ['none for an issuer without a slash', undefined, undefined, { issuer: ISSUER.slice(0, -1) }],
   ];
   test.each(rows)('returns %s', async (_name, named, want, options) => {
@@ -69,11 +57,8 @@ describe('createTokenEndpoint()', () => {
     );
     expect(await find()).toBe(ASSUMED);
     isDown = false;
-    for (const [nowMs, endpoint, fetched] of [
-      [29_999, ASSUMED, 1],
-      [30_000, ENDPOINT, 2],
-      [90_000, ENDPOINT, 2],
-    ] as const) {
+    for (const nowMs of [29_999, 30_000, 90_000]) {
+      const [endpoint, fetched] = nowMs < 30_000 ? [ASSUMED, 1] : [ENDPOINT, 2];
       seen.nowMs = nowMs;
       expect(await find()).toBe(endpoint);
       expect(seen.fetched).toBe(fetched);

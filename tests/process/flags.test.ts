@@ -26,10 +26,8 @@ test.each([sourceForm, executableForm])('--version of $name prints the version o
 test('does not echo a token that is given as an argument', async () => {
   const token = mintToken('https://issuer.example.test/');
   const { status, stderr } = await runWith(['--explain', token]);
-  expect({ status, stderr }).toEqual({
-    status: 1,
-    stderr: expect.stringContaining(`"${token.slice(0, 16)}..." is not`),
-  });
+  expect(status).toBe(1);
+  expect(stderr).toContain(`"${token.slice(0, 16)}..." is not`);
 });
 
 test.each(['--nope', '-x', '--dev=yes', '--port=3011', 'serve'])(
@@ -64,10 +62,7 @@ test('--healthcheck is 0 while an instance responds on PORT, whatever else is se
   const settings = { PORT: String(service.port), NODE_ENV: 'production', ISSUER: 'nonsense', METRICS_PORT: 'nonsense' };
   expect(await runWith(['--healthcheck'], settings)).toEqual({ status: 0, stdout: '', stderr: '' });
   expect(await service.close()).toBe(0);
-  for (const [PORT, fault] of [
-    [settings.PORT, 'ECONNREFUSED'],
-    ['nonsense', 'ERR_INVALID_URL'],
-  ] as const) {
+  for (const [PORT, fault] of Object.entries({ [settings.PORT]: 'ECONNREFUSED', nonsense: 'ERR_INVALID_URL' })) {
     const stderr = `Not live: http://127.0.0.1:${PORT}/livez: ${fault}\n`;
     expect(await runWith(['--healthcheck'], { PORT })).toEqual({ status: 1, stdout: '', stderr });
   }

@@ -32,7 +32,7 @@ describe('a process ends with 1 and says only what is wrong', () => {
     ['a metrics port in use', { METRICS_PORT: String(taken.port) }, ['--dev'], [inUse('METRICS_PORT')]],
     ['an address of another machine', { HOST: '203.0.113.1' }, [], [elsewhere('HOST')]],
     [
-      'an address of another for metrics',
+      'another address for metrics',
       { METRICS_PORT: '0', METRICS_HOST: '203.0.113.1' },
       [],
       [elsewhere('METRICS_HOST')],

@@ -126,11 +126,7 @@ for (const { name, start } of [haproxy, nginx]) {
     test('chunked requests with a trailer, beside 10,000 requests of others', async () => {
       let [asked, disturbed, isOver] = [0, 0, false];
       const attack = async (method: string) => {
-        const head = lines(
-          `${method} /api/public HTTP/1.1`,
-          'Host: service.example.test',
-          'Transfer-Encoding: chunked',
-        );
+        const head = lines(`${method} /api/public HTTP/1.1`, 'Host: a', 'Transfer-Encoding: chunked');
         while (!isOver) await exchange(port, `${head}1\r\nx\r\n0\r\nX-Trailer: 1\r\n\r\n`);
       };
       const work = async () => {

@@ -41,13 +41,8 @@ describe('GET /', () => {
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(response.headers.get('vary')).toBe('Accept');
     const html = await response.text();
-    for (const part of [
-      '<title>Protected API',
-      'href="/openapi"',
-      'href="/openapi/json"',
-      '/api/private-scoped</code>',
-    ])
-      expect(html).toContain(part);
+    const parts = ['<title>Protected API', 'href="/openapi"', 'href="/openapi/json"', '/api/private-scoped</code>'];
+    for (const part of parts) expect(html).toContain(part);
     const style = /<style>(.*)<\/style>/s.exec(html)?.[1] ?? '';
     const hash = createHash('sha256').update(style).digest('base64');
     expect(response.headers.get('content-security-policy')).toBe(

@@ -46,11 +46,10 @@ for (const [name, command] of Object.entries(runtimes))
     httpTable({
       name,
       startTimeoutMs: 30_000,
-      start: (settings) =>
-        startService((given) => run([...command, join(folder(), 'server.mjs')], given), {
-          ...environment,
-          ...settings,
-        }),
+      start(settings) {
+        const server = [...command, join(folder(), 'server.mjs')];
+        return startService((given) => run(server, given), { ...environment, ...settings });
+      },
     });
 
     for (const [what, mode, output] of endings)

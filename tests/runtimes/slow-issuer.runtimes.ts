@@ -22,12 +22,8 @@ describe.each([0, 60])(
           return Response.json({ keys });
         },
       });
-      const options = {
-        jwksMaxAgeSeconds: 1,
-        jwksMaxStaleSeconds: stale,
-        jwksCooldownSeconds: 1,
-        jwksTimeoutSeconds: 60,
-      };
+      const times = { jwksMaxAgeSeconds: 1, jwksCooldownSeconds: 1, jwksTimeoutSeconds: 60 };
+      const options = { ...times, jwksMaxStaleSeconds: stale };
       const settings = { ISSUER: issuer.url.href, AUDIENCE, OPTIONS: JSON.stringify(options) };
       const worker = await workerForm(() => join(folder(), 'worker.mjs')).start(settings);
       const ask = async (kid = SIGNING_KID) => {

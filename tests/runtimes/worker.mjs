@@ -5,12 +5,8 @@ import { createGuard } from 'protected-api/guard';
 const { ISSUER: issuer, AUDIENCE: audience, PUBLIC_URL: publicUrl, DPOP: dpop, OPTIONS: options = '{}' } = env;
 // Here, Workers allow neither a timer nor a random number nor a fetch.
 const guard = createGuard({ issuer, audience, publicUrl, dpop, ...JSON.parse(options) });
-const routes = {
-  '/livez': undefined,
-  '/api/public': undefined,
-  '/api/private': {},
-  '/api/private-scoped': { scope: 'read:messages' },
-};
+const scoped = { scope: 'read:messages' };
+const routes = { '/livez': undefined, '/api/public': undefined, '/api/private': {}, '/api/private-scoped': scoped };
 
 /** What the tests expect of every response, and a guard cannot know. */
 const ownHeaders = {

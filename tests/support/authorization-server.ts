@@ -1,11 +1,6 @@
 import { join } from 'node:path';
-import {
-  allowInsecureRequests,
-  ClientSecretBasic,
-  customFetch,
-  type DiscoveryRequestOptions,
-  discovery,
-} from 'openid-client';
+import type { DiscoveryRequestOptions } from 'openid-client';
+import { allowInsecureRequests, ClientSecretBasic, customFetch, discovery } from 'openid-client';
 import { run, untilProcess } from './child-process.ts';
 import { AUDIENCE } from './mint.ts';
 

@@ -49,9 +49,7 @@ async function start(form: Form, { keys, settings = {}, prepare }: FixtureOption
 }
 
 /** Starts issuer and service before the tests of the enclosing describe(), and stops them afterwards. */
-export const fixtureFor = (form: Form, options: FixtureOptions = {}) =>
-  startedFor(
-    form.startTimeoutMs,
-    () => start(form, options),
-    ({ service, issuer }) => Promise.all([service.close(), issuer.close()]),
-  );
+export const fixtureFor = (form: Form, options: FixtureOptions = {}) => {
+  const close = ({ service, issuer }: Fixture) => Promise.all([service.close(), issuer.close()]);
+  return startedFor(form.startTimeoutMs, () => start(form, options), close);
+};

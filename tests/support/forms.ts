@@ -72,12 +72,8 @@ const commandForm = (name: string, command: CommandForm['command']): CommandForm
   },
 });
 
-/** `bun run src/index.ts`, started in another folder. */
-export const sourceForm = commandForm('bun run src/index.ts', async () => [
-  process.execPath,
-  'run',
-  join(root, 'src/index.ts'),
-]);
+const source = [process.execPath, 'run', join(root, 'src/index.ts')];
+export const sourceForm = commandForm('bun run src/index.ts', async () => source);
 
 let built: Promise<void> | undefined;
 

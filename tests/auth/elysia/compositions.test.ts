@@ -106,6 +106,7 @@ const late = Object.entries(asynchronously).flatMap(([way, use]): readonly Unser
 
 const wrapper = () => new Elysia().use(guard());
 const scoped = ".as('scoped')";
+const user = () => ({ user: 1 });
 const inGroup =
   (build: Use): Use =>
   (app) =>
@@ -121,7 +122,7 @@ const unservable: readonly Unservable[] = [
   ['a route before a wrapper that is scoped', (app) => app.get('/a', secret).use(wrapper().as('scoped')), '/a'],
   [
     'a wrapper that is not scoped',
-    (app) => app.use(wrapper().derive({ as: 'scoped' }, () => ({ user: 1 }))).get('/a', secret),
+    (app) => app.use(wrapper().derive({ as: 'scoped' }, user)).get('/a', secret),
     scoped,
   ],
   ['a wrapper in a group', inGroup((group) => group.use(wrapper()).get('/a', secret)), scoped, '/g/a'],
@@ -136,7 +137,7 @@ const unservable: readonly Unservable[] = [
     },
   ],
   [
-    'a wrapper in a mounted application',
+    'a wrapper that is mounted',
     (app) => app.mount('/m', new Elysia().use(wrapper()).get('/a', secret).fetch),
     '',
     '/m/a',
@@ -181,10 +182,8 @@ describe('two guards in one application', () => {
   const clients = () => ['a', 'x/a', 'a x/a'].map((scope) => token({ scope }));
 
   test('judge the scopes of their own routes', async () => {
-    for (const plugins of [
-      [plain('/plain'), prefixed('/prefixed')],
-      [prefixed('/prefixed'), plain('/plain')],
-    ]) {
+    const both = [plain('/plain'), prefixed('/prefixed')];
+    for (const plugins of [both, both.toReversed()]) {
       const app = new Elysia().use(plugins);
       expect(await statuses(app, '/plain', clients())).toEqual([200, 403, 200]);
       expect(await statuses(app, '/prefixed', clients())).toEqual([403, 200, 200]);

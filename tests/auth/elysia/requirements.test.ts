@@ -4,15 +4,12 @@ import { type RequirementContext, resourceServer } from '../../../src/auth/index
 import { offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/fixture.ts';
 
+const ofNotes = { 'content-type': 'application/json', 'mcp-name': 'read-notes' };
 const toNote = (scope: string) =>
   new Request('http://localhost/notes/7?tool=read', {
     method: 'POST',
     body: '{"text":"a"}',
-    headers: {
-      ...bearer(tokenOf({ claims: { scope } })),
-      'content-type': 'application/json',
-      'mcp-name': 'read-notes',
-    },
+    headers: { ...bearer(tokenOf({ claims: { scope } })), ...ofNotes },
   });
 
 /** Sends a request to a route with these options, with and without ahead-of-time compilation. */
@@ -84,10 +81,8 @@ describe('a requirement', () => {
   test('is asked in order: the scope, then authorize, and neither without a token', async () => {
     const askedFor = async (scope: string, create?: () => Request) => {
       const asked: string[] = [];
-      await answersOf(
-        { scope: () => asked.push('scope') && scope, authorize: () => asked.push('authorize') > 0 },
-        create,
-      );
+      const authorize = () => asked.push('authorize') > 0;
+      await answersOf({ scope: () => asked.push('scope') && scope, authorize }, create);
       return asked.toSorted();
     };
     expect(await askedFor('a', () => new Request('http://localhost/notes/7', { method: 'POST' }))).toEqual([]);

@@ -22,10 +22,7 @@ describe('resourceServer()', () => {
     const app = new Elysia().use(new Elysia().use(guard()).get('/guarded', () => 'ok')).get('/open', () => 'ok');
     expect((await send(app, '/open')).status).toBe(200);
     expect((await send(app, '/guarded')).status).toBe(401);
-    expect(app.routes.map((route) => [route.path, isGuarded(route)])).toEqual([
-      ['/guarded', true],
-      ['/open', false],
-    ]);
+    expect(app.routes.filter(isGuarded).map(({ path }) => path)).toEqual(['/guarded']);
   });
 
   for (const [name, before, after] of [
@@ -54,10 +51,7 @@ describe('resourceServer()', () => {
     expect(() => new Elysia().use(resourceServer as never)).toThrow('Call it: resourceServer(options)');
   });
 
-  for (const [name, claims] of [
-    ['no schema', undefined],
-    ['a schema', t.Object({ iss: t.String() })],
-  ] as const)
+  for (const [name, claims] of Object.entries({ 'no schema': undefined, 'a schema': t.Object({ iss: t.String() }) }))
     test(`reads options and settings that are getters or inherited, with ${name}`, async () => {
       class Options {
         readonly claims = claims;
@@ -113,10 +107,7 @@ describe('resourceServer()', () => {
     await first?.stop(true);
   });
 
-  for (const [name, headersOf] of [
-    ['onAccepted', () => granted('a')],
-    ['onRefused', () => ({})],
-  ] as const)
+  for (const [name, headersOf] of Object.entries({ onAccepted: () => granted('a'), onRefused: () => ({}) }))
     test(`answers an exception of ${name} with 500`, async () => {
       const fail = () => {
         throw new Error('callback');
@@ -139,12 +130,8 @@ describe('resourceServer()', () => {
     const app = new Elysia()
       .use(resourceServer({ ...options, ...callbacks, fetch: async () => Response.json(keys) }))
       .get('/', () => 'ok', { scope: 'a' });
-    for (const [headers, status] of [
-      [{}, 401],
-      [granted('b'), 403],
-      [granted('a'), 200],
-    ] as const)
-      expect((await send(app, '/', { headers })).status).toBe(status);
+    const sent = [{}, granted('b'), granted('a')].map((headers) => send(app, '/', { headers }));
+    expect((await Promise.all(sent)).map(({ status }) => status)).toEqual([401, 403, 200]);
     expect(new Set(calls)).toEqual(new Set(names));
   });
 

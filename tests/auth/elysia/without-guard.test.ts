@@ -25,24 +25,16 @@ const inMacros =
 const hooks = (create: () => AnyElysia, log: Log, as: string): AnyElysia =>
   create().onBeforeHandle({ as: as as 'local' }, log(as));
 
+const twice = (app: AnyElysia, log: Log, create: (seed: number) => AnyElysia) =>
+  [1, 2].reduce((all, seed) => all.use(create(seed).onBeforeHandle({ as: 'global' }, log(`${seed}`))), app);
+
 const builds: Readonly<Record<string, Build>> = {
   'use() of an instance': (app, log, create) => a(app.use(a(create({ prefix: '/p' }).onBeforeHandle(log('own'))))),
   'use() of hooks of each reach': (app, log, create) =>
     a(app.use(['local', 'scoped', 'global'].map((as) => create().use(hooks(create, log, as))))),
-  'use() of two plugins with one name': (app, log, create) =>
-    a(
-      ['one', 'two'].reduce(
-        (all, line) => all.use(create({ name: 'n' }).onBeforeHandle({ as: 'global' }, log(line))),
-        app,
-      ),
-    ),
+  'use() of two plugins with one name': (app, log, create) => a(twice(app, log, () => create({ name: 'n' }))),
   'use() of two plugins with one name and a seed': (app, log, create) =>
-    a(
-      [1, 2].reduce(
-        (all, seed) => all.use(create({ name: 'n', seed }).onBeforeHandle({ as: 'global' }, log(`${seed}`))),
-        app,
-      ),
-    ),
+    a(twice(app, log, (seed) => create({ name: 'n', seed }))),
   'use() of a list': (app, log, create) => a(app.use([hooks(create, log, 'scoped'), create().get('/b', 'b')])),
   'use() of a function': (app, log) => a(app.use((given: AnyElysia) => given.onBeforeHandle(log('function')))),
   'use() of a function that returns another': (app, log, create) => a(app.use(() => hooks(create, log, 'global'))),

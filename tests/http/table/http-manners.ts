@@ -116,11 +116,7 @@ function rawRequests(fixture: () => Fixture): void {
     },
   );
 
-  for (const [path, status] of [
-    [PUBLIC, 200],
-    [PRIVATE, 401],
-    ['/nothing', 404],
-  ] as const)
+  for (const [path, status] of Object.entries({ [PUBLIC]: 200, [PRIVATE]: 401, '/nothing': 404 }))
     test(`HTTP/1.0 without a Host: ${path} is answered with ${status}`, async () =>
       expect((await rawRequest(fixture().service.origin, [`GET ${path} HTTP/1.0`])).status).toBe(status));
 }
