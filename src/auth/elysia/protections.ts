@@ -141,6 +141,6 @@ export function refuseReplacedMacros(instance: Instance): void {
     close(
       instance,
       openRoutes(instance),
-      `the application's macro ${replaced} overrides the guard's route option. Rename the macro`,
+      `the application's macro \`${replaced}\` overrides the guard's route option. Rename the macro`,
     );
 }

@@ -23,11 +23,21 @@ const tables = {
     form: ['fetch', 'listen'],
     requirement: ['none', 'authorize'],
   }),
-  'any hostile hook': cellsWith({
+  'a guard that comes late, for any route': cellsWith({
     configuration,
+    application: ['promise', 'imported module', 'async function that returns the guard', 'promise in a guard callback'],
+    route: 'all',
+  }),
+  'any hostile hook': cellsWith({
     hook: 'all',
     requirement: ['authorize'],
-    effect: ['sets request', 'sets claims'],
+    effect: 'all',
+    place: ['before', 'plugin after'],
+  }),
+  'a hostile hook without ahead-of-time compilation': cellsWith({
+    configuration: ['aot: false'],
+    hook: 'all',
+    effect: ['sets request', 'sets claims', 'sets status'],
     place: 'all',
   }),
 };

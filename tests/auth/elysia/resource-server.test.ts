@@ -47,10 +47,6 @@ describe('resourceServer()', () => {
     expect(create).toThrow(expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) }));
   });
 
-  test('says that it was not called', () => {
-    expect(() => new Elysia().use(resourceServer as never)).toThrow('Call it: resourceServer(options)');
-  });
-
   for (const [name, claims] of Object.entries({ 'no schema': undefined, 'a schema': t.Object({ iss: t.String() }) }))
     test(`reads options and settings that are getters or inherited, with ${name}`, async () => {
       class Options {
