@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { run, runToEnd } from '../support/child-process.ts';
+import { freePort, run, runToEnd } from '../support/child-process.ts';
+import { runWorker } from '../support/worker.ts';
 import { serverRows } from './server-rows.ts';
 
 serverRows('examples/bun-serve.ts');
@@ -14,6 +15,11 @@ serverRows('examples/next-route.ts', (environment) => {
     console.log(Bun.serve({ hostname: '127.0.0.1', port: 0, routes }).url.origin);`;
   return run([process.execPath, '-e', script], environment);
 });
+
+// The package's sources and nothing else, so without the modules of Node.js.
+serverRows('examples/workers.ts', async (environment) =>
+  runWorker(join(import.meta.dir, '../../examples/workers.ts'), { ...environment, PORT: String(await freePort()) }),
+);
 
 test.each(['next-route'])('examples/%s.ts can be built ahead of time, without settings', async (name) => {
   const file = join(import.meta.dir, `../../examples/${name}.ts`);

@@ -38,7 +38,7 @@ describe.each([0, 60])(
         statuses.push(await ask(kid));
       }
       await worker.close();
-      expect([statuses, worker.output()]).toEqual([Array(20).fill(200), '']);
+      expect([statuses, worker.output()]).toEqual([Array(20).fill(200), `${worker.origin}\n`]);
     }, 60_000);
   },
 );

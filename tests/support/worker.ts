@@ -35,16 +35,15 @@ export async function bundle(script: string): Promise<string> {
   return outputFiles[0]?.text ?? '';
 }
 
-/** A Worker in workerd, the runtime of Cloudflare Workers, with the settings as its bindings. */
+/** Runs a script in workerd, the runtime of Cloudflare Workers, with the settings as its bindings, and prints its URL first. */
+export async function runWorker(script: string, settings: Environment) {
+  const files = { 'worker.js': await bundle(script), 'config.capnp': configOf(settings) };
+  const command = `echo http://127.0.0.1:${settings.PORT}; exec "$0" serve config.capnp`;
+  return run(['/bin/sh', '-c', command, workerd], { PATH: process.env.PATH ?? '' }, files);
+}
+
 export const workerForm = (script: () => string): Form => ({
   name: 'workerd',
   startTimeoutMs: 60_000,
-  async start(settings) {
-    const files = { 'worker.js': await bundle(script()) };
-    const environment = { PATH: process.env.PATH ?? '' };
-    return startService(
-      (given) => run([workerd, 'serve', 'config.capnp'], environment, { ...files, 'config.capnp': configOf(given) }),
-      settings,
-    );
-  },
+  start: (settings) => startService((given) => runWorker(script(), given), settings),
 });
