@@ -10,10 +10,7 @@ export const propertyTimeoutMs = 120_000 + tokens * 20;
 const seed = Number(process.env.ADVERSARY_SEED ?? 1);
 fc.configureGlobal(process.env.ADVERSARY_RANDOM === 'true' ? {} : { seed });
 
-/**
- * Tries this many inputs, and prints what became of them, so that a run shows that it was not empty. A generator that never gets
- * through, or never fails in some way, would hold anything: each of `expected` must have come up.
- */
+/** Tries this many inputs and prints the outcomes; each of `expected` must have come up, or the generator would hold anything. */
 export async function holds<Input>(
   name: string,
   inputs: fc.Arbitrary<Input>,
@@ -41,7 +38,6 @@ export const anyMember = (names: readonly string[]): fc.Arbitrary<Members> =>
   fc
     .tuple(fc.oneof(fc.constantFrom(...names), fc.string()), fc.jsonValue())
     .map(([name, value]) => ({ [name]: value }));
-/** Own members, `__proto__` included. */
 export const merged = (changes: readonly (Members | undefined)[]): Members =>
   Object.fromEntries(changes.flatMap((change) => Object.entries(change ?? {})));
 
@@ -52,7 +48,6 @@ export const few = <Value>(value: fc.Arbitrary<Value>, maxLength: number, tenths
     { weight: 10 - tenths, arbitrary: fc.array(value, { minLength: 1, maxLength }) },
   );
 
-/** A change to a finished token: `text` in place of `length` characters. */
 const edit = fc.record({
   at: fc.nat(),
   length: fc.oneof(fc.nat(1), fc.nat(5), fc.nat(500)),

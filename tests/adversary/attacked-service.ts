@@ -13,7 +13,6 @@ export const attackedService = (settings: Environment = {}) =>
       const issuer = await startIssuer();
       const service = await sourceForm.start({ ISSUER: issuer.url, AUDIENCE, ...settings });
       const mint = () => mintToken(issuer.url);
-      /** The service accepts a valid token, and rejects a request without one. */
       const expectServing = async () => {
         expect((await service.fetch('/api/private', { headers: bearer(mint()) })).status).toBe(200);
         expect((await service.fetch('/api/private')).status).toBe(401);

@@ -61,10 +61,7 @@ async function codeOf(response: Response): Promise<string> {
   return code;
 }
 
-/**
- * Sends a request on both paths to every target, and to the first once more, which may have cached it by then. Holds each response
- * against the oracle and against the others. Returns the code on the path with a scope.
- */
+/** Sends a request on both paths to every target, to the first twice, compares all with the oracle, and returns the code. */
 async function codeEverywhere(
   targets: readonly ReturnType<typeof createTarget>[],
   authorization: string | null,

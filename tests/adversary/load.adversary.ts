@@ -51,7 +51,6 @@ describe('under load from hostile connections, the service', () => {
   const residentMb = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`${processFolder()}/status`, 'utf8'))?.[1]) / 1024;
   const descriptors = () => readdirSync(`${processFolder()}/fd`).length;
 
-  /** Other clients are served, during an attack as well. */
   async function expectServing(): Promise<void> {
     for (let round = 0; round < 5; round += 1) await attacked().expectServing();
   }

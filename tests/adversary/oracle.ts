@@ -19,7 +19,6 @@ export interface Judgement {
 
 export type AlgorithmName = `${'RS' | 'PS' | 'ES'}${256 | 384 | 512}` | 'EdDSA';
 
-/** The world in which a request is judged. */
 export interface World {
   /** The `keys` member of each issuer's key set, as published, by the issuer's name. */
   readonly issuers: Readonly<Record<string, readonly unknown[]>>;
@@ -35,7 +34,6 @@ export interface World {
   readonly requiredClaims: Readonly<Record<string, string>>;
 }
 
-/** The settings at their defaults. */
 export const DEFAULTS = {
   algorithms: ['RS256' as AlgorithmName],
   scopeClaim: ['scope'],
@@ -51,10 +49,7 @@ const TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt'];
 
 const only = (outcome: Outcome): Judgement => ({ outcomes: [outcome], scopes: [] });
 
-/**
- * Judges an Authorization value (null: no such header) by the text of the contract only. It is written against node:crypto, shares no
- * code with the service, and is written to be correct and plain, not fast.
- */
+/** Judges an Authorization value by the text of the contract only. It shares no code with the service, and is plain, not fast. */
 export function judge(authorization: string | null, world: World): Judgement {
   const parts = (authorization ?? '').split(/[ \t]+/).filter((part) => part !== '');
   if (parts.length === 0) return only('authorization_header_missing');

@@ -18,10 +18,7 @@ const ALGORITHMS = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'];
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 
-/**
- * Judges the value of a DPoP header, in the words of RFC 9449 §7.1, by the text of the contract only, except for replays. Like the oracle for tokens it is written against
- * node:crypto, shares no code with the service and is as plain as it can be.
- */
+/** Judges a DPoP header as RFC 9449 §7.1 does, by the text of the contract only and without the code of the service. */
 export function judgeProof(
   proof: string | null,
   world: ProofWorld,

@@ -3,10 +3,7 @@ import { PRIVATE } from '../http/table/tokens.ts';
 import { createFrozenClock } from '../support/frozen-clock.ts';
 import { createTestApp } from '../support/test-app.ts';
 
-/**
- * Returns the whole way from a request to its answer, wired as in the service, for issuers with these keys. It holds none of them
- * until `guard.start()` or the first token that needs one.
- */
+/** Returns the service without a process, for issuers with these keys, which are fetched when first needed. */
 export function createTarget(
   issuers: Readonly<Record<string, readonly unknown[]>>,
   options: Partial<GuardOptions> = {},
@@ -28,7 +25,6 @@ export function createTarget(
   });
   return {
     guard,
-    /** Requests a path with this Authorization value, or without one. */
     send: async (authorization: string | null, path = PRIVATE): Promise<Response> =>
       app.fetch(
         new Request(`http://service.example.test${path}`, { headers: authorization === null ? {} : { authorization } }),

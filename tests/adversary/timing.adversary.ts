@@ -27,10 +27,7 @@ const MIN_T = probit(0.9995);
 
 type Action = (at: number) => unknown;
 
-/**
- * A garbage collection or another process makes a few samples a thousand times slower, which says nothing of the code. The same share
- * is taken from both sides, so that a leak is not taken away with it.
- */
+/** A garbage collection makes a few samples slower. The same share is taken from both sides, so that a leak stays. */
 const withoutOutliers = (samples: readonly number[]) =>
   samples.toSorted((a, b) => a - b).slice(0, Math.ceil(samples.length * 0.95));
 

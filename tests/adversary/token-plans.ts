@@ -16,7 +16,6 @@ export const NOW_SECONDS = 1_900_000_000.5;
 
 /** The algorithms that both issuers of a world with two sign with; PS512 and the others share RSA keys with RS256. */
 const ALGORITHMS = ['RS256', 'RS512', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'];
-/** Every key of both issuers has this `kid`. */
 const SHARED_KID = 'shared';
 
 /** What each of two issuers publishes: keys of every kind under one `kid`, beside keys for one algorithm only. */
@@ -101,7 +100,6 @@ const plansFrom = (base: fc.Arbitrary<Plan['base']>) =>
 /** Plans for tokens: about a third ends up valid, the rest is wrong in one way or several at once. */
 export const plans = plansFrom(fc.constant(onlyBase));
 
-/** The same for tokens of two issuers, mostly with these algorithms. */
 export const plansOfTwo = (algorithms: readonly string[]): fc.Arbitrary<Plan> => {
   const accepted = algorithms.filter((alg) => ALGORITHMS.includes(alg));
   const alg = fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...accepted) }, fc.constantFrom(...ALGORITHMS));

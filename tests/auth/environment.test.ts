@@ -4,7 +4,6 @@ import { checkOptions } from '../../src/auth/options.ts';
 
 const good = { ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test/' };
 
-/** Returns what is reported for these settings. */
 function problemsOf(environment: object): readonly string[] {
   try {
     optionsFromEnvironment(environment);

@@ -25,7 +25,6 @@ const decide =
   async (options) =>
     (await createChecker(options)({ claims }, requirements)).reason ?? 'accepted';
 
-/** A part of the response to a request without a token. */
 const reject =
   (read: (response: Response) => unknown): See =>
   async (options) => {
@@ -41,7 +40,6 @@ const decideProof: See = async (options) => {
   return reason ?? 'accepted';
 };
 
-/** Whether a guard can be created. */
 const create: See = (options) => {
   try {
     return guardOf(createGuardCore({ ...offline(), ...options })) && 'created';

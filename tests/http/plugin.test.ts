@@ -23,6 +23,7 @@ const finished = new Response('own', { status: 202, headers: { 'x-own': '1', 'ca
 const never = () => 'never';
 
 const answer = () => ({ a: 1 });
+const forbid = () => status(403, finished as never);
 
 const extension = new Elysia()
   .get('/notes/:id', ({ params }) => params)
@@ -44,10 +45,7 @@ const extension = new Elysia()
   .get('/text', () => 'plain')
   .get('/response', () => new Response('own', { status: 202, headers: { 'x-own': '1' } }))
   .get('/finished', () => finished)
-  .get('/forbidden', never, {
-    response: { 403: t.String() },
-    beforeHandle: ({ status }) => status(403, finished as never),
-  })
+  .get('/forbidden', never, { response: { 403: t.String() }, beforeHandle: forbid })
   .get('/set', ({ query, set }) => {
     set.headers['cache-control'] = 'private';
     return query.json ? { own: true } : new Response('own');

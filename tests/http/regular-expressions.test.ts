@@ -9,10 +9,7 @@ function expressionsIn(source: string): string[] {
   return [...code.matchAll(literal)].map(([, expression = '']) => expression);
 }
 
-/**
- * Whether a search can take quadratic time: it begins with a repetition that something has to follow, and does so anew at each
- * character of a run. What begins with `^` is tried once.
- */
+/** Whether a search can take quadratic time: it begins with a repetition that something has to follow. */
 function isQuadratic(expression: string): boolean {
   return /^(?:\[(?:\\.|[^\]\\])*\]|\\.|[^\\[(^])(?:[*+]|\{\d*,\d*\})(?!$)/.test(expression);
 }

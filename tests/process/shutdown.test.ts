@@ -46,11 +46,7 @@ describe.concurrent('a signal', () => {
 
   test.each<[name: string, expected: string, settings: Environment]>([
     // Longer than the second without requests after which the process exits.
-    [
-      'lets requests in flight finish, the last of their connections,',
-      '503, connection: close',
-      { JWKS_TIMEOUT_SECONDS: '2' },
-    ],
+    ['lets requests finish, the last of their connections,', '503, connection: close', { JWKS_TIMEOUT_SECONDS: '2' }],
     ['cuts them off at SHUTDOWN_TIMEOUT_SECONDS', 'cut off', { SHUTDOWN_TIMEOUT_SECONDS: '1' }],
   ])('%s before the process exits', async (_name, expected, settings) => {
     await using service = await setUp({ JWKS_TIMEOUT_SECONDS: '60', ...settings });

@@ -74,8 +74,6 @@ server.on('request', async (request, response) => {
   const login = { accountId: 'ada', acr: params.acr_values ?? 'low', ts };
   return provider.interactionFinished(request, response, { login });
 });
-const clients = {
-  reader: { id: 'reader', secret: 'reader-secret', scope },
-  visitor: { id: 'visitor', secret: 'visitor-secret' },
-};
+const visitor = { id: 'visitor', secret: 'visitor-secret' };
+const clients = { reader: { id: 'reader', secret: 'reader-secret', scope }, visitor };
 process.stdout.write(`${JSON.stringify({ issuer, clients })}\n`);

@@ -11,10 +11,7 @@ export const offline = () => ({ issuer: ISSUER, audience: AUDIENCE, keys: { keys
 
 export const tokenOf = (overrides?: TokenOverrides) => mintToken(ISSUER, overrides);
 
-/**
- * Returns a function that sends a token, or the headers of a request, to a guard with these options. It returns what the guard
- * decides, and the reason of a rejection, as logs have it.
- */
+/** Returns a function that sends a token or headers to such a guard, and returns the result and the reason of a rejection. */
 export function createChecker(options: Partial<GuardOptions> = {}, environment: GuardEnvironment = {}) {
   const reasons = new WeakMap<Request, string>();
   const onRefused = (request: Request, reason: string) => reasons.set(request, reason);

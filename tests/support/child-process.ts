@@ -21,10 +21,7 @@ function collect(stream: ReadableStream<Uint8Array>) {
   return { text: () => text, ended: read() };
 }
 
-/**
- * Runs a command in a folder of its own, empty but for `files`, with no environment but the one given, and keeps what it
- * writes.
- */
+/** Runs a command in a folder that has only `files`, with only this environment, and keeps its output. */
 export function run(
   command: readonly string[],
   environment: Environment = {},
@@ -58,10 +55,7 @@ export const runToEnd = (...args: Parameters<typeof run>) => run(...args).finish
 /** The kernel gives the ports above to whoever asks for any, so none of these is taken between the choice and its use. */
 const PORTS = { first: 20_000, end: 32_768 };
 
-/**
- * Returns a port on which nothing listens, on any address, and which no process gets from this function while this one lives:
- * for servers that must know their port before they start. What can say where it listens gets port 0.
- */
+/** Returns a port on which nothing listens, for servers that must know it before they start. No other process gets it. */
 export async function freePort(): Promise<number> {
   const port = PORTS.first + Math.floor(Math.random() * (PORTS.end - PORTS.first));
   try {

@@ -7,7 +7,6 @@ const clientEnvironment: Environment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => /^(PATH|HOME|DOCKER_\w+)$/.test(name)) as [string, string][],
 );
 
-/** Runs docker until it exits. If it fails, throws its output. */
 export async function docker(...args: readonly string[]): Promise<string> {
   const client = Bun.which('docker');
   if (client === null) throw new Error('Cannot test the container: docker is not on the PATH');
@@ -53,7 +52,6 @@ export async function runContainer(
     name,
     /** `docker run` in the foreground, so its output and exit status are the container's. */
     process: container,
-    /** Ends it as an operator does. */
     async stop() {
       await docker('stop', name);
       return container.finished;

@@ -18,7 +18,6 @@ async function launchChromium(): Promise<Browser> {
 
 export const ENDPOINTS = ['/api/public', '/api/private', '/api/private-scoped'];
 
-/** The page, as a user operates it. */
 export class Documentation {
   /** All requested URLs, and all errors that the browser reported. */
   readonly requested: string[] = [];

@@ -64,10 +64,7 @@ export function expectProtected(response: Response): void {
   expect(response.headers.get('cache-control')).toBe('no-store');
 }
 
-/**
- * Fails unless this is the Error object in full: status, code, body, content type, cross-origin headers and the challenge that
- * belongs to the code, or the one given. Also `no-store` on the statuses that only protected paths give.
- */
+/** Fails unless this is the Error object in full: status, code, body and headers, with the challenge of the code or the one given. */
 export async function expectError(
   response: Response,
   status: number,
@@ -84,7 +81,6 @@ export async function expectError(
   else expectCrossOrigin(response);
 }
 
-/** Fails unless this is the Message object with 200. */
 export async function expectMessage(response: Response): Promise<string> {
   const text = await response.text();
   expect({ status: response.status, text }).toEqual({ status: 200, text: expect.stringContaining('"message"') });

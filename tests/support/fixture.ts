@@ -42,7 +42,6 @@ async function start(form: Form, { keys, settings = {}, prepare }: FixtureOption
     service,
     issuer,
     mint: (overrides?: TokenOverrides) => mintToken(issuer.url, overrides),
-    /** Requests a path with this token. */
     get: (path: string, token: string, init: RequestInit = {}) =>
       service.fetch(path, { ...init, headers: { ...bearer(token), ...init.headers } }),
   };

@@ -10,7 +10,6 @@ export interface Service {
   close(): Promise<number>;
 }
 
-/** One of the ways in which the service is used. */
 export interface Form {
   readonly name: string;
   /** Time limit for preparing the form and starting it. */
@@ -19,7 +18,6 @@ export interface Form {
   start(settings: Environment, flags?: readonly string[]): Promise<Service>;
 }
 
-/** A form that is a command, for tests of flags, settings and exit statuses. */
 export interface CommandForm extends Form {
   readonly command: () => Promise<readonly string[]>;
   start(settings: Environment, flags?: readonly string[]): Promise<ServiceProcess>;
@@ -34,7 +32,6 @@ export const fetchFrom =
   (path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`${origin}${path}`, { redirect: 'manual', keepalive: false, ...init });
 
-/** A service whose process a test observes. */
 export interface ServiceProcess extends Service {
   readonly port: number;
   readonly process: RunningProcess;

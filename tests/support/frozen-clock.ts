@@ -12,7 +12,6 @@ export function createFrozenClock() {
       timers.add(timer);
       return () => timers.delete(timer);
     },
-    /** Advances the time, and calls due timers in order. */
     advance(ms: number) {
       const until = now + ms;
       for (let due = firstDue(until); due; due = firstDue(until)) {
@@ -28,7 +27,6 @@ export function createFrozenClock() {
     },
     /** Forgets the timers, as Cloudflare Workers do at the end of a request. */
     loseTimers: () => timers.clear(),
-    /** Number of pending timers. */
     get waiting() {
       return timers.size;
     },

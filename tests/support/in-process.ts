@@ -19,10 +19,7 @@ export function createSilentService(environment: Environment, fetch = fetchLocal
   return createService({ settings, options: settings.optionsAt(0), log, droppedLogLines: () => 0, fetch });
 }
 
-/**
- * The service without a process of its own: requests go straight into its fetch(). It listens as well, for the tests that need a
- * connection.
- */
+/** The service in this process: requests go into its fetch(). It also listens, for the tests that need a connection. */
 export const inProcessForm: Form = {
   name: 'in-process',
   startTimeoutMs: 120_000,

@@ -17,7 +17,6 @@ export interface IssuerMode {
 
 export type Issuer = Awaited<ReturnType<typeof startIssuer>>;
 
-/** 40 MB of spaces. */
 const huge = Array.from({ length: 40 }, () => Buffer.alloc(1024 * 1024, ' '));
 
 function answer(response: ServerResponse, { kind, status = 200, headers, text }: IssuerMode, keys: readonly unknown[]) {
@@ -30,10 +29,7 @@ function answer(response: ServerResponse, { kind, status = 200, headers, text }:
   else response.write('{"keys":[', () => kind === 'cut off' && response.destroy());
 }
 
-/**
- * Starts an authorization server's key-set endpoint on loopback, whose keys and faults the test sets as it goes.
- * It runs on node:http because Bun.serve cannot break a response off halfway.
- */
+/** Starts a key-set endpoint on loopback, by node:http, because Bun.serve cannot break a response off halfway. */
 export async function startIssuer(keys: readonly unknown[] = signingKeys()) {
   const server = createServer(({ url = '' }, response) => {
     issuer.requests.push(url);
@@ -56,12 +52,10 @@ export async function startIssuer(keys: readonly unknown[] = signingKeys()) {
   const issuer = {
     /** The issuer identifier: the URL with its trailing slash. */
     url: `http://127.0.0.1:${port}/`,
-    /** The key set from the next fetch on. */
     keys,
     mode: { kind: 'keys' } as IssuerMode,
     /** Other documents by path: metadata, and key sets at URLs in metadata. */
     documents: new Map<string, IssuerMode>(),
-    /** The path of every request since the start. */
     requests: [] as string[],
     /** Requests to the key-set endpoint since the start, failed ones included. */
     fetches: 0,

@@ -13,7 +13,6 @@ export const MAX_AGE_MS = 600_000;
 interface IssuerState {
   /** The key set from the next fetch on, or the error with which fetches fail. */
   keys: readonly unknown[] | Error;
-  /** Fetches of the key set since the start. */
   fetches: number;
 }
 
@@ -56,9 +55,7 @@ export function createIssuers(
   });
   return {
     clock,
-    /** By issuer identifier. */
     states: Object.fromEntries(named),
-    /** Returns `accepted`, or the reason of the rejection. */
     async verify(token: string): Promise<string> {
       const verdict = await verifier.verify(token);
       return verdict instanceof Refusal ? verdict.reason : 'accepted';

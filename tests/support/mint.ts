@@ -5,7 +5,6 @@ export const AUDIENCE = 'https://api.example.test/';
 export const SCOPE = 'read:messages';
 /** The `kid` and the name of the key that signs a token unless a row says otherwise. */
 export const SIGNING_KID = 'signing-key';
-/** A key set of that key alone. */
 export const signingKeys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
 
 export interface TokenOverrides {
@@ -19,9 +18,7 @@ export interface TokenOverrides {
   readonly payloadText?: string | Uint8Array;
   /** Changes an encoded part before it is signed, so that only its encoding is wrong. */
   readonly respell?: { readonly part: 'header' | 'payload'; readonly as: (encoded: string) => string };
-  /** Signs the signing input in another way. */
   readonly signWith?: (input: Buffer) => Uint8Array;
-  /** Changes the finished token. */
   readonly reshape?: (token: string) => string;
 }
 

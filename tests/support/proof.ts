@@ -22,7 +22,6 @@ export function thumbprintOf(key: KeyObject): string {
 
 export interface ProofOverrides
   extends Pick<TokenOverrides, 'header' | 'claims' | 'key' | 'headerText' | 'payloadText' | 'reshape'> {
-  /** Defaults to ES256. */
   readonly algorithm?: string;
 }
 
@@ -47,7 +46,6 @@ function signableWith(key: KeyObject, algorithm: string): string {
   return able?.find((name) => name === algorithm) ?? able?.[0] ?? '';
 }
 
-/** Returns a valid proof for this request with the given changes and a real signature. */
 export function makeProof(target: ProofTarget, overrides: ProofOverrides = {}): string {
   const { algorithm = 'ES256', key = proofKey(algorithm) } = overrides;
   return assemble(goodProofParts(target, key, algorithm), {

@@ -7,7 +7,6 @@ const HEAD_END = '\r\n\r\n';
 const LAST_ID = 'the-last-request';
 const LAST_REQUEST = `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${LAST_ID}\r\nConnection: close${HEAD_END}`;
 
-/** A character is a byte. */
 const toBytes = (text: string) => Buffer.from(text, 'latin1');
 
 /** Opens a connection whose errors are no surprise: half of what is sent over it is to be cut off. */
@@ -26,10 +25,7 @@ function receive(socket: Socket) {
   return { text: () => text, closed: new Promise<void>((done) => socket.once('close', () => done())) };
 }
 
-/**
- * Sends bytes as they are, and returns what came back. Once an answer begins, a last request asks for the end of the connection: if
- * that is answered, it had not been closed.
- */
+/** Sends bytes as they are, and returns what came back. A last request shows whether the connection was kept. */
 export async function exchange(port: number, bytes: string) {
   const socket = await open(port);
   const { text, closed } = receive(socket);
@@ -40,7 +36,6 @@ export async function exchange(port: number, bytes: string) {
   return { statuses: statusesIn(text()).slice(0, isClosed ? undefined : -1), text: text(), isClosed };
 }
 
-/** Returns the status of each response, in order; 100 left out. */
 export const statusesIn = (text: string): readonly number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status)).filter((status) => status !== 100);
 

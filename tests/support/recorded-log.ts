@@ -4,7 +4,6 @@ import { createLog } from '../../src/observe/log.ts';
 /** As JSON lines, which are the same on every machine. */
 export const plainFormat = { isTerminal: false, hasColour: false };
 
-/** Returns a log, and the lines that it has written so far. */
 export function recordLog(level: string, format = plainFormat) {
   const lines: string[] = [];
   const write = (line: string) => void lines.push(line);
@@ -14,7 +13,4 @@ export function recordLog(level: string, format = plainFormat) {
 
 /** Returns the objects of JSON lines. Fails if anything else is among them. */
 export const readJsonLines = (text: string): Record<string, unknown>[] =>
-  text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  Array.from(text.trim().split('\n'), (line) => JSON.parse(line));

@@ -18,13 +18,11 @@ export async function startRedis(args: readonly string[] = [], urlOf = (port: nu
       child = run(['redis-server', ...fixed, ...moreArgs], { PATH: process.env.PATH ?? '' });
       await untilProcess(child, () => server.command('PING').then(Boolean, () => false), 'redis-server');
     },
-    /** Kills the server, as a crash does. Its data is lost. */
     async kill() {
       child.signal('SIGKILL');
       await child.finished;
     },
     signal: (name: NodeJS.Signals) => child.signal(name),
-    /** Runs a command on a separate connection. */
     async command(name: string, ...args: string[]): Promise<unknown> {
       const client = new RedisClient(url, { autoReconnect: false, connectionTimeout: 1000 });
       try {

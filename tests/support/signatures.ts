@@ -1,7 +1,6 @@
 import { constants, createHash, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { ecKey, namedKey, rsaKey } from './keys.ts';
 
-/** Returns the private key of this name for a JWS algorithm. */
 export function signingKey(algorithm: string, name: string): KeyObject {
   if (/^[RPH]S/.test(algorithm)) return rsaKey(name);
   if (algorithm === 'ES256') return ecKey(name);
@@ -40,10 +39,7 @@ export function signAs(algorithm: string, key: KeyObject, input: Buffer): Uint8A
 const bytesOf = (value: bigint) => Buffer.from(value.toString(16).padStart(value >> 2048n ? 514 : 512, '0'), 'hex');
 const integerOf = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 
-/**
- * Returns a signature made without the private key, whose cube has the padding and the hash of SHA-256, and then garbage: a verifier
- * that does not see that the padding ends too early accepts it where the exponent is 3 (Bleichenbacher 2006).
- */
+/** Returns a forgery whose cube begins with the padding and the hash (Bleichenbacher 2006), for keys with the exponent 3. */
 export function forgeCubeRoot(input: Buffer): Buffer {
   const hash = createHash('sha256').update(input).digest('hex');
   const start = `0001${'ff'.repeat(8)}003031300d060960864801650304020105000420${hash}`;

@@ -7,10 +7,8 @@ import { createCommonHeaders } from '../../src/http/responses.ts';
 import { AUDIENCE } from './mint.ts';
 
 interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options'>> {
-  /** Of the guard. */
   readonly options?: Partial<GuardOptions>;
   readonly environment?: GuardEnvironment;
-  /** More routes. */
   readonly extension?: AnyElysia;
 }
 

@@ -4,7 +4,6 @@ import untyped from 'workerd';
 import { type Environment, run } from './child-process.ts';
 import { type Form, startService } from './forms.ts';
 
-/** The path of its executable. */
 const workerd: string = untyped;
 
 /** Without flags, and so without the modules of Node.js. */
@@ -22,7 +21,6 @@ const config :Workerd.Config = (
   sockets = [(name = "http", address = "127.0.0.1:${bindings.PORT}", http = (), service = "worker")],
 );`;
 
-/** Returns the bundle of a script for a browser platform. */
 export async function bundle(script: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [script],

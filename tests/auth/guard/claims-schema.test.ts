@@ -8,7 +8,6 @@ import { resourceServer } from '../../../src/auth/index.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/fixture.ts';
 
-/** An application whose route returns the claims. */
 const appWith = (claims: ClaimsSchema | typeof elysia) =>
   new Elysia().use(resourceServer({ ...offline(), claims })).get('/', ({ claims: accepted }) => accepted);
 const requestWith = (claims: Readonly<Record<string, unknown>>) =>
@@ -43,7 +42,6 @@ const rows: readonly (readonly [name: string, claims: Readonly<Record<string, un
   ['text in place of a number', { tenant: 'acme', level: '2' }],
 ];
 
-/** A schema by hand. */
 const schemaOf = (validate: () => unknown): ClaimsSchema => ({
   '~standard': { version: 1, vendor: 'test', validate: validate as () => { value: unknown } },
 });

@@ -15,7 +15,6 @@ const requestWith = (authorization: string) => new Request(url, { headers: { aut
 const bound = tokenOf({ claims: { cnf: { jkt: thumbprintOf(proofKey()) }, exp: exp + 1 } });
 const proof = () => makeProof({ url, token: bound, nowSeconds: exp });
 
-/** Returns a guard whose clock is at `world.now`, and what its callbacks were called with. */
 function setUp(options: Partial<GuardOptions> = {}) {
   const world = { now: exp * 1000, clock: 0, accepted: [] as unknown[], refused: [] as string[] };
   const core = createGuardCore(

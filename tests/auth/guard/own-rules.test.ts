@@ -28,7 +28,6 @@ const own = {
 
 type OwnName = keyof typeof own;
 
-/** All sets of names that an issuer can have of its own. */
 const names = Object.keys(own) as OwnName[];
 const sets = Array.from({ length: 2 ** names.length }, (_, bits) =>
   names.filter((_name, at) => bits & (1 << at)),

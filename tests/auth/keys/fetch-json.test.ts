@@ -3,7 +3,6 @@ import { type FetchError, fetchJson } from '../../../src/auth/keys/fetch-json.ts
 import { isLoopbackHost } from '../../../src/auth/keys/url.ts';
 import { startIssuer } from '../../support/issuer.ts';
 
-/** As it is fetched, and as it is named in faults. */
 const secretUrl = 'https://user:password@issuer.example.test:8443/a/keys?key=1#x';
 const url = 'https://issuer.example.test:8443/a/keys';
 
@@ -19,7 +18,6 @@ async function outcomeOf(response: Response, from = secretUrl) {
   return { outcome, request };
 }
 
-/** A body that counts the pieces that were read, and notes whether it was cancelled. */
 function bodyOf(pieces: readonly Uint8Array[]) {
   const read = { pieces: 0, isCancelled: false };
   const stream = new ReadableStream<Uint8Array>(

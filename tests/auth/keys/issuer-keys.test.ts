@@ -14,7 +14,6 @@ const other = 'https://other.example.test/';
 const warn = spyOn(console, 'warn').mockImplementation(() => {});
 afterEach(() => void warn.mockClear());
 
-/** Two issuers, the first of which is down. */
 function setUp(onKeySetEvent?: GuardOptions['onKeySetEvent']) {
   const clock = createFrozenClock();
   const fetches: string[] = [];

@@ -45,7 +45,6 @@ function setUp(options: Partial<KeySetSourceOptions> = {}) {
 
 type Attempt = readonly [documents: Documents, asked: readonly string[], isAnew?: boolean];
 
-/** Attempts of one source, one after another. */
 const attempts: Readonly<Record<string, readonly Attempt[]>> = {
   'finds the keys that its OpenID metadata name, and then requests only those': [
     [usually, [OPENID, KEYS]],

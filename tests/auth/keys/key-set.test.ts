@@ -26,7 +26,6 @@ const hanging: Source = (signal) =>
 function setUp(options: Partial<KeySetOptions> = {}) {
   const clock = createFrozenClock();
   const events: KeySetEvent[] = [];
-  /** When each fetch began. */
   const fetches: number[] = [];
   const published = { by: publishing('one') };
   const keySet = createKeySet({

@@ -106,7 +106,6 @@ describe('checkIncoming() in node:http2', () => {
   });
 });
 
-/** A request and a response without a connection. */
 function withoutConnection(method = 'GET', url = '/', rawHeaders: string[] = []) {
   const request = Object.assign(new IncomingMessage(new Socket()), { method, url, rawHeaders });
   return { request, response: new ServerResponse(request) };

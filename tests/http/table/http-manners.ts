@@ -105,13 +105,7 @@ function rawRequests(fixture: () => Fixture): void {
   test.each(['GET', 'HEAD', 'OPTIONS', 'POST'])(
     'the response to a chunked %s is the last of its connection',
     async (method) => {
-      const lines = [
-        `${method} ${PUBLIC} HTTP/1.1`,
-        'Host: service.example.test',
-        'Transfer-Encoding: chunked',
-        '',
-        '0',
-      ];
+      const lines = [`${method} ${PUBLIC} HTTP/1.1`, 'Host: a', 'Transfer-Encoding: chunked', '', '0'];
       expect(answered(await rawRequest(fixture().service.origin, lines)).headers.get('connection')).toBe('close');
     },
   );

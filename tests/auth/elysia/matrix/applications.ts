@@ -7,14 +7,11 @@ export interface Parts {
   guarded(app: AnyElysia): AnyElysia;
   /** Another plugin of the same options, of options that differ in a callback, or one that accepts requests without a token. */
   guard(kind?: 'same' | 'different' | 'optional'): AnyElysia;
-  /** Adds the guarded route. */
   route(app: AnyElysia): AnyElysia;
 }
 
 export interface Built {
-  /** Each is served by itself. */
   readonly apps: readonly AnyElysia[];
-  /** Runs after the first request. */
   readonly later?: () => unknown;
 }
 

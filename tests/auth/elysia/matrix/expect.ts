@@ -31,7 +31,6 @@ export async function expectationOf(cell: Cell): Promise<Expected> {
   return { ...others, isServed: isPossible || 'maybe' };
 }
 
-/** Returns what is wrong with an outcome. */
 function faultsOfOutcome(expected: Expected, outcome: Outcome): string[] {
   const { client, status, body, calls } = outcome;
   const isExpected = expected.isServed === true;

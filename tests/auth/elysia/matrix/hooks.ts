@@ -45,12 +45,10 @@ export function effectsFor(authorization: string): Readonly<Record<string, Effec
 type Reach = Readonly<Record<'as', 'local' | 'global'>>;
 type Handle = (request: Request) => unknown;
 
-/** What hooks call. */
 interface Acts {
   act(context: object): undefined;
   /** For hooks whose result is laid over the context. */
   derive(context: object): Context;
-  /** Members for the context. */
   readonly set: Context | undefined;
 }
 type Install = (app: AnyElysia, acts: Acts, reach: Reach) => AnyElysia;
@@ -63,7 +61,6 @@ const each = (names: readonly string[], hook: (acts: Acts, context: Context) => 
   return Object.fromEntries(names.map((name) => [name, install(name)]));
 };
 
-/** Life-cycle hooks of an instance. */
 const lifeCycle: Readonly<Record<string, Install>> = {
   ...each(['onParse', 'onTransform', 'onBeforeHandle', 'onAfterHandle'], ({ act }, context) => act(context)),
   ...each(['mapResponse', 'onError'], ({ act }, context) => act(context)),

@@ -6,7 +6,6 @@ import { hostileHook } from './hooks.ts';
 import { type AddRoute, addRequiring } from './requirements.ts';
 import { ask, serve } from './serve.ts';
 
-/** A client, by what it sends. */
 export type Client = 'none' | 'forged' | 'unscoped' | 'valid';
 /** The token of each client; that of `none` is empty. */
 export type Tokens = Readonly<Record<Client, string>>;
@@ -22,7 +21,6 @@ export interface Outcome {
 
 /** What the applications of a cell did. */
 export interface Observed {
-  /** Why they could not be built. */
   readonly error?: unknown;
   readonly apps: readonly {
     readonly outcomes: readonly Outcome[];

@@ -5,7 +5,6 @@ export const SCOPE = 'read:messages';
 export const EASY = 'easy';
 
 type Options = Readonly<Record<string, unknown>>;
-/** Adds the route with these options. */
 export type AddRoute = (app: AnyElysia, options: object) => AnyElysia;
 /** A requirement, each time as a new object, because Elysia changes it. */
 type Requirement = () => Options;
@@ -42,7 +41,6 @@ interface Named {
   readonly guard: () => AnyElysia;
 }
 
-/** Where a requirement is named. */
 const places: Readonly<Record<string, (app: AnyElysia, add: AddRoute, named: Named) => AnyElysia>> = {
   route: (app, add, { needed, beside }) => add(app, beside(needed())),
   'route behind guard()': (app, add, { needed, easy, beside }) => add(app.guard(easy()), beside(needed())),
