@@ -4,15 +4,8 @@ import { $ } from 'bun';
 import packageJson from '../package.json' with { type: 'json' };
 import { build } from './build.ts';
 
-const targets = [
-  'linux-x64',
-  'linux-arm64',
-  'linux-x64-musl',
-  'linux-arm64-musl',
-  'darwin-x64',
-  'darwin-arm64',
-  'windows-x64',
-] as const;
+const linux = ['linux-x64', 'linux-arm64', 'linux-x64-musl', 'linux-arm64-musl'] as const;
+const targets = [...linux, 'darwin-x64', 'darwin-arm64', 'windows-x64'] as const;
 
 /** Returns why a tag cannot be released, based on the version in package.json and the changelog. Empty if it can be released. */
 export function tagProblems(tag: string, version: string, changelog: string): string[] {

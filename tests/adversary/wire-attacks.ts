@@ -39,6 +39,9 @@ const paths = [
 const misleading = ['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Prefix', 'X-HTTP-Method-Override', 'Forwarded'];
 const methods = 'POST PUT PATCH DELETE TRACE CONNECT QUERY PROPFIND get Get FOO GETX'.split(' ');
 
+/** A client that begins TLS. */
+const HELLO = '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n';
+
 export const wireAttacks: Readonly<Record<string, WireAttacks>> = {
   'ambiguous framing': {
     rule: 'RFC 9112 §5, §6.1, §6.3, §11.2',
@@ -106,11 +109,7 @@ export const wireAttacks: Readonly<Record<string, WireAttacks>> = {
   },
   'another protocol': {
     rule: 'RFC 9113 §3.4, RFC 9112 §2.3, §3',
-    requests: [
-      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
-      '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n',
-      'GET /api/private\r\n\r\n',
-    ],
+    requests: ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', HELLO, 'GET /api/private\r\n\r\n'],
     statuses: [[400], [505], []],
   },
   'a method that no handler takes, with a good token': {

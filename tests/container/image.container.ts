@@ -21,11 +21,8 @@ const inspect = async (what: string, format: string) =>
 async function startHealthy(settings: Readonly<Record<string, string>>, flags: readonly string[]) {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
-  const container = await runContainer(
-    ['--publish', `127.0.0.1:${port}:3010`, '--health-interval=1s'],
-    settings,
-    flags,
-  );
+  const options = ['--publish', `127.0.0.1:${port}:3010`, '--health-interval=1s'];
+  const container = await runContainer(options, settings, flags);
   await untilReachable(origin, container.process);
   const health = () => inspect(container.name, '.State.Health.Status');
   await until(async () => (await health()) === 'healthy', 'a healthy container');
@@ -74,10 +71,8 @@ describe('the image', () => {
     const { reader, visitor, audience } = await readPrinted(container.process.stderr);
     const callScoped = async ({ clientId, clientSecret }: typeof reader) => {
       const form = { grant_type: 'client_credentials', audience, client_id: clientId, client_secret: clientSecret };
-      const granted = await fetch(`${container.origin}/oauth/token`, {
-        method: 'POST',
-        body: new URLSearchParams(form),
-      });
+      const body = new URLSearchParams(form);
+      const granted = await fetch(`${container.origin}/oauth/token`, { method: 'POST', body });
       const { access_token: token } = (await granted.json()) as { access_token: string };
       return fetch(`${container.origin}/api/private-scoped`, { headers: bearer(token) });
     };

@@ -111,10 +111,8 @@ describe('the manifests', () => {
     const [port, metricsPort] = [await freePort(), await freePort()];
     const origin = `http://127.0.0.1:${port}`;
     // It is read-only and has no capabilities and no new privileges, as every container of the tests.
-    const limits = [
-      `--user=${runAsUser}:${runAsGroup}`,
-      `--memory=${String(resources?.limits?.memory).replace('i', '')}`,
-    ];
+    const memory = String(resources?.limits?.memory).replace('i', '');
+    const limits = [`--user=${runAsUser}:${runAsGroup}`, `--memory=${memory}`];
     const running = await runContainer(['--network=host', ...limits], {
       ...settings(),
       ISSUER: issuer.url,

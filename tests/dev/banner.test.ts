@@ -3,6 +3,7 @@ import { renderBanner } from '../../src/dev/banner.ts';
 import { type Environment, run, runToEnd, until, untilProcess } from '../support/child-process.ts';
 import { type CommandForm, executableForm, sourceForm } from '../support/forms.ts';
 import { statusesIn } from '../support/raw-http.ts';
+import { readJsonLines } from '../support/recorded-log.ts';
 
 // A process starts slowly on a busy machine, and the first one may build the executable.
 setDefaultTimeout(120_000);
@@ -49,11 +50,11 @@ test.each(starts)('the service with %s prints commands that show 200 three times
 
   service.signal('SIGTERM');
   const { stdout } = await service.finished;
-  const lines = stdout
-    .trim()
-    .split('\n')
-    .map((line): { readonly settings?: readonly string[] } => JSON.parse(line));
-  expect(lines.flatMap(({ settings = [] }) => settings).sort()).toEqual(ignored);
+  expect(
+    readJsonLines(stdout)
+      .flatMap(({ settings = [] }) => settings as string[])
+      .sort(),
+  ).toEqual(ignored);
   const secrets = [...banner.matchAll(/client_secret=(\S+)/g)].map(([, secret = '']) => secret);
   expect(secrets).toHaveLength(2);
   for (const secret of secrets) expect(stdout).not.toContain(secret);
@@ -100,9 +101,8 @@ test('the banner on a terminal shows its URLs last and without scrolling, and is
     expect.stringMatching(/^: Documentation {2}http:\/\/localhost:\d+\/openapi$/),
     expect.stringMatching(/^: Protected API {2}http:\/\/localhost:\d+$/),
   ]);
-  const rows = Bun.stripANSI(text)
-    .split('\n')
-    .flatMap((line) => line.match(/.{1,80}/g) ?? ['']);
+  const shown = Bun.stripANSI(text).split('\n');
+  const rows = shown.flatMap((line) => line.match(/.{1,80}/g) ?? ['']);
   expect(rows.slice(-24)).toEqual(expect.arrayContaining(urls));
 
   const plain = await seen(executableForm, { NO_COLOR: '1', DOCS: 'false' });

@@ -8,11 +8,8 @@ const read = (file: string) => Bun.file(join(root, file)).text();
 
 /** Returns the anchors that GitHub gives to the headings of a page. */
 const anchorsOf = (text: string) =>
-  [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\w\s-]/g, '')
-      .replaceAll(' ', '-'),
+  Array.from(text.toLowerCase().matchAll(/^#+ (.*)$/gm), ([, heading = '']) =>
+    heading.replace(/[^\w\s-]/g, '').replaceAll(' ', '-'),
   );
 
 test.each(pages)('every relative link of %s leads somewhere', async (page) => {

@@ -34,11 +34,8 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
     return response;
   }
 
-  const credentials = () => ({
-    clientId: 'reader',
-    clientSecret: 'reader-secret',
-    expectedIssuer: started().issuer.issuer,
-  });
+  const reader = { clientId: 'reader', clientSecret: 'reader-secret' };
+  const credentials = () => ({ ...reader, expectedIssuer: started().issuer.issuer });
 
   /** Connects a client of SDK 2 that knows the URL of the server and nothing else. */
   async function connect(

@@ -33,10 +33,8 @@ serverRows(
     const next = ['node', inPackages('next/dist/bin/next')];
     await Bun.write(join(folder(), 'app/reports/route.ts'), Bun.file(join(examples, 'next-route.ts')));
     await Bun.write(join(folder(), 'app/health/route.ts'), "export const GET = () => new Response('ok');");
-    const { status, stdout, stderr } = await runToEnd([...next, 'build', folder()], {
-      PATH,
-      NEXT_TELEMETRY_DISABLED: '1',
-    });
+    const silent = { PATH, NEXT_TELEMETRY_DISABLED: '1' };
+    const { status, stdout, stderr } = await runToEnd([...next, 'build', folder()], silent);
     expect(status, stdout + stderr).toBe(0);
     return run([...next, 'start', folder(), '-H', '127.0.0.1', '-p', String(await freePort())], environment);
   },

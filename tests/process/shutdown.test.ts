@@ -84,12 +84,7 @@ describe.concurrent('a signal', () => {
 
   const end = "process.kill(process.pid, 'SIGTERM'); await Bun.sleep(60_000);";
   test.each([
-    [
-      'loads its modules',
-      [],
-      0,
-      `({ onLoad }) => void onLoad({ filter: /src.process\\.ts$/ }, async () => { ${end} })`,
-    ],
+    ['loads modules', [], 0, `({ onLoad }) => void onLoad({ filter: /src.process\\.ts$/ }, async () => { ${end} })`],
     ['waits for a token', ['--explain'], 1, `() => { Bun.stdin.text = async () => { ${end} } }`],
   ])('ends a process that %s, with %p, with %d', async (_name, flags, status, setup) => {
     const command = (await sourceForm.command()).toSpliced(2, 0, '--preload', './plant.ts');

@@ -47,9 +47,6 @@ export async function startRelay(port: number) {
     pipeline(client, connect(port, '127.0.0.1'), client, () => {});
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  return {
-    port: (server.address() as AddressInfo).port,
-    connections: () => connections,
-    close: () => void server.close(),
-  };
+  const { port: ownPort } = server.address() as AddressInfo;
+  return { port: ownPort, connections: () => connections, close: () => void server.close() };
 }

@@ -65,8 +65,5 @@ export const containerForm: Form = {
   startTimeoutMs: 600_000,
   // `docker run` passes signals on.
   start: (settings, flags) =>
-    startService(
-      async (environment) => (await runContainer(['--network', 'host'], environment, flags)).process,
-      settings,
-    ),
+    startService(async (given) => (await runContainer(['--network', 'host'], given, flags)).process, settings),
 };

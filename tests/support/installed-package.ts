@@ -36,8 +36,4 @@ async function install(others: readonly (keyof typeof versions)[], from: string,
 
 /** Installs the package, with these files from a folder of tests beside it, before the tests of the enclosing describe(). */
 export const installedPackage = (...options: Parameters<typeof install>) =>
-  startedFor(
-    300_000,
-    () => install(...options),
-    (folder) => rm(folder, { recursive: true }),
-  );
+  startedFor(300_000, install.bind(undefined, ...options), (folder) => rm(folder, { recursive: true }));

@@ -49,7 +49,7 @@ const rows: Readonly<Record<string, Row>> = {
   'with step-up': { route: { maxAge: 60 }, codes: stepUp },
   'with one schema': { route: { response: t.String() }, codes: { ...defaults, 200: undefined } },
   'with a schema of anything': { route: { response: t.Any() }, codes: { ...defaults, 200: undefined } },
-  'with a scope and a schema': {
+  'with scope and schema': {
     route: { scope: 'a', response: { 200: t.String() } },
     codes: { ...denied, 200: undefined },
   },
@@ -59,10 +59,7 @@ const rows: Readonly<Record<string, Row>> = {
   },
   'with responses of its own': { route: described, codes: { ...defaults, 401: undefined } },
   'with DPoP': { options: { dpop: 'on', publicUrl }, codes: dpop },
-  'with its own errors': {
-    options: { errorBody: () => ({ message: 'no' }) },
-    codes: { 401: undefined, 503: undefined },
-  },
+  'with own errors': { options: { errorBody: () => ({ message: 'no' }) }, codes: { 401: undefined, 503: undefined } },
   'that leaves them out': { settings: { responses: false }, codes: {} },
 };
 

@@ -13,10 +13,7 @@ const requirements = { configuration, requirement: 'all', named: 'all', beside: 
 /** What one part of an application can do by itself. */
 const tables = {
   'any requirement': cellsWith(requirements),
-  'any requirement and no guard': cellsWith({
-    ...requirements,
-    application: ['route of the parent of a guarded instance'],
-  }),
+  'a requirement, no guard': cellsWith({ ...requirements, application: ['route of the parent of a guarded instance'] }),
   'a guard that arrives in any way': cellsWith({
     configuration,
     application: 'all',

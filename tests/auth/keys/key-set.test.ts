@@ -93,12 +93,8 @@ describe('createKeySet()', () => {
     const { keySet, clock, published, fetches, events, advance } = await started();
     published.by = failing;
     await advance(maxAgeMs);
-    for (const [afterMs, retryAfterSeconds] of [
-      [1, 30],
-      [9_999, 20],
-      [19_999, 1],
-    ] as const) {
-      clock.advance(afterMs);
+    for (const [afterMs, retryAfterSeconds] of Object.entries({ 1: 30, 9999: 20, 19999: 1 })) {
+      clock.advance(Number(afterMs));
       expect(keySet.find('two')).toEqual(new Refusal('keys_unavailable', retryAfterSeconds));
       expect(keySet.find('one')).toBeArrayOfSize(1);
     }

@@ -32,6 +32,7 @@ export interface Application {
 
 const open = () => 'open';
 const withOpen = (p: Parts): AnyElysia => p.create().get('/open', open);
+const afterOptional = (p: Parts): AnyElysia => p.create().use(p.guard('optional'));
 /** Goes on after an error, as an application that catches it does. */
 function attempt(app: AnyElysia, use: (app: AnyElysia) => unknown): AnyElysia {
   try {
@@ -162,27 +163,10 @@ const lost = alike(
       p.route(p.create().use(async () => p.guarded(p.create()).get('/own', open).as('scoped'))),
     'strict guard that is promised': (p) =>
       p.route(p.create().use(p.guard('optional')).use(Promise.resolve(p.guard()))),
-    'strict guard that is imported': (p) =>
-      p.route(
-        p
-          .create()
-          .use(p.guard('optional'))
-          .use(Promise.resolve({ default: p.guard() })),
-      ),
-    'strict guard that an async function returns': (p) =>
-      p.route(
-        p
-          .create()
-          .use(p.guard('optional'))
-          .use(async () => p.guard()),
-      ),
+    'strict guard that is imported': (p) => p.route(afterOptional(p).use(Promise.resolve({ default: p.guard() }))),
+    'strict guard that an async function returns': (p) => p.route(afterOptional(p).use(async () => p.guard())),
     'strict guard that an async function uses': (p) =>
-      p.route(
-        p
-          .create()
-          .use(p.guard('optional'))
-          .use(async (app: AnyElysia) => app.use(p.guard())),
-      ),
+      p.route(afterOptional(p).use(async (app: AnyElysia) => app.use(p.guard()))),
     'second plugin of one name': (p) =>
       p.route(
         p

@@ -112,11 +112,8 @@ const ofApplication: Readonly<Record<string, Install>> = {
 /** What a route has among its own options. */
 const ofRoute = ['parse', 'transform', 'beforeHandle', 'resolve', 'afterHandle', 'mapResponse', 'error'];
 
-export const hookNames = [
-  'none',
-  ...Object.keys({ ...lifeCycle, ...ofApplication }),
-  ...ofRoute.map((name) => `option ${name}`),
-];
+const installed = Object.keys({ ...lifeCycle, ...ofApplication });
+export const hookNames = ['none', ...installed, ...ofRoute.map((name) => `option ${name}`)];
 export const places = ['before', 'after', 'plugin before', 'plugin after'];
 
 /**

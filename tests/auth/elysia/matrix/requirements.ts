@@ -73,11 +73,8 @@ const places: Readonly<Record<string, (app: AnyElysia, add: AddRoute, named: Nam
   },
 };
 
-export const requirementAxes = {
-  requirement: ['none', ...Object.keys(kinds)],
-  named: Object.keys(places),
-  beside: Object.keys(neighbours),
-};
+const requirement = ['none', ...Object.keys(kinds)];
+export const requirementAxes = { requirement, named: Object.keys(places), beside: Object.keys(neighbours) };
 
 /** Adds a route that requires something in this way. */
 export function addRequiring(
