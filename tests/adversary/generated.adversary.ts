@@ -93,9 +93,8 @@ async function agrees(
   expected: readonly string[],
 ): Promise<void> {
   const targets = [await targetFor(here, 1000), await targetFor(here, 0)];
-  await holds(name, inputs, numRuns, expected, (authorization) =>
-    codeEverywhere(targets, authorization, judge(authorization, here)),
-  );
+  const codeOfAll = (value: string | null) => codeEverywhere(targets, value, judge(value, here));
+  await holds(name, inputs, numRuns, expected, codeOfAll);
   for (const { guard } of targets) guard.stop();
 }
 

@@ -28,9 +28,7 @@ const SIGNERS = {
 
 /** Changes to the spelling of htu: some leave the address the same, some make it another. */
 const RESPELLINGS = [
-  ...(['/.$&', '/x/..$&', '/x/%2E%2e$&', '/..$&', '/$&', '\\', '/%4'] as const).map(
-    (more) => [/\/[^/]*$/, more] as const,
-  ),
+  ...(['/.$&', '/x/..$&', '/x/%2E%2e$&', '/..$&', '/$&', '\\', '/%4'] as const).map((it) => [/\/[^/]*$/, it] as const),
   ...(['/.', '/', '?a=/../b#c', '#/x', 'a', ' ', '/x/..', '/..'] as const).map((more) => [/$/, more] as const),
   ...([':443', ':80', ':', '.'] as const).map((more) => [/(?<=:\/\/[^/]*)(?=\/[^/]|$)/, more] as const),
   [/^https?/, 'HTTPS'],

@@ -114,9 +114,7 @@ export const wireAttacks: Readonly<Record<string, WireAttacks>> = {
   },
   'a method that no handler takes, with a good token': {
     rule: 'RFC 9110 §9.1',
-    requests: methods.map((method) =>
-      guarded('Authorization: Bearer TOKEN', 'Content-Length: 0').replace('GET', method),
-    ),
+    requests: methods.map((name) => guarded('Authorization: Bearer TOKEN', 'Content-Length: 0').replace('GET', name)),
     statuses: [[405], [404], [400], [501], []],
   },
 };

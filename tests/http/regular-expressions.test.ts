@@ -14,8 +14,8 @@ function isQuadratic(expression: string): boolean {
   return /^(?:\[(?:\\.|[^\]\\])*\]|\\.|[^\\[(^])(?:[*+]|\{\d*,\d*\})(?!$)/.test(expression);
 }
 
-test.each([' *, *', '[ \\t]*x', '\\s+$', '.+@'])('isQuadratic() finds /%s/', (expression) =>
-  expect(isQuadratic(expression)).toBe(true),
+test.each([' *, *', '[ \\t]*x', '\\s+$', '.+@'])('isQuadratic() finds /%s/', (it) =>
+  expect(isQuadratic(it)).toBe(true),
 );
 
 test('no expression of the service and the guard takes quadratic time to search a header, a path or a query', async () => {

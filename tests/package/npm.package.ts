@@ -19,9 +19,8 @@ const compilations = [
   ['typescript-5', 'node10', 'commonjs'],
 ] as const;
 const words = (text: string) => text.split(' ');
-const guardDoor = words(
-  'clientCertificateFromHeader createGuard describeRejections issuerMetadata optionsFromEnvironment',
-);
+const guarding = 'clientCertificateFromHeader createGuard describeRejections issuerMetadata optionsFromEnvironment';
+const guardDoor = words(guarding);
 const plugin = 'guardResponses isGuarded resourceMetadata resourceServer scopeResponses scopesOf securitySchemes';
 /** What each door exports besides types. */
 const doors: Readonly<Record<string, readonly string[]>> = {

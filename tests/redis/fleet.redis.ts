@@ -117,9 +117,8 @@ describe('two processes and one Redis', () => {
 
   test('accept no used proof in a process that starts after the server lost its data', async () => {
     const proofs = range(20).map(newProof);
-    expect(count((await Promise.all(proofs.map(showAll))).map((pair) => pair.toSorted().join()))).toEqual({
-      '200,401': 20,
-    });
+    const pairs = await Promise.all(proofs.map(showAll));
+    expect(count(pairs.map((pair) => pair.toSorted().join()))).toEqual({ '200,401': 20 });
     await server.kill();
     await server.start();
     const late = await startService();

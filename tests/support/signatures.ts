@@ -31,9 +31,8 @@ export function cryptoOf(algorithm: string, key: KeyObject) {
 export function signAs(algorithm: string, key: KeyObject, input: Buffer): Uint8Array {
   const [hash, parameters] = cryptoOf(algorithm, key);
   if (!algorithm.startsWith('HS')) return sign(hash, input, parameters);
-  return createHmac(String(hash), key.export({ type: 'pkcs8', format: 'pem' }))
-    .update(input)
-    .digest();
+  const secret = key.export({ type: 'pkcs8', format: 'pem' });
+  return createHmac(String(hash), secret).update(input).digest();
 }
 
 const bytesOf = (value: bigint) => Buffer.from(value.toString(16).padStart(value >> 2048n ? 514 : 512, '0'), 'hex');

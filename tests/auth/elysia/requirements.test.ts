@@ -56,9 +56,7 @@ const rows: readonly Row[] = [
   ['a promise of nothing', { authorize: async () => {} }, 'a', 403],
   ['an exception', { authorize: fails }, 'a', 500],
   ['a promise that rejects', { authorize: async () => fails() }, 'a', 500],
-  ...[false, undefined, null, 1, 'true', {}, []].map(
-    (value): Row => [Bun.inspect(value), { authorize: () => value }, 'a', 403],
-  ),
+  ...[false, undefined, null, 1, 'true', {}, []].map((it): Row => [Bun.inspect(it), { authorize: () => it }, 'a', 403]),
 ];
 
 describe('a requirement', () => {

@@ -133,9 +133,7 @@ explains('an encrypted token', text('a.b.c.d.e'), [
 const nothing = '401 invalid_header: nothing was pasted. Paste a token, or pipe one to standard input';
 explains('nothing', text(''), ['format nothing rejected: a signed JWT has three parts…', nothing]);
 explains('only a scheme', text('Authorization: Bearer'), [nothing]);
-explains('JSON without a token', text('{"error":"invalid_client"}'), [
-  '401 invalid_header: the JSON has no access_token',
-]);
+explains('other JSON', text('{"error":"invalid_client"}'), ['401 invalid_header: the JSON has no access_token']);
 explains('several words', text('eyJ.eyJ.x and more'), ['401 invalid_header: paste one token and no other text']);
 explains('Cyrillic', text('ключ\u001b[2J\n'), ['format 8 characters in 1 part rejected: …', '401 invalid_header: …']);
 

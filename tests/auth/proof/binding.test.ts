@@ -15,6 +15,7 @@ describe('createBindingCheck()', () => {
   const certified = { 'x5t#S256': held.thumbprint };
   const both = { ...bound, ...certified };
 
+  const methods = ['jwk', 'jwe', 'kid', 'jku', 'osc'];
   type Outcome = string | undefined;
   /** One outcome without, one with the option `clientCertificate`, if it differs. No request has a proof. */
   const rows: readonly (readonly [scheme: Scheme, cnf: unknown, without: Outcome, withIt?: Outcome])[] = [
@@ -35,9 +36,7 @@ describe('createBindingCheck()', () => {
     ['DPoP', null, 'token_unbound'],
     ['DPoP', { jkt: 1 }, 'token_unbound'],
     // RFC 7800 §3.1: the registered methods are refused, and what nobody registered is ignored (Keycloak).
-    ...['jwk', 'jwe', 'kid', 'jku', 'osc'].map(
-      (name) => ['DPoP', { ...bound, [name]: 'x' }, 'token_confirmation_unsupported'] as const,
-    ),
+    ...methods.map((name) => ['DPoP', { ...bound, [name]: 'x' }, 'token_confirmation_unsupported'] as const),
     ['DPoP', { ...bound, 'kc-jkt-type': 'DPoP' }, 'proof_missing'],
     ['DPoP', { kid: 'x' }, 'token_confirmation_unsupported'],
     ['DPoP', certified, 'token_certificate_bound', 'token_unbound'],

@@ -80,9 +80,8 @@ describe('createTestIssuer()', () => {
     const { jkt: thumbprint = '' } = decodeJwt<{ cnf: { jkt?: string } }>(token).cnf;
     const world = { publicUrl, method: 'GET', path: '/me', token, thumbprint, nowSeconds: Date.now() / 1000 };
     expect(judgeProof(proof, world)).toBe('accepted');
-    expect(await codeFor({ authorization: `DPoP ${token}`, dpop: proof }, { dpop: 'required', publicUrl })).toBe(
-      'accepted',
-    );
+    const headers = { authorization: `DPoP ${token}`, dpop: proof };
+    expect(await codeFor(headers, { dpop: 'required', publicUrl })).toBe('accepted');
     const thief = await createTestIssuer();
     expect(judgeProof(await thief.proof(request, token), world)).toBe('invalid_token');
   });

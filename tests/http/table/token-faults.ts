@@ -197,9 +197,7 @@ const withKeys = {
     signed('a signature of PS256 (RFC 8725 §3.1)', (input) => signAs('PS256', rsaKey(SIGNING_KID), input)),
     signed('a signature of RS1 (RFC 8725 §3.2)', (input) => sign('RSA-SHA1', input, rsaKey(SIGNING_KID))),
     signed('a forged cube root, for a key with exponent 3 (CVE-2006-4339, CVE-2016-1494)', forgeCubeRoot, 'cubic'),
-    signed('a good signature one modulus up (RFC 8017 §8.2.2)', (input) =>
-      signOneModulusUp(input, rsaKey(SIGNING_KID)),
-    ),
+    signed('a signature one modulus up (RFC 8017 §8.2.2)', (input) => signOneModulusUp(input, rsaKey(SIGNING_KID))),
     by('a signature by an unpublished key (RFC 8725 §3.3)', SIGNING_KID, rsaKey('stranger')),
     by('a signature by another published key (RFC 8725 §3.10)', SIGNING_KID, rsaKey('other')),
     by('the kid of another published key (RFC 8725 §3.10)', 'other', rsaKey(SIGNING_KID)),
@@ -255,9 +253,7 @@ const withKeys = {
     payload('claims in an array (CVE-2026-107723)', (issuer) => `[{${good(issuer)}}]`),
     payload('claims and more behind them (RFC 7519 §7.2)', (issuer) => `{${good(issuer)}}{}`),
     payload('claims behind a byte order mark', (issuer) => `\ufeff{${good(issuer)}}`),
-    payload('claims that are not UTF-8 (RFC 8725 §3.7)', (issuer) =>
-      Buffer.from(`{${good(issuer)},"sub":"\xff"}`, 'latin1'),
-    ),
+    payload('claims beyond UTF-8 (RFC 8725 §3.7)', (issuer) => Buffer.from(`{${good(issuer)},"sub":"\xff"}`, 'latin1')),
     payload('a JWT in a JWT (RFC 7519 §5.2)', (issuer) => mintToken(issuer)),
     ...claims('exp', 'CVE-2026-25537', [undefined, null, '', '9999999999', true, [9999999999], {}]),
     ...claims('nbf', 'CVE-2026-25537', [null, '', '0', '9999999999', false, [0], {}]),

@@ -43,6 +43,5 @@ async function signIn(provider) {
   if (err) throw err;
   return tokens.access;
 }
-log(
-  JSON.stringify({ issuer, clients: {}, tokens: { reader: await signIn('reader'), visitor: await signIn('visitor') } }),
-);
+const signedIn = { reader: await signIn('reader'), visitor: await signIn('visitor') };
+log(JSON.stringify({ issuer, clients: {}, tokens: signedIn }));

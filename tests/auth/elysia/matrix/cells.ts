@@ -70,9 +70,8 @@ export function cellsWith(values: Partial<Readonly<Record<Axis, readonly string[
   return names.reduce<Partial<Cell>[]>(
     (cells, name) => {
       const { [name]: given = axes[name].slice(0, 1) } = values;
-      return cells.flatMap((cell) =>
-        (given === 'all' ? axes[name] : given).map((value) => ({ ...cell, [name]: value })),
-      );
+      const each = given === 'all' ? axes[name] : given;
+      return cells.flatMap((cell) => each.map((value) => ({ ...cell, [name]: value })));
     },
     [{}],
   ) as Cell[];
