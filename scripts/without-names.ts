@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Runs a command, such as `bun run test`, where a name server of its own answers nothing, and fails if that was asked for a name:
+ * Runs a command, such as `bun run test`, where its own name server never responds, and fails if a name was looked up:
  * tests that depend on name servers fail elsewhere, or wait. Needs root, for a mount namespace and the port of name servers.
  */
 const address = '127.53.53.53';
