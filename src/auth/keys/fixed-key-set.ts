@@ -16,7 +16,7 @@ export interface FixedKeySetOptions {
 
 /**
  * Returns the keys of a given JWK Set. Nothing is fetched, and they never expire. They are imported on `start` or on first use.
- * A point that is not on its curve is found only then: then a set without another key rejects with `keys_unavailable`.
+ * A point that is not on its curve is found only then, and a set without another key then rejects with `keys_unavailable`.
  * @throws {TypeError} not a JWK Set, an empty one, too many keys, or none that one of `algorithms` can use
  */
 export function createFixedKeySet({ issuer, keys, algorithms, onEvent }: FixedKeySetOptions): KeySet {
