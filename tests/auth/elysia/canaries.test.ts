@@ -2,12 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Instance, Methods } from '../../../src/auth/elysia/instance.ts';
 
-/** What the locks rely on, and Elysia does not document. A failure means that a new version needs to be looked at. */
+/** What the adapter relies on, and Elysia does not document. A failure means that a new version needs to be looked at. */
 const partsOf = (app: AnyElysia) => app as unknown as Instance;
 
 describe('Elysia', () => {
   for (const aot of [true, false])
-    test(`has the parts of an instance that the locks use, with aot ${aot}`, () => {
+    test(`has the parts of an instance that the adapter uses, with aot ${aot}`, () => {
       const { config, event, extender, decorator, router, handleError } = partsOf(
         new Elysia({ aot }).onRequest(() => {}).get('/a/:id', () => 'a'),
       );
