@@ -96,9 +96,13 @@ async function observe(Copy: typeof Elysia, build: Build, config: object) {
 }
 
 describe('an application without a guard behaves as without the package', () => {
-  for (const config of [{}, { aot: false }, { precompile: true }])
+  for (const [mode, config] of Object.entries({
+    default: {},
+    'aot: false': { aot: false },
+    precompile: { precompile: true },
+  }))
     for (const [name, build] of Object.entries(builds))
-      test(`${name}, with ${JSON.stringify(config)}`, async () => {
+      test(`${name}, ${mode}`, async () => {
         const expected = await observe(loadCopy(), build, config);
         expect(await observe(Elysia, build, config)).toEqual(expected);
       });
