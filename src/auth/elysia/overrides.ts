@@ -67,8 +67,10 @@ export function override(prototype: Methods): void {
   };
 
   prototype.guard = function (hooks, run) {
+    const returned = guard.call(this, hooks, run && inside(this, run));
+    // Elysia has added what macros require.
     if (run === undefined) rememberUnread(this, hooks);
-    return guard.call(this, hooks, run && inside(this, run));
+    return returned;
   };
 
   prototype.group = function (prefix, hooksOrRun, run) {

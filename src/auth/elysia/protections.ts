@@ -74,9 +74,11 @@ function protect(instance: Instance, protection: Protection): void {
 /** Serves none of these routes any more, in every instance that has taken them over, and none that is added later. */
 function close(instance: Instance, routes: readonly Route[], reason: string): never {
   closed.add(instance);
-  const handlers = new Set(routes.map(({ handler }) => handler));
+  // Each instance that takes over a route seals its handler anew.
+  const handlerOf = ({ handler }: Route) => sealOf(handler)?.handler ?? handler;
+  const handlers = new Set(routes.map(handlerOf));
   for (const app of withAncestors(instance))
-    for (const route of app.router.history) if (handlers.has(route.handler)) closeRoute(app, route);
+    for (const route of app.router.history) if (handlers.has(handlerOf(route))) closeRoute(app, route);
   throw new Error(`Cannot guard routes: ${reason}`);
 }
 
@@ -129,9 +131,13 @@ export function protectParent(parent: Instance, instance: Instance): void {
       parent,
       "an instance uses the guard but has no routes, so the instance that uses it would stay open. End it with .as('scoped')",
     );
-  const lost = usesMacros(parent) ? unread.get(instance) : undefined;
-  if (lost) closeFor(parent, parent, `guard({ ${lost} }) has no effect on an instance that does not use the guard`);
   for (const protection of reaching) protect(parent, protection);
+  const lost = unread.get(instance) ?? unread.get(parent);
+  if (lost === undefined) return;
+  unread.set(parent, lost);
+  const routes = parent.router.history.filter((route) => !isOpenByDesign(route));
+  if (usesMacros(parent) || usesMacros(instance))
+    close(parent, routes, `guard({ ${lost} }) has no effect on an instance that does not use the guard`);
 }
 
 /** A macro of the same name would take requirements that never reach the guard. */

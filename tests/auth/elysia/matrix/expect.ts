@@ -22,7 +22,7 @@ export async function expectationOf(cell: Cell): Promise<Expected> {
   const others = { isHarmless, isListed: prefix === '' };
   const isWithoutContext = cell.configuration === 'aot: false' && /mount/i.test(cell.route);
   // The names of requirements are unknown there, so nothing may be served.
-  if (cell.named === 'plugin without a guard' && cell.requirement !== 'none') return { ...others, isServed: false };
+  if (cell.named.endsWith('without a guard') && cell.requirement !== 'none') return { ...others, isServed: false };
   if (isMeantToServe !== true || !isHarmless || (isWithoutContext && /function|authorize/.test(cell.requirement)))
     return { ...others, isServed: isMeantToServe === false ? false : 'maybe' };
   const { apps } = await observeUnguarded(cell);

@@ -66,6 +66,12 @@ const places: Readonly<Record<string, (app: AnyElysia, add: AddRoute, named: Nam
     }),
   'plugin without a guard': (app, add, { needed, beside }) =>
     add(app.use(new Elysia().guard({ as: 'scoped', ...beside(needed()) })), {}),
+  'promised plugin without a guard': (app, add, { needed, beside }) =>
+    add(app.use(Promise.resolve(new Elysia().guard({ as: 'scoped', ...beside(needed()) }))), {}),
+  'macro of a plugin in a plugin without a guard': (app, add, { needed, beside }) => {
+    const plugin = new Elysia().macro({ needed }).guard({ as: 'global', ...beside({ needed: true }) });
+    return add(app.use(new Elysia().use(plugin)), {});
+  },
   'second plugin of one name': (app, add, { needed, easy, beside, guard }) => {
     const requires = (options: Options) =>
       new Elysia({ name: 'requires' }).use(guard()).guard(options).as('scoped') as AnyElysia;
