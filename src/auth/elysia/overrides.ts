@@ -1,6 +1,6 @@
 import { arrive } from './gate.ts';
 import { type Instance, isInstance, type Methods, type RouteContext, type Run, rememberParent } from './instance.ts';
-import { closeFor, protectParent, reachOf, rememberUnread, usesMacros } from './protections.ts';
+import { closeAfter, closeFor, protectParent, reachOf, rememberUnread, usesMacros } from './protections.ts';
 import { addRoute } from './routes.ts';
 
 const overridden = new WeakSet<object>();
@@ -47,7 +47,12 @@ export function override(prototype: Methods): void {
   };
 
   prototype.use = function (plugin) {
-    return use.call(this, plugin instanceof Promise ? plugin.then((arrived) => watchArrived(this, arrived)) : plugin);
+    const settled = (arriving: Promise<unknown>) =>
+      arriving.then(
+        (arrived) => watchArrived(this, arrived),
+        (error) => closeAfter(this, error),
+      );
+    return use.call(this, plugin instanceof Promise ? settled(plugin) : plugin);
   };
 
   prototype._use = function (plugin) {
@@ -98,11 +103,14 @@ function watch(app: Instance, run: Run): Run {
   return (given) => {
     const returned = run(given);
     if (returned instanceof Promise)
-      return returned.then((arrived) => {
-        if (isInstance(arrived))
-          refuseIgnored(app, arrived, 'an async function. Call app.use(guard) inside the function');
-        return watchArrived(app, arrived);
-      });
+      return returned.then(
+        (arrived) => {
+          if (isInstance(arrived))
+            refuseIgnored(app, arrived, 'an async function. Call app.use(guard) inside the function');
+          return watchArrived(app, arrived);
+        },
+        (error) => closeAfter(app, error),
+      );
     if (isInstance(returned))
       refuseIgnored(app, returned, 'a function. Call the function, or app.use(guard) inside it');
     return returned;

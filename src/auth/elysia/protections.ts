@@ -15,6 +15,8 @@ import { sealOf } from './seal.ts';
 const protections = new WeakMap<object, readonly Protection[]>();
 /** Instances that serve nothing, because a guard cannot protect their routes. */
 const closed = new WeakSet<object>();
+/** Errors because of which a guard does not arrive. */
+const failures = new WeakSet<object>();
 /** The requirements of instances without a guard. */
 const unread = new WeakMap<object, string>();
 /** Handlers of routes that are public by design. */
@@ -73,13 +75,29 @@ function protect(instance: Instance, protection: Protection): void {
 
 /** Serves none of these routes any more, in every instance that has taken them over, and none that is added later. */
 function close(instance: Instance, routes: readonly Route[], reason: string): never {
+  shut(instance, routes);
+  throw rememberFailure(new Error(`Cannot guard routes: ${reason}`));
+}
+
+/** Remembers an error because of which a guard does not arrive, and returns it. */
+export function rememberFailure<Failure>(error: Failure): Failure {
+  failures.add(Object(error));
+  return error;
+}
+
+/** Closes an instance that a guard does not reach, because what Elysia loads asynchronously failed with an error of the guard. */
+export function closeAfter(instance: Instance, error: unknown): never {
+  if (failures.has(Object(error))) shut(instance, openRoutes(instance));
+  throw error;
+}
+
+function shut(instance: Instance, routes: readonly Route[]): void {
   closed.add(instance);
   // Each instance that takes over a route seals its handler anew.
   const handlerOf = ({ handler }: Route) => sealOf(handler)?.handler ?? handler;
   const handlers = new Set(routes.map(handlerOf));
   for (const app of withAncestors(instance))
     for (const route of app.router.history) if (handlers.has(handlerOf(route))) closeRoute(app, route);
-  throw new Error(`Cannot guard routes: ${reason}`);
 }
 
 /** Closes an instance, because Elysia does not bring it the guards of another one. */

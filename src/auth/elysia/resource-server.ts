@@ -11,7 +11,7 @@ import { type ClaimsSchema, isStandardSchema } from '../token/claims-schema.ts';
 import { type Instance, isInstance, type Methods, type RouteContext } from './instance.ts';
 import { meetCopies, override } from './overrides.ts';
 import { type Protection, requirementHook } from './plan.ts';
-import { closeFor, protectPlugin } from './protections.ts';
+import { closeFor, protectPlugin, rememberFailure } from './protections.ts';
 import { acceptanceOf, failWithout, withSource } from './seal.ts';
 
 /** What functions of the context get. The body is `unknown`: annotate the parameter on a route with a schema. */
@@ -105,7 +105,11 @@ export function resourceServer<
 >(options: OptionsFor<Schema>, settings?: Settings): Plugin<HandedClaims<Schema>, Settings>;
 export function resourceServer(given: object, settings: PluginSettings = {}) {
   if (isInstance(given)) closeFor(given, given, 'resourceServer returns the plugin. Call it: resourceServer(options)');
-  return createPlugin<never>(coreFrom(given as OptionsFor<AnySchema> | Guard), checkSettings(settings)) as never;
+  try {
+    return createPlugin<never>(coreFrom(given as OptionsFor<AnySchema> | Guard), checkSettings(settings)) as never;
+  } catch (error) {
+    throw rememberFailure(error);
+  }
 }
 
 /**

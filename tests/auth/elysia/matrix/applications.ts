@@ -1,4 +1,5 @@
 import type { AnyElysia } from 'elysia';
+import { type GuardOptions, resourceServer } from '../../../../src/auth/index.ts';
 
 /** What applications are put together from. Each part takes an instance and returns it. */
 export interface Parts {
@@ -149,6 +150,10 @@ const closed = alike(
     'function that returns the guard': (p) => p.route(attempt(p.create(), (app) => app.use(() => p.guard()))),
     'function of a module that returns it': (p) =>
       p.route(p.create().use(Promise.resolve({ default: () => wrapper(p) }))),
+    'promise that a mistake of the guard rejects': (p) =>
+      p.route(p.create().use(Promise.resolve().then(() => resourceServer({} as GuardOptions)))),
+    'async function with a mistake of the guard': (p) =>
+      p.route(p.create().use(async (app: AnyElysia) => app.use(resourceServer({} as GuardOptions)))),
     'route before a guard, whose error is caught': (p) =>
       p.route(attempt(p.create().get('/first', open), (app) => p.guarded(app))),
   },

@@ -23,7 +23,11 @@ export async function expectationOf(cell: Cell): Promise<Expected> {
   const isWithoutContext = cell.configuration === 'aot: false' && /mount/i.test(cell.route);
   // The names of requirements are unknown there, so nothing may be served.
   if (cell.named.endsWith('without a guard') && cell.requirement !== 'none') return { ...others, isServed: false };
-  if (isMeantToServe !== true || !isHarmless || (isWithoutContext && /function|authorize/.test(cell.requirement)))
+  if (
+    isMeantToServe !== true ||
+    !isHarmless ||
+    (isWithoutContext && /function|authorize|met/.test(cell.requirement + cell.beside))
+  )
     return { ...others, isServed: isMeantToServe === false ? false : 'maybe' };
   const { apps } = await observeUnguarded(cell);
   const last = apps.flatMap(({ outcomes }) => outcomes.slice(-1));
