@@ -1,1 +1,2 @@
-export { type ExplainedCheck, type ExplainOptions, type Explanation, explainToken } from './explain/explain-token.ts';
+export { type ExplainOptions, explainToken } from './explain/explain-token.ts';
+export type { ExplainedCheck, Explanation } from './explain/render.ts';

@@ -8,9 +8,10 @@ import {
   type Route,
   type RouteContext,
   storesOf,
+  withSource,
 } from './instance.ts';
 import type { Plan } from './plan.ts';
-import { accept, acceptanceOf, failWithout, sealOf, unaccepted, withSource } from './seal.ts';
+import { accept, acceptanceOf, failWithout, sealOf, unaccepted } from './seal.ts';
 
 /** The Request that the server made, by the context that Elysia created for it. */
 const arrivals = new WeakMap<object, Request>();

@@ -115,3 +115,8 @@ export function withAncestors(instance: Instance): ReadonlySet<Instance> {
   for (const one of all) for (const parent of parentsOf.get(one) ?? []) all.add(parent);
   return all;
 }
+
+/** Elysia reads the source of handlers and hooks to find out what they need: query, cookies, the body. */
+export function withSource<Fn extends object>(fn: Fn, source: string): Fn {
+  return Object.defineProperty(fn, 'toString', { value: () => source });
+}

@@ -3,8 +3,7 @@ import { allOf, type Requirements, type RoutePolicy } from '../guard/requirement
 import { whenSettled } from '../jose/promises.ts';
 import { type CheckedOptions, optionRules } from '../options.ts';
 import { refuse } from '../refusals.ts';
-import { type Hooks, hooksOf, type RouteContext } from './instance.ts';
-import { withSource } from './seal.ts';
+import { type Hooks, hooksOf, type RouteContext, withSource } from './instance.ts';
 
 /** A guard, and how the plugin uses it. */
 export interface Protection {

@@ -8,11 +8,11 @@ import { warnOfMissingSchemes } from '../openapi/security.ts';
 import { type GuardOptions, type IssuersWithAudience, optionRules } from '../options.ts';
 import type { Claims } from '../token/claims.ts';
 import { type ClaimsSchema, isStandardSchema } from '../token/claims-schema.ts';
-import { type Instance, isInstance, type Methods, type RouteContext } from './instance.ts';
+import { type Instance, isInstance, type Methods, type RouteContext, withSource } from './instance.ts';
 import { meetCopies, override } from './overrides.ts';
 import { type Protection, requirementHook } from './plan.ts';
 import { closeFor, protectPlugin, rememberFailure } from './protections.ts';
-import { acceptanceOf, failWithout, withSource } from './seal.ts';
+import { acceptanceOf, failWithout } from './seal.ts';
 
 /** What functions of the context get. The body is `unknown`: annotate the parameter on a route with a schema. */
 export interface RequirementContext {

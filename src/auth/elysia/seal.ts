@@ -3,7 +3,7 @@
  * Elysia or an application does with hooks, contexts and routes, anything else gets a 500. The gate only brings order: with it,
  * the guard decides before the body is read and before any hook of the application.
  */
-import type { Hooks, RouteContext } from './instance.ts';
+import { type Hooks, type RouteContext, withSource } from './instance.ts';
 import type { Plan, Requirement } from './plan.ts';
 
 /** A request that the guard accepted for one route. */
@@ -69,11 +69,6 @@ export function sealHandler(seal: Seal): Handler {
   Object.setPrototypeOf(sealed, Object.getPrototypeOf(run));
   seals.set(sealed, seal);
   return withSource(sealed, String(run));
-}
-
-/** Elysia reads the source of handlers and hooks to find out what they need: query, cookies, the body. */
-export function withSource<Fn extends object>(fn: Fn, source: string): Fn {
-  return Object.defineProperty(fn, 'toString', { value: () => source });
 }
 
 type Mounted = (request: Request) => unknown;

@@ -9,32 +9,8 @@ import { identifierOf, optionsByIssuer } from '../token/issuer-rules.ts';
 import { describeChecks } from './checks.ts';
 import type { Check } from './explained.ts';
 import { readPasted } from './pasted.ts';
-import { renderExplanation } from './render.ts';
+import { type ExplainedCheck, type Explanation, renderExplanation } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
-
-/** What a check made of a token. */
-export interface ExplainedCheck {
-  readonly name: string;
-  /** What the token has. Not escaped. */
-  readonly has: string;
-  readonly verdict: 'passed' | 'rejected' | 'not reached';
-  /** The verdict in words. Not escaped. */
-  readonly words: string;
-}
-
-export interface Explanation {
-  readonly checks: readonly ExplainedCheck[];
-  /** Whether the token is accepted where nothing but a token is required. */
-  readonly isAccepted: boolean;
-  /** The status of the response to a request with the token, where the requirements are those that were given. */
-  readonly status: number;
-  /** The code of that response; undefined if it is 200. */
-  readonly code: string | undefined;
-  /** What to do about it. Not escaped. */
-  readonly advice: string;
-  /** Returns a line for each check and one for the response, for a terminal: only printable ASCII. Defaults to no colour. */
-  render(hasColour?: boolean): string;
-}
 
 export interface ExplainOptions {
   /** What the application requires besides a valid token. Defaults to nothing. */
