@@ -104,12 +104,14 @@ export function createHttpPlugin(options: HttpPluginOptions) {
  * trailer of a chunked body with a 400 of its own, which a proxy would give to the next client.
  */
 function withConnections(fetch: Fetch, isClosing: () => boolean): Fetch {
+  const close = (response: Response) => {
+    response.headers.set('connection', 'close');
+    return response;
+  };
+  const closeAtEnd = (response: Response) => (isClosing() ? close(response) : response);
   return (received) => {
     const isLast = received.method === 'CONNECT' || received.headers.has('transfer-encoding');
-    return whenSettled(fetch(withLimitedBody(withHttpUrl(received))), (response) => {
-      if (isLast || isClosing()) response.headers.set('connection', 'close');
-      return response;
-    });
+    return whenSettled(fetch(withLimitedBody(withHttpUrl(received))), isLast ? close : closeAtEnd);
   };
 }
 

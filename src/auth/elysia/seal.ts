@@ -13,6 +13,9 @@ interface Acceptance {
   readonly claims: unknown;
   /** Whether the functions of the context have accepted it too, if there are any. */
   isComplete: boolean;
+  isUsed: boolean;
+  /** That of the same Request, handled several times at once. */
+  readonly earlier: Acceptance | undefined;
 }
 
 type Handler = (context: RouteContext, ...others: unknown[]) => unknown;
@@ -25,11 +28,8 @@ export interface Seal {
   plan: Plan | undefined;
 }
 
-/**
- * By the Request that the server made: several where it is handled several times at once. The application can neither add to
- * this nor reach it.
- */
-const acceptances = new WeakMap<Request, Acceptance[]>();
+/** The latest, by the Request that the server made. The application can neither add to this nor reach it. */
+const acceptances = new WeakMap<Request, Acceptance>();
 const seals = new WeakMap<object, Seal>();
 
 /** The response where a guarded handler is reached without an acceptance: a defect of the application, not of the request. */
@@ -43,16 +43,30 @@ export function failWithout(cause: unknown): never {
 
 /** Records that the guard accepted a request for a route. */
 export function accept(request: Request, context: unknown, plan: Plan, claims: unknown): void {
-  const acceptance = { plan, context, claims, isComplete: !plan.hasFunctions };
-  acceptances.set(request, [...(acceptances.get(request) ?? []), acceptance]);
+  const earlier = unusedAcceptance(request, context);
+  acceptances.set(request, { plan, context, claims, isComplete: !plan.hasFunctions, isUsed: false, earlier });
 }
 
 /** Returns the acceptance of a context's request. The context may be anything, because the application can change it. */
 export function acceptanceOf(context: unknown): Acceptance | undefined {
-  const request: unknown = typeof context === 'object' && context !== null && 'request' in context && context.request;
-  const all = request instanceof Request ? acceptances.get(request) : undefined;
-  // The context may be a new one, such as that of `mapDerive`.
-  return all?.find((one) => one.context === context) ?? all?.at(-1);
+  return unusedAcceptance(
+    typeof context === 'object' && context !== null && 'request' in context && context.request,
+    context,
+  );
+}
+
+/**
+ * Returns the acceptance of a request with this context, or else the latest: the context may be a new one, such as that of
+ * `mapDerive`. Given a plan, returns only a complete acceptance for that plan.
+ */
+function unusedAcceptance(request: unknown, context: unknown, plan?: Plan): Acceptance | undefined {
+  let latest: Acceptance | undefined;
+  for (let one = request instanceof Request ? acceptances.get(request) : undefined; one; one = one.earlier) {
+    if (one.isUsed || (plan && (one.plan !== plan || !one.isComplete))) continue;
+    if (one.context === context) return one;
+    latest ??= one;
+  }
+  return latest;
 }
 
 /** Returns the seal of a handler. */
@@ -91,12 +105,10 @@ export function sealMounted(given: Mounted, seal: Seal): Mounted {
 
 /** Uses up an acceptance of this request for this route: that of the context, if there are several. */
 function isAccepted(request: unknown, context: unknown, { plan }: Seal): boolean {
-  if (plan === undefined || !(request instanceof Request)) return false;
-  const all = acceptances.get(request) ?? [];
-  const usable = all.filter((one) => one.plan === plan && one.isComplete);
-  const used = usable.find((one) => one.context === context) ?? usable[0];
-  if (used !== undefined) all.splice(all.indexOf(used), 1);
-  return used !== undefined;
+  const acceptance = plan && unusedAcceptance(request, context, plan);
+  if (acceptance === undefined) return false;
+  acceptance.isUsed = true;
+  return true;
 }
 
 /** A Response can be sent once. */

@@ -61,18 +61,12 @@ interface Shared extends Presentation {
 }
 
 /** What a request is accepted with, and the claims as its token has them. */
-export interface AuthenticatedRequest {
-  readonly authentication: Authentication;
+export interface AcceptedToken extends Pick<Authentication, 'claims' | 'token'> {
   readonly ownClaims: Claims;
 }
 
 /** Returns the walk of a token: token, proof, claims. Requirements follow, because each route has its own. */
-export function createAuthenticator(
-  options: CheckedOptions,
-  verifier: Verifier,
-  scopesOf: (claims: Claims) => readonly string[],
-  now: (() => number) | undefined,
-) {
+export function createAuthenticator(options: CheckedOptions, verifier: Verifier, now: (() => number) | undefined) {
   const { dpop, isRevoked, onAccepted } = options;
   const refuseBinding = createBindingCheck({ ...options, now });
   const readClaims = createClaimsReader(options.claims);
@@ -95,7 +89,7 @@ export function createAuthenticator(
     return outcome;
   }
 
-  function accept(request: Request, shared: Shared, verified: VerifiedToken): AuthenticatedRequest | Refusal {
+  function accept(request: Request, shared: Shared, verified: VerifiedToken): AcceptedToken | Refusal {
     const claims = readClaims(verified);
     if (claims instanceof Refusal) return claims;
     if (isRevoked && returnsOtherThanFalse(isRevoked(claims))) return refuse('token_revoked');
@@ -103,18 +97,7 @@ export function createAuthenticator(
       ignoreRejection(onAccepted(request, claims));
       shared.isAnnounced = true;
     }
-    const { token } = shared;
-    const { claims: ownClaims } = verified;
-    return {
-      authentication: {
-        claims,
-        token,
-        get scopes() {
-          return scopesOf(ownClaims);
-        },
-      },
-      ownClaims,
-    };
+    return { claims, token: shared.token, ownClaims: verified.claims };
   }
 
   function conclude(request: Request, scheme: Scheme, shared: Shared, verified: Verification) {

@@ -5,14 +5,10 @@ import type { KeySetState } from '../keys/key-set.ts';
 import { type CheckedOptions, checkOptions, type GuardOptions } from '../options.ts';
 import { Refusal } from '../refusals.ts';
 import type { Scheme } from '../schemes.ts';
+import type { Claims } from '../token/claims.ts';
 import { optionsByIssuer } from '../token/issuer-rules.ts';
 import { createVerifier, type VerifierState } from '../token/verifier.ts';
-import {
-  type AuthenticatedRequest,
-  type Authentication,
-  createAuthenticator,
-  createCredentialsReader,
-} from './authenticate.ts';
+import { type AcceptedToken, createAuthenticator, createCredentialsReader } from './authenticate.ts';
 import { createMetadata, type RespondMetadata, resourceMetadataUrl } from './metadata.ts';
 import { createReject } from './rejection.ts';
 import { type ChallengeParameters, createPolicyReader, type Requirements, type RoutePolicy } from './requirements.ts';
@@ -34,7 +30,7 @@ export interface GuardEnvironment {
 }
 
 /** A decision about a request: what it is accepted with, nothing where a token is optional, or the response that rejects it. */
-export type Decision = Authentication | Response | undefined;
+export type Decision = AcceptedToken | Response | undefined;
 
 /** The parts of a guard that adapters use. */
 export interface GuardCore {
@@ -44,6 +40,8 @@ export interface GuardCore {
   readScope(returned: unknown): RoutePolicy;
   /** Decides about a request as of now. Checks of one request share the verification of its token and the use of its proof. */
   decide(request: Request, policy: RoutePolicy, isOptional: boolean): Decision | Promise<Decision>;
+  /** Returns the scopes that a token grants, without the prefix. */
+  scopesOf(claims: Claims): readonly string[];
   /** Returns the response to a request whose token was accepted, but which is rejected for what it asks for. */
   reject(request: Request, refusal: Refusal, challenge: ChallengeParameters): Response;
   readonly metadata: RespondMetadata;
@@ -64,7 +62,7 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
   const keys = createIssuerKeys(optionsByIssuer(options), { clock, random });
   const verifier = createVerifier({ ...options, keySets: keys.byIssuer, now, random });
   const { readRequirements, readReturnedScope: readScope, scopesOf } = createPolicyReader({ ...options, now });
-  const authenticate = createAuthenticator(options, verifier, scopesOf, now);
+  const authenticate = createAuthenticator(options, verifier, now);
   const respond = createReject({ ...options, resourceMetadata: resourceMetadataUrl(options) });
 
   function reject(request: Request, refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Response {
@@ -78,14 +76,15 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
     options,
     readRequirements,
     readScope,
+    scopesOf,
     reject(request, refusal, challenge) {
       return reject(request, refusal, readCredentials(request.headers.get('authorization')).scheme, challenge);
     },
     decide(request, policy, isOptional) {
       const { scheme, token } = readCredentials(request.headers.get('authorization'));
-      const conclude = (outcome: AuthenticatedRequest | Refusal): Decision => {
+      const conclude = (outcome: AcceptedToken | Refusal): Decision => {
         const refusal = outcome instanceof Refusal ? outcome : policy.check(outcome.ownClaims);
-        if (refusal === undefined) return (outcome as AuthenticatedRequest).authentication;
+        if (refusal === undefined) return outcome as AcceptedToken;
         if (isOptional && policy.isEmpty && refusal.reason === 'credentials_missing') return undefined;
         const response = reject(request, refusal, scheme, policy.challenge);
         if (isOptional) response.headers.append('vary', 'Authorization');

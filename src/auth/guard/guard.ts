@@ -95,7 +95,17 @@ export function guardOf<AcceptedClaims extends Claims>(core: GuardCore): Guard<A
   const check = async (request: GuardRequest, requirements: Requirements & { readonly optional?: unknown } = {}) => {
     requireRequest(request);
     const policy = core.readRequirements(requirements);
-    return (await core.decide(request, policy, requirements.optional === true)) ?? anonymous;
+    const decision = await core.decide(request, policy, requirements.optional === true);
+    if (decision === undefined) return anonymous;
+    if (decision instanceof Response) return decision;
+    const { claims, token, ownClaims } = decision;
+    return {
+      claims,
+      token,
+      get scopes() {
+        return core.scopesOf(ownClaims);
+      },
+    };
   };
   const metadata = (request: GuardRequest, scopes: readonly string[] = []) => {
     requireRequest(request);
