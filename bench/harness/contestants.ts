@@ -12,8 +12,6 @@ export interface Contestant {
   readonly label: string;
   /** What it checks and how it gets its keys, where that is not what the others do. */
   readonly note: string;
-  /** Measured in one round only: what it is compared with is several times faster or slower. */
-  readonly isPeer?: boolean;
   /** The cases it takes part in. */
   readonly cases: readonly CaseName[];
   readonly command: readonly string[];
@@ -37,7 +35,7 @@ const service = {
   cases: ['public', 'one token', 'one token, scope', 'no header', 'bad signature', 'unknown kid'],
   command: serviceIn(join(import.meta.dir, '../..')),
 } as const;
-const peer = { cases: ['public', 'one token', 'bad signature'], isPeer: true } as const;
+const peer = { cases: ['public', 'one token', 'bad signature'] } as const;
 
 const byHand = {
   command: ['bun', serverFile('by-hand.ts')],

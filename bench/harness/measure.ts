@@ -3,24 +3,23 @@ import { type Case, type CaseName, caseNames, cases } from './cases.ts';
 import type { Contestant, Context } from './contestants.ts';
 import { type ServerProcess, startContestant } from './server-process.ts';
 
-/** One case, sent to one process for a second. */
-export type Measurement = Awaited<ReturnType<typeof measure>>;
+/** One case, sent to one process. */
+export type Measurement = Awaited<ReturnType<typeof measure>>[number];
 
 /** What the load generator saw. */
 interface Load {
   readonly requests: number;
-  readonly durationUs: number;
   /** Responses with a status of 400 or more. */
   readonly rejected: number;
   readonly socketErrors: number;
 }
 
-const connections = 64;
+const connections = 32;
 
-/** Runs wrk with one thread for a second, on the cores of this process. */
-async function runWrk(url: string, args: readonly string[]): Promise<Load> {
+/** Runs wrk with one thread, on the core of this process. */
+async function runWrk(url: string, seconds: number, args: readonly string[]): Promise<Load> {
   const script = join(import.meta.dir, 'load.lua');
-  const flags = ['-t1', `-c${connections}`, '-d1s', '--timeout', '60s', '-s', script, url, '--', ...args];
+  const flags = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '60s', '-s', script, url, '--', ...args];
   const output = await Bun.spawn(['wrk', ...flags], { stderr: 'inherit' }).stdout.text();
   const summary = output.trim().split('\n').at(-1) ?? '';
   if (!summary.startsWith('{')) throw new Error(`Cannot read the output of wrk: ${output}`);
@@ -48,43 +47,47 @@ async function findProblems(
   ];
 }
 
-async function measure(caseName: CaseName, server: ServerProcess, context: Context) {
-  const { name, label } = server.contestant;
+/**
+ * Loads all servers of a case at the same moment. They share a core, so that each of them runs as fast as that core does just then:
+ * the speed of a virtual machine changes from second to second by more than two servers differ.
+ */
+async function measure(caseName: CaseName, servers: readonly ServerProcess[], context: Context, seconds: number) {
   const { keySet, tokens } = context;
   const testCase: Case = cases[caseName];
+  const args = [testCase.path, ...(testCase.tokens ? [tokens.file(testCase.tokens)] : [])];
   keySet.isDown = testCase.isOutage ?? false;
-  const [cpuBefore, fetchesBefore] = [server.cpuSeconds(), keySet.fetches(name)];
-  const load = await runWrk(server.url, [testCase.path, ...(testCase.tokens ? [tokens.file(testCase.tokens)] : [])]);
-  const cpuSeconds = server.cpuSeconds() - cpuBefore;
-  const problems = await findProblems(testCase, server, load, context);
+  const before = servers.map((server) => [server.cpuSeconds(), keySet.fetches(server.contestant.name)] as const);
+  const loads = await Promise.all(servers.map(({ url }) => runWrk(url, seconds, args)));
+  const spent = servers.map((server, index) => server.cpuSeconds() - (before[index]?.[0] ?? 0));
+  const measurements = loads.map(async (load, index) => {
+    const server = servers[index] as ServerProcess;
+    const { name, label } = server.contestant;
+    const problems = await findProblems(testCase, server, load, context);
+    return {
+      contestant: name,
+      caseName,
+      /** CPU time of the server per request, all its threads together. */
+      cpuMicroseconds: ((spent[index] ?? 0) / load.requests) * 1e6,
+      residentMebibytes: server.residentMebibytes(),
+      keySetFetches: keySet.fetches(name) - (before[index]?.[1] ?? 0),
+      /** Unexpected outcomes: with any, the figures cannot be trusted. */
+      problems: problems.map((problem) => `${caseName}: ${label}: ${problem}`),
+    };
+  });
+  const measured = await Promise.all(measurements);
   keySet.isDown = false;
-  return {
-    contestant: name,
-    caseName,
-    /** CPU time of the server per request, all its threads together. */
-    cpuMicroseconds: (cpuSeconds / load.requests) * 1e6,
-    requestsPerSecond: (load.requests / load.durationUs) * 1e6,
-    residentMebibytes: server.residentMebibytes(),
-    keySetFetches: keySet.fetches(name) - fetchesBefore,
-    /** Unexpected outcomes: with any, the figures cannot be trusted. */
-    problems: problems.map((problem) => `${caseName}: ${label}: ${problem}`),
-  };
+  return measured;
 }
 
-/**
- * Starts a fresh process of each server, warms it up with all its cases for a second each, and measures all servers case by
- * case, twice in opposite order, because the speed of a virtual machine changes from second to second.
- */
+/** Starts a fresh process of each server, warms them up with all their cases, and measures case by case. */
 export async function runRound(contestants: readonly Contestant[], context: Context): Promise<Measurement[]> {
   const servers: ServerProcess[] = [];
   const measurements: Measurement[] = [];
-  const turnsOf = (name: CaseName) => servers.filter(({ contestant }) => contestant.cases.includes(name));
+  const turnOf = (name: CaseName) => servers.filter(({ contestant }) => contestant.cases.includes(name));
   try {
     for (const contestant of contestants) servers.push(await startContestant(contestant, context));
-    for (const name of caseNames) for (const server of turnsOf(name)) await measure(name, server, context);
-    for (const name of caseNames)
-      for (const server of [...turnsOf(name), ...turnsOf(name).toReversed()])
-        measurements.push(await measure(name, server, context));
+    for (const name of caseNames) await measure(name, turnOf(name), context, 2);
+    for (const name of caseNames) measurements.push(...(await measure(name, turnOf(name), context, 4)));
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
   }

@@ -4,9 +4,6 @@ import { type Contestant, contestants } from './contestants.ts';
 import { table } from './machine.ts';
 import type { Measurement } from './measure.ts';
 
-const figures = { cpuMicroseconds: 'CPU time', requestsPerSecond: 'rate' } as const;
-type Figure = keyof typeof figures;
-
 /** A case, the server that handles it, and the server to compare with; how many times as good the first should be. */
 type Goal = readonly [CaseName, string, string, number];
 
@@ -46,30 +43,29 @@ export function renderPage(
       .filter((one) => one.contestant === name && one.caseName === caseName)
       .map((one) => Number(one[figure]));
 
-  /** How many times as good a server is: rates as they are, CPU time inverted. Within a turn, because the speed of a machine changes. */
-  const compare = (caseName: CaseName, one: string, other: string, figure: Figure) => {
-    const others = measured(other, caseName, figure);
-    const ratios = measured(one, caseName, figure).map((value, turn) => value / (others[turn] ?? Number.NaN));
-    const known = ratios.filter((ratio) => !Number.isNaN(ratio));
-    return rangeOf(figure === 'cpuMicroseconds' ? known.map((ratio) => 1 / ratio) : known, 2);
+  /** How many times the CPU time of a server another takes, round by round. */
+  const compare = (caseName: CaseName, one: string, other: string) => {
+    const others = measured(other, caseName, 'cpuMicroseconds');
+    const ratios = measured(one, caseName, 'cpuMicroseconds').flatMap((own, round) => {
+      const theirs = others[round];
+      return theirs === undefined ? [] : [theirs / own];
+    });
+    return rangeOf(ratios, 2);
   };
 
   const goalTables = Object.entries(goals).map(([title, rows]) => {
     const cells = rows.map(([caseName, one, other, atLeast]) => [
       `${caseName}: ${labelOf(one)} / ${labelOf(other)}`,
       atLeast.toFixed(2),
-      compare(caseName, one, other, 'cpuMicroseconds'),
-      compare(caseName, one, other, 'requestsPerSecond'),
+      compare(caseName, one, other),
     ]);
-    return `### ${title}\n\n${table(['', 'goal', 'by CPU time', 'by rate'], cells)}`;
+    return `### ${title}\n\n${table(['', 'goal', 'measured'], cells)}`;
   });
 
-  const spreadRows = ['twin', 'other'].flatMap((other) =>
-    (Object.keys(figures) as Figure[]).map((figure) => [
-      `this service / ${other === 'twin' ? 'twin' : 'other checkout'}, by ${figures[figure]}`,
-      ...caseNames.map((caseName) => compare(caseName, 'ours', other, figure)),
-    ]),
-  );
+  const spreadRows = ['twin', 'other'].map((other) => [
+    `this service / ${other === 'twin' ? 'twin' : 'other checkout'}`,
+    ...caseNames.map((caseName) => compare(caseName, 'ours', other)),
+  ]);
 
   const perCase = (cell: (name: string, caseName: CaseName) => string) =>
     table(
@@ -77,7 +73,7 @@ export function renderPage(
       servers.map(({ name, label }) => [
         label,
         ...caseNames.map((caseName) =>
-          measured(name, caseName, 'requestsPerSecond').length > 0 ? cell(name, caseName) : '-',
+          measured(name, caseName, 'cpuMicroseconds').length > 0 ? cell(name, caseName) : '-',
         ),
       ]),
     );
@@ -88,9 +84,9 @@ export function renderPage(
   return `## The service and other servers (\`bun run bench\`)
 
 ${machine}
-- Method: ${rounds} fresh processes of each server (one of the last two) on core 0; wrk with one thread and 64 connections on core 1, with the key-set server. Each process is warmed up with all its cases for a second. Then each case is measured for a second, the servers taking turns, twice in opposite order. CPU time is that of all threads of the server, by the scheduler. NODE_ENV is production; the service has its default settings unless its name says otherwise. Cells are medians, with the lowest and the highest in brackets; ratios are computed within a turn.
+- Method: ${rounds} fresh processes of each server. All servers of a case run at the same moment on core 0, each with 32 connections of a wrk of its own on core 1, where the key-set server is too. Each process is warmed up with all its cases for two seconds, and measured for four seconds a case. CPU time is that of all threads of the server, by the scheduler. NODE_ENV is production; the service has its default settings unless its name says otherwise. Cells are medians, with the lowest and the highest in brackets; ratios are computed within a round.
 
-${problems.length === 0 ? '' : `### Invalid measurements\n\n${problems.map((one) => `- ${one}`).join('\n')}\n\n`}How many times as fast the first server is. Rejections have equal statuses and headers.
+${problems.length === 0 ? '' : `### Invalid measurements\n\n${problems.map((one) => `- ${one}`).join('\n')}\n\n`}How many times the CPU time of the first server the other takes for the same requests. Rejections have equal statuses and headers.
 
 ${goalTables.join('\n\n')}
 
@@ -106,10 +102,6 @@ ${table(
 ### CPU time per request, in microseconds
 
 ${perCase((...where) => rangeOf(measured(...where, 'cpuMicroseconds'), 1))}
-
-### Thousand requests per second
-
-${perCase((...where) => (middle(...where, 'requestsPerSecond') / 1000).toFixed(1))}
 
 ### Resident memory after each case, in MiB, and key-set fetches caused by it
 

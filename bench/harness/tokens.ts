@@ -54,7 +54,7 @@ export function prepareTokens() {
     many,
     forged: many.map(forge),
     'unknown-kids': unknown,
-    'every-second-kid-unknown': unknown.flatMap((token) => [token, first]),
+    'every-second-kid-unknown': unknown.flatMap((token) => [first, token]),
   };
   for (const [name, tokens] of Object.entries(lists)) writeFileSync(file(name), tokens.join('\n'));
   writeFileSync(publicKeyFile, createPublicKey(key).export({ type: 'spki', format: 'pem' }));
