@@ -74,7 +74,8 @@ function readIssuers(value: unknown): readonly (string | CheckedIssuer)[] | unde
 function readIssuer(value: unknown): string | CheckedIssuer | undefined {
   if (!isJsonObject(value)) return isText(value) && isUrl(value, true) ? value : undefined;
   const own: Record<string, unknown> = {};
-  for (const name of namesIn(value)) {
+  // Options may be getters of a class, which are not enumerable.
+  for (const name of new Set(['issuer', ...ownNames, ...namesIn(value)])) {
     const rule: OptionRule | undefined = ownNames.includes(name as OwnName) ? optionRules[name as OwnName] : undefined;
     // Read once, because it may be a getter.
     const { [name]: given } = value;

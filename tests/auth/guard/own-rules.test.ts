@@ -121,6 +121,24 @@ describe('the option issuer', () => {
     expect(() => createGuard({ issuer: [entry, plain] })).toThrow('audience must be');
   });
 
+  test('reads the getters of a class', async () => {
+    class Tenant {
+      readonly issuer = special;
+      get audience() {
+        return own.audience;
+      }
+    }
+    const guard = guardOf({ issuer: [new Tenant()], keys: keysOf(special) });
+    const token = { iss: special, signer: special, alg: 'RS256', tier: 'one', scopeIn: 'scope' } as const;
+    for (const [aud, isAccepted] of [
+      [shared.audience, false],
+      [own.audience, true],
+    ] as const) {
+      const result = await guard.check(new Request('http://localhost/', { headers: bearer(mint({ ...token, aud })) }));
+      expect(result instanceof Response).toBe(!isAccepted);
+    }
+  });
+
   for (const [name, options, mistake = 'issuer must be'] of [
     ['an issuer twice', { issuer: [entry, special] }],
     ['an issuer twice, as objects', { issuer: [entry, { ...entry }] }],
