@@ -5,9 +5,10 @@ import type { Requirements } from '../guard/requirements.ts';
 import type { Members } from '../jose/encoding.ts';
 import { type CheckedOptions, checkOptions, type GuardOptions } from '../options.ts';
 import type { RefusalReason } from '../refusals.ts';
+import { maxTokenLength } from '../token/header.ts';
 import { identifierOf, optionsByIssuer } from '../token/issuer-rules.ts';
 import { describeChecks } from './checks.ts';
-import type { Check } from './explained.ts';
+import { type Check, show } from './explained.ts';
 import { readPasted } from './pasted.ts';
 import { type ExplainedCheck, type Explanation, renderExplanation } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
@@ -47,7 +48,7 @@ export async function explainToken(
   const checks = describeChecks({
     ...token,
     options: {
-      ...(optionsByIssuer(options).get(String(token.claims.iss)) ?? options),
+      ...(optionsByIssuer(options).get(show(token.claims.iss)) ?? options),
       issuer: options.issuer.map(identifierOf),
     },
     requirements,
@@ -104,6 +105,8 @@ function withVerdicts(checks: readonly Check[], reason: RefusalReason | undefine
 function decode(pasted: string) {
   // Other characters are allowed neither in a header nor in a token.
   const text = pasted.replace(/[^\x20-\x7e\t]/g, '?');
+  // The guard does not decode a longer one either. Its JSON may be nested too deeply to print.
+  if (text.length > maxTokenLength) return { text, header: {}, claims: {} };
   return { text, header: attempt(() => decodeProtectedHeader(text)), claims: attempt(() => decodeJwt(text)) };
 }
 

@@ -13,7 +13,7 @@ export interface TokenHeader {
 }
 
 /** Generous: most access tokens are below 2 KiB, and common servers limit a header line to 8 KiB. */
-const maxTokenLength = 8192;
+export const maxTokenLength = 8192;
 const accessTokenTypes = ['at+jwt', 'application/at+jwt'];
 /** RFC 7515 §4.1.9: `application/` can be left out. */
 const allowedTypes: Readonly<Record<TokenType, ReadonlySet<unknown>>> = {

@@ -130,6 +130,15 @@ explains('an encrypted token', text('a.b.c.d.e'), [
   'format 9 characters in 5 parts rejected: …',
   '401 invalid_header: configure the issuer to sign access tokens without encrypting them',
 ]);
+explains('an issuer that has no text', { claims: { iss: { toString: 1 } } }, [
+  'issuer {"toString":1} rejected: ISSUER is <issuer>',
+  '401 invalid_claims: set ISSUER to {"toString":1} if …',
+]);
+const nested = Buffer.from(`{"iss":${'['.repeat(100_000)}${']'.repeat(100_000)}}`).toString('base64url');
+explains('a token that is too long', text(`eyJ.${nested}.x`), [
+  ' characters in 3 parts rejected: a signed JWT has three parts of base64url and at most 8192 characters…',
+  '401 invalid_header: Token is longer than 8192 characters',
+]);
 const nothing = '401 invalid_header: nothing was pasted. Paste a token, or pipe one to standard input';
 explains('nothing', text(''), ['format nothing rejected: a signed JWT has three parts…', nothing]);
 explains('only a scheme', text('Authorization: Bearer'), [nothing]);
