@@ -12,6 +12,12 @@ guard.start();
 const app = express();
 // Before the guard, so that pages of other origins can read why a request was rejected.
 app.use(cors({ exposedHeaders: ['WWW-Authenticate', 'Retry-After'] }));
+// With PUBLIC_URL, the metadata that the challenges name (RFC 9728).
+app.use(async ({ method, originalUrl }, response, next) => {
+  const metadata = guard.metadata({ method, url: `http://localhost${originalUrl}`, headers: new Headers() });
+  if (metadata === undefined) return next();
+  response.writeHead(metadata.status, Object.fromEntries(metadata.headers)).end(await metadata.text());
+});
 app.get('/health', (_request, response) => {
   response.send('ok');
 });

@@ -17,6 +17,12 @@ guard.start();
 
 const app = Fastify();
 await app.register(cors);
+// With PUBLIC_URL, the metadata that the challenges name (RFC 9728).
+app.addHook('onRequest', async ({ method, originalUrl }, reply) => {
+  const url = `http://localhost${originalUrl}`;
+  const metadata = guard.metadata({ method, url, headers: new Headers() });
+  return metadata && reply.send(metadata);
+});
 app.get('/health', async () => 'ok');
 app.get('/reports', async (request, reply) => {
   const auth = await checkIncoming(guard, request.raw, reply.raw, { scope: 'read:reports' });

@@ -12,8 +12,12 @@ const app = new Koa();
 app.use(async (context, next) => {
   // A rejection keeps the headers that were set before.
   context.set('access-control-allow-origin', '*');
-  if (context.path !== '/health') return next();
-  context.body = 'ok';
+  const { method, originalUrl } = context;
+  // With PUBLIC_URL, the metadata that the challenges name (RFC 9728).
+  const metadata = guard.metadata({ method, url: `http://localhost${originalUrl}`, headers: new Headers() });
+  if (metadata) context.body = metadata;
+  else if (context.path === '/health') context.body = 'ok';
+  else return next();
 });
 app.use(async (context) => {
   const auth = await checkIncoming(guard, context.req, context.res, { scope: 'read:reports' });

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import type { IncomingMessage } from 'node:http';
 import { Controller, Get, type MiddlewareConsumer, Module, Req } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import type { NextFunction, Request, Response } from 'express';
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 import { authOf, requireToken } from 'protected-api/node';
 
@@ -34,5 +35,11 @@ class Application {
 }
 
 const app = await NestFactory.create(Application, { cors: true, logger: ['warn', 'error'] });
+// With PUBLIC_URL, the metadata that the challenges name (RFC 9728).
+app.use(async ({ method, originalUrl }: Request, response: Response, next: NextFunction) => {
+  const metadata = guard.metadata({ method, url: `http://localhost${originalUrl}`, headers: new Headers() });
+  if (metadata === undefined) return next();
+  response.writeHead(metadata.status, Object.fromEntries(metadata.headers)).end(await metadata.text());
+});
 await app.listen(Number(process.env.PORT ?? 3010), '127.0.0.1');
 console.log(`Listening on ${await app.getUrl()}`);

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { exampleFixture } from '../examples/server-rows.ts';
 import { BROWSER_TIMEOUT_MS, browserForTests } from '../support/documentation-page.ts';
 import { bearer, fixtureFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
@@ -37,6 +38,9 @@ const missing = error(401, 'authorization_header_missing', challenge(/^Bearer/))
 const expired = error(401, 'token_expired', challenge(/error="invalid_token"/));
 const unauthorized = error(403, 'Unauthorized', challenge(/error="insufficient_scope".*scope="read:messages"/));
 const outage = error(503, 'key_set_unavailable', { retryAfter: expect.stringMatching(/^\d+$/) });
+const PUBLIC_URL = 'https://api.example.test';
+const metadataPath = '/.well-known/oauth-protected-resource';
+const metadata = { status: 200, body: { resource: PUBLIC_URL } };
 const failure = { failure: expect.stringContaining('Failed to fetch') };
 
 const rows: readonly Row[] = [
@@ -49,9 +53,22 @@ const rows: readonly Row[] = [
   ['a 403', '/api/private-scoped', { token: { claims: { scope: '' } } }, unauthorized],
   ['a 404 after a preflight', '/api/nothing', { token }, error(404, 'not_found')],
   ['a 405 without a preflight', '/api/public', { method: 'POST' }, error(405, 'method_not_allowed')],
+  ['the metadata', metadataPath, {}, metadata],
   ['nothing with credentials', '/api/public', { credentials: 'include' }, failure],
   ['nothing with another header', '/api/public', { headers: { 'x-other': '1' } }, failure],
   ['nothing with another method', '/api/public', { method: 'DELETE' }, failure],
+];
+
+const withPreflight = { headers: { 'mcp-protocol-version': '2025-11-25' } };
+const reports = { token: { claims: { scope: 'read:reports' } } };
+/** examples/express.ts with `cors()`: Chromium refuses a second Access-Control-Allow-Origin. */
+const expressRows: readonly Row[] = [
+  ['a report of Express', '/reports', reports, { status: 200, body: { hello: 'client-1' } }],
+  ['a 401 of Express', '/reports', {}, missing],
+  ['a 401 of Express after a preflight', '/reports', withPreflight, missing],
+  ['a 403 of Express', '/reports', { token }, error(403, 'Unauthorized', challenge(/scope="read:reports"/))],
+  ['the metadata of Express', metadataPath, {}, metadata],
+  ['the metadata of Express after a preflight', metadataPath, withPreflight, metadata],
 ];
 
 describe('a page of another origin in Chromium', () => {
@@ -61,7 +78,8 @@ describe('a page of another origin in Chromium', () => {
   afterAll(() => other.stop(true));
 
   for (const [fixture, table] of [
-    [fixtureFor(sourceForm), rows],
+    [fixtureFor(sourceForm, { settings: { PUBLIC_URL } }), rows],
+    [exampleFixture('examples/express.ts', undefined, { PUBLIC_URL }), expressRows],
     [fixtureFor(sourceForm, { prepare: (issuer) => issuer.close() }), [['a 503', '/api/private', { token }, outage]]],
   ] as const)
     test.each<Row>(table)('reads %s', async (_name, path, { token, ...init }, seen) => {

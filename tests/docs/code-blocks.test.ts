@@ -49,6 +49,7 @@ afterAll(() => Promise.all([tenant.stop(true), rm(folder, { recursive: true, for
 /** A request to a block, the claims of its token, and its response: the status, and a part of headers and body. */
 type Row = readonly [heading: string, request: string, claims: object | undefined, status: number, part: string];
 
+const onExpress = 'Metadata in Express and other servers of Node.js';
 const rows: readonly Row[] = [
   ['Roles', 'GET /orders', { resource_access: { 'my-api': { roles: ['admin'] } } }, 200, 'orders'],
   ['Roles', 'GET /orders', { scope: 'other' }, 403, 'insufficient_scope'],
@@ -75,6 +76,7 @@ const rows: readonly Row[] = [
   ['OpenTelemetry', 'GET /me', { sub: 'ada' }, 200, 'ada'],
   ['Model Context Protocol', 'POST /mcp', undefined, 401, '/.well-known/oauth-protected-resource/mcp'],
   ['Model Context Protocol', 'GET /.well-known/oauth-protected-resource/mcp', undefined, 200, '["mcp:tools"]'],
+  [onExpress, 'GET /.well-known/oauth-protected-resource/mcp', undefined, 200, '["mcp:tools"]'],
   ['FAPI 2.0', 'GET /', {}, 401, 'DPoP algs="PS256 ES256 EdDSA"'],
   ['The owner of a resource', 'GET /orders/1', { sub: 'ada' }, 200, '1'],
   ['The owner of a resource', 'GET /orders/2', { sub: 'ada' }, 403, 'Unauthorized'],

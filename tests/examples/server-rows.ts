@@ -52,6 +52,7 @@ const rows = [
   ['a token that another key signed', 'GET', { claims: { scope }, key: stranger }, 401, 'error="invalid_token"'],
 ] as const;
 
+const metadataRows = Object.entries({ GET: 200, HEAD: 200, OPTIONS: 204, PUT: 405 });
 const publicUrl = 'https://api.example.test';
 const bound = { claims: { scope, cnf: { jkt: thumbprintOf(proofKey()) } } };
 const certified = { claims: { scope, cnf: { 'x5t#S256': certificate('a').thumbprint } } };
@@ -108,6 +109,15 @@ export function serverRows(name: string, start?: Start, { second = 401, usesNode
       expect((await rawGet(origin, path, [line])).status).toBe(200);
       expect((await rawGet(origin, path, [line, line])).status).toBe(second);
     });
+
+    for (const [method, status] of usesNode ? metadataRows : [])
+      test(`responds with ${status} to ${method} for the metadata, which pages of every origin can read`, async () => {
+        const headers = { origin: 'https://spa.example.test', 'access-control-request-method': 'GET' };
+        const response = await fixture().service.fetch('/.well-known/oauth-protected-resource', { method, headers });
+        // Of two headers it would be `*, *`, which browsers refuse.
+        expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([status, '*']);
+        if (method === 'GET') expect(await response.json()).toMatchObject({ resource: publicUrl });
+      });
 
     test('serves what is public', async () =>
       expect(await (await fixture().service.fetch('/health')).text()).toBe('ok'));
