@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { createService } from '../src/service.ts';
 import { type Environment, readSettings } from '../src/settings.ts';
+import { certificate } from './support/certificates.ts';
 import { until } from './support/child-process.ts';
 import { bearer } from './support/fixture.ts';
 import { AUDIENCE, mintToken, nowSeconds, signingKeys } from './support/mint.ts';
@@ -37,36 +38,20 @@ function create(environment: Environment) {
 afterEach(() => void setSystemTime());
 
 describe('/readyz', () => {
-  test.each([
-    [200, GOOD],
-    [503, BAD],
-    [200, `${GOOD},${BAD}`],
-    [200, `${BAD},${GOOD}`],
-    [503, `${BAD},https://other.example.test/`],
-  ])('is %d when the issuers are %s and only good.example.test is up', async (status, issuers) => {
-    const { start, stop, get } = create({ ISSUER: issuers });
+  const store = { PUBLIC_URL, REDIS_URL: 'redis://127.0.0.1:9' };
+  test.each<[status: number, name: string, settings: Environment]>([
+    [200, 'the only issuer is up', {}],
+    [503, 'the only issuer is down', { ISSUER: BAD }],
+    [200, 'the first of two issuers is up', { ISSUER: `${GOOD},${BAD}` }],
+    [200, 'the second of two issuers is up', { ISSUER: `${BAD},${GOOD}` }],
+    [503, 'all issuers are down', { ISSUER: `${BAD},https://other.example.test/` }],
+    [200, 'the store is down and plain tokens are still accepted', { ...store, DPOP: 'on' }],
+    [503, 'the store is down and each token needs a proof', { ...store, DPOP: 'required' }],
+  ])('is %d when %s', async (status, _name, settings) => {
+    const { start, stop, get } = create(settings);
     await start();
     expect((await get('/readyz')).status).toBe(status);
     stop();
-  });
-
-  // Plain tokens are still accepted with DPOP=on.
-  test.each(['on', 'required'])(
-    'is 200 with DPOP=on, 503 with required, while only the store is down: %s',
-    async (DPOP) => {
-      const { start, stop, get } = create({ DPOP, PUBLIC_URL, REDIS_URL: 'redis://127.0.0.1:9' });
-      await start();
-      expect((await get('/readyz')).status).toBe(DPOP === 'on' ? 200 : 503);
-      stop();
-    },
-  );
-
-  test('says so from the announcement of a shutdown on, while requests are served', async () => {
-    const { announceShutdown, get } = create({});
-    announceShutdown();
-    expect(await (await get('/readyz')).text()).toContain('"shutting_down"');
-    const { status, headers } = await get('/api/public');
-    expect([status, headers.get('connection')]).toEqual([200, 'close']);
   });
 });
 
@@ -87,6 +72,16 @@ test('an issuer over plain http starts with JWKS_ALLOW_HTTP and PUBLIC_URL, and 
   const { get } = create({ ISSUER: 'http://sso.internal/', JWKS_ALLOW_HTTP: 'true', PUBLIC_URL });
   const response = await get('/.well-known/oauth-protected-resource');
   expect(await response.json()).toMatchObject({ authorization_servers: ['http://sso.internal/'] });
+});
+
+const { thumbprint, field } = certificate('a');
+test.each<[name: string, status: number, settings: Environment, sent: object]>([
+  ['its certificate', 200, { CLIENT_CERT_HEADER: 'Client-Cert' }, { 'client-cert': field }],
+  ['no certificate', 401, { CLIENT_CERT_HEADER: 'Client-Cert' }, {}],
+  ['its certificate, but without CLIENT_CERT_HEADER', 401, {}, { 'client-cert': field }],
+])('a bound token with %s is a %d', async (_name, status, settings, sent) => {
+  const token = mintToken(GOOD, { claims: { cnf: { 'x5t#S256': thumbprint } } });
+  expect((await create(settings).get('/api/private', { headers: { ...bearer(token), ...sent } })).status).toBe(status);
 });
 
 test.each([

@@ -32,8 +32,7 @@ export const elysiaOptions = { strictPath: true, handler: { standardHostname: fa
  * Returns the plugin that gives all responses of an application common headers, exact content types and Error objects,
  * responds to preflights, and limits request bodies. Use it before any route.
  *
- * What it relies on and Elysia or Bun do not document has a link to the source; `tests/http/canaries.test.ts` fails when that
- * behaviour changes.
+ * What it relies on and Elysia or Bun do not document has a link to the source.
  */
 export function createHttpPlugin(options: HttpPluginOptions) {
   const { commonHeaders, routes, onInternalError, observe, isClosing = () => false } = options;

@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import biome from '../../biome.json';
+import { readText, root } from '../support/repository.ts';
 
-const root = join(import.meta.dir, '../..');
-const page = await Bun.file(join(root, 'CONTRIBUTING.md')).text();
+const page = await readText('CONTRIBUTING.md');
 const rows = [...page.matchAll(/^\| `([\w/]+\/)` +\|[^|\n]+\|([^|\n]*)\|$/gm)].map(([, room = '', names = '']) => ({
   room,
   names: [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),

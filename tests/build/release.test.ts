@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
-import { chmod, mkdtemp, rm, stat, utimes } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { pack, tagProblems } from '../../scripts/release.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('pack() makes the same archive each time, from which the executable runs', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'protected-api-release-'));
+  const folder = temporaryFolder();
   const executable = join(folder, 'protected-api');
   const archives = ['0.tar.gz', '1.tar.gz'].map((name) => join(folder, name));
   for (const [index, archive] of archives.entries()) {
@@ -23,7 +23,6 @@ test('pack() makes the same archive each time, from which the executable runs', 
   expect(await $`${executable}`.text()).toBe('it runs\n');
   expect((await stat(executable)).mode & 0o777).toBe(0o755);
   expect(await Bun.file(join(folder, 'LICENSE')).text()).toBe(await Bun.file('LICENSE').text());
-  await rm(folder, { recursive: true });
 });
 
 test.each([

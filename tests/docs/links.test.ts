@@ -1,10 +1,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-
-const root = join(import.meta.dir, '../..');
-const pages = ['*.md', 'docs/*.md', 'bench/*.md'].flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)]);
-const read = (file: string) => Bun.file(join(root, file)).text();
+import { pages, readText, root } from '../support/repository.ts';
 
 /** Returns the anchors that GitHub gives to the headings of a page. */
 const anchorsOf = (text: string) =>
@@ -13,12 +10,12 @@ const anchorsOf = (text: string) =>
   );
 
 test.each(pages)('every relative link of %s leads somewhere', async (page) => {
-  const links = [...(await read(page)).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link);
+  const links = [...(await readText(page)).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link);
   const isBroken = async (link: string) => {
     const [path = '', anchor] = link.split('#');
     const file = path === '' ? page : join(dirname(page), path);
     if (!existsSync(join(root, file))) return true;
-    return anchor !== undefined && !anchorsOf(await read(file)).includes(anchor);
+    return anchor !== undefined && !anchorsOf(await readText(file)).includes(anchor);
   };
   const broken = await Promise.all(links.map(async (link) => ((await isBroken(link)) ? [link] : [])));
   expect(broken.flat()).toEqual([]);

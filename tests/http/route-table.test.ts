@@ -21,7 +21,7 @@ const applications: readonly (readonly [name: string, ...routes: readonly string
   ['a method of its own', 'PROPFIND /notes/:id', 'GET /notes/new'],
 ];
 
-/** Returns an application whose answers name the pattern of the route, or why there is none. */
+/** Returns an application whose responses name the pattern of the route, or why there is none. */
 function createApp(routes: readonly string[]) {
   const app = new Elysia(elysiaOptions).onError(({ code, set }) => {
     set.headers['x-route'] = String(code);
@@ -44,16 +44,16 @@ describe('createRouteTable()', () => {
       const table = createRouteTable(app.routes);
       let found = 0;
       for (const path of PATHS) {
-        const answered: string[] = [];
+        const taken: string[] = [];
         for (const method of METHODS) {
           const { headers } = await app.fetch(new Request(`http://localhost${path}`, { method }));
           const route = decodeURIComponent(headers.get('x-route') ?? '');
           expect(table.find(method, path) ?? 'NOT_FOUND', `${method} ${path}`).toBe(route);
-          if (route !== 'NOT_FOUND') answered.push(method);
+          if (route !== 'NOT_FOUND') taken.push(method);
         }
-        found += answered.length;
+        found += taken.length;
         // A route of every method takes PROPFIND too, which is not worth a place in `Allow`.
-        const listed = answered.filter((method) => method !== 'PROPFIND' || name === 'a method of its own');
+        const listed = taken.filter((method) => method !== 'PROPFIND' || name === 'a method of its own');
         expect([...table.methodsOf(path)].sort(), path).toEqual(listed.sort());
       }
       expect(found).toBeGreaterThan(3);

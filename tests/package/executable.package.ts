@@ -1,6 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Version } from '@cyclonedx/cyclonedx-library/Spec';
 import { JsonStrictValidator } from '@cyclonedx/cyclonedx-library/Validation';
@@ -8,7 +6,8 @@ import { $ } from 'bun';
 import manifest from '../../package.json';
 import { licenceProblems } from '../../scripts/bill-of-materials.ts';
 import { build } from '../../scripts/build.ts';
-import { copyRepository, copySources } from '../support/copied-repository.ts';
+import { copyRepository, copySources } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 interface Bill {
   readonly metadata: { readonly component: { readonly hashes: readonly { readonly content: string }[] } };
@@ -20,16 +19,14 @@ const sha256 = async (file: string) =>
   new Bun.CryptoHasher('sha256').update(await Bun.file(file).bytes()).digest('hex');
 
 describe('build()', () => {
-  let folder: string;
+  const folder = temporaryFolder();
   let text: string;
   let bill: Bill;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'protected-api-build-'));
     await build(join(folder, 'protected-api'));
     text = await Bun.file(join(folder, 'protected-api.cdx.json')).text();
     bill = JSON.parse(text);
   }, 60_000);
-  afterAll(() => rm(folder, { recursive: true }));
 
   test('writes a valid CycloneDX 1.6 bill of materials', async () =>
     expect(await new JsonStrictValidator(Version.v1dot6).validate(text)).toBeNull());
@@ -61,11 +58,10 @@ describe('build()', () => {
 });
 
 test('a fresh clone starts with what bun install --production installs', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'protected-api-clone-'));
+  const folder = temporaryFolder();
   await copySources(folder);
   await $`${process.execPath} install --production --frozen-lockfile`.cwd(folder).quiet();
   expect(await $`${process.execPath} run src/index.ts --version`.cwd(folder).text()).toBe(`${manifest.version}\n`);
-  await rm(folder, { recursive: true });
 }, 60_000);
 
 test.each([

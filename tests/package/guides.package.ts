@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { $ } from 'bun';
-import { copyRepository } from '../support/copied-repository.ts';
+import { copyRepository, readText } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const page = await Bun.file(join(import.meta.dir, '../../CONTRIBUTING.md')).text();
+const page = await readText('CONTRIBUTING.md');
 /** The line before which the block of a guide for this file is added. */
 const anchors: Readonly<Record<string, RegExp>> = {
   'src/routes/messages.ts': /^ {4}\.get\('\/api\/private-scoped'/m,
@@ -19,12 +18,8 @@ const ofRoutes = ['guards.test.ts', 'dev', 'openapi', 'routes'];
 const ofOptions = ['auth/options.test.ts', 'auth/option-effects.test.ts', 'docs'];
 
 describe('CONTRIBUTING.md', () => {
-  let folder: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'protected-api-guide-'));
-    await copyRepository(folder);
-  });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
+  beforeAll(() => copyRepository(folder));
 
   /** Adds the blocks of a guide to the files that their first lines name. */
   async function follow(guide: string): Promise<void> {

@@ -6,6 +6,10 @@ import { AUDIENCE, mintToken, type TokenOverrides } from './mint.ts';
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
+/** Listens on a free port of loopback until it is disposed of. */
+export const serve = (fetch: (request: Request) => Response | Promise<Response>, tls?: Bun.TLSOptions) =>
+  Bun.serve({ hostname: '127.0.0.1', port: 0, development: false, fetch, ...(tls && { tls }) });
+
 /** Starts something before the tests of the enclosing describe(), and closes it afterwards. */
 export function startedFor<Started>(
   timeoutMs: number,

@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-export type RawAnswer = Awaited<ReturnType<typeof rawRequest>>;
-
 const HEAD_END = '\r\n\r\n';
 const LAST_ID = 'the-last-request';
 const LAST_REQUEST = `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${LAST_ID}\r\nConnection: close${HEAD_END}`;
@@ -42,6 +40,12 @@ export const statusesIn = (text: string): readonly number[] =>
 /** Sends GET with the header lines as they are, over a connection of its own: fetch() would refuse, join or re-encode them. */
 export const rawGet = (origin: string, path: string, headerLines: readonly string[]) =>
   rawRequest(origin, [`GET ${path} HTTP/1.1`, `Host: ${new URL(origin).host}`, 'Connection: close', ...headerLines]);
+
+/** Returns the response to a raw request. Fails if the connection was closed without one. */
+export function responseOf({ status, response }: Awaited<ReturnType<typeof rawRequest>>): Response {
+  if (response === undefined) throw new Error(`The connection was closed without a response (status ${status})`);
+  return response;
+}
 
 /** Sends the lines of a request, and returns the response once the service has closed the connection: without one, the status 0. */
 export async function rawRequest(origin: string, lines: readonly string[]) {

@@ -12,29 +12,39 @@ export function tokenTextOf(token: TokenRow[1], issuer: string): string {
   return typeof made === 'string' ? made : mintToken(issuer, made);
 }
 
-const show = (value: unknown) => JSON.stringify(value) ?? 'missing';
+const unseen = { '': 'empty', ' ': 'a space', '\t': 'a tab', '\n': 'a line feed', '\0': 'a NUL' } as const;
+/** Returns a value of a claim or of a member of a header in words. */
+export function inWords(value: unknown): string {
+  if (typeof value === 'string')
+    return value.replace(/^$|^ $|[\0\t\n]/g, (text) => unseen[text as keyof typeof unseen]);
+  if (Array.isArray(value))
+    return value.length === 0 ? 'an empty list' : `a list of ${value.map(inWords).join(' and ')}`;
+  if (typeof value !== 'object' || value === null)
+    return value === undefined ? 'missing' : `the ${typeof value} ${value}`;
+  const members = Object.entries(value).map(([name, member]) => `${name} ${inWords(member)}`);
+  return members.length === 0 ? 'an empty object' : `an object with ${members.join(' and ')}`;
+}
 /** Returns a row for each value. */
 export const each = <Value>(values: readonly Value[], row: (value: Value) => TokenRow) => values.map(row);
 /** Returns a row for each value of a member of the header. */
 export const headers = (name: string, rule: string, values: readonly unknown[]) =>
-  each(values, (value) => [`${name} ${show(value)} (${rule})`, { header: { [name]: value } }]);
+  each(values, (value) => [`${name} ${inWords(value)} (${rule})`, { header: { [name]: value } }]);
 /** Returns a row for each value of a claim. */
 export const claims = (name: string, rule: string, values: readonly unknown[]) =>
-  each(values, (value) => [`${name} ${show(value)} (${rule})`, { claims: { [name]: value } }]);
+  each(values, (value) => [`${name} ${inWords(value)} (${rule})`, { claims: { [name]: value } }]);
 /** Returns a row for each text that is sent as a token. */
 export const texts = (rule: string, values: readonly string[]) =>
   each(values, (text) => [`${text.slice(0, 20)} for a token (${rule})`, () => text]);
 
 /** Decodes base64url. */
 export const bytesOf = (part: string) => Buffer.from(part, 'base64url');
-/** Changes a finished token. */
-export const changeToken = (change: (token: string) => string): TokenOverrides => ({ reshape: change });
 /** Changes one part of a finished token: 0 is the header, 2 the signature. */
-export const changePart = (index: number, change: (part: string) => string) =>
-  changeToken((token) => {
+export const changePart = (index: number, change: (part: string) => string): TokenOverrides => ({
+  reshape(token) {
     const parts = token.split('.');
     return parts.map((part, at) => (at === index ? change(part) : part)).join('.');
-  });
+  },
+});
 /** Changes the bytes that one part of a finished token encodes. */
 export const changeBytes = (index: number, change: (bytes: Buffer) => Uint8Array | string) =>
   changePart(index, (part) => base64url(change(bytesOf(part))));
@@ -61,8 +71,6 @@ export const setSpareBits = (part: string, bits = 1) =>
 /** Inserts a text into a part. */
 export const insert = (text: string) => (part: string) => part.slice(0, 9) + text + part.slice(9);
 
-/** Returns a row with this text as the header. */
-export const headerText = (name: string, text: string | Uint8Array): TokenRow => [name, { headerText: text }];
 /** Returns valid claims as the inside of a JSON object. */
 export const good = (issuer: string) => `"iss":"${issuer}","aud":"${AUDIENCE}","exp":${nowSeconds() + 300}`;
 /** Returns a row with this text as the payload, for what JSON.stringify cannot produce. */

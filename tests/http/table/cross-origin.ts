@@ -6,7 +6,7 @@ import { PRIVATE, SCOPED } from './tokens.ts';
 const ORIGIN = 'https://spa.example.test';
 
 type Claims = Readonly<Record<string, unknown>>;
-const answers: readonly (readonly [status: number, method: string, path: string, claims?: Claims])[] = [
+const rows: readonly (readonly [status: number, method: string, path: string, claims?: Claims])[] = [
   [200, 'GET', '/api/public'],
   [200, 'GET', PRIVATE, {}],
   [200, 'GET', SCOPED, {}],
@@ -21,7 +21,7 @@ const answers: readonly (readonly [status: number, method: string, path: string,
 /** Rows on what a page of another origin may do. */
 export function crossOriginRows(fixture: () => Fixture): void {
   describe('a page of another origin', () => {
-    for (const [status, method, path, claims] of answers)
+    for (const [status, method, path, claims] of rows)
       for (const origin of [ORIGIN, 'null', undefined])
         test(`may read the ${status} of ${path} from origin ${origin}`, async () => {
           const headers = { ...(claims && bearer(fixture().mint({ claims }))), ...(origin && { origin }) };
@@ -34,19 +34,22 @@ export function crossOriginRows(fixture: () => Fixture): void {
     for (const path of ['/api/public', PRIVATE, SCOPED, '/api/nothing', '/nothing'])
       for (const method of ['GET', 'HEAD', 'DELETE'])
         test(`is allowed by a preflight to send a request to ${path} with ${method}, without credentials`, async () => {
-          const wanted = { method, headers: 'authorization,content-type,x-other' };
-          const named = Object.entries(wanted).map(([name, value]) => [`access-control-request-${name}`, value]);
-          const headers = { origin: ORIGIN, ...Object.fromEntries(named) };
-          const response = await fixture().service.fetch(path, { method: 'OPTIONS', headers });
+          const response = await fixture().service.fetch(path, {
+            method: 'OPTIONS',
+            headers: {
+              origin: ORIGIN,
+              'access-control-request-method': method,
+              'access-control-request-headers': 'authorization,content-type,x-other',
+            },
+          });
           expectPreflight(response);
           expect(response.headers.get('www-authenticate')).toBeNull();
           expect(await response.text()).toBe('');
         });
 
     test('is allowed Content-Type and Authorization by the response as well', async () => {
-      const response = await fixture().service.fetch('/api/public', { headers: { origin: ORIGIN } });
-      const permitted = (response.headers.get('access-control-allow-headers') ?? '').toLowerCase().split(/, */).sort();
-      expect(permitted).toEqual(['authorization', 'content-type']);
+      const { headers } = await fixture().service.fetch('/api/public', { headers: { origin: ORIGIN } });
+      expect(headers.get('access-control-allow-headers')).toBe('Content-Type, Authorization');
     });
   });
 }

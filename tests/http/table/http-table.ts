@@ -26,10 +26,8 @@ export function describeHttpTable(form: Form): void {
     describe('with its issuer down', () => {
       outageRows(fixtureFor(form, { prepare: (issuer) => issuer.close() }));
     });
-    describe('with its issuer answering 500', () => {
-      const prepare = (issuer: Issuer) => {
-        issuer.mode = { kind: 'answer', status: 500 };
-      };
+    describe('with an issuer that returns 500', () => {
+      const prepare = (issuer: Issuer) => void Object.assign(issuer, { mode: { kind: 'answer', status: 500 } });
       outageRows(fixtureFor(form, { prepare }));
     });
   });

@@ -4,7 +4,7 @@ import type { Fixture } from '../../support/fixture.ts';
 import { faultsBeforeKeys } from './token-faults.ts';
 import { PRIVATE, refuses, SCOPED } from './tokens.ts';
 
-/** Rows on a service that has never had a key: an outage is not answered as a bad token, nor a bad token as an outage. */
+/** Rows on a service that has never had a key: an outage is not reported as a bad token, nor a bad token as an outage. */
 export function outageRows(fixture: () => Fixture): void {
   for (const path of [PRIVATE, SCOPED])
     test(`GET ${path} is 503 with Retry-After for a token that may be valid`, async () => {
@@ -23,7 +23,7 @@ export function outageRows(fixture: () => Fixture): void {
     await expectError(await fixture().get(PRIVATE, fixture().mint({ claims: { exp: 1 } })), 503, 'key_set_unavailable');
   });
 
-  test('requests that need no key are answered as usual, preflights included', async () => {
+  test('requests that need no key get their usual responses, preflights included', async () => {
     const { service, mint, get } = fixture();
     const none = { headers: { authorization: 'Bearer' } };
     await expectMessage(await service.fetch('/api/public'));

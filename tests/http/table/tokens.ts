@@ -17,7 +17,7 @@ const codes: Partial<Record<RefusalReason, string>> = {
 };
 export const codeOf = ({ reason }: Pick<Fault, 'reason'>) => codes[reason] ?? 'invalid_header';
 
-/** Every row is answered with the message, on `path`. */
+/** The response to each token is the message, on `path`. */
 export function accepts(fixture: () => Fixture, rows: readonly TokenRow[], path = PRIVATE): void {
   for (const [name, token] of rows)
     test(`is accepted with ${name}`, async () => {

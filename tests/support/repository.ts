@@ -1,7 +1,16 @@
 import { join } from 'node:path';
 import { $ } from 'bun';
 
-const root = join(import.meta.dir, '../..');
+/** The folder of the repository. */
+export const root = join(import.meta.dir, '../..');
+
+/** Returns the text of a file of the repository. */
+export const readText = (path: string) => Bun.file(join(root, path)).text();
+
+/** Returns the paths of the pages that people read on GitHub. */
+export const pages = ['*.md', 'docs/*.md', 'bench/*.md'].flatMap((pattern) => [
+  ...new Bun.Glob(pattern).scanSync(root),
+]);
 
 /** Copies what is in the repository, committed or not, and the installed packages. */
 export async function copyRepository(folder: string): Promise<void> {
