@@ -3,8 +3,7 @@ import { createService } from '../src/service.ts';
 import { type Environment, readSettings } from '../src/settings.ts';
 import { certificate } from './support/certificates.ts';
 import { until } from './support/child-process.ts';
-import { bearer } from './support/fixture.ts';
-import { AUDIENCE, mintToken, nowSeconds, signingKeys } from './support/mint.ts';
+import { AUDIENCE, bearer, mintToken, nowSeconds, signingKeys } from './support/mint.ts';
 import { recordLog } from './support/recorded-log.ts';
 
 const GOOD = 'https://good.example.test/';

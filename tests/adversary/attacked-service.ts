@@ -1,9 +1,9 @@
 import { expect } from 'bun:test';
 import type { Environment } from '../support/child-process.ts';
-import { bearer, startedFor } from '../support/fixture.ts';
+import { startedFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { AUDIENCE, mintToken } from '../support/mint.ts';
+import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 
 /** Starts a service for the tests of the enclosing describe(). They end neither the process nor its secrets: its output has no token. */
 export const attackedService = (settings: Environment = {}) =>

@@ -6,10 +6,9 @@ import type { Fetch, GuardOptions, KeySetEvent, Requirements } from '../../src/a
 import { type OptionName, optionRules } from '../../src/auth/options.ts';
 import { certificate } from '../support/certificates.ts';
 import { createChecker, ISSUER, offline, tokenOf } from '../support/checked.ts';
-import { bearer } from '../support/fixture.ts';
 import { createFrozenClock } from '../support/frozen-clock.ts';
 import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, nowSeconds, signingKeys } from '../support/mint.ts';
+import { AUDIENCE, bearer, nowSeconds, signingKeys } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 
 type Options = Partial<GuardOptions>;

@@ -2,9 +2,10 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { exampleFixture } from '../examples/server-rows.ts';
 import { BROWSER_TIMEOUT_MS, browserForTests } from '../support/documentation-page.ts';
-import { bearer, fixtureFor } from '../support/fixture.ts';
+import { fixtureFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import type { TokenOverrides } from '../support/mint.ts';
+import { bearer } from '../support/mint.ts';
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS);
 

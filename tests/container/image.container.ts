@@ -6,8 +6,7 @@ import { freePort, until, untilReachable } from '../support/child-process.ts';
 import { docker, imageUnderTest, runContainer } from '../support/container.ts';
 import { readPrinted } from '../support/development-issuer.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
-import { bearer } from '../support/fixture.ts';
-import { AUDIENCE } from '../support/mint.ts';
+import { AUDIENCE, bearer } from '../support/mint.ts';
 
 const root = join(import.meta.dir, '../..');
 

@@ -2,10 +2,9 @@ import { expect, test } from 'bun:test';
 import { sign } from 'node:crypto';
 import { freePort, until, untilReachable } from '../support/child-process.ts';
 import { docker, runContainer } from '../support/container.ts';
-import { bearer } from '../support/fixture.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { ecKey, publish } from '../support/keys.ts';
-import { AUDIENCE, mintToken } from '../support/mint.ts';
+import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 
 /** For the ten minutes of a full run: `MEMORY_SECONDS=600 bun test ./tests/container/memory.container.ts`. */
 const seconds = Number(process.env.MEMORY_SECONDS ?? 10);

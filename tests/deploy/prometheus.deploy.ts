@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { $ } from 'bun';
 import dashboard from '../../deploy/grafana/dashboard.json';
 import { type Environment, freePort, type RunningProcess, run, until, untilProcess } from '../support/child-process.ts';
-import { bearer } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { AUDIENCE, mintToken } from '../support/mint.ts';
+import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 import { expectTypes } from './schema.ts';
 import { root } from './settings.ts';
 

@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test';
 import { startHaproxy } from '../proxies/proxies.ts';
 import { freePort, type RunningProcess, run, until, untilReachable } from '../support/child-process.ts';
-import { bearer } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { AUDIENCE, mintToken } from '../support/mint.ts';
+import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 
 const WORKERS = 16;
 const PAUSE_MS = 25;

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { freePort, until } from '../support/child-process.ts';
-import { bearer } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { AUDIENCE, mintToken } from '../support/mint.ts';
+import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 import { fillIn, root, unknownSettings } from './settings.ts';
 
 setDefaultTimeout(300_000);

@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify';
 import { createGuard } from '../../src/auth/guard.ts';
 import manifest from '../../src/auth/package.json';
 import { createTestIssuer } from '../../src/auth/testing.ts';
-import { bearer } from '../support/fixture.ts';
+import { bearer } from '../support/mint.ts';
 
 const root = join(import.meta.dir, '../..');
 const pages = ['README.md', 'docs/guard.md', 'docs/dpop.md', 'docs/coming-from.md', 'src/auth/README.md'];

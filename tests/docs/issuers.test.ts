@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { refusals } from '../../src/auth/refusals.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
-import { bearer } from '../support/fixture.ts';
 import { createSilentService } from '../support/in-process.ts';
 import { publish, rsaKey } from '../support/keys.ts';
-import { mintToken } from '../support/mint.ts';
+import { bearer, mintToken } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 import { readText } from '../support/repository.ts';
 import { signAs, signingKey } from '../support/signatures.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { bearer } from '../support/fixture.ts';
+import { bearer } from '../support/mint.ts';
 import { exampleFixture } from './server-rows.ts';
 
 interface Request extends RequestInit {

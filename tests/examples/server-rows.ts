@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { certificate } from '../support/certificates.ts';
 import { type Environment, type RunningProcess, run, untilProcess, untilReachable } from '../support/child-process.ts';
-import { bearer, fixtureFor } from '../support/fixture.ts';
+import { fixtureFor } from '../support/fixture.ts';
 import { type Form, fetchFrom } from '../support/forms.ts';
 import { rsaKey } from '../support/keys.ts';
-import { nowSeconds, type TokenOverrides } from '../support/mint.ts';
+import { bearer, nowSeconds, type TokenOverrides } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 import { rawGet, rawRequest } from '../support/raw-http.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { bearer } from '../support/fixture.ts';
-import { nowSeconds } from '../support/mint.ts';
+import { bearer, nowSeconds } from '../support/mint.ts';
 import { exampleFixture } from './server-rows.ts';
 
 describe('examples/websocket.ts', () => {

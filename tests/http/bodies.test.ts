@@ -4,8 +4,8 @@ import { resourceServer } from '../../src/auth/index.ts';
 import { createCommonHeaders } from '../../src/http/responses.ts';
 import { offline, tokenOf } from '../support/checked.ts';
 import { expectError } from '../support/expect-error.ts';
-import { bearer, serve } from '../support/fixture.ts';
-import { SCOPE } from '../support/mint.ts';
+import { serve } from '../support/fixture.ts';
+import { bearer, SCOPE } from '../support/mint.ts';
 import { open, rawRequest, responseOf } from '../support/raw-http.ts';
 import { createTestApp } from '../support/test-app.ts';
 

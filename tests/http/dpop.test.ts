@@ -2,9 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { exampleDocument } from '../openapi/example-document.ts';
 import { until } from '../support/child-process.ts';
 import { expectError } from '../support/expect-error.ts';
-import { bearer, fixtureFor } from '../support/fixture.ts';
+import { fixtureFor } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
+import { bearer } from '../support/mint.ts';
 import { bare, dpopRows, holds, PUBLIC_URL, sendProof } from './table/dpop.ts';
 
 for (const form of [inProcessForm, sourceForm, executableForm])

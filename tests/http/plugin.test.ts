@@ -6,7 +6,7 @@ import { createLog } from '../../src/observe/log.ts';
 import { createObservation } from '../../src/observe/requests.ts';
 import { offline, tokenOf } from '../support/checked.ts';
 import { expectCrossOrigin, expectError, expectPreflight, expectProtected } from '../support/expect-error.ts';
-import { bearer } from '../support/fixture.ts';
+import { bearer } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 const SECRET = 'password hunter2 at db.internal';

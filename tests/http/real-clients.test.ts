@@ -12,9 +12,9 @@ import {
 import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { runToEnd } from '../support/child-process.ts';
 import { developmentFixtureFor } from '../support/development-issuer.ts';
-import { bearer, startedFor } from '../support/fixture.ts';
+import { startedFor } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
-import { AUDIENCE, SCOPE } from '../support/mint.ts';
+import { AUDIENCE, bearer, SCOPE } from '../support/mint.ts';
 
 describe('a service behind oidc-provider', () => {
   const PUBLIC_URL = 'https://api.example.test';

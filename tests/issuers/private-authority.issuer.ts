@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { expectError, expectMessage } from '../support/expect-error.ts';
-import { bearer } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
-import { AUDIENCE, mintToken, signingKeys } from '../support/mint.ts';
+import { AUDIENCE, bearer, mintToken, signingKeys } from '../support/mint.ts';
 
 setDefaultTimeout(120_000);
 

@@ -5,9 +5,8 @@ import { ClientSecretBasic, clientCredentialsGrant } from 'openid-client';
 import { type AuthorizationServer, type Role, startAuthorizationServer } from '../support/authorization-server.ts';
 import type { Environment } from '../support/child-process.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
-import { bearer } from '../support/fixture.ts';
 import { type Service, sourceForm } from '../support/forms.ts';
-import { AUDIENCE } from '../support/mint.ts';
+import { AUDIENCE, bearer } from '../support/mint.ts';
 
 /** For two processes, one of which loads a framework. */
 setDefaultTimeout(180_000);

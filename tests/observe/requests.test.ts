@@ -5,7 +5,7 @@ import { createRouteTable } from '../../src/http/route-table.ts';
 import { createRequestCounts, type RequestCounts } from '../../src/observe/request-counts.ts';
 import { createObservation } from '../../src/observe/requests.ts';
 import { offline, tokenOf } from '../support/checked.ts';
-import { bearer } from '../support/fixture.ts';
+import { bearer } from '../support/mint.ts';
 import { readJsonLines, recordLog } from '../support/recorded-log.ts';
 
 /** An application that is observed as the service is. */

@@ -5,9 +5,10 @@ import { describeRejections, scopesOf } from '../../src/auth/index.ts';
 import { failures } from '../../src/http/responses.ts';
 import type { OpenApiDocument, ResponseObject } from '../../src/openapi/document.ts';
 import { tokenFaults } from '../http/table/token-faults.ts';
-import { bearer, fixtureFor } from '../support/fixture.ts';
+import { fixtureFor } from '../support/fixture.ts';
 import { executableForm, type Form } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
+import { bearer } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
 import { type TokenRow, tokenTextOf } from '../support/token-rows.ts';
 

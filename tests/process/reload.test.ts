@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { run, until } from '../support/child-process.ts';
 import { readPrinted } from '../support/development-issuer.ts';
-import { bearer } from '../support/fixture.ts';
+import { bearer } from '../support/mint.ts';
 
 /** The entry of the service beside a module that is saved with the next of these texts when the process gets a signal. */
 const saved = ['export const revision = 2;', 'export const revision = {;', 'export const revision = 3;'];

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { on } from 'node:events';
 import { type Environment, runToEnd, until } from '../support/child-process.ts';
-import { bearer } from '../support/fixture.ts';
 import { executableForm, type ServiceProcess, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { AUDIENCE, mintToken } from '../support/mint.ts';
+import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 import { open } from '../support/raw-http.ts';
 import { readJsonLines } from '../support/recorded-log.ts';
 

@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type Environment, runToEnd, until } from '../support/child-process.ts';
 import { expectError } from '../support/expect-error.ts';
-import { bearer } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { AUDIENCE, mintToken } from '../support/mint.ts';
+import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 import { rawRequest } from '../support/raw-http.ts';
 
 const command = await executableForm.command();

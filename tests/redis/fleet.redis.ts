@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { freePort, until } from '../support/child-process.ts';
-import { bearer } from '../support/fixture.ts';
 import { type Service, sourceForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
-import { AUDIENCE, mintToken, nowSeconds } from '../support/mint.ts';
+import { AUDIENCE, bearer, mintToken, nowSeconds } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { treaty } from '@elysiajs/eden';
 import type { App } from '../../src/app.ts';
-import { bearer, type Fixture, fixtureFor } from '../support/fixture.ts';
+import { type Fixture, fixtureFor } from '../support/fixture.ts';
 import { inProcessForm } from '../support/in-process.ts';
+import { bearer } from '../support/mint.ts';
 
 /** That what the compiler knows of `treaty<App>`, in tests/types, is what is answered. */
 describe('treaty<App>()', () => {

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { bearer } from '../support/fixture.ts';
 import { installedPackage } from '../support/installed-package.ts';
 import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID, signingKeys } from '../support/mint.ts';
+import { AUDIENCE, bearer, mintToken, SIGNING_KID, signingKeys } from '../support/mint.ts';
 import { workerForm } from '../support/worker.ts';
 
 const folder = installedPackage([], 'runtimes', ['worker.mjs']);

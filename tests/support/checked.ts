@@ -1,8 +1,7 @@
 import { createGuardCore, type GuardEnvironment } from '../../src/auth/guard/create-guard.ts';
 import { guardOf } from '../../src/auth/guard/guard.ts';
 import type { GuardOptions, Requirements } from '../../src/auth/guard.ts';
-import { bearer } from './fixture.ts';
-import { AUDIENCE, mintToken, signingKeys, type TokenOverrides } from './mint.ts';
+import { AUDIENCE, bearer, mintToken, signingKeys, type TokenOverrides } from './mint.ts';
 
 export const ISSUER = 'https://issuer.example.test/';
 

@@ -2,9 +2,7 @@ import { afterAll, beforeAll } from 'bun:test';
 import type { Environment } from './child-process.ts';
 import type { Form } from './forms.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
-import { AUDIENCE, mintToken, type TokenOverrides } from './mint.ts';
-
-export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+import { AUDIENCE, bearer, mintToken, type TokenOverrides } from './mint.ts';
 
 /** Listens on a free port of loopback until it is disposed of. */
 export const serve = (fetch: (request: Request) => Response | Promise<Response>, tls?: Bun.TLSOptions) =>

@@ -39,6 +39,9 @@ export function goodParts(issuer: string): { header: Record<string, unknown>; cl
 export const mintToken = (issuer: string, overrides: TokenOverrides = {}): string =>
   assemble(goodParts(issuer), overrides);
 
+/** Returns the headers of a request with this token. */
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
 /** Returns the JWT of a header and claims with the given changes. */
 export function assemble(good: Readonly<Record<'header' | 'claims', object>>, overrides: TokenOverrides): string {
   const header = overrides.headerText ?? JSON.stringify({ ...good.header, ...overrides.header });

@@ -3,7 +3,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { type GuardOptions, isGuarded, resourceServer } from '../../../src/auth/index.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
-import { bearer } from '../../support/fixture.ts';
+import { bearer } from '../../support/mint.ts';
 import { loadCopy } from './matrix/load-copy.ts';
 import { SECRET } from './matrix/routes.ts';
 import { ask, serve } from './matrix/serve.ts';

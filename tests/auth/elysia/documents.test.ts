@@ -5,7 +5,7 @@ import { type AnyElysia, Elysia, t } from 'elysia';
 import type { GuardOptions, PluginSettings } from 'protected-api';
 import { createGuard, resourceServer, scopesOf, securitySchemes } from 'protected-api';
 import { offline, tokenOf } from '../../support/checked.ts';
-import { bearer } from '../../support/fixture.ts';
+import { bearer } from '../../support/mint.ts';
 
 const publicUrl = 'https://api.example.test';
 const guard = (options: Partial<GuardOptions> = {}, settings?: PluginSettings) =>

@@ -3,7 +3,7 @@ import { type AnyElysia, Elysia, t } from 'elysia';
 import type { Instance } from '../../../src/auth/elysia/instance.ts';
 import { type GuardOptions, resourceServer } from '../../../src/auth/index.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
-import { bearer } from '../../support/fixture.ts';
+import { bearer } from '../../support/mint.ts';
 import { rawRequest } from '../../support/raw-http.ts';
 import { SECRET } from './matrix/routes.ts';
 

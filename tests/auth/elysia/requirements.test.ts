@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { Elysia, t } from 'elysia';
 import { type RequirementContext, resourceServer } from '../../../src/auth/index.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
-import { bearer } from '../../support/fixture.ts';
+import { bearer } from '../../support/mint.ts';
 
 const ofNotes = { 'content-type': 'application/json', 'mcp-name': 'read-notes' };
 const toNote = (scope: string) =>

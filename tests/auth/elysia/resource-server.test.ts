@@ -6,8 +6,8 @@ import { guardOf } from '../../../src/auth/guard/guard.ts';
 import { type GuardOptions, isGuarded, resourceServer } from '../../../src/auth/index.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { runToEnd, until } from '../../support/child-process.ts';
-import { bearer } from '../../support/fixture.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
+import { bearer } from '../../support/mint.ts';
 
 const guard = (options: Partial<GuardOptions> = {}, settings: object = {}) =>
   resourceServer({ ...offline(), ...options }, settings);

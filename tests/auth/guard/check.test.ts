@@ -5,8 +5,7 @@ import { createGuard } from '../../../src/auth/guard.ts';
 import { refuse } from '../../../src/auth/refusals.ts';
 import { certificate } from '../../support/certificates.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
-import { bearer } from '../../support/fixture.ts';
-import { nowSeconds } from '../../support/mint.ts';
+import { bearer, nowSeconds } from '../../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../../support/proof.ts';
 
 const publicUrl = 'https://api.example.test';

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { ClaimsSchema } from '../../../src/auth/guard.ts';
 import { resourceServer } from '../../../src/auth/index.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
-import { bearer } from '../../support/fixture.ts';
+import { bearer } from '../../support/mint.ts';
 
 const appWith = (claims: ClaimsSchema | typeof elysia) =>
   new Elysia().use(resourceServer({ ...offline(), claims })).get('/', ({ claims: accepted }) => accepted);

@@ -3,8 +3,7 @@ import { createGuardCore } from '../../../src/auth/guard/create-guard.ts';
 import { guardOf } from '../../../src/auth/guard/guard.ts';
 import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
-import { bearer } from '../../support/fixture.ts';
-import { signingKeys } from '../../support/mint.ts';
+import { bearer, signingKeys } from '../../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../../support/proof.ts';
 
 const publicUrl = 'https://api.example.test';

@@ -5,7 +5,7 @@ import { isGuarded, resourceServer } from '../../../src/auth/index.ts';
 import { crowdedKeySet } from '../../http/table/key-set.ts';
 import { tokenFaults } from '../../http/table/token-faults.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
-import { bearer } from '../../support/fixture.ts';
+import { bearer } from '../../support/mint.ts';
 import { tokenTextOf } from '../../support/token-rows.ts';
 
 const greet = ({ claims }: { readonly claims: object | undefined }) => (claims ? 'known' : 'anonymous');

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
-import { bearer } from '../../support/fixture.ts';
 import { publish } from '../../support/keys.ts';
-import { mintToken } from '../../support/mint.ts';
+import { bearer, mintToken } from '../../support/mint.ts';
 import { signAs, signingKey } from '../../support/signatures.ts';
 
 const plain = 'https://plain.example.test/';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createGuard } from '../../../src/auth/guard.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
-import { bearer } from '../../support/fixture.ts';
+import { bearer } from '../../support/mint.ts';
 
 const issuer = await createTestIssuer();
 const publicUrl = 'https://api.example.test';

@@ -4,10 +4,9 @@ import { createIssuerKeys } from '../../../src/auth/keys/issuer-keys.ts';
 import { checkOptions, type GuardOptions } from '../../../src/auth/options.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
 import { optionsByIssuer } from '../../../src/auth/token/issuer-rules.ts';
-import { bearer } from '../../support/fixture.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
-import { AUDIENCE, mintToken, signingKeys } from '../../support/mint.ts';
+import { AUDIENCE, bearer, mintToken, signingKeys } from '../../support/mint.ts';
 
 const issuer = 'https://issuer.example.test/';
 const other = 'https://other.example.test/';

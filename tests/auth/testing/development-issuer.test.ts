@@ -3,8 +3,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as openid from 'openid-client';
 import { createGuard } from 'protected-api/guard';
 import { createDevelopmentIssuer, type DevelopmentIssuerOptions } from 'protected-api/testing';
-import { bearer } from '../../support/fixture.ts';
-import { nowSeconds } from '../../support/mint.ts';
+import { bearer, nowSeconds } from '../../support/mint.ts';
 import { makeProof } from '../../support/proof.ts';
 
 const AUDIENCE = 'https://reports.example.test';

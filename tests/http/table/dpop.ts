@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { expectProtected } from '../../support/expect-error.ts';
-import { bearer, type Fixture } from '../../support/fixture.ts';
-import { nowSeconds, SCOPE } from '../../support/mint.ts';
+import type { Fixture } from '../../support/fixture.ts';
+import { bearer, nowSeconds, SCOPE } from '../../support/mint.ts';
 import { makeProof, type ProofOverrides, proofKey, thumbprintOf } from '../../support/proof.ts';
 import { rawRequest } from '../../support/raw-http.ts';
 import { inWords } from '../../support/token-rows.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
-import { bearer, type Fixture } from '../../support/fixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
+import { bearer } from '../../support/mint.ts';
 import { rawRequest, responseOf } from '../../support/raw-http.ts';
 import { PRIVATE, SCOPED } from './tokens.ts';
 
