@@ -3,7 +3,7 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { serverRows } from '../examples/server-rows.ts';
 import { type Environment, freePort, run } from '../support/child-process.ts';
-import { installedPackage } from '../support/installed-package.ts';
+import { compiled, installedPackage } from '../support/installed-package.ts';
 
 const examples = join(import.meta.dir, '../../examples');
 type Packages = Parameters<typeof installedPackage>[0];
@@ -30,17 +30,11 @@ const servers: readonly (readonly [string, string, Packages, ((text: string) => 
   ['AWS Lambda', 'lambda', [], (text) => text + lambda],
 ];
 
-for (const [title, name, packages, change = (text: string) => text] of servers)
+for (const [title, name, packages, change] of servers)
   describe(`${title} under Node.js, with the tarball`, () => {
     const folder = installedPackage(packages, 'runtimes', []);
-    // Node.js 20 runs no TypeScript, so the example is compiled.
     const start = async (environment: Environment) => {
-      const entrypoints = [join(examples, `${name}.ts`)];
-      // tsconfig.json leads the package to its sources, so it is named.
-      const external = ['protected-api', 'protected-api/*'];
-      const { outputs } = await Bun.build({ entrypoints, target: 'node', packages: 'external', external });
-      const file = join(folder(), 'example.mjs');
-      await Bun.write(file, change((await outputs[0]?.text()) ?? ''));
+      const file = await compiled(join(examples, `${name}.ts`), folder(), change);
       // Elysia's adapter does not say which port the system chose.
       return run(['node', file], { ...environment, PORT: String(await freePort()) });
     };

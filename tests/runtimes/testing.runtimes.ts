@@ -1,6 +1,7 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { runToEnd } from '../support/child-process.ts';
-import { installedPackage } from '../support/installed-package.ts';
+import { compiled, installedPackage } from '../support/installed-package.ts';
 
 const folder = installedPackage([], 'runtimes', ['own-tests.mjs']);
 
@@ -12,3 +13,14 @@ for (const command of ['bun test --timeout 60000', 'node --test', 'deno test --n
     expect(status, stdout + stderr).toBe(0);
     expect(stdout + stderr).toMatch(/\b3 pass(ed)?\b|pass 3\b/);
   });
+
+describe('servers of Node.js, with the tarball', () => {
+  const folder = installedPackage(['connect', 'express', 'express-4'], 'runtimes', []);
+
+  test('pass the tests of tests/auth/node under Node.js', async () => {
+    const file = await compiled(join(import.meta.dir, '../auth/node/servers.test.ts'), folder());
+    const { status, stdout, stderr } = await runToEnd(['node', '--test', file], { PATH: process.env.PATH ?? '' });
+    expect(status, stdout + stderr).toBe(0);
+    expect(stdout).toMatch(/pass [1-9]\d/);
+  });
+});

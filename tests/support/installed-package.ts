@@ -37,3 +37,13 @@ async function install(others: readonly (keyof typeof versions)[], from: string,
 /** Installs the package, with these files from a folder of tests beside it, before the tests of the enclosing describe(). */
 export const installedPackage = (...options: Parameters<typeof install>) =>
   startedFor(300_000, install.bind(undefined, ...options), (folder) => rm(folder, { recursive: true }));
+
+/** Compiles a TypeScript file into a folder with the package, because Node.js 20 runs none, and returns the path of the result. */
+export async function compiled(source: string, folder: string, change = (text: string) => text) {
+  // tsconfig.json leads the package to its sources, so it is named.
+  const external = ['protected-api', 'protected-api/*'];
+  const { outputs } = await Bun.build({ entrypoints: [source], target: 'node', packages: 'external', external });
+  const file = join(folder, 'compiled.mjs');
+  await Bun.write(file, change((await outputs[0]?.text()) ?? ''));
+  return file;
+}
