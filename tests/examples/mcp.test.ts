@@ -9,10 +9,12 @@ import {
 import { ClientCredentialsProvider as FirstCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js';
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { decodeJwt } from 'jose';
 import { clientCredentialsGrant } from 'openid-client';
 import { mcpServer } from './mcp-server.ts';
 
 const REVISION = '2026-07-28';
+const OLDER_REVISION = '2025-11-25';
 const clientInfo = { name: 'test', version: '1.0.0' };
 const meta = {
   'io.modelcontextprotocol/protocolVersion': REVISION,
@@ -22,15 +24,15 @@ const meta = {
 
 describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
   const started = mcpServer(example);
-  /** The requests of the last client to the server and their responses, in order. */
-  let exchanges: (readonly [scheme: string | undefined, status: number, challenge: string | null])[];
+  /** The messages of the last client to the server and their responses, in order. */
+  let exchanges: { readonly sent: Headers; readonly status: number; readonly challenge: string | null }[];
 
-  /** Sends a request, and remembers it if it goes to the server. */
+  /** Sends a request, and remembers it if it is a message to the server. */
   async function record(url: string | URL, init?: RequestInit) {
     const response = await fetch(url, { ...init, keepalive: false });
-    const [scheme] = new Headers(init?.headers).get('authorization')?.split(' ') ?? [];
-    if (String(url) === started().url)
-      exchanges.push([scheme, response.status, response.headers.get('www-authenticate')]);
+    const { status, headers } = response;
+    if (String(url) === started().url && init?.method === 'POST')
+      exchanges.push({ sent: new Headers(init.headers), status, challenge: headers.get('www-authenticate') });
     return response;
   }
 
@@ -54,7 +56,7 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
     const authProvider = new FirstCredentialsProvider(credentials());
     // This SDK hands the scope of a challenge to browsers only, so the provider reads it.
     const prepare = authProvider.prepareTokenRequest.bind(authProvider);
-    authProvider.prepareTokenRequest = () => prepare(/scope="([^"]*)"/.exec(exchanges.at(-1)?.[2] ?? '')?.[1]);
+    authProvider.prepareTokenRequest = () => prepare(/scope="([^"]*)"/.exec(exchanges.at(-1)?.challenge ?? '')?.[1]);
     await client.connect(new FirstTransport(new URL(started().url), { authProvider, fetch: record }));
     return client;
   }
@@ -63,24 +65,36 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
   const note = { type: 'text' as const, text: 'A note of reader' };
 
   test.each([
-    ['SDK 2 with the newest revision', () => connect(newest)],
-    ['SDK 2 by default', () => connect({})],
-    ['SDK 1', connectFirst],
+    ['SDK 2', REVISION, () => connect(newest)],
+    ['SDK 2 by default', OLDER_REVISION, () => connect({})],
+    ['SDK 1', OLDER_REVISION, connectFirst],
   ])(
-    'a client of %s finds the authorization server, lists tools, and gets another token for a tool',
-    async (_, open) => {
+    'a client of %s in revision %s finds the issuer, lists tools, and gets another token for a tool',
+    async (...row) => {
+      const [, revision, open] = row;
       const client = await open();
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['read-notes', 'add-note']);
       const { content } = await client.callTool({ name: 'add-note' });
       await client.close();
       expect(content).toContainEqual(note);
-      const tokens = exchanges.filter(([scheme]) => scheme !== undefined);
-      expect(exchanges[0]?.[1]).toBe(401);
-      expect(tokens.slice(-2).map(([scheme, status]) => `${scheme} ${status}`)).toEqual(['Bearer 403', 'Bearer 200']);
       const metadata = `resource_metadata="${new URL(started().url).origin}/.well-known/oauth-protected-resource/mcp"`;
-      expect(exchanges[0]?.[2]).toStartWith(`Bearer scope="notes:read", ${metadata}, DPoP scope="notes:read", algs="`);
-      expect(tokens.at(-2)?.[2]).toStartWith('Bearer error="insufficient_scope"');
-      expect(tokens.at(-2)?.[2]).toEndWith(`scope="notes:read notes:write", ${metadata}`);
+      const [first] = exchanges;
+      expect(first?.status).toBe(401);
+      expect(first?.challenge).toStartWith(`Bearer scope="notes:read", ${metadata}, DPoP scope="notes:read", algs="`);
+      const calls = exchanges
+        .slice(-2)
+        .map(({ sent, status }) => [
+          status,
+          sent.get('mcp-protocol-version'),
+          decodeJwt(sent.get('authorization')?.replace('Bearer ', '') ?? '').scope,
+        ]);
+      expect(calls).toEqual([
+        [403, revision, 'notes:read'],
+        [200, revision, 'notes:read notes:write'],
+      ]);
+      const challenge = exchanges.at(-2)?.challenge;
+      expect(challenge).toStartWith('Bearer error="insufficient_scope"');
+      expect(challenge).toEndWith(`scope="notes:read notes:write", ${metadata}`);
     },
   );
 
@@ -91,10 +105,10 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
     const client = await connect(newest, provider);
     expect((await client.callTool({ name: 'read-notes' })).content).toContainEqual(note);
     await client.close();
-    expect(exchanges.map(([scheme]) => scheme)).toEqual([undefined, 'DPoP', 'DPoP']);
+    expect(exchanges.map(({ sent }) => sent.get('authorization')?.slice(0, 5))).toEqual([undefined, 'DPoP ', 'DPoP ']);
   });
 
-  const old = { 'mcp-protocol-version': '2025-11-25' };
+  const old = { 'mcp-protocol-version': OLDER_REVISION };
   const call = (name: unknown) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } });
   const newCall = (name: string) => ({ ...call(name), params: { ...call(name).params, _meta: meta } });
 
