@@ -1,8 +1,8 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { type CheckedOptions, describeRejections, type Guard, resourceMetadata, scopesOf } from 'protected-api';
+import { resourceMetadata, scopesOf } from 'protected-api';
 import type { DevelopmentIssuer } from 'protected-api/testing';
 import { createHttpPlugin, elysiaOptions, type HttpPluginOptions } from './http/plugin.ts';
-import { pagePath } from './openapi/about.ts';
+import { type DescribedApi, pagePath } from './openapi/about.ts';
 import { createIssuerRoutes } from './routes/development-issuer.ts';
 import { createDocumentation } from './routes/documentation.ts';
 import { createHealth, type Readiness } from './routes/health.ts';
@@ -10,10 +10,7 @@ import { createHome } from './routes/home.ts';
 import { createMessages } from './routes/messages.ts';
 
 /** The dependencies of the application, which does no I/O itself and reads no environment. A test gives it others. */
-export interface Dependencies extends Omit<HttpPluginOptions, 'routes'> {
-  readonly guard: Guard;
-  /** The options of the guard, which the documents describe. */
-  readonly options: CheckedOptions;
+export interface Dependencies extends DescribedApi, Omit<HttpPluginOptions, 'routes'> {
   readonly readiness: () => Readiness;
   /** Whether the OpenAPI document and its page are served. */
   readonly hasDocumentation: boolean;
@@ -30,25 +27,23 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(dependencies: Dependencies) {
   const { guard, options, readiness, hasDocumentation, tokenEndpoint, createIssuer, ...http } = dependencies;
   const { publicUrl } = options;
+  const resourceDocumentation = `${publicUrl}${pagePath}`;
+  const metadata =
+    publicUrl === undefined ? undefined : resourceMetadata(guard, hasDocumentation ? { resourceDocumentation } : {});
   const app = new Elysia(elysiaOptions);
   const routes = (): AnyElysia['routes'] => app.routes;
+  // The route of the metadata takes every method, but only to respond with a 405 of its own.
+  const isReadOnly = (path: string) => metadata?.routes.some((route) => route.path === path);
+  const servedRoutes = () => routes().map(({ method, path }) => ({ method: isReadOnly(path) ? 'GET' : method, path }));
   const complete = app
-    .use(createHttpPlugin({ ...http, routes }))
+    .use(createHttpPlugin({ ...http, routes: servedRoutes }))
     .use(createMessages(guard))
     .use(createHome({ publicUrl, hasDocumentation, routes }))
     .use(createHealth(readiness));
+  if (metadata) app.use(metadata);
 
-  if (publicUrl !== undefined) {
-    const resourceDocumentation = hasDocumentation ? publicUrl + pagePath : undefined;
-    app.use(resourceMetadata(guard, { resourceDocumentation }));
-  }
   const developmentIssuer = createIssuer?.(() => scopesOf(routes()));
-  if (hasDocumentation) {
-    const rejectionsOf = (scopes: readonly string[]) =>
-      describeRejections(guard, scopes.length > 0 ? { scope: scopes } : {});
-    const issuer = guard.state().issuers.map((each) => each.issuer);
-    app.use(createDocumentation(() => app, { ...options, issuer, rejectionsOf, tokenEndpoint, developmentIssuer }));
-  }
+  if (hasDocumentation) app.use(createDocumentation(() => app, { guard, options, tokenEndpoint, developmentIssuer }));
   if (developmentIssuer) app.use(createIssuerRoutes(developmentIssuer));
   return complete;
 }

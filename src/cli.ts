@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { escapeUnprintable } from './observe/escape.ts';
+import { localOrigin } from './settings.ts';
 
 export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [--help] [--version]
 
@@ -21,13 +22,7 @@ If neither ISSUER nor AUDIENCE is set and NODE_ENV is not production,
 --dev is implied.
 `;
 
-const flags = {
-  dev: { type: 'boolean', default: false },
-  explain: { type: 'boolean', default: false },
-  healthcheck: { type: 'boolean', default: false },
-  help: { type: 'boolean', default: false },
-  version: { type: 'boolean', default: false },
-} as const;
+const flags = ['dev', 'explain', 'healthcheck', 'help', 'version'] as const;
 
 /** Writes to standard output (1) or standard error (2). If that fails, such as on a full disk, the text is lost. */
 export function print(descriptor: 1 | 2, text: string): void {
@@ -44,17 +39,30 @@ export function fail(message: string): never {
   process.exit(1);
 }
 
-/** Returns the flags among these arguments. Any other argument ends the process. */
-export function readFlags(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: flags }).values;
-  } catch {
-    const known = Object.keys(flags).map((name) => `--${name}`);
-    const culprit = args.find((argument) => !known.includes(argument));
+/** Returns which flags are among these arguments. Any other argument ends the process. */
+export function readFlags(args: readonly string[]): Readonly<Record<(typeof flags)[number], boolean>> {
+  const known: readonly string[] = flags.map((name) => `--${name}`);
+  const culprit = args.find((argument) => !known.includes(argument));
+  if (culprit !== undefined) {
     // It may be a token, which is not for logs.
-    const shown = JSON.stringify(culprit?.replace(/(?<=^.{16}).+/s, '...'));
-    return fail(
-      `Cannot read flags: ${shown} is not one of ${known.join(', ')}. Settings are environment variables: PORT=3011`,
-    );
+    const shown = JSON.stringify(culprit.replace(/(?<=^.{16}).+/s, '...'));
+    const expected = known.join(', ');
+    fail(`Cannot read flags: ${shown} is not one of ${expected}. Settings are environment variables: PORT=3011`);
+  }
+  const entries = flags.map((name) => [name, args.includes(`--${name}`)]);
+  return Object.fromEntries(entries);
+}
+
+/** Returns undefined if an instance on this machine responds to `/livez` with 200, otherwise a line that says why not. */
+export async function findFault(host: string, port: number | string): Promise<string | undefined> {
+  const url = `${localOrigin(host, port)}/livez`;
+  const describe = (reason: unknown) => escapeUnprintable(`Not live: ${url}: ${reason}`);
+  try {
+    // A proxy named in the environment cannot reach this process.
+    const { status } = await fetch(url, { proxy: false, redirect: 'manual', signal: AbortSignal.timeout(2000) });
+    return status === 200 ? undefined : describe(`status ${status}`);
+  } catch (error) {
+    const { name = '', code = name } = error as { readonly name?: string; readonly code?: unknown };
+    return describe(typeof code === 'string' ? code : name);
   }
 }

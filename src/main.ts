@@ -1,8 +1,7 @@
 import { isatty } from 'node:tty';
 import { explainToken } from 'protected-api/explain';
 import packageJson from '../package.json' with { type: 'json' };
-import { fail, print, readFlags, usage } from './cli.ts';
-import { findFault } from './health-check.ts';
+import { fail, findFault, print, readFlags, usage } from './cli.ts';
 import { serve } from './process.ts';
 import { messagesScope } from './routes/messages.ts';
 import { readSettings, type Settings, SettingsError } from './settings.ts';

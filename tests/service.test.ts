@@ -83,6 +83,15 @@ test.each<[name: string, status: number, settings: Environment, sent: object]>([
   expect((await create(settings).get('/api/private', { headers: { ...bearer(token), ...sent } })).status).toBe(status);
 });
 
+test('a preflight for the metadata allows the methods that they are served for, and a 405 lists the same', async () => {
+  const { get } = create({ PUBLIC_URL });
+  for (const method of ['HEAD', 'POST', 'OPTIONS']) {
+    const { status, headers } = await get('/.well-known/oauth-protected-resource', { method });
+    expect(headers.get('access-control-allow-methods')).toBe(method === 'OPTIONS' ? 'GET, HEAD' : null);
+    expect([status, headers.get('allow')]).toEqual(method === 'POST' ? [405, 'GET, HEAD'] : [expect.any(Number), null]);
+  }
+});
+
 test.each([
   ['once', 'true', 1],
   ['not', 'false', 0],

@@ -1,14 +1,10 @@
-/** Error responses that do not come from the guard. */
+/** Error responses that do not come from the guard, by their code. */
 export const failures = {
-  invalid_request: {
-    status: 400,
-    code: 'invalid_request',
-    description: 'Request does not match the schema of this path',
-  },
-  not_found: { status: 404, code: 'not_found', description: 'Path not found' },
-  method_not_allowed: { status: 405, code: 'method_not_allowed', description: 'Method not allowed for this path' },
-  payload_too_large: { status: 413, code: 'payload_too_large', description: 'Request body is larger than 64 KiB' },
-  internal_error: { status: 500, code: 'internal_error', description: 'Internal error' },
+  invalid_request: { status: 400, description: 'Request does not match the schema of this path' },
+  not_found: { status: 404, description: 'Path not found' },
+  method_not_allowed: { status: 405, description: 'Method not allowed for this path' },
+  payload_too_large: { status: 413, description: 'Request body is larger than 64 KiB' },
+  internal_error: { status: 500, description: 'Internal error' },
 } as const;
 
 /** Headers of every response, whatever its status. */
@@ -44,8 +40,8 @@ export function createResponses(commonHeaders: CommonHeaders = createCommonHeade
   return {
     json,
     /** Returns the Error object of a failure; `allow` lists the methods for a 405. */
-    fail(failure: keyof typeof failures, allow?: readonly string[]): Response {
-      const { status, code, description } = failures[failure];
+    fail(code: keyof typeof failures, allow?: readonly string[]): Response {
+      const { status, description } = failures[code];
       const response = json(status, { code, description });
       if (allow) response.headers.set('allow', allow.join(', '));
       return response;

@@ -1,4 +1,12 @@
+import type { CheckedOptions, Guard } from 'protected-api/guard';
 import packageJson from '../../package.json' with { type: 'json' };
+
+/** What the document and its page describe. */
+export interface DescribedApi {
+  readonly guard: Guard;
+  /** The options that a guard does not publish. */
+  readonly options: Pick<CheckedOptions, 'audience' | 'dpop' | 'publicUrl' | 'scopePrefix'>;
+}
 
 export const { version, license } = packageJson;
 

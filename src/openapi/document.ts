@@ -1,26 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import type { AnyElysia } from 'elysia';
-import { type GuardOptions, isGuarded, scopesOf, securitySchemes } from 'protected-api';
-import { license, name, summary, version } from './about.ts';
-import {
-  describeRejection,
-  describeShared,
-  errorSchemaOf,
-  type RejectionsOf,
-  sharedResponses,
-} from './described-errors.ts';
+import { type GuardOptions, scopesOf, securitySchemes } from 'protected-api';
+import { type DescribedApi, license, name, summary, version } from './about.ts';
+import { describeErrors, errorSchemaOf, errorsOf, isErrorStatus } from './described-errors.ts';
 
-export interface DocumentOptions {
-  readonly issuer: readonly string[];
-  readonly audience: readonly string[];
+export interface DocumentOptions extends DescribedApi {
   /** URL of the token endpoint; undefined if unknown. */
   readonly tokenEndpoint: string | undefined;
-  /** URL at which clients reach the API; undefined if unknown. */
-  readonly publicUrl: string | undefined;
-  /** `off` by default. */
-  readonly dpop?: GuardOptions['dpop'];
-  readonly rejectionsOf: RejectionsOf;
 }
 
 /** The OpenAPI document of the service. */
@@ -51,14 +38,14 @@ interface MediaType {
 }
 
 /** Returns the OpenAPI 3.1 document of all routes that are not hidden, generated from their schemas. */
-export function createDocument(app: AnyElysia, options: DocumentOptions) {
-  const { tokenEndpoint, publicUrl, rejectionsOf } = options;
+export function createDocument(app: AnyElysia, api: DocumentOptions) {
+  const { guard, options, tokenEndpoint } = api;
   const paths = toOpenAPISchema(app).paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  const schemas: Record<string, object> = { Error: errorSchemaOf(rejectionsOf, scopesOf(app.routes)) };
-  const { oauth2, bearer } = securitySchemes(options, { tokenEndpoint, scopes: scopesOf(app.routes) });
-  const guarded = new Set(
-    app.routes.filter(isGuarded).map(({ method, path }) => `${method.toLowerCase()} ${templateOf(path)}`),
-  );
+  const scopes = scopesOf(app.routes);
+  const errors = errorsOf(api, scopes);
+  const schemas: Record<string, object> = { Error: errorSchemaOf(errors) };
+  const { oauth2, bearer } = securitySchemes(guard, { tokenEndpoint, scopes });
+  const { publicUrl } = options;
 
   return {
     openapi: '3.1.2',
@@ -66,25 +53,18 @@ export function createDocument(app: AnyElysia, options: DocumentOptions) {
       title: name,
       version,
       summary,
-      description: describeApi(options),
+      description: describeApi(api),
       contact: { name: `The ${name} authors` },
       license: { name: license, identifier: license },
     },
     ...(publicUrl !== undefined && { servers: [{ url: publicUrl }] }),
     tags: [{ name: 'Messages', description: 'One message for each level of access' }],
-    paths: mapValues(paths, (operations, path) =>
-      mapValues(operations, (operation, method) =>
-        completeOperation(operation, {
-          schemas,
-          tokenEndpoint,
-          rejectionsOf,
-          isProtected: guarded.has(`${method} ${path}`),
-        }),
-      ),
+    paths: mapValues(paths, (operations) =>
+      mapValues(operations, (operation) => completeOperation(operation, schemas, api)),
     ),
     components: {
       schemas,
-      responses: describeShared(rejectionsOf),
+      responses: mapValues(shared, (status) => describeErrors(status, errorsOf(api, []))),
       // Without a token endpoint, no operation names `oauth2`.
       securitySchemes: tokenEndpoint === undefined ? { bearer } : { oauth2, bearer },
     },
@@ -98,44 +78,43 @@ const credentials: Readonly<Record<NonNullable<GuardOptions['dpop']>, string>> =
   required: withProof,
 };
 
-const describeApi = ({ issuer, audience, dpop = 'off' }: DocumentOptions) => `\
-The API accepts access tokens that \`${issuer.join('` or `')}\` issues as JWTs for the audience \`${audience.join('` or `')}\`. Send one in the request header
+const describeApi = ({ guard, options: { audience, dpop } }: DescribedApi) => `\
+The API accepts access tokens that \`${guard
+  .state()
+  .issuers.map(({ issuer }) => issuer)
+  .join('` or `')}\` issues as JWTs for the audience \`${audience.join('` or `')}\`. Send one in the request header
 ${credentials[dpop]}.
 
 Every error response is a JSON object with a \`code\` for programs and a \`description\` for people. Each endpoint lists its
 errors. In addition, an unknown path returns 404, an unsupported method 405, and an unexpected failure 500. \`HEAD\` works wherever \`GET\` does. Browsers may call the API from any origin.
 `;
 
-interface Completion {
-  /** Receives the named schemas of the operation. */
-  readonly schemas: Record<string, object>;
-  readonly tokenEndpoint: string | undefined;
-  readonly rejectionsOf: RejectionsOf;
-  readonly isProtected: boolean;
-}
+/** The responses that several operations share, by their names in `components.responses`. */
+const shared = { Unauthorized: '401', KeySetUnavailable: '503', UnexpectedError: 'default' } as const;
 
-/** The OpenAPI form of a route's path. */
-const templateOf = (path: string) => path.replace(/:(\w+)\??/g, '{$1}');
+const referTo = (name: keyof typeof shared) => ({ $ref: `#/components/responses/${name}` });
 
-function completeOperation(
-  operation: Operation,
-  { schemas, tokenEndpoint, rejectionsOf, isProtected }: Completion,
-): Operation {
-  const { security = [] } = operation;
-  const scopes = security.flatMap(({ oauth2 = [] }) => oauth2);
-  const requirements = [...(tokenEndpoint === undefined ? [] : [{ oauth2: scopes }]), { bearer: scopes }];
+/** Returns the operation with its errors and its requirements. Its named schemas are added to `schemas`. */
+function completeOperation(operation: Operation, schemas: Record<string, object>, api: DocumentOptions): Operation {
+  const { security = [], responses = {} } = operation;
+  const alternatives = security.flatMap(({ oauth2 }) => (oauth2 ? [oauth2] : []));
+  // The challenge of a route names the scopes of its first alternative.
+  const [scopes = []] = alternatives;
   const describe = (response: ResponseObject, status: string): ResponseObject => {
-    // The challenge of a route names its scopes.
-    if (status === '401' && scopes.length > 0) return describeRejection(401, rejectionsOf(scopes));
-    if (status === '401' || status === '503') return { $ref: `#/components/responses/${sharedResponses[status]}` };
-    if (status === '403') return describeRejection(403, rejectionsOf(scopes));
+    if (status === '503') return referTo('KeySetUnavailable');
+    if (status === '401' && scopes.length === 0) return referTo('Unauthorized');
+    if (isErrorStatus(status)) return describeErrors(status, errorsOf(api, scopes));
     return describeDeclared(response, status, schemas);
   };
-  const unexpected = { $ref: `#/components/responses/${sharedResponses.default}` };
   return {
     ...operation,
-    security: isProtected ? requirements : [],
-    responses: { ...mapValues(operation.responses ?? {}, describe), default: unexpected },
+    security: [
+      ...(api.tokenEndpoint === undefined ? [] : alternatives.map((oauth2) => ({ oauth2 }))),
+      ...alternatives.map((bearer) => ({ bearer })),
+      // Where a token is optional.
+      ...security.filter((requirement) => Object.keys(requirement).length === 0),
+    ],
+    responses: { ...mapValues(responses, describe), default: referTo('UnexpectedError') },
   };
 }
 
@@ -150,12 +129,8 @@ function describeDeclared(
     if (declared?.schema === undefined) return [];
     const { examples = [], ...shape } = declared.schema;
     const values = examples.map((value, index) => [`example${index + 1}`, { value }]);
-    return [
-      [
-        type,
-        { schema: nameSchema(shape, schemas), ...(values.length > 0 && { examples: Object.fromEntries(values) }) },
-      ],
-    ];
+    const schema = nameSchema(shape, schemas);
+    return [[type, values.length > 0 ? { schema, examples: Object.fromEntries(values) } : { schema }]];
   });
   return {
     description: status === '200' ? 'Success' : (description ?? `Status ${status}`),

@@ -2,11 +2,18 @@ import { anchorOf } from './about.ts';
 import type { Operation, ResponseObject } from './document.ts';
 import { type Html, html, paragraphs, renderRoute } from './layout.ts';
 
+interface DescribedOperation extends Operation {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** `components.responses` of the document. */
 type Shared = Readonly<Record<string, ResponseObject>>;
 
 /** Returns an operation of the document: its description, the form that sends a request, and its responses. */
-export function renderOperation(method: string, path: string, operation: Operation, shared: Shared): Html {
-  const { summary, description = '', parameters = [], requestBody, security = [], responses = {} } = operation;
+export function renderOperation(operation: DescribedOperation, shared: Shared): Html {
+  const { method, path, summary, description = '', parameters = [], requestBody } = operation;
+  const { security = [], responses = {} } = operation;
   const anchor = anchorOf(method, path);
   const verb = method.toUpperCase();
   const title = html`<span class="hidden"> ${verb} ${path}</span>`;

@@ -1,55 +1,29 @@
-import { name, version } from './about.ts';
-import { errorsOf, type RejectionsOf } from './described-errors.ts';
+import type { Client } from 'protected-api/testing';
+import { type DescribedApi, name, version } from './about.ts';
+import { type DescribedError, errorsOf } from './described-errors.ts';
 import type { OpenApiDocument } from './document.ts';
 import { type Html, html, pageHeaders, paragraphs, renderPage } from './layout.ts';
 import { renderOperation } from './operation.ts';
 import pageScript from './page/page.js' with { type: 'text' };
 import tokenScript from './page/token.js' with { type: 'text' };
-import { renderDialog, type TokenDialogOptions } from './token-dialog.ts';
-
-export interface PageOptions extends TokenDialogOptions {
-  readonly rejectionsOf: RejectionsOf;
-}
+import { renderDialog } from './token-dialog.ts';
 
 /**
  * Returns a function that responds with the page on which the endpoints of `document` are read and tried.
  * Its policy lets the browser contact nothing but this service and the token endpoint.
+ * @param clients those of the development issuer, whose credentials anyone who can open the page may use
  */
-export function createPage(document: OpenApiDocument, options: PageOptions) {
-  const { clients, tokenEndpoint } = options;
-  const tokenOrigin = tokenEndpoint === undefined ? '' : new URL(tokenEndpoint).origin;
+export function createPage(document: OpenApiDocument, api: DescribedApi, clients: readonly Client[] | undefined) {
+  const { paths, components, info } = document;
+  const { tokenUrl } = components.securitySchemes.oauth2?.flows.clientCredentials ?? {};
+  const tokenOrigin = tokenUrl === undefined ? '' : new URL(tokenUrl).origin;
   // URLs allow hosts with characters that have a meaning in the policy: the page then only accepts an existing token.
   const isUsable = /^https?:\/\/[\w.:[\]-]+$/.test(tokenOrigin);
-  const usable = { ...options, tokenEndpoint: isUsable ? tokenEndpoint : undefined };
-  const markup = renderPage(renderBody(document, usable), head);
-  const headers = {
-    ...pageHeaders(["script-src 'self'", `connect-src 'self'${isUsable ? ` ${tokenOrigin}` : ''}`]),
-    'referrer-policy': 'no-referrer',
-    // Any page may call the API, but no page of another origin may read the demo clients' secrets.
-    ...(clients && { 'access-control-allow-origin': tokenOrigin || 'null' }),
-  };
-  return () => new Response(markup, { headers });
-}
-
-/** Returns the script of the page, which does not depend on the document. */
-export const respondPageScript = () => respondScript(pageScript);
-/** Returns the script that the page's script imports. */
-export const respondTokenScript = () => respondScript(tokenScript);
-
-const respondScript = (text: string) =>
-  new Response(text, { headers: { 'content-type': 'text/javascript; charset=utf-8' } });
-
-const head = html`<link rel="modulepreload" href="openapi/token.js">
-<script type="module" src="openapi/page.js"></script>`;
-
-function renderBody(document: OpenApiDocument, options: PageOptions): Html {
-  const { info, paths, components } = document;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) =>
-      renderOperation(method, path, operation, components.responses),
-    ),
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
   );
-  return html`<header>
+  const scopes = [...new Set(operations.flatMap(({ security = [] }) => security.flatMap(({ bearer = [] }) => bearer)))];
+  const body = html`<header>
 <nav aria-label="Links"><a href="./">Home</a> <a href="openapi/json">OpenAPI document</a></nav>
 <h1>${name} <small>${version}</small></h1>
 <p class="lead">${info.summary}</p>
@@ -61,19 +35,36 @@ ${paragraphs(info.description)}
 </header>
 <main>
 <h2>Endpoints</h2>
-${operations}
+${operations.map((operation) => renderOperation(operation, components.responses))}
 <details>
 <summary><h2>Error codes</h2></summary>
-${renderErrorCodes(options)}
+${renderErrorCodes(errorsOf(api, scopes))}
 </details>
 </main>
-${renderDialog(options)}`;
+${renderDialog(api, { clients, scopes, tokenEndpoint: isUsable ? tokenUrl : undefined })}`;
+  const markup = renderPage(body, head);
+  const headers = {
+    ...pageHeaders(["script-src 'self'", `connect-src 'self'${isUsable ? ` ${tokenOrigin}` : ''}`]),
+    'referrer-policy': 'no-referrer',
+    // Any page may call the API, but no page of another origin may read the demo clients' secrets.
+    ...(clients && { 'access-control-allow-origin': tokenOrigin || 'null' }),
+  };
+  return () => new Response(markup, { headers });
 }
 
+const scripts = { page: pageScript, token: tokenScript };
+
+/** Returns a script of the page, which does not depend on the document. */
+export const respondScript = (script: keyof typeof scripts) =>
+  new Response(scripts[script], { headers: { 'content-type': 'text/javascript; charset=utf-8' } });
+
+const head = html`<link rel="modulepreload" href="openapi/token.js">
+<script type="module" src="openapi/page.js"></script>`;
+
 /** Returns every error code with its status and the descriptions that it comes with. */
-function renderErrorCodes({ rejectionsOf, scopes }: PageOptions): Html {
+function renderErrorCodes(errors: readonly DescribedError[]): Html {
   const byCode = Map.groupBy(
-    errorsOf(rejectionsOf, scopes).toSorted((a, b) => a.status - b.status),
+    errors.toSorted((a, b) => a.status - b.status),
     ({ code }) => code,
   );
   const entries = [...byCode].map(([code, outcomes]) => {

@@ -1,19 +1,13 @@
-import type { GuardOptions } from 'protected-api';
 import type { Client } from 'protected-api/testing';
+import type { DescribedApi } from './about.ts';
 import { type Html, html } from './layout.ts';
 
 export interface TokenDialogOptions {
-  readonly audience: string;
   /** The scopes that the operations require. */
   readonly scopes: readonly string[];
   /** URL of the token endpoint. If it is undefined, the page only accepts an existing token. */
   readonly tokenEndpoint: string | undefined;
-  /** The clients of the development issuer, whose credentials anyone who can open the page may use. */
-  readonly clients?: readonly Client[] | undefined;
-  /** `off` by default. Otherwise the page requests tokens that are bound to a key of its own. */
-  readonly dpop?: NonNullable<GuardOptions['dpop']> | undefined;
-  /** URL at which clients reach the API, for proofs; undefined if unknown. */
-  readonly publicUrl?: string | undefined;
+  readonly clients: readonly Client[] | undefined;
 }
 
 /** A way to get a token: a radio button and its fields. */
@@ -24,12 +18,17 @@ interface Way {
 }
 
 /** Returns the dialog in which the user chooses how to get a token. The first way is preselected. */
-export function renderDialog(options: TokenDialogOptions): Html {
-  const { audience, scopes, tokenEndpoint, clients = [], dpop = 'off', publicUrl } = options;
+export function renderDialog({ options }: DescribedApi, dialog: TokenDialogOptions): Html {
+  const {
+    dpop,
+    publicUrl,
+    audience: [audience = ''],
+  } = options;
+  const { scopes, tokenEndpoint, clients = [] } = dialog;
   const ways: readonly Way[] = [
     ...clients.map(describeClient),
     ...(tokenEndpoint === undefined ? [] : [describeCredentials(clients.length > 0, scopes)]),
-    { value: 'token', label: html`Paste a token`, fields: describePasting(dpop) },
+    { value: 'token', label: html`Paste a token`, fields: describePasting(dpop !== 'off') },
   ];
   const radios = ways.map(
     ({ value, label }, index) =>
@@ -73,6 +72,6 @@ ${checkboxes}`,
   };
 }
 
-const describePasting = (dpop: NonNullable<GuardOptions['dpop']>) =>
+const describePasting = (hasDpop: boolean) =>
   html`<label>Access token <textarea name="token" rows="5" spellcheck="false" required></textarea></label>
-${dpop !== 'off' && html`<p>A token that is bound to the key of another client (DPoP) is rejected.</p>\n`}`;
+${hasDpop && html`<p>A token that is bound to the key of another client (DPoP) is rejected.</p>\n`}`;

@@ -1,7 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { documentPath, name, pagePath, summary } from '../openapi/about.ts';
-import { type Home, renderHome } from '../openapi/home.ts';
-import { pageHeaders } from '../openapi/layout.ts';
+import { anchorOf, documentPath, name, pagePath, summary } from '../openapi/about.ts';
+import { html, pageHeaders, renderPage, renderRoute } from '../openapi/layout.ts';
 
 export interface HomeOptions {
   /** URL at which clients reach the API, without a trailing slash; undefined if unknown. */
@@ -19,7 +18,7 @@ export function createHome({ publicUrl = '', hasDocumentation, routes }: HomeOpt
   return new Elysia({ detail: { hide: true } }).get('/', ({ request, set }) => {
     const endpoints = routes()
       .filter(({ method, path, hooks }) => method !== 'OPTIONS' && !path.startsWith('/.') && !hooks.detail?.hide)
-      .map(({ method, path, hooks }): Home['endpoints'][number] => ({ method, path, summary: hooks.detail?.summary }));
+      .map(({ method, path, hooks }) => ({ method, path, summary: hooks.detail?.summary }));
     set.headers.vary = 'Accept';
     if (!prefersHtml(request.headers.get('accept') ?? '')) return { name, description: summary, ...links, endpoints };
     return new Response(renderHome({ ...links, endpoints }), { headers });
@@ -34,4 +33,36 @@ function prefersHtml(accept: string): boolean {
     .map((range) => range.trim());
   const lists = (...ranges: readonly string[]) => ranges.some((range) => preferred.includes(range));
   return lists('text/html', 'text/*') && !lists('application/json', 'application/*', '*/*');
+}
+
+/** What the API says about itself at `/`, besides its name. */
+interface Home {
+  /** URL of the documentation page. */
+  readonly documentation?: string;
+  /** URL of the OpenAPI document. */
+  readonly openapi?: string;
+  readonly endpoints: readonly {
+    readonly method: string;
+    readonly path: string;
+    readonly summary: string | undefined;
+  }[];
+}
+
+/** Returns the home page. Each endpoint is a link to its documentation, if there is any. */
+function renderHome({ documentation, openapi, endpoints }: Home): string {
+  const items = endpoints.map(({ method, path, summary: access }) => {
+    const content = html`<span>${renderRoute(method, path)}</span> <span class="access">${access}</span>`;
+    if (documentation === undefined) return html`<li><div class="box title">${content}</div></li>\n`;
+    return html`<li><a class="box title" href="${documentation}#${anchorOf(method, path)}">${content}</a></li>\n`;
+  });
+  return renderPage(html`<header>
+<h1>${name}</h1>
+<p class="lead">${summary}</p>
+${documentation !== undefined && html`<p class="buttons"><a class="button" href="${documentation}">Documentation</a> <a href="${openapi}">OpenAPI document</a></p>`}
+</header>
+<main>
+<h2>Endpoints</h2>
+<ul class="endpoints">
+${items}</ul>
+</main>`);
 }

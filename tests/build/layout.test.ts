@@ -44,7 +44,7 @@ test.each(rows)('$room is built on rooms that come after it, so that there is no
     expect(order.indexOf(folder + name), name).toBeGreaterThan(order.indexOf(room));
 });
 
-test.each([...rows.map(({ room }) => [room, 9] as const), ['auth/', 12] as const])(
+test.each([['./', 9] as const, ...rows.map(({ room }) => [room, 9] as const), ['auth/', 12] as const])(
   '%s has at most %d source files',
   (room, most) =>
     expect(filesIn(room).filter(({ name }) => /\.tsx?$|\.js$/.test(name)).length).toBeLessThanOrEqual(most),

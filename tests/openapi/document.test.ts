@@ -8,7 +8,7 @@ import { executableForm } from '../support/forms.ts';
 import { createSilentService } from '../support/in-process.ts';
 import { AUDIENCE, SCOPE } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
-import { committedDocument, exampleDocument, ISSUER } from './example-document.ts';
+import { committedDocument, describedApi, exampleDocument, ISSUER } from './example-document.ts';
 
 const errorsOf = async (document: object) => {
   const { valid, errors } = await new Validator().validate({ ...structuredClone(document) });
@@ -57,13 +57,7 @@ describe('the OpenAPI document', () => {
       .get('/reports/c', () => ({ n: 1 }), { response: t.Object({ n: t.Number() }, { title: 'Report' }) })
       .get('/text', () => 'text', { response: t.String() })
       .delete('/reports', ({ status }) => status(204, undefined), { response: { 204: t.Void() } });
-    const document = createDocument(app, {
-      issuer: [ISSUER],
-      audience: [AUDIENCE],
-      publicUrl: undefined,
-      rejectionsOf: () => [],
-      tokenEndpoint: undefined,
-    });
+    const document = createDocument(app, { ...describedApi(), tokenEndpoint: undefined });
     expect(await errorsOf(document)).toEqual([]);
     expect(Object.keys(document.components.schemas)).toEqual(['Error', 'Report']);
     const schema = { $ref: '#/components/schemas/Report' };
@@ -90,24 +84,47 @@ describe('the OpenAPI document', () => {
     expect(metadata.resource_documentation).toBe(page);
   });
 
-  test('learns of a route from the line that adds it', async () => {
+  test.each([
+    ['one scope', 'read:reports', [['read:reports']]],
+    ['all of a list', ['read:reports', 'audit'], [['read:reports', 'audit']]],
+    ['one of several', { anyOf: ['read:reports', 'audit'] }, [['read:reports'], ['audit']]],
+  ])('learns from the line that adds a route that it requires %s', async (_name, scope, alternatives) => {
     const { app } = createTestApp({
       options: { publicUrl: 'https://api.example.test' },
       hasDocumentation: true,
       extension: new Elysia()
         .use(resourceServer({ issuer: ISSUER, audience: AUDIENCE }))
-        .get('/reports', () => ({ reports: [] }), { scope: 'read:reports' }),
+        .get('/reports', () => ({ reports: [] }), { scope }),
     });
     const get = async (path: string) => (await app.handle(new Request(`http://localhost${path}`))).json();
     const document = (await get('/openapi/json')) as OpenApiDocument;
     expect(await errorsOf(document)).toEqual([]);
-    const { security, responses } = document.paths['/reports']?.get ?? {};
-    expect(security).toEqual([{ oauth2: ['read:reports'] }, { bearer: ['read:reports'] }]);
-    expect(Object.keys(responses ?? {})).toEqual(['401', '403', '503', 'default']);
+    const { security, responses = {} } = document.paths['/reports']?.get ?? {};
+    expect(security).toEqual([
+      ...alternatives.map((oauth2) => ({ oauth2 })),
+      ...alternatives.map((bearer) => ({ bearer })),
+    ]);
+    expect(Object.keys(responses)).toEqual(['401', '403', '503', 'default']);
+    const named = alternatives[0]?.join(' ');
+    expect(JSON.stringify(responses[403]?.headers)).toContain(`scope=\\"${named}\\"`);
     const { scopes } = document.components.securitySchemes.oauth2?.flows?.clientCredentials ?? {};
-    expect(scopes).toContainKeys([SCOPE, 'read:reports']);
+    expect(scopes).toContainKeys([SCOPE, ...alternatives.flat()]);
     expect(await get('/.well-known/oauth-protected-resource')).toMatchObject({
-      scopes_supported: expect.arrayContaining([SCOPE, 'read:reports']),
+      scopes_supported: expect.arrayContaining([SCOPE, ...alternatives.flat()]),
     });
+  });
+
+  test('names no token as an alternative where one is optional', () => {
+    const { guard, options } = describedApi();
+    const app = new Elysia().use(resourceServer(guard, { optional: true })).get('/news', () => 'news');
+    const { paths } = createDocument(app, { guard, options, tokenEndpoint: 'https://login.example.test/token' });
+    expect(paths['/news']?.get?.security).toEqual([{ oauth2: [] }, { bearer: [] }, {}]);
+  });
+
+  test('shows the challenge with the prefix of the scopes once', async () => {
+    const { paths } = await exampleDocument({ SCOPE_PREFIX: 'api/' });
+    const { security, responses = {} } = paths['/api/private-scoped']?.get ?? {};
+    expect(security).toEqual([{ oauth2: [`api/${SCOPE}`] }, { bearer: [`api/${SCOPE}`] }]);
+    for (const status of [401, 403]) expect(JSON.stringify(responses[status])).toContain(`scope=\\"api/${SCOPE}\\"`);
   });
 });

@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { createGuard, optionsFromEnvironment } from '../../src/auth/guard.ts';
+import type { DescribedApi } from '../../src/openapi/about.ts';
 import type { OpenApiDocument } from '../../src/openapi/document.ts';
 import type { Environment } from '../support/child-process.ts';
 import { createSilentService } from '../support/in-process.ts';
@@ -8,6 +10,12 @@ export const ISSUER = 'https://issuer.example.test/';
 
 /** What `bun run openapi` writes, so that a change of the document is seen in a diff. */
 export const committedDocument = Bun.file(join(import.meta.dir, '../../docs/openapi.json'));
+
+/** What a document describes besides the routes. */
+export function describedApi(): DescribedApi {
+  const options = optionsFromEnvironment({ ISSUER, AUDIENCE });
+  return { guard: createGuard(options), options };
+}
 
 /** Returns the OpenAPI document of the service with these settings, whose issuer cannot be reached. */
 export async function exampleDocument(settings: Environment = {}): Promise<OpenApiDocument> {

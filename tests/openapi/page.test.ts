@@ -7,7 +7,7 @@ import { runToEnd } from '../support/child-process.ts';
 import { fixtureFor } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
 import { createSilentService, inProcessForm } from '../support/in-process.ts';
-import { AUDIENCE } from '../support/mint.ts';
+import { describedApi } from './example-document.ts';
 
 for (const form of [inProcessForm, executableForm]) {
   describe(`the documentation page of ${form.name}`, () => {
@@ -83,10 +83,7 @@ for (const form of [inProcessForm, executableForm]) {
 /** Returns what fetches the documentation of this application. The token endpoint is unknown by default. */
 function documentationOf(app: () => AnyElysia, options: Partial<DocumentationOptions> = {}) {
   const documentation = createDocumentation(app, {
-    issuer: ['https://issuer.example.test/realms/one'],
-    audience: [AUDIENCE],
-    publicUrl: undefined,
-    rejectionsOf: () => [],
+    ...describedApi(),
     tokenEndpoint: async () => undefined,
     ...options,
   });
@@ -112,8 +109,8 @@ describe('createDocumentation()', () => {
       const connects = endpoint === undefined ? '' : ' https://login.example.test';
       expect((await get()).headers.get('content-security-policy')).toEndWith(`; connect-src 'self'${connects}`);
     }
-    // The failure, then a document and a page for each of the two: the page also asks for the scopes.
-    expect(made).toBe(5);
+    // The failure, then once for each of the two.
+    expect(made).toBe(3);
   });
 
   test('loads its modules for the first request for them', async () => {
@@ -127,7 +124,7 @@ describe('createDocumentation()', () => {
       }`;
     const { stdout } = await runToEnd([process.execPath, '-e', script]);
     const none = 'false,false,false';
-    expect(stdout.trim().split('\n')).toEqual([none, none, 'false,true,true', 'true,true,true']);
+    expect(stdout.trim().split('\n')).toEqual([none, none, 'true,true,true', 'true,true,true']);
   });
 
   test('offers only to paste a token when the token endpoint is unknown', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import packageJson from '../../package.json' with { type: 'json' };
-import { findFault } from '../../src/health-check.ts';
+import { findFault } from '../../src/cli.ts';
 import { type Environment, runToEnd } from '../support/child-process.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
