@@ -36,8 +36,9 @@ export function createClaimsReader(schema: ClaimsSchema | undefined): (token: Ve
   const known = new WeakMap<VerifiedToken, Claims | Refusal>();
 
   function apply({ claims }: VerifiedToken, { validate }: ClaimsSchema['~standard']): Claims | Refusal {
-    // Some libraries write defaults and conversions into what they get.
-    const result = validate(structuredClone(claims));
+    const copy = copyOf(claims);
+    if (copy === undefined) return refuse('claims_unexpected');
+    const result = validate(copy);
     if (isPromise(result)) {
       ignoreRejection(result);
       throw new TypeError('Cannot read claims: the schema must be synchronous, but it returned a promise');
@@ -53,4 +54,16 @@ export function createClaimsReader(schema: ClaimsSchema | undefined): (token: Ve
     known.set(token, found);
     return found;
   };
+}
+
+/**
+ * Some libraries write defaults and conversions into what they get. Returns undefined for claims that are nested too deeply for
+ * the stack: Node.js copies 3,000 levels, and clients can choose some claims, such as `authorization_details` (RFC 9396).
+ */
+function copyOf(claims: Claims): unknown {
+  try {
+    return structuredClone(claims);
+  } catch {
+    return undefined;
+  }
 }

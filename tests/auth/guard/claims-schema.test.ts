@@ -5,6 +5,7 @@ import * as v from 'valibot';
 import { z } from 'zod';
 import type { ClaimsSchema } from '../../../src/auth/guard.ts';
 import { resourceServer } from '../../../src/auth/index.ts';
+import { createClaimsReader } from '../../../src/auth/token/claims-schema.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/mint.ts';
 
@@ -96,6 +97,12 @@ describe('the option claims', () => {
     expect(result.claims).toMatchObject(value);
     expect(result.scopes).toEqual(['read:messages']);
     expect(Object.isFrozen(result.claims) && Object.isFrozen(result.claims.tenant)).toBe(true);
+  });
+
+  test('rejects claims that are nested too deeply to copy', () => {
+    const details: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+    const readClaims = createClaimsReader(schemaOf(() => ({ value: {} })));
+    expect(readClaims({ claims: { iss: 'a', exp: 1, details } })).toMatchObject({ reason: 'claims_unexpected' });
   });
 
   for (const [requirement, reason] of [
