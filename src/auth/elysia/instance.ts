@@ -93,6 +93,16 @@ export function hooksOf(hooks: object, kind: string): readonly Hook[] {
   return [(hooks as Hooks)[kind] ?? []].flat() as Hook[];
 }
 
+/** Returns hooks with the members of their class as their own, because Elysia and this adapter copy hooks. */
+export function withInherited<Given>(given: Given): Given {
+  const hooks = Object(given) as Hooks;
+  if (typeof given === 'function' || [Object.prototype, null].includes(Object.getPrototypeOf(hooks))) return given;
+  const own: Record<string, unknown> = {};
+  for (let each = hooks; each !== null; each = Object.getPrototypeOf(each))
+    for (const name of Object.getOwnPropertyNames(each)) if (!(name in Object.prototype)) own[name] = hooks[name];
+  return own as Given;
+}
+
 /** Returns what the routers find for a route: a pattern finds itself. Static routes with ahead-of-time compilation are in none. */
 export function storesOf({ config, router }: Instance, { method, path }: Route): readonly Store[] {
   const routed = config.aot === false ? router.dynamic : router.http;

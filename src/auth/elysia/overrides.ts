@@ -1,5 +1,13 @@
 import { arrive } from './gate.ts';
-import { type Instance, isInstance, type Methods, type RouteContext, type Run, rememberParent } from './instance.ts';
+import {
+  type Instance,
+  isInstance,
+  type Methods,
+  type RouteContext,
+  type Run,
+  rememberParent,
+  withInherited,
+} from './instance.ts';
 import { closeAfter, closeFor, protectParent, reachOf, rememberUnread, usesMacros } from './protections.ts';
 import { addRoute } from './routes.ts';
 
@@ -72,7 +80,8 @@ export function override(prototype: Methods): void {
   };
 
   prototype.guard = function (hooks, run) {
-    const returned = guard.call(this, hooks, run && inside(this, run));
+    const all = usesMacros(this) ? withInherited(hooks) : hooks;
+    const returned = guard.call(this, all, run && inside(this, run));
     // Elysia has added what macros require.
     if (run === undefined) rememberUnread(this, hooks);
     return returned;
@@ -81,7 +90,7 @@ export function override(prototype: Methods): void {
   prototype.group = function (prefix, hooksOrRun, run) {
     return typeof hooksOrRun === 'function'
       ? group.call(this, prefix, inside(this, hooksOrRun as Run))
-      : group.call(this, prefix, hooksOrRun, run && inside(this, run));
+      : group.call(this, prefix, usesMacros(this) ? withInherited(hooksOrRun) : hooksOrRun, run && inside(this, run));
   };
 
   // A listener of traces runs before the first hook of a request.

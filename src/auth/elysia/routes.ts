@@ -1,7 +1,7 @@
 import { documentRejections, withoutDocumented } from '../openapi/responses.ts';
 import { securityOf } from '../openapi/security.ts';
 import { closeRoute, contextHook, gateRoute, placeRequestHooks } from './gate.ts';
-import { type Hooks, hooksOf, type Instance, type Methods, type Route } from './instance.ts';
+import { type Hooks, hooksOf, type Instance, type Methods, type Route, withInherited } from './instance.ts';
 import { createPlan, type Protection, type Requirement, requirementsIn, withProtection } from './plan.ts';
 import { isClosed, isHandOver, isPublic, protectionsOf, refuseReplacedMacros, usesMacros } from './protections.ts';
 import { type Seal, sealHandler, sealOf, unaccepted, withSealedMount } from './seal.ts';
@@ -18,8 +18,9 @@ export function isGuarded({ handler }: ListedRoute): boolean {
 export function addRoute(
   add: Methods['add'],
   instance: Instance,
-  [method, path, handler, hooks = {}, options]: Parameters<Methods['add']>,
+  [method, path, handler, given, options]: Parameters<Methods['add']>,
 ): unknown {
+  const hooks = withInherited(given ?? {});
   if (isClosed(instance)) return add.call(instance, method, path, unaccepted, {}, options);
   const inner = sealOf(handler);
   if (isPublic(handler)) return addOpenRoute(add, instance, [method, path, handler, hooks, options]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { Elysia, t } from 'elysia';
+import { type AnyElysia, Elysia, t } from 'elysia';
 import { type RequirementContext, resourceServer } from '../../../src/auth/index.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/mint.ts';
@@ -74,6 +74,32 @@ describe('a requirement', () => {
       }
       // Nothing of the application runs before the requirements are met.
       expect(hooks).toHaveLength(status === 200 ? 2 : 0);
+    });
+
+  class Policy {
+    get scope() {
+      return 'admin';
+    }
+  }
+  class Check {
+    beforeHandle() {
+      return new Response(null, { status: 403 });
+    }
+  }
+  for (const Options of [Policy, Check])
+    test.each<[name: string, add: (app: AnyElysia, options: object) => AnyElysia]>([
+      ['a route', (app, options) => app.post('/notes/:id', () => 'ok', options)],
+      ['guard()', (app, options) => app.guard(options).post('/notes/:id', () => 'ok')],
+      [
+        'guard() with a callback',
+        (app, options) => app.guard(options, (inner) => inner.post('/notes/:id', () => 'ok')),
+      ],
+      ['group()', (app, options) => app.group('/notes', options, (inner) => inner.post('/:id', () => 'ok'))],
+    ])(`counts where the options of %s are an instance of a class (${Options.name})`, async (_, add) => {
+      for (const aot of [true, false]) {
+        const app = add(new Elysia({ aot }).use(resourceServer(offline())), new Options());
+        expect((await app.handle(toNote('a'))).status).toBe(403);
+      }
     });
 
   test('is asked in order: the scope, then authorize, and neither without a token', async () => {
