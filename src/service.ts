@@ -50,8 +50,7 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
       logKeySetEvent(log, event);
     },
   });
-  const metrics =
-    counts && createMetrics({ settings: options, counts, state: guard.state, replayStore, droppedLogLines });
+  const metrics = counts && createMetrics({ counts, state: guard.state, replayStore, droppedLogLines });
   const tokenEndpoint = createTokenEndpoint(guard, { cooldownMs: options.jwksCooldownSeconds * 1000 });
   let isShuttingDown = false;
   const readiness = (): Readiness => {

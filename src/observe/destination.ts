@@ -1,44 +1,22 @@
-import { write as writeToDescriptor } from 'node:fs';
-
-/** Like `write` of node:fs. */
-type Write = (
-  descriptor: number,
-  bytes: Uint8Array,
-  offset: number,
-  length: number,
-  position: null,
-  done: (error: NodeJS.ErrnoException | null, written: number) => void,
-) => void;
+import { write } from 'node:fs';
 
 export interface DestinationOptions {
-  /** File descriptor to write to; defaults to 1, standard output. */
-  readonly descriptor?: number;
   /** Maximum number of characters that wait for a write in progress; further lines are dropped. Defaults to 1,048,576. */
   readonly maxWaiting?: number;
-  readonly write?: Write;
+  /** Writes a beginning of `bytes`, and calls back with its length. Defaults to a write to standard output. */
+  readonly write?: (bytes: Uint8Array, done: (error: NodeJS.ErrnoException | null, written: number) => void) => void;
   /** Calls back after a pause. Used if a non-blocking descriptor is full. */
   readonly pause?: (callback: () => void) => void;
-}
-
-/** Writes log lines. */
-export interface Destination {
-  /** Accepts a line that ends with a newline. Never blocks and never throws. */
-  write(line: string): void;
-  /** Calls back once all accepted lines are written or dropped. */
-  flush(done: () => void): void;
-  /** Number of lines that could not be written. */
-  readonly droppedLines: () => number;
-  /** Calls back with the number of lines dropped since the last call, once lines can be written again. */
-  onRecovered(listener: (lines: number) => void): void;
 }
 
 const newline = 0x0a;
 
 /**
- * A destination that cannot stop or block the service. One write at a time is in progress, outside the event loop. Other lines
- * wait in a bounded buffer. A line that cannot be written is counted and dropped at once, so that an alert sees a broken log.
+ * Where log lines are written: a destination that cannot stop or block the service. One write at a time is in progress, outside
+ * the event loop. Other lines wait in a bounded buffer. A line that cannot be written is counted and dropped at once, so that an
+ * alert sees a broken log.
  */
-export class BoundedDestination implements Destination {
+export class BoundedDestination {
   readonly #options: Required<DestinationOptions>;
   #waiting: string[] = [];
   #waitingLength = 0;
@@ -51,10 +29,15 @@ export class BoundedDestination implements Destination {
   #recovered: (lines: number) => void = () => {};
 
   constructor(options: DestinationOptions = {}) {
-    const pause = (callback: () => void) => void setTimeout(callback, 50).unref();
-    this.#options = { descriptor: 1, maxWaiting: 1024 * 1024, write: writeToDescriptor, pause, ...options };
+    this.#options = {
+      maxWaiting: 1024 * 1024,
+      write: (bytes, done) => write(1, bytes, 0, bytes.length, null, done),
+      pause: (callback) => void setTimeout(callback, 50).unref(),
+      ...options,
+    };
   }
 
+  /** Accepts a line that ends with a newline. Never blocks and never throws. */
   write(line: string): void {
     if (this.#waitingLength + line.length > this.#options.maxWaiting) {
       this.#dropped += 1;
@@ -65,13 +48,16 @@ export class BoundedDestination implements Destination {
     if (!this.#isWriting) this.#begin(this.#takeWaiting());
   }
 
+  /** Calls back once all accepted lines are written or dropped. */
   flush(done: () => void): void {
     if (this.#isWriting) this.#flushed.push(done);
     else done();
   }
 
+  /** Returns the number of lines that could not be written. */
   droppedLines = (): number => this.#dropped;
 
+  /** Calls back with the number of lines dropped since the last call, once lines can be written again. */
   onRecovered(listener: (lines: number) => void): void {
     this.#recovered = listener;
   }
@@ -90,9 +76,8 @@ export class BoundedDestination implements Destination {
   }
 
   #writeFrom(bytes: Buffer, offset: number): void {
-    const { descriptor, write, pause } = this.#options;
-    write(descriptor, bytes, offset, bytes.length - offset, null, (error, written) => {
-      if (error?.code === 'EAGAIN') pause(() => this.#writeFrom(bytes, offset));
+    this.#options.write(bytes.subarray(offset), (error, written) => {
+      if (error?.code === 'EAGAIN') this.#options.pause(() => this.#writeFrom(bytes, offset));
       else if (error) this.#failed(bytes, offset);
       else if (offset + written < bytes.length) this.#writeFrom(bytes, offset + written);
       else this.#succeeded();

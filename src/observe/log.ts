@@ -1,6 +1,6 @@
 import pino, { type Logger } from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import { BoundedDestination, type Destination } from './destination.ts';
+import { BoundedDestination } from './destination.ts';
 import { escapeUnprintable } from './escape.ts';
 
 export type Log = Logger;
@@ -15,7 +15,7 @@ export interface LogFormat {
  * Returns a log that writes JSON lines, or readable lines on a terminal, to `destination`, which defaults to standard output.
  * Characters that a terminal could interpret are escaped in both.
  */
-export function createLog(level: string, format: LogFormat, destination: Destination = new BoundedDestination()): Log {
+export function createLog(level: string, format: LogFormat, destination = new BoundedDestination()): Log {
   // A JSON parser reads these escapes as the same characters.
   const toText = format.isTerminal ? createPrettifier(format.hasColour) : escapeUnprintable;
   const stream = {

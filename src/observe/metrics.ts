@@ -1,8 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { GuardState, KeySetState } from 'protected-api/guard';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { StoreFailure } from '../redis/replay-store.ts';
-import { durationBoundsSeconds, type FetchResult, type RequestCounts } from './request-counts.ts';
+import { durationBoundsSeconds, type RequestCounts } from './request-counts.ts';
 
 /** What metrics are read from when they are scraped, so that keeping them costs a request next to nothing. */
 export interface MetricSources {
@@ -11,34 +10,7 @@ export interface MetricSources {
   /** The store that is shared with other processes, where there is one. */
   readonly replayStore?: { state(): { readonly isConnected: boolean } } | undefined;
   readonly droppedLogLines: () => number;
-  /** Without `jwksUri`, the URLs of key sets can come from metadata. */
-  readonly settings: { readonly jwksUri: string | undefined };
 }
-
-/** The values of the label `result`, and whether they occur only with metadata. */
-const fetchResults: Readonly<Record<FetchResult, boolean>> = {
-  success: false,
-  timeout: false,
-  network: false,
-  redirect: false,
-  status: false,
-  encoded: false,
-  too_large: false,
-  malformed: false,
-  issuer_mismatch: true,
-  insecure_address: true,
-  no_usable_key: false,
-};
-
-/** The values of the label `failure` of the replay store. */
-const storeFailures: Readonly<Record<StoreFailure, true>> = {
-  connection: true,
-  timeout: true,
-  full: true,
-  refused: true,
-  overloaded: true,
-  forgotten: true,
-};
 
 /** Metrics of prom-client that break the rules of Prometheus: gauges whose names end like those of counters. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
@@ -85,10 +57,8 @@ function render([type, name, help, samples]: Metric): string {
 function requestMetrics({ counts, state, droppedLogLines }: MetricSources): readonly Metric[] {
   const requests = counts
     .routes()
-    .flatMap(({ route, statuses, expected }) =>
-      [...statuses.entries()].flatMap(([status, count]): Sample[] =>
-        count > 0 || expected.has(status) ? [[{ route, status }, count]] : [],
-      ),
+    .flatMap(({ route, statuses }) =>
+      Object.entries(statuses).map(([status, count]): Sample => [{ route, status }, count]),
     );
   const durations = counts.routes().flatMap(({ route, durations, durationSumMs }): Sample[] => {
     let count = 0;
@@ -98,7 +68,7 @@ function requestMetrics({ counts, state, droppedLogLines }: MetricSources): read
     });
     return [...buckets, [{ route }, durationSumMs / 1000, '_sum'], [{ route }, count, '_count']];
   });
-  const outcomes = Object.entries(counts.outcomes()).map(([outcome, count]): Sample => [{ outcome }, count]);
+  const outcomes = counts.outcomes().map(([outcome, count]): Sample => [{ outcome }, count]);
   const { cacheHits, cacheEntries } = state();
   const rejections = 'Requests to protected routes, by outcome: accepted, or the reason for the rejection.';
   return [
@@ -112,15 +82,12 @@ function requestMetrics({ counts, state, droppedLogLines }: MetricSources): read
   ];
 }
 
-function keySetMetrics({ counts, state, settings }: MetricSources): readonly Metric[] {
+function keySetMetrics({ counts, state }: MetricSources): readonly Metric[] {
   const { issuers } = state();
   const read = (value: (held: KeySetState) => number) =>
     issuers.map((held): Sample => [{ issuer: held.issuer }, value(held)]);
   const fetches = issuers.flatMap(({ issuer }) =>
-    Object.entries(fetchResults).flatMap(([result, isOfMetadata]): Sample[] => {
-      const count = counts.fetches()[issuer]?.[result] ?? 0;
-      return settings.jwksUri === undefined || !isOfMetadata || count > 0 ? [[{ issuer, result }, count]] : [];
-    }),
+    counts.fetchesOf(issuer).map(([result, count]): Sample => [{ issuer, result }, count]),
   );
   const ages = read(({ ageMs = Number.NaN }) => ageMs / 1000);
   const attempts = read(({ nextAttemptMs }) => nextAttemptMs / 1000);
@@ -136,9 +103,7 @@ function keySetMetrics({ counts, state, settings }: MetricSources): readonly Met
 function storeMetrics({ counts, replayStore }: MetricSources): readonly Metric[] {
   if (replayStore === undefined) return [];
   const isUp = Number(replayStore.state().isConnected);
-  const failures = Object.keys(storeFailures).map(
-    (failure): Sample => [{ failure }, counts.storeFailures()[failure] ?? 0],
-  );
+  const failures = counts.storeFailures().map(([failure, count]): Sample => [{ failure }, count]);
   const kinds = 'Failed attempts to connect to the replay store or to use it, by kind of failure.';
   return [
     ['gauge', 'replay_store_up', '1 while the replay store can be written to, else 0.', [[{}, isUp]]],

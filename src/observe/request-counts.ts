@@ -1,5 +1,5 @@
 import type { FetchFailure, RefusalReason } from 'protected-api/guard';
-import type { StoreFailure } from '../redis/replay-store.ts';
+import { type StoreFailure, storeFailures } from '../redis/replay-store.ts';
 
 /** Upper bounds of the duration buckets, from a cached token on an idle machine to a request that waits for the key set. */
 export const durationBoundsSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
@@ -13,10 +13,8 @@ const unmatched = 'unmatched';
 export interface RouteCounts {
   /** The pattern of the route, or `unmatched` for all unknown paths. */
   readonly route: string;
-  /** Indexed by status. */
-  readonly statuses: Float64Array;
-  /** Statuses that are reported before they are counted for the first time. */
-  readonly expected: Set<number>;
+  /** Indexed by status; those that are reported before they occur are 0. */
+  readonly statuses: number[];
   /** Indexed like {@link durationBoundsSeconds}. The last element counts durations above all bounds. */
   readonly durations: Float64Array;
   durationSumMs: number;
@@ -25,13 +23,22 @@ export interface RouteCounts {
 export type RequestCounts = ReturnType<typeof createRequestCounts>;
 
 /** What came of an attempt to fetch a key set. */
-export type FetchResult = 'success' | FetchFailure;
+type FetchResult = 'success' | FetchFailure;
 
-/** A route of Elysia. */
-interface DeclaredRoute {
-  readonly path: string;
-  readonly hooks?: { readonly response?: object };
-}
+/** The counts of an issuer whose keys were never fetched. */
+const noFetches: Readonly<Record<FetchResult, number>> = {
+  success: 0,
+  timeout: 0,
+  network: 0,
+  redirect: 0,
+  status: 0,
+  encoded: 0,
+  too_large: 0,
+  malformed: 0,
+  issuer_mismatch: 0,
+  insecure_address: 0,
+  no_usable_key: 0,
+};
 
 /** Rejections of requests whose token was accepted. */
 const afterAcceptance: readonly RefusalReason[] = [
@@ -47,27 +54,28 @@ const afterAcceptance: readonly RefusalReason[] = [
  */
 export function createRequestCounts(reasons: readonly RefusalReason[]) {
   const routes = new Map<string, RouteCounts>();
-  const refused: Record<string, number> = Object.fromEntries(reasons.map((reason) => [reason, 0]));
-  const storeFailures: Record<string, number> = {};
-  const fetches: Record<string, Record<string, number>> = {};
+  const refused = zeros(reasons);
+  const failures = zeros(storeFailures);
+  const fetches = new Map<string, Record<FetchResult, number>>();
   let acceptedTokens = 0;
 
   function countsOf(route: string): RouteCounts {
     const known = routes.get(route);
     if (known) return known;
-    const created = createRouteCounts(route);
+    const durations = new Float64Array(durationBoundsSeconds.length + 1);
+    const created = { route, statuses: [], durations, durationSumMs: 0 };
     routes.set(route, created);
     return created;
   }
 
   return {
     /** Makes the statuses that these routes declare start at 0, and those that every route can have. */
-    expect(declared: readonly DeclaredRoute[]): void {
-      for (const { path, hooks } of declared) {
-        const { expected } = countsOf(path);
-        for (const status of [200, 500, ...Object.keys(hooks?.response ?? {}).map(Number)]) expected.add(status);
-      }
-      for (const status of [404, 500]) countsOf(unmatched).expected.add(status);
+    expect(declared: readonly { readonly path: string; readonly hooks?: { readonly response?: object } }[]): void {
+      const expected = declared.map(
+        ({ path, hooks }) => [path, 200, 500, ...Object.keys(hooks?.response ?? {})] as const,
+      );
+      for (const [route, ...statuses] of [...expected, [unmatched, 404, 500] as const])
+        for (const status of statuses) countsOf(route).statuses[Number(status)] ??= 0;
     },
     countRequest(route: string | undefined, status: number, durationMs: number): void {
       const counts = countsOf(route ?? unmatched);
@@ -80,34 +88,27 @@ export function createRequestCounts(reasons: readonly RefusalReason[]) {
     countAcceptedToken(): void {
       acceptedTokens += 1;
     },
-    countRefusal: (reason: RefusalReason) => increment(refused, reason),
-    countStoreFailure: (failure: StoreFailure) => increment(storeFailures, failure),
+    countRefusal(reason: RefusalReason): void {
+      refused[reason] = (refused[reason] ?? 0) + 1;
+    },
+    countStoreFailure(failure: StoreFailure): void {
+      failures[failure] += 1;
+    },
     countFetch(issuer: string, result: FetchResult): void {
-      fetches[issuer] ??= {};
-      increment(fetches[issuer], result);
+      const counts = fetches.get(issuer) ?? { ...noFetches };
+      counts[result] += 1;
+      fetches.set(issuer, counts);
     },
     routes: () => [...routes.values()],
-    storeFailures: () => storeFailures,
-    /** By issuer and result. */
-    fetches: () => fetches,
+    storeFailures: () => Object.entries(failures),
+    fetchesOf: (issuer: string) => Object.entries(fetches.get(issuer) ?? noFetches),
     /** One outcome per request. A token is accepted before the requirements of a route are checked, so that these are subtracted. */
     outcomes() {
       const rejectedLater = afterAcceptance.reduce((sum, reason) => sum + (refused[reason] ?? 0), 0);
-      return { ...refused, accepted: acceptedTokens - rejectedLater };
+      return Object.entries({ ...refused, accepted: acceptedTokens - rejectedLater });
     },
   };
 }
 
-function increment(counts: Record<string, number>, name: string): void {
-  counts[name] = (counts[name] ?? 0) + 1;
-}
-
-function createRouteCounts(route: string): RouteCounts {
-  return {
-    route,
-    statuses: new Float64Array(600),
-    expected: new Set(),
-    durations: new Float64Array(durationBoundsSeconds.length + 1),
-    durationSumMs: 0,
-  };
-}
+const zeros = <Name extends string>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;

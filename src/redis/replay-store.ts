@@ -1,8 +1,10 @@
 import { RedisClient } from 'bun';
 import type { ReplayStore } from 'protected-api/guard';
 
-/** Why the store cannot determine whether a proof was used. It never contains the server's message, which can repeat what was sent. */
-export type StoreFailure = 'connection' | 'timeout' | 'full' | 'refused' | 'overloaded' | 'forgotten';
+/** Why the store cannot determine whether a proof was used. Never the server's message, which can repeat what was sent. */
+export const storeFailures = ['connection', 'timeout', 'full', 'refused', 'overloaded', 'forgotten'] as const;
+
+export type StoreFailure = (typeof storeFailures)[number];
 
 export type StoreEvent =
   | {

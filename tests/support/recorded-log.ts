@@ -1,4 +1,4 @@
-import type { Destination } from '../../src/observe/destination.ts';
+import { BoundedDestination } from '../../src/observe/destination.ts';
 import { createLog } from '../../src/observe/log.ts';
 
 /** As JSON lines, which are the same on every machine. */
@@ -6,8 +6,12 @@ export const plainFormat = { isTerminal: false, hasColour: false };
 
 export function recordLog(level: string, format = plainFormat) {
   const lines: string[] = [];
-  const write = (line: string) => void lines.push(line);
-  const destination: Destination = { write, flush() {}, droppedLines: () => 0, onRecovered() {} };
+  const destination = new BoundedDestination({
+    write(bytes, done) {
+      lines.push(new TextDecoder().decode(bytes));
+      done(null, bytes.length);
+    },
+  });
   return { log: createLog(level, format, destination), lines };
 }
 
