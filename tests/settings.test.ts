@@ -16,14 +16,8 @@ function problemsOf(environment: Environment, isDev = false): readonly string[] 
 
 const badStores = [
   ...['http://redis', 'redis://', 'redis:///0', 'redis://:hunter2@', 'redis://h:0', 'redis://h:00', 'redis://h/abc'],
-  ...[
-    'redis://h/0/1',
-    'redis://h/-1',
-    'redis://h/9999999999',
-    'redis://:hun/ter2@h',
-    'redis://u:12/0@h',
-    'redis://h#0',
-  ],
+  ...['redis://h/0/1', 'redis://h/-1', 'redis://h/9999999999', 'redis://:hun/ter2@h', 'redis://u:12/0@h'],
+  'redis://h#0',
 ];
 
 /** Values that a setting of the process refuses, and what it asks for instead. Those of a guard have a table of their own. */
@@ -54,11 +48,9 @@ describe('readSettings()', () => {
     const named = problemsOf(oneOfEach).map((problem) => problem.replace(/ .*/, ''));
     expect(named.slice(0, 2)).toEqual(['ISSUER', 'AUDIENCE']);
     expect(named.slice(2).sort()).toEqual(wrong.map(([setting]) => setting).sort());
+    const help = /^[A-Z]+ must be .*, or start with --dev to run a development issuer, got nothing$/;
     for (const NODE_ENV of ['production', 'PRODUCTION', ' Production '])
-      expect(problemsOf({ NODE_ENV, ISSUER: '' })).toEqual([
-        expect.stringMatching(/^ISSUER must be .*, or start with --dev to run a development issuer, got nothing$/),
-        expect.stringMatching(/^AUDIENCE must be .*, or start with --dev to run a development issuer, got nothing$/),
-      ]);
+      expect(problemsOf({ NODE_ENV, ISSUER: '' })).toEqual(Array(2).fill(expect.stringMatching(help)));
     for (const given of [{ ISSUER: good.ISSUER }, { AUDIENCE: good.AUDIENCE }])
       expect(problemsOf({ NODE_ENV: 'production', ...given })).toEqual([expect.not.stringContaining('--dev')]);
   });
@@ -144,8 +136,6 @@ describe('warnings', () => {
     ['one process with DPoP', dpop, undefined],
     ['a store without DPoP', store, /^REDIS_URL is set, but has no effect, because DPOP is off$/],
     ['a letter less', { REQUIRED_CLAIM: 'hunter2' }, /^Ignoring REQUIRED_CLAIM, .*did you mean REQUIRED_CLAIMS\?$/],
-    ['one too many', { SCOPE_CLAIMS: 'hunter2' }, /^Ignoring SCOPE_CLAIMS, .*did you mean SCOPE_CLAIM\?$/],
-    ['one missing within', { ISSUR: 'hunter2' }, /^Ignoring ISSUR, .*did you mean ISSUER\?$/],
     ['two replaced', { AUDEINCE: 'hunter2' }, /^Ignoring AUDEINCE, .*did you mean AUDIENCE\?$/],
     ['of the process, one replaced', { REDIS_URI: 'hunter2' }, /^Ignoring REDIS_URI, .*did you mean REDIS_URL\?$/],
     ['a beginning', { DPOP_MODE: 'hunter2' }, /^Ignoring DPOP_MODE, .*did you mean DPOP or DPOP_ALGORITHMS\?$/],

@@ -1,14 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, until, untilReachable } from '../support/child-process.ts';
 import { docker, imageUnderTest, runContainer } from '../support/container.ts';
-import { readPrinted } from '../support/development-issuer.ts';
+import { readPrinted, requestToken } from '../support/development-issuer.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
 import { AUDIENCE, bearer } from '../support/mint.ts';
-
-const root = join(import.meta.dir, '../..');
+import { readText, root } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** An image may have to be built. */
 setDefaultTimeout(600_000);
@@ -30,8 +28,7 @@ async function startHealthy(settings: Readonly<Record<string, string>>, flags: r
 
 describe('the image', () => {
   test('holds nothing but the executable on top of its base', async () => {
-    const dockerfile = await Bun.file(join(root, 'Dockerfile')).text();
-    const base = /^ARG RUNTIME_IMAGE=(.*)$/m.exec(dockerfile)?.[1] ?? '';
+    const base = /^ARG RUNTIME_IMAGE=(.*)$/m.exec(await readText('Dockerfile'))?.[1] ?? '';
     const images = [await imageUnderTest(), base];
     const [layers, baseLayers] = await Promise.all(images.map((name) => inspect(name, '.RootFS.Layers')));
     expect(layers).toEqual([...baseLayers, expect.any(String)]);
@@ -48,11 +45,10 @@ describe('the image', () => {
     const name = `${await imageUnderTest()}-arm64`;
     await docker('build', '--platform', 'linux/arm64', '--target', 'build', '--tag', name, root);
     const container = await docker('create', name, '/protected-api');
-    const folder = await mkdtemp(join(tmpdir(), 'protected-api-arm64-'));
+    const folder = temporaryFolder();
     await docker('cp', `${container}:/build/dist/protected-api`, folder);
     await docker('rm', container);
     const header = await Bun.file(join(folder, 'protected-api')).slice(0, 20).bytes();
-    await rm(folder, { recursive: true });
     // AArch64, by the ELF header's e_machine.
     expect([...header.slice(1, 4), ...header.slice(18)]).toEqual([...Buffer.from('ELF'), 183, 0]);
   });
@@ -68,11 +64,8 @@ describe('the image', () => {
   test('with --dev and no settings becomes healthy, and issues tokens that it accepts', async () => {
     const container = await startHealthy({}, ['--dev']);
     const { reader, visitor, audience } = await readPrinted(container.process.stderr);
-    const callScoped = async ({ clientId, clientSecret }: typeof reader) => {
-      const form = { grant_type: 'client_credentials', audience, client_id: clientId, client_secret: clientSecret };
-      const body = new URLSearchParams(form);
-      const granted = await fetch(`${container.origin}/oauth/token`, { method: 'POST', body });
-      const { access_token: token } = (await granted.json()) as { access_token: string };
+    const callScoped = async (client: typeof reader) => {
+      const token = await requestToken(container.origin, audience, client);
       return fetch(`${container.origin}/api/private-scoped`, { headers: bearer(token) });
     };
     await expectMessage(await callScoped(reader));

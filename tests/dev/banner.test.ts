@@ -15,28 +15,17 @@ async function start(form: CommandForm, environment: Environment, flags: readonl
   return service;
 }
 
-const starts: readonly [name: string, form: CommandForm, flags: readonly string[], Environment, ignored: string[]][] = [
-  ['no settings at all', sourceForm, [], {}, []],
-  ['--dev in production', executableForm, ['--dev'], { NODE_ENV: 'production' }, []],
-  [
-    '--dev beside another issuer',
-    executableForm,
-    ['--dev'],
-    { ISSUER: 'https://a.example.test/', AUDIENCE: 'x' },
-    ['AUDIENCE', 'ISSUER'],
-  ],
-  [
-    'settings that its own tokens do not fulfil',
-    executableForm,
-    [],
-    { ALGORITHMS: 'ES256', SCOPE_CLAIM: 'scp', REQUIRED_CLAIMS: 'tid=t' },
-    ['ALGORITHMS', 'REQUIRED_CLAIMS', 'SCOPE_CLAIM'],
-  ],
+const unmet = { ALGORITHMS: 'ES256', SCOPE_CLAIM: 'scp', REQUIRED_CLAIMS: 'tid=t' };
+const starts: readonly [name: string, form: CommandForm, flags: readonly string[], ignored: Environment][] = [
+  ['no settings at all', sourceForm, [], {}],
+  ['--dev in production', executableForm, ['--dev'], {}],
+  ['--dev beside another issuer', executableForm, ['--dev'], { ISSUER: 'https://a.example.test/', AUDIENCE: 'x' }],
+  ['settings that its own tokens do not fulfil', executableForm, [], unmet],
 ];
 
 test.each(starts)('the service with %s prints commands that show 200 three times, then 401 and 403', async (...row) => {
-  const [, form, flags, environment, ignored] = row;
-  const service = await start(form, environment, flags);
+  const [, form, flags, ignored] = row;
+  const service = await start(form, flags.length > 0 ? { NODE_ENV: 'production', ...ignored } : ignored, flags);
   const banner = service.stderr();
   expect(banner).not.toContain('\u001b');
   for (const line of banner.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
@@ -50,11 +39,8 @@ test.each(starts)('the service with %s prints commands that show 200 three times
 
   service.signal('SIGTERM');
   const { stdout } = await service.finished;
-  expect(
-    readJsonLines(stdout)
-      .flatMap(({ settings = [] }) => settings as string[])
-      .sort(),
-  ).toEqual(ignored);
+  const warned = readJsonLines(stdout).flatMap(({ settings = [] }) => settings as string[]);
+  expect(warned.sort()).toEqual(Object.keys(ignored).sort());
   const secrets = [...banner.matchAll(/client_secret=(\S+)/g)].map(([, secret = '']) => secret);
   expect(secrets).toHaveLength(2);
   for (const secret of secrets) expect(stdout).not.toContain(secret);
@@ -72,16 +58,11 @@ test('the service with an issuer of its own settings prints nothing for a person
 async function seen(form: CommandForm, environment: Environment = {}): Promise<string> {
   let text = '';
   const decoder = new TextDecoder();
-  const child = Bun.spawn([...(await form.command())], {
-    env: { PORT: '0', TERM: 'xterm', ...environment },
-    terminal: {
-      cols: 80,
-      rows: 24,
-      data: (_terminal, bytes) => {
-        text += decoder.decode(bytes, { stream: true });
-      },
-    },
-  });
+  const data = (_terminal: unknown, bytes: Uint8Array) => {
+    text += decoder.decode(bytes, { stream: true });
+  };
+  const env = { PORT: '0', TERM: 'xterm', ...environment };
+  const child = Bun.spawn([...(await form.command())], { env, terminal: { cols: 80, rows: 24, data } });
   await until(() => text.includes('Key set fetched'), 'the service to fetch its keys');
   child.kill();
   await child.exited;
@@ -96,14 +77,12 @@ test('the banner on a terminal shows its URLs last and without scrolling, and is
   expect(text).toContain('\u001b');
   const lines = bannerOf(text).trim().split('\n');
   for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80);
-  const urls = lines.slice(-2);
-  expect(urls).toEqual([
-    expect.stringMatching(/^: Documentation {2}http:\/\/localhost:\d+\/openapi$/),
-    expect.stringMatching(/^: Protected API {2}http:\/\/localhost:\d+$/),
-  ]);
-  const shown = Bun.stripANSI(text).split('\n');
-  const rows = shown.flatMap((line) => line.match(/.{1,80}/g) ?? ['']);
-  expect(rows.slice(-24)).toEqual(expect.arrayContaining(urls));
+  const urls = [/^: Documentation {2}http:\/\/localhost:\d+\/openapi$/, /^: Protected API {2}http:\/\/localhost:\d+$/];
+  expect(lines.slice(-2)).toEqual(urls.map((url) => expect.stringMatching(url)));
+  const rows = Bun.stripANSI(text)
+    .replaceAll(/.{80}(?=.)/g, '$&\n')
+    .split('\n');
+  expect(rows.slice(-24)).toEqual(expect.arrayContaining(lines.slice(-2)));
 
   const plain = await seen(executableForm, { NO_COLOR: '1', DOCS: 'false' });
   expect(plain).not.toContain('\u001b');

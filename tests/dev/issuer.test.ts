@@ -10,34 +10,31 @@ import { SCOPE } from '../support/mint.ts';
 
 const ORIGIN = 'http://127.0.0.1:3010';
 const parameters = { grant_type: 'client_credentials', client_id: 'reader' };
-
 const secrets = createIssuerSecrets();
 const scopes = ['read:messages'];
 const issuer = createServiceIssuer({ origin: ORIGIN, secrets, scopes: () => scopes });
 const routes = createIssuerRoutes(issuer);
 
-async function ask(body: string, headers: Readonly<Record<string, string>>) {
+const json = { 'content-type': 'application/json' };
+async function ask(body: string | URLSearchParams, headers: Readonly<Record<string, string>>) {
   const response = await routes.handle(new Request(`${ORIGIN}/oauth/token`, { method: 'POST', body, headers }));
   expect(response.status).toBe(200);
   return (await response.json()) as { readonly scope?: string; readonly access_token: string };
 }
 
-const credentials = { ...parameters, client_secret: secrets.clients.get('reader') ?? '' };
+const credentialsOf = (id: string) => ({ ...parameters, client_id: id, client_secret: secrets.clients.get(id) ?? '' });
 
 /** tests/auth/testing/development-issuer.test.ts has every request that a token endpoint accepts or rejects. */
 test.each([
-  ['a form', new URLSearchParams(credentials).toString(), { 'content-type': 'application/x-www-form-urlencoded' }],
-  ['JSON', JSON.stringify(credentials), { 'content-type': 'application/json' }],
+  ['a form', new URLSearchParams(credentialsOf('reader')), {}],
+  ['JSON', JSON.stringify(credentialsOf('reader')), json],
 ])('createIssuerRoutes() reads %s as it was sent', async (_name, body, headers) => {
   const { iss, aud, scope } = decodeJwt((await ask(body, headers)).access_token);
   expect({ iss, aud, scope }).toEqual({ iss: `${ORIGIN}/`, aud: ORIGIN, scope: 'read:messages' });
 });
 
 test('createServiceIssuer() grants the reader each scope that the routes have at the time, and the visitor none', async () => {
-  const grant = async (client_id: string) => {
-    const body = { ...parameters, client_id, client_secret: secrets.clients.get(client_id) };
-    return (await ask(JSON.stringify(body), { 'content-type': 'application/json' })).scope;
-  };
+  const grant = async (id: string) => (await ask(JSON.stringify(credentialsOf(id)), json)).scope;
   scopes.push('write:messages');
   expect(await grant('reader')).toBe('read:messages write:messages');
   expect(await grant('visitor')).toBeUndefined();

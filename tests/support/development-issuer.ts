@@ -3,17 +3,28 @@ import { startedFor } from './fixture.ts';
 import type { Form } from './forms.ts';
 
 const PRINTED_CLIENT = /client_id=([\w.-]+)[^|]*?client_secret=([\w.-]+)/g;
+type PrintedClient = Readonly<Record<'clientId' | 'clientSecret', string>>;
 
 /** Returns the data in the printed commands, once they are in the output: a service may answer before it has been read. */
 export async function readPrinted(output: () => string) {
   await until(() => output().match(PRINTED_CLIENT)?.length === 2, 'the printed commands');
   const banner = output();
-  const clientOf = ([, clientId = '', clientSecret = '']: Iterable<string> = []) => ({ clientId, clientSecret });
+  const clientOf = ([, clientId = '', clientSecret = '']: Iterable<string> = []): PrintedClient => ({
+    clientId,
+    clientSecret,
+  });
   // The first is granted `read:messages`, the second nothing.
   const [reader, visitor] = banner.matchAll(PRINTED_CLIENT);
   const [, issuer = ''] = /(http\S+\/)oauth\/token/.exec(banner) ?? [];
   const [, audience = ''] = /audience=(\S+)/.exec(banner) ?? [];
   return { issuer, audience, reader: clientOf(reader), visitor: clientOf(visitor) };
+}
+
+/** Returns a token of the development issuer at this origin for one of its printed clients. */
+export async function requestToken(origin: string, audience: string, { clientId, clientSecret }: PrintedClient) {
+  const form = { grant_type: 'client_credentials', audience, client_id: clientId, client_secret: clientSecret };
+  const response = await fetch(new URL('/oauth/token', origin), { method: 'POST', body: new URLSearchParams(form) });
+  return ((await response.json()) as { readonly access_token: string }).access_token;
 }
 
 /** Starts the service as its own issuer before the tests of the enclosing describe(), and ends it after. */
