@@ -136,6 +136,8 @@ describe('warnings', () => {
     ['one process with DPoP', dpop, undefined],
     ['a store without DPoP', store, /^REDIS_URL is set, but has no effect, because DPOP is off$/],
     ['a letter less', { REQUIRED_CLAIM: 'hunter2' }, /^Ignoring REQUIRED_CLAIM, .*did you mean REQUIRED_CLAIMS\?$/],
+    ['one too many', { SCOPE_CLAIMS: 'hunter2' }, /^Ignoring SCOPE_CLAIMS, .*did you mean SCOPE_CLAIM\?$/],
+    ['one missing within', { ISSUR: 'hunter2' }, /^Ignoring ISSUR, .*did you mean ISSUER\?$/],
     ['two replaced', { AUDEINCE: 'hunter2' }, /^Ignoring AUDEINCE, .*did you mean AUDIENCE\?$/],
     ['of the process, one replaced', { REDIS_URI: 'hunter2' }, /^Ignoring REDIS_URI, .*did you mean REDIS_URL\?$/],
     ['a beginning', { DPOP_MODE: 'hunter2' }, /^Ignoring DPOP_MODE, .*did you mean DPOP or DPOP_ALGORITHMS\?$/],

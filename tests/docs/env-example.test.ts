@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { type Environment, readSettings } from '../../src/settings.ts';
+import { readText } from '../support/repository.ts';
 
-const text = await Bun.file(join(import.meta.dir, '../../.env.example')).text();
+const text = await readText('.env.example');
 const documented = [...text.matchAll(/^(?:# )?([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]);
 const required = { ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test' };
 

@@ -2,21 +2,21 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { apiReports } from '../../scripts/api-report.ts';
 import { envExample, options, processSettings, settingsPage } from '../../scripts/settings-page.ts';
+import { readText, root } from '../support/repository.ts';
 
-const root = join(import.meta.dir, '../..');
 const documented = [...options, ...processSettings];
 
 describe('bun run docs', () => {
   test.each(Object.entries({ 'docs/settings.md': settingsPage, '.env.example': envExample }))(
     'has written %s as it would now',
-    async (file, generate) => expect(await Bun.file(join(root, file)).text()).toBe(generate()),
+    async (file, generate) => expect(await readText(file)).toBe(generate()),
   );
 
   test('has written docs/api, which describes the public API, as it would now', async () => {
-    const folder = join(root, 'docs/api');
     const reports = await apiReports();
-    expect([...reports.keys()].toSorted()).toEqual([...new Bun.Glob('*').scanSync(folder)].toSorted());
-    for (const [name, text] of reports) expect(await Bun.file(join(folder, name)).text(), name).toBe(text);
+    const written = [...new Bun.Glob('*').scanSync(join(root, 'docs/api'))];
+    expect([...reports.keys()].toSorted()).toEqual(written.toSorted());
+    for (const [name, text] of reports) expect(await readText(`docs/api/${name}`), name).toBe(text);
   });
 
   test('documents bounds and words as the rules have them', () => {

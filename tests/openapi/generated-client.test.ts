@@ -1,8 +1,7 @@
 import { expect, mock, test } from 'bun:test';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runToEnd } from '../support/child-process.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { committedDocument } from './example-document.ts';
 
 // The generator needs the compiler's JavaScript interface, which TypeScript 7 does not have.
@@ -27,12 +26,11 @@ export const code: components['schemas']['Error'] = { ...failure, code: 'expired
 
 test('types that openapi-typescript generates from the document have the names Message and Error', async () => {
   const { default: generate, astToString } = await import('openapi-typescript');
-  const folder = await mkdtemp(join(tmpdir(), 'generated-client-'));
+  const folder = temporaryFolder();
   await Bun.write(join(folder, 'api.ts'), astToString(await generate(await committedDocument.json())));
   await Bun.write(join(folder, 'client.ts'), client);
   const compiler = join(import.meta.dir, '../../node_modules/typescript/bin/tsc');
   const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'preserve', '--allowImportingTsExtensions'];
   const command = [process.execPath, compiler, ...options, join(folder, 'client.ts')];
   expect(await runToEnd(command)).toEqual({ status: 0, stdout: '', stderr: '' });
-  await rm(folder, { recursive: true });
 });
