@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import lock from '../../bun.lock';
 import manifest from '../../package.json';
 import guardManifest from '../../src/auth/package.json';
+import { serve } from '../support/fixture.ts';
 
 const exactVersion = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
@@ -56,7 +57,7 @@ describe('audit', () => {
     ['passes when only a tool has one', () => finding('typescript'), 0, 'no known vulnerability'],
     ['ends with 2 when there is no service to ask', () => new Response(null, { status: 405 }), 2, 'NOT CHECKED'],
   ])('%s', async (_name, fetch, exitCode, output) => {
-    await using service = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch });
+    await using service = serve(fetch);
     const audit = Bun.spawn([process.execPath, 'run', 'scripts/audit.ts'], {
       env: { ...process.env, BUN_CONFIG_REGISTRY: service.url.href, npm_config_registry: service.url.href },
       stderr: 'pipe',

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { freePort, until } from '../support/child-process.ts';
 import { docker } from '../support/container.ts';
-import { fillIn, root, unknownSettings } from './settings.ts';
+import { readText, root } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { fillIn, unknownSettings } from './checks.ts';
 
 setDefaultTimeout(300_000);
 
 const isPlugin = Bun.spawnSync(['docker', 'compose', 'version']).exitCode === 0;
-const file = await Bun.file(join(root, 'deploy/compose.yaml')).text();
+const file = await readText('deploy/compose.yaml');
 /** The instructions in the file: the command that copies the settings, and the one that starts the service. */
 const [copy = '', up = ''] = [...file.matchAll(/^# {3}(\w.*)$/gm)].map(([, command]) => command);
 const settings = {
@@ -25,7 +25,7 @@ const settings = {
 };
 
 /** A copy of the repository, so that the settings of the user stay unchanged. */
-let copied: string;
+const copied = temporaryFolder();
 const port = await freePort();
 
 /** Runs a command, such as one of the instructions, by the older docker-compose where Docker has no plugin of that name. */
@@ -37,7 +37,6 @@ async function run(command: string): Promise<string> {
 const compose = (command: string) => run(`docker compose --file deploy/compose.yaml ${command}`);
 
 beforeAll(async () => {
-  copied = await mkdtemp(join(tmpdir(), 'protected-api-compose-'));
   await $`cp -r .dockerignore .env.example Dockerfile bun.lock deploy package.json scripts src tsconfig.json ${copied}`.cwd(
     root,
   );
@@ -46,10 +45,7 @@ beforeAll(async () => {
   await Bun.write(settingsFile, fillIn(await Bun.file(settingsFile).text(), settings));
 });
 
-afterAll(async () => {
-  await compose('--profile replay-store down --timeout 0');
-  await rm(copied, { recursive: true });
-});
+afterAll(() => compose('--profile replay-store down --timeout 0'));
 
 /** If the image cannot be pulled, Debian's redis-server replaces it. This tests the options in the file, not the image. */
 async function ensureStoreImage(): Promise<void> {

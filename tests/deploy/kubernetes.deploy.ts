@@ -1,6 +1,4 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
 import type { IConfigMap } from 'kubernetes-models/v1/ConfigMap';
@@ -9,8 +7,9 @@ import { runContainer } from '../support/container.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { bearer, mintToken } from '../support/mint.ts';
 import { startRedis } from '../support/redis-server.ts';
-import { expectTypes } from './schema.ts';
-import { root, unknownSettings } from './settings.ts';
+import { readText, root } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { expectTypes, unknownSettings } from './checks.ts';
 
 setDefaultTimeout(300_000);
 
@@ -34,14 +33,13 @@ const settings = () => (find('ConfigMap') as IConfigMap).data ?? {};
 const labelsOf = (name: string) => ({ 'app.kubernetes.io/name': name });
 
 beforeAll(async () => {
-  const overlay = await mkdtemp(join(tmpdir(), 'protected-api-overlay-'));
+  const overlay = temporaryFolder();
   const path = (folder: string) => relative(overlay, join(root, 'deploy', folder));
   const text = `resources: [${path('kubernetes')}]\ncomponents: [${path('kubernetes/replay-store')}]\n`;
   await Bun.write(join(overlay, 'kustomization.yaml'), text);
   const { stdout, stderr, exitCode } = Bun.spawnSync(['kubectl', 'kustomize', overlay]);
   expect(exitCode, `${stderr}`).toBe(0);
   manifests = Bun.YAML.parse(stdout.toString()) as Manifest[];
-  await rm(overlay, { recursive: true });
 });
 
 describe('the manifests', () => {
@@ -57,8 +55,8 @@ describe('the manifests', () => {
 
   test('replace the image, whose name they share with compose and the README, by a placeholder', async () => {
     expect(containerOf()?.image).toMatch(/^registry\.example\.com\/protected-api:\d/);
-    expect(await Bun.file(join(root, 'deploy/compose.yaml')).text()).toMatch(/^ {4}image: protected-api$/m);
-    expect(await Bun.file(join(root, 'README.md')).text()).toContain('docker build -t protected-api .');
+    expect(await readText('deploy/compose.yaml')).toMatch(/^ {4}image: protected-api$/m);
+    expect(await readText('README.md')).toContain('docker build -t protected-api .');
   });
 
   test('give a pod more time to end than its shutdown takes', () => {
@@ -152,7 +150,7 @@ describe('the replay store', () => {
     // Two stores would accept a proof each.
     const alone = { replicas: 1, strategy: { type: 'Recreate' } };
     expect(find('Deployment', 'replay-store')).toMatchObject({ spec: alone });
-    const compose = Bun.YAML.parse(await Bun.file(join(root, 'deploy/compose.yaml')).text()) as {
+    const compose = Bun.YAML.parse(await readText('deploy/compose.yaml')) as {
       readonly services: { readonly 'replay-store': { readonly command: readonly string[] } };
     };
     const [, ...args] = compose.services['replay-store'].command;

@@ -6,12 +6,12 @@ import { type Environment, freePort, type RunningProcess, run, until, untilProce
 import { sourceForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
-import { expectTypes } from './schema.ts';
-import { root } from './settings.ts';
+import { readText, root } from '../support/repository.ts';
+import { expectTypes } from './checks.ts';
 
 setDefaultTimeout(300_000);
 
-const rules = join(root, 'deploy/prometheus/alerts.yaml');
+const rules = 'deploy/prometheus/alerts.yaml';
 
 test('each alert fires when its example in alerts.test.yaml says, and not before', async () => {
   const examples = join(root, 'deploy/prometheus/alerts.test.yaml');
@@ -21,7 +21,7 @@ test('each alert fires when its example in alerts.test.yaml says, and not before
 
 test('every alert has an example', async () => {
   const named = async (file: string, key: string) =>
-    [...(await Bun.file(file).text()).matchAll(new RegExp(`${key}: (\\w+)`, 'g'))].map(([, name]) => name);
+    [...(await readText(file)).matchAll(new RegExp(`${key}: (\\w+)`, 'g'))].map(([, name]) => name);
   const examples = await named(rules.replace('.yaml', '.test.yaml'), 'alertname');
   expect(new Set(examples)).toEqual(new Set(await named(rules, 'alert')));
 });
@@ -57,7 +57,7 @@ describe('a Prometheus that scrapes two instances, of which one cannot reach its
     });
     const configuration = {
       global: { scrape_interval: '500ms', scrape_timeout: '500ms', evaluation_interval: '500ms' },
-      rule_files: [rules],
+      rule_files: [join(root, rules)],
       scrape_configs: [
         { job_name: 'protected-api', static_configs: [{ targets: [reached.target, unreached.target] }] },
       ],
@@ -120,8 +120,8 @@ describe('a Prometheus that scrapes two instances, of which one cannot reach its
     const text = await (await fetch(`http://${unreached.target}/metrics`)).text();
     const { exitCode, stdout, stderr } = await $`promtool check metrics < ${new Response(text)}`.nothrow().quiet();
     expect({ exitCode, output: `${stdout}${stderr}` }).toEqual({ exitCode: 0, output: '' });
-    for (const file of [rules, join(root, 'deploy/grafana/dashboard.json'), join(root, 'docs/operations.md')]) {
-      const names = (await Bun.file(file).text()).match(
+    for (const file of [rules, 'deploy/grafana/dashboard.json', 'docs/operations.md']) {
+      const names = (await readText(file)).match(
         /\b(?:access_token|build|http|key_set|log_lines|process|replay_store)_\w+/g,
       );
       const unknown = names?.filter((name) => !new RegExp(`^(?:# TYPE )?${name}[{ ]`, 'm').test(text));

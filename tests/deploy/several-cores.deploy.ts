@@ -1,15 +1,14 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { join } from 'node:path';
 import { $ } from 'bun';
 import { freePort, run, untilProcess } from '../support/child-process.ts';
 import { executableForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { root } from './settings.ts';
+import { readText } from '../support/repository.ts';
 
 setDefaultTimeout(300_000);
 
 test('the script of docs/operations.md starts a process for each core on one port, and stops them all', async () => {
-  const text = await Bun.file(join(root, 'docs/operations.md')).text();
+  const text = await readText('docs/operations.md');
   const script = /## Several cores.*?```bash\n(.*?)```/s.exec(text)?.[1] ?? '';
   const [executable = ''] = await executableForm.command();
   await using issuer = await startIssuer();

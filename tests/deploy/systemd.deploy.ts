@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { freePort, until } from '../support/child-process.ts';
 import { executableForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
-import { fillIn, root, unknownSettings } from './settings.ts';
+import { root } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { fillIn, unknownSettings } from './checks.ts';
 
 setDefaultTimeout(300_000);
 
@@ -22,17 +23,14 @@ const { install = [], systemctl: systemctlCommands = [] } = Object.groupBy(
 );
 
 /** The root directory of the simulated machine on which the unit is installed. */
-let machine: string;
+const machine = temporaryFolder();
 
 beforeAll(async () => {
-  machine = await mkdtemp(join(tmpdir(), 'protected-api-systemd-'));
   await executableForm.command();
   for (const command of ['usr/bin/env', 'usr/bin/kill']) await cp(`/${command}`, join(machine, command));
   for (const command of install)
     await $`sh -c ${command.replace(/ (?=\/(?:usr|etc)\/)/g, ` ${machine}`)}`.cwd(root).quiet();
 });
-
-afterAll(() => rm(machine, { recursive: true, force: true }));
 
 describe('the systemd unit', () => {
   test('is understood by systemd, every line of it', async () => {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -7,14 +6,16 @@ import type { FastifyInstance } from 'fastify';
 import { createGuard } from '../../src/auth/guard.ts';
 import manifest from '../../src/auth/package.json';
 import { createTestIssuer } from '../../src/auth/testing.ts';
+import { serve } from '../support/fixture.ts';
 import { bearer } from '../support/mint.ts';
+import { readText, root } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const root = join(import.meta.dir, '../..');
 const pages = ['README.md', 'docs/guard.md', 'docs/dpop.md', 'docs/coming-from.md', 'src/auth/README.md'];
 
 /** Returns the TypeScript blocks of a page, each with the heading above it and the file that a test writes it to. */
 async function blocksOf(page: string) {
-  const sections = (await Bun.file(join(root, page)).text()).split(/^#+ /m).slice(1);
+  const sections = (await readText(page)).split(/^#+ /m).slice(1);
   const blocks = sections.flatMap((section) =>
     [...section.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, text = '']) => ({ heading: section.split('\n')[0], text })),
   );
@@ -28,12 +29,10 @@ async function blocksOf(page: string) {
 const blocks = (await Promise.all(pages.map(blocksOf))).flat();
 const issuer = await createTestIssuer();
 /** It publishes the keys of the issuer for tests. */
-const tenant = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.json(issuer.options.keys) });
-let folder: string;
+const tenant = serve(() => Response.json(issuer.options.keys));
+const folder = temporaryFolder('dist');
 
 beforeAll(async () => {
-  await mkdir(join(root, 'dist'), { recursive: true });
-  folder = await mkdtemp(join(root, 'dist/blocks-'));
   // No test looks up a name: the issuer is on loopback.
   for (const { file, text } of blocks)
     await Bun.write(join(folder, file), text.replaceAll('https://tenant.example.com/', tenant.url.href));
@@ -44,7 +43,7 @@ beforeAll(async () => {
     JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'], exclude: [] }),
   );
 });
-afterAll(() => Promise.all([tenant.stop(true), rm(folder, { recursive: true, force: true })]));
+afterAll(() => tenant.stop(true));
 
 /** A request to a block, the claims of its token, and its response: the status, and a part of headers and body. */
 type Row = readonly [heading: string, request: string, claims: object | undefined, status: number, part: string];
@@ -182,7 +181,7 @@ describe('the TypeScript blocks of the documentation', () => {
   });
 
   test('Test your application: the command of the README gets a token from the development issuer, which its guard accepts', async () => {
-    const readme = await Bun.file(join(root, 'src/auth/README.md')).text();
+    const readme = await readText('src/auth/README.md');
     const [, url = '', data = ''] = /`curl (http:\/\/localhost:3011\S+) ([^`]*)`/.exec(readme) ?? [];
     const block = blocks.find(({ text }) => text.includes('createDevelopmentIssuer('));
     // Its port may be in use, so that nothing listens.
@@ -227,6 +226,6 @@ describe('the TypeScript blocks of the documentation', () => {
 });
 
 test('the README of the package names the tarball that it packs', async () => {
-  const readme = await Bun.file(join(root, 'src/auth/README.md')).text();
+  const readme = await readText('src/auth/README.md');
   expect(readme.match(/protected-api-[\d.]+\.tgz/g)).toEqual([`protected-api-${manifest.version}.tgz`]);
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { apiReports } from '../../scripts/api-report.ts';
 import { envExample, options, processSettings, settingsPage } from '../../scripts/settings-page.ts';
+import { type Environment, readSettings } from '../../src/settings.ts';
 import { readText, root } from '../support/repository.ts';
 
 const documented = [...options, ...processSettings];
@@ -17,6 +18,33 @@ describe('bun run docs', () => {
     const written = [...new Bun.Glob('*').scanSync(join(root, 'docs/api'))];
     expect([...reports.keys()].toSorted()).toEqual(written.toSorted());
     for (const [name, text] of reports) expect(await readText(`docs/api/${name}`), name).toBe(text);
+  });
+
+  const assignments = [...envExample().matchAll(/^(?:# )?([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [
+    name,
+    value,
+  ]);
+  const required = { ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test' };
+
+  test('writes an .env.example that sets nothing when it is copied as it is, and shows the real defaults', () => {
+    expect(envExample()).not.toMatch(/^[A-Z_]+=./m);
+    const read = (environment: Environment) => {
+      const settings = readSettings(environment, false);
+      return { ...settings, optionsAt: settings.optionsAt(0) };
+    };
+    expect(read({ ...Object.fromEntries(assignments), ...required })).toEqual(read(required));
+  });
+
+  test('writes an .env.example with each setting that the service reads, once', () => {
+    const read = new Set(['ISSUER', 'AUDIENCE']);
+    const spy = new Proxy<Record<string, string>>(required, {
+      get(target, name) {
+        if (name !== 'NODE_ENV') read.add(String(name));
+        return Reflect.get(target, name);
+      },
+    });
+    readSettings(spy, false);
+    expect(assignments.map(([name]) => name).toSorted()).toEqual([...read].toSorted());
   });
 
   test('documents bounds and words as the rules have them', () => {

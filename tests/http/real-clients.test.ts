@@ -15,6 +15,7 @@ import { developmentFixtureFor } from '../support/development-issuer.ts';
 import { startedFor } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
 import { AUDIENCE, bearer, SCOPE } from '../support/mint.ts';
+import { readText, root } from '../support/repository.ts';
 
 describe('a service behind oidc-provider', () => {
   const PUBLIC_URL = 'https://api.example.test';
@@ -65,13 +66,12 @@ describe('a service with the development issuer', () => {
   const fixture = developmentFixtureFor(executableForm, { DPOP: 'on' });
 
   test('serves the client in docs/dpop.md, which is the one in examples/', async () => {
-    const root = join(import.meta.dir, '../..');
     const { issuer, reader } = fixture();
     const environment = { API: issuer.slice(0, -1), CLIENT_ID: reader.clientId, CLIENT_SECRET: reader.clientSecret };
     const { stdout, stderr } = await runToEnd([process.execPath, join(root, 'examples/dpop-client.ts')], environment);
     expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^200 \{/), stderr: '' });
-    const example = await Bun.file(join(root, 'examples/dpop-client.ts')).text();
-    expect(await Bun.file(join(root, 'docs/dpop.md')).text()).toContain(`\`\`\`ts\n${example}\`\`\``);
+    const example = await readText('examples/dpop-client.ts');
+    expect(await readText('docs/dpop.md')).toContain(`\`\`\`ts\n${example}\`\`\``);
   });
 
   test('takes a client of oauth4webapi that knows only its address from a 401 to a 200', async () => {

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { expectError, expectMessage } from '../support/expect-error.ts';
+import { serve } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { AUDIENCE, bearer, mintToken, signingKeys } from '../support/mint.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 setDefaultTimeout(120_000);
 
 describe('an issuer with a certificate of a private authority', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'private-authority-'));
+  const folder = temporaryFolder();
   const file = (name: string) => Bun.file(join(folder, name));
-  let server: Bun.Server<undefined>;
+  let server: ReturnType<typeof serve>;
   let issuer: string;
 
   beforeAll(async () => {
@@ -20,20 +20,13 @@ describe('an issuer with a certificate of a private authority', () => {
     const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-addext', 'subjectAltName=IP:127.0.0.1'];
     await $`openssl req -x509 ${key} -subj /CN=authority -keyout ca.key -out ca.pem`.cwd(folder).quiet();
     await $`openssl req -x509 ${key} ${signed} -subj /CN=issuer -keyout issuer.key -out issuer.pem`.cwd(folder).quiet();
-    server = Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      tls: { key: file('issuer.key'), cert: file('issuer.pem') },
-      fetch: ({ url }) =>
-        Response.json(url.endsWith('/keys') ? { keys: signingKeys() } : { issuer, jwks_uri: `${issuer}/keys` }),
-    });
+    const respond = ({ url }: Request) =>
+      Response.json(url.endsWith('/keys') ? { keys: signingKeys() } : { issuer, jwks_uri: `${issuer}/keys` });
+    server = serve(respond, { key: file('issuer.key'), cert: file('issuer.pem') });
     issuer = server.url.origin;
   });
 
-  afterAll(async () => {
-    await server.stop(true);
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => server.stop(true));
 
   for (const form of [sourceForm, executableForm]) {
     const request = async (settings: Readonly<Record<string, string>>) => {

@@ -1,29 +1,25 @@
 import { describe, expect, test } from 'bun:test';
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { mcpServer } from '../examples/mcp-server.ts';
 import { serverRows } from '../examples/server-rows.ts';
-import { createBrowser } from '../support/browser.ts';
+import { createBrowser } from '../support/authorization-server.ts';
 import { freePort, run, runToEnd, until } from '../support/child-process.ts';
 import { startedFor } from '../support/fixture.ts';
 import { packed } from '../support/installed-package.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const examples = join(import.meta.dir, '../../examples');
 const PATH = process.env.PATH ?? '';
 
-const folder = startedFor(
-  600_000,
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'protected-api-nightly-'));
-    for (const name of ['package.json', 'bun.lock']) await copyFile(join(import.meta.dir, name), join(folder, name));
-    await $`${process.execPath} install --frozen-lockfile`.cwd(folder).quiet();
-    await $`${process.execPath} add ${await packed()}`.cwd(folder).quiet();
-    return folder;
-  },
-  (folder) => rm(folder, { recursive: true }),
-);
+const folder = startedFor(600_000, async () => {
+  const folder = temporaryFolder();
+  for (const name of ['package.json', 'bun.lock']) await copyFile(join(import.meta.dir, name), join(folder, name));
+  await $`${process.execPath} install --frozen-lockfile`.cwd(folder).quiet();
+  await $`${process.execPath} add ${await packed()}`.cwd(folder).quiet();
+  return folder;
+});
 const inPackages = (path: string) => join(folder(), 'node_modules', path);
 
 // Node.js hands Next.js the first of two Authorization headers only.
@@ -50,12 +46,7 @@ describe.each(['mcp', 'mcp-fetch'])('the MCP Inspector with examples/%s.ts', (ex
     const client = ['--transport', 'http', '--client-id', 'reader', '--client-secret', 'reader-secret'];
     const cli = run(
       ['sh', '-c', 'echo y | node "$0" "$@"', launcher, '--cli', started().url, ...client, '--method', ...args],
-      {
-        PATH,
-        HOME: folder(),
-        MCP_AUTO_OPEN_ENABLED: 'true',
-        MCP_INSPECTOR_SECRET_STORE: 'file',
-      },
+      { PATH, HOME: folder(), MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' },
     );
     let logins = 0;
     let isEnded = false;

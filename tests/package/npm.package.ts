@@ -7,8 +7,8 @@ import { runToEnd } from '../support/child-process.ts';
 import { installedPackage, packed } from '../support/installed-package.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken } from '../support/mint.ts';
+import { readText, root } from '../support/repository.ts';
 
-const root = join(import.meta.dir, '../..');
 /** They say what the compiler accepts, and at each `@ts-expect-error` what it rejects. */
 const typeTests = ['protected-route.ts', 'typed-rejections.ts'];
 /** Package of the compiler, module resolution, and the module system that goes with it. */
@@ -37,7 +37,7 @@ describe('the package, installed from its tarball', () => {
   const inPackage = (...path: string[]) => inFolder('node_modules', manifest.name, ...path);
 
   beforeAll(async () => {
-    const readme = await Bun.file(join(root, 'src/auth/README.md')).text();
+    const readme = await readText('src/auth/README.md');
     const [, example = ''] = /```ts\n(import \{ Elysia \}.*?from 'protected-api';.*?)```/s.exec(readme) ?? [];
     await Bun.write(inFolder('readme.ts'), example);
   });
@@ -67,9 +67,8 @@ describe('the package, installed from its tarball', () => {
   test.each(['publint run --strict=true', 'attw --profile esm-only'])('passes %s', async (command) => {
     const [tool = '', ...options] = words(command);
     const tarball = await packed();
-    const { exitCode, stdout } = await $`${join(root, 'node_modules/.bin', tool)} ${options} ${tarball}`
-      .nothrow()
-      .quiet();
+    const path = join(root, 'node_modules/.bin', tool);
+    const { exitCode, stdout } = await $`${path} ${options} ${tarball}`.nothrow().quiet();
     expect({ exitCode, output: exitCode === 0 ? '' : stdout.toString() }).toEqual({ exitCode: 0, output: '' });
   });
 

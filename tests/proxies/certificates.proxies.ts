@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts';
 import { freePort, type RunningProcess, until } from '../support/child-process.ts';
 import { type ServiceProcess, sourceForm } from '../support/forms.ts';
 import { AUDIENCE } from '../support/mint.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { haproxy, nginx } from './proxies.ts';
 
 setDefaultTimeout(120_000);
 
-const folder = mkdtempSync(join(tmpdir(), 'protected-api-certificates-'));
+const folder = temporaryFolder();
 let provider: AuthorizationServer;
 let service: ServiceProcess;
 /** A token that oidc-provider bound to the certificate of client a. */
@@ -59,7 +58,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const { signal } of processes) signal('SIGTERM');
   await Promise.all([provider.close(), service.close(), ...processes.map(({ finished }) => finished)]);
-  rmSync(folder, { recursive: true });
 });
 
 test('oidc-provider binds the token to the certificate', () => {
@@ -93,7 +91,7 @@ for (const proxy of [haproxy, nginx]) {
     }
 
     for (const [name, client, sends, status] of rows)
-      test(`is answered with ${status} to a client with ${name}`, async () => {
+      test(`makes the response to a client with ${name} a ${status}`, async () => {
         for (const form of [0, 1]) expect(await statusOf(encrypted, client, sends, form)).toBe(status);
       });
 
@@ -102,13 +100,13 @@ for (const proxy of [haproxy, nginx]) {
       expect([undefined, '400']).toContain(await statusOf(encrypted, undefined, ['a'], 0));
     });
 
-    test('is answered with 401 without TLS, with any header', async () => {
+    test('makes the response without TLS a 401, with any header', async () => {
       for (const form of [0, 1])
         for (const sends of [[], ['a'], ['a', 'b']]) expect(await statusOf(plain, undefined, sends, form)).toBe('401');
     });
 
     // A known limit, in SECURITY.md.
-    test('is answered with 200 to any client that reaches the port of the service and sends the header', async () =>
+    test('makes the response to any client that reaches the port of the service and sends the header a 200', async () =>
       expect(await statusOf(`http://127.0.0.1:${service.port}`, undefined, ['a'], 0)).toBe('200'));
   });
 }

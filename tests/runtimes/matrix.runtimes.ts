@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { beforeAll, test } from 'bun:test';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { expectNoFaults, expectSpread, runBundle } from '../auth/elysia/matrix/bundle.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const seed = Number(process.env.MATRIX_SEED ?? 20);
 const cells = Number(process.env.MATRIX_CELLS ?? 200);
 
-const folder = mkdtempSync(join(tmpdir(), 'matrix-'));
-const binary = join(folder, 'matrix');
+const binary = join(temporaryFolder(), 'matrix');
 /** The flags are those of the build, which Elysia's reading of source text survives. */
 beforeAll(async () => {
   const main = join(import.meta.dir, '../auth/elysia/matrix/main.ts');
   await $`${process.execPath} build --compile --minify-whitespace --minify-syntax --outfile ${binary} ${main}`.quiet();
 }, 300_000);
-afterAll(() => rmSync(folder, { recursive: true }));
 
 for (const [name, ...command] of [
   ['es2016 under Bun', 'bun', 'matrix.mjs'],

@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import { type Environment, run } from './child-process.ts';
 import { type Form, startService } from './forms.ts';
+import { root } from './repository.ts';
 
 /** The docker client finds its engine and its settings by these. */
 const clientEnvironment: Environment = Object.fromEntries(
@@ -20,7 +20,7 @@ let built: Promise<string> | undefined;
 /** Returns the name of the image under test: IMAGE from the environment, else one that is built from the Dockerfile. */
 export async function imageUnderTest(): Promise<string> {
   if (process.env.IMAGE) return process.env.IMAGE;
-  built ??= docker('build', '--tag', 'protected-api:test', join(import.meta.dir, '../..'));
+  built ??= docker('build', '--tag', 'protected-api:test', root);
   await built;
   return 'protected-api:test';
 }

@@ -12,7 +12,7 @@ export const serve = (fetch: (request: Request) => Response | Promise<Response>,
 export function startedFor<Started>(
   timeoutMs: number,
   start: () => Promise<Started>,
-  close: (started: Started) => Promise<unknown>,
+  close: (started: Started) => Promise<unknown> = async () => {},
 ): () => Started {
   let started: Started | undefined;
   beforeAll(async () => {

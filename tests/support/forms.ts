@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Environment, freePort, type RunningProcess, run, untilReachable } from './child-process.ts';
+import { root } from './repository.ts';
 
 export interface Service {
   readonly origin: string;
@@ -23,7 +24,6 @@ export interface CommandForm extends Form {
   start(settings: Environment, flags?: readonly string[]): Promise<ServiceProcess>;
 }
 
-const root = join(import.meta.dir, '../..');
 const binary = join(root, 'dist/protected-api');
 
 /** A connection for each request: one that is kept may be ended by the service just when the next request is sent. */

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { until } from '../support/child-process.ts';
 import { type ServiceProcess, sourceForm } from '../support/forms.ts';
 import { statusesIn } from '../support/raw-http.ts';
+import { pages, readText } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ERRORS = /command not found|unknown command|no matches found|no such file|parse error|curl: \(/i;
 
@@ -21,7 +20,7 @@ const PROMPT = '\u001b[?2004h';
 
 /** Pastes `text` into an interactive shell on a terminal, as a terminal does, and returns what it shows until the next prompt. */
 async function paste(command: readonly string[], text: string): Promise<string> {
-  const home = await mkdtemp(join(tmpdir(), 'protected-api-shell-'));
+  const home = temporaryFolder();
   const decoder = new TextDecoder();
   let shown = '';
   const child = Bun.spawn([...command], {
@@ -44,17 +43,14 @@ async function paste(command: readonly string[], text: string): Promise<string> 
   } finally {
     child.kill('SIGKILL');
     await child.exited;
-    await rm(home, { recursive: true, force: true });
   }
 }
 
-const root = join(import.meta.dir, '../..');
 /** Returns the blocks of a page in these languages. */
-const blocksIn = async (page: string, languages: string) =>
-  [
-    ...(await Bun.file(join(root, page)).text()).matchAll(new RegExp(`^\`\`\`(?:${languages})\\n(.*?)^\`\`\``, 'gms')),
-  ].map(([, block = '']) => block);
-const pages = ['*.md', 'docs/*.md', 'bench/*.md'].flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)]);
+const blocksIn = async (page: string, languages: string) => {
+  const blocks = new RegExp(`^\`\`\`(?:${languages})\\n(.*?)^\`\`\``, 'gms');
+  return [...(await readText(page)).matchAll(blocks)].map(([, block = '']) => block);
+};
 const allIn = async (languages: string) => (await Promise.all(pages.map((page) => blocksIn(page, languages)))).flat();
 
 let service: ServiceProcess;

@@ -17,6 +17,10 @@ if (scoped.error?.status === 403) {
 }
 
 const plain = await api.private.get();
+plain.data?.message satisfies string | undefined;
+type Unauthorized = 'authorization_header_missing' | 'invalid_header' | 'invalid_claims' | 'token_expired';
+if (plain.error?.status === 401) plain.error.value.code satisfies Unauthorized;
+if (plain.error?.status === 503) plain.error.value.code satisfies 'key_set_unavailable';
 // @ts-expect-error: only what asks for a scope answers 403
 if (plain.error?.status === 403) throw plain;
 

@@ -2,8 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { type Claims, createGuard } from '../../../src/auth/guard.ts';
-import { startAuthorizationServer } from '../../support/authorization-server.ts';
-import { callback, createBrowser } from '../../support/browser.ts';
+import { callback, createBrowser, startAuthorizationServer } from '../../support/authorization-server.ts';
 import { AUDIENCE, SCOPE } from '../../support/mint.ts';
 
 const endedSessions = new Set<unknown>();
