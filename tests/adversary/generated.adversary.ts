@@ -21,16 +21,21 @@ const world = (issuers: World['issuers'], settings: Partial<World> = {}): World 
 const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA'.split(' ') as AlgorithmName[];
 
 /** Settings that are not the defaults, with two issuers that publish their keys under one kid. */
-const settingsOfTwo: readonly Partial<World>[] = [
-  { algorithms },
-  {
+const settingsOfTwo: Readonly<Record<string, Partial<World>>> = {
+  'all algorithms': { algorithms },
+  'a required claim': {
     algorithms: ['RS256', 'PS256', 'ES384'],
     scopeClaim: ['scp', '/realm/roles', 'scope'],
     audienceClaim: 'client_id',
     requiredClaims: { token_use: 'access' },
   },
-  { algorithms: ['ES256', 'EdDSA'], scopeClaim: ['permissions', 'scp'], scopePrefix: 'api/', audienceClaim: 'azp' },
-];
+  'a prefix of scopes': {
+    algorithms: ['ES256', 'EdDSA'],
+    scopeClaim: ['permissions', 'scp'],
+    scopePrefix: 'api/',
+    audienceClaim: 'azp',
+  },
+};
 
 async function targetFor(here: World, tokenCacheSize: number) {
   const { issuers, nowSeconds, toleranceSeconds, scopePrefix, ...options } = here;
@@ -41,7 +46,7 @@ async function targetFor(here: World, tokenCacheSize: number) {
     scopePrefix: scopePrefix || undefined,
   });
   target.guard.start();
-  // Nothing falls due before the fetch has answered; a token with a kid that is not there waits for it.
+  // Nothing falls due before the fetch has ended; a token with a kid that is not there waits for it.
   const header = { alg: options.algorithms[0], kid: 'never published' };
   for (const issuer of Object.keys(issuers)) await target.send(`Bearer ${mintToken(issuer, { header })}`);
   return target;
@@ -77,14 +82,14 @@ async function codeEverywhere(
       texts.add(`${response.headers.get('www-authenticate')} ${await response.clone().text()}`);
       code = await codeOf(response);
       if (!allowed.some((one) => one === code))
-        throw new Error(`${path} answered ${code}, where the contract has ${allowed.join(' or ')}`);
+        throw new Error(`${path} responded with ${code}, where the contract has ${allowed.join(' or ')}`);
     }
-    if (texts.size > 1) throw new Error(`One request, several answers: ${[...texts].join('\n')}`);
+    if (texts.size > 1) throw new Error(`One request, several responses: ${[...texts].join('\n')}`);
   }
   return code;
 }
 
-/** Requests are judged alike by a service that remembers tokens, one that does not, and the oracle. */
+/** A service that remembers tokens, one that does not, and the oracle decide alike. */
 async function agrees(
   name: string,
   here: World,
@@ -106,26 +111,18 @@ describe('the service and an independent verifier agree', () => {
 
   const bearer = (plan: Parameters<typeof build>[0]) => `Bearer ${build(plan)}`;
   const codes = ['Unauthorized', 'accepted', 'invalid_claims', 'invalid_header', 'token_expired'];
-  for (const toleranceSeconds of [0, 1]) {
-    const name = `mutated tokens, with a clock tolerance of ${toleranceSeconds} s`;
-    test(`on ${name}`, () =>
-      agrees(name, world({ [ISSUER]: crowdedKeySet() }, { toleranceSeconds }), plans.map(bearer), tokens / 2, codes));
-  }
-
-  for (const [at, settings] of settingsOfTwo.entries()) {
-    const name = `mutated tokens of two issuers, world ${at + 1}`;
-    test(`on ${name}`, () => {
+  const codesOfHeaders = ['accepted', 'authorization_header_missing', 'invalid_header'];
+  const one = (toleranceSeconds = 0) => world({ [ISSUER]: crowdedKeySet() }, { toleranceSeconds });
+  test.each<Parameters<typeof agrees>>([
+    ['mutated tokens', one(), plans.map(bearer), tokens / 2, codes],
+    ['mutated tokens, with a clock tolerance of a second', one(1), plans.map(bearer), tokens / 2, codes],
+    ['random Authorization headers', one(), authorizations, tokens / 4, codesOfHeaders],
+    ...Object.entries(settingsOfTwo).map(([name, settings]): Parameters<typeof agrees> => {
       const here = world(publishedByTwo(), settings);
-      return agrees(name, here, plansOfTwo(here.algorithms).map(bearer), tokens / 10, codes);
-    });
-  }
-
-  test('on random Authorization headers', () =>
-    agrees('Authorization headers', world({ [ISSUER]: crowdedKeySet() }), authorizations, tokens / 4, [
-      'accepted',
-      'authorization_header_missing',
-      'invalid_header',
-    ]));
+      const inputs = plansOfTwo(here.algorithms).map(bearer);
+      return [`mutated tokens of two issuers, with ${name}`, here, inputs, tokens / 10, codes];
+    }),
+  ])('on %s', agrees);
 
   test('on random key sets', () =>
     holds('key sets', keySets(), tokens / 20, [...codes.slice(0, 2), 'key_set_unavailable'], async ({ keys, plan }) => {

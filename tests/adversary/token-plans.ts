@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { crowdedKeySet } from '../http/table/key-set.ts';
+import { crowdedKeySet, keyRows } from '../http/table/key-set.ts';
 import { acceptedTokens, tokenFaults } from '../http/table/token-faults.ts';
 import { ISSUER } from '../support/checked.ts';
 import { mintSigned } from '../support/issuers.ts';
@@ -11,7 +11,7 @@ import { anyMember, edited, editsOf, few, member, merged } from './arbitraries.t
 
 /** The other issuer of the worlds that have two: it names itself without a slash. */
 const OTHER_ISSUER = 'https://other.example.test/tenant';
-/** When generated tokens are judged: between two seconds, so that fractions of one count. */
+/** When generated tokens are verified: between two seconds, so that fractions of one count. */
 export const NOW_SECONDS = 1_900_000_000.5;
 
 /** The algorithms that both issuers of a world with two sign with; PS512 and the others share RSA keys with RS256. */
@@ -131,16 +131,9 @@ export const authorizations: fc.Arbitrary<string | null> = fc.oneof(
 /** Key sets with good, odd and broken keys in any order, and a token that one of them may verify. */
 export function keySets() {
   const names = fc.constantFrom(SIGNING_KID, 'first twin', 'second twin', 'stranger');
-  const changes = fc.oneof(
-    ...['kty', 'kid', 'use', 'alg', 'key_ops', 'd', 'x5c', '__proto__'].map((name) =>
-      member(name, ['AA', 'sig', 'enc', 'RS256', 'RS512', 'RSA', 'EC', ['verify'], ['sign'], 'verify']),
-    ),
-    // Whether a key in a loose spelling of base64url is malformed is not specified, so there is none.
-    ...['n', 'e'].map((name) => member(name, ['AQAB', 'Aw', 'AA', 'AAEAAQ', 'AQAA'])),
-  );
   const oddKey = fc
-    .tuple(names, fc.constantFrom(SIGNING_KID, SIGNING_KID, 'twins'), few(changes, 2, 3))
-    .map(([name, kid, changed]) => publish(rsaKey(name), kid, merged(changed)));
+    .tuple(names, fc.constantFrom(SIGNING_KID, SIGNING_KID, 'twins'), few(fc.constantFrom(...keyRows), 2, 3))
+    .map(([name, kid, rows]) => publish(rsaKey(name), kid, merged(rows.map(([, , changed]) => changed))));
   const key = fc.oneof(
     { weight: 4, arbitrary: fc.constant(publish(rsaKey(SIGNING_KID), SIGNING_KID)) },
     { weight: 6, arbitrary: oddKey },
