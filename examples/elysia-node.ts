@@ -2,8 +2,8 @@ import { node } from '@elysiajs/node';
 import { Elysia } from 'elysia';
 import { optionsFromEnvironment, resourceServer } from 'protected-api';
 
-// Elysia on Node.js. To start it, compile it, then:
-// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node elysia-node.js
+// Elysia on Node.js. To start it in Node.js 22.18 or later:
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node elysia-node.ts
 const reports = new Elysia()
   .use(resourceServer(optionsFromEnvironment(process.env)))
   .get('/reports', ({ claims }) => ({ hello: claims.sub }), { scope: 'read:reports' });

@@ -4,8 +4,8 @@ import express from 'express';
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 import { authOf, requireToken } from 'protected-api/node';
 
-// Express 5 or 4. To start it, compile it, then:
-// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node express.js
+// Express 5 or 4. To start it in Node.js 22.18 or later:
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node express.ts
 const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
 

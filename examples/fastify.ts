@@ -3,8 +3,8 @@ import Fastify from 'fastify';
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 import { checkIncoming } from 'protected-api/node';
 
-// Fastify. To start it, compile it, then:
-// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node fastify.js
+// Fastify. To start it in Node.js 22.18 or later:
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node fastify.ts
 const guard = createGuard({
   ...optionsFromEnvironment(process.env),
   // Fastify adds the headers of @fastify/cors to its own responses only.

@@ -3,8 +3,8 @@ import { Hono } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { type Claims, createGuard, optionsFromEnvironment, type Requirements } from 'protected-api/guard';
 
-// Hono on Node.js. To start it, compile it, then:
-// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node hono-node.js
+// Hono on Node.js. To start it in Node.js 22.18 or later:
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node hono-node.ts
 const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
 

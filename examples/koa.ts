@@ -3,8 +3,8 @@ import Koa from 'koa';
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 import { checkIncoming } from 'protected-api/node';
 
-// Koa. To start it, compile it, then:
-// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node koa.js
+// Koa. To start it in Node.js 22.18 or later:
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node koa.ts
 const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
 

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { serverRows } from '../examples/server-rows.ts';
 import { type Environment, freePort, run } from '../support/child-process.ts';
 import { compiled, installedPackage } from '../support/installed-package.ts';
+import { readText } from '../support/repository.ts';
+import { runWorker } from '../support/worker.ts';
 
 const examples = join(import.meta.dir, '../../examples');
 type Packages = Parameters<typeof installedPackage>[0];
@@ -18,21 +20,24 @@ createServer(async ({ method, url, headersDistinct }, response) => {
   response.writeHead(statusCode, others.headers).end(body);
 }).listen(0, '127.0.0.1', function () { console.log('http://127.0.0.1:' + this.address().port); });`;
 
-/** The example, what is installed beside the tarball, and what is changed in the compiled text. */
-const servers: readonly (readonly [string, string, Packages, ((text: string) => string)?])[] = [
-  ['Express 5', 'express', ['express', 'cors']],
-  ['Express 4', 'express', ['express-4', 'cors'], (text) => text.replace('"express"', '"express-4"')],
-  ['NestJS', 'nest', ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs']],
-  ['Fastify', 'fastify', ['fastify', '@fastify/cors']],
-  ['Koa', 'koa', ['koa']],
-  ['Hono', 'hono-node', ['hono', '@hono/node-server']],
-  ['Elysia', 'elysia-node', ['elysia', '@elysiajs/node']],
-  ['AWS Lambda', 'lambda', [], (text) => text + lambda],
+const table = (await readText('examples/README.md')).matchAll(/^\| \[([\w-]+)\.ts\].*?\| (?:`(.*)`)? *\|$/gm);
+const packages = new Map([...table].map(([, name, list]) => [name, (list?.split(' ') ?? []) as Packages]));
+
+/** The example, what is changed in the compiled text, and what is installed besides the packages in the README. */
+const servers: readonly (readonly [string, string, ((text: string) => string)?, Packages?])[] = [
+  ['Express 5', 'express'],
+  ['Express 4', 'express', (text) => text.replace('"express"', '"express-4"'), ['express-4']],
+  ['NestJS', 'nest'],
+  ['Fastify', 'fastify'],
+  ['Koa', 'koa'],
+  ['Hono', 'hono-node'],
+  ['Elysia', 'elysia-node'],
+  ['AWS Lambda', 'lambda', (text) => text + lambda],
 ];
 
-for (const [title, name, packages, change] of servers)
+for (const [title, name, change, others = []] of servers)
   describe(`${title} under Node.js, with the tarball`, () => {
-    const folder = installedPackage(packages, 'runtimes', []);
+    const folder = installedPackage([...(packages.get(name) ?? []), ...others], 'runtimes', []);
     const start = async (environment: Environment) => {
       const file = await compiled(join(examples, `${name}.ts`), folder(), change);
       // Elysia's adapter does not say which port the system chose.
@@ -41,11 +46,21 @@ for (const [title, name, packages, change] of servers)
     serverRows(`examples/${name}.ts`, start, { usesNode: ['express', 'nest', 'fastify', 'koa'].includes(name) });
   });
 
-describe('Deno, with the tarball', () => {
-  const folder = installedPackage([], 'runtimes', []);
-  serverRows('examples/deno-serve.ts', async (environment) => {
-    const file = join(folder(), 'example.ts');
-    await copyFile(join(examples, 'deno-serve.ts'), file);
-    return run(['deno', 'run', '--allow-env', '--allow-net', '--no-prompt', file], { ...environment, NO_COLOR: '1' });
+type Start = (file: string, environment: Environment) => ReturnType<typeof runWorker> | ReturnType<typeof run>;
+const deno = ['deno', 'run', '--allow-env', '--allow-net', '--no-prompt'];
+/** The runtimes that run TypeScript. workerd has none of the modules of Node.js. */
+const runtimes: readonly (readonly [name: string, start: Start])[] = [
+  ['deno-serve', (file, environment) => run([...deno, file], { ...environment, NO_COLOR: '1' })],
+  ['bun-serve', (file, environment) => run([process.execPath, 'run', file], environment)],
+  ['workers', async (file, environment) => runWorker(file, { ...environment, PORT: String(await freePort()) })],
+];
+
+for (const [name, start] of runtimes)
+  describe('With the tarball', () => {
+    const folder = installedPackage([], 'runtimes', []);
+    serverRows(`examples/${name}.ts`, async (environment) => {
+      const file = join(folder(), 'example.ts');
+      await copyFile(join(examples, `${name}.ts`), file);
+      return start(file, environment);
+    });
   });
-});

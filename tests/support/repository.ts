@@ -8,7 +8,7 @@ export const root = join(import.meta.dir, '../..');
 export const readText = (path: string) => Bun.file(join(root, path)).text();
 
 /** Returns the paths of the pages that people read on GitHub. */
-export const pages = ['*.md', 'docs/*.md', 'bench/*.md'].flatMap((pattern) => [
+export const pages = ['*.md', 'docs/*.md', 'bench/*.md', 'examples/*.md'].flatMap((pattern) => [
   ...new Bun.Glob(pattern).scanSync(root),
 ]);
 
