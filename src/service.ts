@@ -51,7 +51,7 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
     },
   });
   const metrics = counts && createMetrics({ counts, state: guard.state, replayStore, droppedLogLines });
-  const tokenEndpoint = createTokenEndpoint(guard, { cooldownMs: options.jwksCooldownSeconds * 1000 });
+  const tokenEndpoint = createTokenEndpoint(guard);
   let isShuttingDown = false;
   const readiness = (): Readiness => {
     if (isShuttingDown) return 'shutting_down';

@@ -21,7 +21,7 @@ export function renderBanner({ origin, clients, hasDocumentation, hasColour }: B
     variable: string,
     client: string,
   ) => `export ${variable}=$(curl -sS ${word(`${origin}/oauth/token`)} \\
-  -d grant_type=client_credentials -d audience=${escapeFormValue(origin)} \\
+  -d grant_type=client_credentials -d audience=${percentEncode(origin, /[^\w:/.-]/gu)} \\
   -d client_id=${client} -d client_secret=${clients.get(client)} |
   grep -o 'eyJ[^"]*')`;
   const call = (path: string, token?: string) =>
@@ -48,22 +48,12 @@ ${hasDocumentation ? link('Documentation', pagePath) : ''}${link(name, '')}
 `;
 }
 
-/** Percent-encodes characters that are special to a shell or a terminal. Settings reject them too. */
-function escapeUrl(url: string): string {
-  return url.replace(/[^\w:/.%[\]-]/gu, percentEncode);
-}
-
-function escapeFormValue(value: string): string {
-  return value.replace(/[^\w:/.-]/gu, percentEncode);
-}
-
-/** encodeURIComponent leaves the characters !'()*~ as they are. */
-function percentEncode(character: string): string {
-  return encodeURIComponent(character).replace(/[!'()*~]/g, (left) => `%${left.charCodeAt(0).toString(16)}`);
-}
+/** Percent-encodes what is special to a shell, a terminal or a form. */
+const percentEncode = (text: string, special: RegExp) =>
+  text.replace(special, (character) => Buffer.from(character).toString('hex').replace(/../g, '%$&'));
 
 /** Returns a URL as one word of a command. It is quoted if it has brackets, which zsh treats as a pattern. */
 function word(url: string): string {
-  const escaped = escapeUrl(url);
+  const escaped = percentEncode(url, /[^\w:/.%[\]-]/gu);
   return escaped.includes('[') ? `'${escaped}'` : escaped;
 }

@@ -19,12 +19,18 @@ export function sentPathOf(url: string): string {
   return url.slice(start, end === -1 ? undefined : end);
 }
 
-/** The requests whose body is limited, and whether it was found to be too large. */
-const limits = new WeakMap<Request, { isExceeded: boolean }>();
+/** How many bytes of a body may still be read; fewer than none if it was found to be too large. */
+interface Allowance {
+  remainingBytes: number;
+}
+
+/** The allowances of the requests whose body is limited. */
+const allowances = new WeakMap<Request, Allowance>();
 
 /** Whether the body is over 64 KiB, by its Content-Length or by what was read of it. */
 export function isTooLarge(request: Request): boolean {
-  return limits.get(request)?.isExceeded === true;
+  const { remainingBytes = 0 } = allowances.get(request) ?? {};
+  return remainingBytes < 0;
 }
 
 /**
@@ -32,24 +38,21 @@ export function isTooLarge(request: Request): boolean {
  * read before somebody asks for it, so that a request without a valid token is rejected first.
  */
 export function withLimitedBody(request: Request): Request {
-  if (isBodiless(request.method)) return request;
-  const { headers, body } = request;
-  if (body === null) return request;
+  const { method, headers } = request;
+  // Bun skips the body of GET and HEAD, and never delivers one of CONNECT (https://github.com/oven-sh/bun/issues/43552).
+  if (method === 'GET' || method === 'HEAD' || method === 'CONNECT' || request.body === null) return request;
   // Two equal headers arrive as `2, 2`, which is no number: such a body is counted, as one without a length.
-  const declared = Number(headers.get('content-length') ?? Number.NaN);
-  if (declared <= maxBodyBytes) return request;
-  const state = { isExceeded: declared > maxBodyBytes };
-  const onExceeded = () => {
-    state.isExceeded = true;
-  };
-  const limited = new Request(request, { body: limit(body, state.isExceeded ? 0 : maxBodyBytes, onExceeded) });
-  limits.set(limited, state);
+  const declaredBytes = Number(headers.get('content-length') ?? Number.NaN);
+  if (declaredBytes <= maxBodyBytes) return request;
+  const allowance = { remainingBytes: declaredBytes > maxBodyBytes ? -1 : maxBodyBytes };
+  const limited = new Request(request, { body: limit(request.body, allowance) });
+  allowances.set(limited, allowance);
   return limited;
 }
 
 /** Returns whether a body of unknown length is over 64 KiB. Reads it. */
 export async function exceedsLimit(request: Request): Promise<boolean> {
-  if (!limits.has(request)) return false;
+  if (!allowances.has(request)) return false;
   try {
     for await (const _ of request.body ?? []);
   } catch {
@@ -58,24 +61,22 @@ export async function exceedsLimit(request: Request): Promise<boolean> {
   return isTooLarge(request);
 }
 
-/** Returns a stream of the same bytes that fails after `maxBytes`. */
-function limit(body: ReadableStream<Uint8Array>, maxBytes: number, onExceeded: () => void): ReadableStream<Uint8Array> {
-  const startReading = () => body.getReader();
-  let reader: ReturnType<typeof startReading> | undefined;
-  let remaining = maxBytes;
-  const exceed = (): never => {
-    onExceeded();
-    throw new RangeError('Request body is too large');
+/** Returns a stream of the same bytes that fails once there are more than allowed. */
+function limit(body: ReadableStream<Uint8Array>, allowance: Allowance): ReadableStream<Uint8Array> {
+  const read = () => body.getReader();
+  let reader: ReturnType<typeof read> | undefined;
+  const requireAllowance = () => {
+    if (allowance.remainingBytes < 0) throw new RangeError('Request body is too large');
   };
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        if (maxBytes === 0) exceed();
-        reader ??= startReading();
+        requireAllowance();
+        reader ??= read();
         const { done, value } = await reader.read();
         if (done) return controller.close();
-        remaining -= value.byteLength;
-        if (remaining < 0) exceed();
+        allowance.remainingBytes -= value.byteLength;
+        requireAllowance();
         controller.enqueue(value);
       },
       cancel: (reason) => (reader ?? body).cancel(reason),
@@ -83,9 +84,4 @@ function limit(body: ReadableStream<Uint8Array>, maxBytes: number, onExceeded: (
     // Nothing is read ahead.
     { highWaterMark: 0 },
   );
-}
-
-/** Bun skips the body of GET and HEAD, and never delivers one of CONNECT (https://github.com/oven-sh/bun/issues/43552). */
-function isBodiless(method: string): boolean {
-  return method === 'GET' || method === 'HEAD' || method === 'CONNECT';
 }

@@ -1,5 +1,5 @@
 import { Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, ValidationError } from 'elysia';
-import { createPreflight, type Preflight } from './cross-origin.ts';
+import { createPreflight } from './cross-origin.ts';
 import { exceedsLimit, isTooLarge, sentPathOf, withHttpUrl, withLimitedBody } from './incoming.ts';
 import { type CommonHeaders, createResponses } from './responses.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
@@ -50,7 +50,11 @@ export function createHttpPlugin(options: HttpPluginOptions) {
       // Elysia calls this for each request, always with the same function:
       // https://github.com/elysiajs/elysia/blob/1.4.29/src/compose.ts#L2334-L2350
       if (pipeline === undefined) {
-        const respond = withPreflight(inner as unknown as Fetch, { preflight, routeTable });
+        const handle = inner as unknown as Fetch;
+        const respond: Fetch = (request) =>
+          request.method === 'OPTIONS'
+            ? preflight(request, routeTable().methodsOf(sentPathOf(request.url)))
+            : handle(request);
         const observed = observe ? observe(respond, (request) => routeOf(request, routeTable())) : respond;
         pipeline = withConnections(observed, isClosing);
       }
@@ -112,17 +116,6 @@ function withConnections(fetch: Fetch, isClosing: () => boolean): Fetch {
     const isLast = received.method === 'CONNECT' || received.headers.has('transfer-encoding');
     return whenSettled(fetch(withLimitedBody(withHttpUrl(received))), isLast ? close : closeAtEnd);
   };
-}
-
-interface PreflightOptions {
-  readonly preflight: Preflight;
-  readonly routeTable: () => RouteTable;
-}
-
-/** Responds to preflights, and passes all other requests to `fetch`. */
-function withPreflight(fetch: Fetch, { preflight, routeTable }: PreflightOptions): Fetch {
-  return (request) =>
-    request.method === 'OPTIONS' ? preflight(request, routeTable().methodsOf(sentPathOf(request.url))) : fetch(request);
 }
 
 /** Does not defer a response that is already available. */

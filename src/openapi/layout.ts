@@ -11,20 +11,12 @@ type Value = Html | string | false | undefined | readonly Html[];
 
 export type { Html };
 
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
 /** Returns the template as markup. Text is escaped for elements and quoted attributes. `false` and `undefined` are omitted. */
 export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
   const render = (value: Value): string => {
     if (value === undefined || value === false) return '';
     if (value instanceof Html) return value.markup;
-    if (typeof value === 'string') return value.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+    if (typeof value === 'string') return value.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
     return value.map(render).join('');
   };
   return new Html(strings.map((string, index) => string + render(values[index])).join(''));

@@ -1,25 +1,22 @@
 import { type Guard, issuerMetadata } from 'protected-api/guard';
 
-export interface TokenEndpointOptions {
-  /** Minimum time between the starts of two look-ups. */
-  readonly cooldownMs: number;
-  /** Monotonic time. */
-  readonly now?: () => number;
-  /** Resolves after so many milliseconds. */
-  readonly wait?: (ms: number) => Promise<unknown>;
-}
-
 /** The documentation does not wait longer for the metadata of the issuer. */
 const maxWaitMs = 1000;
+/** Minimum time between the starts of two look-ups, which requests for the documentation cause. */
+const cooldownMs = 30_000;
 
-const sleep = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
+const realTime = {
+  /** Returns monotonic time. */
+  now: () => performance.now(),
+  /** Resolves after so many milliseconds. */
+  wait: (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms)),
+};
 
 /**
  * Returns a function that returns the token endpoint in the metadata of the guard's first issuer, after at most one second. While
  * the metadata are unknown it returns `${issuer}oauth/token`, or undefined for an issuer without a trailing slash.
  */
-export function createTokenEndpoint(guard: Guard, options: TokenEndpointOptions): () => Promise<string | undefined> {
-  const { cooldownMs, now = () => performance.now(), wait = sleep } = options;
+export function createTokenEndpoint(guard: Guard, { now, wait } = realTime): () => Promise<string | undefined> {
   const [{ issuer } = { issuer: '' }] = guard.state().issuers;
   const assumed = issuer.endsWith('/') ? `${issuer}oauth/token` : undefined;
   let found: string | undefined;

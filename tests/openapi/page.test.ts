@@ -65,7 +65,7 @@ for (const form of [inProcessForm, executableForm]) {
 
     test('shows the challenge and the body of each rejection', () => {
       const examples = [...html.matchAll(/<dt>(\d+)<\/dt>\n<dd>[^<]*<pre>(.*?)<\/pre>/gs)].map(
-        ([, status, text = '']) => `${status} ${text.replaceAll('&quot;', '"').replace(/\s+/g, ' ')}`,
+        ([, status, text = '']) => `${status} ${text.replaceAll('&#34;', '"').replace(/\s+/g, ' ')}`,
       );
       for (const rejection of [
         /^401 WWW-Authenticate: Bearer.* "code": "authorization_header_missing"/,
@@ -158,6 +158,6 @@ describe('createDocumentation()', () => {
     });
     const html = await (await service.fetch(new Request('http://localhost/openapi'))).text();
     expect(html).not.toContain('<script>alert');
-    expect(html).toContain('data-audience="&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;"');
+    expect(html).toContain('data-audience="&#34;&#39;&#62;&#60;script&#62;alert(1)&#60;/script&#62;&#38;amp;"');
   });
 });

@@ -15,7 +15,6 @@ function createLookUp(respond: () => Promise<Response>, options: Partial<GuardOp
   };
   const guard = createGuard({ issuer: ISSUER, audience: 'any', fetch, ...options });
   const find = createTokenEndpoint(guard, {
-    cooldownMs: 30_000,
     now: () => seen.nowMs,
     wait(ms) {
       seen.waitedMs.push(ms);

@@ -68,6 +68,6 @@ describe('GET /', () => {
   test('escapes the address that clients know', async () => {
     const home = createHome({ publicUrl: 'https://x/"><script>', hasDocumentation: true, routes: () => [] });
     const response = await home.handle(new Request('http://localhost/', { headers: { accept: 'text/html' } }));
-    expect(await response.text()).toContain('href="https://x/&quot;&gt;&lt;script&gt;/openapi"');
+    expect(await response.text()).toContain('href="https://x/&#34;&#62;&#60;script&#62;/openapi"');
   });
 });
