@@ -1,4 +1,5 @@
 import type { AnyElysia } from 'elysia';
+import { encodePath } from 'elysia/utils';
 import { Memoirist } from 'memoirist';
 
 /** Looks routes up as Elysia does. Paths are as they were sent, percent-encoding included. */
@@ -27,7 +28,8 @@ export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][numbe
   const allMethods = new Set<string>();
   for (const { method, path } of routes.filter((route) => route.method !== 'OPTIONS')) {
     for (const listed of listedMethods(method)) allMethods.add(listed);
-    for (const sent of new Set([path, encodePath(path)])) {
+    // Elysia serves a path under both spellings.
+    for (const sent of new Set([path, encodePath(path, { dynamic: true })])) {
       if (/[:*]/.test(path)) patterns.add(method, sent, path);
       else if (!fixed.get(sent)?.methods.add(method)) fixed.set(sent, { path, methods: new Set([method]) });
     }
@@ -58,9 +60,4 @@ function listedMethods(method: string): readonly string[] {
   if (method === 'ALL') return everyMethod;
   if (method === 'WS') return ['GET'];
   return method === 'GET' ? ['GET', 'HEAD'] : [method];
-}
-
-/** The other spelling under which Elysia serves a path. */
-function encodePath(path: string): string {
-  return encodeURIComponent(path).replace(/%2F/g, '/').replace(/%3A/g, ':').replace(/%3F/g, '?');
 }

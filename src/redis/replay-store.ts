@@ -59,10 +59,8 @@ export class RedisReplayStore implements ReplayStore {
   #connection: Connection | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isStopped = false;
-  #lastFailure: StoreFailure | undefined;
+  /** Since the connection was made or lost. */
   #failures = 0;
-  /** Since the connection was made. */
-  #rejections = 0;
   #pending = 0;
   #runId: string | undefined;
   /** Proofs that were created until then may have been used, unknown to the server. */
@@ -73,8 +71,8 @@ export class RedisReplayStore implements ReplayStore {
   async markUsed(key: string, lifetimeMs: number, issuedAtMs: number): Promise<boolean> {
     const connection = this.#connection;
     if (connection === undefined) throw new StoreError('connection');
-    if (this.#pending >= maxPending) throw this.#reject('overloaded');
-    if (issuedAtMs <= this.#forgottenUntilMs) throw this.#reject('forgotten');
+    if (this.#pending >= maxPending) throw this.#report('overloaded');
+    if (issuedAtMs <= this.#forgottenUntilMs) throw this.#report('forgotten');
     this.#pending += 1;
     try {
       const mark = connection.client.send('SET', [keyPrefix + key, '', 'NX', 'PX', String(lifetimeMs)]);
@@ -82,16 +80,14 @@ export class RedisReplayStore implements ReplayStore {
       if (reply !== 'OK' && reply !== null) throw new StoreError('refused');
       return reply === 'OK';
     } catch (error) {
-      const failure = failureOf(error);
-      this.#lose(connection, failure);
-      throw new StoreError(failure);
+      throw this.#lose(connection, error);
     } finally {
       this.#pending -= 1;
     }
   }
 
-  state(): { readonly isConnected: boolean; readonly lastFailure: StoreFailure | undefined } {
-    return { isConnected: this.#connection !== undefined, lastFailure: this.#lastFailure };
+  state(): { readonly isConnected: boolean } {
+    return { isConnected: this.#connection !== undefined };
   }
 
   /** Connects, and reconnects from then on. */
@@ -110,8 +106,8 @@ export class RedisReplayStore implements ReplayStore {
   /** Never rejects. */
   async #check(): Promise<void> {
     const connection = this.#connection;
-    if (connection) await within(this.#verify(connection)).catch((error) => this.#lose(connection, failureOf(error)));
-    else await this.#connect().catch((error) => this.#isStopped || this.#failed(failureOf(error)));
+    if (connection) await within(this.#verify(connection)).catch((error) => this.#lose(connection, error));
+    else await this.#connect().catch((error) => this.#isStopped || this.#report(failureOf(error)));
     if (!this.#isStopped) this.#timer = setTimeout(() => this.#check(), checkIntervalMs);
   }
 
@@ -145,20 +141,11 @@ export class RedisReplayStore implements ReplayStore {
     }
     this.#runId = runId ?? 'unknown';
     const evicts = !/^maxmemory:0\b/m.test(info) && /^maxmemory_policy:(?!noeviction)/m.test(info);
-    const event: StoreEvent = { type: 'connected', afterFailures: this.#failures, evicts };
+    const afterFailures = this.#failures;
     this.#failures = 0;
-    this.#rejections = 0;
-    this.#lastFailure = undefined;
     this.#connection = connection;
-    connection.client.onclose = () => this.#lose(connection, 'connection');
-    this.options.onEvent?.(event);
-  }
-
-  /** Reports a proof that is rejected although the server is available. */
-  #reject(failure: StoreFailure): StoreError {
-    this.#rejections += 1;
-    this.options.onEvent?.({ type: 'failed', failure, failures: this.#rejections });
-    return new StoreError(failure);
+    connection.client.onclose = () => this.#lose(connection, new StoreError('connection'));
+    this.options.onEvent?.({ type: 'connected', afterFailures, evicts });
   }
 
   /** Rejects unless the server still has the marker, and replies to this very request. */
@@ -170,17 +157,19 @@ export class RedisReplayStore implements ReplayStore {
     if (found !== writes) throw new StoreError(found === null ? 'forgotten' : 'connection');
   }
 
-  #lose(connection: Connection, failure: StoreFailure): void {
-    if (connection !== this.#connection) return;
+  #lose(connection: Connection, error: unknown): StoreError {
+    const failure = failureOf(error);
+    if (connection !== this.#connection) return new StoreError(failure);
     this.#connection = undefined;
     connection.client.close();
-    this.#failed(failure);
+    this.#failures = 0;
+    return this.#report(failure);
   }
 
-  #failed(failure: StoreFailure): void {
+  #report(failure: StoreFailure): StoreError {
     this.#failures += 1;
-    this.#lastFailure = failure;
     this.options.onEvent?.({ type: 'failed', failure, failures: this.#failures });
+    return new StoreError(failure);
   }
 }
 

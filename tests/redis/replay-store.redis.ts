@@ -76,7 +76,8 @@ describe('RedisReplayStore', () => {
     server.signal('SIGSTOP');
     // A check that was under way may have ended the connection first.
     expect(await use('during')).toMatch(/^Cannot mark a proof as used: (?:timeout|connection)$/);
-    expect(store.state()).toEqual({ isConnected: false, lastFailure: 'timeout' });
+    expect(store.state()).toEqual({ isConnected: false });
+    expect(events).toContainEqual({ type: 'failed', failure: 'timeout', failures: expect.any(Number) });
     expect(await use('after that')).toBe('Cannot mark a proof as used: connection');
     server.signal('SIGCONT');
     await connected();
@@ -189,7 +190,8 @@ describe('RedisReplayStore', () => {
     await server.command('CONFIG', 'SET', 'maxmemory', '1');
     // A check may have noticed first, and ended the connection.
     expect(await use('full')).toMatch(/^Cannot mark a proof as used: (?:full|connection)$/);
-    expect(store.state()).toEqual({ isConnected: false, lastFailure: 'full' });
+    expect(store.state()).toEqual({ isConnected: false });
+    expect(events).toContainEqual({ type: 'failed', failure: 'full', failures: expect.any(Number) });
     await server.command('CONFIG', 'SET', 'maxmemory', '0');
     await connected();
     expect(await use('full')).toBe(true);
@@ -237,7 +239,8 @@ describe('RedisReplayStore', () => {
     await server.command('ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '+@read', '+hello', '+info');
     open(`redis://reader:secret@127.0.0.1:${server.port}`);
     await until(() => events.at(-1)?.type === 'failed', 'the refusal');
-    expect(store.state()).toEqual({ isConnected: false, lastFailure: 'refused' });
+    expect(store.state()).toEqual({ isConnected: false });
+    expect(events).toContainEqual({ type: 'failed', failure: 'refused', failures: expect.any(Number) });
     expect(await use('a')).toBe('Cannot mark a proof as used: connection');
   });
 
@@ -258,6 +261,7 @@ describe('RedisReplayStore', () => {
   test('treats a URL that the client rejects as an outage', async () => {
     open('redis://127.0.0.1/no-number');
     await lost();
-    expect(store.state()).toEqual({ isConnected: false, lastFailure: 'connection' });
+    expect(store.state()).toEqual({ isConnected: false });
+    expect(events).toContainEqual({ type: 'failed', failure: 'connection', failures: expect.any(Number) });
   });
 });
