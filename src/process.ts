@@ -22,11 +22,8 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
   endOnFatalError(log);
 
   const { host: hostname, port, metricsHost, metricsPort, reusePort } = settings;
-  const server = listen(log, { id: 'PORT', hostname, port, reusePort });
-  const metricsServer =
-    metricsPort === undefined
-      ? undefined
-      : listen(log, { id: 'METRICS_PORT', hostname: metricsHost, port: metricsPort });
+  const server = listen(log, 'PORT', hostname, port, reusePort);
+  const metricsServer = metricsPort === undefined ? undefined : listen(log, 'METRICS_PORT', metricsHost, metricsPort);
   for (const { message, ...warning } of settings.warnings) log.warn(warning, message);
   const options = settings.optionsAt(server.port ?? port);
   const service = createService({
@@ -77,20 +74,17 @@ const listenFailures: Readonly<Record<string, (setting: string) => string>> = {
 
 const hostOf = (setting: string) => setting.replace('PORT', 'HOST');
 
-interface ListenOptions {
-  /** The setting that has the port. By this, Bun finds the listener again after a reload. */
-  readonly id: 'PORT' | 'METRICS_PORT';
-  readonly hostname: string;
-  readonly port: number;
-  readonly reusePort?: boolean;
-}
-
-function listen(log: Log, options: ListenOptions) {
-  const { id, hostname, port } = options;
+/**
+ * Returns a listener.
+ * @param id the setting that has the port, by which Bun finds the listener again after a reload
+ */
+function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: number, reusePort = false) {
   try {
     return Bun.serve({
-      reusePort: false,
-      ...options,
+      id,
+      hostname,
+      port,
+      reusePort,
       development: false,
       // Longer than the 60 seconds for which load balancers keep an idle connection, and than a fetch of the key set.
       idleTimeout: 75,
@@ -119,5 +113,5 @@ function prepareIssuer({ publicUrl: origin = '' }: CheckedOptions, hasDocumentat
   const { secrets } = kept;
   if (!kept.hasBanner) print(2, renderBanner({ origin, clients: secrets.clients, hasDocumentation, hasColour }));
   kept.hasBanner = true;
-  return (scopes: () => readonly string[]) => createServiceIssuer({ origin, secrets, scopes });
+  return (scopes: () => readonly string[]) => createServiceIssuer(origin, secrets, scopes);
 }

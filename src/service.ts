@@ -30,9 +30,9 @@ export type Service = ReturnType<typeof createService>;
 export function createService({ settings, options, log, droppedLogLines, fetch, createIssuer }: ServiceOptions) {
   const reasons = describeRejections(options, { scope: 'any' }).map(({ reason }) => reason);
   const counts = settings.metricsPort === undefined ? undefined : createRequestCounts(reasons);
-  const observation = createObservation({ log, counts });
+  const observation = createObservation(log, counts);
   const hint = createRefusalHints(log);
-  const commonHeaders = createCommonHeaders(options);
+  const commonHeaders = createCommonHeaders(options.dpop);
   const replayStore = createStore(options.dpop === 'off' ? undefined : settings.redisUrl, log, counts);
   const guard = createGuard({
     ...options,
@@ -42,7 +42,7 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
     onAccepted: observation.onAccepted,
     onRefused(request, reason) {
       hint(reason);
-      observation.onRefused?.(request, reason);
+      observation.onRefused(request, reason);
     },
     onKeySetEvent(event) {
       if (event.type === 'fetched') counts?.countFetch(event.issuer, 'success');

@@ -1,12 +1,4 @@
-import { createDevelopmentIssuer, type DevelopmentIssuer, type IssuerSecrets } from 'protected-api/testing';
-
-export interface ServiceIssuerOptions {
-  /** The URL at which clients reach the service, without a trailing slash. It is the API identifier, too. */
-  readonly origin: string;
-  readonly secrets: IssuerSecrets;
-  /** Returns the scopes of the routes, which the reader can be granted. The visitor can be granted none. */
-  readonly scopes: () => readonly string[];
-}
+import { createDevelopmentIssuer, type IssuerSecrets } from 'protected-api/testing';
 
 /** Returns a new key, and new secrets of both clients. */
 export function createIssuerSecrets(): IssuerSecrets {
@@ -14,8 +6,12 @@ export function createIssuerSecrets(): IssuerSecrets {
   return createDevelopmentIssuer({ issuer: 'http://localhost/', audience: 'any', clients }).secrets;
 }
 
-/** Returns the development issuer of the service. */
-export function createServiceIssuer({ origin, secrets, scopes }: ServiceIssuerOptions): DevelopmentIssuer {
+/**
+ * Returns the development issuer of the service.
+ * @param origin the URL at which clients reach the service, without a trailing slash; the API identifier, too
+ * @param scopes returns the scopes of the routes, which the reader can be granted; the visitor can be granted none
+ */
+export function createServiceIssuer(origin: string, secrets: IssuerSecrets, scopes: () => readonly string[]) {
   return createDevelopmentIssuer({
     issuer: `${origin}/`,
     audience: origin,

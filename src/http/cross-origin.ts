@@ -2,11 +2,11 @@ import { cors } from '@elysiajs/cors';
 import { Elysia } from 'elysia';
 import type { CommonHeaders } from './responses.ts';
 
-/** Responds to a preflight for a path that takes these methods. */
-export type Preflight = (request: Request, methods: readonly string[]) => Promise<Response>;
-
-/** Returns a function that responds to preflights from any origin, without credentials. Browsers cache the response for a day. */
-export function createPreflight(commonHeaders: CommonHeaders): Preflight {
+/**
+ * Returns a function that responds to preflights for a path that takes these methods, from any origin and without credentials.
+ * Browsers cache the response for a day.
+ */
+export function createPreflight(commonHeaders: CommonHeaders) {
   const app = new Elysia().headers(commonHeaders).use(
     cors({
       // The plugin would add `Vary: *`. The common headers contain the origin.
@@ -19,7 +19,7 @@ export function createPreflight(commonHeaders: CommonHeaders): Preflight {
       maxAge: 24 * 60 * 60,
     }),
   );
-  return async (request, methods) => {
+  return async (request: Request, methods: readonly string[]): Promise<Response> => {
     const response = await app.fetch(request);
     const allowed = methods.length > 0 ? methods : ['GET', 'HEAD'];
     response.headers.set('access-control-allow-methods', allowed.join(', '));

@@ -5,48 +5,37 @@ import type { Log } from './log.ts';
 /** Logs when an outage of an issuer begins and when it ends; the attempts between are for the level debug. */
 export function logKeySetEvent(log: Log, event: KeySetEvent): void {
   const { issuer } = event;
-  switch (event.type) {
-    case 'expired':
-      log.error({ issuer }, 'Key set expired');
-      break;
-    case 'failed': {
-      const { type: _, ...fault } = event;
-      log[fault.failures === 1 ? 'warn' : 'debug'](fault, 'Cannot fetch the key set');
-      break;
-    }
-    case 'ambiguous':
-      log.warn(
-        { issuer, keys: event.keys },
-        "Keys without alg match several ALGORITHMS and are used only for the first: list the issuer's algorithm first",
-      );
-      break;
-    case 'fetched': {
-      const { added, removed, afterFailures } = event;
-      if (afterFailures > 0) log.info({ issuer, afterFailures }, 'Key set can be fetched again');
-      log[added.length + removed.length > 0 ? 'info' : 'debug']({ issuer, added, removed }, 'Key set fetched');
-    }
+  if (event.type === 'expired') log.error({ issuer }, 'Key set expired');
+  else if (event.type === 'ambiguous') log.warn({ issuer, keys: event.keys }, ambiguous);
+  else if (event.type === 'failed')
+    log[event.failures === 1 ? 'warn' : 'debug']({ ...event, type: undefined }, 'Cannot fetch the key set');
+  else {
+    const { added, removed, afterFailures } = event;
+    if (afterFailures > 0) log.info({ issuer, afterFailures }, 'Key set can be fetched again');
+    log[added.length + removed.length > 0 ? 'info' : 'debug']({ issuer, added, removed }, 'Key set fetched');
   }
 }
 
-/** What is wrong with the client or the issuer, rather than with one token: the commonest mistakes of a first day. */
-const hints: Partial<Readonly<Record<RefusalReason, string>>> = {
-  token_opaque:
-    'A client sent an opaque access token. Request the token with an audience, so that the issuer returns a JWT',
-  token_encrypted: 'A client sent an encrypted access token. Ask your issuer for signed tokens without encryption',
-};
+const ambiguous =
+  "Keys without alg match several ALGORITHMS and are used only for the first: list the issuer's algorithm first";
 
-/** Returns a function that logs a hint the first time a refusal has a reason that needs one. */
+/**
+ * Returns a function that logs a hint the first time that a refusal has a reason that needs one: what is wrong with the client or
+ * the issuer, rather than with one token. These are the commonest mistakes of a first day.
+ */
 export function createRefusalHints(log: Log): (reason: RefusalReason) => void {
-  const given = new Set<RefusalReason>();
+  const hints: Partial<Record<RefusalReason, string>> = {
+    token_opaque:
+      'A client sent an opaque access token. Request the token with an audience, so that the issuer returns a JWT',
+    token_encrypted: 'A client sent an encrypted access token. Ask your issuer for signed tokens without encryption',
+  };
   return (reason) => {
     const hint = hints[reason];
-    if (hint === undefined || given.has(reason)) return;
-    given.add(reason);
+    if (hint === undefined) return;
     log.warn({ outcome: reason }, hint);
+    delete hints[reason];
   };
 }
-
-const storeUnavailable = 'Cannot use the replay store: requests with DPoP get a 503';
 
 /** What a connected store rejects is not an outage. */
 const storeRejections: Partial<Readonly<Record<StoreFailure, string>>> = {
@@ -58,7 +47,8 @@ const storeRejections: Partial<Readonly<Record<StoreFailure, string>>> = {
 export function logStoreEvent(log: Log, event: StoreEvent): void {
   if (event.type === 'failed') {
     const { failure, failures } = event;
-    log[failures === 1 ? 'warn' : 'debug']({ failure, failures }, storeRejections[failure] ?? storeUnavailable);
+    const message = storeRejections[failure] ?? 'Cannot use the replay store: requests with DPoP get a 503';
+    log[failures === 1 ? 'warn' : 'debug']({ failure, failures }, message);
     return;
   }
   const { afterFailures, evicts } = event;

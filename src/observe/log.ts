@@ -5,17 +5,15 @@ import { escapeUnprintable } from './escape.ts';
 
 export type Log = Logger;
 
-export interface LogFormat {
-  /** Writes readable lines instead of JSON. */
-  readonly isTerminal: boolean;
-  readonly hasColour: boolean;
-}
-
 /**
  * Returns a log that writes JSON lines, or readable lines on a terminal, to `destination`, which defaults to standard output.
  * Characters that a terminal could interpret are escaped in both.
  */
-export function createLog(level: string, format: LogFormat, destination = new BoundedDestination()): Log {
+export function createLog(
+  level: string,
+  format: { readonly isTerminal: boolean; readonly hasColour: boolean },
+  destination = new BoundedDestination(),
+): Log {
   // A JSON parser reads these escapes as the same characters.
   const toText = format.isTerminal ? createPrettifier(format.hasColour) : escapeUnprintable;
   const stream = {

@@ -10,59 +10,42 @@ interface RequestRecord {
   claims?: Claims;
 }
 
-export interface ObservationOptions {
-  readonly log: Log;
-  /** Undefined if metrics are disabled. */
-  readonly counts: RequestCounts | undefined;
-}
-
 /**
- * Returns two hooks for the application and a wrapper for its `fetch`, which count and log requests. If metrics are disabled
- * and the log level is above debug, the hooks are undefined and the wrapper only echoes `X-Request-Id`.
+ * Returns two hooks for the guard and a wrapper for the `fetch` of the application, which count and log requests. If metrics are
+ * disabled and the log level is above debug, they do nothing but echo `X-Request-Id`.
+ * @param counts undefined if metrics are disabled
  */
-export function createObservation({ log, counts }: ObservationOptions) {
+export function createObservation(log: Log, counts: RequestCounts | undefined) {
   const isLogged = log.isLevelEnabled('debug');
-  const isObserved = isLogged || counts !== undefined;
   const records = new WeakMap<Request, RequestRecord>();
 
-  function logRequest(request: Request, response: Response, route: string | undefined, durationMs: number): void {
+  function logRequest(request: Request, { status }: Response, route = 'unmatched', durationMs = 0): void {
     const { requestId, outcome, claims } = records.get(request) ?? {};
-    log.debug(
-      {
-        requestId,
-        method: request.method,
-        route: route ?? 'unmatched',
-        status: response.status,
-        durationMs: Number(durationMs.toFixed(3)),
-        outcome,
-        sub: shorten(claims?.sub),
-        client_id: shorten(claims?.client_id),
-      },
-      'Request',
-    );
+    const client = { sub: shorten(claims?.sub), client_id: shorten(claims?.client_id) };
+    const { method } = request;
+    const duration = Number(durationMs.toFixed(3));
+    log.debug({ requestId, method, route, status, durationMs: duration, outcome, ...client }, 'Request');
   }
 
   function record(request: Request, outcome: RequestRecord['outcome'], claims?: Claims): void {
-    const known = records.get(request);
+    const known = isLogged ? records.get(request) : undefined;
     if (known) Object.assign(known, { outcome }, claims && { claims });
   }
+
+  const onAccepted = (request: Request, claims: Claims) => {
+    counts?.countAcceptedToken();
+    record(request, 'accepted', claims);
+  };
 
   return {
     /** The `X-Request-Id` of the response, or undefined if it has none. */
     requestIdOf: (request: Request) =>
       records.get(request)?.requestId ?? (cleanRequestId(request.headers.get('x-request-id')) || undefined),
-    onAccepted: isObserved
-      ? (request: Request, claims: Claims) => {
-          counts?.countAcceptedToken();
-          if (isLogged) record(request, 'accepted', claims);
-        }
-      : undefined,
-    onRefused: isObserved
-      ? (request: Request, reason: RefusalReason) => {
-          counts?.countRefusal(reason);
-          if (isLogged) record(request, reason);
-        }
-      : undefined,
+    onAccepted: isLogged || counts ? onAccepted : undefined,
+    onRefused(request: Request, reason: RefusalReason): void {
+      counts?.countRefusal(reason);
+      record(request, reason);
+    },
     wrap(fetch: Fetch, routeOf: RouteOf): Fetch {
       const respond = counts ? countRequests(fetch, routeOf, counts) : fetch;
       const respondWithId = (request: Request, requestId: string) => {

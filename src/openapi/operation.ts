@@ -45,15 +45,13 @@ ${inputs}${requestBody && html`<label>JSON body <textarea name="body" rows="4"><
 <details>
 <summary>Responses<span class="hidden"> of ${verb} ${path}</span></summary>
 <dl>
-${Object.entries(responses).map(([status, response]) => renderResponse(status, resolve(response, shared)))}</dl>
+${Object.entries(responses).map(([status, response]) => renderResponse(status, shared[nameIn(response.$ref)] ?? response))}</dl>
 </details>
 </article>
 `;
 }
 
-function resolve(response: ResponseObject, shared: Shared): ResponseObject {
-  return shared[response.$ref?.replace('#/components/responses/', '') ?? ''] ?? response;
-}
+const nameIn = (reference = '') => reference.replace('#/components/responses/', '');
 
 /** Returns a response with its first example as the server sends it, and links to the other error codes. */
 function renderResponse(status: string, { description, headers = {}, content }: ResponseObject): Html {
@@ -74,6 +72,5 @@ function renderResponse(status: string, { description, headers = {}, content }: 
 `;
 }
 
-function codeOf(body: unknown): string | undefined {
-  return typeof body === 'object' && body !== null && 'code' in body ? String(body.code) : undefined;
-}
+/** Only errors have a code. */
+const codeOf = (body: unknown): string | undefined => Object(body).code;

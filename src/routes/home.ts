@@ -3,7 +3,6 @@ import { anchorOf, documentPath, name, pagePath, summary } from '../openapi/abou
 import { html, pageHeaders, renderPage, renderRoute } from '../openapi/layout.ts';
 
 export interface HomeOptions {
-  /** URL at which clients reach the API, without a trailing slash; undefined if unknown. */
   readonly publicUrl: string | undefined;
   readonly hasDocumentation: boolean;
   /** Called for each request. */
@@ -35,16 +34,13 @@ function prefersHtml(accept: string): boolean {
   return lists('text/html', 'text/*') && !lists('application/json', 'application/*', '*/*');
 }
 
-/** What the API says about itself at `/`, besides its name. */
 interface Home {
-  /** URL of the documentation page. */
   readonly documentation?: string;
-  /** URL of the OpenAPI document. */
   readonly openapi?: string;
   readonly endpoints: readonly {
     readonly method: string;
     readonly path: string;
-    readonly summary: string | undefined;
+    readonly summary?: string | undefined;
   }[];
 }
 

@@ -12,7 +12,7 @@ const ORIGIN = 'http://127.0.0.1:3010';
 const parameters = { grant_type: 'client_credentials', client_id: 'reader' };
 const secrets = createIssuerSecrets();
 const scopes = ['read:messages'];
-const issuer = createServiceIssuer({ origin: ORIGIN, secrets, scopes: () => scopes });
+const issuer = createServiceIssuer(ORIGIN, secrets, () => scopes);
 const routes = createIssuerRoutes(issuer);
 
 const json = { 'content-type': 'application/json' };

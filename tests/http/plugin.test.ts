@@ -79,7 +79,7 @@ const log = createLog('silent', { isTerminal: false, hasColour: false });
 const { app } = createTestApp({
   options: offline(),
   extension,
-  observe: createObservation({ log, counts: undefined }).wrap,
+  observe: createObservation(log, undefined).wrap,
   onInternalError: (error) => void told.push(error),
 });
 const get = (path: string, init?: RequestInit) => app.fetch(new Request(`http://localhost${path}`, init));

@@ -11,7 +11,7 @@ import { readJsonLines, recordLog } from '../support/recorded-log.ts';
 /** An application that is observed as the service is. */
 function createObserved(level: string, counts: RequestCounts | undefined) {
   const { log, lines } = recordLog(level);
-  const { wrap, onAccepted, onRefused, requestIdOf } = createObservation({ log, counts });
+  const { wrap, onAccepted, onRefused, requestIdOf } = createObservation(log, counts);
   const app = new Elysia()
     .use(resourceServer(createGuard({ ...offline(), onAccepted, onRefused })))
     .get('/plain', () => 'ok')

@@ -3,11 +3,7 @@ declare module '*.css' {
   const content: string;
   export = content;
 }
-declare module '*/page.js' {
-  const content: string;
-  export = content;
-}
-declare module '*/page/token.js' {
+declare module '*.js' {
   const content: string;
   export = content;
 }
