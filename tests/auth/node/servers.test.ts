@@ -1,15 +1,15 @@
 // Runs here with the sources, and in tests/runtimes with the tarball under Node.js, which has no bun:test.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
 import { createRequire } from 'node:module';
-import type { AddressInfo, Server } from 'node:net';
+import { type AddressInfo, type Server, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import connect from 'connect';
 import express from 'express';
-import { createGuard } from 'protected-api/guard';
+import { type Claims, createGuard } from 'protected-api/guard';
 import { authOf, checkIncoming, type Middleware, requireToken } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';
 import { rawRequest } from '../../support/raw-http.ts';
@@ -106,3 +106,48 @@ describe('checkIncoming() in node:http2', () => {
       client.destroy();
     });
 });
+
+function withoutConnection(method = 'GET', url = '/', rawHeaders: string[] = []) {
+  const request = Object.assign(new IncomingMessage(new Socket()), { method, url, rawHeaders });
+  return { request, response: new ServerResponse(request) };
+}
+
+describe('checkIncoming()', () => {
+  for (const [method, url] of Object.entries({ CONNECT: 'api.example.test:443', OPTIONS: '*', TRACE: '//' }))
+    test(`rejects ${method} ${url} without a token`, async () => {
+      const { request, response } = withoutConnection(method, url);
+      assert.equal(await checkIncoming(guard, request, response), undefined);
+      assert.equal(response.statusCode, 401);
+    });
+
+  test('keeps Vary of the application', async () => {
+    const { request, response } = withoutConnection('GET', '/', ['Authorization', 'Bearer x']);
+    response.setHeader('vary', 'Origin');
+    assert.equal(await checkIncoming(guard, request, response, { optional: true }), undefined);
+    assert.equal(response.getHeader('vary'), 'Origin, Authorization');
+  });
+
+  test('sends nothing if a response was sent meanwhile', async () => {
+    const { request, response } = withoutConnection();
+    response.writeHead(503).end();
+    assert.equal(await checkIncoming(guard, request, response), undefined);
+    assert.equal(response.statusCode, 503);
+  });
+
+  test('rejects with a TypeError for the request of a framework', async () => {
+    const { request, response } = withoutConnection();
+    const own = { raw: request } as unknown as typeof request;
+    await assert.rejects(checkIncoming(guard, own, response), /^TypeError: .*request\.raw in Fastify/);
+  });
+});
+
+test('authOf() returns no claims of a request without a token where that is optional', async () => {
+  const { request, response } = withoutConnection();
+  assert.throws(() => authOf(request), TypeError);
+  await checkIncoming(guard, request, response, { optional: true });
+  assert.equal(authOf<Claims | undefined>(request).claims, undefined);
+});
+
+for (const requirements of [{ scope: '' }, { optional: 'false' }])
+  test(`requireToken() throws a TypeError for ${JSON.stringify(requirements)}`, () =>
+    assert.throws(() => requireToken(guard, requirements as { scope: string }), TypeError));
