@@ -1,39 +1,25 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { certificate } from '../support/certificates.ts';
-import { type Environment, type RunningProcess, run, untilProcess, untilReachable } from '../support/child-process.ts';
+import { type Environment, type RunningProcess, run } from '../support/child-process.ts';
 import { fixtureFor } from '../support/fixture.ts';
-import { type Form, fetchFrom } from '../support/forms.ts';
+import { type Form, startService } from '../support/forms.ts';
 import { rsaKey } from '../support/keys.ts';
 import { bearer, nowSeconds, type TokenOverrides } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 import { rawGet, rawRequest } from '../support/raw-http.ts';
+import { root } from '../support/repository.ts';
 
 type Start = (environment: Environment) => RunningProcess | Promise<RunningProcess>;
 
-/** Starts an example before the tests of the enclosing describe(). It prints where it listens. */
+/** Starts an example before the tests of the enclosing describe(). */
 export function exampleFixture(
   name: string,
-  start: Start = (environment) => run([process.execPath, 'run', join(import.meta.dir, '../..', name)], environment),
+  start: Start = (environment) => run([process.execPath, 'run', join(root, name)], environment),
   settings: Environment = {},
 ) {
-  const form: Form = {
-    name,
-    startTimeoutMs: 120_000,
-    async start(settings) {
-      const server = await start({ PATH: process.env.PATH ?? '', PORT: '0', ...settings });
-      const originIn = () => /http:\S+\d(?=\s)/.exec(server.stdout())?.[0] ?? '';
-      await untilProcess(server, () => originIn() !== '', name);
-      const origin = originIn();
-      // Some print it before they listen.
-      await untilReachable(origin, server);
-      const close = async () => {
-        server.signal('SIGKILL');
-        return (await server.finished).status;
-      };
-      return { origin, fetch: fetchFrom(origin), output: server.stdout, close };
-    },
-  };
+  const launch: Start = (environment) => start({ PATH: process.env.PATH ?? '', ...environment });
+  const form: Form = { name, startTimeoutMs: 120_000, start: (given) => startService(launch, given) };
   return fixtureFor(form, { settings });
 }
 

@@ -5,7 +5,7 @@ import { $ } from 'bun';
 import { mcpServer } from '../examples/mcp-server.ts';
 import { serverRows } from '../examples/server-rows.ts';
 import { createBrowser } from '../support/authorization-server.ts';
-import { freePort, run, runToEnd, until } from '../support/child-process.ts';
+import { run, runToEnd, until } from '../support/child-process.ts';
 import { startedFor } from '../support/fixture.ts';
 import { packed } from '../support/installed-package.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -32,7 +32,7 @@ serverRows(
     const silent = { PATH, NEXT_TELEMETRY_DISABLED: '1' };
     const { status, stdout, stderr } = await runToEnd([...next, 'build', folder()], silent);
     expect(status, stdout + stderr).toBe(0);
-    return run([...next, 'start', folder(), '-H', '127.0.0.1', '-p', String(await freePort())], environment);
+    return run([...next, 'start', folder(), '-H', '127.0.0.1', '-p', environment.PORT ?? ''], environment);
   },
   { second: 200 },
 );

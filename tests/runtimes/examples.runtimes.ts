@@ -2,7 +2,7 @@ import { describe } from 'bun:test';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { serverRows } from '../examples/server-rows.ts';
-import { type Environment, freePort, run } from '../support/child-process.ts';
+import { type Environment, run } from '../support/child-process.ts';
 import { compiled, installedPackage } from '../support/installed-package.ts';
 import { readText } from '../support/repository.ts';
 import { runWorker } from '../support/worker.ts';
@@ -18,7 +18,7 @@ createServer(async ({ method, url, headersDistinct }, response) => {
   const event = { headers, rawPath: url, requestContext: { domainName: 'localhost', http: { method } } };
   const { statusCode, body, ...others } = await handler(event);
   response.writeHead(statusCode, others.headers).end(body);
-}).listen(0, '127.0.0.1', function () { console.log('http://127.0.0.1:' + this.address().port); });`;
+}).listen(process.env.PORT, '127.0.0.1');`;
 
 const table = (await readText('examples/README.md')).matchAll(/^\| \[([\w-]+)\.ts\].*?\| (?:`(.*)`)? *\|$/gm);
 const packages = new Map([...table].map(([, name, list]) => [name, (list?.split(' ') ?? []) as Packages]));
@@ -40,8 +40,7 @@ for (const [title, name, change, others = []] of servers)
     const folder = installedPackage([...(packages.get(name) ?? []), ...others], 'runtimes', []);
     const start = async (environment: Environment) => {
       const file = await compiled(join(examples, `${name}.ts`), folder(), change);
-      // Elysia's adapter does not say which port the system chose.
-      return run(['node', file], { ...environment, PORT: String(await freePort()) });
+      return run(['node', file], environment);
     };
     serverRows(`examples/${name}.ts`, start, { usesNode: ['express', 'nest', 'fastify', 'koa'].includes(name) });
   });
@@ -52,7 +51,7 @@ const deno = ['deno', 'run', '--allow-env', '--allow-net', '--no-prompt'];
 const runtimes: readonly (readonly [name: string, start: Start])[] = [
   ['deno-serve', (file, environment) => run([...deno, file], { ...environment, NO_COLOR: '1' })],
   ['bun-serve', (file, environment) => run([process.execPath, 'run', file], environment)],
-  ['workers', async (file, environment) => runWorker(file, { ...environment, PORT: String(await freePort()) })],
+  ['workers', runWorker],
 ];
 
 for (const [name, start] of runtimes)
