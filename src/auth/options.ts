@@ -270,7 +270,7 @@ export function checkOptions(options: GuardOptions): CheckedOptions {
   const { checked, problems } = readOptions(options);
   const unknown = namesIn(options).filter((name) => !Object.hasOwn(optionRules, name));
   const lines = [
-    ...problems.map(({ name, expected }) => `  ${name} must be ${expected}, got ${describe(options, name)}`),
+    ...problems.map(({ name, expected }) => `  ${name} must be ${expected}, got ${describeOption(options, name)}`),
     ...unknown.map((name) => `  ${name} is not an option`),
   ];
   if (lines.length === 0) return checked;
@@ -335,10 +335,14 @@ export function quote(value: string): string {
 }
 
 /** Describes a value for the programmer who gave it. Objects may hold secrets, so only their type is named. */
-function describe(options: GuardOptions, name: string): string {
-  const value: unknown = (options as Readonly<Record<string, unknown>>)[name];
+function describe(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (typeof value === 'string') return quote(value);
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value);
-  return Array.isArray(value) ? JSON.stringify(value).slice(0, 100) : `a value of the type ${typeof value}`;
+  return `a value of the type ${typeof value}`;
+}
+
+function describeOption(options: GuardOptions, name: string): string {
+  const value: unknown = (options as Readonly<Record<string, unknown>>)[name];
+  return Array.isArray(value) ? `[${Array.from(value, describe).join(', ').slice(0, 100)}]` : describe(value);
 }

@@ -160,6 +160,12 @@ describe('checkOptions()', () => {
     ['text', issuer, /^options are missing$/],
     ['an unknown option', { ...good, port: 3010 }, /^port is not an option$/],
     ['an inherited one', Object.assign(Object.create({ port: 3010 }), good), /^port is not an option$/],
+    ['a secret in a list', { ...good, issuer: ['https://a:b@c.test/'] }, /, got \["\*\*\*@c\.test\/"\]$/],
+    [
+      'a secret in an object',
+      { ...good, issuer: [{ issuer, jwksUri: 'b#c' }, 1n] },
+      /, got \[a value.* object, a .* bigint\]$/,
+    ],
     ['DPoP without publicUrl', { ...good, dpop: 'on' }, /^publicUrl must be .*, which DPoP requires/],
     ['jwksUri with two issuers', { ...several, jwksUri: issuer }, /^jwksUri must be unset when there are several/],
     ['keys with two issuers', { ...several, keys }, /^keys must be unset when there are several issuers/],
