@@ -12,6 +12,7 @@ const app = new Koa();
 app.use(async (context, next) => {
   // A rejection keeps the headers that were set before.
   context.set('access-control-allow-origin', '*');
+  context.set('access-control-expose-headers', 'WWW-Authenticate, Retry-After');
   const { method, originalUrl } = context;
   // With PUBLIC_URL, the metadata that the challenges name (RFC 9728).
   const metadata = guard.metadata({ method, url: `http://localhost${originalUrl}`, headers: new Headers() });

@@ -6,7 +6,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 import { authOf, requireToken } from 'protected-api/node';
 
-// NestJS on Express. To start it, compile it, then:
+// NestJS on Express. To start it, compile it with `experimentalDecorators`, then:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node nest.js
 const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
@@ -34,7 +34,8 @@ class Application {
   }
 }
 
-const app = await NestFactory.create(Application, { cors: true, logger: ['warn', 'error'] });
+const cors = { exposedHeaders: ['WWW-Authenticate', 'Retry-After'] };
+const app = await NestFactory.create(Application, { cors, logger: ['warn', 'error'] });
 // With PUBLIC_URL, the metadata that the challenges name (RFC 9728).
 app.use(async ({ method, originalUrl }: Request, response: Response, next: NextFunction) => {
   const metadata = guard.metadata({ method, url: `http://localhost${originalUrl}`, headers: new Headers() });

@@ -11,7 +11,7 @@ setDefaultTimeout(BROWSER_TIMEOUT_MS);
 
 type Init = Pick<RequestInit, 'method' | 'headers' | 'credentials'>;
 
-/** Returns what a script of the page learns of an answer: `failure` when the browser keeps the answer from it. */
+/** Returns what a script of the page sees of a response: `failure` if the browser withholds it. */
 const fetchInPage = (page: Page, url: string, init: Init) =>
   page.evaluate(
     async ([url, init]) => {
@@ -47,8 +47,13 @@ const failure = { failure: expect.stringContaining('Failed to fetch') };
 const rows: readonly Row[] = [
   ['the public message', '/api/public', {}, message],
   ['a protected message', '/api/private', { token }, message],
-  ['an answer to Content-Type', '/api/private', { token, headers: { 'content-type': 'application/json' } }, message],
-  ['an answer to HEAD', '/api/private', { token, method: 'HEAD' }, { status: 200 }],
+  [
+    'a protected message after a preflight',
+    '/api/private',
+    { token, headers: { 'content-type': 'application/json' } },
+    message,
+  ],
+  ['a response to HEAD', '/api/private', { token, method: 'HEAD' }, { status: 200 }],
   ['a 401 without a token', '/api/private', {}, missing],
   ['a 401 for an expired token', '/api/private', { token: { claims: { exp: 1 } } }, expired],
   ['a 403', '/api/private-scoped', { token: { claims: { scope: '' } } }, unauthorized],

@@ -45,7 +45,7 @@ for (const [name, command] of Object.entries(runtimes))
   describe(`the plugin under ${name}`, () => {
     httpTable({
       name,
-      startTimeoutMs: 30_000,
+      startTimeoutMs: 60_000,
       start(settings) {
         const server = [...command, join(folder(), 'server.mjs')];
         return startService((given) => run(server, given), { ...environment, ...settings });
@@ -61,5 +61,5 @@ for (const [name, command] of Object.entries(runtimes))
         await issuer.close();
         const stderr = mode.kind === 'keys' ? '' : expect.stringMatching(/^Cannot fetch the keys of .+\n$/);
         expect(finished).toEqual({ status: 0, stdout: output, stderr });
-      }, 30_000);
+      });
   });
