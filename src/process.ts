@@ -6,7 +6,7 @@ import { fail, print } from './cli.ts';
 import { renderBanner } from './dev/banner.ts';
 import { createIssuerSecrets, createServiceIssuer } from './dev/issuer.ts';
 import { keptOverReloads } from './dev/reload.ts';
-import { internalError } from './http/responses.ts';
+import { createResponses } from './http/responses.ts';
 import { BoundedDestination } from './observe/destination.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createService, type Service } from './service.ts';
@@ -94,7 +94,7 @@ function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: n
       fetch: () => new Response(null, { status: 503 }),
       error(error) {
         log.error({ err: error }, 'Cannot respond to a request');
-        return internalError();
+        return createResponses().fail('internal_error');
       },
     });
   } catch (error) {
@@ -109,9 +109,8 @@ function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: n
 /** Prints how to use the development issuer, and returns the function that creates it. */
 function prepareIssuer({ publicUrl: origin = '' }: CheckedOptions, hasDocumentation: boolean, hasColour: boolean) {
   const kept = keptOverReloads();
-  kept.secrets ??= createIssuerSecrets();
-  const { secrets } = kept;
-  if (!kept.hasBanner) print(2, renderBanner({ origin, clients: secrets.clients, hasDocumentation, hasColour }));
-  kept.hasBanner = true;
+  const { secrets = createIssuerSecrets() } = kept;
+  if (!kept.secrets) print(2, renderBanner({ origin, clients: secrets.clients, hasDocumentation, hasColour }));
+  kept.secrets = secrets;
   return (scopes: () => readonly string[]) => createServiceIssuer(origin, secrets, scopes);
 }

@@ -4,7 +4,6 @@ import type { IssuerSecrets } from 'protected-api/testing';
 export interface Kept {
   /** So that tokens and credentials of the development issuer stay valid. */
   secrets?: IssuerSecrets;
-  hasBanner?: boolean;
   /** Stops what the modules before the reload have started, apart from listeners, which Bun reuses. */
   stop?: () => void;
 }

@@ -50,8 +50,3 @@ export function createResponses(commonHeaders: CommonHeaders = createCommonHeade
     },
   };
 }
-
-/** Returns the response of last resort, for when the application itself fails. */
-export function internalError(): Response {
-  return createResponses().fail('internal_error');
-}

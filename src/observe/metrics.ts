@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { GuardState, KeySetState } from 'protected-api/guard';
 import packageJson from '../../package.json' with { type: 'json' };
-import { durationBoundsSeconds, type RequestCounts } from './request-counts.ts';
+import { durationBoundsSeconds, type RequestCounts, type RouteCounts } from './request-counts.ts';
 
 /** What metrics are read from when they are scraped, so that keeping them costs a request next to nothing. */
 export interface MetricSources {
@@ -29,8 +29,7 @@ export function createMetrics(sources: MetricSources) {
     /** Responds to a scrape of `/metrics`. */
     async fetch(request: Request): Promise<Response> {
       if (new URL(request.url, 'http://localhost').pathname !== '/metrics') return new Response(null, { status: 404 });
-      const families = [...requestMetrics(sources), ...keySetMetrics(sources), ...storeMetrics(sources)];
-      const text = [await register.metrics(), ...families.map(render)].join('\n');
+      const text = [await register.metrics(), ...readMetrics(sources).map(render)].join('\n');
       return new Response(text, { headers: { 'content-type': register.contentType } });
     },
   };
@@ -54,59 +53,54 @@ function render([type, name, help, samples]: Metric): string {
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
 }
 
-function requestMetrics({ counts, state, droppedLogLines }: MetricSources): readonly Metric[] {
-  const requests = counts
-    .routes()
-    .flatMap(({ route, statuses }) =>
-      Object.entries(statuses).map(([status, count]): Sample => [{ route, status }, count]),
-    );
-  const durations = counts.routes().flatMap(({ route, durations, durationSumMs }): Sample[] => {
-    let count = 0;
-    const buckets = [...durations].map((observed, index): Sample => {
-      count += observed;
-      return [{ le: durationBoundsSeconds[index] ?? '+Inf', route }, count, '_bucket'];
-    });
-    return [...buckets, [{ route }, durationSumMs / 1000, '_sum'], [{ route }, count, '_count']];
+/** Returns a sample for each entry, which is named by this label. */
+const samplesBy = (label: string, entries: readonly (readonly [string, number])[], others = {}) =>
+  entries.map(([name, value]): Sample => [{ ...others, [label]: name }, value]);
+
+function durationSamples({ route, durations, durationSumMs }: RouteCounts): Sample[] {
+  let count = 0;
+  const buckets = [...durations].map((observed, index): Sample => {
+    count += observed;
+    return [{ le: durationBoundsSeconds[index] ?? '+Inf', route }, count, '_bucket'];
   });
-  const outcomes = counts.outcomes().map(([outcome, count]): Sample => [{ outcome }, count]);
-  const { cacheHits, cacheEntries } = state();
-  const rejections = 'Requests to protected routes, by outcome: accepted, or the reason for the rejection.';
-  return [
+  return [...buckets, [{ route }, durationSumMs / 1000, '_sum'], [{ route }, count, '_count']];
+}
+
+function readMetrics({ counts, state, replayStore, droppedLogLines }: MetricSources): readonly Metric[] {
+  const { issuers, cacheHits, cacheEntries } = state();
+  const byRoute = (read: (route: RouteCounts) => Sample[]) => counts.routes().flatMap(read);
+  const byIssuer = (read: (held: KeySetState) => number) =>
+    issuers.map((held): Sample => [{ issuer: held.issuer }, read(held)]);
+  const requests = byRoute(({ route, statuses }) => samplesBy('status', Object.entries(statuses), { route }));
+  const fetches = issuers.flatMap(({ issuer }) => samplesBy('result', counts.fetchesOf(issuer), { issuer }));
+  const ages = byIssuer(({ ageMs = Number.NaN }) => ageMs / 1000);
+  const attempts = byIssuer(({ nextAttemptMs }) => nextAttemptMs / 1000);
+  const outcomes = 'Requests to protected routes, by outcome: accepted, or the reason for the rejection.';
+  const results = 'Attempts to fetch the key set, by issuer and result: success, or the kind of failure.';
+  const kinds = 'Failed attempts to connect to the replay store or to use it, by kind of failure.';
+  const ofProcess: readonly Metric[] = [
     ['gauge', 'build_info', 'Always 1. Names the version.', [[{ version: packageJson.version }, 1]]],
     ['counter', 'http_requests_total', 'Requests, by route pattern and status.', requests],
-    ['histogram', 'http_request_duration_seconds', 'Time from request to response, by route pattern.', durations],
-    ['counter', 'access_token_outcomes_total', rejections, outcomes],
+    [
+      'histogram',
+      'http_request_duration_seconds',
+      'Time from request to response, by route pattern.',
+      byRoute(durationSamples),
+    ],
+    ['counter', 'access_token_outcomes_total', outcomes, samplesBy('outcome', counts.outcomes())],
     ['counter', 'access_token_cache_hits_total', 'Tokens found in the cache of verified tokens.', [[{}, cacheHits]]],
     ['gauge', 'access_token_cache_entries', 'Verified tokens in the cache.', [[{}, cacheEntries]]],
     ['counter', 'log_lines_dropped_total', 'Log lines that could not be written.', [[{}, droppedLogLines()]]],
-  ];
-}
-
-function keySetMetrics({ counts, state }: MetricSources): readonly Metric[] {
-  const { issuers } = state();
-  const read = (value: (held: KeySetState) => number) =>
-    issuers.map((held): Sample => [{ issuer: held.issuer }, value(held)]);
-  const fetches = issuers.flatMap(({ issuer }) =>
-    counts.fetchesOf(issuer).map(([result, count]): Sample => [{ issuer, result }, count]),
-  );
-  const ages = read(({ ageMs = Number.NaN }) => ageMs / 1000);
-  const attempts = read(({ nextAttemptMs }) => nextAttemptMs / 1000);
-  const results = 'Attempts to fetch the key set, by issuer and result: success, or the kind of failure.';
-  return [
-    ['gauge', 'key_set_keys', 'Number of trusted key IDs.', read(({ keys }) => keys)],
+    ['gauge', 'key_set_keys', 'Number of trusted key IDs.', byIssuer(({ keys }) => keys)],
     ['gauge', 'key_set_age_seconds', 'Age of the cached keys; NaN if there are none.', ages],
     ['gauge', 'key_set_next_attempt_seconds', 'Time until the next scheduled fetch.', attempts],
     ['counter', 'key_set_fetches_total', results, fetches],
   ];
-}
-
-function storeMetrics({ counts, replayStore }: MetricSources): readonly Metric[] {
-  if (replayStore === undefined) return [];
+  if (replayStore === undefined) return ofProcess;
   const isUp = Number(replayStore.state().isConnected);
-  const failures = counts.storeFailures().map(([failure, count]): Sample => [{ failure }, count]);
-  const kinds = 'Failed attempts to connect to the replay store or to use it, by kind of failure.';
   return [
+    ...ofProcess,
     ['gauge', 'replay_store_up', '1 while the replay store can be written to, else 0.', [[{}, isUp]]],
-    ['counter', 'replay_store_failures_total', kinds, failures],
+    ['counter', 'replay_store_failures_total', kinds, samplesBy('failure', counts.storeFailures())],
   ];
 }

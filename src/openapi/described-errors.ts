@@ -1,4 +1,4 @@
-import { describeRejections } from 'protected-api/guard';
+import { describeRejections, type Rejection } from 'protected-api/guard';
 import { failures } from '../http/responses.ts';
 import type { DescribedApi } from './about.ts';
 import type { ResponseObject } from './document.ts';
@@ -20,16 +20,8 @@ const headerDescriptions: Readonly<Record<string, string>> = {
   'Retry-After': 'Seconds to wait before the next request',
 };
 
-/** An error response as a client gets it. */
-export interface DescribedError {
-  /** What distinguishes it from others with its code. */
-  readonly name: string;
-  readonly status: number;
-  readonly code: string;
-  readonly description: string;
-  /** With names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-}
+/** An error response as a client gets it. `name` distinguishes it from others with its code. */
+export type DescribedError = Omit<Rejection, 'reason' | 'status'> & { readonly name: string; readonly status: number };
 
 /** Returns all error responses of a route that requires these scopes, which are written with the prefix. */
 export function errorsOf({ guard, options }: DescribedApi, scopes: readonly string[]): readonly DescribedError[] {
