@@ -1,10 +1,9 @@
 import { type CheckedOptions, createGuard, describeRejections, type Fetch } from 'protected-api/guard';
 import { createApp, type Dependencies } from './app.ts';
 import { createCommonHeaders } from './http/responses.ts';
-import { createRefusalHints, logKeySetEvent, logStoreEvent } from './observe/guard-log.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
-import { createRequestCounts, type RequestCounts } from './observe/request-counts.ts';
+import { createRequestCounts } from './observe/request-counts.ts';
 import { createObservation } from './observe/requests.ts';
 import { createTokenEndpoint } from './openapi/token-endpoint.ts';
 import { RedisReplayStore } from './redis/replay-store.ts';
@@ -30,26 +29,11 @@ export type Service = ReturnType<typeof createService>;
 export function createService({ settings, options, log, droppedLogLines, fetch, createIssuer }: ServiceOptions) {
   const reasons = describeRejections(options, { scope: 'any' }).map(({ reason }) => reason);
   const counts = settings.metricsPort === undefined ? undefined : createRequestCounts(reasons);
-  const observation = createObservation(log, counts);
-  const hint = createRefusalHints(log);
+  const { onStoreEvent, requestIdOf, wrap, ...listeners } = createObservation(log, counts);
   const commonHeaders = createCommonHeaders(options.dpop);
-  const replayStore = createStore(options.dpop === 'off' ? undefined : settings.redisUrl, log, counts);
-  const guard = createGuard({
-    ...options,
-    errorHeaders: commonHeaders,
-    fetch,
-    replayStore,
-    onAccepted: observation.onAccepted,
-    onRefused(request, reason) {
-      hint(reason);
-      observation.onRefused(request, reason);
-    },
-    onKeySetEvent(event) {
-      if (event.type === 'fetched') counts?.countFetch(event.issuer, 'success');
-      if (event.type === 'failed') counts?.countFetch(event.issuer, event.failure);
-      logKeySetEvent(log, event);
-    },
-  });
+  const url = options.dpop === 'off' ? undefined : settings.redisUrl;
+  const replayStore = url === undefined ? undefined : new RedisReplayStore({ url, onEvent: onStoreEvent });
+  const guard = createGuard({ ...options, ...listeners, errorHeaders: commonHeaders, fetch, replayStore });
   const metrics = counts && createMetrics({ counts, state: guard.state, replayStore, droppedLogLines });
   const tokenEndpoint = createTokenEndpoint(guard);
   let isShuttingDown = false;
@@ -67,10 +51,10 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
     hasDocumentation: settings.docs,
     tokenEndpoint,
     createIssuer,
-    observe: observation.wrap,
+    observe: wrap,
     isClosing: () => isShuttingDown,
     onInternalError: (error, request) =>
-      log.error({ err: error, requestId: observation.requestIdOf(request) }, 'Cannot respond to a request'),
+      log.error({ err: error, requestId: requestIdOf(request) }, 'Cannot respond to a request'),
   });
   counts?.expect(app.routes);
 
@@ -92,16 +76,4 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
       guard.stop();
     },
   };
-}
-
-/** Returns the store that several processes share, if one is configured. */
-function createStore(url: string | undefined, log: Log, counts: RequestCounts | undefined) {
-  if (url === undefined) return undefined;
-  return new RedisReplayStore({
-    url,
-    onEvent(event) {
-      if (event.type === 'failed') counts?.countStoreFailure(event.failure);
-      logStoreEvent(log, event);
-    },
-  });
 }

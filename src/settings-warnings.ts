@@ -1,6 +1,7 @@
 import type { CheckedOptions } from 'protected-api/guard';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** The variables of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings that have no effect, or a dangerous one. */
 export interface SettingsWarning {

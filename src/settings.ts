@@ -1,8 +1,13 @@
 import { type CheckedOptions, type EnvironmentError, optionsFromEnvironment } from 'protected-api/guard';
 import { escapeUnprintable } from './observe/escape.ts';
-import { type SettingsWarning, unsatisfied, warnOfDangers, warnOfIgnored, warnOfUnknown } from './settings-warnings.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import {
+  type Environment,
+  type SettingsWarning,
+  unsatisfied,
+  warnOfDangers,
+  warnOfIgnored,
+  warnOfUnknown,
+} from './settings-warnings.ts';
 
 /** The settings of the service, read once at the start. */
 export interface Settings extends ProcessSettings {
@@ -29,7 +34,7 @@ const rule = <Value, Fallback>(expected: string, fallback: Fallback, read: (text
 });
 const text = (expected: string, isValid: (text: string) => boolean) =>
   rule(expected, undefined, (value) => (isValid(value) ? value : undefined));
-const choice = <Word extends string>(words: readonly Word[], fallback: Word) =>
+const choice = <const Word extends string>(words: readonly Word[], fallback: Word) =>
   rule(`one of ${words.join(', ')}`, fallback, (value) => words.find((word) => word === value));
 const boolean = (fallback: boolean) =>
   rule('true or false', fallback, (value) => value === 'true' || (value === 'false' ? false : undefined));
@@ -38,10 +43,6 @@ const integer = <Fallback>(fallback: Fallback, min: number, max: number) =>
     /^\d{1,15}$/.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined,
   );
 const host = () => text('a host name or an IP address', (value) => /^[\w.:-]+$/.test(value));
-
-const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-
-export type LogLevel = (typeof logLevels)[number];
 
 /** The settings of the process. The others are those of the guard. `docs/settings.md` is generated from the comments. */
 export const processRules = {
@@ -69,7 +70,7 @@ export const processRules = {
   /** IP address or host name on which metrics are served. By default that of `HOST`. */
   metricsHost: host(),
   /** The least level that is logged: debug, info, warn, error or silent. `debug` adds a line per request. Defaults to info. */
-  logLevel: choice(logLevels, 'info'),
+  logLevel: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info'),
   /** After SIGTERM, how long requests are still accepted while `/readyz` returns 503: 0 to 3,600. Defaults to 0. */
   shutdownDelaySeconds: integer(0, 0, 3600),
   /** After that, how long requests in flight have to finish: 0 to 3,600. Defaults to 10. */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { createService } from '../src/service.ts';
-import { type Environment, readSettings } from '../src/settings.ts';
+import { readSettings } from '../src/settings.ts';
+import type { Environment } from '../src/settings-warnings.ts';
 import { certificate } from './support/certificates.ts';
 import { until } from './support/child-process.ts';
 import { AUDIENCE, bearer, mintToken, nowSeconds, signingKeys } from './support/mint.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { type Environment, readSettings, SettingsError } from '../src/settings.ts';
+import { readSettings, SettingsError } from '../src/settings.ts';
+import type { Environment } from '../src/settings-warnings.ts';
 
 const good = { NODE_ENV: 'production', ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test/' };
 

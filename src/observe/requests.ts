@@ -1,5 +1,7 @@
-import type { Claims, RefusalReason } from 'protected-api/guard';
+import type { Claims, KeySetEvent, RefusalReason } from 'protected-api/guard';
 import { type Fetch, type RouteOf, whenSettled } from '../http/plugin.ts';
+import type { StoreEvent } from '../redis/replay-store.ts';
+import { createRefusalHints, logKeySetEvent, logStoreEvent } from './guard-log.ts';
 import type { Log } from './log.ts';
 import type { RequestCounts } from './request-counts.ts';
 
@@ -11,13 +13,14 @@ interface RequestRecord {
 }
 
 /**
- * Returns two hooks for the guard and a wrapper for the `fetch` of the application, which count and log requests. If metrics are
- * disabled and the log level is above debug, they do nothing but echo `X-Request-Id`.
+ * Returns what counts and logs: the listeners of the guard and of its replay store, and a wrapper for the `fetch` of the application.
+ * If metrics are disabled and the log level is above debug, requests only get their `X-Request-Id` back.
  * @param counts undefined if metrics are disabled
  */
 export function createObservation(log: Log, counts: RequestCounts | undefined) {
   const isLogged = log.isLevelEnabled('debug');
   const records = new WeakMap<Request, RequestRecord>();
+  const hint = createRefusalHints(log);
 
   function logRequest(request: Request, { status }: Response, route = 'unmatched', durationMs = 0): void {
     const { requestId, outcome, claims } = records.get(request) ?? {};
@@ -43,8 +46,18 @@ export function createObservation(log: Log, counts: RequestCounts | undefined) {
       records.get(request)?.requestId ?? (cleanRequestId(request.headers.get('x-request-id')) || undefined),
     onAccepted: isLogged || counts ? onAccepted : undefined,
     onRefused(request: Request, reason: RefusalReason): void {
+      hint(reason);
       counts?.countRefusal(reason);
       record(request, reason);
+    },
+    onKeySetEvent(event: KeySetEvent): void {
+      if (event.type === 'fetched') counts?.countFetch(event.issuer, 'success');
+      if (event.type === 'failed') counts?.countFetch(event.issuer, event.failure);
+      logKeySetEvent(log, event);
+    },
+    onStoreEvent(event: StoreEvent): void {
+      if (event.type === 'failed') counts?.countStoreFailure(event.failure);
+      logStoreEvent(log, event);
     },
     wrap(fetch: Fetch, routeOf: RouteOf): Fetch {
       const respond = counts ? countRequests(fetch, routeOf, counts) : fetch;

@@ -1,5 +1,5 @@
 // Runs in the browser: gets a token, sends requests and shows the responses.
-import { credentialsOf, describeToken, isolate, readPasted, requestToken } from './token.js';
+import { createElement, credentialsOf, describeToken, isolate, readPasted, requestToken } from './token.js';
 
 /** @typedef {import('./token.js').Token} Token */
 /**
@@ -155,21 +155,12 @@ const headersOf = async ({ method, provedUrl, token, body }) => ({
 async function send({ method, url, body }, headers, article) {
   const startMs = performance.now();
   const response = await fetch(url, { method, headers, body, credentials: 'omit' });
-  const text = await response.text();
-  const { status, statusText } = response;
-  const durationMs = Math.round(performance.now() - startMs);
-  const shown = ['WWW-Authenticate', 'Retry-After', 'Allow'].flatMap((name) => {
-    const value = response.headers.get(name);
-    return value === null ? [] : [`${name}: ${value}`];
-  });
-  const details = `· ${durationMs} ms · ${new Date().toLocaleTimeString()}`;
-  show(
-    article,
-    response.ok ? 'success' : 'failure',
-    `${status} ${statusText}`,
-    details,
-    [...shown, format(text)].join('\n\n'),
-  );
+  const text = format(await response.text());
+  const { ok, status, statusText } = response;
+  const shown = ['WWW-Authenticate', 'Retry-After', 'Allow'].filter((name) => response.headers.has(name));
+  const lines = shown.map((name) => `${name}: ${response.headers.get(name)}`);
+  const details = ` · ${Math.round(performance.now() - startMs)} ms · ${new Date().toLocaleTimeString()}`;
+  show(article, ok ? 'success' : 'failure', `${status} ${statusText}`, details, [...lines, text].join('\n\n'));
   return status;
 }
 
@@ -201,14 +192,7 @@ function format(text) {
 /** @type {(article: Element, kind: string, status: string, details: string, text: string) => void} */
 function show(article, kind, status, details, text) {
   const output = find(HTMLElement, '.response', article);
-  const heading = document.createElement('p');
-  heading.className = 'status';
-  const outcome = document.createElement('strong');
-  outcome.className = kind;
-  outcome.textContent = status;
-  heading.append(outcome, ` ${details}`);
-  const content = document.createElement('pre');
-  content.textContent = text;
-  output.replaceChildren(heading, content);
+  const heading = createElement('p', 'status', createElement('strong', kind, status), details);
+  output.replaceChildren(heading, createElement('pre', '', text));
   output.scrollIntoView({ block: 'nearest' });
 }

@@ -61,12 +61,15 @@ export function readToken(value) {
   }
 }
 
-/** Returns foreign text as an element, so that its writing direction does not affect the text around it. @type {(value: unknown) => Element} */
-export function isolate(value) {
-  const element = document.createElement('bdi');
-  element.textContent = typeof value === 'string' ? value : JSON.stringify(value);
+/** @type {(name: string, className: string, ...content: (string | Element)[]) => Element} */
+export function createElement(name, className, ...content) {
+  const element = Object.assign(document.createElement(name), { className });
+  element.append(...content);
   return element;
 }
+
+/** Returns foreign text as an element, so that its writing direction does not affect the text around it. @type {(value: unknown) => Element} */
+export const isolate = (value) => createElement('bdi', '', typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Returns whose token it is, its scopes and when it expires. @type {(token: Token) => (string | Element)[]} */
 export function describeToken({ claims, client, isBound }) {
