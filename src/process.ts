@@ -4,7 +4,7 @@ import type { CheckedOptions } from 'protected-api/guard';
 import packageJson from '../package.json' with { type: 'json' };
 import { fail, print } from './cli.ts';
 import { renderBanner } from './dev/banner.ts';
-import { createIssuerSecrets, createServiceIssuer } from './dev/issuer.ts';
+import { createServiceIssuer } from './dev/issuer.ts';
 import { keptOverReloads } from './dev/reload.ts';
 import { createResponses } from './http/responses.ts';
 import { BoundedDestination } from './observe/destination.ts';
@@ -67,14 +67,12 @@ function withoutSecrets(options: CheckedOptions, { warnings, issuer, redisUrl, .
   };
 }
 
-/** Why a listener cannot be created, and how to change it; by the name of the setting that has its port. */
-const listenFailures: Readonly<Record<string, (setting: string) => string>> = {
-  EACCES: (setting) => `permission denied. Set ${setting} to 1024 or higher`,
-  EADDRINUSE: (setting) => `the port is in use. Set ${setting} to another port`,
-  EADDRNOTAVAIL: (setting) => `the address does not belong to this machine. Change ${hostOf(setting)}`,
+/** Why a listener cannot be created, and how to change it. */
+const listenFailures: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied. Set PORT to 1024 or higher',
+  EADDRINUSE: 'the port is in use. Set PORT to another port',
+  EADDRNOTAVAIL: 'the address does not belong to this machine. Change HOST',
 };
-
-const hostOf = (setting: string) => setting.replace('PORT', 'HOST');
 
 /**
  * Returns a listener.
@@ -102,19 +100,22 @@ function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: n
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     // For a name that cannot be resolved, Bun's code is that of an earlier system call.
-    const reason =
-      listenFailures[code]?.(id) ?? (isIP(hostname) === 0 ? `the host is not known. Change ${hostOf(id)}` : error);
-    return fail(`Cannot listen on ${hostname}:${port}: ${reason}`);
+    const reason = listenFailures[code] ?? (isIP(hostname) === 0 ? 'the host is not known. Change HOST' : `${error}`);
+    const advice = reason.replace(/(?:PORT|HOST)\b/, (setting) => id.replace('PORT', setting));
+    return fail(`Cannot listen on ${hostname}:${port}: ${advice}`);
   }
 }
 
-/** Prints how to use the development issuer, and returns the function that creates it. */
+/** Returns the function that creates the development issuer, and prints how to use it unless that was printed before a reload. */
 function prepareIssuer({ publicUrl: origin = '' }: CheckedOptions, hasDocumentation: boolean, hasColour: boolean) {
-  const kept = keptOverReloads();
-  const { secrets = createIssuerSecrets() } = kept;
-  if (!kept.secrets) print(2, renderBanner({ origin, clients: secrets.clients, hasDocumentation, hasColour }));
-  kept.secrets = secrets;
-  return (scopes: () => readonly string[]) => createServiceIssuer(origin, secrets, scopes);
+  return (scopes: () => readonly string[]) => {
+    const kept = keptOverReloads();
+    const issuer = createServiceIssuer(origin, kept.secrets, scopes);
+    const clients = new Map(issuer.clients.map(({ id, secret }) => [id, secret]));
+    if (!kept.secrets) print(2, renderBanner({ origin, clients, hasDocumentation, hasColour }));
+    kept.secrets = issuer.secrets;
+    return issuer;
+  };
 }
 
 /** Replaces all listeners of an event of the process. There is no moment without one, so no signal is lost. */

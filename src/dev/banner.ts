@@ -17,10 +17,7 @@ export interface BannerOptions {
 export function renderBanner({ origin, clients, hasDocumentation, hasColour }: BannerOptions): string {
   const paint = (code: number, text: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text);
   const link = (text: string, path: string) => `: ${paint(1, text)}  ${paint(36, word(origin + path))}\n`;
-  const getToken = (
-    variable: string,
-    client: string,
-  ) => `export ${variable}=$(curl -sS ${word(`${origin}/oauth/token`)} \\
+  const getToken = (name: string, client: string) => `export ${name}=$(curl -sS ${word(`${origin}/oauth/token`)} \\
   -d grant_type=client_credentials -d audience=${percentEncode(origin, /[^\w:/.-]/gu)} \\
   -d client_id=${client} -d client_secret=${clients.get(client)} |
   grep -o 'eyJ[^"]*')`;

@@ -29,8 +29,7 @@ const allowances = new WeakMap<Request, Allowance>();
 
 /** Whether the body is over 64 KiB, by its Content-Length or by what was read of it. */
 export function isTooLarge(request: Request): boolean {
-  const { remainingBytes = 0 } = allowances.get(request) ?? {};
-  return remainingBytes < 0;
+  return (allowances.get(request)?.remainingBytes ?? 0) < 0;
 }
 
 /**

@@ -18,8 +18,7 @@ const newline = 0x0a;
  */
 export class BoundedDestination {
   readonly #options: Required<DestinationOptions>;
-  #waiting: string[] = [];
-  #waitingLength = 0;
+  #waiting = '';
   #isWriting = false;
   /** Whether the last write ended in the middle of a line. The next one then starts with a newline. */
   #isTorn = false;
@@ -39,12 +38,11 @@ export class BoundedDestination {
 
   /** Accepts a line that ends with a newline. Never blocks and never throws. */
   write(line: string): void {
-    if (this.#waitingLength + line.length > this.#options.maxWaiting) {
+    if (this.#waiting.length + line.length > this.#options.maxWaiting) {
       this.#dropped += 1;
       return;
     }
-    this.#waiting.push(line);
-    this.#waitingLength += line.length;
+    this.#waiting += line;
     if (!this.#isWriting) this.#begin(this.#takeWaiting());
   }
 
@@ -63,9 +61,8 @@ export class BoundedDestination {
   }
 
   #takeWaiting(): string {
-    const text = this.#waiting.join('');
-    this.#waiting = [];
-    this.#waitingLength = 0;
+    const text = this.#waiting;
+    this.#waiting = '';
     return text;
   }
 

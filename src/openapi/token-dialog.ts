@@ -11,31 +11,30 @@ export interface TokenDialogOptions {
 }
 
 /** A way to get a token: a radio button and its fields. */
-interface Way {
-  readonly value: string;
-  readonly label: Html;
-  readonly fields: Html;
-}
+type Way = readonly [value: string, label: Html, fields: Html];
 
 /** Returns the dialog in which the user chooses how to get a token. The first way is preselected. */
-export function renderDialog({ options }: DescribedApi, dialog: TokenDialogOptions): Html {
+export function renderDialog(
+  { options }: DescribedApi,
+  { scopes, tokenEndpoint, clients = [] }: TokenDialogOptions,
+): Html {
   const {
     dpop,
     publicUrl,
     audience: [audience = ''],
   } = options;
-  const { scopes, tokenEndpoint, clients = [] } = dialog;
+  const other = clients.length > 0 ? 'Another client' : 'Client credentials';
   const ways: readonly Way[] = [
     ...clients.map(describeClient),
-    ...(tokenEndpoint === undefined ? [] : [describeCredentials(clients.length > 0, scopes)]),
-    { value: 'token', label: html`Paste a token`, fields: describePasting(dpop !== 'off') },
+    ...(tokenEndpoint === undefined ? [] : [['client', html`${other}`, renderCredentials(scopes)] as const]),
+    ['token', html`Paste a token`, renderPasting(dpop !== 'off')],
   ];
   const radios = ways.map(
-    ({ value, label }, index) =>
+    ([value, label], index) =>
       html`<label><input type="radio" name="way" value="${value}"${index === 0 && html` checked`}> <span>${label}</span></label>\n`,
   );
   const fieldsets = ways.map(
-    ({ value, fields }, index) =>
+    ([value, , fields], index) =>
       html`<fieldset data-way="${value}"${index > 0 && html` hidden disabled`}>\n${fields}</fieldset>\n`,
   );
   return html`<dialog aria-labelledby="dialog-title">
@@ -47,31 +46,25 @@ ${ways.length > 1 && html`<fieldset>\n<legend>Access token</legend>\n${radios}</
 </dialog>`;
 }
 
-function describeClient({ id, secret, scope }: Client): Way {
-  return {
-    value: id,
-    label: html`Demo client <strong>${id}</strong>, ${scope === '' ? 'without scopes' : html`with the scope <code>${scope}</code>`}`,
-    fields: html`<input type="hidden" name="client_id" value="${id}">
+const describeClient = ({ id, secret, scope }: Client): Way => [
+  id,
+  html`Demo client <strong>${id}</strong>, ${scope === '' ? 'without scopes' : html`with the scope <code>${scope}</code>`}`,
+  html`<input type="hidden" name="client_id" value="${id}">
 <input type="hidden" name="client_secret" value="${secret}">
 <input type="hidden" name="scope" value="${scope}">
 `,
-  };
-}
+];
 
-function describeCredentials(isOther: boolean, scopes: readonly string[]): Way {
+function renderCredentials(scopes: readonly string[]): Html {
   const checkboxes = scopes.map(
     (scope) =>
       html`<label><input type="checkbox" name="scope" value="${scope}" checked> <span>Request the scope <code>${scope}</code></span></label>\n`,
   );
-  return {
-    value: 'client',
-    label: html`${isOther ? 'Another client' : 'Client credentials'}`,
-    fields: html`<label>Client ID <input name="client_id" autocomplete="off" spellcheck="false" required></label>
+  return html`<label>Client ID <input name="client_id" autocomplete="off" spellcheck="false" required></label>
 <label>Client secret <input name="client_secret" type="password" autocomplete="off" required></label>
-${checkboxes}`,
-  };
+${checkboxes}`;
 }
 
-const describePasting = (hasDpop: boolean) =>
+const renderPasting = (hasDpop: boolean) =>
   html`<label>Access token <textarea name="token" rows="5" spellcheck="false" required></textarea></label>
 ${hasDpop && html`<p>A token that is bound to the key of another client (DPoP) is rejected.</p>\n`}`;

@@ -28,19 +28,14 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
     const document = createDocument(app(), { ...options, tokenEndpoint });
     return { document, respondPage: createPage(document, options, development?.clients) };
   };
-  let created:
-    | { readonly tokenEndpoint: string | undefined; readonly documents: ReturnType<typeof create> }
-    | undefined;
+  /** By token endpoint: the assumed one, and that of the metadata. */
+  const created = new Map<string | undefined, ReturnType<typeof create>>();
   const load = async () => {
     const tokenEndpoint = await findTokenEndpoint();
-    if (created?.tokenEndpoint !== tokenEndpoint) created = undefined;
-    created ??= { tokenEndpoint, documents: create(tokenEndpoint) };
-    try {
-      return await created.documents;
-    } catch (error) {
-      created = undefined;
-      throw error;
-    }
+    const documents = created.get(tokenEndpoint) ?? create(tokenEndpoint);
+    created.set(tokenEndpoint, documents);
+    documents.catch(() => created.delete(tokenEndpoint));
+    return documents;
   };
 
   return new Elysia({ detail: { hide: true } })

@@ -1,13 +1,13 @@
 import { Elysia } from 'elysia';
 
-/** Whether the service is ready for requests, or why it is not. */
-export type Readiness = 'ready' | 'key_set_unavailable' | 'replay_store_unavailable' | 'shutting_down';
-
 const reasons = {
   key_set_unavailable: 'Signing keys are currently unavailable',
   replay_store_unavailable: 'Replay detection is currently unavailable',
   shutting_down: 'Service is shutting down',
 } as const;
+
+/** Whether the service is ready for requests, or why it is not. */
+export type Readiness = 'ready' | keyof typeof reasons;
 
 /** Returns the probes: `/livez` is 200 while the process serves, `/readyz` while it should receive requests. */
 export function createHealth(readiness: () => Readiness) {

@@ -26,10 +26,7 @@ export function createHome({ publicUrl = '', hasDocumentation, routes }: HomeOpt
 
 /** Browsers list text/html without a lower quality, and JSON or everything only with one. */
 function prefersHtml(accept: string): boolean {
-  const preferred = accept
-    .toLowerCase()
-    .split(',')
-    .map((range) => range.trim());
+  const preferred = Array.from(accept.toLowerCase().split(','), (range) => range.trim());
   const lists = (...ranges: readonly string[]) => ranges.some((range) => preferred.includes(range));
   return lists('text/html', 'text/*') && !lists('application/json', 'application/*', '*/*');
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { decodeJwt } from 'jose';
-import { createIssuerSecrets, createServiceIssuer } from '../../src/dev/issuer.ts';
+import { createServiceIssuer } from '../../src/dev/issuer.ts';
 import type { OpenApiDocument } from '../../src/openapi/document.ts';
 import { createIssuerRoutes } from '../../src/routes/development-issuer.ts';
 import { developmentFixtureFor } from '../support/development-issuer.ts';
@@ -10,9 +10,10 @@ import { SCOPE } from '../support/mint.ts';
 
 const ORIGIN = 'http://127.0.0.1:3010';
 const parameters = { grant_type: 'client_credentials', client_id: 'reader' };
-const secrets = createIssuerSecrets();
 const scopes = ['read:messages'];
-const issuer = createServiceIssuer(ORIGIN, secrets, () => scopes);
+const issuer = createServiceIssuer(ORIGIN, undefined, () => scopes);
+const secretsOf = ({ clients }: typeof issuer) => new Map(clients.map(({ id, secret }) => [id, secret]));
+const secrets = secretsOf(issuer);
 const routes = createIssuerRoutes(issuer);
 
 const json = { 'content-type': 'application/json' };
@@ -22,7 +23,7 @@ async function ask(body: string | URLSearchParams, headers: Readonly<Record<stri
   return (await response.json()) as { readonly scope?: string; readonly access_token: string };
 }
 
-const credentialsOf = (id: string) => ({ ...parameters, client_id: id, client_secret: secrets.clients.get(id) ?? '' });
+const credentialsOf = (id: string) => ({ ...parameters, client_id: id, client_secret: secrets.get(id) ?? '' });
 
 /** tests/auth/testing/development-issuer.test.ts has every request that a token endpoint accepts or rejects. */
 test.each([
@@ -44,10 +45,16 @@ test('createServiceIssuer() grants the reader each scope that the routes have at
   scopes.pop();
 });
 
-test('createIssuerSecrets() makes new keys and secrets', () => {
-  const made = [secrets, createIssuerSecrets()];
-  expect(new Set(made.flatMap(({ clients }) => [...clients.values()])).size).toBe(4);
-  expect(new Set(made.map(({ signer }) => signer.jwk.n)).size).toBe(2);
+test('createServiceIssuer() makes new keys and secrets, or keeps those of an earlier issuer', () => {
+  const given = [undefined, issuer.secrets];
+  const [other, kept] = given.map((earlier) => [issuer, createServiceIssuer(ORIGIN, earlier, () => scopes)]);
+  for (const [issuers = [], keys, clientSecrets] of [
+    [other, 2, 4],
+    [kept, 1, 2],
+  ] as const) {
+    expect(new Set(issuers.map((one) => one.secrets.signer.jwk.n)).size).toBe(keys);
+    expect(new Set(issuers.flatMap((one) => [...secretsOf(one).values()])).size).toBe(clientSecrets);
+  }
 });
 
 /** DNS rebinding: a website's own name, pointed at this machine, is what its requests have as Host. */

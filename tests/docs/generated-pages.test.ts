@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { apiReports } from '../../scripts/api-report.ts';
 import { envExample, options, processSettings, settingsPage } from '../../scripts/settings-page.ts';
-import { type Environment, readSettings } from '../../src/settings.ts';
+import { readSettings } from '../../src/settings.ts';
+import type { Environment } from '../../src/settings-warnings.ts';
 import { readText, root } from '../support/repository.ts';
 
 const documented = [...options, ...processSettings];
