@@ -64,15 +64,12 @@ const nodeRows: readonly [string, string, TokenOverrides, string, (token: string
   ['two certificates', path, certified, 'a', (token) => [...withCertificate(token), certificateLine], 401],
 ];
 
-interface Expected {
-  /** The status of a request with two Authorization headers; 401 by default. */
-  readonly second?: number;
-  /** Whether the example uses `protected-api/node`, with CORS. */
-  readonly usesNode?: boolean;
-}
+/** The examples that use `protected-api/node`, with CORS. */
+const nodeExamples = /(express|fastify|koa|nest)\.ts$/;
 
-/** Registers the tests of an example, for any server. */
-export function serverRows(name: string, start?: Start, { second = 401, usesNode = false }: Expected = {}) {
+/** Registers the tests of an example, for any server. `second` is the status of a request with two Authorization headers. */
+export function serverRows(name: string, start?: Start, second = 401) {
+  const usesNode = nodeExamples.test(name);
   describe(name, () => {
     const settings = { DPOP: 'on', PUBLIC_URL: publicUrl, CLIENT_CERT_HEADER: 'client-cert' };
     const fixture = exampleFixture(name, start, usesNode ? settings : {});

@@ -5,8 +5,7 @@ import { root } from '../support/repository.ts';
 import { runWorker } from '../support/worker.ts';
 import { serverRows } from './server-rows.ts';
 
-serverRows('examples/bun-serve.ts');
-for (const name of ['express', 'fastify', 'koa']) serverRows(`examples/${name}.ts`, undefined, { usesNode: true });
+for (const name of ['bun-serve', 'express', 'fastify', 'koa']) serverRows(`examples/${name}.ts`);
 
 // The package's sources and nothing else, so without the modules of Node.js.
 serverRows('examples/workers.ts', (environment) => runWorker(join(root, 'examples/workers.ts'), environment));

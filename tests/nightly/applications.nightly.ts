@@ -34,7 +34,7 @@ serverRows(
     expect(status, stdout + stderr).toBe(0);
     return run([...next, 'start', folder(), '-H', '127.0.0.1', '-p', environment.PORT ?? ''], environment);
   },
-  { second: 200 },
+  200,
 );
 
 describe.each(['mcp', 'mcp-fetch'])('the MCP Inspector with examples/%s.ts', (example) => {

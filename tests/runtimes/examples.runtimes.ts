@@ -42,7 +42,7 @@ for (const [title, name, change, others = []] of servers)
       const file = await compiled(join(examples, `${name}.ts`), folder(), change);
       return run(['node', file], environment);
     };
-    serverRows(`examples/${name}.ts`, start, { usesNode: ['express', 'nest', 'fastify', 'koa'].includes(name) });
+    serverRows(`examples/${name}.ts`, start);
   });
 
 type Start = (file: string, environment: Environment) => ReturnType<typeof runWorker> | ReturnType<typeof run>;
