@@ -71,19 +71,25 @@ describe('RedisReplayStore', () => {
     expect(events).toHaveLength(1);
   });
 
-  test('rejects at once while a server hangs, and continues with the same data when it continues', async () => {
-    expect(await use('before')).toBe(true);
-    server.signal('SIGSTOP');
-    // A check that was under way may have ended the connection first.
-    expect(await use('during')).toMatch(/^Cannot mark a proof as used: (?:timeout|connection)$/);
-    expect(store.state()).toEqual({ isConnected: false });
-    expect(events).toContainEqual({ type: 'failed', failure: 'timeout', failures: expect.any(Number) });
-    expect(await use('after that')).toBe('Cannot mark a proof as used: connection');
-    server.signal('SIGCONT');
-    await connected();
-    expect(await use('before')).toBe(false);
-    expect(await use('after')).toBe(true);
-  });
+  const config = (...settings: readonly string[]) => server.command('CONFIG', 'SET', ...settings);
+  test.each<[name: string, failure: 'timeout' | 'full', begin: () => unknown, end: () => unknown]>([
+    ['hangs', 'timeout', () => server.signal('SIGSTOP'), () => server.signal('SIGCONT')],
+    ['is full', 'full', () => config('maxmemory', '1'), () => config('maxmemory', '0')],
+  ])(
+    'rejects at once while the server %s, and continues with the same data afterwards',
+    async (name, failure, begin, end) => {
+      expect(await use(`before it ${name}`)).toBe(true);
+      await begin();
+      // A check that was under way may have ended the connection first.
+      expect(await use(`while it ${name}`)).toMatch(new RegExp(`proof as used: (?:${failure}|connection)$`));
+      expect(store.state()).toEqual({ isConnected: false });
+      expect(events).toContainEqual({ type: 'failed', failure, failures: expect.any(Number) });
+      await end();
+      await connected();
+      expect(await use(`before it ${name}`)).toBe(false);
+      expect(await use(`after it ${name}`)).toBe(true);
+    },
+  );
 
   test('takes proofs made before the return of a server that lost its data as perhaps used', async () => {
     expect(await use('used')).toBe(true);
@@ -137,10 +143,7 @@ describe('RedisReplayStore', () => {
       ['two replies are lost', /^[^\r]*\r\n\$\d+\r\n\d+\r\n/],
     ])('takes none for that of another request when %s', async (name, lostReplies) => {
       expect(await use(name)).toBe(true);
-      rewrite = (replies) => {
-        console.log(JSON.stringify(replies.slice(0, 60)));
-        return replies.replace(lostReplies, '');
-      };
+      rewrite = (replies) => replies.replace(lostReplies, '');
       const keys = [name, ...Array.from({ length: 50 }, (_, index) => `${name} ${index}`)];
       const uses = await Promise.all(keys.map((key) => use(key)));
       expect(uses.filter((result) => result === true)).toEqual([]);
@@ -159,7 +162,7 @@ describe('RedisReplayStore', () => {
       nowMs = 0;
     });
 
-    test('takes no reply but OK and null for an answer', async () => {
+    test('takes no reply but OK and null for a result', async () => {
       rewrite = (replies) => replies.replace('+OK', '+NO');
       expect(await use('changed')).toBe('Cannot mark a proof as used: refused');
     });
@@ -186,17 +189,6 @@ describe('RedisReplayStore', () => {
     expect(await use('older', -1000)).toBe(true);
   });
 
-  test('rejects while the server is full, and until it has room', async () => {
-    await server.command('CONFIG', 'SET', 'maxmemory', '1');
-    // A check may have noticed first, and ended the connection.
-    expect(await use('full')).toMatch(/^Cannot mark a proof as used: (?:full|connection)$/);
-    expect(store.state()).toEqual({ isConnected: false });
-    expect(events).toContainEqual({ type: 'failed', failure: 'full', failures: expect.any(Number) });
-    await server.command('CONFIG', 'SET', 'maxmemory', '0');
-    await connected();
-    expect(await use('full')).toBe(true);
-  });
-
   test('takes proofs made before the start of the server as perhaps used, also in a process that starts later', async () => {
     const young = await startRedis();
     await connect(young.url);
@@ -219,7 +211,7 @@ describe('RedisReplayStore', () => {
     expect(await use('after')).toBe(true);
   });
 
-  test('rejects what is more than 20,000 commands in flight, and has room again after their answers', async () => {
+  test('rejects what is more than 20,000 commands in flight, and has room again after their replies', async () => {
     const results = await Promise.all(Array.from({ length: 20_001 }, (_, index) => use(`many ${index}`)));
     expect(results.filter((result) => String(result).endsWith('overloaded'))).toHaveLength(1);
     expect(results.at(-1)).toBe('Cannot mark a proof as used: overloaded');
@@ -229,9 +221,9 @@ describe('RedisReplayStore', () => {
   });
 
   test('reports a server that evicts keys', async () => {
-    await server.command('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
+    await config('maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
     await connect();
-    await server.command('CONFIG', 'SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
+    await config('maxmemory', '0', 'maxmemory-policy', 'noeviction');
     expect(events.map((event) => event.type === 'connected' && event.evicts)).toEqual([false, true]);
   });
 
