@@ -2,7 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import axe from 'axe-core';
 import { developmentFixtureFor } from '../support/development-issuer.ts';
 import { BROWSER_TIMEOUT_MS, browserForTests, type Documentation, ENDPOINTS } from '../support/documentation-page.ts';
-import { startedFor } from '../support/fixture.ts';
+import { serve, startedFor } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { AUDIENCE } from '../support/mint.ts';
@@ -225,17 +225,13 @@ describe('the documentation page with an issuer elsewhere', () => {
     BROWSER_TIMEOUT_MS,
     async () => {
       const forms: URLSearchParams[] = [];
-      const issuer = Bun.serve({
-        hostname: '127.0.0.1',
-        port: 0,
-        async fetch(request) {
-          if (!request.url.endsWith('/oauth/token')) return new Response(null, { status: 404 });
-          const form = new URLSearchParams(await request.text());
-          forms.push(form);
-          // No page may read the response to the client `closed`.
-          const headers = { 'access-control-allow-origin': form.get('client_id') === 'closed' ? 'null' : '*' };
-          return Response.json({ access_token: 'e30.e30.e30', token_type: 'Bearer' }, { headers });
-        },
+      const issuer = serve(async (request) => {
+        if (!request.url.endsWith('/oauth/token')) return new Response(null, { status: 404 });
+        const form = new URLSearchParams(await request.text());
+        forms.push(form);
+        // No page may read the response to the client `closed`.
+        const headers = { 'access-control-allow-origin': form.get('client_id') === 'closed' ? 'null' : '*' };
+        return Response.json({ access_token: 'e30.e30.e30', token_type: 'Bearer' }, { headers });
       });
       return { issuer, forms, service: await inProcessForm.start({ ISSUER: issuer.url.href, AUDIENCE }) };
     },
@@ -300,11 +296,9 @@ describe('the documentation page with an issuer elsewhere', () => {
   });
 
   test('works behind a gateway that adds a path', async () => {
-    await using gateway = Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      fetch: ({ url, headers }) => elsewhere().service.fetch(new URL(url).pathname.replace('/base/', '/'), { headers }),
-    });
+    await using gateway = serve(({ url, headers }) =>
+      elsewhere().service.fetch(new URL(url).pathname.replace('/base/', '/'), { headers }),
+    );
     const documentation = await openPage(`${gateway.url.origin}/base`);
     expect(await documentation.statuses()).toEqual(['200', '401', '401']);
     expect(documentation.complaints).toEqual([]);

@@ -46,14 +46,6 @@ test.each(starts)('the service with %s prints commands that show 200 three times
   for (const secret of secrets) expect(stdout).not.toContain(secret);
 });
 
-test('the service with an issuer of its own settings prints nothing for a person, and issues no tokens', async () => {
-  const service = await start(executableForm, { HOST: '127.0.0.1', ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x' });
-  const [, port] = /"port":(\d+)/.exec(service.stdout()) ?? [];
-  expect((await fetch(`http://127.0.0.1:${port}/oauth/token`, { method: 'POST' })).status).toBe(404);
-  service.signal('SIGTERM');
-  expect((await service.finished).stderr).toBe('');
-});
-
 /** Starts the service on a terminal of 80 columns and 24 rows, and returns what it wrote once it holds its keys. */
 async function seen(form: CommandForm, environment: Environment = {}): Promise<string> {
   let text = '';

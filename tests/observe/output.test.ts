@@ -76,14 +76,6 @@ describe('the service whose output', () => {
     expect(lost).toBeGreaterThan(0);
     expect(lines.filter(({ route }) => route === '/api/public').length).toBeWithin(requests - lost, requests + 1);
   });
-
-  test('is a pipe gets the last line before the process exits', async () => {
-    const service = await start('');
-    expect(await service.request(500)).toBe(500);
-    const lines = readJsonLines((await service.stop()).stdout);
-    expect(lines.filter(({ route }) => route === '/api/public')).toHaveLength(500);
-    expect(lines.at(-1)).toMatchObject({ msg: 'Stopped' });
-  });
 });
 
 const thrown = "throw new Error('planted')";

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { on } from 'node:events';
 import { type Environment, runToEnd, until } from '../support/child-process.ts';
-import { executableForm, type ServiceProcess, sourceForm } from '../support/forms.ts';
+import { executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 import { open } from '../support/raw-http.ts';
@@ -90,34 +89,5 @@ describe.concurrent('a signal', () => {
     const files = { 'plant.ts': `Bun.plugin({ name: 'plant', setup: ${setup} });` };
     const ended = await runToEnd([...command, ...flags], { ISSUER: 'http://127.0.0.1:9/', AUDIENCE }, files);
     expect(ended).toEqual({ status, stdout: '', stderr: '' });
-  });
-
-  test('loses no request of clients that keep their connections, and go on at the next instance when these are closed', async () => {
-    const settings = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE, SHUTDOWN_DELAY_SECONDS: '3' };
-    let current = await executableForm.start(settings);
-    let isOver = false;
-    const answers = { kept: 0, closed: 0, lost: 0 };
-    const work = async () => {
-      while (!isOver) {
-        const socket = await open(current.port);
-        const responses = on(socket, 'data', { close: ['close'] });
-        for (let isKept = true; isKept && !isOver; await Bun.sleep(5)) {
-          socket.write('GET /api/public HTTP/1.1\r\nHost: a\r\n\r\n');
-          const { value = [''] } = await responses.next();
-          isKept = !/^connection: close/im.test(String(value[0]));
-          answers[/^HTTP\/1.1 200/.test(String(value[0])) ? (isKept ? 'kept' : 'closed') : 'lost'] += 1;
-        }
-        socket.destroy();
-      }
-    };
-    const clients = [work(), work()];
-    await until(() => answers.kept > 20, 'requests over kept connections');
-    const old: ServiceProcess = current;
-    current = await executableForm.start(settings);
-    expect(await old.close()).toBe(0);
-    isOver = true;
-    await Promise.all(clients);
-    expect(answers).toEqual({ kept: expect.any(Number), closed: 2, lost: 0 });
-    expect(await current.close()).toBe(0);
   });
 });

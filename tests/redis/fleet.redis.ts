@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { freePort, until } from '../support/child-process.ts';
+import { until } from '../support/child-process.ts';
 import { type Service, sourceForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken, nowSeconds } from '../support/mint.ts';
@@ -23,18 +23,8 @@ describe('two processes and one Redis', () => {
   let issuer: Issuer;
   let token: string;
   let plain: string;
-  const fleet: Awaited<ReturnType<typeof startService>>[] = [];
+  const fleet: Service[] = [];
 
-  const startService = async () => {
-    const METRICS_PORT = String(await freePort());
-    const settings = { ISSUER: issuer.url, AUDIENCE, DPOP: 'on', PUBLIC_URL, REDIS_URL: server.url, METRICS_PORT };
-    const service = await sourceForm.start(settings);
-    const metric = async (name: string) => {
-      const text = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
-      return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
-    };
-    return { ...service, metric };
-  };
   const newProof = () => makeProof({ url: PUBLIC_URL + PATH, token, nowSeconds: nowSeconds() });
   const statusOf = async (service: Service, headers: Record<string, string>) => {
     const response = await service.fetch(PATH, { headers });
@@ -50,7 +40,8 @@ describe('two processes and one Redis', () => {
     issuer = await startIssuer();
     token = mintToken(issuer.url, { claims: { cnf: { jkt: thumbprintOf(proofKey()) }, exp: nowSeconds() + 3600 } });
     plain = mintToken(issuer.url, { claims: { exp: nowSeconds() + 3600 } });
-    fleet.push(await startService(), await startService());
+    const settings = { ISSUER: issuer.url, AUDIENCE, DPOP: 'on', PUBLIC_URL, REDIS_URL: server.url };
+    fleet.push(await sourceForm.start(settings), await sourceForm.start(settings));
     // Proofs from before the start of the server get a 503.
     for (const service of fleet) await untilAccepted(service);
   });
@@ -112,19 +103,5 @@ describe('two processes and one Redis', () => {
     isOver = true;
     await Promise.all(workers);
     expect({ twice, refused }).toEqual({ twice: [], refused: [] });
-  });
-
-  test('accept no used proof in a process that starts after the server lost its data', async () => {
-    const proofs = range(20).map(newProof);
-    const pairs = await Promise.all(proofs.map(showAll));
-    expect(count(pairs.map((pair) => pair.toSorted().join()))).toEqual({ '200,401': 20 });
-    await server.kill();
-    await server.start();
-    const late = await startService();
-    await until(async () => (await late.metric('replay_store_up')) === 1, 'the store');
-    expect(count(await Promise.all(proofs.map((proof) => show(late, proof))))).toEqual({ 503: 20 });
-    await untilAccepted(late);
-    expect(await late.metric('replay_store_failures_total\\{failure="forgotten"\\}')).toBeGreaterThanOrEqual(20);
-    expect(await late.close()).toBe(0);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { serve } from '../support/fixture.ts';
 import { installedPackage } from '../support/installed-package.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, bearer, mintToken, SIGNING_KID, signingKeys } from '../support/mint.ts';
@@ -13,13 +14,9 @@ describe.each([0, 60])(
   (stale) => {
     test('accepts each of 20 requests within the time limit of a fetch, four of them by a new key', async () => {
       const keys = signingKeys();
-      await using issuer = Bun.serve({
-        hostname: '127.0.0.1',
-        port: 0,
-        async fetch() {
-          await Bun.sleep(700);
-          return Response.json({ keys });
-        },
+      await using issuer = serve(async () => {
+        await Bun.sleep(700);
+        return Response.json({ keys });
       });
       const times = { jwksMaxAgeSeconds: 1, jwksCooldownSeconds: 1, jwksTimeoutSeconds: 60 };
       const options = { ...times, jwksMaxStaleSeconds: stale };

@@ -9,7 +9,7 @@ const PUBLIC = '/api/public';
 const PATHS = [PUBLIC, PRIVATE, SCOPED];
 const UNKNOWN = [
   ...['/nothing', '/api', '/api/nothing', '/api/public/', '/api/private/', '/api/private/deeper', '/api/publicly'],
-  ...['/__proto__', '/%', '/%ff'],
+  ...['/__proto__', '/%', '/%ff', '/oauth/token'],
 ];
 
 function messages(fixture: () => Fixture): void {
