@@ -1,23 +1,16 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
+/** Writes JavaScript and declarations of the doors to `src/auth/dist`, which the npm package holds beside its manifest. */
 const folder = join(import.meta.dir, '../src/auth');
 const outDir = join(folder, 'dist');
+await rm(outDir, { recursive: true, force: true });
+const { exitCode, stdout } = Bun.spawnSync([process.execPath, 'x', 'tsc', '-p', folder]);
+if (exitCode !== 0) throw new Error(`Cannot compile the package:\n${stdout}`);
 
-/** Writes JavaScript and declarations of the doors to `src/auth/dist`, which the npm package holds beside its manifest. */
-async function buildPackage(): Promise<void> {
-  await rm(outDir, { recursive: true, force: true });
-  const { exitCode, stdout } = Bun.spawnSync([process.execPath, 'x', 'tsc', '-p', folder]);
-  if (exitCode !== 0) throw new Error(`Cannot compile the package:\n${stdout}`);
-  for (const name of await readdir(outDir, { recursive: true })) {
-    if (name.endsWith('.d.ts')) await importCompiledFiles(join(outDir, name));
-  }
+// The compiler rewrites the endings of relative imports in JavaScript only: https://github.com/microsoft/TypeScript/issues/61037
+for (const name of await readdir(outDir, { recursive: true })) {
+  if (!name.endsWith('.d.ts')) continue;
+  const file = Bun.file(join(outDir, name));
+  await file.write((await file.text()).replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(?=['"])/g, '$1.js'));
 }
-
-/** The compiler rewrites the endings of relative imports in JavaScript only: https://github.com/microsoft/TypeScript/issues/61037 */
-async function importCompiledFiles(path: string): Promise<void> {
-  const text = await Bun.file(path).text();
-  await Bun.write(path, text.replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(?=['"])/g, '$1.js'));
-}
-
-await buildPackage();

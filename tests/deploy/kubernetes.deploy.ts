@@ -2,8 +2,9 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { join, relative } from 'node:path';
 import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
 import type { IConfigMap } from 'kubernetes-models/v1/ConfigMap';
-import { freePort, untilReachable } from '../support/child-process.ts';
+import { freePort } from '../support/child-process.ts';
 import { runContainer } from '../support/container.ts';
+import { startService } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { bearer, mintToken } from '../support/mint.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -105,31 +106,25 @@ describe('the manifests', () => {
     expect(securityContext).toEqual({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities });
 
     await using issuer = await startIssuer();
-    const [port, metricsPort] = [await freePort(), await freePort()];
-    const origin = `http://127.0.0.1:${port}`;
+    const METRICS_PORT = String(await freePort());
     // It is read-only and has no capabilities and no new privileges, as every container of the tests.
     const memory = String(resources?.limits?.memory).replace('i', '');
     const limits = [`--user=${runAsUser}:${runAsGroup}`, `--memory=${memory}`];
-    const running = await runContainer(['--network=host', ...limits], {
-      ...settings(),
-      ISSUER: issuer.url,
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      METRICS_PORT: String(metricsPort),
-      REDIS_URL: '',
-      SHUTDOWN_DELAY_SECONDS: '0',
-    });
-    await untilReachable(origin, running.process);
+    const here = { ISSUER: issuer.url, METRICS_PORT, REDIS_URL: '', SHUTDOWN_DELAY_SECONDS: '0' };
+    const { origin, close } = await startService(
+      async (given) => (await runContainer(['--network=host', ...limits], { ...settings(), ...given })).process,
+      here,
+    );
     const headers = bearer(mintToken(issuer.url, { claims: { aud: settings().AUDIENCE } }));
     for (const url of [
       `${origin}${livenessProbe?.httpGet?.path}`,
       // A token makes it fetch its keys if it has none.
       `${origin}/api/private-scoped`,
       `${origin}${readinessProbe?.httpGet?.path}`,
-      `http://127.0.0.1:${metricsPort}/metrics`,
+      `http://127.0.0.1:${METRICS_PORT}/metrics`,
     ])
       expect([url, (await fetch(url, { headers })).status]).toEqual([url, 200]);
-    expect((await running.stop()).status).toBe(0);
+    expect(await close()).toBe(0);
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { startHaproxy } from '../proxies/proxies.ts';
-import { freePort, type RunningProcess, run, until, untilReachable } from '../support/child-process.ts';
-import { executableForm } from '../support/forms.ts';
+import { freePort, until, untilReachable } from '../support/child-process.ts';
+import { executableForm, type Service, type ServiceProcess } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 
@@ -10,26 +10,19 @@ const PAUSE_MS = 25;
 
 test('a rolling restart behind HAProxy under constant load fails no request', async () => {
   await using issuer = await startIssuer();
-  const command = await executableForm.command();
-  const start = (port: number) =>
-    run(command, {
-      ISSUER: issuer.url,
-      AUDIENCE,
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      SHUTDOWN_DELAY_SECONDS: '5',
-      // A line per request shows which instance answers.
-      LOG_LEVEL: 'debug',
-    });
-  const untilItTakesRequests = (instance: RunningProcess) =>
-    until(() => instance.stdout().includes('/api/private-scoped'), 'requests at an instance');
+  // A line per request shows which instance responds.
+  const settings = { ISSUER: issuer.url, AUDIENCE, SHUTDOWN_DELAY_SECONDS: '5', LOG_LEVEL: 'debug' };
+  const start = (port: number) => executableForm.start({ ...settings, PORT: String(port) });
+  const untilItTakesRequests = ({ output }: Service) =>
+    until(() => output().includes('/api/private-scoped'), 'requests at an instance');
 
   const [balancerPort, ...ports] = [await freePort(), await freePort(), await freePort()] as const;
   const [one, two] = ports;
   // Without retries, so that a request to an instance that has stopped fails.
   const servers = [`127.0.0.1:${one}`, `127.0.0.1:${two}`] as const;
   const balancer = await startHaproxy(`127.0.0.1:${balancerPort}`, servers, '  retries 0\n');
-  const instances = new Map(ports.map((port) => [port, start(port)]));
+  const instances = new Map<number, ServiceProcess>();
+  for (const port of ports) instances.set(port, await start(port));
   const origin = `http://127.0.0.1:${balancerPort}`;
   await untilReachable(`${origin}/readyz`, balancer, ({ ok }) => ok);
 
@@ -43,19 +36,18 @@ test('a rolling restart behind HAProxy under constant load fails no request', as
     while (!isOver) {
       requests += 1;
       const headers = bearer(tokens[requests % tokens.length] ?? '');
-      const answer = await fetch(`${origin}/api/private-scoped`, { headers })
+      const response = await fetch(`${origin}/api/private-scoped`, { headers })
         .then(async (response) => `${response.status} ${await response.text()}`)
         .catch(String);
-      if (!answer.startsWith('200 ')) failures.push(answer);
+      if (!response.startsWith('200 ')) failures.push(response);
       await Bun.sleep(PAUSE_MS);
     }
   };
   const workers = Array.from({ length: WORKERS }, work);
   for (const instance of instances.values()) await untilItTakesRequests(instance);
   for (const [port, instance] of instances) {
-    instance.signal('SIGTERM');
-    expect((await instance.finished).status).toBe(0);
-    const restarted = start(port);
+    expect(await instance.close()).toBe(0);
+    const restarted = await start(port);
     instances.set(port, restarted);
     await untilItTakesRequests(restarted);
   }
@@ -64,5 +56,5 @@ test('a rolling restart behind HAProxy under constant load fails no request', as
   await Promise.all(workers);
   expect(failures).toEqual([]);
 
-  for (const child of [balancer, ...instances.values()]) child.signal('SIGKILL');
+  for (const child of [balancer, ...[...instances.values()].map(({ process }) => process)]) child.signal('SIGKILL');
 }, 300_000);

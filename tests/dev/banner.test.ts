@@ -1,19 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { renderBanner } from '../../src/dev/banner.ts';
-import { type Environment, run, runToEnd, until, untilProcess } from '../support/child-process.ts';
+import { type Environment, runToEnd, until } from '../support/child-process.ts';
 import { type CommandForm, executableForm, sourceForm } from '../support/forms.ts';
 import { statusesIn } from '../support/raw-http.ts';
 import { readJsonLines } from '../support/recorded-log.ts';
 
 // A process starts slowly on a busy machine, and the first one may build the executable.
 setDefaultTimeout(120_000);
-
-/** Starts the service on a free port. It listens, and has printed everything, once it says so in its log. */
-async function start(form: CommandForm, environment: Environment, flags: readonly string[] = []) {
-  const service = run([...(await form.command()), ...flags], { PORT: '0', ...environment });
-  await untilProcess(service, () => service.stdout().includes('"msg":"Listening"'), 'the service to listen');
-  return service;
-}
 
 const unmet = { ALGORITHMS: 'ES256', SCOPE_CLAIM: 'scp', REQUIRED_CLAIMS: 'tid=t' };
 const starts: readonly [name: string, form: CommandForm, flags: readonly string[], ignored: Environment][] = [
@@ -25,7 +18,10 @@ const starts: readonly [name: string, form: CommandForm, flags: readonly string[
 
 test.each(starts)('the service with %s prints commands that show 200 three times, then 401 and 403', async (...row) => {
   const [, form, flags, ignored] = row;
-  const service = await start(form, flags.length > 0 ? { NODE_ENV: 'production', ...ignored } : ignored, flags);
+  const settings = { HOST: '', ...(flags.length > 0 && { NODE_ENV: 'production' }), ...ignored };
+  const { process: service } = await form.start(settings, flags);
+  // Everything is printed before this line of the log.
+  await until(() => service.stdout().includes('"msg":"Listening"'), 'the service to listen');
   const banner = service.stderr();
   expect(banner).not.toContain('\u001b');
   for (const line of banner.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);

@@ -71,14 +71,13 @@ export class Documentation {
     await this.submit();
   }
 
-  async getToken(way: string | RegExp, fields: Readonly<Record<string, string>>): Promise<void> {
+  async getToken(way: string | RegExp, fields: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.choose(way);
     await this.fill(fields);
   }
 
-  async authorizeAs(way: string | RegExp): Promise<void> {
-    await this.choose(way);
-    await this.submit();
+  async authorizeAs(way: RegExp): Promise<void> {
+    await this.getToken(way);
     await this.dialog.waitFor({ state: 'hidden' });
   }
 }
