@@ -4,8 +4,7 @@ import { exampleFixture } from '../examples/server-rows.ts';
 import { BROWSER_TIMEOUT_MS, browserForTests } from '../support/documentation-page.ts';
 import { fixtureFor, serve } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
-import type { TokenOverrides } from '../support/mint.ts';
-import { bearer } from '../support/mint.ts';
+import { bearer, type TokenOverrides } from '../support/mint.ts';
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS);
 
