@@ -4,17 +4,9 @@ import manifest from '../package.json';
 import guardManifest from '../src/auth/package.json';
 
 /** Licences that require only their notice. Any other licence needs a decision by a person, so it fails the build. */
-const allowedLicences: ReadonlySet<string> = new Set([
-  '0BSD',
-  'Apache-2.0',
-  'BlueOak-1.0.0',
-  'BSD-2-Clause',
-  'BSD-3-Clause',
-  'CC0-1.0',
-  'ISC',
-  'MIT',
-  'Unlicense',
-]);
+const allowedLicences: ReadonlySet<string> = new Set(
+  '0BSD Apache-2.0 BlueOak-1.0.0 BSD-2-Clause BSD-3-Clause CC0-1.0 ISC MIT Unlicense'.split(' '),
+);
 
 interface PackageManifest {
   readonly name: string;
@@ -26,19 +18,16 @@ interface PackageManifest {
 
 /** Returns the manifests of all packages with at least one byte in the bundle, ordered by name and version. */
 export async function bundledPackages(metafile: Bun.BuildMetafile): Promise<PackageManifest[]> {
-  const folders = new Set<string>();
-  for (const output of Object.values(metafile.outputs)) {
-    for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
-      const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];
-      if (folder && bytesInOutput > 0) folders.add(folder);
-    }
-  }
+  const inputs = Object.values(metafile.outputs).flatMap((output) => Object.entries(output.inputs));
+  const folders = inputs.flatMap(([path, { bytesInOutput }]) =>
+    bytesInOutput > 0 ? (/^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []) : [],
+  );
   const packages = new Map<string, PackageManifest>();
-  for (const folder of folders) {
+  for (const folder of new Set(folders)) {
     const found: PackageManifest = await Bun.file(resolve(folder, 'package.json')).json();
     packages.set(purl(found), found);
   }
-  return [...packages.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => found);
+  return [...packages.values()].toSorted((a, b) => (purl(a) < purl(b) ? -1 : 1));
 }
 
 /** Returns a line for each package whose licence is missing or not on the list. Of a choice (`OR`), one must be on the list. */
@@ -58,23 +47,23 @@ export function billOfMaterials(packages: readonly PackageManifest[], executable
   const reference = new Map(packages.map((found) => [found.name, purl(found)]));
   const dependsOn = (...lists: (Readonly<Record<string, string>> | undefined)[]) =>
     Object.keys(Object.assign({}, ...lists)).flatMap((name) => reference.get(name) ?? []);
+  const bun = bunComponent();
   const direct = dependsOn(manifest.dependencies, guardManifest.dependencies);
+  const { purl: ref, ...described } = componentOf(manifest, 'application', {
+    alg: 'SHA-256',
+    content: executableSha256,
+  });
+  const libraries = packages.map((found) => {
+    const content = lockedSha512(`${found.name}@${found.version}`);
+    return componentOf(found, 'library', { alg: 'SHA-512', content });
+  });
   return {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
-    metadata: {
-      component: {
-        'bom-ref': purl(manifest),
-        type: 'application',
-        name: manifest.name,
-        version: manifest.version,
-        licenses: [{ license: { id: manifest.license } }],
-        hashes: [{ alg: 'SHA-256', content: executableSha256 }],
-      },
-    },
-    components: [bunComponent(), ...packages.map(packageComponent)],
+    metadata: { component: described },
+    components: [bun, ...libraries],
     dependencies: [
-      { ref: purl(manifest), dependsOn: [bunComponent()['bom-ref'], ...direct] },
+      { ref, dependsOn: [bun.purl, ...direct] },
       ...packages.map((found) => ({
         ref: purl(found),
         dependsOn: dependsOn(found.dependencies, found.peerDependencies),
@@ -85,17 +74,10 @@ export function billOfMaterials(packages: readonly PackageManifest[], executable
 
 const purl = ({ name, version }: { name: string; version: string }) => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
-function packageComponent(found: PackageManifest) {
+function componentOf(found: PackageManifest, type: string, hash: { readonly alg: string; readonly content: string }) {
   const { name, version, license = '' } = found;
-  return {
-    'bom-ref': purl(found),
-    type: 'library',
-    name,
-    version,
-    purl: purl(found),
-    licenses: [license.includes(' ') ? { expression: license } : { license: { id: license } }],
-    hashes: [{ alg: 'SHA-512', content: lockedSha512(`${name}@${version}`) }],
-  };
+  const licenses = [license.includes(' ') ? { expression: license } : { license: { id: license } }];
+  return { 'bom-ref': purl(found), type, name, version, purl: purl(found), licenses, hashes: [hash] };
 }
 
 /** Entries of `process.versions` whose interfaces Bun imitates, but which it does not contain. */
@@ -103,22 +85,16 @@ const imitated: ReadonlySet<string> = new Set(['bun', 'node', 'modules', 'napi',
 
 /** Bun is not in the lockfile but is most of the executable; WebKit's JavaScriptCore in it is under the LGPL. */
 function bunComponent() {
-  const { bun } = process.versions;
-  const libraries = Object.entries(process.versions).filter(([name]) => !imitated.has(name));
-  return {
-    'bom-ref': `pkg:github/oven-sh/bun@bun-v${bun}`,
-    type: 'platform',
-    name: 'bun',
-    version: bun,
-    purl: `pkg:github/oven-sh/bun@bun-v${bun}`,
-    licenses: [{ license: { id: 'MIT' } }],
-    components: libraries.map(([name, version]) => ({
-      type: 'library',
-      name,
-      version,
-      ...(name === 'webkit' && { licenses: [{ license: { id: 'LGPL-2.0-or-later' } }] }),
-    })),
-  };
+  const { bun: version } = process.versions;
+  const purl = `pkg:github/oven-sh/bun@bun-v${version}`;
+  const components = Object.entries(process.versions)
+    .filter(([name]) => !imitated.has(name))
+    .map(([name, version]) => {
+      const licenses = name === 'webkit' ? [{ license: { id: 'LGPL-2.0-or-later' } }] : undefined;
+      return { type: 'library', name, version, licenses };
+    });
+  const licenses = [{ license: { id: 'MIT' } }];
+  return { 'bom-ref': purl, type: 'platform', name: 'bun', version, purl, licenses, components };
 }
 
 function lockedSha512(nameAndVersion: string): string {

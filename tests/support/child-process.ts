@@ -73,8 +73,10 @@ export async function freePort(): Promise<number> {
 const POLL_MS = 10;
 const DEADLINE_MS = 120_000;
 
+type Condition = () => boolean | Promise<boolean>;
+
 /** Resolves once `isTrue` returns true, or rejects after a generous time limit. */
-export async function until(isTrue: () => boolean | Promise<boolean>, what: string): Promise<void> {
+export async function until(isTrue: Condition, what: string): Promise<void> {
   const end = Date.now() + DEADLINE_MS;
   while (!(await isTrue())) {
     if (Date.now() > end) throw new Error(`Waited ${DEADLINE_MS} ms in vain: ${what}`);
@@ -83,24 +85,13 @@ export async function until(isTrue: () => boolean | Promise<boolean>, what: stri
 }
 
 /** Like `until`, for what a process does. If it exits first, rejects with its output. */
-export async function untilProcess(
-  { finished }: RunningProcess,
-  isTrue: () => boolean | Promise<boolean>,
-  what: string,
-): Promise<void> {
-  let ended: Awaited<typeof finished> | undefined;
-  void finished.then((end) => {
-    ended = end;
+export async function untilProcess({ finished }: RunningProcess, isTrue: Condition, what: string): Promise<void> {
+  const ended = finished.then(({ status, stdout, stderr }) => {
+    throw new Error(`It ended with ${status}: ${stderr || stdout}`);
   });
-  await until(() => {
-    if (ended !== undefined) throw new Error(`It ended with ${ended.status}: ${ended.stderr || ended.stdout}`);
-    return isTrue();
-  }, what);
+  await Promise.race([until(isTrue, what), ended]);
 }
 
-/** Resolves once anything is answered at this address, or an answer that is expected. If the process exits first, rejects with its output. */
-export const untilReachable = (
-  url: string,
-  process: RunningProcess,
-  isExpected: (response: Response) => boolean = () => true,
-): Promise<void> => untilProcess(process, () => fetch(url, { keepalive: false }).then(isExpected, () => false), url);
+/** Resolves once there is a response at this URL, or one that is expected. If the process exits first, rejects with its output. */
+export const untilReachable = (url: string, process: RunningProcess, isExpected = (_: Response) => true) =>
+  untilProcess(process, () => fetch(url, { keepalive: false }).then(isExpected, () => false), url);
