@@ -80,6 +80,9 @@ export interface Instance extends Methods {
     readonly response: Record<string, unknown>;
   };
   handleError(context: Context, error: unknown): unknown;
+  readonly fetch: unknown;
+  /** Its listener. */
+  readonly server?: { reload(options: object): unknown } | null;
 }
 
 /** Whether a value is an instance, of this copy of Elysia or another. */

@@ -96,8 +96,11 @@ function shut(instance: Instance, routes: readonly Route[]): void {
   // Each instance that takes over a route seals its handler anew.
   const handlerOf = ({ handler }: Route) => sealOf(handler)?.handler ?? handler;
   const handlers = new Set(routes.map(handlerOf));
-  for (const app of withAncestors(instance))
+  for (const app of withAncestors(instance)) {
     for (const route of app.router.history) if (handlers.has(handlerOf(route))) closeRoute(app, route);
+    // A listener of Bun has routes of its own for most paths. Without them, it asks the application.
+    if ('Bun' in globalThis) app.server?.reload({ fetch: app.fetch, routes: {} });
+  }
 }
 
 /** Closes an instance, because Elysia does not bring it the guards of another one. */

@@ -187,6 +187,17 @@ test.each<[string, (inner: AnyElysia) => AnyElysia]>([
   expect([await statuses(inner, '/a', [{}]), await statuses(app, '/a', [{}])]).toEqual([[500], [500]]);
 });
 
+test('a guard that comes after a route closes it where the application listens already', async () => {
+  const app = new Elysia().get('/a', secret).get('/b', new Response(SECRET));
+  app.listen({ port: 0, hostname: '127.0.0.1' });
+  const paths = ['/a', '/b'];
+  const ask = () => Promise.all(paths.map(async (path) => (await fetch(new URL(path, app.server?.url))).status));
+  expect(await ask()).toEqual([200, 200]);
+  expect(() => app.use(guard())).toThrow('GET /a was added before the guard');
+  expect(await ask()).toEqual([500, 500]);
+  await app.stop(true);
+});
+
 /** Compositions that are not refused. Each guards /a. */
 const accepted: Readonly<Record<string, Use>> = {
   'a function that uses a guard, and routes that are imported': (app) =>
