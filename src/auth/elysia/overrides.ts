@@ -12,6 +12,8 @@ import { closeAfter, closeFor, protectParent, reachOf, rememberUnread, usesMacro
 import { addRoute } from './routes.ts';
 
 const overridden = new WeakSet<object>();
+/** Elysia ignores macros from this depth on. */
+const maxMacroDepth = 16;
 
 /** Returns the prototype of an instance, whose methods Elysia calls for every instance. */
 function prototypeOf(instance: Instance): Methods {
@@ -75,6 +77,7 @@ export function override(prototype: Methods): void {
     state = { iteration: 0, applied: {} },
   ) {
     if (!usesMacros(this)) return applyMacro.call(this, hooks, applied, state);
+    if (state.iteration >= maxMacroDepth) closeFor(this, this, 'macros are nested deeper than Elysia applies them');
     for (const [name, value] of Object.entries(applied))
       applyMacro.call(this, hooks, { [name]: value }, Object(value) === value ? { ...state, applied: {} } : state);
   };

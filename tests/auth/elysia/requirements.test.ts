@@ -102,6 +102,17 @@ describe('a requirement', () => {
       }
     });
 
+  test('is an error in macros that are nested deeper than Elysia applies them, and routes are then not served', async () => {
+    const nested = Array.from({ length: 16 }, (_, depth) => [
+      depth,
+      depth < 15 ? { [depth + 1]: true } : { scope: 'a' },
+    ]);
+    const app = new Elysia().use(resourceServer(offline())).macro(Object.fromEntries(nested)) as AnyElysia;
+    expect(() => app.guard({ 0: true })).toThrow('macros are nested deeper');
+    expect((await app.post('/notes/:id', () => 'ok').handle(toNote('b'))).status).toBe(500);
+    expect(() => app.guard({ 1: true })).not.toThrow();
+  });
+
   test('is asked in order: the scope, then authorize, and neither without a token', async () => {
     const askedFor = async (scope: string, create?: () => Request) => {
       const asked: string[] = [];
