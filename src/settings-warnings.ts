@@ -20,15 +20,16 @@ export const unsatisfied: readonly string[] = [
   'CLIENT_CERT_HEADER',
 ];
 
+const warn = (settings: readonly string[], message: string): readonly SettingsWarning[] =>
+  settings.length > 0 ? [{ settings, message }] : [];
+
 /** Returns warnings about the settings that the development issuer ignores. */
 export function warnOfIgnored(environment: Environment): readonly SettingsWarning[] {
-  const warn = (names: readonly string[], message: string) => {
-    const settings = names.filter((name) => environment[name]);
-    return settings.length > 0 ? [{ settings, message }] : [];
-  };
+  const isSet = (name: string) => Boolean(environment[name]);
+  const replaced = ['ISSUER', 'AUDIENCE', 'JWKS_URI'].filter(isSet);
   return [
-    ...warn(['ISSUER', 'AUDIENCE', 'JWKS_URI'], 'Ignoring settings that the development issuer replaces'),
-    ...warn(unsatisfied, 'Ignoring settings that tokens of the development issuer cannot satisfy'),
+    ...warn(replaced, 'Ignoring settings that the development issuer replaces'),
+    ...warn(unsatisfied.filter(isSet), 'Ignoring settings that tokens of the development issuer cannot satisfy'),
   ];
 }
 
@@ -36,15 +37,15 @@ export function warnOfIgnored(environment: Environment): readonly SettingsWarnin
 export function warnOfDangers(
   { reusePort, redisUrl }: { readonly reusePort: boolean; readonly redisUrl: string | undefined },
   { dpop, jwksAllowHttp }: CheckedOptions,
-) {
-  const warn = (condition: boolean, setting: string, message: string): readonly SettingsWarning[] =>
-    condition ? [{ settings: [setting], message: `${setting} is set${message}` }] : [];
+): readonly SettingsWarning[] {
   const isAlone = dpop !== 'off' && redisUrl === undefined;
-  return [
-    ...warn(jwksAllowHttp, 'JWKS_ALLOW_HTTP', ': an attacker on the network can replace keys fetched over http'),
-    ...warn(reusePort && isAlone, 'REUSE_PORT', ' without REDIS_URL: every process accepts the same DPoP proof once'),
-    ...warn(dpop === 'off' && redisUrl !== undefined, 'REDIS_URL', ', but has no effect, because DPOP is off'),
-  ];
+  const isUnused = dpop === 'off' && redisUrl !== undefined;
+  const dangers = [
+    [jwksAllowHttp, 'JWKS_ALLOW_HTTP', ': an attacker on the network can replace keys fetched over http'],
+    [reusePort && isAlone, 'REUSE_PORT', ' without REDIS_URL: every process accepts the same DPoP proof once'],
+    [isUnused, 'REDIS_URL', ', but has no effect, because DPOP is off'],
+  ] as const;
+  return dangers.flatMap(([isSet, name, danger]) => warn(isSet ? [name] : [], `${name} is set${danger}`));
 }
 
 /**
@@ -59,7 +60,7 @@ export function warnOfUnknown(environment: Environment, known: readonly string[]
     const close = known.filter((setting) => isClose(name, setting, 2));
     const meant = close.length > 0 ? close : known.filter((setting) => prefix && setting.startsWith(prefix));
     const message = `Ignoring ${name}, which is not a setting: did you mean ${meant.join(' or ')}?`;
-    return meant.length > 0 ? [{ settings: [name], message }] : [];
+    return warn(meant.length > 0 ? [name] : [], message);
   });
 }
 

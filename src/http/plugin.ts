@@ -11,7 +11,7 @@ export type RouteOf = (request: Request) => string | undefined;
 
 export interface HttpPluginOptions {
   readonly commonHeaders: CommonHeaders;
-  /** Returns the routes of the application. Called on the first request that needs them. */
+  /** Returns the routes of the application. Called on its first request. */
   readonly routes: () => Parameters<typeof createRouteTable>[0];
   /** Called with an unexpected error. The client gets a 500 without details. */
   readonly onInternalError: (error: unknown, request: Request) => void;
@@ -38,11 +38,7 @@ export function createHttpPlugin(options: HttpPluginOptions) {
   const { commonHeaders, routes, onInternalError, observe, isClosing = () => false } = options;
   const { json, fail, complete } = createResponses(commonHeaders);
   const preflight = createPreflight(commonHeaders);
-  let table: RouteTable | undefined;
-  const routeTable = () => {
-    table ??= createRouteTable(routes());
-    return table;
-  };
+  let table = createRouteTable([]);
   let pipeline: Fetch | undefined;
 
   return new Elysia()
@@ -50,12 +46,11 @@ export function createHttpPlugin(options: HttpPluginOptions) {
       // Elysia calls this for each request, always with the same function:
       // https://github.com/elysiajs/elysia/blob/1.4.29/src/compose.ts#L2334-L2350
       if (pipeline === undefined) {
+        table = createRouteTable(routes());
         const handle = inner as unknown as Fetch;
         const respond: Fetch = (request) =>
-          request.method === 'OPTIONS'
-            ? preflight(request, routeTable().methodsOf(sentPathOf(request.url)))
-            : handle(request);
-        const observed = observe ? observe(respond, (request) => routeOf(request, routeTable())) : respond;
+          request.method === 'OPTIONS' ? preflight(request, table.methodsOf(sentPathOf(request.url))) : handle(request);
+        const observed = observe ? observe(respond, (request) => routeOf(request, table)) : respond;
         pipeline = withConnections(observed, isClosing);
       }
       return pipeline;
@@ -88,8 +83,8 @@ export function createHttpPlugin(options: HttpPluginOptions) {
       if (isTooLarge(request)) return fail('payload_too_large');
       if (error instanceof NotFoundError) {
         if (await exceedsLimit(request)) return fail('payload_too_large');
-        const allowed = routeTable().methodsOf(path);
-        const isFound = routeTable().find(request.method, path) !== undefined;
+        const allowed = table.methodsOf(path);
+        const isFound = table.find(request.method, path) !== undefined;
         return isFound || allowed.length === 0 ? fail('not_found') : fail('method_not_allowed', allowed);
       }
       const isInvalid = error instanceof ParseError || (error instanceof ValidationError && error.type !== 'response');
