@@ -9,6 +9,8 @@ export interface SettingsWarning {
   readonly message: string;
 }
 
+const replaced = ['ISSUER', 'AUDIENCE', 'JWKS_URI'];
+
 /** The settings that would reject tokens of the development issuer. */
 export const unsatisfied: readonly string[] = [
   'ALGORITHMS',
@@ -23,21 +25,23 @@ export const unsatisfied: readonly string[] = [
 const warn = (settings: readonly string[], message: string): readonly SettingsWarning[] =>
   settings.length > 0 ? [{ settings, message }] : [];
 
-/** Returns warnings about the settings that the development issuer ignores. */
-export function warnOfIgnored(environment: Environment): readonly SettingsWarning[] {
-  const isSet = (name: string) => Boolean(environment[name]);
-  const replaced = ['ISSUER', 'AUDIENCE', 'JWKS_URI'].filter(isSet);
-  return [
-    ...warn(replaced, 'Ignoring settings that the development issuer replaces'),
-    ...warn(unsatisfied.filter(isSet), 'Ignoring settings that tokens of the development issuer cannot satisfy'),
-  ];
+interface SettingsInUse {
+  readonly isDevelopment: boolean;
+  readonly reusePort: boolean;
+  readonly redisUrl: string | undefined;
+  readonly options: CheckedOptions;
 }
 
-/** Returns warnings about settings that are allowed, but rarely meant. */
-export function warnOfDangers(
-  { reusePort, redisUrl }: { readonly reusePort: boolean; readonly redisUrl: string | undefined },
-  { dpop, jwksAllowHttp }: CheckedOptions,
+/**
+ * Returns warnings about settings that the development issuer ignores, that look like one of the settings `known`, or that are
+ * allowed, but rarely meant.
+ */
+export function findWarnings(
+  environment: Environment,
+  known: readonly string[],
+  { isDevelopment, reusePort, redisUrl, options: { dpop, jwksAllowHttp } }: SettingsInUse,
 ): readonly SettingsWarning[] {
+  const isIgnored = (name: string) => isDevelopment && Boolean(environment[name]);
   const isAlone = dpop !== 'off' && redisUrl === undefined;
   const isUnused = dpop === 'off' && redisUrl !== undefined;
   const dangers = [
@@ -45,14 +49,19 @@ export function warnOfDangers(
     [reusePort && isAlone, 'REUSE_PORT', ' without REDIS_URL: every process accepts the same DPoP proof once'],
     [isUnused, 'REDIS_URL', ', but has no effect, because DPOP is off'],
   ] as const;
-  return dangers.flatMap(([isSet, name, danger]) => warn(isSet ? [name] : [], `${name} is set${danger}`));
+  return [
+    ...warn(replaced.filter(isIgnored), 'Ignoring settings that the development issuer replaces'),
+    ...warn(unsatisfied.filter(isIgnored), 'Ignoring settings that tokens of the development issuer cannot satisfy'),
+    ...warnOfUnknown(environment, known),
+    ...dangers.flatMap(([isSet, name, danger]) => warn(isSet ? [name] : [], `${name} is set${danger}`)),
+  ];
 }
 
 /**
  * Returns a warning for each variable that looks like one of the settings `known` but is none: at most two letters off, or with the
  * beginning `JWKS_` or `DPOP_`. Contains no value, which can be secret.
  */
-export function warnOfUnknown(environment: Environment, known: readonly string[]): readonly SettingsWarning[] {
+function warnOfUnknown(environment: Environment, known: readonly string[]): readonly SettingsWarning[] {
   return Object.keys(environment).flatMap((name) => {
     // Shorter names are close to too many others.
     if (!environment[name] || !/^\w{5,}$/.test(name) || known.includes(name)) return [];

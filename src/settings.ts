@@ -1,13 +1,6 @@
 import { type CheckedOptions, type EnvironmentError, optionsFromEnvironment } from 'protected-api/guard';
 import { escapeUnprintable } from './observe/escape.ts';
-import {
-  type Environment,
-  type SettingsWarning,
-  unsatisfied,
-  warnOfDangers,
-  warnOfIgnored,
-  warnOfUnknown,
-} from './settings-warnings.ts';
+import { type Environment, findWarnings, type SettingsWarning, unsatisfied } from './settings-warnings.ts';
 
 /** The settings of the service, read once at the start. */
 export interface Settings extends ProcessSettings {
@@ -114,14 +107,11 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
     const local = { JWKS_URI: `${localOrigin(host, port)}/.well-known/jwks.json`, JWKS_ALLOW_HTTP: 'true' };
     return optionsFromEnvironment({ ...forDevelopment(environment, origin), ...local });
   };
+  const known = [...names, ...Object.keys(processRules).map(variableOf)];
   return Object.freeze({
     ...own.settings,
     ...(isDevelopment ? { issuer: 'development', optionsAt } : { issuer: 'configured', optionsAt: () => options }),
-    warnings: [
-      ...(isDevelopment ? warnOfIgnored(environment) : []),
-      ...warnOfUnknown(environment, [...names, ...Object.keys(processRules).map(variableOf)]),
-      ...warnOfDangers(own.settings, options),
-    ],
+    warnings: findWarnings(environment, known, { ...own.settings, isDevelopment, options }),
   });
 }
 

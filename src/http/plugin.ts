@@ -134,7 +134,7 @@ function isJson(value: unknown): value is object {
  * of a rejection. The status of the Response itself is sent in any case, unless it is 200.
  * @see https://github.com/elysiajs/elysia/blob/1.4.29/src/adapter/utils.ts#L486-L510
  */
-export function sendUncopied(set: { status?: number | string }): void {
+function sendUncopied(set: { status?: number | string }): void {
   set.status = 200;
 }
 

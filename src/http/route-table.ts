@@ -3,12 +3,7 @@ import { encodePath } from 'elysia/utils';
 import { Memoirist } from 'memoirist';
 
 /** Looks routes up as Elysia does. Paths are as they were sent, percent-encoding included. */
-export interface RouteTable {
-  /** Returns the pattern of the route for such a request, or undefined if there is none. */
-  find(method: string, path: string): string | undefined;
-  /** Returns the methods of a path, none for an unknown one. OPTIONS is left out, because any path has a response to preflights. */
-  methodsOf(path: string): readonly string[];
-}
+export type RouteTable = ReturnType<typeof createRouteTable>;
 
 /** Methods listed for a route that allows all methods. */
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -21,7 +16,7 @@ const asked: Readonly<Record<string, readonly string[]>> = { GET: ['GET', 'WS', 
  * takes the method.
  * @see https://github.com/elysiajs/elysia/blob/1.4.30/src/compose.ts (`composeGeneralHandler`)
  */
-export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][number], 'method' | 'path'>[]): RouteTable {
+export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][number], 'method' | 'path'>[]) {
   const fixed = new Map<string, { readonly path: string; readonly methods: Set<string> }>();
   // Elysia's own router, which prefers the most specific pattern.
   const patterns = new Memoirist<string>();
@@ -35,6 +30,7 @@ export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][numbe
     }
   }
 
+  /** Returns the pattern of the route for such a request, or undefined if there is none. */
   const find = (method: string, path: string) => {
     const candidates = asked[method] ?? [method, 'ALL'];
     const exact = fixed.get(path);
@@ -47,7 +43,8 @@ export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][numbe
   };
   return {
     find,
-    methodsOf(path) {
+    /** Returns the methods of a path, none for an unknown one. OPTIONS is left out, because any path has a response to preflights. */
+    methodsOf(path: string): readonly string[] {
       // Those of the path itself come first. A path such as /notes/new also allows the methods of /notes/:id.
       const own = [...(fixed.get(path)?.methods ?? [])].flatMap(listedMethods);
       return [...new Set([...own, ...allMethods])].filter((method) => find(method, path) !== undefined);

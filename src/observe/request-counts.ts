@@ -41,11 +41,7 @@ const noFetches: Readonly<Record<FetchResult, number>> = {
 };
 
 /** Rejections of requests whose token was accepted. */
-const afterAcceptance: readonly RefusalReason[] = [
-  'authentication_insufficient',
-  'scope_insufficient',
-  'access_denied',
-];
+const denials: readonly RefusalReason[] = ['authentication_insufficient', 'scope_insufficient', 'access_denied'];
 
 /**
  * Returns the counts that metrics are rendered from. They are plain numbers in arrays, because a metrics library takes longer
@@ -104,7 +100,7 @@ export function createRequestCounts(reasons: readonly RefusalReason[]) {
     fetchesOf: (issuer: string) => Object.entries(fetches.get(issuer) ?? noFetches),
     /** One outcome per request. A token is accepted before the requirements of a route are checked, so that these are subtracted. */
     outcomes() {
-      const rejectedLater = afterAcceptance.reduce((sum, reason) => sum + (refused[reason] ?? 0), 0);
+      const rejectedLater = denials.reduce((sum, reason) => sum + (refused[reason] ?? 0), 0);
       return Object.entries({ ...refused, accepted: acceptedTokens - rejectedLater });
     },
   };

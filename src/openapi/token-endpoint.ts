@@ -18,15 +18,15 @@ const realTime = {
  */
 export function createTokenEndpoint(guard: Guard, { now, wait } = realTime): () => Promise<string | undefined> {
   const [{ issuer } = { issuer: '' }] = guard.state().issuers;
-  const assumed = issuer.endsWith('/') ? `${issuer}oauth/token` : undefined;
-  let found: string | undefined;
+  let endpoint = issuer.endsWith('/') ? `${issuer}oauth/token` : undefined;
   let nextReadAtMs = Number.NEGATIVE_INFINITY;
   let pending: Promise<void> | undefined;
 
   async function read(): Promise<void> {
     nextReadAtMs = now() + cooldownMs;
     try {
-      found = (await issuerMetadata(guard)).tokenEndpoint;
+      const { tokenEndpoint = endpoint } = await issuerMetadata(guard);
+      endpoint = tokenEndpoint;
       nextReadAtMs = Number.POSITIVE_INFINITY;
     } catch {
       // The key set reports outages. The documentation works without a token endpoint.
@@ -37,6 +37,6 @@ export function createTokenEndpoint(guard: Guard, { now, wait } = realTime): () 
   return async () => {
     if (now() >= nextReadAtMs) pending ??= read();
     if (pending) await Promise.race([pending, wait(maxWaitMs)]);
-    return found ?? assumed;
+    return endpoint;
   };
 }

@@ -121,7 +121,4 @@ const utf8 = (text) => new TextEncoder().encode(text);
 
 /** Returns bytes as base64url without padding (RFC 7515 §2). @type {(bytes: Uint8Array) => string} */
 const encode = (bytes) =>
-  btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '');
+  btoa(String.fromCharCode(...bytes)).replace(/[+/=]/g, (character) => ({ '+': '-', '/': '_' })[character] ?? '');
