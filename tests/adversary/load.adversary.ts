@@ -17,29 +17,23 @@ const GET = 'GET /api/private HTTP/1.1\r\nHost: a.test\r\n';
 const POST = 'POST /api/private HTTP/1.1\r\nHost: a.test\r\n';
 const letters = (bytes: number) => 'a'.repeat(bytes);
 
-async function sendSlowly(sockets: readonly Socket[]): Promise<void> {
+async function sendSlowly(socket: Socket): Promise<void> {
   for (let round = 0; round < 20; round += 1) {
-    for (const socket of sockets) socket.write('a');
+    socket.write('a');
     await Bun.sleep(50);
   }
 }
-function sendWithoutReading(sockets: readonly Socket[]): void {
-  for (const socket of sockets) socket.pause().write(`${GET}\r\n`.repeat(100));
-}
+const sendWithoutReading = (socket: Socket) => socket.pause().write(`${GET}\r\n`.repeat(100));
 
-/** How many connections there are, what each sends at first, and what they do then. */
-const connections: readonly (readonly [
-  name: string,
-  count: number,
-  greeting: string,
-  act?: (sockets: readonly Socket[]) => void | Promise<void>,
-])[] = [
+/** How many connections there are, what each sends at first, and what it does then. */
+type Connections = readonly [name: string, count: number, greeting: string, act?: (socket: Socket) => unknown];
+const connections: readonly Connections[] = [
   ['say nothing', 1000, ''],
   ['stop within the request line', 1000, 'GET /api/pri'],
   ['stop within a header', 1000, `${GET}Authorization: Bearer eyJ`],
   ['stop within the body', 1000, `${POST}Content-Length: 60000\r\n\r\nx`],
   ['stop within a chunk', 1000, `${POST}Transfer-Encoding: chunked\r\n\r\nfff\r\nx`],
-  ['were answered and stay', 1000, `${GET}\r\n`],
+  ['got a response and stay', 1000, `${GET}\r\n`],
   ['send one byte at a time', 200, `${GET}X-Slow: `, sendSlowly],
   ['do not read their responses', 200, '', sendWithoutReading],
 ];
@@ -69,33 +63,31 @@ describe('under load from hostile connections, the service', () => {
     }, `growth falls below ${MAX_GROWTH_MB} MB`),
   );
 
-  for (const [name, count, greeting, act] of connections) {
+  for (const [name, count, greeting, act] of connections)
     test(`serves other clients during ${count} connections that ${name}`, async () => {
       const before = descriptors();
       const sockets: Socket[] = [];
       while (sockets.length < count)
         sockets.push(...(await Promise.all(Array.from({ length: PARALLEL }, () => open(port())))));
       for (const socket of sockets) socket.resume().write(greeting);
-      await act?.(sockets);
+      await Promise.all(sockets.map((socket) => act?.(socket)));
       await expectServing();
       expect(residentMb() - startMb).toBeLessThan(MAX_GROWTH_MB);
       for (const socket of sockets) socket.destroy();
       // A few more may be the connections of the requests that hold that others are served.
       await until(() => descriptors() <= before + 10, 'the descriptors are given back');
     });
-  }
 
   for (const [name, start, piece] of [
     ['a request line without end', 'GET /', letters(1024)],
     ['a header without end', `${GET}X: `, letters(1024)],
     ['headers without end', GET, `X: ${letters(60)}\r\n`.repeat(16)],
     ['an Authorization without end', `${GET}Authorization: Bearer`, ' '.repeat(1024)],
-  ] as const) {
+  ] as const)
     test(`cuts ${name} off`, async () => {
       // Counts bytes that have left the client. The kernel buffers megabytes of them.
       expect(await pour(port(), start, piece, POURED_BYTES)).toBeLessThan(POURED_BYTES);
     });
-  }
 
   for (const [name, start, piece] of [
     ['a body without end', `${POST}Content-Length: 999999999\r\n\r\n`, letters(65_536)],

@@ -10,7 +10,7 @@ interface WireAttacks {
 }
 
 export const lines = (...all: readonly string[]) => `${all.join('\r\n')}\r\n\r\n`;
-const HOST = 'Host: service.example.test';
+export const HOST = 'Host: service.example.test';
 const get = (path: string, ...headers: readonly string[]) => lines(`GET ${path} HTTP/1.1`, HOST, 'X: 1', ...headers);
 const guarded = (...headers: readonly string[]) => get('/api/private', ...headers);
 const smuggled = guarded();

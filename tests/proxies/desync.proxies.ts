@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { on } from 'node:events';
 import type { Socket } from 'node:net';
-import { hosts, lines, nameOf, wireAttacks } from '../adversary/wire-attacks.ts';
+import { HOST, hosts, lines, nameOf, wireAttacks } from '../adversary/wire-attacks.ts';
 import { freePort, type RunningProcess, untilReachable } from '../support/child-process.ts';
 import { fixtureFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
@@ -15,24 +15,21 @@ const CANARIES = 3;
 const MAX_WAIT_MS = 60_000;
 const GUARDED = /Hello from a private endpoint/;
 
+const get = (...headers: readonly string[]) => lines('GET /api/private HTTP/1.1', HOST, ...headers);
+const post = (...headers: readonly string[]) => lines('POST /api/public HTTP/1.1', HOST, ...headers);
+
 /** More shapes than for the service without a proxy: an incomplete request of one client stays on a connection that others use. */
 const unfinished: Readonly<Record<string, string>> = {
-  'half a header': 'GET /api/private HTTP/1.1\r\nHost: service.example.test\r\nX: ',
-  'half a body': `${lines('POST /api/public HTTP/1.1', 'Host: service.example.test', 'Content-Length: 100')}half`,
-  'half a chunk': `${lines('POST /api/public HTTP/1.1', 'Host: service.example.test', 'Transfer-Encoding: chunked')}64\r\nhalf`,
-  'a body that was announced and not sent': lines(
-    'POST /api/public HTTP/1.1',
-    'Host: service.example.test',
-    'Expect: 100-continue',
-    'Content-Length: 100',
-  ),
-  'a request whose answer nobody waits for': lines('GET /api/private HTTP/1.1', 'Host: service.example.test'),
+  'half a header': get('X: ').trimEnd(),
+  'half a body': `${post('Content-Length: 100')}half`,
+  'half a chunk': `${post('Transfer-Encoding: chunked')}64\r\nhalf`,
+  'a body that was announced and not sent': post('Expect: 100-continue', 'Content-Length: 100'),
+  'a request whose response nobody waits for': get(),
 };
 
 /** Sends an honest request, and returns what comes back until the connection ends or the object in the body does. */
 async function ask(socket: Socket, id: string, token: string): Promise<string> {
-  const headers = ['Host: service.example.test', `X-Request-Id: ${id}`, `Authorization: Bearer ${token}`];
-  socket.write(lines('GET /api/private HTTP/1.1', ...headers));
+  socket.write(get(`X-Request-Id: ${id}`, `Authorization: Bearer ${token}`));
   let text = '';
   for await (const [chunk] of on(socket, 'data', { close: ['close'], signal: AbortSignal.timeout(MAX_WAIT_MS) })) {
     text += chunk;
@@ -44,11 +41,11 @@ async function ask(socket: Socket, id: string, token: string): Promise<string> {
 const fixture = fixtureFor(sourceForm);
 
 for (const { name, start } of [haproxy, nginx]) {
-  describe(`behind ${name}, no honest client is lost, delayed or given another's answer`, () => {
+  describe(`behind ${name}, no honest client is lost, delayed or given the response of another`, () => {
     let relay: Awaited<ReturnType<typeof startRelay>>;
     let proxy: RunningProcess;
     let port: number;
-    const sockets = Array.from<undefined, Socket | undefined>({ length: CANARIES }, () => undefined);
+    const sockets = Array<Socket | undefined>(CANARIES).fill(undefined);
     let asked = 0;
 
     beforeAll(async () => {
@@ -73,9 +70,9 @@ for (const { name, start } of [haproxy, nginx]) {
           sockets[at] = socket;
           asked += 1;
           const id = `canary-${asked}`;
-          const answer = await ask(socket, id, fixture().mint());
-          expect(answer).toMatch(new RegExp(`^HTTP/1.1 200 [^]*x-request-id: ${id}\r\n[^]*${GUARDED.source}`, 'i'));
-          if (/^connection: close/im.test(answer)) socket.destroy();
+          const response = await ask(socket, id, fixture().mint());
+          expect(response).toMatch(new RegExp(`^HTTP/1.1 200 [^]*x-request-id: ${id}\r\n[^]*${GUARDED.source}`, 'i'));
+          if (/^connection: close/im.test(response)) socket.destroy();
         }),
       );
     }
@@ -132,9 +129,8 @@ for (const { name, start } of [haproxy, nginx]) {
       const work = async () => {
         while (asked < 10_000) {
           const id = `victim-${asked++}`;
-          const { status, headers } = await fetch(`http://127.0.0.1:${port}/api/public`, {
-            headers: { 'X-Request-Id': id },
-          });
+          const sent = { headers: { 'X-Request-Id': id } };
+          const { status, headers } = await fetch(`http://127.0.0.1:${port}/api/public`, sent);
           if (status !== 200 || headers.get('x-request-id') !== id) disturbed += 1;
         }
       };
