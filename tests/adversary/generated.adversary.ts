@@ -6,7 +6,7 @@ import { ISSUER } from '../support/checked.ts';
 import { type Challenge, challengeOf, expectError, expectMessage } from '../support/expect-error.ts';
 import { AUDIENCE, mintToken, SCOPE } from '../support/mint.ts';
 import { holds, propertyTimeoutMs, tokens } from './arbitraries.ts';
-import { type AlgorithmName, DEFAULTS, type Judgement, judge, type World } from './oracle.ts';
+import { type AlgorithmName, DEFAULTS, type Decision, decide, type World } from './oracle.ts';
 import { createTarget } from './target.ts';
 import { authorizations, build, keySets, NOW_SECONDS, plans, plansOfTwo, publishedByTwo } from './token-plans.ts';
 
@@ -70,7 +70,7 @@ async function codeOf(response: Response): Promise<string> {
 async function codeEverywhere(
   targets: readonly ReturnType<typeof createTarget>[],
   authorization: string | null,
-  { outcomes, scopes }: Judgement,
+  { outcomes, scopes }: Decision,
 ) {
   let code = '';
   for (const path of [PRIVATE, SCOPED]) {
@@ -98,7 +98,7 @@ async function agrees(
   expected: readonly string[],
 ): Promise<void> {
   const targets = [await targetFor(here, 1000), await targetFor(here, 0)];
-  const codeOfAll = (value: string | null) => codeEverywhere(targets, value, judge(value, here));
+  const codeOfAll = (value: string | null) => codeEverywhere(targets, value, decide(value, here));
   await holds(name, inputs, numRuns, expected, codeOfAll);
   for (const { guard } of targets) guard.stop();
 }
@@ -128,7 +128,7 @@ describe('the service and an independent verifier agree', () => {
     holds('key sets', keySets(), tokens / 20, [...codes.slice(0, 2), 'key_set_unavailable'], async ({ keys, plan }) => {
       const here = world({ [ISSUER]: keys });
       const target = await targetFor(here, 10);
-      const code = await codeEverywhere([target], bearer(plan), judge(bearer(plan), here));
+      const code = await codeEverywhere([target], bearer(plan), decide(bearer(plan), here));
       target.guard.stop();
       return code;
     }));

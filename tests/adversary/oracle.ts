@@ -11,7 +11,7 @@ export type Outcome =
   | 'key_set_unavailable';
 
 /** What the contract lets a request come to: more than one outcome only where a token has faults that it does not rank. */
-export interface Judgement {
+export interface Decision {
   readonly outcomes: readonly Outcome[];
   /** Granted scopes; meaningful when the token is accepted. */
   readonly scopes: readonly string[];
@@ -47,18 +47,18 @@ export type Members = Readonly<Record<string, unknown>>;
 const MAX_TOKEN_BYTES = 8192;
 const TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt'];
 
-const only = (outcome: Outcome): Judgement => ({ outcomes: [outcome], scopes: [] });
+const only = (outcome: Outcome): Decision => ({ outcomes: [outcome], scopes: [] });
 
-/** Judges an Authorization value by the text of the contract only. It shares no code with the service, and is plain, not fast. */
-export function judge(authorization: string | null, world: World): Judgement {
+/** Decides on an Authorization value by the text of the contract only. It shares no code with the service, and is plain, not fast. */
+export function decide(authorization: string | null, world: World): Decision {
   const parts = (authorization ?? '').split(/[ \t]+/).filter((part) => part !== '');
   if (parts.length === 0) return only('authorization_header_missing');
   const [scheme = '', token = ''] = parts;
   if (scheme.toLowerCase() !== 'bearer' || parts.length !== 2) return only('invalid_header');
-  return judgeToken(token, world);
+  return decideOnToken(token, world);
 }
 
-function judgeToken(token: string, world: World): Judgement {
+function decideOnToken(token: string, world: World): Decision {
   const jws = readJws(token, MAX_TOKEN_BYTES);
   const named = readHeader(jws?.header, world);
   if (jws === undefined || named === undefined) return only('invalid_header');
@@ -72,7 +72,7 @@ function judgeToken(token: string, world: World): Judgement {
     ({ kid, algorithm, publicKey }) =>
       kid === named.kid && algorithm === named.algorithm && isSignedBy(publicKey, algorithm, jws),
   );
-  return isSigned && jws.claims ? judgeClaims(jws.claims, world) : only('invalid_header');
+  return isSigned && jws.claims ? decideOnClaims(jws.claims, world) : only('invalid_header');
 }
 
 /** Of several issuers the token chooses one; of one there is nothing to choose. */
@@ -195,7 +195,7 @@ export function isSignedBy(key: KeyObject, algorithm: string, { input, signature
   return verify(hash, input, parameters, signature);
 }
 
-function judgeClaims(claims: Members, world: World): Judgement {
+function decideOnClaims(claims: Members, world: World): Decision {
   const { issuers, audience, audienceClaim, requiredClaims, nowSeconds, toleranceSeconds } = world;
   const iss = own(claims, 'iss');
   if (typeof iss !== 'string' || !Object.hasOwn(issuers, iss)) return only('invalid_claims');

@@ -5,7 +5,7 @@ import { createMemoryReplayStore } from '../../src/auth/proof/replay-store.ts';
 import { refusals } from '../../src/auth/refusals.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 import { holds, propertyTimeoutMs, tokens } from './arbitraries.ts';
-import { judgeProof } from './proof-oracle.ts';
+import { decideOnProof } from './proof-oracle.ts';
 import { buildProof, proofPlans } from './proof-plans.ts';
 
 setDefaultTimeout(propertyTimeoutMs);
@@ -24,7 +24,7 @@ test('the service and an independent verifier agree on proofs', () =>
     };
     const verdict = await show();
     const error = verdict === 'accepted' ? verdict : refusals[verdict].error;
-    const wanted = judgeProof(proof, world);
+    const wanted = decideOnProof(proof, world);
     if (error !== wanted) throw new Error(`${verdict} where the contract has ${wanted}: ${proof}`);
     if (verdict === 'accepted') expect(await show()).toBe('proof_replayed');
     return verdict;

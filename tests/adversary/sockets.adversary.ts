@@ -43,7 +43,7 @@ describe('over a raw socket, the service', () => {
     const pair = lines(...start, 'Authorization: Bearer TOKEN') + lines(...start);
     const wanted = Array.from({ length: 200 }, (_, at) => (at % 2 === 0 ? 200 : 401));
     const { statuses } = await send(pair.repeat(100));
-    // A connection may be ended early (the server closes one on which a request comes while another is being answered).
+    // A connection may be ended early (the server closes one on which a request comes while another is being served).
     expect(statuses).toEqual(wanted.slice(0, statuses.length));
     expect(statuses.length).toBeGreaterThan(0);
   });

@@ -58,7 +58,7 @@ function compareNaively(rightBytes: number): number {
   return idle;
 }
 
-describe('the time that an answer takes', () => {
+describe('the time that a response takes', () => {
   const target = createTarget({ [ISSUER]: signingKeys() });
   const good = Array.from({ length: POOL }, (_, at) => tokenOf({ claims: { jti: String(at).padStart(4) } }));
   const show = (token = '') => target.send(`Bearer ${token}`);
@@ -87,7 +87,7 @@ describe('the time that an answer takes', () => {
   const guess = (client_secret: string) => async () => {
     const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'reader', client_secret });
     const { status } = await issuer.fetch(new Request('http://127.0.0.1/oauth/token', { method: 'POST', body }));
-    if (status !== 401) throw new Error(`Answered ${status}`);
+    if (status !== 401) throw new Error(`Status ${status}`);
   };
   const guesses = [guess(`1${secret.slice(1)}`), guess(`${secret.slice(0, -1)}0`)] as const;
 

@@ -3,7 +3,7 @@ interface WireAttacks {
   readonly rule: string;
   /** With `TOKEN` where a good token belongs. */
   readonly requests: readonly string[];
-  /** The answers, in order, that are right; any of these lists. An empty one is a connection closed without an answer. */
+  /** The statuses of the responses that are right, in order; any of these lists. An empty one is a connection closed without a response. */
   readonly statuses: readonly (readonly number[])[];
   /** Whether the service must end the connection, because it is unknown where the next request begins, or must keep it. */
   readonly isClosed?: boolean;

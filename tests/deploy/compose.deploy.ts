@@ -65,12 +65,12 @@ test('the compose file passes every setting of its .env, and nothing but setting
   expect(Number.parseInt(gracePeriod, 10)).toBeGreaterThan(Number(settings.SHUTDOWN_TIMEOUT_SECONDS));
 });
 
-test('its instructions start a service that answers within the limits of the file, and stops', async () => {
+test('its instructions start a service that responds within the limits of the file, and stops', async () => {
   await run(up);
   const id = (await compose('ps --quiet')).trim();
   const inspect = async (format: string) => JSON.parse(await docker('inspect', '--format', `{{json ${format}}}`, id));
-  const answer = () => fetch(`http://127.0.0.1:${port}/api/public`).catch(() => undefined);
-  await until(async () => (await answer())?.status === 200, 'an answer');
+  const get = () => fetch(`http://127.0.0.1:${port}/api/public`).catch(() => undefined);
+  await until(async () => (await get())?.status === 200, 'a response');
   await until(async () => (await inspect('.State.Health.Status')) === 'healthy', 'a healthy container');
   expect(await inspect('.Config.Env')).toContain(`JWKS_URI=${settings.JWKS_URI}`);
   expect(await inspect('.HostConfig')).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'], Memory: 256 * 2 ** 20 });

@@ -95,24 +95,24 @@ describe('a Prometheus that scrapes two instances, of which one cannot reach its
     expect(await fires(reached, '.*')).toBe(false);
   });
 
-  test('alerts when an issuer fails that has answered before', async () => {
-    issuer.mode = { kind: 'answer', status: 500 };
+  test('alerts when an issuer fails that worked before', async () => {
+    issuer.mode = { kind: 'response', status: 500 };
     await until(() => fires(reached, 'status'), 'the alert');
     issuer.mode = { kind: 'keys' };
   });
 
-  test('has an answer to every query of the dashboard', async () => {
+  test('has a result for every query of the dashboard', async () => {
     const headers = bearer(mintToken(issuer.url));
     const targets = dashboard.panels.flatMap((panel) => ('targets' in panel ? (panel.targets ?? []) : []));
     expect(targets.length).toBeGreaterThan(15);
     for (const { expr } of targets) {
       const expression = expr.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.+');
-      const hasAnswer = async () => {
+      const hasResult = async () => {
         await fetch(`${reached.origin}/api/private`, { headers });
         await fetch(`${reached.origin}/api/private`);
         return (await query(expression)).length > 0;
       };
-      await until(hasAnswer, expression);
+      await until(hasResult, expression);
     }
   });
 

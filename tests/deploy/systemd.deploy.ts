@@ -101,7 +101,10 @@ describe('two instances under systemd, in the sandbox of the unit', () => {
     for (const command of systemctlCommands) expect(systemctl(...command.split(' ').slice(1))).toBe('');
     // Each listens to its metrics after its requests.
     const isUp = (metricsPort: number) => fetch(`http://127.0.0.1:${metricsPort}/metrics`).catch(() => undefined);
-    await until(async () => (await Promise.all([9101, 9102].map(isUp))).every((answer) => answer?.ok), 'two instances');
+    await until(
+      async () => (await Promise.all([9101, 9102].map(isUp))).every((response) => response?.ok),
+      'two instances',
+    );
   });
 
   afterAll(async () => {

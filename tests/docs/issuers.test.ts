@@ -26,20 +26,20 @@ interface Token {
 interface Form {
   readonly name: string;
   readonly settings: Readonly<Record<string, string>>;
-  readonly answer: string;
+  readonly outcome: string;
   token: Token | string | undefined;
 }
 
 const page = (await readText('docs/issuers.md')).replaceAll('THUMBPRINT_OF_THE_CLIENT', thumbprintOf(proofKey()));
 const sections = page.split(/^## /m).filter((section) => section.includes('```dotenv\n'));
 const FORM_OR_BLOCK =
-  /^\*\*(?<name>.+)\*\*: (?<answer>.+?)\. |^```(?<kind>dotenv|json|text)\n(?<text>[\s\S]*?)\n```$/gm;
+  /^\*\*(?<name>.+)\*\*: (?<outcome>.+?)\. |^```(?<kind>dotenv|json|text)\n(?<text>[\s\S]*?)\n```$/gm;
 const WITHOUT_SCOPE = '200 on `/api/private`, 403 on `/api/private-scoped`';
 /** Workloads get tokens without scopes. */
 const accounts = ['Google service accounts', 'Kubernetes service accounts'];
 const withoutScopes = new Set(['GitHub Actions', 'GitLab CI', 'SPIRE', ...accounts]);
 /** The codes on both paths, none for a message. */
-const ANSWERS: Readonly<Record<string, readonly (string | undefined)[]>> = {
+const CODES: Readonly<Record<string, readonly (string | undefined)[]>> = {
   '200': [],
   [WITHOUT_SCOPE]: [undefined, 'Unauthorized'],
   '401 `invalid_header`': ['invalid_header', 'invalid_header'],
@@ -62,9 +62,9 @@ function formsOf(section: string): readonly Form[] {
   const forms: Form[] = [];
   let settings: Form['settings'] = {};
   let complete: Token | undefined;
-  for (const { groups: { name, answer, kind, text = '' } = {} } of section.matchAll(FORM_OR_BLOCK)) {
+  for (const { groups: { name, outcome, kind, text = '' } = {} } of section.matchAll(FORM_OR_BLOCK)) {
     const form = forms.at(-1);
-    if (name !== undefined && answer !== undefined) forms.push({ name, answer, settings, token: complete });
+    if (name !== undefined && outcome !== undefined) forms.push({ name, outcome, settings, token: complete });
     else if (kind === 'dotenv') settings = Object.fromEntries(text.split('\n').map((line) => line.split(/=(.*)/, 2)));
     else if (form === undefined) throw new TypeError(`A token without a form: ${text}`);
     else if (kind === 'text') form.token = text;
@@ -106,7 +106,7 @@ const withProof = (token: string, url: string) => ({
   dpop: makeProof({ url, token, nowSeconds: Date.now() / 1000 }),
 });
 
-async function hold({ settings, answer, token = '' }: Form): Promise<void> {
+async function hold({ settings, outcome, token = '' }: Form): Promise<void> {
   const isSigned = typeof token === 'object';
   const service = createSilentService(settings, isSigned ? fetchFor(token) : undefined);
   const text = isSigned ? mint(token) : token;
@@ -114,7 +114,7 @@ async function hold({ settings, answer, token = '' }: Form): Promise<void> {
   for (const [index, path] of ['/api/private', '/api/private-scoped'].entries()) {
     const headers = settings.DPOP === 'on' ? withProof(text, `${settings.PUBLIC_URL}${path}`) : bearer(text);
     const response = await service.fetch(new Request(`http://localhost${path}`, { headers }));
-    const code = ANSWERS[answer]?.[index];
+    const code = CODES[outcome]?.[index];
     expect(await response.clone().text()).toContain(hint);
     if (code === undefined) await expectMessage(response);
     else await expectError(response, code === 'Unauthorized' ? 403 : 401, code);
@@ -123,15 +123,15 @@ async function hold({ settings, answer, token = '' }: Form): Promise<void> {
 }
 
 describe.each(issuers)('$name', ({ forms }) => {
-  test.each(forms)('$name: $answer', hold);
+  test.each(forms)('$name: $outcome', hold);
 });
 
 test.each(issuers)('every form of $name is read, one works, and the page says how much is known', async (issuer) => {
   const { name, section, forms } = issuer;
   expect(section.match(/^\*\*|^ *- \*\*/gm)?.length).toBe(forms.length);
-  const answers = forms.map(({ answer }) => answer);
-  expect(Object.keys(ANSWERS)).toEqual(expect.arrayContaining(answers));
-  expect(answers).toContain(withoutScopes.has(name) ? WITHOUT_SCOPE : '200');
+  const outcomes = forms.map(({ outcome }) => outcome);
+  expect(Object.keys(CODES)).toEqual(expect.arrayContaining(outcomes));
+  expect(outcomes).toContain(withoutScopes.has(name) ? WITHOUT_SCOPE : '200');
   expect(new Set(forms.map((form) => form.name)).size).toBe(forms.length);
   expect(page).toContain(`[${name}](#${name.toLowerCase().replaceAll(' ', '-')})`);
   // Only what a test runs is a real server.
@@ -155,7 +155,7 @@ test('each issuer in the README has settings of a form that is accepted', async 
   expect(rows.length).toBeGreaterThan(2);
   for (const [, name, cells = ''] of rows) {
     const pairs = [...cells.matchAll(/`([A-Z_]+)=([^`]*)`/g)].map(([, key, value]) => [key, value]);
-    const accepted = issuers.find((issuer) => issuer.name === name)?.forms.filter(({ answer }) => answer === '200');
+    const accepted = issuers.find((issuer) => issuer.name === name)?.forms.filter(({ outcome }) => outcome === '200');
     expect(accepted).toContainEqual(expect.objectContaining({ settings: Object.fromEntries(pairs) }));
   }
 });

@@ -11,8 +11,8 @@ async function exhaust() {
   const settings = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x', SHUTDOWN_TIMEOUT_SECONDS: '600' };
   const service = await startService((environment) => run(script, environment), settings);
   const isLive = async () => {
-    const answer = service.fetch('/livez', { signal: AbortSignal.timeout(500) });
-    return answer.then(({ ok }) => ok).catch(() => false);
+    const response = service.fetch('/livez', { signal: AbortSignal.timeout(500) });
+    return response.then(({ ok }) => ok).catch(() => false);
   };
   const silent = await Promise.all(Array.from({ length: 120 }, () => open(service.port)));
   await until(async () => !(await isLive()), 'no descriptor left');
@@ -23,7 +23,7 @@ describe.concurrent('a service without free descriptors', () => {
   test('recovers once connections are closed', async () => {
     const { service, isLive, free } = await exhaust();
     free();
-    await until(isLive, 'an answer');
+    await until(isLive, 'a response');
     service.process.signal('SIGTERM');
     expect(await service.process.finished).toMatchObject({ status: 0, stderr: '' });
   });

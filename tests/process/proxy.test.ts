@@ -2,7 +2,7 @@ import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { runToEnd, until } from '../support/child-process.ts';
 import { executableForm } from '../support/forms.ts';
 
-/** The first line of each request to the proxy, which answers none. */
+/** The first line of each request to the proxy, which serves none. */
 const proxied: (string | undefined)[] = [];
 const proxy = Bun.listen({
   hostname: '127.0.0.1',

@@ -25,7 +25,7 @@ async function setUp(settings: Environment = {}) {
         ({ status, headers }) => `${status}, connection: ${headers.get('connection')}`,
         () => 'cut off',
       );
-      // Requests are taken in order, so the answer to a later one shows that the slow one has come in.
+      // Requests are taken in order, so the response to a later one shows that the slow one has come in.
       await service.fetch('/livez');
       return { outcome };
     },
@@ -74,7 +74,7 @@ describe.concurrent('a signal', () => {
     };
     const fetched = { level: 'info', issuers: [{ issuer: issuer.url, keys: 1 }] };
     expect(await told('Keys fetched on SIGHUP')).toMatchObject(fetched);
-    issuer.mode = { kind: 'answer', status: 500 };
+    issuer.mode = { kind: 'response', status: 500 };
     const failed = { level: 'error', issuers: [{ keys: 1, lastFailure: { failure: 'status', status: 500 } }] };
     expect(await told('Cannot fetch all keys on SIGHUP')).toMatchObject(failed);
     expect(await service.close()).toBe(0);

@@ -96,7 +96,7 @@ for (const proxy of [haproxy, nginx]) {
       });
 
     test('is not passed on from a client without a certificate', async () => {
-      // HAProxy ends the handshake, nginx answers by itself.
+      // HAProxy ends the handshake, nginx responds by itself.
       expect([undefined, '400']).toContain(await statusOf(encrypted, undefined, ['a'], 0));
     });
 

@@ -21,9 +21,9 @@ const outage = '503 key_set_unavailable\n';
 /** What the issuer does, and what the script writes. */
 const endings: readonly (readonly [what: string, mode: IssuerMode, output: string])[] = [
   ['publishes its keys', { kind: 'keys' }, '200 client-1\n'],
-  ['fails', { kind: 'answer', status: 500 }, outage],
-  ['redirects', { kind: 'answer', status: 302, headers: { location: '/elsewhere' } }, outage],
-  ['compresses', { kind: 'answer', headers: { 'content-encoding': 'gzip' }, text: 'no gzip' }, outage],
+  ['fails', { kind: 'response', status: 500 }, outage],
+  ['redirects', { kind: 'response', status: 302, headers: { location: '/elsewhere' } }, outage],
+  ['compresses', { kind: 'response', headers: { 'content-encoding': 'gzip' }, text: 'no gzip' }, outage],
   ['breaks off', { kind: 'cut off' }, outage],
   ['sends 40 MB', { kind: 'huge' }, outage],
 ];

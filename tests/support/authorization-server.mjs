@@ -65,9 +65,9 @@ const provider = new Provider(issuer, {
   },
 });
 
-const answer = provider.callback();
+const respond = provider.callback();
 server.on('request', async (request, response) => {
-  if (!request.url.startsWith('/login/')) return answer(request, response);
+  if (!request.url.startsWith('/login/')) return respond(request, response);
   const { params } = await provider.interactionDetails(request, response);
   const ageSeconds = params.max_age === undefined ? 3600 : 0;
   const ts = Math.floor(Date.now() / 1000) - ageSeconds;

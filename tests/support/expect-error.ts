@@ -42,7 +42,7 @@ export function expectCrossOrigin(response: Response): void {
 /** Fails unless the preflight allows exactly these methods and the headers that the contract names, for a day. */
 export function expectPreflight(response: Response, methods = 'GET, HEAD'): void {
   const { headers } = response;
-  expect(response.ok, `preflight answered ${response.status}`).toBe(true);
+  expect(response.ok, `preflight: status ${response.status}`).toBe(true);
   expectCrossOrigin(response);
   expect(membersOf(headers.get('access-control-allow-headers'))).toEqual(['authorization', 'content-type']);
   expect(membersOf(headers.get('access-control-allow-methods'))).toEqual(membersOf(methods));

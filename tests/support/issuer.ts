@@ -5,11 +5,11 @@ import { signingKeys } from './mint.ts';
 
 /**
  * How the key-set endpoint responds:
- * `keys` as it should; `answer` with any status, headers and text; `hang` accepts and says nothing; `stall` begins to send, and
+ * `keys` as it should; `response` with any status, headers and text; `hang` accepts and says nothing; `stall` begins to send, and
  * says no more; `cut off` announces more than it sends and closes; `huge` sends 40 MB.
  */
 export interface IssuerMode {
-  readonly kind: 'keys' | 'answer' | 'hang' | 'stall' | 'cut off' | 'huge';
+  readonly kind: 'keys' | 'response' | 'hang' | 'stall' | 'cut off' | 'huge';
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly text?: string;
@@ -19,12 +19,16 @@ export type Issuer = Awaited<ReturnType<typeof startIssuer>>;
 
 const huge = Array.from({ length: 40 }, () => Buffer.alloc(1024 * 1024, ' '));
 
-function answer(response: ServerResponse, { kind, status = 200, headers, text }: IssuerMode, keys: readonly unknown[]) {
+function respond(
+  response: ServerResponse,
+  { kind, status = 200, headers, text }: IssuerMode,
+  keys: readonly unknown[],
+) {
   if (kind === 'hang') return;
   const length = kind === 'cut off' && { 'content-length': '1000' };
   response.writeHead(status, { 'content-type': 'application/json', ...length, ...headers });
   if (kind === 'keys') response.end(JSON.stringify({ keys }));
-  else if (kind === 'answer') response.end(text);
+  else if (kind === 'response') response.end(text);
   else if (kind === 'huge') Readable.from(huge).pipe(response);
   else response.write('{"keys":[', () => kind === 'cut off' && response.destroy());
 }
@@ -34,10 +38,10 @@ export async function startIssuer(keys: readonly unknown[] = signingKeys()) {
   const server = createServer(({ url = '' }, response) => {
     issuer.requests.push(url);
     const document = issuer.documents.get(url);
-    if (document) return answer(response, document, issuer.keys);
+    if (document) return respond(response, document, issuer.keys);
     if (!url.endsWith('/.well-known/jwks.json')) return void response.writeHead(404).end();
     issuer.fetches += 1;
-    answer(response, issuer.mode, issuer.keys);
+    respond(response, issuer.mode, issuer.keys);
   });
   // Otherwise it ends idle connections after 5 seconds, perhaps just when the service uses one.
   server.keepAliveTimeout = 0;

@@ -50,7 +50,7 @@ export function responseOf({ status, response }: Awaited<ReturnType<typeof rawRe
 /** Sends the lines of a request, and returns the response once the service has closed the connection: without one, the status 0. */
 export async function rawRequest(origin: string, lines: readonly string[]) {
   const socket = await open(Number(new URL(origin).port));
-  // A server may reset the connection of a request it will not read to its end; what it answered before that counts.
+  // A server may reset the connection of a request it will not read to its end; what it sent before that counts.
   const { text, closed } = receive(socket);
   socket.write(toBytes(`${lines.join('\r\n')}${HEAD_END}`));
   await closed;

@@ -3,7 +3,7 @@ import { freePort, type RunningProcess, run, untilProcess } from './child-proces
 
 export type RedisServer = Awaited<ReturnType<typeof startRedis>>;
 
-/** Starts a real redis-server on a free port of loopback, which writes nothing to disk. `url` is where `args` make it answer. */
+/** Starts a real redis-server on a free port of loopback, which writes nothing to disk. `url` is where `args` make it reachable. */
 export async function startRedis(args: readonly string[] = [], urlOf = (port: number) => `redis://127.0.0.1:${port}`) {
   const port = await freePort();
   const url = urlOf(port);

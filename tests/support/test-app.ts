@@ -12,7 +12,7 @@ interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options'>
   readonly extension?: AnyElysia;
 }
 
-/** Returns the application with its own guard. The issuer is unreachable unless `options.fetch` answers for it. */
+/** Returns the application with its own guard. The issuer is unreachable unless `options.fetch` responds for it. */
 export function createTestApp({ options, environment, extension, ...dependencies }: TestAppOptions = {}) {
   const issuer = 'https://issuer.example.test/';
   const fetch = () => Promise.reject(new TypeError('unreachable'));

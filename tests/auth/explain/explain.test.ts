@@ -234,8 +234,8 @@ test.each([
     await using server = await startIssuer();
     const [trusted, configured] = [`${server.url}tenant${end}`, `${server.url}tenant${other}`];
     const text = JSON.stringify({ issuer: trusted, jwks_uri: `${server.url}keys` });
-    server.documents.set('/tenant/.well-known/jwks.json', { kind: 'answer', status: 404 });
-    if (other === '') server.documents.set('/tenant/.well-known/openid-configuration', { kind: 'answer', text });
+    server.documents.set('/tenant/.well-known/jwks.json', { kind: 'response', status: 404 });
+    if (other === '') server.documents.set('/tenant/.well-known/openid-configuration', { kind: 'response', text });
     const options = optionsWith({ ISSUER: configured });
     const { status, checks, advice } = await explainToken(mintToken(trusted), options, asService);
     expect(status).toBe(503);

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { createGuard, type GuardOptions } from 'protected-api/guard';
 import { createTestIssuer } from 'protected-api/testing';
-import { DEFAULTS, judge, type Outcome } from '../../adversary/oracle.ts';
-import { judgeProof } from '../../adversary/proof-oracle.ts';
+import { DEFAULTS, decide, type Outcome } from '../../adversary/oracle.ts';
+import { decideOnProof } from '../../adversary/proof-oracle.ts';
 import { certificate } from '../../support/certificates.ts';
 
 const issuer = await createTestIssuer();
@@ -49,7 +49,7 @@ describe('createTestIssuer()', () => {
       if (options !== undefined) return;
       const { issuer: iss, audience, keys } = issuer.options;
       const world = { ...DEFAULTS, issuers: { [iss]: keys.keys }, audience, nowSeconds: Date.now() / 1000 };
-      expect(judge(authorization, { ...world, toleranceSeconds: 0 }).outcomes).toContain(code);
+      expect(decide(authorization, { ...world, toleranceSeconds: 0 }).outcomes).toContain(code);
     });
 
   test('token() has the claims and the header that it is given', async () => {
@@ -79,10 +79,10 @@ describe('createTestIssuer()', () => {
     expect(decodeJwt(proof).htu).toBe(`${publicUrl}/me`);
     const { jkt: thumbprint = '' } = decodeJwt<{ cnf: { jkt?: string } }>(token).cnf;
     const world = { publicUrl, method: 'GET', path: '/me', token, thumbprint, nowSeconds: Date.now() / 1000 };
-    expect(judgeProof(proof, world)).toBe('accepted');
+    expect(decideOnProof(proof, world)).toBe('accepted');
     const headers = { authorization: `DPoP ${token}`, dpop: proof };
     expect(await codeFor(headers, { dpop: 'required', publicUrl })).toBe('accepted');
     const thief = await createTestIssuer();
-    expect(judgeProof(await thief.proof(request, token), world)).toBe('invalid_token');
+    expect(decideOnProof(await thief.proof(request, token), world)).toBe('invalid_token');
   });
 });

@@ -27,7 +27,7 @@ export function describeHttpTable(form: Form): void {
       outageRows(fixtureFor(form, { prepare: (issuer) => issuer.close() }));
     });
     describe('with an issuer that returns 500', () => {
-      const prepare = (issuer: Issuer) => void Object.assign(issuer, { mode: { kind: 'answer', status: 500 } });
+      const prepare = (issuer: Issuer) => void Object.assign(issuer, { mode: { kind: 'response', status: 500 } });
       outageRows(fixtureFor(form, { prepare }));
     });
   });

@@ -7,8 +7,8 @@ import { getAuthTables } from 'better-auth/db';
 import { jwt } from 'better-auth/plugins';
 
 const [audience] = process.argv.slice(2);
-let answer = () => new Response(null, { status: 503 });
-const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => answer(request) });
+let respond = () => new Response(null, { status: 503 });
+const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => respond(request) });
 const origin = `http://127.0.0.1:${server.port}`;
 
 const plugins = [
@@ -33,7 +33,7 @@ const auth = betterAuth({
   plugins,
 });
 const metadata = oauthProviderAuthServerMetadata(auth);
-answer = (request) => (request.url.includes('/.well-known/') ? metadata(request) : auth.handler(request));
+respond = (request) => (request.url.includes('/.well-known/') ? metadata(request) : auth.handler(request));
 
 // Clients belong to somebody who is signed in.
 const { headers: signedIn } = await auth.api.signUpEmail({

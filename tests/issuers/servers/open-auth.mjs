@@ -1,13 +1,13 @@
 // OpenAuth in a process of its own. Prints one line of JSON once it listens: its issuer identifier, and the tokens that its
-// own client got with the authorization code grant, because its token endpoint answers no general client (no token_type).
+// own client got with the authorization code grant, because its token endpoint serves no general client (no token_type).
 import { createClient } from '@openauthjs/openauth/client';
 import { issuer as createIssuer } from '@openauthjs/openauth/issuer';
 import { MemoryStorage } from '@openauthjs/openauth/storage/memory';
 import { createSubjects } from '@openauthjs/openauth/subject';
 
 const [audience] = process.argv.slice(2);
-let answer = () => new Response(null, { status: 503 });
-const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => answer(request) });
+let respond = () => new Response(null, { status: 503 });
+const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => respond(request) });
 const issuer = `http://127.0.0.1:${server.port}`;
 
 /** Signs in at once whoever is named in the path. */
@@ -24,7 +24,7 @@ const app = createIssuer({
   providers: { reader: atOnce(['read:messages']), visitor: atOnce([]) },
   success: (context, { permissions }) => context.subject('user', { permissions }),
 });
-answer = app.fetch;
+respond = app.fetch;
 
 /** The client names itself as the API: OpenAuth puts the client into `aud`. */
 const client = createClient({ clientID: audience, issuer });
