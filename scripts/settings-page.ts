@@ -81,7 +81,7 @@ have the same ones. Where both exist, they have the same meaning, default and bo
 the options that the settings describe.
 
 - Numbers are plain decimal integers. An empty setting counts as unset.
-- Lists are separated by commas in settings, and arrays in options. \`issuer\` and \`audience\` also take one string.
+- Lists are comma-separated in settings and arrays in options. \`issuer\` and \`audience\` also take one string.
 - Pairs are \`name=value\` in settings, separated by commas, and objects in options: ${pairs.map(({ name, example }) => `\`${name}: ${example}\``).join(', ')}.
   Several narrower scopes of \`SCOPE_IMPLIES\` are several pairs.
 - All mistakes are reported together: by the service on standard error before it exits with status 1, by a guard in a \`TypeError\` when it is created.

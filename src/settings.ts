@@ -40,8 +40,8 @@ const host = () => text('a host name or an IP address', (value) => /^[\w.:-]+$/.
 /** The settings of the process. The others are those of the guard. `docs/settings.md` is generated from the comments. */
 export const processRules = {
   /**
-   * Redis (6.2 or later) or Valkey in which several processes share the used DPoP proofs, such as `redis://localhost:6379/0`. By default each
-   * process stores its own. A password is percent-encoded.
+   * Redis (6.2 or later) or Valkey in which several processes share the used DPoP proofs, such as `redis://localhost:6379/0`.
+   * By default each process stores its own. Percent-encode a password.
    */
   redisUrl: text(
     'a URL that begins with redis:// or rediss://, with a port other than 0, a percent-encoded password, and no path but the number of a database',
@@ -52,7 +52,10 @@ export const processRules = {
   ),
   /** Port to listen on: 0 to 65,535, where 0 takes any free port. Defaults to 3010. */
   port: integer(3010, 0, 65535),
-  /** IP address or host name to listen on. `127.0.0.1` with the development issuer, which needs `--dev` to listen beyond loopback. */
+  /**
+   * IP address or host name to listen on. With the development issuer it defaults to `127.0.0.1`, and any other
+   * address than loopback requires `--dev`.
+   */
   host: host(),
   /** Lets several processes share the port, one per core: true or false. Defaults to false. */
   reusePort: boolean(false),
@@ -60,13 +63,13 @@ export const processRules = {
   docs: boolean(true),
   /** Port for Prometheus metrics at `/metrics`, on a listener of its own: 0 to 65,535. Off by default. */
   metricsPort: integer(undefined, 0, 65535),
-  /** IP address or host name on which metrics are served. By default that of `HOST`. */
+  /** IP address or host name on which metrics are served. By default the same as `HOST`. */
   metricsHost: host(),
-  /** The least level that is logged: debug, info, warn, error or silent. `debug` adds a line per request. Defaults to info. */
+  /** The lowest level that is logged: debug, info, warn, error or silent. `debug` adds a line per request. Defaults to info. */
   logLevel: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info'),
   /** After SIGTERM, how long requests are still accepted while `/readyz` returns 503: 0 to 3,600. Defaults to 0. */
   shutdownDelaySeconds: integer(0, 0, 3600),
-  /** After that, how long requests in flight have to finish: 0 to 3,600. Defaults to 10. */
+  /** How long requests in flight may take to finish after that delay: 0 to 3,600. Defaults to 10. */
   shutdownTimeoutSeconds: integer(10, 0, 3600),
 } as const;
 

@@ -13,7 +13,7 @@ export const settingRules = {
   /**
    * Header in which a proxy sends the client's certificate: `Client-Cert` (RFC 9440), or the URL-encoded PEM of nginx. Tokens
    * with `cnf["x5t#S256"]` are then accepted together with exactly that certificate (RFC 8705 §3). The proxy must set or delete
-   * the header in every request. Not a header that clients set or that proxies consume, such as `authorization`, `dpop`,
+   * the header in every request. It cannot be a header that clients set or proxies consume, such as `authorization`, `dpop`,
    * `cookie`, `host` or `connection`.
    */
   clientCertHeader: text('the name of a header that only a proxy sets, such as Client-Cert', isCertificateHeader),
@@ -31,8 +31,8 @@ export const pairFormats: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the options that the settings in `environment` describe, with defaults: `ISSUER`, `AUDIENCE`, `JWKS_MAX_AGE_SECONDS` and
- * the others that have an option in docs/settings.md. All other variables are ignored. An empty setting counts as unset.
+ * Returns the options that the settings in `environment` describe, with defaults: `ISSUER`, `AUDIENCE`, `JWKS_MAX_AGE_SECONDS`
+ * and the others that have an option in docs/settings.md. All other variables are ignored. An empty setting counts as unset.
  * @param environment such as `process.env`, `Deno.env.toObject()` or the bindings of a Worker
  * @throws {EnvironmentError} a setting is missing or not valid; the message lists every mistake
  * @example

@@ -96,7 +96,7 @@ const anHttpsUrl =
 export const optionRules = {
   /**
    * The authorization servers whose tokens are accepted, compared exactly with `iss`: https URLs without query, fragment,
-   * credentials or braces; http for loopback hosts, or with `jwksAllowHttp`. Required.
+   * credentials or braces. http is allowed for loopback hosts, or with `jwksAllowHttp`. Required.
    */
   issuer: {
     kind: 'list',
@@ -106,8 +106,8 @@ export const optionRules = {
   /** The identifiers of this API; a token must name at least one in `aud`. Required. */
   audience: oneOrMore('the API identifier that tokens contain in aud', () => true),
   /**
-   * URL of the key set, for a single issuer. By default `.well-known/jwks.json` below an issuer that ends with a slash, or else the
-   * URL in the issuer's metadata.
+   * URL of the key set, for a single issuer. By default `.well-known/jwks.json` below an issuer that ends with a slash, or else
+   * the URL in the issuer's metadata.
    */
   jwksUri: text(
     'an https URL without fragment or credentials (http is allowed for loopback hosts, and with jwksAllowHttp)',
@@ -117,9 +117,9 @@ export const optionRules = {
   jwksAllowHttp: boolean(false),
   /**
    * Accepted signature algorithms: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, also named Ed25519, and
-   * ML-DSA-44, ML-DSA-65 and ML-DSA-87 (RFC 9964; Bun, Deno and Node.js from 24.7), whose signatures take 3,227, 4,412 and 6,170 of
-   * the 8,192 characters of a token. A key without `alg` serves the first that fits its type, so put the issuer's algorithm first.
-   * Defaults to RS256.
+   * ML-DSA-44, ML-DSA-65 and ML-DSA-87 (RFC 9964; Bun, Deno and Node.js from 24.7), whose signatures take 3,227, 4,412 and
+   * 6,170 of the 8,192 characters of a token. A key without `alg` serves the first that fits its type, so put the issuer's
+   * algorithm first. Defaults to RS256.
    */
   algorithms: withDefault(
     list<Algorithm, readonly (Algorithm | 'Ed25519')[]>(`a list of ${algorithms.join(', ')} or Ed25519`, algorithmOf),
@@ -128,8 +128,8 @@ export const optionRules = {
   /** jwt, or at+jwt to accept only tokens whose header says that they are access tokens (RFC 9068 §4). Defaults to jwt. */
   tokenType: choice(['jwt', 'at+jwt'], 'jwt'),
   /**
-   * Claims that hold the scopes; the first that a token has decides. A name that begins with `/` is a JSON Pointer (RFC 6901).
-   * Defaults to scope.
+   * Claims that contain scopes. Only the first one that a token has is used. A name that begins with `/` is a JSON Pointer (RFC
+   * 6901). Defaults to scope.
    */
   scopeClaim: withDefault(
     list<string>('a list of claim names, or JSON Pointers that begin with /', (value) =>
@@ -145,8 +145,8 @@ export const optionRules = {
    */
   scopeImplies: pairs('an object that maps each scope to the scopes it grants', readScopeLists),
   /**
-   * The claim that names the audience of a token without `aud`, such as `client_id` (Amazon Cognito) or `azp` (Clerk). Defaults to
-   * aud: a token without it is rejected.
+   * The claim that names the audience of a token without `aud`, such as `client_id` (Amazon Cognito) or `azp` (Clerk). Defaults
+   * to aud: a token without it is rejected.
    */
   audienceClaim: withDefault(
     text('the name of a claim', () => true),
@@ -174,11 +174,14 @@ export const optionRules = {
   publicUrl: text(anHttpsUrl, (value) => isUrl(value)),
   /** Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. */
   jwksMaxAgeSeconds: integer(600, 1, maxDurationSeconds),
-  /** How long past that age keys stay trusted while the issuer cannot be reached: 0 to 1,000,000. Defaults to 86,400. */
+  /**
+   * How long keys stay trusted after `jwksMaxAgeSeconds` while the issuer cannot be reached: 0 to 1,000,000. Defaults to
+   * 86,400.
+   */
   jwksMaxStaleSeconds: integer(86_400, 0, maxDurationSeconds),
   /**
-   * Minimum time between the starts of two fetches from one issuer: 1 to 3,600. Until the first success, attempts start after 1, 2,
-   * 4, … seconds, up to this. Defaults to 30.
+   * Minimum time between the starts of two fetches from one issuer: 1 to 3,600. Until the first success, retries start
+   * after 1, 2, 4, … seconds, up to this time. Defaults to 30.
    */
   jwksCooldownSeconds: integer(30, 1, 3600),
   /** Time limit of one fetch, body included: 1 to 60. Defaults to 5. */
@@ -187,16 +190,16 @@ export const optionRules = {
   clockToleranceSeconds: integer(0, 0, 300),
   /** Verified tokens to cache, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
   tokenCacheSize: integer(10_000, 0, 1_000_000),
-  /** The identifier of the protected resource (RFC 9728), with the origin of `publicUrl`, which is the default. */
+  /** The identifier of the protected resource (RFC 9728). It has the origin of `publicUrl`, and is `publicUrl` by default. */
   resource: code<string>(anHttpsUrl, (value) => isText(value) && isUrl(value)),
-  /** A JWK Set, instead of fetching one. For a single issuer, and not with `jwksUri`. */
+  /** A JWK Set to use instead of fetching one. Only for a single issuer, and not together with `jwksUri`. */
   keys: code<{ readonly keys: readonly object[] }>(
     'a JWK Set',
     (value) => isJsonObject(value) && isListOf(value.keys, isJsonObject) && value.keys.length > 0,
   ),
   /**
-   * A schema of the claims, of any library with Standard Schema. A token that does not match is rejected; handlers get the
-   * claims merged with its output. It must be synchronous.
+   * A schema of the claims, from any library that implements Standard Schema. A token that does not match is rejected; handlers
+   * get the claims merged with the schema's output. The schema must be synchronous.
    */
   claims: code<ClaimsSchema>('a schema that implements Standard Schema', isStandardSchema),
   /** Stores which proofs were used. Defaults to the memory of this process. Several processes must share a store. */
@@ -207,8 +210,8 @@ export const optionRules = {
    */
   clientCertificate: callback<ClientCertificate>(),
   /**
-   * Called for every request, including those with a cached token. Anything but `false` rejects the request; an exception fails it (500). It
-   * is synchronous, because it does no I/O.
+   * Called for every request, including those with a cached token. Anything but `false` rejects the request; an exception fails
+   * it (500). It is synchronous: keep the list of revoked tokens in memory.
    */
   isRevoked: callback<(claims: Claims) => boolean>(),
   /** Called with the claims of every accepted token, before requirements are checked. An exception fails the request. */
@@ -217,11 +220,11 @@ export const optionRules = {
   onRefused: callback<(request: Request, reason: RefusalReason) => unknown>(),
   /** Called when keys were fetched, could not be fetched, or expired. Exceptions are ignored. */
   onKeySetEvent: callback<(event: KeySetEvent) => unknown>(),
-  /** Returns the body of a rejection. Defaults to the Error object. Synchronous. Does not change status or challenge. */
+  /** Returns the body of a rejection. Defaults to the Error object. It is synchronous, and cannot change status or challenge. */
   errorBody: callback<(refusal: RefusalDescription) => ErrorBody & { readonly then?: never }>(),
-  /** Headers of every rejection, such as those of CORS. They replace neither its media type nor its challenge. */
+  /** Headers to add to every rejection, such as CORS headers. They cannot replace its media type or challenge. */
   errorHeaders: code<Readonly<Record<string, string>>>('an object of header names and values', areHeaders),
-  /** Fetches key sets and metadata. Defaults to the global `fetch`. For proxies and tests. */
+  /** Fetches key sets and metadata, for proxies and tests. Defaults to the global `fetch`. */
   fetch: callback<Fetch>(),
 } as const;
 
