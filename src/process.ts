@@ -32,12 +32,11 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
     options,
     log,
     droppedLogLines: destination.droppedLines,
-    ...(settings.issuer === 'development' && {
-      createIssuer: prepareIssuer(options, settings.docs, isatty(2) && hasColour),
-    }),
+    createIssuer:
+      settings.issuer === 'development' ? prepareIssuer(options, settings.docs, isatty(2) && hasColour) : undefined,
   });
   server.reload({ fetch: service.fetch });
-  if (service.metrics) metricsServer?.reload({ fetch: service.metrics.fetch });
+  if (service.metrics) metricsServer?.reload({ fetch: service.metrics });
   keptOverReloads().stop = service.stop;
   shutDownOnSignal(service, metricsServer ? [server, metricsServer] : [server], settings, log);
   // The end of a terminal ends its processes.

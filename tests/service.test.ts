@@ -114,7 +114,7 @@ test('the store is used with DPoP only and left when the service stops, and metr
     REDIS_URL: `redis://127.0.0.1:${store.port}`,
   };
   const scrape = async ({ metrics }: ReturnType<typeof create>) =>
-    (await metrics?.fetch(new Request('http://localhost/metrics')))?.text();
+    (await metrics?.(new Request('http://localhost/metrics')))?.text();
   expect(await scrape(create(settings))).not.toContain('replay_store');
 
   const service = create({ ...settings, DPOP: 'on' });

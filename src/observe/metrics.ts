@@ -16,22 +16,19 @@ export interface MetricSources {
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**
- * Returns the service's metrics: those of the process by prom-client, and its own, which are counted elsewhere. Label values come
- * from the service's own tables and settings: a client cannot create one. Counters start at 0 for every value that is known in
- * advance, because Prometheus sees no increase from nothing to 1.
+ * Returns a function that responds to a scrape of `/metrics` with the service's metrics: those of the process by prom-client, and
+ * its own, which are counted elsewhere. Label values come from the service's own tables and settings: a client cannot create one.
+ * Counters start at 0 for every value that is known in advance, because Prometheus sees no increase from nothing to 1.
  */
 export function createMetrics(sources: MetricSources) {
   const register = new Registry();
   // The delay of the event loop is sampled each 100 ms: each 10 ms, as by default, takes half a percent of a core when idle.
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 100 });
   for (const name of misnamed) register.removeSingleMetric(name);
-  return {
-    /** Responds to a scrape of `/metrics`. */
-    async fetch(request: Request): Promise<Response> {
-      if (new URL(request.url, 'http://localhost').pathname !== '/metrics') return new Response(null, { status: 404 });
-      const text = [await register.metrics(), ...readMetrics(sources).map(render)].join('\n');
-      return new Response(text, { headers: { 'content-type': register.contentType } });
-    },
+  return async (request: Request): Promise<Response> => {
+    if (new URL(request.url, 'http://localhost').pathname !== '/metrics') return new Response(null, { status: 404 });
+    const text = [await register.metrics(), ...readMetrics(sources).map(render)].join('\n');
+    return new Response(text, { headers: { 'content-type': register.contentType } });
   };
 }
 

@@ -20,7 +20,7 @@ async function scrape(counts: ReturnType<typeof createRequestCounts>): Promise<s
     replayStore: { state: () => ({ isConnected: true }) },
     droppedLogLines: () => 0,
   });
-  return (await metrics.fetch(new Request('http://localhost/metrics'))).text();
+  return (await metrics(new Request('http://localhost/metrics'))).text();
 }
 
 /** The values of the last label of a metric before anything has happened, all of which are 0. */
