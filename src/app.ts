@@ -27,9 +27,8 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(dependencies: Dependencies) {
   const { guard, options, readiness, hasDocumentation, tokenEndpoint, createIssuer, ...http } = dependencies;
   const { publicUrl } = options;
-  const resourceDocumentation = `${publicUrl}${pagePath}`;
-  const metadata =
-    publicUrl === undefined ? undefined : resourceMetadata(guard, hasDocumentation ? { resourceDocumentation } : {});
+  const resourceDocumentation = hasDocumentation ? `${publicUrl}${pagePath}` : undefined;
+  const metadata = publicUrl === undefined ? undefined : resourceMetadata(guard, { resourceDocumentation });
   const app = new Elysia(elysiaOptions);
   const routes = (): AnyElysia['routes'] => app.routes;
   // The route of the metadata takes every method, but only to respond with a 405 of its own.
@@ -38,7 +37,7 @@ export function createApp(dependencies: Dependencies) {
   const complete = app
     .use(createHttpPlugin({ ...http, routes: servedRoutes }))
     .use(createMessages(guard))
-    .use(createHome({ publicUrl, hasDocumentation, routes }))
+    .use(createHome(routes, hasDocumentation ? (publicUrl ?? '') : undefined))
     .use(createHealth(readiness));
   if (metadata) app.use(metadata);
 

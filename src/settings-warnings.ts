@@ -25,13 +25,6 @@ export const unsatisfied: readonly string[] = [
 const warn = (settings: readonly string[], message: string): readonly SettingsWarning[] =>
   settings.length > 0 ? [{ settings, message }] : [];
 
-interface SettingsInUse {
-  readonly isDevelopment: boolean;
-  readonly reusePort: boolean;
-  readonly redisUrl: string | undefined;
-  readonly options: CheckedOptions;
-}
-
 /**
  * Returns warnings about settings that the development issuer ignores, that look like one of the settings `known`, or that are
  * allowed, but rarely meant.
@@ -39,7 +32,9 @@ interface SettingsInUse {
 export function findWarnings(
   environment: Environment,
   known: readonly string[],
-  { isDevelopment, reusePort, redisUrl, options: { dpop, jwksAllowHttp } }: SettingsInUse,
+  isDevelopment: boolean,
+  { reusePort, redisUrl }: { readonly reusePort: boolean; readonly redisUrl: string | undefined },
+  { dpop, jwksAllowHttp }: CheckedOptions,
 ): readonly SettingsWarning[] {
   const isIgnored = (name: string) => isDevelopment && Boolean(environment[name]);
   const isAlone = dpop !== 'off' && redisUrl === undefined;

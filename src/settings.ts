@@ -114,7 +114,7 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
   return Object.freeze({
     ...own.settings,
     ...(isDevelopment ? { issuer: 'development', optionsAt } : { issuer: 'configured', optionsAt: () => options }),
-    warnings: findWarnings(environment, known, { ...own.settings, isDevelopment, options }),
+    warnings: findWarnings(environment, known, isDevelopment, own.settings, options),
   });
 }
 

@@ -5,11 +5,6 @@ import { type GuardOptions, scopesOf, securitySchemes } from 'protected-api';
 import { type DescribedApi, license, name, summary, version } from './about.ts';
 import { describeErrors, errorSchemaOf, errorsOf, isErrorStatus } from './described-errors.ts';
 
-export interface DocumentOptions extends DescribedApi {
-  /** URL of the token endpoint; undefined if unknown. */
-  readonly tokenEndpoint: string | undefined;
-}
-
 /** The OpenAPI document of the service. */
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
@@ -37,13 +32,16 @@ interface MediaType {
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
+/** `components.schemas`, by title. */
+type Schemas = Record<string, object>;
+
 /** Returns the OpenAPI 3.1 document of all routes that are not hidden, generated from their schemas. */
-export function createDocument(app: AnyElysia, api: DocumentOptions) {
-  const { guard, options, tokenEndpoint } = api;
+export function createDocument(app: AnyElysia, api: DescribedApi, tokenEndpoint: string | undefined) {
+  const { guard, options } = api;
   const paths = toOpenAPISchema(app).paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   const scopes = scopesOf(app.routes);
   const errors = errorsOf(api, scopes);
-  const schemas: Record<string, object> = { Error: errorSchemaOf(errors) };
+  const schemas: Schemas = { Error: errorSchemaOf(errors) };
   const { oauth2, bearer } = securitySchemes(guard, { tokenEndpoint, scopes });
   const { publicUrl } = options;
 
@@ -60,7 +58,7 @@ export function createDocument(app: AnyElysia, api: DocumentOptions) {
     ...(publicUrl !== undefined && { servers: [{ url: publicUrl }] }),
     tags: [{ name: 'Messages', description: 'One message for each level of access' }],
     paths: mapValues(paths, (operations) =>
-      mapValues(operations, (operation) => completeOperation(operation, schemas, api)),
+      mapValues(operations, (operation) => completeOperation(operation, schemas, api, tokenEndpoint)),
     ),
     components: {
       schemas,
@@ -95,7 +93,12 @@ const shared = { Unauthorized: '401', KeySetUnavailable: '503', UnexpectedError:
 const referTo = (name: keyof typeof shared) => ({ $ref: `#/components/responses/${name}` });
 
 /** Returns the operation with its errors and its requirements. Its named schemas are added to `schemas`. */
-function completeOperation(operation: Operation, schemas: Record<string, object>, api: DocumentOptions): Operation {
+function completeOperation(
+  operation: Operation,
+  schemas: Schemas,
+  api: DescribedApi,
+  tokenEndpoint?: string,
+): Operation {
   const { security = [], responses = {} } = operation;
   const alternatives = security.flatMap(({ oauth2 }) => (oauth2 ? [oauth2] : []));
   // The challenge of a route names the scopes of its first alternative.
@@ -109,7 +112,7 @@ function completeOperation(operation: Operation, schemas: Record<string, object>
   return {
     ...operation,
     security: [
-      ...(api.tokenEndpoint === undefined ? [] : alternatives.map((oauth2) => ({ oauth2 }))),
+      ...(tokenEndpoint === undefined ? [] : alternatives.map((oauth2) => ({ oauth2 }))),
       ...alternatives.map((bearer) => ({ bearer })),
       // Where a token is optional.
       ...security.filter((requirement) => Object.keys(requirement).length === 0),
@@ -122,7 +125,7 @@ function completeOperation(operation: Operation, schemas: Record<string, object>
 function describeDeclared(
   { description, content = {} }: ResponseObject,
   status: string,
-  schemas: Record<string, object>,
+  schemas: Schemas,
 ): ResponseObject {
   const media = Object.entries(content).flatMap(([type, declared]): [string, MediaType][] => {
     // For a response without a body, these entries are not media types.
@@ -139,7 +142,7 @@ function describeDeclared(
 }
 
 /** Schemas with the same title share a name only if they are equal. */
-function nameSchema(schema: NonNullable<MediaType['schema']>, schemas: Record<string, object>) {
+function nameSchema(schema: NonNullable<MediaType['schema']>, schemas: Schemas) {
   const { title } = schema;
   if (title === undefined || !/^[\w.-]+$/.test(title)) return schema;
   schemas[title] ??= schema;

@@ -2,10 +2,7 @@ import { anchorOf } from './about.ts';
 import type { Operation, ResponseObject } from './document.ts';
 import { type Html, html, paragraphs, renderRoute } from './layout.ts';
 
-interface DescribedOperation extends Operation {
-  readonly method: string;
-  readonly path: string;
-}
+type DescribedOperation = Operation & { readonly method: string; readonly path: string };
 
 /** `components.responses` of the document. */
 type Shared = Readonly<Record<string, ResponseObject>>;

@@ -41,7 +41,7 @@ ${operations.map((operation) => renderOperation(operation, components.responses)
 ${renderErrorCodes(errorsOf(api, scopes))}
 </details>
 </main>
-${renderDialog(api, { clients, scopes, tokenEndpoint: isUsable ? tokenUrl : undefined })}`;
+${renderDialog(api, scopes, isUsable ? tokenUrl : undefined, clients)}`;
   const markup = renderPage(body, head);
   const headers = {
     ...pageHeaders(["script-src 'self'", `connect-src 'self'${isUsable ? ` ${tokenOrigin}` : ''}`]),

@@ -2,21 +2,19 @@ import type { Client } from 'protected-api/testing';
 import type { DescribedApi } from './about.ts';
 import { type Html, html } from './layout.ts';
 
-export interface TokenDialogOptions {
-  /** The scopes that the operations require. */
-  readonly scopes: readonly string[];
-  /** URL of the token endpoint. If it is undefined, the page only accepts an existing token. */
-  readonly tokenEndpoint: string | undefined;
-  readonly clients: readonly Client[] | undefined;
-}
-
 /** A way to get a token: a radio button and its fields. */
 type Way = readonly [value: string, label: Html, fields: Html];
 
-/** Returns the dialog in which the user chooses how to get a token. The first way is preselected. */
+/**
+ * Returns the dialog in which the user chooses how to get a token. The first way is preselected.
+ * @param scopes those that the operations require
+ * @param tokenEndpoint if it is undefined, the page only accepts an existing token
+ */
 export function renderDialog(
   { options }: DescribedApi,
-  { scopes, tokenEndpoint, clients = [] }: TokenDialogOptions,
+  scopes: readonly string[],
+  tokenEndpoint: string | undefined,
+  clients: readonly Client[] = [],
 ): Html {
   const {
     dpop,

@@ -25,7 +25,7 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
     : options.tokenEndpoint;
   const create = async (tokenEndpoint: string | undefined) => {
     const [{ createDocument }, { createPage }] = await Promise.all([import('../openapi/document.ts'), loadPage()]);
-    const document = createDocument(app(), { ...options, tokenEndpoint });
+    const document = createDocument(app(), options, tokenEndpoint);
     return { document, respondPage: createPage(document, options, development?.clients) };
   };
   /** By token endpoint: the assumed one, and that of the metadata. */

@@ -2,16 +2,13 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { anchorOf, documentPath, name, pagePath, summary } from '../openapi/about.ts';
 import { html, pageHeaders, renderPage, renderRoute } from '../openapi/layout.ts';
 
-export interface HomeOptions {
-  readonly publicUrl: string | undefined;
-  readonly hasDocumentation: boolean;
-  /** Called for each request. */
-  readonly routes: () => AnyElysia['routes'];
-}
-
-/** Returns `GET /`: the name of the API, its endpoints and links to its documentation, as JSON or HTML by the Accept header. */
-export function createHome({ publicUrl = '', hasDocumentation, routes }: HomeOptions) {
-  const links = hasDocumentation ? { documentation: publicUrl + pagePath, openapi: publicUrl + documentPath } : {};
+/**
+ * Returns `GET /`: the name of the API, its endpoints and links to its documentation, as JSON or HTML by the Accept header.
+ * @param routes called for each request
+ * @param baseUrl of the documentation, without a trailing slash; undefined if there is none
+ */
+export function createHome(routes: () => AnyElysia['routes'], baseUrl: string | undefined) {
+  const links = baseUrl === undefined ? {} : { documentation: baseUrl + pagePath, openapi: baseUrl + documentPath };
   const headers = pageHeaders();
 
   return new Elysia({ detail: { hide: true } }).get('/', ({ request, set }) => {

@@ -57,7 +57,7 @@ describe('the OpenAPI document', () => {
       .get('/reports/c', () => ({ n: 1 }), { response: t.Object({ n: t.Number() }, { title: 'Report' }) })
       .get('/text', () => 'text', { response: t.String() })
       .delete('/reports', ({ status }) => status(204, undefined), { response: { 204: t.Void() } });
-    const document = createDocument(app, { ...describedApi(), tokenEndpoint: undefined });
+    const document = createDocument(app, describedApi(), undefined);
     expect(await errorsOf(document)).toEqual([]);
     expect(Object.keys(document.components.schemas)).toEqual(['Error', 'Report']);
     const schema = { $ref: '#/components/schemas/Report' };
@@ -115,9 +115,9 @@ describe('the OpenAPI document', () => {
   });
 
   test('names no token as an alternative where one is optional', () => {
-    const { guard, options } = describedApi();
-    const app = new Elysia().use(resourceServer(guard, { optional: true })).get('/news', () => 'news');
-    const { paths } = createDocument(app, { guard, options, tokenEndpoint: 'https://login.example.test/token' });
+    const api = describedApi();
+    const app = new Elysia().use(resourceServer(api.guard, { optional: true })).get('/news', () => 'news');
+    const { paths } = createDocument(app, api, 'https://login.example.test/token');
     expect(paths['/news']?.get?.security).toEqual([{ oauth2: [] }, { bearer: [] }, {}]);
   });
 

@@ -66,7 +66,7 @@ describe('GET /', () => {
   });
 
   test('escapes the address that clients know', async () => {
-    const home = createHome({ publicUrl: 'https://x/"><script>', hasDocumentation: true, routes: () => [] });
+    const home = createHome(() => [], 'https://x/"><script>');
     const response = await home.handle(new Request('http://localhost/', { headers: { accept: 'text/html' } }));
     expect(await response.text()).toContain('href="https://x/&#34;&#62;&#60;script&#62;/openapi"');
   });
