@@ -1,8 +1,7 @@
 import { Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, ValidationError } from 'elysia';
-import { createPreflight } from './cross-origin.ts';
 import { exceedsLimit, isTooLarge, sentPathOf, withHttpUrl, withLimitedBody } from './incoming.ts';
 import { type CommonHeaders, createResponses } from './responses.ts';
-import { createRouteTable, type RouteTable } from './route-table.ts';
+import { createRouteTable } from './route-table.ts';
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
 
@@ -36,8 +35,7 @@ export const elysiaOptions = { strictPath: true, handler: { standardHostname: fa
  */
 export function createHttpPlugin(options: HttpPluginOptions) {
   const { commonHeaders, routes, onInternalError, observe, isClosing = () => false } = options;
-  const { json, fail, complete } = createResponses(commonHeaders);
-  const preflight = createPreflight(commonHeaders);
+  const { json, fail, complete, preflight } = createResponses(commonHeaders);
   let table = createRouteTable([]);
   let pipeline: Fetch | undefined;
 
@@ -50,7 +48,7 @@ export function createHttpPlugin(options: HttpPluginOptions) {
         const handle = inner as unknown as Fetch;
         const respond: Fetch = (request) =>
           request.method === 'OPTIONS' ? preflight(request, table.methodsOf(sentPathOf(request.url))) : handle(request);
-        const observed = observe ? observe(respond, (request) => routeOf(request, table)) : respond;
+        const observed = observe ? observe(respond, table.routeOf) : respond;
         pipeline = withConnections(observed, isClosing);
       }
       return pipeline;
@@ -116,12 +114,6 @@ function withConnections(fetch: Fetch, isClosing: () => boolean): Fetch {
 /** Does not defer a response that is already available. */
 export function whenSettled(response: Response | Promise<Response>, settle: (response: Response) => Response) {
   return response instanceof Promise ? response.then(settle) : settle(response);
-}
-
-/** A path that does not take the method still names the route. */
-function routeOf({ method, url }: Request, { find, methodsOf }: RouteTable): string | undefined {
-  const path = sentPathOf(url);
-  return find(method, path) ?? find(methodsOf(path)[0] ?? method, path);
 }
 
 /** Whether the value of a handler is sent as JSON: a plain object or an array, but not a Response, a file or a stream. */

@@ -1,3 +1,6 @@
+import { cors } from '@elysiajs/cors';
+import { Elysia } from 'elysia';
+
 /** Error responses that do not come from the guard, by their code. */
 export const failures = {
   invalid_request: { status: 400, description: 'Request does not match the schema of this path' },
@@ -33,8 +36,28 @@ export function createResponses(commonHeaders: CommonHeaders = createCommonHeade
   const entries = Object.entries(commonHeaders);
   const json = (status: number, body: object) => new Response(JSON.stringify(body), { status, headers: jsonHeaders });
 
+  const crossOrigin = new Elysia().headers(commonHeaders).use(
+    cors({
+      // The plugin would add `Vary: *`. The common headers contain the origin.
+      origin: false,
+      // The plugin has one list for all paths.
+      methods: false,
+      allowedHeaders: commonHeaders['access-control-allow-headers'],
+      exposeHeaders: commonHeaders['access-control-expose-headers'],
+      credentials: false,
+      maxAge: 24 * 60 * 60,
+    }),
+  );
+
   return {
     json,
+    /** Responds to a preflight for a path that takes these methods, from any origin. Browsers cache the response for a day. */
+    async preflight(request: Request, methods: readonly string[]): Promise<Response> {
+      const response = await crossOrigin.fetch(request);
+      const allowed = methods.length > 0 ? methods : ['GET', 'HEAD'];
+      response.headers.set('access-control-allow-methods', allowed.join(', '));
+      return response;
+    },
     /** Returns the Error object of a failure; `allow` lists the methods for a 405. */
     fail(code: keyof typeof failures, allow?: readonly string[]): Response {
       const { status, description } = failures[code];

@@ -1,9 +1,7 @@
 import type { AnyElysia } from 'elysia';
 import { encodePath } from 'elysia/utils';
 import { Memoirist } from 'memoirist';
-
-/** Looks routes up as Elysia does. Paths are as they were sent, percent-encoding included. */
-export type RouteTable = ReturnType<typeof createRouteTable>;
+import { sentPathOf } from './incoming.ts';
 
 /** Methods listed for a route that allows all methods. */
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -13,7 +11,7 @@ const asked: Readonly<Record<string, readonly string[]>> = { GET: ['GET', 'WS', 
 
 /**
  * Returns the lookup in these routes. Elysia looks for a path without parameters first, and for a pattern only if no such path
- * takes the method.
+ * takes the method. Paths are as they were sent, percent-encoding included.
  * @see https://github.com/elysiajs/elysia/blob/1.4.30/src/compose.ts (`composeGeneralHandler`)
  */
 export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][number], 'method' | 'path'>[]) {
@@ -41,15 +39,18 @@ export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][numbe
     }
     return undefined;
   };
-  return {
-    find,
-    /** Returns the methods of a path, none for an unknown one. OPTIONS is left out, because any path has a response to preflights. */
-    methodsOf(path: string): readonly string[] {
-      // Those of the path itself come first. A path such as /notes/new also allows the methods of /notes/:id.
-      const own = [...(fixed.get(path)?.methods ?? [])].flatMap(listedMethods);
-      return [...new Set([...own, ...allMethods])].filter((method) => find(method, path) !== undefined);
-    },
+  /** Returns the methods of a path, none for an unknown one. OPTIONS is left out, because any path has a response to preflights. */
+  const methodsOf = (path: string): readonly string[] => {
+    // Those of the path itself come first. A path such as /notes/new also allows the methods of /notes/:id.
+    const own = [...(fixed.get(path)?.methods ?? [])].flatMap(listedMethods);
+    return [...new Set([...own, ...allMethods])].filter((method) => find(method, path) !== undefined);
   };
+  /** Returns the pattern of the route of a request, also for a method that its path does not take. */
+  const routeOf = ({ method, url }: Request): string | undefined => {
+    const path = sentPathOf(url);
+    return find(method, path) ?? find(methodsOf(path)[0] ?? method, path);
+  };
+  return { find, methodsOf, routeOf };
 }
 
 /** HEAD is allowed wherever GET is. A WebSocket begins with a GET. */

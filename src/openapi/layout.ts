@@ -22,17 +22,11 @@ export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
   return new Html(strings.map((string, index) => string + render(values[index])).join(''));
 }
 
-/** Returns Markdown as markup. Supports only paragraphs and inline code. */
+/** Returns Markdown as markup. Supports only paragraphs and code between backticks. */
 export function paragraphs(markdown: string): Html[] {
-  return markdown
-    .trim()
-    .split(/\n\s*\n/)
-    .map((paragraph) => html`<p>${inlineCode(paragraph)}</p>\n`);
-}
-
-/** Returns text as markup, with code between backticks. */
-function inlineCode(text: string): Html[] {
-  return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+  const inlineCode = (part: string, index: number) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`);
+  const texts = markdown.trim().split(/\n\s*\n/);
+  return texts.map((text) => html`<p>${text.split('`').map(inlineCode)}</p>\n`);
 }
 
 /** Returns method and path of a route as markup, which look the same on each page. */

@@ -42,13 +42,11 @@ ${inputs}${requestBody && html`<label>JSON body <textarea name="body" rows="4"><
 <details>
 <summary>Responses<span class="hidden"> of ${verb} ${path}</span></summary>
 <dl>
-${Object.entries(responses).map(([status, response]) => renderResponse(status, shared[nameIn(response.$ref)] ?? response))}</dl>
+${Object.entries(responses).map(([status, response]) => renderResponse(status, shared[response.$ref?.split('/').at(-1) ?? ''] ?? response))}</dl>
 </details>
 </article>
 `;
 }
-
-const nameIn = (reference = '') => reference.replace('#/components/responses/', '');
 
 /** Returns a response with its first example as the server sends it, and links to the other error codes. */
 function renderResponse(status: string, { description, headers = {}, content }: ResponseObject): Html {
