@@ -4,9 +4,10 @@ import { localOrigin } from './settings.ts';
 
 export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [--help] [--version]
 
-  --dev          run a development issuer
+  --dev          run the service with the development issuer
   --explain      read a token from standard input and print the result of each
-                 check; exits with 0 if it is accepted, otherwise with 1
+                 check; exits with 0 if the token is accepted, otherwise
+                 with 1
   --healthcheck  check the instance running on this machine (HOST and PORT);
                  exits with 0 if it is live, otherwise with 1
   --help         show this help
@@ -14,8 +15,8 @@ export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [
 
 Settings are environment variables; docs/settings.md lists them all.
 
-  ISSUER         issuer of the accepted tokens: https://<domain>/
-  AUDIENCE       API identifier that tokens must carry in aud
+  ISSUER         issuer whose tokens are accepted: https://<domain>/
+  AUDIENCE       identifier of this API, which tokens must have in aud
   PORT           port to listen on; defaults to 3010
 
 If neither ISSUER nor AUDIENCE is set and NODE_ENV is not production,

@@ -52,7 +52,7 @@ async function reloadKeys(service: Service, log: Log): Promise<void> {
   const { issuers } = await service.reload();
   const isReloaded = issuers.every(({ lastFailure }) => lastFailure === undefined);
   if (isReloaded) log.info({ issuers }, 'Keys fetched on SIGHUP');
-  else log.error({ issuers }, 'Cannot fetch all keys on SIGHUP: the old keys stay trusted where lastFailure is set');
+  else log.error({ issuers }, 'Cannot fetch all keys on SIGHUP: issuers with lastFailure keep their old keys');
 }
 
 /** The query of jwksUri and the credentials of redisUrl can be secret. */

@@ -44,7 +44,7 @@ export const processRules = {
    * By default each process stores its own. Percent-encode a password.
    */
   redisUrl: text(
-    'a URL that begins with redis:// or rediss://, with a port other than 0, a percent-encoded password, and no path but the number of a database',
+    'a redis:// or rediss:// URL with a percent-encoded password, a port other than 0, and no path except a database number',
     (value) =>
       /^(?:redis|valkey)s?:\/\/[^\s/?#]+(?:\/\d{0,9})?(?:\?[^\s#]*)?$/.test(value) &&
       URL.canParse(value) &&
@@ -92,7 +92,7 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
   const isDevelopment = isDev || (isMissing && !isProduction);
   const own = readProcessSettings(environment, isDevelopment ? '127.0.0.1' : '0.0.0.0');
   const guard = readOptions(isDevelopment ? forDevelopment(environment, 'http://localhost') : environment);
-  const hint = ', or start with --dev to run a development issuer, got nothing';
+  const hint = ', got nothing. To run with a development issuer, start with --dev';
   const problems = [...guard.problems, ...own.problems].map((problem) =>
     isMissing ? problem.replace(/^((?:ISSUER|AUDIENCE) .*), got nothing$/, `$1${hint}`) : problem,
   );

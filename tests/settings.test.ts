@@ -49,7 +49,7 @@ describe('readSettings()', () => {
     const named = problemsOf(oneOfEach).map((problem) => problem.replace(/ .*/, ''));
     expect(named.slice(0, 2)).toEqual(['ISSUER', 'AUDIENCE']);
     expect(named.slice(2).sort()).toEqual(wrong.map(([setting]) => setting).sort());
-    const help = /^[A-Z]+ must be .*, or start with --dev to run a development issuer, got nothing$/;
+    const help = /^[A-Z]+ must be .*, got nothing. To run with a development issuer, start with --dev$/;
     for (const NODE_ENV of ['production', 'PRODUCTION', ' Production '])
       expect(problemsOf({ NODE_ENV, ISSUER: '' })).toEqual(Array(2).fill(expect.stringMatching(help)));
     for (const given of [{ ISSUER: good.ISSUER }, { AUDIENCE: good.AUDIENCE }])

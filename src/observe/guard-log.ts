@@ -27,7 +27,8 @@ export function createRefusalHints(log: Log): (reason: RefusalReason) => void {
   const hints: Partial<Record<RefusalReason, string>> = {
     token_opaque:
       'A client sent an opaque access token. Request the token with an audience, so that the issuer returns a JWT',
-    token_encrypted: 'A client sent an encrypted access token. Ask your issuer for signed tokens without encryption',
+    token_encrypted:
+      'A client sent an encrypted access token. Configure the issuer to sign access tokens without encrypting them',
   };
   return (reason) => {
     const hint = hints[reason];
@@ -40,7 +41,7 @@ export function createRefusalHints(log: Log): (reason: RefusalReason) => void {
 /** What a connected store rejects is not an outage. */
 const storeRejections: Partial<Readonly<Record<StoreFailure, string>>> = {
   overloaded: 'The replay store is too slow: some requests with DPoP get a 503',
-  forgotten: 'Proofs that are older than the data of the replay store get a 503',
+  forgotten: 'Proofs older than the data of the replay store get a 503',
 };
 
 /** Logs an outage of the replay store when it begins and when it ends, and the first proof that a connected store rejects. */

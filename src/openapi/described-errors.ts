@@ -6,7 +6,7 @@ import type { ResponseObject } from './document.ts';
 const descriptions = {
   401: 'The access token is missing or invalid',
   403: 'The access token does not have the required scope',
-  503: 'Signing keys are currently unavailable, so tokens cannot be validated',
+  503: 'Signing keys are currently unavailable, so tokens cannot be verified',
   default: 'Any other error',
 } as const;
 

@@ -52,7 +52,7 @@ const rows: Readonly<Record<string, Row>> = {
   'what a connected store rejects, once': [
     [1, 2].flatMap((failures) => [slow, forgotten].map((event) => ({ ...event, failures }))),
     { ...slow, ...first, msg: 'The replay store is too slow: some requests with DPoP get a 503' },
-    { ...forgotten, ...first, msg: 'Proofs that are older than the data of the replay store get a 503' },
+    { ...forgotten, ...first, msg: 'Proofs older than the data of the replay store get a 503' },
   ],
 };
 

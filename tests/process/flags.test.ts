@@ -40,7 +40,7 @@ test('--explain reads a token from standard input, exits with 0 if it is accepte
   const environment = { ISSUER: issuer.url, AUDIENCE, HOST: '127.0.0.1', PORT: String(taken.port) };
   for (const [claims, status, last] of [
     [{}, 0, '200: Token is accepted'],
-    [{ scope: '' }, 0, 'Where nothing but a token is required, the response is a 200'],
+    [{ scope: '' }, 0, 'Routes that require only a token return 200'],
     [{ exp: 1 }, 1, '401 token_expired: the client must request a new token'],
   ] as const) {
     const token = mintToken(issuer.url, { claims });

@@ -150,7 +150,7 @@ export function protectParent(parent: Instance, instance: Instance): void {
     closeFor(
       instance,
       parent,
-      "an instance uses the guard but has no routes, so the instance that uses it would stay open. End it with .as('scoped')",
+      "an instance that uses the guard has no routes, so its parent would stay open. End that instance with .as('scoped')",
     );
   for (const protection of reaching) protect(parent, protection);
   const lost = unread.get(instance) ?? unread.get(parent);

@@ -147,7 +147,7 @@ function checkSettings(settings: PluginSettings): PluginSettings {
   const { optional, responses } = settings;
   const read = { optional, responses };
   const unknown = namesIn(settings).find((name) => !(name in read));
-  if (unknown !== undefined) throw new TypeError(`Cannot guard routes: ${unknown} is not a setting of the plugin`);
+  if (unknown !== undefined) throw new TypeError(`Cannot guard routes: ${unknown} is not an option of the plugin`);
   for (const [name, value] of Object.entries(read))
     if (value !== undefined && typeof value !== 'boolean')
       throw new TypeError(`Cannot guard routes: ${name} must be true or false`);

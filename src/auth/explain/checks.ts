@@ -26,7 +26,7 @@ function describeHeader({ text, header, options, nameOf }: Explained): readonly 
       ? 'nothing was pasted. Paste a token, or pipe one to standard input'
       : 'paste one token and no other text';
   const untyped =
-    tokenType === 'jwt' ? '' : `. If the issuer gives its access tokens no typ, set ${nameOf('tokenType')} to jwt`;
+    tokenType === 'jwt' ? '' : `. If the issuer's access tokens have no typ, set ${nameOf('tokenType')} to jwt`;
   const format = {
     credentials_missing: pasted,
     credentials_malformed: pasted,
@@ -75,7 +75,7 @@ function describeKeys(explained: Explained): readonly Check[] {
     key_unknown: unless(`${issuer} does not publish the key ${kid}`),
     keys_unavailable: unless(`the keys of ${issuer} cannot be fetched`),
   };
-  const signature = { signature_invalid: unless('the token was changed, or another issuer has signed it') };
+  const signature = { signature_invalid: unless('the token was changed, or another issuer signed it') };
   const wanted = list([source, ...failure.map(([name, value]) => `${name} ${value}`)]);
   return [
     check('key', kid, wanted, key, 'found in the key set'),

@@ -11,8 +11,8 @@ with 0 if a request with the token gets a 200, otherwise with 1.
 
   --scope  a scope that the request requires; repeat it for several
 
-The options of the guard are read from the environment: ISSUER, AUDIENCE and
-the others, such as SCOPE_CLAIM, by the names of optionsFromEnvironment().
+The guard's options are read from environment variables: ISSUER, AUDIENCE and
+the others that optionsFromEnvironment() reads, such as SCOPE_CLAIM.
 `;
 
 function fail(message: string): never {
@@ -30,7 +30,7 @@ function readArguments() {
   } catch {
     // The message of parseArgs would echo an argument, which may be a token.
   }
-  return fail(`${usage}\nA token is no argument: paste it, or pipe it to standard input`);
+  return fail(`${usage}\nDo not pass a token as an argument: paste it, or pipe it to standard input`);
 }
 
 const { scope, help } = readArguments();

@@ -62,7 +62,7 @@ export async function explainToken(
   if (!(result instanceof Response)) return withRender({ ...explained, advice: 'Token is accepted' });
   const { code, description } = (await result.json()) as { readonly code: string; readonly description: string };
   const advice = checks.flatMap((check) => (reason && check.advice[reason]) || []).join('') || description;
-  const elsewhere = isAccepted ? '. Where nothing but a token is required, the response is a 200' : '';
+  const elsewhere = isAccepted ? '. Routes that require only a token return 200' : '';
   return withRender({ ...explained, status: result.status, code, advice: advice + elsewhere });
 }
 

@@ -124,6 +124,6 @@ function requireRequest(request: unknown): asserts request is Request {
   const { method, url, headers } = Object(request) as Partial<GuardRequest>;
   if (typeof method !== 'string' || typeof url !== 'string' || typeof headers?.get !== 'function')
     throw new TypeError(
-      'Cannot check a request: it must be a Web-standard Request. For a request of Node.js use protected-api/node',
+      'Cannot check a request: it must be a Web-standard Request. For a Node.js request, use protected-api/node',
     );
 }

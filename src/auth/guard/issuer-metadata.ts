@@ -17,7 +17,7 @@ export interface IssuerMetadata {
  */
 export async function issuerMetadata(guard: Guard): Promise<IssuerMetadata> {
   const options = coreOf(guard)?.options;
-  if (!options) throw new TypeError('Cannot fetch issuer metadata: createGuard() did not create this guard');
+  if (!options) throw new TypeError('Cannot fetch issuer metadata: the guard must be one that createGuard() returned');
   const { jwksAllowHttp, jwksTimeoutSeconds, fetch = globalThis.fetch } = options;
   const [issuer = ''] = options.issuer.map(identifierOf);
   const { tokenEndpoint } = await fetchMetadata(fetch, issuer, AbortSignal.timeout(jwksTimeoutSeconds * 1000));

@@ -24,7 +24,9 @@ export function requestOf(incoming: IncomingRequest): GuardRequest {
 function createRequest(incoming: IncomingRequest): GuardRequest {
   const { method, rawHeaders } = incoming;
   if (!Array.isArray(rawHeaders))
-    throw new TypeError('Cannot check a request: it must be that of Node.js (request.raw in Fastify, ctx.req in Koa)');
+    throw new TypeError(
+      'Cannot check a request: it must be a Node.js request (request.raw in Fastify, ctx.req in Koa)',
+    );
   const headers = new Headers();
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const [name = '', value = ''] = rawHeaders.slice(at, at + 2);

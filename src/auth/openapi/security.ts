@@ -27,7 +27,7 @@ export function securitySchemes(
   const withProof = '`Authorization: DPoP <token>` and a proof in the header `DPoP` (RFC 9449)';
   const hints = {
     off: 'Use an existing access token',
-    on: `Use an existing access token. One that is bound to a key is sent with ${withProof}`,
+    on: `Use an existing access token. If it is bound to a key, send it with ${withProof}`,
     required: `Use an existing access token, with ${withProof}`,
   };
   return {

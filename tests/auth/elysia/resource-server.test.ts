@@ -39,10 +39,10 @@ describe('resourceServer()', () => {
     });
 
   test.each<[string, () => unknown, string]>([
-    ['a setting that is no boolean', () => guard({}, { optional: 'false' }), 'optional must be true or false'],
-    ['responses that is no boolean', () => guard({}, { responses: null }), 'responses must be true or false'],
-    ['a misspelt setting', () => guard({}, { optionl: true }), 'optionl is not a setting of the plugin'],
-    ['an inherited misspelt setting', () => guard({}, Object.create({ optionl: 1 })), 'optionl is not a setting'],
+    ['an option that is not a boolean', () => guard({}, { optional: 'false' }), 'optional must be true or false'],
+    ['responses that is not a boolean', () => guard({}, { responses: null }), 'responses must be true or false'],
+    ['a misspelt option', () => guard({}, { optionl: true }), 'optionl is not an option of the plugin'],
+    ['an inherited misspelt option', () => guard({}, Object.create({ optionl: 1 })), 'optionl is not an option'],
   ])('is a TypeError with %s', (_, create, message) => {
     expect(create).toThrow(expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) }));
   });

@@ -94,7 +94,7 @@ explains('a token without exp', { claims: { exp: undefined } }, [
 ]);
 explains('a forged token', { key: rsaKey('stranger') }, [
   'signature by the key signing-key rejected: the signature matches no key with this kid',
-  '401 invalid_header: the token was changed, or another issuer has signed it. Check ISSUER and JWKS_URI',
+  '401 invalid_header: the token was changed, or another issuer signed it. Check ISSUER and JWKS_URI',
 ]);
 explains('a token of an unknown key', { header: { kid: 'new' } }, [
   'key new rejected: ISSUER is <issuer>',
@@ -114,7 +114,7 @@ explains('another type', { header: { typ: 'logout+jwt' } }, [
 ]);
 explains('a token without a type where access tokens have one', { settings: { TOKEN_TYPE: 'at+jwt' } }, [
   'type JWT rejected: TOKEN_TYPE is at+jwt',
-  'ID token. If the issuer gives its access tokens no typ, set TOKEN_TYPE to jwt…',
+  "ID token. If the issuer's access tokens have no typ, set TOKEN_TYPE to jwt…",
 ]);
 explains('a critical header', { header: { crit: ['exp'], exp: 1 } }, [
   'type crit ["exp"] rejected: no token with crit is accepted',
@@ -148,7 +148,7 @@ explains('Cyrillic', text('ключ\u001b[2J\n'), ['format 8 characters in 1 par
 
 const realm = { roles: ['x'] };
 const withScope = (scope: string, settings: Environment): Given => ({ claims: { scope, realm }, settings });
-const elsewhere = '. Where nothing but a token is required, the response is a 200';
+const elsewhere = '. Routes that require only a token return 200';
 const scopeElsewhere = { SCOPE_CLAIM: 'scp,/realm/x', SCOPE_PREFIX: 'api:' };
 explains('a scope in another claim', withScope('read:messages', scopeElsewhere), [
   'scope scp none, realm {"roles":["x"]} rejected: api:read:messages is required, SCOPE_CLAIM is scp, /realm/x, SCOPE_PREFIX is api:',
