@@ -6,9 +6,9 @@ import { $ } from 'bun';
 
 const usage = `Usage: bun run mutate [--all] [--since=COMMIT] [--count=N] [FILE...]
 
-Changes one place of src/auth at a time and runs the tests. By default it tries at most 16 mutants of the files that changed
-since HEAD~1, those of changed lines first, or of all files if none did; the same text gives the same mutants. Exit status 1 if
-less than 75 % are killed.
+Changes one place of src/auth at a time and runs the tests. By default it tries at most 16 mutants of single lines in the files
+that changed since HEAD~1, those of changed lines first, or in all files if none did; the same text gives the same mutants. Exit
+status 1 if less than 75 % are killed.
 A mutant that no test can notice gets a comment above its line:
   // Stryker disable next-line ConditionalExpression: speed only, the general form reads the same
 
@@ -66,30 +66,25 @@ async function changedLines(): Promise<ReadonlyMap<string, ReadonlySet<number>>>
   return lines;
 }
 
-const isWithin = (inner: Mutant, outer: Mutant) => {
-  const place = ({ line, column }: Mutant['location']['start']) => line * 10_000 + column;
-  const [a, b] = [inner.location, outer.location];
-  return inner.fileName === outer.fileName && place(a.start) >= place(b.start) && place(a.end) <= place(b.end);
-};
-
-/** Returns ranges with at most so many mutants: those that begin on a changed line first, in an order that the text of each decides. */
+/** Returns lines with at most so many mutants in all: changed lines first, in an order that the text of each decides. */
 function sample(mutants: readonly Mutant[], changed: Awaited<ReturnType<typeof changedLines>>): readonly string[] {
-  const count = Number(values.count);
-  const order = ({ fileName, mutatorName, location, replacement }: Mutant) => {
-    const file = relative('.', fileName);
-    const hash = Bun.hash.xxHash32(`${file} ${mutatorName} ${JSON.stringify(location)} ${replacement}`);
-    return changed.get(file)?.has(location.start.line) ? hash - 2 ** 32 : hash;
+  const onOneLine = mutants.filter(({ location }) => location.start.line === location.end.line);
+  const byLine = Map.groupBy(
+    onOneLine,
+    ({ fileName, location }) => `${relative('.', fileName)}:${location.start.line}`,
+  );
+  const order = (place: string) => {
+    const [file = '', line] = place.split(':');
+    const hash = Bun.hash.xxHash32(`${place} ${byLine.get(place)?.map(({ replacement }) => replacement)}`);
+    return changed.get(file)?.has(Number(line)) ? hash - 2 ** 32 : hash;
   };
-  const chosen = new Set<Mutant>();
+  let left = Number(values.count);
   const ranges: string[] = [];
-  for (const mutant of mutants.toSorted((a, b) => order(a) - order(b))) {
-    const added = mutants.filter((other) => isWithin(other, mutant) && !chosen.has(other));
-    if (added.length === 0 || chosen.size + added.length > count) continue;
-    for (const each of added) chosen.add(each);
-    const { start, end } = mutant.location;
-    // Stryker reports columns from 1, and takes them from 0.
-    const range = `${start.line}:${start.column - 1}-${end.line}:${end.column - 1}`;
-    ranges.push(`${relative('.', mutant.fileName)}:${range}`);
+  for (const place of [...byLine.keys()].toSorted((a, b) => order(a) - order(b))) {
+    const { length } = byLine.get(place) ?? [];
+    if (length > left) continue;
+    left -= length;
+    ranges.push(place.replace(/:(\d+)$/, ':$1-$1'));
   }
   return ranges;
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { exchange } from '../support/raw-http.ts';
 import { inWords } from '../support/token-rows.ts';
-import { attackedService } from './attacked-service.ts';
+import { attackedService, expectServing } from './attacked-service.ts';
 import { hosts, lines, nameOf, wireAttacks } from './wire-attacks.ts';
 
 // The server takes up to 12 seconds to notice a connection that came and went without a word, and stopping waits for it.
@@ -21,7 +21,7 @@ describe('over a raw socket, the service', () => {
   const attacked = attackedService();
   const send = (request: string, token = attacked().mint()) =>
     exchange(attacked().service.port, request.replaceAll('TOKEN', token));
-  afterEach(() => attacked().expectServing());
+  afterEach(() => expectServing(attacked()));
 
   for (const [kind, { rule, requests, statuses, isClosed }] of Object.entries(wireAttacks))
     for (const request of requests)

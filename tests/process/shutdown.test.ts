@@ -1,44 +1,25 @@
 import { describe, expect, test } from 'bun:test';
 import { type Environment, runToEnd, until } from '../support/child-process.ts';
+import { startFixture } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
-import { startIssuer } from '../support/issuer.ts';
-import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
+import { AUDIENCE } from '../support/mint.ts';
 import { open } from '../support/raw-http.ts';
 import { readJsonLines } from '../support/recorded-log.ts';
 
 await executableForm.command();
 
-async function setUp(settings: Environment = {}) {
-  const issuer = await startIssuer();
-  // A first fetch that hangs, and with it every request that needs a key: what is under way can be told apart from time.
-  issuer.mode = { kind: 'hang' };
-  const service = await executableForm.start({ ISSUER: issuer.url, AUDIENCE, ...settings });
-  return {
-    ...service,
-    async [Symbol.asyncDispose]() {
-      service.process.signal('SIGKILL');
-      await Promise.all([service.process.finished, issuer.close()]);
-    },
-    /** Begins a request that waits for the key set, and returns once the service has it. */
-    async beginSlowRequest() {
-      const outcome = service.fetch('/api/private', { headers: bearer(mintToken(issuer.url)) }).then(
-        ({ status, headers }) => `${status}, connection: ${headers.get('connection')}`,
-        () => 'cut off',
-      );
-      // Requests are taken in order, so the response to a later one shows that the slow one has come in.
-      await service.fetch('/livez');
-      return { outcome };
-    },
-  };
-}
+/** Starts a service whose first fetch hangs, and with it every request that needs a key: what is under way can be told apart from time. */
+const setUp = (settings: Environment = {}) =>
+  startFixture(executableForm, { settings, prepare: (issuer) => void Object.assign(issuer.mode, { kind: 'hang' }) });
 
 describe.concurrent('a signal', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     test(`${signal} ends a process with an idle connection with 0`, async () => {
-      await using service = await setUp();
-      const socket = await open(service.port);
-      service.process.signal(signal);
-      expect((await service.process.finished).status).toBe(0);
+      await using fixture = await setUp();
+      const { port, process } = fixture.service;
+      const socket = await open(port);
+      process.signal(signal);
+      expect((await process.finished).status).toBe(0);
       socket.destroy();
     });
 
@@ -47,13 +28,20 @@ describe.concurrent('a signal', () => {
     ['lets requests finish, the last of their connections,', '503, connection: close', { JWKS_TIMEOUT_SECONDS: '2' }],
     ['cuts them off at SHUTDOWN_TIMEOUT_SECONDS', 'cut off', { SHUTDOWN_TIMEOUT_SECONDS: '1' }],
   ])('%s before the process exits', async (_name, expected, settings) => {
-    await using service = await setUp({ JWKS_TIMEOUT_SECONDS: '60', ...settings });
-    const { outcome } = await service.beginSlowRequest();
+    await using fixture = await setUp({ JWKS_TIMEOUT_SECONDS: '60', ...settings });
+    const { service, get, mint } = fixture;
+    const outcome = get('/api/private', mint()).then(
+      ({ status, headers }) => `${status}, connection: ${headers.get('connection')}`,
+      () => 'cut off',
+    );
+    // Requests are taken in order, so the response to a later one shows that the slow one has come in.
+    await service.fetch('/livez');
     expect([await service.close(), await outcome]).toEqual([0, expected]);
   });
 
   test('makes /readyz 503 and each response the last of its connection for SHUTDOWN_DELAY_SECONDS, and a second one ends the process', async () => {
-    await using service = await setUp({ SHUTDOWN_DELAY_SECONDS: '60' });
+    await using fixture = await setUp({ SHUTDOWN_DELAY_SECONDS: '60' });
+    const { service } = fixture;
     service.process.signal('SIGTERM');
     const readiness = async () => (await service.fetch('/readyz')).text();
     await until(async () => (await readiness()).includes('"shutting_down"'), 'the announcement');
@@ -64,8 +52,8 @@ describe.concurrent('a signal', () => {
   });
 
   test('SIGHUP fetches the keys at once and logs what came of it', async () => {
-    await using issuer = await startIssuer();
-    const service = await executableForm.start({ ISSUER: issuer.url, AUDIENCE });
+    await using fixture = await startFixture(executableForm);
+    const { service, issuer } = fixture;
     await until(() => issuer.fetches === 1 && service.output().includes('Key set fetched'), 'the first keys');
     const told = async (part: string) => {
       service.process.signal('SIGHUP');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'bun:test';
 import type { Environment } from './child-process.ts';
-import type { Form } from './forms.ts';
+import type { Form, Service } from './forms.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
 import { AUDIENCE, bearer, mintToken, type TokenOverrides } from './mint.ts';
 
@@ -34,13 +34,18 @@ interface FixtureOptions {
 }
 
 /** A service, the issuer that it trusts, and tokens of that issuer. */
-export type Fixture = Awaited<ReturnType<typeof start>>;
+export type Fixture = Awaited<ReturnType<typeof startFixture<Service>>>;
 
-async function start(form: Form, { keys, settings = {}, prepare }: FixtureOptions) {
+/** Starts issuer and service until they are disposed of. */
+export async function startFixture<Started extends Service>(form: Form<Started>, options: FixtureOptions = {}) {
+  const { keys, settings = {}, prepare } = options;
   const issuer = await startIssuer(keys?.());
   await prepare?.(issuer);
   const service = await form.start({ ISSUER: issuer.url, AUDIENCE, ...settings });
+  const close = async () => void (await Promise.all([service.close(), issuer.close()]));
   return {
+    [Symbol.asyncDispose]: close,
+    close,
     service,
     issuer,
     mint: (overrides?: TokenOverrides) => mintToken(issuer.url, overrides),
@@ -50,7 +55,9 @@ async function start(form: Form, { keys, settings = {}, prepare }: FixtureOption
 }
 
 /** Starts issuer and service before the tests of the enclosing describe(), and stops them afterwards. */
-export const fixtureFor = (form: Form, options: FixtureOptions = {}) => {
-  const close = ({ service, issuer }: Fixture) => Promise.all([service.close(), issuer.close()]);
-  return startedFor(form.startTimeoutMs, () => start(form, options), close);
-};
+export const fixtureFor = (form: Form, options?: FixtureOptions) =>
+  startedFor(
+    form.startTimeoutMs,
+    () => startFixture(form, options),
+    ({ close }) => close(),
+  );

@@ -11,17 +11,16 @@ export interface Service {
   close(): Promise<number>;
 }
 
-export interface Form {
+export interface Form<Started extends Service = Service> {
   readonly name: string;
   /** Time limit for preparing the form and starting it. */
   readonly startTimeoutMs: number;
   /** Starts the service on a free port of loopback with these settings. */
-  start(settings: Environment, flags?: readonly string[]): Promise<Service>;
+  start(settings: Environment, flags?: readonly string[]): Promise<Started>;
 }
 
-export interface CommandForm extends Form {
+export interface CommandForm extends Form<ServiceProcess> {
   readonly command: () => Promise<readonly string[]>;
-  start(settings: Environment, flags?: readonly string[]): Promise<ServiceProcess>;
 }
 
 const binary = join(root, 'dist/protected-api');
