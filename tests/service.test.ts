@@ -1,10 +1,8 @@
 import { afterEach, describe, expect, setSystemTime, test } from 'bun:test';
-import { createService } from '../src/service.ts';
-import { readSettings } from '../src/settings.ts';
-import type { Environment } from '../src/settings-warnings.ts';
 import { certificate } from './support/certificates.ts';
-import { until } from './support/child-process.ts';
-import { AUDIENCE, bearer, mintToken, nowSeconds, signingKeys } from './support/mint.ts';
+import { type Environment, until } from './support/child-process.ts';
+import { createServiceInProcess } from './support/in-process.ts';
+import { bearer, mintToken, nowSeconds, signingKeys } from './support/mint.ts';
 import { recordLog } from './support/recorded-log.ts';
 
 const GOOD = 'https://good.example.test/';
@@ -15,24 +13,17 @@ const PUBLIC_URL = 'https://api.example.test';
 function create(environment: Environment) {
   const { log, lines } = recordLog('info');
   const fetched: string[] = [];
-  const settings = readSettings({ AUDIENCE, ISSUER: GOOD, ...environment }, false);
-  const service = createService({
-    settings,
-    options: settings.optionsAt(0),
-    log,
-    droppedLogLines: () => 0,
-    async fetch(url) {
-      fetched.push(url);
-      if (!url.startsWith(GOOD)) throw new TypeError('unreachable');
-      return Response.json({ keys: signingKeys() });
-    },
-  });
-  const get = (path: string, init?: RequestInit) => service.fetch(new Request(`http://localhost${path}`, init));
+  const fetch = async (url: string) => {
+    fetched.push(url);
+    if (!url.startsWith(GOOD)) throw new TypeError('unreachable');
+    return Response.json({ keys: signingKeys() });
+  };
+  const service = createServiceInProcess({ ISSUER: GOOD, ...environment }, fetch, log);
   const start = async () => {
     service.start();
     await new Promise((done) => setImmediate(done));
   };
-  return { ...service, start, get, messages: () => lines.map((line) => String(JSON.parse(line).msg)), fetched };
+  return { ...service, start, messages: () => lines.map((line) => String(JSON.parse(line).msg)), fetched };
 }
 
 afterEach(() => void setSystemTime());
@@ -66,12 +57,6 @@ describe('the log of the service', () => {
     expect(messages().filter((message) => message.startsWith(`A client sent an ${kind} access token`))).toHaveLength(1);
     expect(messages().join()).not.toContain(token);
   });
-});
-
-test('an issuer over plain http starts with JWKS_ALLOW_HTTP and PUBLIC_URL, and is in the metadata', async () => {
-  const { get } = create({ ISSUER: 'http://sso.internal/', JWKS_ALLOW_HTTP: 'true', PUBLIC_URL });
-  const response = await get('/.well-known/oauth-protected-resource');
-  expect(await response.json()).toMatchObject({ authorization_servers: ['http://sso.internal/'] });
 });
 
 const { thumbprint, field } = certificate('a');

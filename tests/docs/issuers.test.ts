@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { refusals } from '../../src/auth/refusals.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
-import { createSilentService } from '../support/in-process.ts';
+import { createServiceInProcess } from '../support/in-process.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { bearer, mintToken } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
@@ -108,18 +108,18 @@ const withProof = (token: string, url: string) => ({
 
 async function hold({ settings, outcome, token = '' }: Form): Promise<void> {
   const isSigned = typeof token === 'object';
-  const service = createSilentService(settings, isSigned ? fetchFor(token) : undefined);
+  const { get, stop } = createServiceInProcess(settings, isSigned ? fetchFor(token) : undefined);
   const text = isSigned ? mint(token) : token;
   const hint = isSigned ? '' : token.split('.').length === 5 ? 'encrypted' : 'opaque';
   for (const [index, path] of ['/api/private', '/api/private-scoped'].entries()) {
     const headers = settings.DPOP === 'on' ? withProof(text, `${settings.PUBLIC_URL}${path}`) : bearer(text);
-    const response = await service.fetch(new Request(`http://localhost${path}`, { headers }));
+    const response = await get(path, { headers });
     const code = CODES[outcome]?.[index];
     expect(await response.clone().text()).toContain(hint);
     if (code === undefined) await expectMessage(response);
     else await expectError(response, code === 'Unauthorized' ? 403 : 401, code);
   }
-  service.stop();
+  stop();
 }
 
 describe.each(issuers)('$name', ({ forms }) => {

@@ -3,12 +3,13 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Elysia, t } from 'elysia';
 import { resourceServer } from '../../src/auth/elysia/resource-server.ts';
 import { createDocument, type OpenApiDocument } from '../../src/openapi/document.ts';
+import { ISSUER } from '../support/checked.ts';
 import { fixtureFor } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
-import { createSilentService } from '../support/in-process.ts';
+import { createServiceInProcess } from '../support/in-process.ts';
 import { AUDIENCE, SCOPE } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
-import { committedDocument, describedApi, exampleDocument, ISSUER } from './example-document.ts';
+import { committedDocument, describedApi, exampleDocument } from './example-document.ts';
 
 const errorsOf = async (document: object) => {
   const { valid, errors } = await new Validator().validate({ ...structuredClone(document) });
@@ -76,8 +77,7 @@ describe('the OpenAPI document', () => {
     ['true', 200, 'https://api.example.test/openapi'],
     ['false', 404, undefined],
   ])('with DOCS=%s returns %d, and the metadata then name this page: %p', async (DOCS, status, page) => {
-    const service = createSilentService({ ISSUER, AUDIENCE, DOCS, PUBLIC_URL: 'https://api.example.test' });
-    const get = (path: string) => service.fetch(new Request(`http://localhost${path}`));
+    const { get } = createServiceInProcess({ DOCS, PUBLIC_URL: 'https://api.example.test' });
     for (const path of ['/openapi', '/openapi/json', '/openapi/page.js', '/openapi/token.js'])
       expect((await get(path)).status).toBe(status);
     const metadata = (await (await get('/.well-known/oauth-protected-resource')).json()) as Record<string, unknown>;

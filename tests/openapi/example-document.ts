@@ -2,11 +2,10 @@ import { join } from 'node:path';
 import { createGuard, optionsFromEnvironment } from '../../src/auth/guard.ts';
 import type { DescribedApi } from '../../src/openapi/about.ts';
 import type { OpenApiDocument } from '../../src/openapi/document.ts';
+import { ISSUER } from '../support/checked.ts';
 import type { Environment } from '../support/child-process.ts';
-import { createSilentService } from '../support/in-process.ts';
+import { createServiceInProcess } from '../support/in-process.ts';
 import { AUDIENCE } from '../support/mint.ts';
-
-export const ISSUER = 'https://issuer.example.test/';
 
 /** What `bun run openapi` writes, so that a change of the document is seen in a diff. */
 export const committedDocument = Bun.file(join(import.meta.dir, '../../docs/openapi.json'));
@@ -19,9 +18,9 @@ export function describedApi(): DescribedApi {
 
 /** Returns the OpenAPI document of the service with these settings, whose issuer cannot be reached. */
 export async function exampleDocument(settings: Environment = {}): Promise<OpenApiDocument> {
-  const service = createSilentService({ ISSUER, AUDIENCE, ...settings });
-  const response = await service.fetch(new Request('http://localhost/openapi/json'));
-  service.stop();
+  const { get, stop } = createServiceInProcess(settings);
+  const response = await get('/openapi/json');
+  stop();
   return (await response.json()) as OpenApiDocument;
 }
 

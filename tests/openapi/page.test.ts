@@ -6,7 +6,7 @@ import { createDocumentation, type DocumentationOptions } from '../../src/routes
 import { runToEnd } from '../support/child-process.ts';
 import { fixtureFor } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
-import { createSilentService, inProcessForm } from '../support/in-process.ts';
+import { createServiceInProcess, inProcessForm } from '../support/in-process.ts';
 import { describedApi } from './example-document.ts';
 
 for (const form of [inProcessForm, executableForm]) {
@@ -152,11 +152,8 @@ describe('createDocumentation()', () => {
   });
 
   test('escapes what an operator sets', async () => {
-    const service = createSilentService({
-      ISSUER: 'http://127.0.0.1:9/',
-      AUDIENCE: `"'><script>alert(1)</script>&amp;`,
-    });
-    const html = await (await service.fetch(new Request('http://localhost/openapi'))).text();
+    const { get } = createServiceInProcess({ AUDIENCE: `"'><script>alert(1)</script>&amp;` });
+    const html = await (await get('/openapi')).text();
     expect(html).not.toContain('<script>alert');
     expect(html).toContain('data-audience="&#34;&#39;&#62;&#60;script&#62;alert(1)&#60;/script&#62;&#38;amp;"');
   });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { createGuard, type GuardOptions } from '../../src/auth/guard.ts';
 import { createTokenEndpoint } from '../../src/openapi/token-endpoint.ts';
+import { ISSUER } from '../support/checked.ts';
 
-const ISSUER = 'https://issuer.example.test/';
 const ASSUMED = `${ISSUER}oauth/token`;
 const ENDPOINT = 'https://login.example.test/token';
 

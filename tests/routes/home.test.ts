@@ -3,15 +3,12 @@ import { createHash } from 'node:crypto';
 import { createHome } from '../../src/routes/home.ts';
 import type { Environment } from '../support/child-process.ts';
 import { expectCrossOrigin } from '../support/expect-error.ts';
-import { createSilentService } from '../support/in-process.ts';
-import { AUDIENCE } from '../support/mint.ts';
+import { createServiceInProcess } from '../support/in-process.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 
-async function ask(accept: string | undefined, settings: Environment = {}) {
-  const { fetch } = createSilentService({ ISSUER: 'https://issuer.example.test/', AUDIENCE, ...settings });
-  return fetch(new Request('http://localhost/', accept ? { headers: { accept } } : {}));
-}
+const ask = (accept: string | undefined, settings: Environment = {}) =>
+  createServiceInProcess(settings).get('/', accept ? { headers: { accept } } : {});
 
 describe('GET /', () => {
   const forJson = ['*/*', 'application/json', 'application/json, text/html', 'text/html;q=0.5, */*', 'image/png'];

@@ -2,8 +2,11 @@ import type { Fetch } from '../../src/auth/keys/fetch-json.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createService } from '../../src/service.ts';
 import { readSettings } from '../../src/settings.ts';
+import { ISSUER } from './checked.ts';
 import type { Environment } from './child-process.ts';
 import type { Form } from './forms.ts';
+import { AUDIENCE } from './mint.ts';
+import { plainFormat } from './recorded-log.ts';
 
 /** Fetches from loopback only: no test resolves a name. */
 const fetchLocally: Fetch = async (url, init) => {
@@ -11,12 +14,15 @@ const fetchLocally: Fetch = async (url, init) => {
   return fetch(url, init);
 };
 
-/** Returns the service with these settings, without a listener and without output. */
-export function createSilentService(environment: Environment, fetch = fetchLocally) {
-  const settings = readSettings(environment, false);
-  if (settings.issuer === 'development') throw new TypeError('ISSUER and AUDIENCE are not set');
-  const log = createLog('silent', { isTerminal: false, hasColour: false });
-  return createService({ settings, options: settings.optionsAt(0), log, droppedLogLines: () => 0, fetch });
+const silent = createLog('silent', plainFormat);
+
+/** Returns the service with these settings, without a listener, and what requests it. By default it logs nothing. */
+export function createServiceInProcess(environment: Environment, fetch = fetchLocally, log = silent) {
+  const settings = readSettings({ ISSUER, AUDIENCE, ...environment }, false);
+  const options = settings.optionsAt(0);
+  const service = createService({ settings, options, log, droppedLogLines: () => 0, fetch });
+  const get = async (path: string, init?: RequestInit) => service.fetch(new Request(`http://localhost${path}`, init));
+  return { ...service, get };
 }
 
 /** The service in this process: requests go into its fetch(). It also listens, for the tests that need a connection. */
@@ -24,7 +30,7 @@ export const inProcessForm: Form = {
   name: 'in-process',
   startTimeoutMs: 120_000,
   async start(environment) {
-    const service = createSilentService(environment);
+    const service = createServiceInProcess(environment);
     service.start();
     const server = Bun.serve({ hostname: '127.0.0.1', port: 0, development: false, fetch: service.fetch });
     const origin = `http://127.0.0.1:${server.port}`;

@@ -4,6 +4,7 @@ import { createGuardCore, type GuardEnvironment } from '../../src/auth/guard/cre
 import { guardOf } from '../../src/auth/guard/guard.ts';
 import type { GuardOptions } from '../../src/auth/guard.ts';
 import { createCommonHeaders } from '../../src/http/responses.ts';
+import { ISSUER } from './checked.ts';
 import { AUDIENCE } from './mint.ts';
 
 interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options'>> {
@@ -14,12 +15,11 @@ interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options'>
 
 /** Returns the application with its own guard. The issuer is unreachable unless `options.fetch` responds for it. */
 export function createTestApp({ options, environment, extension, ...dependencies }: TestAppOptions = {}) {
-  const issuer = 'https://issuer.example.test/';
   const fetch = () => Promise.reject(new TypeError('unreachable'));
   const commonHeaders = createCommonHeaders();
   // Without a listener, a guard warns on the console.
   const onKeySetEvent = () => {};
-  const given = { issuer, audience: AUDIENCE, fetch, errorHeaders: commonHeaders, onKeySetEvent, ...options };
+  const given = { issuer: ISSUER, audience: AUDIENCE, fetch, errorHeaders: commonHeaders, onKeySetEvent, ...options };
   const core = createGuardCore(given, environment);
   const app = createApp({
     guard: guardOf(core),
@@ -30,7 +30,7 @@ export function createTestApp({ options, environment, extension, ...dependencies
       throw error;
     },
     hasDocumentation: false,
-    tokenEndpoint: async () => `${issuer}oauth/token`,
+    tokenEndpoint: async () => `${ISSUER}oauth/token`,
     ...dependencies,
   });
   if (extension) app.use(extension);
