@@ -40,8 +40,8 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
   const readiness = (): Readiness => {
     if (isShuttingDown) return 'shutting_down';
     if (!guard.state().issuers.some(({ keys }) => keys > 0)) return 'key_set_unavailable';
-    const canAccept = options.dpop !== 'required' || replayStore === undefined || replayStore.state().isConnected;
-    return canAccept ? 'ready' : 'replay_store_unavailable';
+    const isBlocked = options.dpop === 'required' && replayStore?.state().isConnected === false;
+    return isBlocked ? 'replay_store_unavailable' : 'ready';
   };
   const app = createApp({
     guard,

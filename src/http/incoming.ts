@@ -19,13 +19,8 @@ export function sentPathOf(url: string): string {
   return url.slice(start, end === -1 ? undefined : end);
 }
 
-/** How many bytes of a body may still be read; fewer than none if it was found to be too large. */
-interface Allowance {
-  remainingBytes: number;
-}
-
-/** The allowances of the requests whose body is limited. */
-const allowances = new WeakMap<Request, Allowance>();
+/** How many bytes of a limited body may still be read; fewer than none if it was found to be too large. */
+const allowances = new WeakMap<Request, { remainingBytes: number }>();
 
 /** Whether the body is over 64 KiB, by its Content-Length or by what was read of it. */
 export function isTooLarge(request: Request): boolean {
@@ -61,7 +56,7 @@ export async function exceedsLimit(request: Request): Promise<boolean> {
 }
 
 /** Returns a stream of the same bytes that fails once there are more than allowed. */
-function limit(body: ReadableStream<Uint8Array>, allowance: Allowance): ReadableStream<Uint8Array> {
+function limit(body: ReadableStream<Uint8Array>, allowance: { remainingBytes: number }): ReadableStream<Uint8Array> {
   const read = () => body.getReader();
   let reader: ReturnType<typeof read> | undefined;
   const requireAllowance = () => {

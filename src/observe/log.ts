@@ -37,9 +37,8 @@ export function createLog(
 function createPrettifier(hasColour: boolean): (line: string) => string {
   const prettify = prettyFactory({ colorize: hasColour, translateTime: 'SYS:HH:MM:ss', singleLine: true });
   // Escaped before the colours are added, which are control characters as well.
-  const escapeStrings = (_key: string, value: unknown) =>
-    typeof value === 'string' ? escapeUnprintable(value) : value;
-  return (line) => prettify(JSON.parse(line, escapeStrings));
+  const escapeText = (_key: string, value: unknown) => (typeof value === 'string' ? escapeUnprintable(value) : value);
+  return (line) => prettify(JSON.parse(line, escapeText));
 }
 
 /** Replaces pino's own serializer, which copies all properties of an error. Errors of jose contain the claims of the token. */

@@ -10,7 +10,6 @@ export type OpenApiDocument = ReturnType<typeof createDocument>;
 
 /** The part of an operation that the document and its page use. */
 export interface Operation {
-  readonly operationId: string;
   readonly summary?: string;
   readonly description?: string;
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];

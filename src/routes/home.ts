@@ -8,7 +8,8 @@ import { html, pageHeaders, renderPage, renderRoute } from '../openapi/layout.ts
  * @param baseUrl of the documentation, without a trailing slash; undefined if there is none
  */
 export function createHome(routes: () => AnyElysia['routes'], baseUrl: string | undefined) {
-  const links = baseUrl === undefined ? {} : { documentation: baseUrl + pagePath, openapi: baseUrl + documentPath };
+  const links =
+    baseUrl === undefined ? undefined : { documentation: baseUrl + pagePath, openapi: baseUrl + documentPath };
   const headers = pageHeaders();
 
   return new Elysia({ detail: { hide: true } }).get('/', ({ request, set }) => {
@@ -17,7 +18,22 @@ export function createHome(routes: () => AnyElysia['routes'], baseUrl: string | 
       .map(({ method, path, hooks }) => ({ method, path, summary: hooks.detail?.summary }));
     set.headers.vary = 'Accept';
     if (!prefersHtml(request.headers.get('accept') ?? '')) return { name, description: summary, ...links, endpoints };
-    return new Response(renderHome({ ...links, endpoints }), { headers });
+    const items = endpoints.map(({ method, path, summary: access }) => {
+      const content = html`<span>${renderRoute(method, path)}</span> <span class="access">${access}</span>`;
+      if (links === undefined) return html`<li><div class="box title">${content}</div></li>\n`;
+      return html`<li><a class="box title" href="${links.documentation}#${anchorOf(method, path)}">${content}</a></li>\n`;
+    });
+    const body = html`<header>
+<h1>${name}</h1>
+<p class="lead">${summary}</p>
+${links && html`<p class="buttons"><a class="button" href="${links.documentation}">Documentation</a> <a href="${links.openapi}">OpenAPI document</a></p>`}
+</header>
+<main>
+<h2>Endpoints</h2>
+<ul class="endpoints">
+${items}</ul>
+</main>`;
+    return new Response(renderPage(body), { headers });
   });
 }
 
@@ -26,33 +42,4 @@ function prefersHtml(accept: string): boolean {
   const preferred = Array.from(accept.toLowerCase().split(','), (range) => range.trim());
   const lists = (...ranges: readonly string[]) => ranges.some((range) => preferred.includes(range));
   return lists('text/html', 'text/*') && !lists('application/json', 'application/*', '*/*');
-}
-
-interface Home {
-  readonly documentation?: string;
-  readonly openapi?: string;
-  readonly endpoints: readonly {
-    readonly method: string;
-    readonly path: string;
-    readonly summary?: string | undefined;
-  }[];
-}
-
-/** Returns the home page. Each endpoint is a link to its documentation, if there is any. */
-function renderHome({ documentation, openapi, endpoints }: Home): string {
-  const items = endpoints.map(({ method, path, summary: access }) => {
-    const content = html`<span>${renderRoute(method, path)}</span> <span class="access">${access}</span>`;
-    if (documentation === undefined) return html`<li><div class="box title">${content}</div></li>\n`;
-    return html`<li><a class="box title" href="${documentation}#${anchorOf(method, path)}">${content}</a></li>\n`;
-  });
-  return renderPage(html`<header>
-<h1>${name}</h1>
-<p class="lead">${summary}</p>
-${documentation !== undefined && html`<p class="buttons"><a class="button" href="${documentation}">Documentation</a> <a href="${openapi}">OpenAPI document</a></p>`}
-</header>
-<main>
-<h2>Endpoints</h2>
-<ul class="endpoints">
-${items}</ul>
-</main>`);
 }
