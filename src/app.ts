@@ -3,7 +3,6 @@ import { resourceMetadata, scopesOf } from 'protected-api';
 import type { DevelopmentIssuer } from 'protected-api/testing';
 import { createHttpPlugin, elysiaOptions, type HttpPluginOptions } from './http/plugin.ts';
 import { type DescribedApi, pagePath } from './openapi/about.ts';
-import { createIssuerRoutes } from './routes/development-issuer.ts';
 import { createDocumentation } from './routes/documentation.ts';
 import { createHealth, type Readiness } from './routes/health.ts';
 import { createHome } from './routes/home.ts';
@@ -45,4 +44,12 @@ export function createApp(dependencies: Dependencies) {
   if (hasDocumentation) app.use(createDocumentation(() => app, { guard, options, tokenEndpoint, developmentIssuer }));
   if (developmentIssuer) app.use(createIssuerRoutes(developmentIssuer));
   return complete;
+}
+
+/** Returns the endpoints of the development issuer. */
+export function createIssuerRoutes({ endpoints, fetch }: DevelopmentIssuer) {
+  return new Elysia({ detail: { hide: true } })
+    .get(endpoints.keySet, ({ request }) => fetch(request))
+    .get(endpoints.metadata, ({ request }) => fetch(request))
+    .post(endpoints.token, ({ request }) => fetch(request), { parse: 'none' });
 }

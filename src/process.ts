@@ -108,9 +108,9 @@ function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: n
 function prepareIssuer({ publicUrl: origin = '' }: CheckedOptions, hasDocumentation: boolean, hasColour: boolean) {
   return (scopes: () => readonly string[]) => {
     const kept = keptOverReloads();
-    const issuer = createServiceIssuer(origin, kept.secrets, scopes);
+    const issuer = createServiceIssuer(origin, scopes, kept.secrets);
     const clients = new Map(issuer.clients.map(({ id, secret }) => [id, secret]));
-    if (!kept.secrets) print(2, renderBanner({ origin, clients, hasDocumentation, hasColour }));
+    if (!kept.secrets) print(2, renderBanner(origin, clients, { hasDocumentation, hasColour }));
     kept.secrets = issuer.secrets;
     return issuer;
   };

@@ -1,20 +1,17 @@
 import { name, pagePath } from '../openapi/about.ts';
 
-export interface BannerOptions {
-  /** The URL at which clients reach the service, without a trailing slash. It is the audience, too. */
-  readonly origin: string;
-  /** The secrets of `reader` and `visitor`. */
-  readonly clients: ReadonlyMap<string, string>;
-  readonly hasDocumentation: boolean;
-  readonly hasColour: boolean;
-}
-
 /**
  * Returns the text that is printed at the start of the service with the development issuer: commands that get tokens and call each
  * endpoint, then the URLs. All of it can be pasted into bash, zsh and fish (3.4 or later): prose begins with `:`, a command of
  * each that does nothing, because zsh runs comments as commands.
+ * @param origin the URL at which clients reach the service, without a trailing slash; the audience, too
+ * @param clients the secrets of `reader` and `visitor`
  */
-export function renderBanner({ origin, clients, hasDocumentation, hasColour }: BannerOptions): string {
+export function renderBanner(
+  origin: string,
+  clients: ReadonlyMap<string, string>,
+  { hasDocumentation, hasColour }: { readonly hasDocumentation: boolean; readonly hasColour: boolean },
+): string {
   const paint = (code: number, text: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text);
   const link = (text: string, path: string) => `: ${paint(1, text)}  ${paint(36, word(origin + path))}\n`;
   const getToken = (name: string, client: string) => `export ${name}=$(curl -sS ${word(`${origin}/oauth/token`)} \\

@@ -3,14 +3,10 @@ import { createDevelopmentIssuer, type IssuerSecrets } from 'protected-api/testi
 /**
  * Returns the development issuer of the service.
  * @param origin the URL at which clients reach the service, without a trailing slash; the API identifier, too
- * @param secrets those of an earlier one; by default, new ones
  * @param scopes returns the scopes of the routes, which the reader can be granted; the visitor can be granted none
+ * @param secrets those of an earlier issuer; by default, new ones
  */
-export function createServiceIssuer(
-  origin: string,
-  secrets: IssuerSecrets | undefined,
-  scopes: () => readonly string[],
-) {
+export function createServiceIssuer(origin: string, scopes: () => readonly string[], secrets?: IssuerSecrets) {
   return createDevelopmentIssuer({
     issuer: `${origin}/`,
     audience: origin,

@@ -3,17 +3,13 @@ import { failures } from '../http/responses.ts';
 import type { DescribedApi } from './about.ts';
 import type { ResponseObject } from './document.ts';
 
-const descriptions = {
+/** By status; `default` stands for the errors that any request can get. */
+const descriptions: Readonly<Record<string, string>> = {
   401: 'The access token is missing or invalid',
   403: 'The access token does not have the required scope',
   503: 'Signing keys are currently unavailable, so tokens cannot be verified',
   default: 'Any other error',
-} as const;
-
-/** A status whose responses are errors; `default` stands for those that any request can get. */
-export type ErrorStatus = `${keyof typeof descriptions}`;
-
-export const isErrorStatus = (status: string): status is ErrorStatus => Object.hasOwn(descriptions, status);
+};
 
 const headerDescriptions: Readonly<Record<string, string>> = {
   'WWW-Authenticate': 'Challenge that names the problem (RFC 6750 section 3)',
@@ -49,24 +45,25 @@ export const errorSchemaOf = (errors: readonly DescribedError[]) => ({
   },
 });
 
-/** Returns the response for those of these errors that have the status, with an example of each. */
-export function describeErrors(status: ErrorStatus, errors: readonly DescribedError[]): ResponseObject {
-  const examples = errors.filter((error) => {
-    const own = String(error.status);
-    return status === (isErrorStatus(own) ? own : 'default');
-  });
-  const headers = Object.entries(headerDescriptions).flatMap(([header, description]) => {
+/** Returns the response for those of these errors that have the status, with an example of each; undefined for other statuses. */
+export function describeErrors(status: string, errors: readonly DescribedError[]): ResponseObject | undefined {
+  const description = descriptions[status];
+  if (description === undefined) return undefined;
+  const examples = errors.filter((error) => status === (descriptions[error.status] ? String(error.status) : 'default'));
+  const headers = Object.entries(headerDescriptions).flatMap(([header, meaning]) => {
     const sent = examples.flatMap(({ name, headers: { [header.toLowerCase()]: value } }) =>
       value === undefined ? [] : [[name, { value }] as const],
     );
     if (sent.length === 0) return [];
-    return [[header, { description, schema: { type: 'string' }, examples: Object.fromEntries(sent) }] as const];
+    return [
+      [header, { description: meaning, schema: { type: 'string' }, examples: Object.fromEntries(sent) }] as const,
+    ];
   });
-  const bodies = examples.map(({ name, code, description }) => {
-    return [name, { summary: description, value: { code, description } }] as const;
+  const bodies = examples.map(({ name, code, description: summary }) => {
+    return [name, { summary, value: { code, description: summary } }] as const;
   });
   return {
-    description: descriptions[status],
+    description,
     ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
     content: {
       'application/json': {

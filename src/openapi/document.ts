@@ -3,7 +3,7 @@ import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import type { AnyElysia } from 'elysia';
 import { type GuardOptions, scopesOf, securitySchemes } from 'protected-api';
 import { type DescribedApi, license, name, summary, version } from './about.ts';
-import { describeErrors, errorSchemaOf, errorsOf, isErrorStatus } from './described-errors.ts';
+import { describeErrors, errorSchemaOf, errorsOf } from './described-errors.ts';
 
 /** The OpenAPI document of the service. */
 export type OpenApiDocument = ReturnType<typeof createDocument>;
@@ -105,8 +105,7 @@ function completeOperation(
   const describe = (response: ResponseObject, status: string): ResponseObject => {
     if (status === '503') return referTo('KeySetUnavailable');
     if (status === '401' && scopes.length === 0) return referTo('Unauthorized');
-    if (isErrorStatus(status)) return describeErrors(status, errorsOf(api, scopes));
-    return describeDeclared(response, status, schemas);
+    return describeErrors(status, errorsOf(api, scopes)) ?? describeDeclared(response, status, schemas);
   };
   return {
     ...operation,

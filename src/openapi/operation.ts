@@ -1,14 +1,12 @@
 import { anchorOf } from './about.ts';
-import type { Operation, ResponseObject } from './document.ts';
+import type { OpenApiDocument, Operation, ResponseObject } from './document.ts';
 import { type Html, html, paragraphs, renderRoute } from './layout.ts';
 
+type Components = OpenApiDocument['components'];
 type DescribedOperation = Operation & { readonly method: string; readonly path: string };
 
-/** `components.responses` of the document. */
-type Shared = Readonly<Record<string, ResponseObject>>;
-
 /** Returns an operation of the document: its description, the form that sends a request, and its responses. */
-export function renderOperation(operation: DescribedOperation, shared: Shared): Html {
+export function renderOperation(operation: DescribedOperation, { responses: shared }: Components): Html {
   const { method, path, summary, description = '', parameters = [], requestBody } = operation;
   const { security = [], responses = {} } = operation;
   const anchor = anchorOf(method, path);

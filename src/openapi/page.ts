@@ -35,7 +35,7 @@ ${paragraphs(info.description)}
 </header>
 <main>
 <h2>Endpoints</h2>
-${operations.map((operation) => renderOperation(operation, components.responses))}
+${operations.map((operation) => renderOperation(operation, components))}
 <details>
 <summary><h2>Error codes</h2></summary>
 ${renderErrorCodes(errorsOf(api, scopes))}

@@ -80,8 +80,8 @@ test('the banner on a terminal shows its URLs last and without scrolling, and is
 });
 
 describe('renderBanner()', () => {
-  const options = { clients: new Map([['reader', 'x']]), hasDocumentation: true, hasColour: false };
-  const render = (origin: string) => renderBanner({ ...options, origin });
+  const options = { hasDocumentation: true, hasColour: false };
+  const render = (origin: string) => renderBanner(origin, new Map([['reader', 'x']]), options);
 
   const special = ['$(id)', '`id`', ';id', '&id', '>file', '"', "'", '\\', '\u001b[2J', '\n', ' ', ...'*(!#~'];
   test.each(special)('escapes %j in a URL for the shell and the terminal', (text) => {

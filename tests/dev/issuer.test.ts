@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { decodeJwt } from 'jose';
+import { createIssuerRoutes } from '../../src/app.ts';
 import { createServiceIssuer } from '../../src/dev/issuer.ts';
 import type { OpenApiDocument } from '../../src/openapi/document.ts';
-import { createIssuerRoutes } from '../../src/routes/development-issuer.ts';
 import { developmentFixtureFor } from '../support/development-issuer.ts';
 import { expectCrossOrigin, expectError } from '../support/expect-error.ts';
 import { sourceForm } from '../support/forms.ts';
@@ -11,7 +11,7 @@ import { SCOPE } from '../support/mint.ts';
 const ORIGIN = 'http://127.0.0.1:3010';
 const parameters = { grant_type: 'client_credentials', client_id: 'reader' };
 const scopes = ['read:messages'];
-const issuer = createServiceIssuer(ORIGIN, undefined, () => scopes);
+const issuer = createServiceIssuer(ORIGIN, () => scopes);
 const secretsOf = ({ clients }: typeof issuer) => new Map(clients.map(({ id, secret }) => [id, secret]));
 const secrets = secretsOf(issuer);
 const routes = createIssuerRoutes(issuer);
@@ -47,7 +47,7 @@ test('createServiceIssuer() grants the reader each scope that the routes have at
 
 test('createServiceIssuer() makes new keys and secrets, or keeps those of an earlier issuer', () => {
   const given = [undefined, issuer.secrets];
-  const [other, kept] = given.map((earlier) => [issuer, createServiceIssuer(ORIGIN, earlier, () => scopes)]);
+  const [other, kept] = given.map((earlier) => [issuer, createServiceIssuer(ORIGIN, () => scopes, earlier)]);
   for (const [issuers = [], keys, clientSecrets] of [
     [other, 2, 4],
     [kept, 1, 2],

@@ -34,7 +34,7 @@ const nameIn = (reference = '') => reference.split('/').at(-1) ?? '';
 
 /** Returns all example responses in a document, each with its route and the name of its schema, and its schemas. */
 function documentedIn({ paths, components }: OpenApiDocument) {
-  const shared: Readonly<Record<string, ResponseObject>> = components.responses;
+  const shared: Readonly<Record<string, ResponseObject | undefined>> = components.responses;
   const examples = Object.entries(paths).flatMap(([path, { get }]) =>
     Object.entries(get?.responses ?? {}).flatMap(([status, response]) => {
       const { headers = {}, content } = (response.$ref ? shared[nameIn(response.$ref)] : response) ?? {};
