@@ -31,18 +31,35 @@ interface MediaType {
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
-/** `components.schemas`, by title. */
-type Schemas = Record<string, object>;
-
 /** Returns the OpenAPI 3.1 document of all routes that are not hidden, generated from their schemas. */
 export function createDocument(app: AnyElysia, api: DescribedApi, tokenEndpoint: string | undefined) {
   const { guard, options } = api;
   const paths = toOpenAPISchema(app).paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   const scopes = scopesOf(app.routes);
-  const errors = errorsOf(api, scopes);
-  const schemas: Schemas = { Error: errorSchemaOf(errors) };
+  const schemas: Record<string, object> = { Error: errorSchemaOf(errorsOf(api, scopes)) };
   const { oauth2, bearer } = securitySchemes(guard, { tokenEndpoint, scopes });
   const { publicUrl } = options;
+  const complete = (operation: Operation): Operation => {
+    const { security = [], responses = {} } = operation;
+    const alternatives = security.flatMap((requirement) => (requirement.oauth2 ? [requirement.oauth2] : []));
+    // The challenge of a route names the scopes of its first alternative.
+    const [required = []] = alternatives;
+    const describe = (response: ResponseObject, status: string): ResponseObject => {
+      if (status === '503') return referTo('KeySetUnavailable');
+      if (status === '401' && required.length === 0) return referTo('Unauthorized');
+      return describeErrors(status, errorsOf(api, required)) ?? describeDeclared(response, status, schemas);
+    };
+    return {
+      ...operation,
+      security: [
+        ...(tokenEndpoint === undefined ? [] : alternatives.map((names) => ({ oauth2: names }))),
+        ...alternatives.map((names) => ({ bearer: names })),
+        // Where a token is optional.
+        ...security.filter((requirement) => Object.keys(requirement).length === 0),
+      ],
+      responses: { ...mapValues(responses, describe), default: referTo('UnexpectedError') },
+    };
+  };
 
   return {
     openapi: '3.1.2',
@@ -56,9 +73,7 @@ export function createDocument(app: AnyElysia, api: DescribedApi, tokenEndpoint:
     },
     ...(publicUrl !== undefined && { servers: [{ url: publicUrl }] }),
     tags: [{ name: 'Messages', description: 'One message for each level of access' }],
-    paths: mapValues(paths, (operations) =>
-      mapValues(operations, (operation) => completeOperation(operation, schemas, api, tokenEndpoint)),
-    ),
+    paths: mapValues(paths, (operations) => mapValues(operations, complete)),
     components: {
       schemas,
       responses: mapValues(shared, (status) => describeErrors(status, errorsOf(api, []))),
@@ -91,39 +106,11 @@ const shared = { Unauthorized: '401', KeySetUnavailable: '503', UnexpectedError:
 
 const referTo = (name: keyof typeof shared) => ({ $ref: `#/components/responses/${name}` });
 
-/** Returns the operation with its errors and its requirements. Its named schemas are added to `schemas`. */
-function completeOperation(
-  operation: Operation,
-  schemas: Schemas,
-  api: DescribedApi,
-  tokenEndpoint?: string,
-): Operation {
-  const { security = [], responses = {} } = operation;
-  const alternatives = security.flatMap(({ oauth2 }) => (oauth2 ? [oauth2] : []));
-  // The challenge of a route names the scopes of its first alternative.
-  const [scopes = []] = alternatives;
-  const describe = (response: ResponseObject, status: string): ResponseObject => {
-    if (status === '503') return referTo('KeySetUnavailable');
-    if (status === '401' && scopes.length === 0) return referTo('Unauthorized');
-    return describeErrors(status, errorsOf(api, scopes)) ?? describeDeclared(response, status, schemas);
-  };
-  return {
-    ...operation,
-    security: [
-      ...(tokenEndpoint === undefined ? [] : alternatives.map((oauth2) => ({ oauth2 }))),
-      ...alternatives.map((bearer) => ({ bearer })),
-      // Where a token is optional.
-      ...security.filter((requirement) => Object.keys(requirement).length === 0),
-    ],
-    responses: { ...mapValues(responses, describe), default: referTo('UnexpectedError') },
-  };
-}
-
 /** Moves a schema that has a title to `schemas`, so that generated clients get a named type. */
 function describeDeclared(
   { description, content = {} }: ResponseObject,
   status: string,
-  schemas: Schemas,
+  schemas: Record<string, object>,
 ): ResponseObject {
   const media = Object.entries(content).flatMap(([type, declared]): [string, MediaType][] => {
     // For a response without a body, these entries are not media types.
@@ -139,8 +126,8 @@ function describeDeclared(
   };
 }
 
-/** Schemas with the same title share a name only if they are equal. */
-function nameSchema(schema: NonNullable<MediaType['schema']>, schemas: Schemas) {
+/** Record<string, object> with the same title share a name only if they are equal. */
+function nameSchema(schema: NonNullable<MediaType['schema']>, schemas: Record<string, object>) {
   const { title } = schema;
   if (title === undefined || !/^[\w.-]+$/.test(title)) return schema;
   schemas[title] ??= schema;
