@@ -35,8 +35,9 @@ export function requirementHook(...requirement: Requirement): () => undefined {
 
 /** Returns the requirements in the options of a route, and those of its hooks. */
 export function requirementsIn(hooks: Hooks): readonly Requirement[] {
-  const options = requirementNames.flatMap((name): readonly Requirement[] =>
-    hooks[name] === undefined ? [] : [[name, hooks[name]]],
+  // Elysia copies the options of a WebSocket, which loses those of a class.
+  const options = [hooks, Object(hooks.websocket) as Hooks].flatMap((each) =>
+    requirementNames.flatMap((name): readonly Requirement[] => (each[name] === undefined ? [] : [[name, each[name]]])),
   );
   const others = hooksOf(hooks, 'beforeHandle').flatMap(({ fn }) => {
     const requirement = typeof fn === 'function' && requirementOf.get(fn);

@@ -102,6 +102,14 @@ describe('a requirement', () => {
       }
     });
 
+  test('counts where the options of a WebSocket are an instance of a class', async () => {
+    for (const aot of [true, false]) {
+      const app = new Elysia({ aot }).use(resourceServer(offline())).ws('/', new Policy());
+      const headers = { ...bearer(tokenOf()), upgrade: 'websocket' };
+      expect((await app.handle(new Request('http://localhost/', { headers }))).status).toBe(403);
+    }
+  });
+
   test('is an error in macros that are nested deeper than Elysia applies them, and routes are then not served', async () => {
     const nested = Array.from({ length: 16 }, (_, depth) => [
       depth,
