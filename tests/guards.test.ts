@@ -14,13 +14,8 @@ const openRoutes = new Set([
   'GET /openapi/token.js',
 ]);
 
-const { app } = createTestApp({
-  options: { publicUrl: 'https://api.example.test' },
-  hasDocumentation: true,
-});
+const { app, get } = createTestApp({ options: { publicUrl: 'https://api.example.test' }, hasDocumentation: true });
 const guarded = app.routes.filter(({ method, path }) => !openRoutes.has(`${method} ${path}`));
-const send = (method: string, path: string, headers = {}) =>
-  app.handle(new Request(`http://localhost${path.replace(/[:*][^/]*/g, 'x')}`, { method, headers }));
 
 describe('createApp()', () => {
   test('has the protected routes of the specification', () =>
@@ -43,7 +38,7 @@ describe('createApp()', () => {
         ['with an invalid token', { authorization: 'Bearer e30.e30.e30' }, /error="invalid_token"/],
       ] as const)
         test(`rejects ${sent} ${path} ${token}`, async () => {
-          const response = await send(sent, path, headers);
+          const response = await get(path.replace(/[:*][^/]*/g, 'x'), { method: sent, headers });
           expect(response.status).toBe(401);
           expect(response.headers.get('www-authenticate')).toMatch(challenge);
           expect(response.headers.get('cache-control')).toBe('no-store');

@@ -9,7 +9,7 @@ export function createTarget(
   options: Partial<GuardOptions> = {},
 ) {
   const names = Object.keys(issuers);
-  const { app, guard } = createTestApp({
+  const { get, guard } = createTestApp({
     options: {
       issuer: names.length > 1 ? names : names.join(),
       async fetch(url) {
@@ -17,17 +17,13 @@ export function createTarget(
         const isMetadata = url.endsWith('/openid-configuration');
         return Response.json(isMetadata ? { issuer, jwks_uri: `${issuer}/keys` } : { keys: issuers[issuer] });
       },
-      // Without a listener, an outage is printed.
-      onKeySetEvent() {},
       ...options,
     },
     environment: { clock: createFrozenClock(), random: () => 0 },
   });
   return {
     guard,
-    send: async (authorization: string | null, path = PRIVATE): Promise<Response> =>
-      app.fetch(
-        new Request(`http://service.example.test${path}`, { headers: authorization === null ? {} : { authorization } }),
-      ),
+    send: (authorization: string | null, path = PRIVATE) =>
+      get(path, { headers: authorization === null ? {} : { authorization } }),
   };
 }

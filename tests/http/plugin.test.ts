@@ -76,13 +76,12 @@ const extension = new Elysia()
 const told: unknown[] = [];
 beforeEach(() => void told.splice(0));
 const log = createLog('silent', { isTerminal: false, hasColour: false });
-const { app } = createTestApp({
+const { app, get } = createTestApp({
   options: offline(),
   extension,
   observe: createObservation(log, undefined).wrap,
   onInternalError: (error) => void told.push(error),
 });
-const get = (path: string, init?: RequestInit) => app.fetch(new Request(`http://localhost${path}`, init));
 
 describe('a route that is added', () => {
   test.each([

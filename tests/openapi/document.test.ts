@@ -89,15 +89,14 @@ describe('the OpenAPI document', () => {
     ['all of a list', ['read:reports', 'audit'], [['read:reports', 'audit']]],
     ['one of several', { anyOf: ['read:reports', 'audit'] }, [['read:reports'], ['audit']]],
   ])('learns from the line that adds a route that it requires %s', async (_name, scope, alternatives) => {
-    const { app } = createTestApp({
+    const { get } = createTestApp({
       options: { publicUrl: 'https://api.example.test' },
       hasDocumentation: true,
       extension: new Elysia()
         .use(resourceServer({ issuer: ISSUER, audience: AUDIENCE }))
         .get('/reports', () => ({ reports: [] }), { scope }),
     });
-    const get = async (path: string) => (await app.handle(new Request(`http://localhost${path}`))).json();
-    const document = (await get('/openapi/json')) as OpenApiDocument;
+    const document = (await (await get('/openapi/json')).json()) as OpenApiDocument;
     expect(await errorsOf(document)).toEqual([]);
     const { security, responses = {} } = document.paths['/reports']?.get ?? {};
     expect(security).toEqual([
@@ -109,7 +108,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(responses[403]?.headers)).toContain(`scope=\\"${named}\\"`);
     const { scopes } = document.components.securitySchemes.oauth2?.flows?.clientCredentials ?? {};
     expect(scopes).toContainKeys([SCOPE, ...alternatives.flat()]);
-    expect(await get('/.well-known/oauth-protected-resource')).toMatchObject({
+    expect(await (await get('/.well-known/oauth-protected-resource')).json()).toMatchObject({
       scopes_supported: expect.arrayContaining([SCOPE, ...alternatives.flat()]),
     });
   });

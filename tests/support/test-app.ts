@@ -13,7 +13,7 @@ interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options'>
   readonly extension?: AnyElysia;
 }
 
-/** Returns the application with its own guard. The issuer is unreachable unless `options.fetch` responds for it. */
+/** Returns the application with its own guard, and what requests it. The issuer is unreachable unless `options.fetch` responds for it. */
 export function createTestApp({ options, environment, extension, ...dependencies }: TestAppOptions = {}) {
   const fetch = () => Promise.reject(new TypeError('unreachable'));
   const commonHeaders = createCommonHeaders();
@@ -34,5 +34,6 @@ export function createTestApp({ options, environment, extension, ...dependencies
     ...dependencies,
   });
   if (extension) app.use(extension);
-  return { app, guard: core };
+  const get = async (path: string, init?: RequestInit) => app.fetch(new Request(`http://localhost${path}`, init));
+  return { app, guard: core, get };
 }
