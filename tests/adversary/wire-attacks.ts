@@ -119,7 +119,13 @@ export const wireAttacks: Readonly<Record<string, WireAttacks>> = {
   },
 };
 /** What tells a request from the others, for the name of its test. */
-export const nameOf = (request: string) => JSON.stringify(request.replace(`${HOST}\r\nX: 1\r\n`, '').slice(0, 120));
+export const nameOf = (request: string) =>
+  request
+    .replace(`${HOST}\r\nX: 1\r\n`, '')
+    .slice(0, 120)
+    .trimEnd()
+    .replaceAll(/(?:\r\n)+/g, ', ')
+    .replaceAll(/[^ -~]/g, (character) => `<${character.charCodeAt(0)}>`);
 
 /** Host values that make an address no URL, or one with another path. */
 export const hosts: readonly string[] = [

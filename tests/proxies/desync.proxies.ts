@@ -6,6 +6,7 @@ import { freePort, type RunningProcess, untilReachable } from '../support/child-
 import { fixtureFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { exchange, open } from '../support/raw-http.ts';
+import { inWords } from '../support/token-rows.ts';
 import { haproxy, nginx, startRelay } from './proxies.ts';
 
 setDefaultTimeout(120_000);
@@ -98,7 +99,7 @@ for (const { name, start } of [haproxy, nginx]) {
         });
 
     for (const host of hosts)
-      test(`the Host ${JSON.stringify(host)}`, () =>
+      test(`the Host ${inWords(host)}`, () =>
         expectCanariesAround(() => exchange(port, lines('GET /api/private HTTP/1.1', `Host: ${host}`))));
 
     test('many CONNECT requests', () =>

@@ -12,18 +12,22 @@ export function tokenTextOf(token: TokenRow[1], issuer: string): string {
   return typeof made === 'string' ? made : mintToken(issuer, made);
 }
 
-const unseen = { '': 'empty', ' ': 'a space', '\t': 'a tab', '\n': 'a line feed', '\0': 'a NUL' } as const;
+const unseen = { ' ': 'space', '\t': 'tab', '\n': 'line feed', '\0': 'NUL' } as const;
 /** Returns a value of a claim or of a member of a header in words. */
 export function inWords(value: unknown): string {
+  if (value === undefined || value === '') return value === '' ? 'empty' : 'missing';
   if (typeof value === 'string')
-    return value.replace(/^$|^ $|[\0\t\n]/g, (text) => unseen[text as keyof typeof unseen]);
+    return value.replace(/^ | $|[\0\t\n]/g, (text) => `<${unseen[text as keyof typeof unseen]}>`);
   if (Array.isArray(value))
     return value.length === 0 ? 'an empty list' : `a list of ${value.map(inWords).join(' and ')}`;
-  if (typeof value !== 'object' || value === null)
-    return value === undefined ? 'missing' : `the ${typeof value} ${value}`;
-  const members = Object.entries(value).map(([name, member]) => `${name} ${inWords(member)}`);
-  return members.length === 0 ? 'an empty object' : `an object with ${members.join(' and ')}`;
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : `the ${typeof value} ${value}`;
+  return Object.keys(value).length === 0 ? 'an empty object' : `an object with ${membersInWords(value)}`;
 }
+/** Returns the members of an object in words. */
+export const membersInWords = (members: object) =>
+  Object.entries(members)
+    .map(([name, value]) => `${name} ${inWords(value)}`)
+    .join(' and ');
 /** Returns a row for each value. */
 export const each = <Value>(values: readonly Value[], row: (value: Value) => TokenRow) => values.map(row);
 /** Returns a row for each value of a member of the header. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { expectError, expectMessage } from '../../support/expect-error.ts';
 import type { Fixture } from '../../support/fixture.ts';
-import { claims, inWords } from '../../support/token-rows.ts';
+import { claims, membersInWords } from '../../support/token-rows.ts';
 import { accepts, PRIVATE, SCOPED } from './tokens.ts';
 
 const sufficient = [
@@ -29,7 +29,7 @@ export function scopeRows(fixture: () => Fixture): void {
     accepts(fixture, claims('scope', 'RFC 6749 §3.3', sufficient), SCOPED);
 
     for (const granting of insufficient)
-      test(`grants no scope in ${inWords(granting)}: 403 on the scoped path, 200 on the other`, async () => {
+      test(`grants no scope in ${membersInWords(granting)}: 403 on the scoped path, 200 on the other`, async () => {
         const token = fixture().mint({ claims: { scope: undefined, ...granting } });
         await expectError(await fixture().get(SCOPED, token), 403, 'Unauthorized');
         await expectMessage(await fixture().get(PRIVATE, token));

@@ -19,8 +19,8 @@ import {
   headers,
   hmac,
   insert,
-  inWords,
   jwk,
+  membersInWords,
   nones,
   pad,
   payload,
@@ -213,7 +213,7 @@ const withKeys = {
     withAttackersKeys('x5c', 'x5t'),
     withAttackersKeys('jku', 'x5u', 'iss'),
     ...each([{ exp: 1 }, { aud: 'other' }, { iss: 'x' }], (wrong) => [
-      `a bad signature and ${inWords(wrong)}, which must not be reported (CVE-2024-51744)`,
+      `a bad signature and ${membersInWords(wrong)}, which must not be reported (CVE-2024-51744)`,
       () => ({ key: rsaKey('stranger'), claims: wrong }),
     ]),
   ],
@@ -238,7 +238,7 @@ const withKeys = {
     ...claims('aud', 'RFC 8725 §3.9', ['other', ['other'], AUDIENCE.slice(0, -1), `${AUDIENCE}x`, `${AUDIENCE}/`]),
     ...claims('aud', 'RFC 8725 §3.9', [`x ${AUDIENCE} y`, AUDIENCE.toUpperCase()]),
     ...each([{ exp: 1 }, { exp: undefined }, { nbf: 2 ** 40 }], (wrong) => [
-      `another aud and ${inWords(wrong)}`,
+      `another aud and ${membersInWords(wrong)}`,
       { claims: { aud: other, ...wrong } },
     ]),
     ['an audience beside a number, expired (RFC 7519 §4.1.3)', { claims: { aud: [AUDIENCE, 1], exp: 1 } }],
