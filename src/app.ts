@@ -26,7 +26,8 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(dependencies: Dependencies) {
   const { guard, options, readiness, hasDocumentation, tokenEndpoint, createIssuer, ...http } = dependencies;
   const { publicUrl } = options;
-  const resourceDocumentation = hasDocumentation ? `${publicUrl}${pagePath}` : undefined;
+  const baseUrl = hasDocumentation ? (publicUrl ?? '') : undefined;
+  const resourceDocumentation = baseUrl === undefined ? undefined : baseUrl + pagePath;
   const metadata = publicUrl === undefined ? undefined : resourceMetadata(guard, { resourceDocumentation });
   const app = new Elysia(elysiaOptions);
   const routes = (): AnyElysia['routes'] => app.routes;
@@ -36,7 +37,7 @@ export function createApp(dependencies: Dependencies) {
   const complete = app
     .use(createHttpPlugin({ ...http, routes: servedRoutes }))
     .use(createMessages(guard))
-    .use(createHome(routes, hasDocumentation ? (publicUrl ?? '') : undefined))
+    .use(createHome(routes, baseUrl))
     .use(createHealth(readiness));
   if (metadata) app.use(metadata);
 

@@ -19,12 +19,11 @@ export class SettingsError extends Error {
   }
 }
 
-/** `expected` completes the sentence "… must be …". `read` returns undefined for a text that is not valid. */
-const rule = <Value, Fallback>(expected: string, fallback: Fallback, read: (text: string) => Value | undefined) => ({
-  expected,
-  fallback,
-  read,
-});
+/** Returns undefined for a text that is not valid. */
+type Read<Value> = (text: string) => Value | undefined;
+
+/** `expected` completes the sentence "… must be …". */
+const rule = <Value, Default>(expected: string, fallback: Default, read: Read<Value>) => ({ expected, fallback, read });
 const text = (expected: string, isValid: (text: string) => boolean) =>
   rule(expected, undefined, (value) => (isValid(value) ? value : undefined));
 const choice = <const Word extends string>(words: readonly Word[], fallback: Word) =>

@@ -91,10 +91,6 @@ function countRequests(fetch: Fetch, routeOf: RouteOf, counts: RequestCounts): F
 }
 
 /** Clients choose the request ID, so its length and characters are limited to what is safe in a log and on a terminal. */
-function cleanRequestId(value: string | null): string {
-  return value === null ? '' : value.replace(/[^\w.:-]/g, '').slice(0, 64);
-}
+const cleanRequestId = (value: string | null) => value?.replace(/[^\w.:-]/g, '').slice(0, 64) ?? '';
 
-function shorten(claim: unknown): string | undefined {
-  return typeof claim === 'string' ? claim.slice(0, 128) : undefined;
-}
+const shorten = (claim: unknown) => (typeof claim === 'string' ? claim.slice(0, 128) : undefined);
