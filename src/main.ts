@@ -21,7 +21,7 @@ if (!Bun.semver.satisfies(Bun.version, engines.bun))
 
 const { dev, explain, healthcheck, help, version } = readFlags(process.argv.slice(2));
 const { HOST: host, PORT: port, NO_COLOR } = process.env;
-// A signal ends the process with this status as long as neither is known.
+// If a signal ends the process before the result is known, this is its status.
 if (healthcheck || explain) process.exitCode = 1;
 if (help) print(1, usage);
 else if (version) print(1, `${packageJson.version}\n`);

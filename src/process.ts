@@ -39,7 +39,7 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
   if (service.metrics) metricsServer?.reload({ fetch: service.metrics });
   keptOverReloads().stop = service.stop;
   shutDownOnSignal(service, metricsServer ? [server, metricsServer] : [server], settings, log);
-  // The end of a terminal ends its processes.
+  // On a terminal, SIGHUP ends the process.
   if (![0, 1, 2].some(isatty)) replaceListeners('SIGHUP', () => reloadKeys(service, log));
   service.start();
   log.debug(withoutSecrets(options, settings), 'Settings');
@@ -47,7 +47,7 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
   log.info({ version: packageJson.version, ...ports, issuer: options.issuer }, 'Listening');
 }
 
-/** Fetches the keys of all issuers, because one may be compromised, and logs what came of it. */
+/** Fetches the keys of all issuers, because a key may be compromised, and logs the result. */
 async function reloadKeys(service: Service, log: Log): Promise<void> {
   const { issuers } = await service.reload();
   const isReloaded = issuers.every(({ lastFailure }) => lastFailure === undefined);
@@ -97,14 +97,14 @@ function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: n
     });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    // For a name that cannot be resolved, Bun's code is that of an earlier system call.
+    // For a name that cannot be resolved, Bun reports the code of an earlier system call.
     const reason = listenFailures[code] ?? (isIP(hostname) === 0 ? 'the host is not known. Change HOST' : `${error}`);
     const advice = reason.replace(/(?:PORT|HOST)\b/, (setting) => id.replace('PORT', setting));
     return fail(`Cannot listen on ${hostname}:${port}: ${advice}`);
   }
 }
 
-/** Returns the function that creates the development issuer, and prints how to use it unless that was printed before a reload. */
+/** Returns the function that creates the development issuer, and prints how to use it, but not again after a reload. */
 function prepareIssuer({ publicUrl: origin = '' }: CheckedOptions, hasDocumentation: boolean, hasColour: boolean) {
   return (scopes: () => readonly string[]) => {
     const kept = keptOverReloads();
@@ -126,7 +126,7 @@ function replaceListeners(
   for (const one of earlier) process.off(event, one);
 }
 
-/** Logs an error that nothing handles and exits with 1. Under `bun --hot`, prints it, and the next save is another attempt. */
+/** Logs an unhandled error and exits with 1. Under `bun --hot`, only prints it, and the next save is another attempt. */
 function endOnFatalError(log: Log): void {
   const isHot = process.execArgv.includes('--hot');
   const end = (error: unknown) => {

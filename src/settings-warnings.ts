@@ -26,8 +26,8 @@ const warn = (settings: readonly string[], message: string): readonly SettingsWa
   settings.length > 0 ? [{ settings, message }] : [];
 
 /**
- * Returns warnings about settings that the development issuer ignores, that look like one of the settings `known`, or that are
- * allowed, but rarely meant.
+ * Returns warnings about settings that the development issuer ignores, that look like one of the `known` settings, or that are
+ * allowed but rarely intended.
  */
 export function findWarnings(
   environment: Environment,
@@ -53,8 +53,8 @@ export function findWarnings(
 }
 
 /**
- * Returns a warning for each variable that looks like one of the settings `known` but is none: at most two letters off, or with the
- * beginning `JWKS_` or `DPOP_`. Contains no value, which can be secret.
+ * Returns a warning for each variable that looks like one of the `known` settings but is not: at most two letters differ, or it
+ * begins with `JWKS_` or `DPOP_`. A warning contains no value, because values can be secret.
  */
 function warnOfUnknown(environment: Environment, known: readonly string[]): readonly SettingsWarning[] {
   return Object.keys(environment).flatMap((name) => {

@@ -4,7 +4,7 @@ import { type Environment, findWarnings, type SettingsWarning, unsatisfied } fro
 
 /** The settings of the service, read once at the start. */
 export interface Settings extends ProcessSettings {
-  /** Whose tokens are accepted: the issuer that the settings name, or the development issuer, which is a part of the service. */
+  /** Whose tokens are accepted: those of the configured issuer, or of the development issuer in this process. */
   readonly issuer: 'configured' | 'development';
   /** Returns the options of the guard of a service on this port, which the URL of the development issuer contains. */
   readonly optionsAt: (port: number) => CheckedOptions;
@@ -105,7 +105,7 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
 
   const optionsAt = (port: number) => {
     const origin = (environment.PUBLIC_URL && options.publicUrl) || `http://localhost:${port}`;
-    // Its own keys, also if it listens on another address of this machine.
+    // It fetches its own keys, even if it listens on another address of this machine.
     const local = { JWKS_URI: `${localOrigin(host, port)}/.well-known/jwks.json`, JWKS_ALLOW_HTTP: 'true' };
     return optionsFromEnvironment({ ...forDevelopment(environment, origin), ...local });
   };

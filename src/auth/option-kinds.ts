@@ -12,7 +12,7 @@ export interface OptionRule<Checked = unknown, Given = Checked> {
   readonly read: (value: unknown) => Checked | undefined;
   /** The default. Undefined for an option without one. */
   readonly fallback?: Checked | undefined;
-  /** Only a type: what is given, where it is not what is checked. */
+  /** Only a type: that of the given value, if it differs from that of the checked one. */
   readonly given?: Given;
 }
 

@@ -280,17 +280,17 @@ export function checkOptions(options: GuardOptions): CheckedOptions {
   throw new TypeError(`Cannot create a guard:\n${lines.join('\n')}`);
 }
 
-/** Returns the checked options, and all problems. An option that is not valid has its default there. */
+/** Returns the checked options, with the default for each option that is not valid, and all problems. */
 export function readOptions(given: Readonly<Record<string, unknown>>) {
   const { checked, problems: found } = readRules(optionRules, given);
   const issuer = (checked.issuer ?? []) as CheckedOptions['issuer'];
-  // Checked options, which have an empty list then, can be checked again.
+  // Checked options can be checked again. Their `audience` is then an empty list.
   const { audience = [] } = given;
   const hasNone = Array.isArray(audience) && audience.length === 0;
   const hasOwn = issuer.length > 0 && issuer.every((entry) => typeof entry === 'object' && entry.audience);
   const problems = found.filter(({ name }) => name !== 'audience' || !hasNone || !hasOwn);
   const options = { ...checked, issuer, audience: checked.audience ?? [] } as CheckedOptions;
-  // One line for each option: its first mistake.
+  // Only the first mistake of each option.
   for (const conflict of findConflicts(options))
     if (!problems.some(({ name }) => name === conflict.name)) problems.push(conflict);
   return { checked: Object.freeze({ ...options, publicUrl: options.publicUrl?.replace(/\/$/, '') }), problems };

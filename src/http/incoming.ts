@@ -29,13 +29,13 @@ export function isTooLarge(request: Request): boolean {
 
 /**
  * Returns the request with a body that cannot be read beyond 64 KiB, and not at all if its Content-Length is larger. Nothing is
- * read before somebody asks for it, so that a request without a valid token is rejected first.
+ * read before the handler needs it, so a request without a valid token is rejected first.
  */
 export function withLimitedBody(request: Request): Request {
   const { method, headers } = request;
   // Bun skips the body of GET and HEAD, and never delivers one of CONNECT (https://github.com/oven-sh/bun/issues/43552).
   if (method === 'GET' || method === 'HEAD' || method === 'CONNECT' || request.body === null) return request;
-  // Two equal headers arrive as `2, 2`, which is no number: such a body is counted, as one without a length.
+  // Two equal headers arrive as `2, 2`, which is not a number: such a body is counted, as one without a length.
   const declaredBytes = Number(headers.get('content-length') ?? Number.NaN);
   if (declaredBytes <= maxBodyBytes) return request;
   const allowance = { remainingBytes: declaredBytes > maxBodyBytes ? -1 : maxBodyBytes };

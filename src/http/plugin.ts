@@ -31,7 +31,7 @@ export const elysiaOptions = { strictPath: true, handler: { standardHostname: fa
  * Returns the plugin that gives all responses of an application common headers, exact content types and Error objects,
  * responds to preflights, and limits request bodies. Use it before any route.
  *
- * What it relies on and Elysia or Bun do not document has a link to the source.
+ * It relies on some undocumented behaviour of Elysia and Bun, each with a link to the source.
  */
 export function createHttpPlugin(options: HttpPluginOptions) {
   const { commonHeaders, routes, onInternalError, observe, isClosing = () => false } = options;
@@ -54,7 +54,7 @@ export function createHttpPlugin(options: HttpPluginOptions) {
       return pipeline;
     })
     .onTransform({ as: 'global' }, ({ request }) => {
-      // Also where the handler does not read the body. A guard has decided before.
+      // Even if the handler does not read the body. A guard has already decided.
       if (isTooLarge(request)) throw new ParseError();
     })
     .mapResponse({ as: 'global' }, ({ responseValue, request, set }) => {
@@ -96,8 +96,8 @@ export function createHttpPlugin(options: HttpPluginOptions) {
 
 /**
  * Normalizes requests for all other code: an `http:` URL, and a body of limited length. Closes connections on which no further
- * request may follow: Bun takes that of a CONNECT for a tunnel (https://github.com/oven-sh/bun/pull/37585), and responds to the
- * trailer of a chunked body with a 400 of its own, which a proxy would give to the next client.
+ * request may follow: Bun treats the connection of a CONNECT as a tunnel (https://github.com/oven-sh/bun/pull/37585), and
+ * responds to the trailer of a chunked body with an extra 400, which a proxy would send to the next client.
  */
 function withConnections(fetch: Fetch, isClosing: () => boolean): Fetch {
   const close = (response: Response) => {

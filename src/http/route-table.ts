@@ -41,11 +41,11 @@ export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][numbe
   };
   /** Returns the methods of a path, none for an unknown one. OPTIONS is left out, because any path has a response to preflights. */
   const methodsOf = (path: string): readonly string[] => {
-    // Those of the path itself come first. A path such as /notes/new also allows the methods of /notes/:id.
+    // The methods of the path itself come first. A path such as /notes/new also allows the methods of /notes/:id.
     const own = [...(fixed.get(path)?.methods ?? [])].flatMap(listedMethods);
     return [...new Set([...own, ...allMethods])].filter((method) => find(method, path) !== undefined);
   };
-  /** Returns the pattern of the route of a request, also for a method that its path does not take. */
+  /** Returns the route pattern for a request, even if its path does not allow the method. */
   const routeOf = ({ method, url }: Request): string | undefined => {
     const path = sentPathOf(url);
     return find(method, path) ?? find(methodsOf(path)[0] ?? method, path);

@@ -3,7 +3,7 @@ import { write } from 'node:fs';
 export interface DestinationOptions {
   /** Maximum number of characters that wait for a write in progress; further lines are dropped. Defaults to 1,048,576. */
   readonly maxWaiting?: number;
-  /** Writes a beginning of `bytes`, and calls back with its length. Defaults to a write to standard output. */
+  /** Writes the beginning of `bytes`, and calls back with the number of bytes written. Defaults to standard output. */
   readonly write?: (bytes: Uint8Array, done: (error: NodeJS.ErrnoException | null, written: number) => void) => void;
   /** Calls back after a pause. Used if a non-blocking descriptor is full. */
   readonly pause?: (callback: () => void) => void;

@@ -2,7 +2,7 @@ import type { KeySetEvent, RefusalReason } from 'protected-api/guard';
 import type { StoreEvent, StoreFailure } from '../redis/replay-store.ts';
 import type { Log } from './log.ts';
 
-/** Logs when an outage of an issuer begins and when it ends; the attempts between are for the level debug. */
+/** Logs when an issuer outage begins and when it ends; the attempts in between are logged at the level debug. */
 export function logKeySetEvent(log: Log, event: KeySetEvent): void {
   const { issuer } = event;
   if (event.type === 'expired') log.error({ issuer }, 'Key set expired');
@@ -20,8 +20,8 @@ const ambiguous =
   "Keys without alg match several ALGORITHMS and are used only for the first: list the issuer's algorithm first";
 
 /**
- * Returns a function that logs a hint the first time that a refusal has a reason that needs one: what is wrong with the client or
- * the issuer, rather than with one token. These are the commonest mistakes of a first day.
+ * Returns a function that logs a hint the first time that a reason points to a mistake in the client or the issuer, rather than
+ * in one token. These are the most common mistakes at the start.
  */
 export function createRefusalHints(log: Log): (reason: RefusalReason) => void {
   const hints: Partial<Record<RefusalReason, string>> = {
@@ -38,7 +38,7 @@ export function createRefusalHints(log: Log): (reason: RefusalReason) => void {
   };
 }
 
-/** What a connected store rejects is not an outage. */
+/** Rejections by a connected store, which are not outages. */
 const storeRejections: Partial<Readonly<Record<StoreFailure, string>>> = {
   overloaded: 'The replay store is too slow: some requests with DPoP get a 503',
   forgotten: 'Proofs older than the data of the replay store get a 503',

@@ -3,7 +3,7 @@ import type { GuardState, KeySetState } from 'protected-api/guard';
 import packageJson from '../../package.json' with { type: 'json' };
 import { durationBoundsSeconds, type RequestCounts, type RouteCounts } from './request-counts.ts';
 
-/** What metrics are read from when they are scraped, so that keeping them costs a request next to nothing. */
+/** The sources from which metrics are read at a scrape, so that they cost a request almost nothing. */
 export interface MetricSources {
   readonly counts: RequestCounts;
   readonly state: () => GuardState;

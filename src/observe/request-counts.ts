@@ -22,7 +22,7 @@ export interface RouteCounts {
 
 export type RequestCounts = ReturnType<typeof createRequestCounts>;
 
-/** What came of an attempt to fetch a key set. */
+/** The result of an attempt to fetch a key set. */
 type FetchResult = 'success' | FetchFailure;
 
 /** The counts of an issuer whose keys were never fetched. */

@@ -13,8 +13,8 @@ interface RequestRecord {
 }
 
 /**
- * Returns what counts and logs: the listeners of the guard and of its replay store, and a wrapper for the `fetch` of the application.
- * If metrics are disabled and the log level is above debug, requests only get their `X-Request-Id` back.
+ * Returns the functions that count and log: listeners for the guard and its replay store, and a wrapper for the application's
+ * `fetch`. If metrics are disabled and the log level is above debug, requests only get their `X-Request-Id` back.
  * @param counts undefined if metrics are disabled
  */
 export function createObservation(log: Log, counts: RequestCounts | undefined) {

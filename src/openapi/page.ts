@@ -9,8 +9,8 @@ import tokenScript from './page/token.js' with { type: 'text' };
 import { renderDialog } from './token-dialog.ts';
 
 /**
- * Returns a function that responds with the page on which the endpoints of `document` are read and tried.
- * Its policy lets the browser contact nothing but this service and the token endpoint.
+ * Returns a function that responds with the page for reading and trying the endpoints of `document`. Its policy lets the browser
+ * contact only this service and the token endpoint.
  * @param clients those of the development issuer, whose credentials anyone who can open the page may use
  */
 export function createPage(document: OpenApiDocument, api: DescribedApi, clients: readonly Client[] | undefined) {

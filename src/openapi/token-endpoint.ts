@@ -1,6 +1,6 @@
 import { type Guard, issuerMetadata } from 'protected-api/guard';
 
-/** The documentation does not wait longer for the metadata of the issuer. */
+/** The longest time that the documentation waits for the issuer's metadata. */
 const maxWaitMs = 1000;
 /** Minimum time between the starts of two look-ups, which requests for the documentation cause. */
 const cooldownMs = 30_000;

@@ -48,8 +48,8 @@ class StoreError extends Error {
 
 /**
  * A store that all processes with the same `url` share. Marking a proof takes two commands, which are sent together; the second
- * shows that the server has lost no data and the connection no reply. While the server is known to be unavailable, that is
- * rejected at once. The store writes to the server twice a second, so that `state` shows an outage, a full memory or a read-only
+ * shows that the server has lost no data and the connection no reply. While the server is known to be unavailable, `markUsed`
+ * rejects at once. The store writes to the server twice a second, so that `state` shows an outage, a full memory or a read-only
  * replica before a request encounters it.
  */
 export class RedisReplayStore implements ReplayStore {
@@ -133,8 +133,8 @@ export class RedisReplayStore implements ReplayStore {
   #connected(connection: Connection, info: string): void {
     const runId = /^run_id:(\w+)/m.exec(info)?.[1];
     if (runId === undefined || runId !== this.#runId) {
-      // The first server may have lost the proofs that were used before it started. One that replaced another, was emptied, or does
-      // not tell its age, may have lost all from before now.
+      // The first server may have lost the proofs that were used before it started. A server that replaced another, was emptied,
+      // or does not tell its age, may have lost all proofs from before now.
       const [, uptimeSeconds = 0] = /^uptime_in_seconds:(\d+)/m.exec(info) ?? [];
       this.#forgottenUntilMs =
         (this.options.now ?? Date.now)() - (this.#runId === undefined ? Number(uptimeSeconds) * 1000 : 0);

@@ -5,7 +5,7 @@ import { type DescribedApi, documentPath, pagePath } from '../openapi/about.ts';
 export interface DocumentationOptions extends DescribedApi {
   /** Returns the token endpoint, or undefined if it is unknown. Called for each request, because it can become known later. */
   readonly tokenEndpoint: () => Promise<string | undefined>;
-  /** Its token endpoint replaces the other. The page contains its clients' secrets, so it requires a trusted Host. */
+  /** Its token endpoint replaces `tokenEndpoint`. The page contains its clients' secrets, so it requires a trusted Host. */
   readonly developmentIssuer?: DevelopmentIssuer | undefined;
 }
 
@@ -16,7 +16,7 @@ const misdirected = {
 
 /**
  * Returns the OpenAPI document of `app`, and a page to read it and send requests. Both are created, and their modules
- * loaded, on the first request, because most processes never get one; and again after a failure or for another token endpoint.
+ * loaded, on the first request, because most processes never get one, and again after a failure or for another token endpoint.
  */
 export function createDocumentation(app: () => AnyElysia, options: DocumentationOptions) {
   const { developmentIssuer: development } = options;

@@ -37,7 +37,7 @@ ${items}</ul>
   });
 }
 
-/** Browsers list text/html without a lower quality, and JSON or everything only with one. */
+/** Browsers accept text/html with full quality, and JSON or anything else only with a lower one. */
 function prefersHtml(accept: string): boolean {
   const preferred = Array.from(accept.toLowerCase().split(','), (range) => range.trim());
   const lists = (...ranges: readonly string[]) => ranges.some((range) => preferred.includes(range));

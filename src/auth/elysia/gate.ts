@@ -28,7 +28,7 @@ const arrivalHook: Hook = { fn: arrive, isAsync: false, hasReturn: false };
 export const contextHook: Hook = {
   async fn(context: RouteContext & { readonly status?: unknown }) {
     const acceptance = acceptanceOf(context);
-    // The context's own function, because another copy of Elysia does not know that of ours.
+    // The context's own function, because another copy of Elysia does not know ours.
     const { status } = context;
     if (acceptance === undefined || typeof status !== 'function') return undefined;
     const rejection = await acceptance.plan.checkContext(context, acceptance.claims).catch(failWithout);
@@ -81,7 +81,7 @@ function pathIn(url: string): string {
   return end === -1 ? url.substring(start) : url.substring(start, end);
 }
 
-/** Lets the guard decide before anything else of a route runs: before its body is read, and before any of its hooks. */
+/** Lets the guard decide before any other code of a route runs: before its body is read, and before any of its hooks. */
 export function gateRoute(instance: Instance, route: Route, plan: Plan): void {
   const { compile } = route;
   if (compile === undefined) return;
@@ -101,7 +101,7 @@ export function gateRoute(instance: Instance, route: Route, plan: Plan): void {
   serveRoute(instance, route, gated);
 }
 
-/** Makes a function serve a route in place of what Elysia compiles, which it assigns to the route. */
+/** Makes a function serve a route instead of the one that Elysia compiles and assigns to the route. */
 function serveRoute(instance: Instance, route: Route, serve: Composed, alsoWithoutAot: object = {}): void {
   Object.defineProperty(route, 'composed', { get: () => serve, set() {}, enumerable: true, configurable: true });
   route.compile = () => serve;
@@ -110,7 +110,7 @@ function serveRoute(instance: Instance, route: Route, serve: Composed, alsoWitho
       Object.assign(store, { handler: serve, compile: () => serve, ...alsoWithoutAot });
 }
 
-/** Serves a route no more, and replaces its handler for the instances that take it over. */
+/** Stops serving a route, and replaces its handler for the instances that take it over. */
 export function closeRoute(app: Instance, route: Route, handler: unknown = unaccepted, hooks = {}): void {
   serveRoute(app, route, unaccepted, { handle: unaccepted, hooks: {} });
   for (const path of [route.path, `${route.path}/`, route.path.replace(/\/$/, '')]) delete app.router.response[path];
@@ -122,7 +122,7 @@ type Rejection = Response | undefined;
 /** Returns the rejection, or undefined once the acceptance is recorded. */
 function decide(instance: Instance, context: Context, plan: Plan): Rejection | Promise<Rejection> {
   const request = arrivals.get(context);
-  // An application that replaces the request would have another one checked.
+  // If the application replaced the request, the guard would check another one.
   if (request === undefined || request !== context.request || 'request' in instance.decorator) return unaccepted();
   const record = (decision: Decision): Rejection => {
     if (decision instanceof Response) return decision;

@@ -106,7 +106,7 @@ export function withInherited<Given>(given: Given): Given {
   return own as Given;
 }
 
-/** Returns what the routers find for a route: a pattern finds itself. Static routes with ahead-of-time compilation are in none. */
+/** Returns what the routers find for a route's own pattern. Static routes with ahead-of-time compilation are in no router. */
 export function storesOf({ config, router }: Instance, { method, path }: Route): readonly Store[] {
   const routed = config.aot === false ? router.dynamic : router.http;
   // Without ahead-of-time compilation, Elysia adds each spelling of a path as a route of its own.

@@ -30,7 +30,7 @@ function overrideCopy(instance: Instance): boolean {
   return isNew;
 }
 
-/** Elysia gives a plugin this method when it uses it. By it, the plugin meets an application with another copy of Elysia. */
+/** Elysia gives this method to each plugin that it uses. So the plugin meets an application with another copy of Elysia. */
 export function meetCopies(plugin: Instance & { getParent(): Instance }): void {
   let { getParent } = plugin;
   Object.defineProperty(plugin, 'getParent', {
@@ -44,8 +44,8 @@ export function meetCopies(plugin: Instance & { getParent(): Instance }): void {
 }
 
 /**
- * Overrides the methods by which Elysia adds routes, plugins, macros and hooks, so that none that a guard concerns is lost. An
- * application without a guard behaves as before.
+ * Overrides the methods by which Elysia adds routes, plugins, macros and hooks, so that guards and requirements are never lost.
+ * An application without a guard behaves as before.
  */
 export function override(prototype: Methods): void {
   if (overridden.has(prototype)) return;
@@ -110,7 +110,7 @@ function inside(outer: Instance, run: Run): Run {
   };
 }
 
-/** Elysia ignores an instance that a function returns. Of one that is returned asynchronously, it takes over the routes only. */
+/** Elysia ignores an instance that a function returns. If the function is asynchronous, Elysia takes over the routes only. */
 function watch(app: Instance, run: Run): Run {
   return (given) => {
     const returned = run(given);
@@ -135,14 +135,14 @@ function refuseIgnored(app: Instance, returned: Instance, by: string): void {
   if (reachOf(returned)?.length !== 0) closeFor(returned, app, `Elysia ignores a guard returned by ${by}`);
 }
 
-/** Watches the function that a promise has brought, itself or as the default export of a module. */
+/** Watches the function that a promise resolved to, itself or as the default export of a module. */
 function watchArrived(app: Instance, arrived: unknown): unknown {
   const { default: exported } = Object(arrived) as { readonly default?: unknown };
   const run = typeof arrived === 'function' ? arrived : exported;
   return typeof run === 'function' && !isInstance(arrived) ? watch(app, run as Run) : arrived;
 }
 
-/** Lets the Request be remembered before a listener of traces can replace it. */
+/** Remembers the Request before a listener of traces can replace it. */
 function arriveBefore(given: unknown): unknown {
   if (Array.isArray(given)) return given.map(arriveBefore);
   if (typeof given === 'function')

@@ -19,7 +19,7 @@ export interface Protection {
 /** The route options that are requirements. */
 export const requirementNames = ['scope', 'acr', 'maxAge', 'authorize'] as const;
 
-/** What one option, of the route or of what is around it, requires. */
+/** What one option requires, of the route or of an instance or group around it. */
 export type Requirement = readonly [name: (typeof requirementNames)[number], value: unknown];
 
 /** What a hook requires, for requirements that reach a route through Elysia's macros. */
@@ -51,7 +51,7 @@ export interface Plan {
   readonly protections: readonly Protection[];
   /** Whether a request without a token is accepted. */
   readonly isOpen: boolean;
-  /** Whether responses differ by whether there is a token. */
+  /** Whether responses depend on whether there is a token. */
   readonly isVaried: boolean;
   /** Whether a function of the context decides too. */
   readonly hasFunctions: boolean;
@@ -88,7 +88,7 @@ export function createPlan(protections: readonly Protection[], required: readonl
   const isOptional = !hasFunctions && isVaried;
   const [inner] = checks;
 
-  /** Asks the guards from the outer one to the inner one. */
+  /** Calls the guards from the outermost to the innermost. */
   function checkFrom(request: Request, place: number, outer?: Decision): Decision | Promise<Decision> {
     const check = checks[place];
     if (check === undefined) return outer;

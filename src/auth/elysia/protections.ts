@@ -15,13 +15,13 @@ import { sealOf } from './seal.ts';
 const protections = new WeakMap<object, readonly Protection[]>();
 /** Instances that serve nothing, because a guard cannot protect their routes. */
 const closed = new WeakSet<object>();
-/** Errors because of which a guard does not arrive. */
+/** Errors that kept a guard from being added. */
 const failures = new WeakSet<object>();
 /** The requirements of instances without a guard. */
 const unread = new WeakMap<object, string>();
 /** Handlers of routes that are public by design. */
 const publicHandlers = new WeakSet<object>();
-/** Hooks that hand over claims. Where one of them runs, routes are guarded. */
+/** Hooks that pass on claims. A route on which one of them runs is guarded. */
 const handOvers = new WeakMap<object, Protection>();
 /** The macros of the guard, which all plugins share. */
 let ownMacros: Hooks = {};
@@ -73,19 +73,19 @@ function protect(instance: Instance, protection: Protection): void {
   Object.assign(instance, { default: useInCopy });
 }
 
-/** Serves none of these routes any more, in every instance that has taken them over, and none that is added later. */
+/** Stops serving these routes, in every instance that has taken them over, and routes that are added later. */
 function close(instance: Instance, routes: readonly Route[], reason: string): never {
   shut(instance, routes);
   throw rememberFailure(new Error(`Cannot guard routes: ${reason}`));
 }
 
-/** Remembers an error because of which a guard does not arrive, and returns it. */
+/** Remembers an error that kept a guard from being added, and returns it. */
 export function rememberFailure<Failure>(error: Failure): Failure {
   failures.add(Object(error));
   return error;
 }
 
-/** Closes an instance that a guard does not reach, because what Elysia loads asynchronously failed with an error of the guard. */
+/** Closes an instance that a guard does not reach, because an asynchronously loaded plugin failed with an error of the guard. */
 export function closeAfter(instance: Instance, error: unknown): never {
   if (failures.has(Object(error))) shut(instance, openRoutes(instance));
   throw error;
@@ -98,17 +98,17 @@ function shut(instance: Instance, routes: readonly Route[]): void {
   const handlers = new Set(routes.map(handlerOf));
   for (const app of withAncestors(instance)) {
     for (const route of app.router.history) if (handlers.has(handlerOf(route))) closeRoute(app, route);
-    // A listener of Bun has routes of its own for most paths. Without them, it asks the application.
+    // A listener of Bun has routes of its own for most paths. Without them, it calls the application.
     if ('Bun' in globalThis) app.server?.reload({ fetch: app.fetch, routes: {} });
   }
 }
 
-/** Closes an instance, because Elysia does not bring it the guards of another one. */
+/** Closes an instance, because Elysia does not pass another instance's guards on to it. */
 export function closeFor(guarded: Instance, instance: Instance, reason: string): never {
   close(instance, unprotectedRoutes(instance, protectionsOf(guarded)), reason);
 }
 
-/** Remembers that an instance without a guard requires something for all of its routes. Elysia ignores that. */
+/** Remembers that an instance without a guard has requirements for all of its routes. Elysia ignores them. */
 export function rememberUnread(instance: Instance, hooks: unknown): void {
   const name = requirementNames.find((each) => (Object(hooks) as Hooks)[each] !== undefined);
   if (name !== undefined && !(name in instance.extender.macro)) unread.set(instance, name);
@@ -161,7 +161,7 @@ export function protectParent(parent: Instance, instance: Instance): void {
     close(parent, routes, `guard({ ${lost} }) has no effect on an instance that does not use the guard`);
 }
 
-/** A macro of the same name would take requirements that never reach the guard. */
+/** A macro with the same name would receive the requirements, so they would never reach the guard. */
 export function refuseReplacedMacros(instance: Instance): void {
   const replaced = replacedMacro(instance);
   if (replaced !== undefined)

@@ -14,7 +14,7 @@ import { type Protection, requirementHook } from './plan.ts';
 import { closeFor, protectPlugin, rememberFailure } from './protections.ts';
 import { acceptanceOf, failWithout } from './seal.ts';
 
-/** What functions of the context get. The body is `unknown`: annotate the parameter on a route with a schema. */
+/** The context that requirement functions get. The body is `unknown`: annotate the parameter on a route with a schema. */
 export interface RequirementContext {
   readonly claims: Claims;
   readonly request: Request;
@@ -26,7 +26,7 @@ export interface RequirementContext {
 
 type OfContext<Value> = (context: RequirementContext) => Value | Promise<Value>;
 
-/** Only a type: where it is required, typed clients know of a 403. */
+/** Only a type: typed clients know the 403 of routes that require it. */
 type DenyingHook = (context: RouteContext) => DeniedRejection | undefined;
 
 /** All guards share these functions, so that a macro of the application that replaces one is noticed. */
@@ -39,7 +39,7 @@ const requirements = {
   acr: (acr: string | readonly string[]) => ({ beforeHandle: requirementHook('acr', acr) }),
   /** Requires that the end user was authenticated at most so many seconds ago (RFC 9470). */
   maxAge: (maxAge: number) => ({ beforeHandle: requirementHook('maxAge', maxAge) }),
-  /** Decides, after everything else, whether this token may do this. Anything but `true` is a 403. */
+  /** Decides last whether the token allows this request. Anything but `true` is a 403. */
   authorize: (authorize: OfContext<boolean>) => ({
     beforeHandle: requirementHook('authorize', authorize) as DenyingHook,
   }),
@@ -48,7 +48,7 @@ const requirements = {
 /** A schema of claims: of any library with Standard Schema, or Elysia's own `t`. */
 export type AnySchema = ClaimsSchema | TSchema;
 
-/** The claims that handlers get with this schema, which may be one of Elysia. */
+/** The claims that handlers get with this schema, which may be Elysia's `t`. */
 type HandedClaims<Schema> = Schema extends TSchema ? Claims & Static<Schema> : ClaimsOf<Schema>;
 
 export interface PluginSettings {
@@ -67,7 +67,7 @@ type Plugin<Handed, Settings extends PluginSettings> = WithResponses<
   IsUnset<Settings, 'responses', true> extends true ? GuardRejections : Record<never, never>
 >;
 
-/** Whether a setting has its default for certain. */
+/** Whether a setting certainly has its default. */
 type IsUnset<Settings extends PluginSettings, Name extends keyof PluginSettings, Default> = Name extends keyof Settings
   ? Settings[Name] extends Default | undefined
     ? true
@@ -168,7 +168,7 @@ function createPlugin<Handed>(core: GuardCore, { optional = false, responses = t
   };
   const protection: Protection = { core, isOptional: optional, isDocumented: responses, begin };
   const handOver = withSource((context: RouteContext) => {
-    // Elysia brought this hook to a route that it did not add by a method that is overridden.
+    // Elysia ran this hook on a route that was not added by an overridden method.
     const acceptance = acceptanceOf(context) ?? failWithout('The guard did not check this request');
     return { claims: acceptance.claims as Handed };
   }, '() => {}');

@@ -1,7 +1,7 @@
 /*
- * Safety, by itself: a sealed handler runs only for a request that the guard accepted for exactly its route, once. Whatever
- * Elysia or an application does with hooks, contexts and routes, anything else gets a 500. The gate only brings order: with it,
- * the guard decides before the body is read and before any hook of the application.
+ * Ensures safety on its own: a sealed handler runs only for a request that the guard accepted for exactly its route, and only
+ * once. Any other request gets a 500, whatever Elysia or an application does with hooks, contexts and routes. The gate only
+ * ensures order: the guard decides before the body is read and before any hook of the application.
  */
 import { type Hooks, type RouteContext, withSource } from './instance.ts';
 import type { Plan, Requirement } from './plan.ts';
@@ -14,13 +14,13 @@ interface Acceptance {
   /** Whether the functions of the context have accepted it too, if there are any. */
   isComplete: boolean;
   isUsed: boolean;
-  /** That of the same Request, handled several times at once. */
+  /** An earlier acceptance of the same Request, if it is handled several times at once. */
   readonly earlier: Acceptance | undefined;
 }
 
 type Handler = (context: RouteContext, ...others: unknown[]) => unknown;
 
-/** What a sealed handler runs for. Without a plan, it runs for no request. */
+/** The requests for which a sealed handler runs. Without a plan, it runs for none. */
 export interface Seal {
   readonly handler: unknown;
   /** What the route requires, for the instances that take it over. */
@@ -28,11 +28,11 @@ export interface Seal {
   plan: Plan | undefined;
 }
 
-/** The latest, by the Request that the server made. The application can neither add to this nor reach it. */
+/** The latest acceptance of each Request that the server made. The application can neither read nor change this. */
 const acceptances = new WeakMap<Request, Acceptance>();
 const seals = new WeakMap<object, Seal>();
 
-/** The response where a guarded handler is reached without an acceptance: a defect of the application, not of the request. */
+/** The response if a guarded handler is reached without an acceptance: the application is wrong, not the request. */
 export const unaccepted = (): Response =>
   Response.json({ code: 'internal_error', description: 'Internal error' }, { status: 500 });
 

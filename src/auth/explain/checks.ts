@@ -63,7 +63,7 @@ function describeHeader({ text, header, options, nameOf }: Explained): readonly 
 function describeKeys(explained: Explained): readonly Check[] {
   const { header, claims, options, lastFailure, nameOf } = explained;
   const isOther = claims.iss !== undefined && !options.issuer.some((name) => name === claims.iss);
-  // The keys of an issuer verify no token of another, and one slash makes another.
+  // An issuer's keys never verify another issuer's token, and one slash more makes it another issuer.
   const unless = (advice: string) =>
     isOther ? trustIssuer(explained) : `${advice}. Check ${nameOf('issuer')} and ${nameOf('jwksUri')}`;
   const issuer = options.issuer.find((name) => name === claims.iss) ?? list(options.issuer);

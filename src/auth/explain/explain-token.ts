@@ -21,10 +21,10 @@ export interface ExplainOptions {
 }
 
 /**
- * Explains how a guard with these options decides about a token. The verdict is that of such a guard, which gets a request with the
- * token; the checks only say what the token has. Fetches keys. Does NOT call the application's functions, such as `isRevoked`, and
- * does not check a proof or a certificate.
- * @param text the token: as such, in an Authorization header, or in the JSON response of a token endpoint
+ * Explains how a guard with these options decides about a token. The verdict comes from such a guard, which checks a request with
+ * the token; the checks only describe the token. Fetches keys. Does NOT call the application's functions, such as `isRevoked`,
+ * and does NOT check a proof or a certificate.
+ * @param text the token itself, an Authorization header, or the JSON response of a token endpoint
  * @throws {TypeError} an option or a requirement is not valid
  */
 export async function explainToken(
@@ -105,7 +105,7 @@ function withVerdicts(checks: readonly Check[], reason: RefusalReason | undefine
 function decode(pasted: string) {
   // Other characters are allowed neither in a header nor in a token.
   const text = pasted.replace(/[^\x20-\x7e\t]/g, '?');
-  // The guard does not decode a longer one either. Its JSON may be nested too deeply to print.
+  // The guard does not decode a longer token either. Its JSON may be nested too deeply to print.
   if (text.length > maxTokenLength) return { text, header: {}, claims: {} };
   return { text, header: attempt(() => decodeProtectedHeader(text)), claims: attempt(() => decodeJwt(text)) };
 }

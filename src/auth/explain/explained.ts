@@ -11,7 +11,7 @@ export interface Check {
   readonly has: string | undefined;
   /** What the options want. */
   readonly wants: string;
-  /** The reasons with which it rejects, and what to do about each; empty if the description of the reason says all there is. */
+  /** The reasons for which it rejects, each with advice, which is empty if the reason's description is enough. */
   readonly advice: Partial<Readonly<Record<RefusalReason, string>>>;
   readonly passed: string;
 }
@@ -26,7 +26,7 @@ export const check = (
   ...{ name, has, wants, advice, passed },
 });
 
-/** What is known where a token is explained. */
+/** What the checks are described from. */
 export interface Explained {
   readonly text: string;
   /** Decoded but not verified, as are the claims. Empty if they cannot be decoded. */

@@ -1,6 +1,6 @@
 /**
- * Returns the token in what was pasted: a token, an Authorization header, alone or in a command, or the JSON response of a token
- * endpoint. The line breaks of a terminal are removed.
+ * Extracts the token from pasted text: a token, an Authorization header, alone or in a command, or the JSON response of a token
+ * endpoint. Line breaks that a terminal inserted are removed.
  */
 export function readPasted(text: string): string {
   const pasted = text.trim();

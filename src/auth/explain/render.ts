@@ -1,6 +1,6 @@
 import { printable } from '../keys/url.ts';
 
-/** What a check made of a token. */
+/** The result of one check. */
 export interface ExplainedCheck {
   readonly name: string;
   /** What the token has. Not escaped. */
@@ -12,13 +12,13 @@ export interface ExplainedCheck {
 
 export interface Explanation {
   readonly checks: readonly ExplainedCheck[];
-  /** Whether the token is accepted where nothing but a token is required. */
+  /** Whether routes that require only a token accept it. */
   readonly isAccepted: boolean;
-  /** The status of the response to a request with the token, where the requirements are those that were given. */
+  /** Status of the response to a request with this token, on a route with the given requirements. */
   readonly status: number;
   /** The code of that response; undefined if it is 200. */
   readonly code: string | undefined;
-  /** What to do about it. Not escaped. */
+  /** What to change, or that the token is accepted. Not escaped. */
   readonly advice: string;
   /** Returns a line for each check and one for the response, for a terminal: only printable ASCII. Defaults to no colour. */
   render(hasColour?: boolean): string;
@@ -26,10 +26,10 @@ export interface Explanation {
 
 const colours: Readonly<Record<ExplainedCheck['verdict'], number>> = { passed: 32, rejected: 31, 'not reached': 2 };
 
-/** Longer values of a token are cut, but not the one that is rejected. */
+/** Longer values are truncated, except the rejected one. */
 const maxValueLength = 80;
 
-/** Returns an explanation as lines for a terminal, a line for each check. Tokens choose their characters, so all are escaped. */
+/** Returns an explanation for a terminal, one line per check. A token can contain any characters, so everything is escaped. */
 export function renderExplanation(explanation: Omit<Explanation, 'render'>, hasColour: boolean): string {
   const { checks, status, code, advice } = explanation;
   const paint = (colour: number, text: string) => (hasColour ? `\u001b[${colour}m${text}\u001b[0m` : text);

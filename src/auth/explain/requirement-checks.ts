@@ -6,7 +6,7 @@ export function isBoundBy(method: 'jkt' | 'x5t#S256', { cnf }: Members): boolean
   return isJsonObject(cnf) && method in cnf;
 }
 
-/** Returns the check of the proof or certificate that a token needs, which it does not have by itself. */
+/** Returns the check of the proof or certificate that a bound token needs. */
 export function describeBinding({ claims, options, nameOf }: Explained): Check {
   const { dpop, dpopAlgorithms, clientCertificate } = options;
   const header = nameOf('clientCertificate');
@@ -53,7 +53,7 @@ function describeScope({ claims, options, requirements: { scope }, nameOf }: Exp
   const isAny = typeof scope === 'object' && 'anyOf' in scope;
   const names = (isAny ? scope.anyOf : [scope ?? []].flat()).map((name) => scopePrefix + name);
   const wanted = names.join(isAny ? ' or ' : ' and ');
-  // A JSON Pointer begins in a claim of the token.
+  // A JSON Pointer starts with the name of a claim.
   const sources = new Set(scopeClaim.map((name) => (name.startsWith('/') ? (name.split('/')[1] ?? '') : name)));
   const implied = Object.entries(scopeImplies).flatMap(([broad, narrow]) => narrow.map((one) => `${broad}=${one}`));
   const settings = [

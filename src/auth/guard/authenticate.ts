@@ -8,13 +8,13 @@ import type { Claims } from '../token/claims.ts';
 import { createClaimsReader } from '../token/claims-schema.ts';
 import type { Verification, VerifiedToken, Verifier } from '../token/verifier.ts';
 
-/** What a request is accepted with. */
+/** The result for an accepted request. */
 export interface Authentication<AcceptedClaims extends Claims = Claims> {
   readonly claims: AcceptedClaims;
   /** The access token, for calls to other services on behalf of the client. */
   readonly token: string;
   /**
-   * All scopes that the token grants, implied ones included, without the prefix. For information: to require a scope, give
+   * All scopes that the token grants, implied ones included, without the prefix. For information only: to require a scope, pass
    * `scope` to `check`.
    */
   readonly scopes: readonly string[];
@@ -52,7 +52,7 @@ export function createCredentialsReader(dpop: DpopMode): (authorization: string 
   };
 }
 
-/** What the checks of one request share. Whatever differs in the same object is another request. */
+/** What the checks of one request share. If anything differs in the same object, it is another request. */
 interface Shared extends Presentation {
   /** The verified token, or its pending verification. A refusal is not kept: time passes, and outages end. */
   verified: VerifiedToken | Promise<Verification> | undefined;
@@ -65,7 +65,7 @@ export interface AcceptedToken extends Pick<Authentication, 'claims' | 'token'> 
   readonly ownClaims: Claims;
 }
 
-/** Returns the walk of a token: token, proof, claims. Requirements follow, because each route has its own. */
+/** Returns a function that checks token, proof and claims. Requirements follow, because each route has its own. */
 export function createAuthenticator(options: CheckedOptions, verifier: Verifier, now: (() => number) | undefined) {
   const { dpop, isRevoked, onAccepted } = options;
   const refuseBinding = createBindingCheck({ ...options, now });

@@ -13,7 +13,7 @@ import { createMetadata, type RespondMetadata, resourceMetadataUrl } from './met
 import { createReject } from './rejection.ts';
 import { type ChallengeParameters, createPolicyReader, type Requirements, type RoutePolicy } from './requirements.ts';
 
-/** What is known of the keys and the tokens of a guard: enough for a readiness probe and for metrics. */
+/** The state of a guard's keys and token cache: enough for a readiness probe and for metrics. */
 export interface GuardState extends VerifierState {
   /** In the order of the option `issuer`. */
   readonly issuers: readonly KeySetState[];
@@ -42,7 +42,7 @@ export interface GuardCore {
   decide(request: Request, policy: RoutePolicy, isOptional: boolean): Decision | Promise<Decision>;
   /** Returns the scopes that a token grants, without the prefix. */
   scopesOf(claims: Claims): readonly string[];
-  /** Returns the response to a request whose token was accepted, but which is rejected for what it asks for. */
+  /** Returns the rejection of a request whose token was accepted, but does not allow what the request does. */
   reject(request: Request, refusal: Refusal, challenge: ChallengeParameters): Response;
   readonly metadata: RespondMetadata;
   start(): void;

@@ -17,7 +17,7 @@ export interface Rejection {
 
 /**
  * Returns every rejection that a guard, or one with these options, can return on a route with these requirements. Does NOT
- * include that of `authorize`.
+ * include the rejection by `authorize`.
  * @throws {TypeError} an option or a requirement is not valid
  */
 export function describeRejections(given: GuardOptions | Guard, requirements: Requirements = {}): readonly Rejection[] {

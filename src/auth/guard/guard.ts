@@ -12,7 +12,7 @@ export interface Anonymous {
   readonly scopes: readonly string[];
 }
 
-/** What the guard reads of a request: that of every Web-standard Request. The object itself identifies the request. */
+/** The part of a Web-standard Request that the guard reads. The object itself identifies the request. */
 export interface GuardRequest {
   readonly method: string;
   readonly url: string;
@@ -33,7 +33,7 @@ export interface Guard<AcceptedClaims extends Claims = Claims> {
    *
    * Each call decides as of now. Calls with the same request object share the verification of its token and the use of its DPoP
    * proof, as long as method, URL, token and proof are the same.
-   * @throws {TypeError} `request` is no Web-standard Request, a requirement is not valid, or the schema of the claims or
+   * @throws {TypeError} `request` is not a Web-standard Request, a requirement is not valid, or the schema of the claims or
    * `errorBody` cannot be used
    */
   check(
@@ -45,10 +45,11 @@ export interface Guard<AcceptedClaims extends Claims = Claims> {
     requirements?: Requirements & { readonly optional?: false | undefined },
   ): Promise<Authentication<AcceptedClaims> | Response>;
   /**
-   * Returns the metadata from which clients learn the issuers and the scopes of this API (RFC 9728), its preflight, or a 405 for
-   * another method, all readable by every origin. Returns undefined for every other request, and always without `publicUrl`.
+   * Returns the metadata from which clients learn the issuers and the scopes of this API (RFC 9728), its preflight response, or a
+   * 405 for another method. All of them are readable by every origin. Returns undefined for any other request, and always without
+   * `publicUrl`.
    * @param scopes that the API requires, without the prefix
-   * @throws {TypeError} `request` is no Web-standard Request, or a scope is not valid
+   * @throws {TypeError} `request` is not a Web-standard Request, or a scope is not valid
    */
   metadata(request: GuardRequest, scopes?: readonly string[]): Response | undefined;
   /** Fetches keys ahead of the first request, and refreshes them in the background. Returns at once. */
@@ -56,8 +57,8 @@ export interface Guard<AcceptedClaims extends Claims = Claims> {
   /** Stops the background refresh. `check` still works and fetches keys on demand. */
   stop(): void;
   /**
-   * Fetches the keys of every issuer now, whatever the cooldown, so that a compromised key is no longer trusted. Resolves to the
-   * state once that has succeeded or failed: `lastFailure` says whether the old keys are still trusted. Never let clients call it.
+   * Fetches the keys of every issuer now, even during the cooldown, to stop trusting a compromised key. Resolves to the state
+   * once the fetches have succeeded or failed: if `lastFailure` is set, the old keys stay trusted. Never let clients call it.
    */
   reload(): Promise<GuardState>;
   state(): GuardState;

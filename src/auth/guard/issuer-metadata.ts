@@ -3,17 +3,17 @@ import { isAllowedInMetadata } from '../keys/url.ts';
 import { identifierOf } from '../token/issuer-rules.ts';
 import { coreOf, type Guard } from './guard.ts';
 
-/** The metadata of an authorization server (RFC 8414 §2), as far as they are of use to a client. */
+/** The metadata of an authorization server (RFC 8414 §2) that a client needs. */
 export interface IssuerMetadata {
-  /** Undefined if the metadata name none, or one to which credentials must not be sent. */
+  /** Undefined if the metadata has none, or one to which credentials must not be sent. */
   readonly tokenEndpoint: string | undefined;
 }
 
 /**
- * Fetches the metadata of the guard's first issuer, with the limits of a key fetch. It is fetched at each call, whatever the
+ * Fetches the metadata of the guard's first issuer, with the limits of a key fetch. Each call fetches them, even during the
  * cooldown, so do not let clients cause calls.
  * @throws {TypeError} not a guard
- * @throws {Error} the metadata cannot be fetched, or are another issuer's
+ * @throws {Error} the metadata cannot be fetched, or names another issuer
  */
 export async function issuerMetadata(guard: Guard): Promise<IssuerMetadata> {
   const options = coreOf(guard)?.options;
@@ -21,7 +21,7 @@ export async function issuerMetadata(guard: Guard): Promise<IssuerMetadata> {
   const { jwksAllowHttp, jwksTimeoutSeconds, fetch = globalThis.fetch } = options;
   const [issuer = ''] = options.issuer.map(identifierOf);
   const { tokenEndpoint } = await fetchMetadata(fetch, issuer, AbortSignal.timeout(jwksTimeoutSeconds * 1000));
-  // Metadata of another machine must not send credentials to a port of this one.
+  // Another machine's metadata must not direct credentials to a port of this machine.
   const isAllowed = tokenEndpoint !== undefined && isAllowedInMetadata(tokenEndpoint, issuer, jwksAllowHttp);
   return { tokenEndpoint: isAllowed ? tokenEndpoint : undefined };
 }

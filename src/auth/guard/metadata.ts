@@ -4,7 +4,7 @@ import { identifierOf } from '../token/issuer-rules.ts';
 
 /**
  * Returns the response to a request for the metadata of the protected resource (RFC 9728), or undefined for any other request.
- * @param listScopes returns the scopes of the API in the form in which a client requests them; called only for the document
+ * @param listScopes returns the scopes of the API as a client requests them; called only for the document
  */
 export type RespondMetadata = (
   request: Pick<Request, 'method' | 'url'>,
@@ -12,7 +12,7 @@ export type RespondMetadata = (
   resourceDocumentation?: string | undefined,
 ) => Response | undefined;
 
-/** Browsers of every origin may read it: the document is public, and a request for it has no effect. */
+/** Pages of every origin may read the document: it is public, and a request for it has no effect. */
 const crossOrigin = { 'access-control-allow-origin': '*' };
 const preflight = {
   ...crossOrigin,

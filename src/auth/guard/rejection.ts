@@ -16,7 +16,7 @@ export interface RejectionOptions extends ChallengeOptions {
   readonly errorHeaders?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Returns the response to a request that is rejected on a route that wants something. */
+/** Returns the response to a request that is rejected on a route with these requirements. */
 export type Reject = (refusal: Refusal, scheme: Scheme, challenge?: ChallengeParameters) => Response;
 
 /**
@@ -37,7 +37,7 @@ export function createReject({ errorBody, errorHeaders = {}, ...options }: Rejec
 
   function headersOf(refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Headers {
     if (refusal.retryAfterSeconds > 1) return createHeaders(refusal, scheme, challenge);
-    // A route wants the same object each time.
+    // A route passes the same object each time.
     const known = prepared.get(challenge) ?? new Map<string, Headers>();
     prepared.set(challenge, known);
     const name = `${scheme} ${refusal.reason}`;
@@ -79,7 +79,7 @@ export function rejectionHeaders(
 ): Readonly<Record<string, string>> {
   const { status, description, error } = refusals[reason];
   if (status === 503) return { 'retry-after': String(retryAfterSeconds) };
-  // No other token of the client would help.
+  // Another token would not help the client.
   if (reason === 'access_denied') return {};
   const write = (name: Scheme) => {
     const parameters = {

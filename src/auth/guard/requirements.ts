@@ -28,7 +28,7 @@ export interface RoutePolicy {
   readonly challenge: ChallengeParameters;
   /** The lists of scopes of which one is required, in the form in which a client requests them. */
   readonly alternatives: readonly (readonly string[])[];
-  /** Whether it requires nothing. */
+  /** Whether it requires only a valid token. */
   readonly isEmpty: boolean;
   readonly stepUpChecks: readonly Check[];
   readonly scopeChecks: readonly Check[];
@@ -116,7 +116,7 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions) {
     );
   };
 
-  /** Reads the scope that a function returned, which may be none. */
+  /** Reads the scope that a function returned, which may be an empty list. */
   const readReturnedScope = (returned: unknown): RoutePolicy => {
     const { named, alternatives, check } = readScope(returned, true);
     return createPolicy({ scope: named }, alternatives, [], named === undefined ? [] : [check]);

@@ -7,9 +7,9 @@ import type { CheckedIssuer } from '../token/issuer-rules.ts';
 export type FixedScope = string | readonly string[] | { readonly anyOf: readonly string[] };
 
 export interface ScopeRules {
-  /** Those with a `scopeClaim` of their own. */
+  /** The issuers with a `scopeClaim` of their own. */
   readonly issuer?: readonly (string | CheckedIssuer)[];
-  /** Claims that hold the scopes; the first that a token has decides. A name that begins with `/` is a JSON Pointer. */
+  /** Claims that contain scopes. Only the first one that a token has is used. A name that begins with `/` is a JSON Pointer. */
   readonly scopeClaim: readonly string[];
   /** Only scopes with this prefix count, and they count without it. */
   readonly scopePrefix: string | undefined;
@@ -95,8 +95,8 @@ function impliedBy(implies: ScopeRules['scopeImplies']): ReadonlyMap<string, Rea
 }
 
 /**
- * Text is a list separated by white space. In a list, each element is a scope. Anything else grants nothing. White space is that
- * of ASCII: RFC 6749 §3.3 allows only the space, and no other character of a scope is in it.
+ * Text is a list separated by white space. In a list, each element is a scope. Anything else grants nothing. Only ASCII white
+ * space separates: RFC 6749 §3.3 allows only the space, and a scope contains none of the others.
  */
 function scopesIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return value.split(/[ \t\n\v\f\r]+/);

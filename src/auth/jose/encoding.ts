@@ -54,10 +54,10 @@ export function parseJsonObject(bytes: Uint8Array): Members | undefined {
   }
 }
 
-/** Freezes a value with everything in it, and returns it. What cannot be frozen, such as bytes, is left as it is. */
+/** Freezes a value with everything in it, and returns it. Values that cannot be frozen, such as bytes, stay as they are. */
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
-  // First its members: those of a frozen object are read more slowly.
+  // Members first, because reading the members of a frozen object is slower.
   for (const member of Object.values(value)) deepFreeze(member);
   return Object.freeze(value);
 }

@@ -7,7 +7,7 @@ export type PublicJwk = Readonly<
   Record<'kty', string> & Partial<Record<'crv' | 'x' | 'y' | 'n' | 'e' | 'alg' | 'pub', string>>
 >;
 
-/** What is required of a key in addition, if a client chooses it. */
+/** Additional requirements for a key that a client chose. */
 export interface KeyLimits {
   /** Defaults to 16,384: OpenSSL and BoringSSL verify no signature with a longer modulus. */
   readonly maxModulusBits?: number;
@@ -28,7 +28,7 @@ export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLim
   const read = (name: string) => decode(jwk[name], limits);
   const { n, e, x, y } = jwk as PublicJwk;
   if (kty === 'RSA') return isSoundRsaKey(read('n'), read('e'), limits) ? ({ kty, n, e } as PublicJwk) : undefined;
-  // RFC 9964 §3: alg is required, because it is all that tells the sizes apart.
+  // RFC 9964 §3: alg is required, because only alg tells the sizes apart.
   if (kty === 'AKP')
     return jwk.alg === algorithm && read('pub').length === partBytes
       ? { kty, alg: algorithm, pub: String(jwk.pub) }
@@ -69,8 +69,8 @@ function decode(value: unknown, { isCanonical = false }: KeyLimits): Uint8Array 
 }
 
 /**
- * Requires at least 2048 bits (RFC 7518 §3.3), counted here because a CryptoKey rounds up to whole bytes, an odd modulus, and
- * an odd exponent of at least 3 below it. With other values, signatures can be forged without the private key, or none is good.
+ * Requires at least 2048 bits (RFC 7518 §3.3), an odd modulus, and an odd exponent from 3 to below the modulus. Bits are counted
+ * here, because a CryptoKey rounds up to whole bytes. With other values, signatures can be forged, or none is valid.
  */
 function isSoundRsaKey(n: Uint8Array, e: Uint8Array, limits: KeyLimits): boolean {
   const { maxModulusBits = 16_384, maxExponentBytes = Number.POSITIVE_INFINITY, isCanonical = false } = limits;

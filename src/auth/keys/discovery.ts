@@ -17,7 +17,7 @@ export interface FetchedDocument {
   readonly json: unknown;
 }
 
-/** Fetches the JWK Set of an issuer. `isAnew` says to forget where it was found. */
+/** Fetches the JWK Set of an issuer. With `isAnew`, it forgets where the set was found. */
 export type KeySetSource = (signal: AbortSignal, isAnew?: boolean) => Promise<FetchedDocument>;
 
 /**

@@ -1,6 +1,6 @@
 import { isLoopbackHost, printableUrl } from './url.ts';
 
-/** Why a document of the issuer cannot be used: one of a few words, for metrics. */
+/** Why an issuer's document cannot be used: a word from a fixed list, for metrics. */
 export type FetchFailure =
   | 'timeout'
   | 'network'
@@ -13,7 +13,7 @@ export type FetchFailure =
   | 'insecure_address'
   | 'no_usable_key';
 
-/** What is known of a failed fetch. What an issuer chose is shortened and escaped. */
+/** The details of a failed fetch. Text that an issuer chose is shortened and escaped. */
 export interface FetchFault {
   readonly failure: FetchFailure;
   /** The URL that was fetched, without credentials, query and fragment. */
@@ -53,7 +53,7 @@ const maxBodyBytes = 1024 * 1024;
 /**
  * Returns the JSON at `url`. The response must have the status 200, must not be redirected or compressed, and is limited to
  * 1 MiB.
- * @throws {FetchError} for any other response, for none, and once `signal` is aborted, even if `fetch` ignores that
+ * @throws {FetchError} for any other response, for no response, and once `signal` is aborted, even if `fetch` ignores the signal
  */
 export async function fetchJson(fetch: Fetch, url: string, signal: AbortSignal): Promise<unknown> {
   const aborted = new Promise<never>((_, reject) => {
@@ -111,7 +111,7 @@ async function readText(response: Response, url: string): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Deno says only in words why there was no response. */
+/** Deno gives the reason for a missing response only as text. */
 const wordsOfDeno: readonly (readonly [words: RegExp, cause: string])[] = [
   [/dns error/, 'ENOTFOUND'],
   [/Connection refused/, 'ECONNREFUSED'],
@@ -120,7 +120,7 @@ const wordsOfDeno: readonly (readonly [words: RegExp, cause: string])[] = [
 
 /**
  * Returns why `fetch` had no response: the code that Bun gives to the error, and Node to its cause, or the corresponding code
- * for Deno. For a certificate, Deno names its fault in a word such as `UnknownIssuer`. The words of an error are never returned.
+ * for Deno. For a certificate, Deno gives a word such as `UnknownIssuer`. The text of an error is never returned.
  */
 function causeOf(error: unknown): string | undefined {
   for (let each = error, depth = 0; each instanceof Error && depth < 4; each = each.cause, depth += 1) {

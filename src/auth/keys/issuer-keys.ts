@@ -8,7 +8,7 @@ import { createKeySet } from './refreshing-key-set.ts';
 
 export interface IssuerKeysOptions {
   readonly jwksUri: string | undefined;
-  /** A JWK Set that is given instead of fetched. */
+  /** A JWK Set to use instead of fetching one. */
   readonly keys: unknown;
   readonly jwksAllowHttp: boolean;
   readonly algorithms: readonly Algorithm[];
@@ -64,7 +64,7 @@ export function createIssuerKeys(
   };
 }
 
-/** What an application without `onKeySetEvent` learns: that an outage has begun, once, and why. */
+/** Warns an application without `onKeySetEvent` once when an outage begins, and says why. */
 function warnOfOutage(event: KeySetEvent): void {
   if (event.type !== 'failed' || event.failures > 1) return;
   const { issuer, failure, status, cause, address, found } = event;

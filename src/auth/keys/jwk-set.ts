@@ -8,7 +8,7 @@ import { printable } from './url.ts';
 export interface ImportedKey {
   readonly algorithm: Algorithm;
   readonly cryptoKey: CryptoKey;
-  /** The public members that identify the key. A key with another value is another key. */
+  /** The public members that identify the key. If this value differs, it is another key. */
   readonly identity: string;
   isCurrent: boolean;
 }

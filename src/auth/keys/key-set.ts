@@ -15,18 +15,18 @@ export interface KeySet {
   /**
    * Returns the keys with this `kid`: at once if they are cached or if the cooldown has not passed, otherwise after one fetch
    * that all callers share. An empty list means that the issuer publishes no such key. The refusal `keys_unavailable` means that
-   * this is not known, because the last fetch failed or has not ended within its time limit, or that no trusted keys are cached.
+   * this is unknown, because the last fetch failed or did not end within its time limit, or because no trusted keys are cached.
    */
   find(kid: string): FoundKeys | Promise<FoundKeys>;
   /** Whether a key is still trusted: it has not left the set, and the set has not expired. */
   isCurrent(key: VerificationKey): boolean;
   state(): KeySetState;
   /**
-   * Fetches the keys anew, whatever the cooldown: once a pending fetch has ended, and starting where they are found. Calls in the
-   * meantime share that fetch. Resolves when it has ended, successfully or not.
+   * Fetches the keys again, even during the cooldown, once a pending fetch has ended. Their URL is discovered again too. Calls in
+   * the meantime share that fetch. Resolves when it has ended, successfully or not.
    */
   reload(): Promise<void>;
-  /** Starts a fetch, unless keys are held or one is pending or too early, and the background refresh. Returns at once. */
+  /** Starts the background refresh, and a fetch unless keys are cached, or one is pending or too early. Returns at once. */
   start(): void;
   /** Stops the background refresh, and aborts a fetch that no lookup waits for. Later lookups fetch only on demand. */
   stop(): void;
@@ -80,7 +80,7 @@ export interface KeySetOptions {
   readonly algorithms: readonly Algorithm[];
   /** Age at which keys are refreshed. Up to ten percent is added, so that instances started together do not fetch together. */
   readonly maxAgeMs: number;
-  /** How long past that age keys stay trusted while the issuer cannot be reached. */
+  /** How long after that age keys stay trusted while the issuer cannot be reached. */
   readonly maxStaleMs: number;
   /** Minimum time between the starts of two fetches, failed or not. */
   readonly cooldownMs: number;

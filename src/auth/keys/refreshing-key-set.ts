@@ -21,7 +21,7 @@ export function createKeySet(options: KeySetOptions): KeySet {
 interface Attempt {
   /** When the attempt before it started. */
   readonly attemptedBefore: number;
-  /** Whether it looks for the place of the keys again. */
+  /** Whether it looks up the URL of the keys again. */
   readonly isAnew: boolean;
   readonly abort: AbortController;
   readonly ended: Promise<void>;
@@ -96,7 +96,7 @@ class RefreshingKeySet implements KeySet {
 
   async reload(): Promise<void> {
     if (this.#pending && !this.#pending.isAnew) await this.#waitFor(this.#pending);
-    // Another call may have begun it meanwhile.
+    // Another call may have started it meanwhile.
     if (this.#pending?.isAnew && (await this.#waitFor(this.#pending))) return;
     await this.#waitFor(this.#begin(true), true);
   }
@@ -128,7 +128,7 @@ class RefreshingKeySet implements KeySet {
 
   /**
    * Waits for an attempt, and returns whether it has not been lost. It ends within its time limit, unless another request began
-   * it: on Cloudflare Workers it then ends with that request, and waiting for it is an exception, or takes for ever.
+   * it: on Cloudflare Workers it then ends with that request, and waiting for it throws or never ends.
    */
   async #waitFor(attempt: Attempt, isOwn = false): Promise<boolean> {
     let cancel = () => {};
@@ -175,7 +175,7 @@ class RefreshingKeySet implements KeySet {
     this.#sleep();
   }
 
-  /** Gives up the pending attempt: one that was stopped counts for nothing, one that can no longer end is a failure. */
+  /** Gives up the pending attempt. A stopped attempt does not count; one that can no longer end is a failure. */
   #giveUp(isStopped: boolean): void {
     if (isStopped) this.#attemptedAt = this.#pending?.attemptedBefore ?? this.#attemptedAt;
     else this.#lastFailure = new FetchError('timeout').fault;

@@ -20,7 +20,7 @@ export type Middleware = (
 type Optional = Requirements & { readonly optional: true };
 type Strict = Requirements & { readonly optional?: false | undefined };
 
-/** What `authOf` returns: with `Claims | undefined`, that of a route where a token is optional. */
+/** What `authOf` returns. For a route where a token is optional, the type parameter is `Claims | undefined`. */
 export type AuthOf<AcceptedClaims extends Claims | undefined> = AcceptedClaims extends Claims
   ? Authentication<AcceptedClaims>
   : Anonymous;
@@ -28,8 +28,8 @@ export type AuthOf<AcceptedClaims extends Claims | undefined> = AcceptedClaims e
 const results = new WeakMap<IncomingRequest, Authentication | Anonymous>();
 
 /**
- * Returns middleware for Express, Connect and NestJS that rejects a request without a token that meets the requirements, and
- * passes errors, such as those of `onAccepted`, to `next`. A rejection keeps the headers that were set before, such as those of CORS.
+ * Returns middleware for Express, Connect and NestJS. It rejects requests whose token does not meet the requirements, and passes
+ * errors, such as those of `onAccepted`, to `next`. A rejection keeps headers that are already set, such as CORS headers.
  * @example
  * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (req, res) => res.json(authOf(req).claims.sub));
  * @throws {TypeError} a requirement is not valid
@@ -42,8 +42,8 @@ export function requireToken(guard: Guard, requirements: Optional | Strict = {})
 }
 
 /**
- * Returns what a request of Node.js is accepted with, or sends the rejection and returns undefined: for Fastify and Koa.
- * @throws {TypeError} a requirement is not valid, or the request is no request of Node.js
+ * For Fastify and Koa: returns the authentication of a Node.js request, or sends the rejection and returns undefined.
+ * @throws {TypeError} a requirement is not valid, or `request` is not a Node.js request
  */
 export function checkIncoming<AcceptedClaims extends Claims>(
   guard: Guard<AcceptedClaims>,
@@ -70,8 +70,9 @@ export async function checkIncoming(
 }
 
 /**
- * Returns what the request was accepted with, by the last guard that checked it. On a route where a token is optional, write
- * `authOf<Claims | undefined>(req)`. Does NOT check that the type parameter is the type of the guard's claims.
+ * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. On a route where
+ * a token is optional, write `authOf<Claims | undefined>(req)`. Does NOT check that the type parameter is the type of the guard's
+ * claims.
  * @throws {TypeError} no guard has accepted the request
  */
 export function authOf<AcceptedClaims extends Claims | undefined = Claims>(
@@ -83,7 +84,7 @@ export function authOf<AcceptedClaims extends Claims | undefined = Claims>(
   return result as AuthOf<AcceptedClaims>;
 }
 
-/** Sends a rejection with the headers that the application set before, unless a response was sent meanwhile. */
+/** Sends a rejection with the headers that the application has already set, unless a response was sent meanwhile. */
 async function send(rejection: Response, response: OutgoingResponse): Promise<undefined> {
   const body = await rejection.text();
   if (response.headersSent) return undefined;

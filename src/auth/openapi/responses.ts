@@ -8,7 +8,7 @@ export interface ErrorObject<Codes extends [string, ...string[]]>
     typeof t.Object<{ code: ReturnType<typeof t.UnionEnum<Codes>>; description: ReturnType<typeof t.String> }>
   > {}
 
-/** Returns the schema of the Error object, for a status that is returned with these codes. */
+/** Returns the schema of the Error object for a status with these codes. */
 export function errorObject<const Codes extends [string, ...string[]]>(...codes: Codes): ErrorObject<Codes> {
   // Without this, the type would use the first code as a default.
   const code = t.UnionEnum(codes, { default: undefined });
@@ -16,8 +16,8 @@ export function errorObject<const Codes extends [string, ...string[]]>(...codes:
 }
 
 /**
- * The responses of the guard, for the `response` of a route or `guard`. Elysia then validates what handlers return with these
- * statuses, and they can return no other: without it, the plugin declares the responses for documents and typed clients.
+ * The responses of the guard, for the `response` of a route or `guard`. Elysia then validates what handlers return, and allows
+ * only the declared statuses. Without it, the plugin declares the responses only for documents and typed clients.
  */
 export const guardResponses = {
   401: errorObject('authorization_header_missing', 'invalid_header', 'invalid_claims', 'token_expired'),
@@ -32,7 +32,7 @@ interface ErrorBody<Code extends string> {
   readonly description: string;
 }
 
-/** What typed clients know of the rejections of a guarded route. Handlers can still return any status. */
+/** What typed clients know about the rejections of a guarded route. Handlers can still return any status. */
 export type GuardRejections = Readonly<
   Record<
     401,
@@ -78,7 +78,7 @@ const descriptions = {
   503: 'The access token cannot be checked at the moment',
 } as const;
 
-/** Schemas that only document a response. Elysia must not validate with them what a handler returns. */
+/** Schemas that only document a response. Elysia must not use them to validate what a handler returns. */
 const documenting = new WeakSet<object>();
 
 /** Returns the hooks of a route without schemas that only document. */
@@ -101,7 +101,7 @@ export function documentRejections(
   const schemas = guards.map((options) => rejectionSchemas(options, required));
   const rejections = Object.assign({}, ...schemas.toReversed()) as Readonly<Record<string, TSchema>>;
   if (response !== undefined) {
-    // A new object: Elysia validates with the one that it was given.
+    // A new object, because Elysia validates with the original one.
     hooks.response = { ...rejections, ...(isByStatus(response) ? response : { 200: response }) };
     return;
   }
@@ -137,6 +137,6 @@ const isDocumenting = (schema: unknown) => typeof schema === 'object' && schema 
 /** Whether a route has a schema for each status, instead of one for 200. */
 function isByStatus(response: unknown): response is Readonly<Record<string, unknown>> {
   if (typeof response !== 'object' || response === null) return false;
-  // Schemas of Elysia have symbols, and some of them nothing else.
+  // Elysia's schemas have symbols, and some have nothing else.
   return Reflect.ownKeys(response).every((name) => typeof name === 'string' && /^\d+$/.test(name));
 }

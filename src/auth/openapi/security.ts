@@ -4,7 +4,7 @@ import type { GuardOptions } from '../options.ts';
 export interface SecuritySchemeOptions {
   /** URL at which clients get tokens with the client-credentials grant. */
   readonly tokenEndpoint?: string | undefined;
-  /** The scopes that the routes require, such as {@link scopesOf} returns. */
+  /** The scopes that the routes require, as {@link scopesOf} returns them. */
   readonly scopes?: readonly string[] | undefined;
 }
 
@@ -45,7 +45,7 @@ export function securitySchemes(
 }
 
 /**
- * Returns the OpenAPI security requirements of a guarded route, of which a client meets one: a token from the issuer with the
+ * Returns the OpenAPI security requirements of a guarded route. A client must meet one of them: a token from the issuer with the
  * scopes of one of these lists, an existing token, or none.
  */
 export function securityOf(
@@ -65,7 +65,7 @@ interface OpenApiDocument {
 const examined = new WeakSet<object>();
 
 /**
- * Warns where the document of @elysiajs/openapi names security schemes without defining them, which generators of clients reject.
+ * Warns if the document of @elysiajs/openapi names security schemes without defining them, because client generators reject it.
  * @param routes none under @elysiajs/node, which starts plugins without the application
  */
 export function warnOfMissingSchemes(routes: readonly { readonly handler: unknown }[] = []): void {
@@ -77,7 +77,7 @@ export function warnOfMissingSchemes(routes: readonly { readonly handler: unknow
   const named = operations.flatMap((operation) => (operation?.security ?? []).flatMap(Object.keys));
   const missing = [...new Set(named)].filter((name) => !(name in (components.securitySchemes ?? {})));
   if (missing.length > 0)
-    // biome-ignore lint/suspicious/noConsole: without it, only generators of clients would notice.
+    // biome-ignore lint/suspicious/noConsole: without it, only client generators would notice.
     console.warn(
       `The OpenAPI document does not define the security schemes ${missing.join(', ')}: use openapi({ documentation: { components: { securitySchemes: securitySchemes(options) } } })`,
     );

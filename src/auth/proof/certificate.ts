@@ -12,14 +12,14 @@ export type ClientCertificate = (request: Request) => Certificate | undefined;
 const otherHeaders =
   /^(?:authorization|connection|content-length|cookie|dpop|host|keep-alive|proxy-(?:auth\w+|connection)|te|trailer|transfer-encoding|upgrade)$/i;
 
-/** Whether a header of this name can be set by a proxy alone. */
+/** Whether only a proxy can set a header with this name. */
 export const isCertificateHeader = (name: string) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !otherHeaders.test(name);
 
 /**
  * Returns a function that reads the client's certificate from a header that a proxy sets: `Client-Cert` (RFC 9440 §2.2), or the
- * URL-encoded PEM of nginx (`$ssl_client_escaped_cert`). Two certificates, or anything else, are no certificate. Does NOT check
- * who set the header: the proxy must set or delete it in every request.
- * @throws {TypeError} the name is not that of a header, or is one that clients set or proxies consume, such as `cookie` or `host`
+ * URL-encoded PEM of nginx (`$ssl_client_escaped_cert`). Anything but exactly one certificate counts as none. Does NOT check who
+ * set the header: the proxy must set or delete it in every request.
+ * @throws {TypeError} the name is not a header name, or is one that clients set or proxies consume, such as `cookie` or `host`
  */
 export function clientCertificateFromHeader(name: string): (request: Request) => Uint8Array | undefined {
   if (!isCertificateHeader(name))

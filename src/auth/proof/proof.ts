@@ -8,9 +8,9 @@ import { type ProofAlgorithm, proofAlgorithmOf, proofAlgorithms, readProofKey } 
 import { type ReplayStore, usualLifetimeMs, windowMs } from './replay-store.ts';
 
 /**
- * Verifies the proof that a request presents, and marks it as used. Resolves to why the request is rejected, or to undefined if
- * it is not. Further calls for the same presentation share that, and all verifiers share its use.
- * @param request the object by which its use is known
+ * Verifies the proof that a request presents, and marks it as used. Resolves to the reason for a rejection, or to undefined.
+ * Further calls for the same presentation share this result, and all verifiers share the use of the proof.
+ * @param request the object that identifies the use
  * @param presented with a token that is already verified; only the path of the URL is used, because the client or a proxy
  * chooses the host
  * @param thumbprint of the key that the token is bound to: its `cnf.jkt` (RFC 9449 §6.1)

@@ -36,7 +36,7 @@ export interface MemoryReplayStore extends ReplayStore {
 
 let sharedStore: MemoryReplayStore | undefined;
 
-/** Returns the store of all guards in this process without a store of their own, so that none accepts a proof that another accepted. */
+/** Returns the store that guards of this process share by default, because none may accept a proof that another has accepted. */
 export function sharedMemoryStore(): MemoryReplayStore {
   sharedStore ??= createMemoryReplayStore();
   return sharedStore;
@@ -48,7 +48,7 @@ export function sharedMemoryStore(): MemoryReplayStore {
 export function createMemoryReplayStore(options: MemoryReplayStoreOptions = {}): MemoryReplayStore {
   const { maxEntries = 200_000, now = Date.now } = options;
   const expiriesMs = new Map<string, number>();
-  /** The keys by the second at the end of which they expire: a key that lives long does not hold up those behind it. */
+  /** The keys by the second at whose end they expire, so a long-lived key does not delay the removal of others. */
   const buckets = new Map<number, string[]>();
   let sweptSecond = Number.NaN;
   // If the clock is set back, proofs that were swept are valid again. They expire no later than this.

@@ -27,9 +27,9 @@ export interface DevelopmentIssuerOptions {
   readonly audience: string | readonly string[];
   /** The clients, or a function that is called for each request. */
   readonly clients: readonly DevelopmentClient[] | (() => readonly DevelopmentClient[]);
-  /** Hosts, with their port unless it is the default, at which clients get tokens. Loopback hosts always can. Defaults to none. */
+  /** Hosts other than loopback at which clients get tokens, with their port unless it is the default. Defaults to none. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Those of an earlier issuer, so that its tokens stay valid. Defaults to new ones. */
+  /** The keys and secrets of an earlier issuer, which keep its tokens valid. Defaults to new ones. */
   readonly secrets?: IssuerSecrets | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface DevelopmentIssuer {
   readonly refuseHost: (request: Request) => Response | undefined;
   /** The clients with their secrets, at the time that they are read. */
   readonly clients: readonly Client[];
-  /** The paths of the endpoints below the issuer. RFC 8414 §3.1 puts the path of an issuer behind that of its metadata. */
+  /** The paths of the endpoints below the issuer. RFC 8414 §3.1 puts an issuer's path after the path of its metadata. */
   readonly endpoints: Readonly<Record<'token' | 'keySet' | 'metadata', string>>;
   readonly secrets: IssuerSecrets;
   /** Options of a guard that accepts its tokens. With `keys`, a guard in the same process fetches nothing. */

@@ -12,7 +12,7 @@ export interface TokenOptions {
   readonly expired?: boolean | undefined;
   /** Whether it is signed with another key than the one that its header names. */
   readonly forged?: boolean | undefined;
-  /** `dpop` binds it to the key that signs proofs, a certificate (DER or PEM) to that certificate. */
+  /** `dpop` binds the token to the key that signs proofs. A certificate (DER or PEM) binds it to that certificate. */
   readonly boundTo?: 'dpop' | Certificate | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface TestIssuer {
   /**
    * Returns a token that the guard accepts for an hour.
    * @param claims replace members of the claims; `undefined` removes one
-   * @throws {TypeError} `boundTo` is no certificate
+   * @throws {TypeError} `boundTo` is not a certificate
    */
   token(claims?: Readonly<Record<string, unknown>>, options?: TokenOptions): Promise<string>;
   /**
@@ -36,7 +36,7 @@ export interface TestIssuer {
   proof(request: Pick<Request, 'method' | 'url'>, token: string): Promise<string>;
 }
 
-/** RFC 6761 §6.4: no server has a name in this domain, so that nobody can mistake these keys for real ones. */
+/** RFC 6761 §6.4: no server has a name in this domain, so nobody can mistake these keys for real ones. */
 const [issuer, audience] = ['https://issuer.invalid/', 'https://api.invalid'];
 const lifetimeSeconds = 3600;
 const kid = 'test';

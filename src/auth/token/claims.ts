@@ -46,7 +46,7 @@ export function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: numb
   return checkTime(claims, rules.clockToleranceSeconds, nowSeconds);
 }
 
-/** Returns why claims that were valid before are rejected now. Times are compared with fractions of a second. */
+/** Returns why claims that were valid earlier are now rejected, if they are. Times are compared with fractions of a second. */
 export function checkTime(
   { exp, nbf }: Members,
   clockToleranceSeconds: number,

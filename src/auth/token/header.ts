@@ -22,8 +22,8 @@ const allowedTypes: Readonly<Record<TokenType, ReadonlySet<unknown>>> = {
 };
 
 /**
- * Returns a function that reads the header of a token in JWS compact serialization (RFC 7515 §7.1), or says why the token is
- * rejected, as far as that can be decided without a key. Members such as `jwk`, `jku` and `x5u` are ignored: a token never
+ * Returns a function that reads the header of a token in JWS compact serialization (RFC 7515 §7.1), or returns why the token is
+ * rejected, as far as this can be decided without a key. Members such as `jwk`, `jku` and `x5u` are ignored: a token never
  * supplies its own key.
  */
 export function createHeaderReader(accepted: readonly Algorithm[], tokenType: TokenType = 'jwt') {

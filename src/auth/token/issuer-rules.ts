@@ -6,7 +6,7 @@ export interface IssuerOptions {
   readonly issuer: string;
   readonly audience?: string | readonly string[] | undefined;
   readonly jwksUri?: string | undefined;
-  /** A JWK Set, instead of fetching one. Not with `jwksUri`. */
+  /** A JWK Set to use instead of fetching one. Not together with `jwksUri`. */
   readonly keys?: { readonly keys: readonly object[] } | undefined;
   readonly algorithms?: readonly (Algorithm | 'Ed25519')[] | undefined;
   readonly requiredClaims?: Readonly<Record<string, string>> | undefined;
@@ -26,7 +26,7 @@ export interface CheckedIssuer extends Omit<IssuerOptions, 'audience' | 'algorit
 
 export const identifierOf = (entry: string | CheckedIssuer) => (typeof entry === 'string' ? entry : entry.issuer);
 
-/** Returns, by issuer identifier, the options that hold for tokens of that issuer. */
+/** Returns the options that apply to the tokens of each issuer, by issuer identifier. */
 export function optionsByIssuer<Options extends { readonly issuer: readonly (string | CheckedIssuer)[] }>(
   options: Options,
 ): ReadonlyMap<string, Options & { readonly issuer: readonly string[] }> {

@@ -41,7 +41,7 @@ const entryBytes = 512;
 const smallestBytes = 2 * entryBytes;
 
 /**
- * Returns a cache of verified tokens, limited in entries and heap size, that evicts the least recently used one. If every new
+ * Returns a cache of verified tokens, limited in entries and heap size, that evicts the least recently used token. If every new
  * entry were admitted, a rotation of more tokens than the cache holds would evict each token before its next use.
  */
 export function createTokenCache<Entry extends CacheEntry>(options: TokenCacheOptions<Entry>): TokenCache<Entry> {
