@@ -44,7 +44,7 @@ describe('readSettings()', () => {
       if (setting === 'REDIS_URL') expect(problems[0]).toEndWith(', got "***"');
     });
 
-  test('reports every problem at once, those of the guard first, and where --dev would help', () => {
+  test('reports all problems together, those of the guard first, and says where --dev would help', () => {
     const oneOfEach = { ISSUER: 'x', ...Object.fromEntries(wrong.map(([setting, , [value]]) => [setting, value])) };
     const named = problemsOf(oneOfEach).map((problem) => problem.replace(/ .*/, ''));
     expect(named.slice(0, 2)).toEqual(['ISSUER', 'AUDIENCE']);
@@ -72,7 +72,7 @@ describe('readSettings()', () => {
     expect(settings.optionsAt(1)).toMatchObject({ issuer: [good.ISSUER], audience: [good.AUDIENCE] });
   });
 
-  test('takes an empty value for a missing one', () => {
+  test('treats an empty value as missing', () => {
     const empty = Object.fromEntries(wrong.map(([setting]) => [setting, '']));
     const { optionsAt: _, ...settings } = readSettings(good, false);
     expect(readSettings({ ...empty, ...good }, false)).toMatchObject(settings);

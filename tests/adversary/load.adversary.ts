@@ -99,7 +99,7 @@ describe('under load from hostile connections, the service', () => {
       expect(residentMb() - before).toBeLessThan(40);
     });
 
-  test('outlives 2000 connections that are reset in the middle of a request', async () => {
+  test('survives 2000 connections that are reset in the middle of a request', async () => {
     const token = attacked().mint();
     const reset = async (at: number) => {
       const socket = await open(port());

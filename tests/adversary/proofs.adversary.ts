@@ -30,7 +30,7 @@ test('the service and an independent verifier agree on proofs', () =>
     return verdict;
   }));
 
-test('no order of uses, pauses and clocks that are set lets a proof in twice', async () => {
+test('no order of uses, pauses and clock changes lets a proof be accepted twice', async () => {
   const publicUrl = 'https://api.example.test';
   const target = { url: `${publicUrl}/`, token: 'header.payload.signature' };
   const startSeconds = 1_900_000_000;

@@ -46,7 +46,7 @@ describe('optionsFromEnvironment()', () => {
       expect(problems[0]).toMatch(expected);
     });
 
-  test('reports every mistake at once, in words of settings', () => {
+  test('reports all mistakes together, by the names of settings', () => {
     const oneOfEach = Object.fromEntries(wrong.map(([setting, , [value]]) => [setting, value]));
     const named = problemsOf(oneOfEach).map((problem) => problem.replace(/ .*/, ''));
     expect(named.sort()).toEqual(wrong.map(([setting]) => setting).sort());
@@ -88,7 +88,7 @@ describe('optionsFromEnvironment()', () => {
     expect(createGuard(options).state().cacheEntries).toBe(0);
   });
 
-  test('has the defaults of a guard, takes an empty value for a missing one, and ignores settings of a process', () => {
+  test('has the defaults of a guard, treats an empty value as missing, and ignores settings of a process', () => {
     const empty = Object.fromEntries(wrong.map(([setting]) => [setting, '']));
     const others = { PORT: 'x', HOST: ' ', REDIS_URL: 'x', LOG_LEVEL: 'x', FETCH: 'x', KEYS: '{}', RESOURCE: 'x' };
     const defaults = checkOptions({ issuer: good.ISSUER, audience: good.AUDIENCE });

@@ -183,7 +183,7 @@ describe('checkOptions()', () => {
     expect(problemOf({ ...good, publicUrl: 'http://api.internal/', jwksAllowHttp: true })).toStartWith('publicUrl');
   });
 
-  test('takes getters and inherited members, and nothing for an option that every object inherits', () => {
+  test('reads getters and inherited members, but no member that every object inherits', () => {
     // Every object inherits a `valueOf` too.
     const own = { valueOf: 'a claim' } as unknown as Readonly<Record<string, string>>;
     class Options {
@@ -220,7 +220,7 @@ describe('checkOptions()', () => {
     expect(spelled).toMatchObject({ ...once, algorithms: ['EdDSA', 'RS256'] });
   });
 
-  test('is not changed by later changes to what it was given', () => {
+  test('is not affected by later changes to the given options', () => {
     const given = { issuer: [issuer], audience: [audience], scopeClaim: ['scp'], requiredClaims: { a: 'b' } };
     const checked = checkOptions(given);
     for (const list of [given.issuer, given.audience, given.scopeClaim]) list.push('https://evil.example.test/');

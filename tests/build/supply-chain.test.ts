@@ -6,7 +6,7 @@ import { serve } from '../support/fixture.ts';
 
 const exactVersion = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
-test('package.json pins every dependency but the member of the workspace to one exact version', () => {
+test('package.json pins every dependency to one exact version, except the workspace member', () => {
   const versions = Object.values({ ...manifest.dependencies, ...manifest.devDependencies });
   const inexact = versions.filter((version) => !exactVersion.test(version.replace(/^npm:.+@/, '')));
   expect(inexact).toEqual(['workspace:*']);

@@ -53,7 +53,7 @@ describe('the image', () => {
     expect([...header.slice(1, 4), ...header.slice(18)]).toEqual([...Buffer.from('ELF'), 183, 0]);
   });
 
-  test('becomes healthy with settings, is reached through a published port, and stops by itself', async () => {
+  test('becomes healthy with settings, responds at a published port, and stops on a signal', async () => {
     // Nothing listens there: the service runs without its issuer.
     const container = await startHealthy({ ISSUER: 'http://127.0.0.1:9/', AUDIENCE }, []);
     await expectMessage(await fetch(`${container.origin}/api/public`));

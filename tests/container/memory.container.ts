@@ -33,7 +33,7 @@ const shapes: Readonly<Record<string, () => Readonly<Record<string, unknown>>>> 
 };
 
 test(
-  `a container with ${limit} of memory survives ${seconds} s of the tokens that take the most of it`,
+  `a container with ${limit} of memory survives ${seconds} s of the tokens that take the most memory`,
   async () => {
     const key = ecKey('memory');
     await using issuer = await startIssuer([publish(key, 'memory')]);

@@ -60,7 +60,7 @@ describe('the manifests', () => {
     expect(await readText('README.md')).toContain('docker build -t protected-api .');
   });
 
-  test('give a pod more time to end than its shutdown takes', () => {
+  test('give a pod more time to stop than its shutdown takes', () => {
     const { SHUTDOWN_DELAY_SECONDS, SHUTDOWN_TIMEOUT_SECONDS } = settings();
     const shutdownSeconds = Number(SHUTDOWN_DELAY_SECONDS) + Number(SHUTDOWN_TIMEOUT_SECONDS);
     expect(podOf()?.terminationGracePeriodSeconds).toBeGreaterThan(shutdownSeconds);
@@ -129,7 +129,7 @@ describe('the manifests', () => {
 });
 
 describe('the replay store', () => {
-  test('is where the service looks for it, and nothing else reaches it', () => {
+  test('has the address that the service expects, and only the service can reach it', () => {
     const port = 6379;
     const pods = (name: string) => [{ podSelector: { matchLabels: labelsOf(name) } }];
     expect(settings().REDIS_URL).toBe(`redis://replay-store:${port}`);

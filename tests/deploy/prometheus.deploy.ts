@@ -13,7 +13,7 @@ setDefaultTimeout(300_000);
 
 const rules = 'deploy/prometheus/alerts.yaml';
 
-test('each alert fires when its example in alerts.test.yaml says, and not before', async () => {
+test('each alert fires when its example in alerts.test.yaml says so, and not before', async () => {
   const examples = join(root, 'deploy/prometheus/alerts.test.yaml');
   const { exitCode, stdout, stderr } = await $`promtool test rules ${examples}`.nothrow().quiet();
   expect(exitCode, `${stdout}${stderr}`).toBe(0);
@@ -29,7 +29,7 @@ test('every alert has an example', async () => {
 test('the dashboard has only fields of the schema of Grafana', () =>
   expectTypes([{ value: dashboard, type: 'Dashboard', from: '@grafana/schema' }]));
 
-describe('a Prometheus that scrapes two instances, of which one cannot reach its issuer', () => {
+describe('a Prometheus that scrapes two instances, one of which cannot reach its issuer', () => {
   let issuer: Issuer;
   let reached: Awaited<ReturnType<typeof startInstance>>;
   let unreached: Awaited<ReturnType<typeof startInstance>>;
@@ -95,7 +95,7 @@ describe('a Prometheus that scrapes two instances, of which one cannot reach its
     expect(await fires(reached, '.*')).toBe(false);
   });
 
-  test('alerts when an issuer fails that worked before', async () => {
+  test('alerts when an issuer fails after it has worked', async () => {
     issuer.mode = { kind: 'response', status: 500 };
     await until(() => fires(reached, 'status'), 'the alert');
     issuer.mode = { kind: 'keys' };

@@ -83,7 +83,7 @@ describe('the service with the development issuer', () => {
   const fixture = developmentFixtureFor(sourceForm);
   hosts(fixture, ['localhost', '127.0.0.1:1', '[::1]:3010'], ['evil.test', 'localhost.evil.test', '10.0.0.1', '']);
 
-  test('publishes metadata and the key that they name, for pages of any origin', async () => {
+  test('publishes metadata and the key set that they name, for pages of any origin', async () => {
     const { issuer, service } = fixture();
     const metadata = await service.fetch('/.well-known/oauth-authorization-server');
     expectCrossOrigin(metadata);
@@ -96,7 +96,7 @@ describe('the service with the development issuer', () => {
     expect(await keySet.json()).toMatchObject({ keys: [{ kty: 'RSA', alg: 'RS256' }] });
   });
 
-  test('leads from its document to its token endpoint, and shows no secrets there', async () => {
+  test('names its token endpoint in its document, and shows no secrets there', async () => {
     const text = await (await fixture().service.fetch('/openapi/json')).text();
     const { paths, components } = JSON.parse(text) as OpenApiDocument;
     const { tokenUrl } = components.securitySchemes.oauth2?.flows?.clientCredentials ?? {};

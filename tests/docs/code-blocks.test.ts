@@ -231,7 +231,7 @@ describe('the TypeScript blocks of the documentation', () => {
     expect(await start('late', cache)).toMatchObject({ status: 503 });
   });
 
-  test('that serve requests are all run', () =>
+  test('are all run if they serve requests', () =>
     expect(rows.map(([heading]) => heading)).toEqual(
       expect.arrayContaining(blocks.filter(isServed).map(({ heading }) => heading)),
     ));

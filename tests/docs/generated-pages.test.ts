@@ -27,7 +27,7 @@ describe('bun run docs', () => {
   ]);
   const required = { ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test' };
 
-  test('writes an .env.example that sets nothing when it is copied as it is, and shows the real defaults', () => {
+  test('writes an .env.example that sets nothing when it is copied unchanged, and shows the real defaults', () => {
     expect(envExample()).not.toMatch(/^[A-Z_]+=./m);
     const read = (environment: Environment) => {
       const settings = readSettings(environment, false);
@@ -48,7 +48,7 @@ describe('bun run docs', () => {
     expect(assignments.map(([name]) => name).toSorted()).toEqual([...read].toSorted());
   });
 
-  test('documents bounds and words as the rules have them', () => {
+  test('documents the bounds and values of the rules', () => {
     for (const { name, meaning, expected } of documented) {
       const bounds = /from (\d+) to (\d+)$/.exec(expected)?.slice(1) ?? [];
       const words = /^(?:one of|a list of (?=[A-Z]{2}))(.+)$/.exec(expected)?.[1]?.match(/[\w+]+/g) ?? [];
@@ -58,7 +58,7 @@ describe('bun run docs', () => {
     }
   });
 
-  test('documents defaults as the rules have them', () => {
+  test('documents the defaults of the rules', () => {
     for (const { name, meaning, fallback, kind } of documented) {
       const stated = / Defaults to (.+?)[.:](?: |$)/.exec(meaning)?.[1]?.replaceAll(',', '');
       const isCode = kind === 'code' || kind === 'pairs' || fallback === undefined;

@@ -9,7 +9,7 @@ const anchorsOf = (text: string) =>
     heading.replace(/[^\w\s-]/g, '').replaceAll(' ', '-'),
   );
 
-test.each(pages)('every relative link of %s leads somewhere', async (page) => {
+test.each(pages)('every relative link of %s has a target', async (page) => {
   const links = [...(await readText(page)).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link);
   const isBroken = async (link: string) => {
     const [path = '', anchor] = link.split('#');

@@ -94,12 +94,15 @@ describe('an accepted request', () => {
       expect(seen.pulls).toBeLessThanOrEqual(atMostPulls);
     });
 
-  test.each(['{"text":', '{"text":1}', '[]', '"secret"', ''])('is told nothing of its wrong body %p', async (body) => {
-    const response = await post('/notes', { body });
-    const description = 'Request does not match the schema of this path';
-    expect(await response.clone().json()).toMatchObject({ description });
-    await expectError(response, 400, 'invalid_request');
-  });
+  test.each(['{"text":', '{"text":1}', '[]', '"secret"', ''])(
+    'learns nothing about its invalid body %p',
+    async (body) => {
+      const response = await post('/notes', { body });
+      const description = 'Request does not match the schema of this path';
+      expect(await response.clone().json()).toMatchObject({ description });
+      await expectError(response, 400, 'invalid_request');
+    },
+  );
 
   test.each(['', '?after=1'])('can cancel its body, which /cancelled%s does', async (query) => {
     expect((await post(`/cancelled${query}`, bodies['never ends']?.())).status).toBe(200);
@@ -125,7 +128,7 @@ describe('an accepted request', () => {
     },
   );
 
-  test('gets the response of a route that does not read the body without its being read', async () => {
+  test('gets the response of a route that does not read the body, and the body is never read', async () => {
     expect((await post('/unread', bodies['never ends']?.(), withScopes(SCOPE))).status).toBe(200);
     const tooLarge = await post('/unread', bodies['is declared as 100 MB']?.(), withScopes(SCOPE));
     await expectError(tooLarge, 413, 'payload_too_large');

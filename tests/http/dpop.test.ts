@@ -38,7 +38,7 @@ describe('DPOP=required without its store', () => {
   const settings = { DPOP: 'required', PUBLIC_URL, REDIS_URL, LOG_LEVEL: 'debug' };
   const fixture = fixtureFor(executableForm, { settings });
 
-  test('returns 503 to a good proof, says why at /readyz, and never reveals the password', async () => {
+  test('returns 503 to a valid proof, says why at /readyz, and never reveals the password', async () => {
     const { service } = fixture();
     const readiness = async () => (await service.fetch('/readyz')).text();
     await until(async () => !(await readiness()).includes('key_set_unavailable'), 'the keys');

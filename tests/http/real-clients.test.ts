@@ -30,7 +30,7 @@ describe('a service behind oidc-provider', () => {
   );
 
   test.each(['ES256', 'Ed25519'])(
-    'accepts what openid-client sends with %s, and nothing made of it',
+    'accepts what openid-client sends with %s, and no changed copy of it',
     async (algorithm) => {
       const { server, service } = fixture();
       const configuration = await server.discover('reader', ClientSecretPost);
@@ -74,7 +74,7 @@ describe('a service with the development issuer', () => {
     expect(await readText('docs/dpop.md')).toContain(`\`\`\`ts\n${example}\`\`\``);
   });
 
-  test('takes a client of oauth4webapi that knows only its address from a 401 to a 200', async () => {
+  test('leads a client of oauth4webapi that knows only the URL of the API from a 401 to a 200', async () => {
     /** Loopback has no certificate. */
     const overHttp = { [oauth.allowInsecureRequests]: true };
     const { issuer: origin, reader } = fixture();

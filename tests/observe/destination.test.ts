@@ -62,7 +62,7 @@ describe('BoundedDestination', () => {
     expect({ text: seen.text(), dropped: destination.droppedLines() }).toEqual({ text: '1\n2\n3\n', dropped: 1 });
   });
 
-  test('calls back once all is written or dropped, at once when nothing waits', () => {
+  test('calls back once everything is written or dropped, and at once if nothing waits', () => {
     const { options, step } = createDescriptor(2, 'EPIPE');
     const destination = new BoundedDestination(options);
     const called: string[] = [];
@@ -78,7 +78,7 @@ describe('BoundedDestination', () => {
 });
 
 describe('createLog()', () => {
-  test('says how many lines were lost, once, when lines can be written again', () => {
+  test('reports once how many lines were lost, when lines can be written again', () => {
     const { options, seen, step } = createDescriptor('ENOSPC');
     const log = createLog('info', plainFormat, new BoundedDestination(options));
     for (const message of ['lost', 'first', 'second']) {
@@ -89,7 +89,7 @@ describe('createLog()', () => {
     expect(readJsonLines(seen.text())).toMatchObject([{ msg: 'first' }, lost, { msg: 'second' }]);
   });
 
-  test('reports this even if the buffer is full', () => {
+  test('reports lost lines even if the buffer is full', () => {
     const { options, seen, step } = createDescriptor();
     const log = createLog('info', plainFormat, new BoundedDestination({ ...options, maxWaiting: 100 }));
     for (const message of ['1', '2', '3', '4']) log.info(message);

@@ -60,7 +60,7 @@ describe('the X-Request-Id of a request', () => {
       );
 });
 
-test('the log and the counts name the route of each of many addresses', async () => {
+test('the log and the counts name the route of each of many URLs', async () => {
   const counts = createRequestCounts([]);
   const { get, logged } = createObserved('debug', counts);
   for (let query = 0; query < 200; query += 1) await get(`/notes/1?${query}`, {});

@@ -36,13 +36,13 @@ describe('docs/openapi.json', () => {
 });
 
 describe('the OpenAPI document', () => {
-  test('names the server by the address that clients know, as it is written', async () => {
+  test('names the server by the URL that clients use, unchanged', async () => {
     const document = await exampleDocument({ PUBLIC_URL: 'https://gateway.example.test/base/' });
     expect(document.servers).toEqual([{ url: 'https://gateway.example.test/base' }]);
     expect(await errorsOf(document)).toEqual([]);
   });
 
-  test('names no token endpoint for an issuer without a slash at its end', async () => {
+  test('names no token endpoint for an issuer without a trailing slash', async () => {
     const issuer = 'https://issuer.example.test/realms/one';
     const document = await exampleDocument({ ISSUER: issuer, JWKS_URI: `${issuer}/certs` });
     expect(Object.keys(document.components.securitySchemes)).toEqual(['bearer']);
@@ -50,7 +50,7 @@ describe('the OpenAPI document', () => {
     expect(await errorsOf(document)).toEqual([]);
   });
 
-  test('names the schema of a route after its title, and describes routes without one or without a body', async () => {
+  test("names a route's schema after its title, and describes routes without a schema or without a body", async () => {
     const report = (example: string) => t.Object({ id: t.String() }, { title: 'Report', examples: [{ id: example }] });
     const app = new Elysia()
       .get('/reports/a', () => ({ id: 'a' }), { response: report('a') })
@@ -113,7 +113,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  test('names no token as an alternative where one is optional', () => {
+  test('names no credentials as an alternative where a token is optional', () => {
     const api = describedApi();
     const app = new Elysia().use(resourceServer(api.guard, { optional: true })).get('/news', () => 'news');
     const { paths } = createDocument(app, api, 'https://login.example.test/token');

@@ -41,7 +41,7 @@ for (const form of [inProcessForm, executableForm]) {
       expect(html.match(/(?<=<input [^>]*)(?:name="client_secret"|type="password")/g)).toHaveLength(2);
     });
 
-    test('names everything that it loads or links to by relative addresses that exist', async () => {
+    test('loads and links to everything by relative URLs that exist', async () => {
       const named = [...html.matchAll(/ (?:src|href)="(?!data:)([^"#]+)"/g)].map(([, path = '']) => path);
       const types = named.map(async (path) => {
         const { pathname } = new URL(path, 'http://localhost/openapi');
@@ -88,7 +88,7 @@ function documentationOf(app: () => AnyElysia, options: Partial<DocumentationOpt
 }
 
 describe('createDocumentation()', () => {
-  test('makes the document and the page once, and again only after a failure or for another token endpoint', async () => {
+  test('creates the document and the page once, and again only after a failure or for another token endpoint', async () => {
     let made = 0;
     let known: string | undefined;
     const makeApp = () => {
@@ -110,7 +110,7 @@ describe('createDocumentation()', () => {
     expect(made).toBe(3);
   });
 
-  test('loads its modules for the first request for them', async () => {
+  test('loads its modules at the first request for them', async () => {
     const script = `
       const { createTestApp } = await import(${JSON.stringify(join(import.meta.dir, '../support/test-app.ts'))});
       const { app } = createTestApp({ hasDocumentation: true });
@@ -151,7 +151,7 @@ describe('createDocumentation()', () => {
     expect(html).toContain('<dt>204</dt>');
   });
 
-  test('escapes what an operator sets', async () => {
+  test('escapes the values of settings', async () => {
     const { get } = createServiceInProcess({ AUDIENCE: `"'><script>alert(1)</script>&amp;` });
     const html = await (await get('/openapi')).text();
     expect(html).not.toContain('<script>alert');

@@ -30,8 +30,8 @@ const metadata = async (token_endpoint?: string, issuer = ISSUER) => Response.js
 describe('createTokenEndpoint()', () => {
   const rows: [name: string, named: string | undefined, want: string | undefined, { issuer: string }?][] = [
     ['the one that the metadata name', ENDPOINT, ENDPOINT],
-    ['that of the specification without one in the metadata', undefined, ASSUMED],
-    ['that of the specification instead of one that is not allowed', 'http://sso/t', ASSUMED],
+    ['the one in the specification if the metadata has none', undefined, ASSUMED],
+    ['the one in the specification if that of the metadata is not allowed', 'http://sso/t', ASSUMED],
     ['none for an issuer without a slash', undefined, undefined, { issuer: ISSUER.slice(0, -1) }],
   ];
   test.each(rows)('returns %s', async (_name, named, want, options) => {
@@ -40,7 +40,7 @@ describe('createTokenEndpoint()', () => {
     expect(seen.fetched).toBe(1);
   });
 
-  test('waits one second for the metadata, and names them once they arrive', async () => {
+  test('waits one second for the metadata, and uses them once they arrive', async () => {
     const response = Promise.withResolvers<Response>();
     const { find, seen } = createLookUp(() => response.promise);
     expect([await find(), await find()]).toEqual([ASSUMED, ASSUMED]);
@@ -49,7 +49,7 @@ describe('createTokenEndpoint()', () => {
     expect(await find()).toBe(ENDPOINT);
   });
 
-  test('asks again after a failure, but not before the cooldown has passed', async () => {
+  test('tries again after a failure, but not before the cooldown has passed', async () => {
     let isDown = true;
     const { find, seen } = createLookUp(async () =>
       isDown ? new Response(null, { status: 500 }) : metadata(ENDPOINT),

@@ -57,7 +57,7 @@ describe('the package, installed from its tarball', () => {
     for (const name in dependencies) expect(packages[`node_modules/${name}`].dependencies ?? {}).toEqual({});
   });
 
-  test('takes the jose and the lru-cache of an application that has its own', async () => {
+  test("uses the application's own jose and lru-cache if it has them", async () => {
     for (const range of Object.values(manifest.dependencies)) expect(range).toStartWith('^');
     const copies = await readdir(inFolder('node_modules'), { recursive: true });
     const found = copies.filter((path) => /(?:^|node_modules\/)(?:jose|lru-cache)$/.test(path));

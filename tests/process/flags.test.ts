@@ -53,7 +53,7 @@ test('--explain reads a token from standard input, exits with 0 if it is accepte
   }
 });
 
-test('--healthcheck is 0 while an instance responds on PORT, whatever else is set, and otherwise 1 with a line why', async () => {
+test('--healthcheck exits with 0 while an instance responds on PORT, with any other settings, and otherwise with 1 and the reason', async () => {
   const service = await executableForm.start({}, ['--dev']);
   const settings = { PORT: String(service.port), NODE_ENV: 'production', ISSUER: 'nonsense', METRICS_PORT: 'nonsense' };
   expect(await runWith(['--healthcheck'], settings)).toEqual({ status: 0, stdout: '', stderr: '' });

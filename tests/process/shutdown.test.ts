@@ -51,7 +51,7 @@ describe.concurrent('a signal', () => {
     expect(await service.close()).toBe(1);
   });
 
-  test('SIGHUP fetches the keys at once and logs what came of it', async () => {
+  test('SIGHUP fetches the keys at once and logs the result', async () => {
     await using fixture = await startFixture(executableForm);
     const { service, issuer } = fixture;
     await until(() => issuer.fetches === 1 && service.output().includes('Key set fetched'), 'the first keys');

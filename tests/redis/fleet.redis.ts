@@ -51,7 +51,7 @@ describe('two processes and one Redis', () => {
     await server.kill();
   });
 
-  test('accept 10,000 proofs once each that are sent to both at once', async () => {
+  test('accept each of 10,000 proofs once, although both processes receive each one at the same time', async () => {
     const statuses: string[] = [];
     for (const _ of range(200)) {
       const pairs = await Promise.all(range(50).map(() => showAll(newProof())));

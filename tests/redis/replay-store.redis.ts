@@ -56,7 +56,7 @@ describe('RedisReplayStore', () => {
     await server.kill();
   });
 
-  test('lets one of many callers use a key, for the given time, by two commands each', async () => {
+  test('lets one of many callers use a key for the given time, with two commands per call', async () => {
     await server.command('CONFIG', 'RESETSTAT');
     const uses = await Promise.all(Array.from({ length: 1000 }, () => use('a')));
     expect(uses.filter((isFirst) => isFirst === true)).toHaveLength(1);
@@ -91,7 +91,7 @@ describe('RedisReplayStore', () => {
     },
   );
 
-  test('takes proofs made before the return of a server that lost its data as perhaps used', async () => {
+  test('treats proofs from before the return of a server that lost its data as possibly used', async () => {
     expect(await use('used')).toBe(true);
     const pending = Array.from({ length: 100 }, (_, index) => use(`pending ${index}`));
     await server.kill();
@@ -105,7 +105,7 @@ describe('RedisReplayStore', () => {
     expect(await use('made since')).toBe(false);
   });
 
-  test('takes proofs made before a loss of its data as perhaps used, from the first request on', async () => {
+  test('treats proofs from before a loss of data as possibly used, from the first request on', async () => {
     expect(await use('used')).toBe(true);
     expect(await use('older', -600_000)).toBe(forgotten);
     nowMs = 1000;
@@ -149,7 +149,7 @@ describe('RedisReplayStore', () => {
       expect(uses.filter((result) => result === true)).toEqual([]);
     });
 
-    test('takes proofs made before a loss of data while it was away as perhaps used', async () => {
+    test('treats proofs from before a loss of data during a disconnection as possibly used', async () => {
       const { port } = relay.address() as AddressInfo;
       expect(await use('used before')).toBe(true);
       await Promise.all([new Promise((done) => relay.close(done)), ...[...clients].map((client) => client.destroy())]);
@@ -162,12 +162,12 @@ describe('RedisReplayStore', () => {
       nowMs = 0;
     });
 
-    test('takes no reply but OK and null for a result', async () => {
+    test('accepts only OK and null as a result', async () => {
       rewrite = (replies) => replies.replace('+OK', '+NO');
       expect(await use('changed')).toBe('Cannot mark a proof as used: refused');
     });
 
-    test('knows at once when it ends', async () => {
+    test('notices at once when it ends', async () => {
       // Without the timer of the checks, which would notice it too.
       const { setTimeout } = globalThis;
       const noChecks = (run: () => void, ms: number) => (ms === 500 ? undefined : setTimeout(run, ms));
@@ -179,7 +179,7 @@ describe('RedisReplayStore', () => {
     });
   });
 
-  test('keeps what it knows when only the connection breaks', async () => {
+  test('keeps its data when only the connection breaks', async () => {
     await connectLater(server);
     expect(await use('kept')).toBe(true);
     await server.command('CLIENT', 'KILL', 'TYPE', 'normal').catch(() => {});
@@ -189,7 +189,7 @@ describe('RedisReplayStore', () => {
     expect(await use('older', -1000)).toBe(true);
   });
 
-  test('takes proofs made before the start of the server as perhaps used, also in a process that starts later', async () => {
+  test('treats proofs from before the start of the server as possibly used, even in a process that starts later', async () => {
     const young = await startRedis();
     await connect(young.url);
     // The age is in whole seconds, so the start may be up to a second later than it was.
@@ -202,7 +202,7 @@ describe('RedisReplayStore', () => {
     await young.kill();
   });
 
-  test('trusts no proof from before the connection when the server does not tell its age', async () => {
+  test('trusts no proof from before the connection if the server does not tell its age', async () => {
     await connectLater(server);
     const rights = ['~*', '+@write', '+@connection', '-info'];
     await server.command('ACL', 'SETUSER', 'writer', 'on', '>secret', ...rights);
@@ -211,7 +211,7 @@ describe('RedisReplayStore', () => {
     expect(await use('after')).toBe(true);
   });
 
-  test('rejects what is more than 20,000 commands in flight, and has room again after their replies', async () => {
+  test('rejects calls while 20,000 commands are in flight, and accepts calls again after the replies', async () => {
     const results = await Promise.all(Array.from({ length: 20_001 }, (_, index) => use(`many ${index}`)));
     expect(results.filter((result) => String(result).endsWith('overloaded'))).toHaveLength(1);
     expect(results.at(-1)).toBe('Cannot mark a proof as used: overloaded');
@@ -236,7 +236,7 @@ describe('RedisReplayStore', () => {
     expect(await use('a')).toBe('Cannot mark a proof as used: connection');
   });
 
-  test('connects when the server comes later, with a password', async () => {
+  test('connects to a server that starts later, with a password', async () => {
     const late = await startRedis(
       ['--requirepass', 'p@ss/word'],
       (port) => `redis://:p%40ss%2Fword@127.0.0.1:${port}/2`,

@@ -47,7 +47,7 @@ describe('GET /', () => {
     );
   });
 
-  test('leads to the address that clients know', async () => {
+  test('links to the URL that clients use', async () => {
     const settings = { PUBLIC_URL: 'https://gateway.example.test/base' };
     const documentation = 'https://gateway.example.test/base/openapi';
     const openapi = `${documentation}/json`;
@@ -62,7 +62,7 @@ describe('GET /', () => {
     expect(await (await ask('text/html', settings)).text()).not.toContain('<a ');
   });
 
-  test('escapes the address that clients know', async () => {
+  test('escapes the URL that clients use', async () => {
     const home = createHome(() => [], 'https://x/"><script>');
     const response = await home.handle(new Request('http://localhost/', { headers: { accept: 'text/html' } }));
     expect(await response.text()).toContain('href="https://x/&#34;&#62;&#60;script&#62;/openapi"');

@@ -53,7 +53,7 @@ for (const [name, command] of Object.entries(runtimes))
     });
 
     for (const [what, mode, output] of endings)
-      test(`a script that verifies one token ends by itself when the issuer ${what}`, async () => {
+      test(`a script that verifies one token exits on its own when the issuer ${what}`, async () => {
         const issuer = await startIssuer();
         issuer.mode = mode;
         const settings = { ISSUER: issuer.url, AUDIENCE, TOKEN: mintToken(issuer.url) };

@@ -82,7 +82,7 @@ describe.each(Object.entries(shells))('pasted into %s', (name, command) => {
     expect(shown).not.toMatch(ERRORS);
   });
 
-  test('every block of the documentation is understood, and none has a comment', async () => {
+  test('the shell understands every block of the documentation, and none has a comment', async () => {
     // A block that is marked as `bash` is a script. Others are pasted into any shell.
     const blocks = await allIn(name === 'bash' ? 'sh|console|bash' : 'sh|console');
     expect(blocks.length).toBeGreaterThan(10);

@@ -20,9 +20,9 @@ if (error?.status === 401) error.value.code satisfies 'invalid_header' | 'token_
 // @ts-expect-error: no rejection has this code
 if (error?.status === 401) error.value.code satisfies 'not_found';
 if (error?.status === 503) error.value.code satisfies 'key_set_unavailable' | 'replay_store_unavailable';
-// What the handler answers is known too.
+// What the handler returns is known too.
 if (error?.status === 404) error.value satisfies 'Not found';
-// @ts-expect-error: only a route that requires a scope, or `authorize`, answers with 403
+// @ts-expect-error: only a route that requires a scope, or `authorize`, returns 403
 if (error?.status === 403) throw error;
 
 const denied = await reports.get();

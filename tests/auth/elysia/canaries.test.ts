@@ -20,7 +20,7 @@ describe('Elysia', () => {
       for (const method of [handleError, add, use, _use, applyMacro, guard, group, on]) expect(method).toBeFunction();
     });
 
-  test('assigns getParent to a plugin that it uses, by which another copy of Elysia is met', () => {
+  test('assigns getParent to a plugin that it uses, through which the plugin meets another copy of Elysia', () => {
     const plugin = new Elysia();
     const app = new Elysia().use(plugin);
     expect((plugin as unknown as { getParent(): unknown }).getParent()).toBe(app);
@@ -45,7 +45,7 @@ describe('Elysia', () => {
     expect(added).toContainEqual(expect.stringMatching(/^\/a/));
   });
 
-  test('answers by what a route composes', async () => {
+  test('responds with the function that a route composes', async () => {
     const app = new Elysia().get('/a', () => 'a').get('/b/:id', () => 'b');
     for (const route of partsOf(app).router.history) {
       const replaced = () => new Response('replaced');

@@ -18,7 +18,7 @@ const statuses = (app: AnyElysia, path: string, headers: readonly Record<string,
 
 const forms = ['handle', 'fetch', 'listen'];
 
-/** Builds an application, which may throw, and asks it in a form. Status 0 is no answer at all. */
+/** Builds an application, which may throw, and sends it a request in one form. Status 0 means no response. */
 async function attempt(form: string, create: () => AnyElysia, path: string) {
   let app: AnyElysia;
   try {
@@ -125,7 +125,7 @@ describe('what Elysia would leave open is not served', () => {
       });
 
   for (const aot of [true, false])
-    test(`isGuarded describes the route that answers, not another one with the same path, with aot ${aot}`, async () => {
+    test(`isGuarded describes the route that responds, not another one with the same path, with aot ${aot}`, async () => {
       const guarded = () => new Elysia({ aot }).use(guard()).get('/a', secret);
       const open = () => new Elysia({ aot }).get('/a', () => 'open');
       for (const plugins of [() => [guarded(), open()], () => [open(), guarded()]])
@@ -139,7 +139,7 @@ describe('two guards in one application', () => {
   const prefixed = (path: string) => new Elysia().use(guard({ scopePrefix: 'x/' })).get(path, secret, { scope: 'a' });
   const clients = () => ['a', 'x/a', 'a x/a'].map((scope) => token({ scope }));
 
-  test('judge the scopes of their own routes', async () => {
+  test('check the scopes of their own routes', async () => {
     const both = [plain('/plain'), prefixed('/prefixed')];
     for (const plugins of [both, both.toReversed()]) {
       const app = new Elysia().use(plugins);
@@ -148,7 +148,7 @@ describe('two guards in one application', () => {
     }
   });
 
-  test('both judge the routes that both guard', async () => {
+  test('both check the routes that both guard', async () => {
     expect(await statuses(new Elysia().use(guard()).use(prefixed('/a')), '/a', clients())).toEqual([403, 403, 200]);
   });
 
@@ -167,7 +167,7 @@ describe('two guards in one application', () => {
     });
 
   /** Elysia drops a plugin whose name and seed have the same checksum as those of another, which is found in a second. */
-  test('are both asked, because they have no name', async () => {
+  test('are both called, because they have no name', async () => {
     expect(guard().config.name).toBeUndefined();
     const nested = new Elysia().use(guard({ audience: 'inner' })).get('/a', secret);
     const tokens = ['outer', 'inner', ['outer', 'inner']].map((aud) => token({ aud }));
@@ -187,7 +187,7 @@ test.each<[string, (inner: AnyElysia) => AnyElysia]>([
   expect([await statuses(inner, '/a', [{}]), await statuses(app, '/a', [{}])]).toEqual([[500], [500]]);
 });
 
-test('a guard that comes after a route closes it where the application listens already', async () => {
+test('a guard that is added after a route closes it in an application that already listens', async () => {
   const app = new Elysia().get('/a', secret).get('/b', new Response(SECRET));
   app.listen({ port: 0, hostname: '127.0.0.1' });
   const paths = ['/a', '/b'];

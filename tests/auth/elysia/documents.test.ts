@@ -71,7 +71,7 @@ describe('the OpenAPI document of an application', () => {
       expect([app, outer].map((one) => codesOf(operationOf(one, '/x')))).toEqual([codes, codes]);
     });
 
-  test('declares rejections without validating with them what handlers return', async () => {
+  test('declares rejections without using them to validate what handlers return', async () => {
     const handler = ({ set }: { readonly set: { status?: number | string } }) => {
       set.status = 401;
       return 'of the handler';
@@ -82,7 +82,7 @@ describe('the OpenAPI document of an application', () => {
     expect([response.status, await response.text()]).toEqual([401, 'of the handler']);
   });
 
-  test('declares the security of guarded routes, with the prefix of scopes, and nothing of open ones', () => {
+  test('declares the security of guarded routes, with the prefix of scopes, and nothing for open routes', () => {
     const guarded = new Elysia()
       .use(guard({ scopePrefix: 'api/' }))
       .get('/me', () => 'ok')

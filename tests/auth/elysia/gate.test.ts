@@ -73,7 +73,7 @@ describe('the token is checked before the body', () => {
         expect([response.status, reads]).toEqual([401, 0]);
       });
 
-  test('100 MB are not waited for', async () => {
+  test('a request does not wait for 100 MB', async () => {
     const app = posting(true).listen({ port: 0, hostname: '127.0.0.1' });
     const head = ['POST /a HTTP/1.1', 'Host: localhost', 'Connection: close', 'Content-Type: application/json'];
     const lines = [...head, 'Content-Length: 100000000'];

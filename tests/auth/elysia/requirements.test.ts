@@ -61,7 +61,7 @@ const rows: readonly Row[] = [
 
 describe('a requirement', () => {
   for (const [name, route, granted, status, wanted] of rows)
-    test(`${Object.keys(route)}: ${name} is answered with ${status} where "${granted}" is granted`, async () => {
+    test(`${Object.keys(route)}: ${name} gets a ${status} if "${granted}" is granted`, async () => {
       const { responses, hooks } = await answersOf(route, () => toNote(granted));
       for (const response of responses) {
         expect(response.status).toBe(status);
@@ -121,7 +121,7 @@ describe('a requirement', () => {
     expect(() => app.guard({ 1: true })).not.toThrow();
   });
 
-  test('is asked in order: the scope, then authorize, and neither without a token', async () => {
+  test('is called in order: the scope, then authorize, and neither without a token', async () => {
     const askedFor = async (scope: string, create?: () => Request) => {
       const asked: string[] = [];
       const authorize = () => asked.push('authorize') > 0;
@@ -142,7 +142,7 @@ describe('a requirement', () => {
     expect(seen).toEqual([want, want]);
   });
 
-  test('is asked after the validation of the body', async () => {
+  test('is called after the validation of the body', async () => {
     let asked = 0;
     const authorize = () => asked++ >= 0;
     const app = new Elysia()
@@ -151,7 +151,7 @@ describe('a requirement', () => {
     expect([(await app.handle(toNote('a'))).status, asked]).toEqual([422, 0]);
   });
 
-  test('judges a scope that each guard of nested ones reads in its own way', async () => {
+  test('checks a scope that each of two nested guards reads in its own way', async () => {
     const nested = new Elysia()
       .use(resourceServer({ ...offline(), scopePrefix: 'api/' }))
       .use(new Elysia().use(resourceServer(offline())).post('/notes/:id', () => 'ok', { scope: () => 'a' }));

@@ -21,7 +21,7 @@ describe('the metadata of the protected resource', () => {
     [`${API}/base`, `${API}/base`, `${PATH}/base`],
     [`${API}/a/b/`, `${API}/a/b`, `${PATH}/a/b`],
   ] as const)
-    test(`of ${publicUrl} is where and what RFC 9728 says, and named in every challenge`, async () => {
+    test(`of ${publicUrl} has the URL and the content that RFC 9728 requires, and every challenge names it`, async () => {
       const { app } = createTestApp({ options: { keys, publicUrl }, hasDocumentation: true });
       const response = await get(app, path);
       expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
@@ -45,7 +45,7 @@ describe('the metadata of the protected resource', () => {
     expect(await (await get(app, PATH)).json()).not.toHaveProperty('resource_documentation');
   });
 
-  test('is not there without a publicUrl, and challenges do not name it', async () => {
+  test('does not exist without a publicUrl, and challenges do not name it', async () => {
     const { app } = createTestApp({ options: { keys } });
     expect((await get(app, PATH)).status).toBe(404);
     expect(challengeOf(await get(app, '/api/private'))).toEqual({});

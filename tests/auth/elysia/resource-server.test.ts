@@ -28,10 +28,10 @@ describe('resourceServer()', () => {
   for (const [name, before, after] of [
     ['catches every error', (app) => app.onError(() => new Response('caught')), (app) => app],
     ['catches every error later', (app) => app, (app) => app.onError(() => new Response('caught'))],
-    ['wraps every answer', (app) => app.onAfterHandle(({ responseValue: data }) => ({ data })), (app) => app],
-    ['maps every answer', (app) => app.mapResponse(() => new Response('mapped')), (app) => app],
+    ['wraps every response', (app) => app.onAfterHandle(({ responseValue: data }) => ({ data })), (app) => app],
+    ['maps every response', (app) => app.mapResponse(() => new Response('mapped')), (app) => app],
   ] as const satisfies readonly (readonly [string, Use, Use])[])
-    test(`answers for itself in an application that ${name}`, async () => {
+    test(`sends its own responses in an application that ${name}`, async () => {
       const app = after(before(new Elysia()).use(guard())).get('/', () => 'ok');
       const response = await send(app, '/');
       expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
@@ -82,7 +82,7 @@ describe('resourceServer()', () => {
       expect([(await send(app, path, { method: 'POST', headers, body })).status, pulls]).toEqual([200, 0]);
     });
 
-  test('keeps its keys fresh while one of the applications that share it listens', async () => {
+  test('keeps its keys fresh while any application that shares it listens', async () => {
     const { keys, ...options } = offline();
     const clock = createFrozenClock();
     const core = createGuardCore({ ...options, fetch: async () => Response.json(keys) }, { clock });
@@ -104,7 +104,7 @@ describe('resourceServer()', () => {
   });
 
   for (const [name, headersOf] of Object.entries({ onAccepted: () => granted('a'), onRefused: () => ({}) }))
-    test(`answers an exception of ${name} with 500`, async () => {
+    test(`returns 500 for an exception of ${name}`, async () => {
       const fail = () => {
         throw new Error('callback');
       };
@@ -114,7 +114,7 @@ describe('resourceServer()', () => {
     });
 
   /** The runner fails a test that leaves a rejected promise behind. */
-  test('takes no notice of callbacks that return promises that are rejected', async () => {
+  test('ignores callbacks that return rejected promises', async () => {
     const calls: string[] = [];
     const rejecting = (name: string) => () => {
       calls.push(name);
@@ -131,7 +131,7 @@ describe('resourceServer()', () => {
     expect(new Set(calls)).toEqual(new Set(names));
   });
 
-  test('lets a process end whose guard keeps its keys fresh', async () => {
+  test('does not keep a process alive while it keeps its keys fresh', async () => {
     const script = `
       const { createGuard } = await import('${join(import.meta.dir, '../../../src/auth/guard.ts')}');
       createGuard({ issuer: 'http://127.0.0.1:1/', audience: 'a' }).start();`;

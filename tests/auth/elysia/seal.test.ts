@@ -52,7 +52,7 @@ describe('a sealed handler', () => {
       expect(sealed(context as never)).toBeInstanceOf(Response);
   });
 
-  test('returns a copy of a Response, or of one that is promised, because each can be sent once', async () => {
+  test('returns a copy of a Response, promised or not, because each can be sent once', async () => {
     for (const handler of [new Response(SECRET), Promise.resolve(new Response(SECRET))])
       for (const request of [create(), create()]) {
         const plan = planOf();
@@ -63,7 +63,7 @@ describe('a sealed handler', () => {
   });
 });
 
-describe('an instance without the gate, which has the sealed handlers of another', () => {
+describe('an instance without the gate that has the sealed handlers of another', () => {
   for (const aot of [true, false])
     for (const [name, kind] of Object.entries(routeKinds))
       test(`does not serve a valid token: ${name}, with aot ${aot}`, async () => {

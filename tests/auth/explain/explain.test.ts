@@ -28,7 +28,7 @@ interface Given extends TokenOverrides {
   readonly pasted?: (token: string) => string;
 }
 
-/** Expects these lines, the last of which is the answer. `…` stands for the rest of a line. */
+/** Expects these lines, the last of which describes the response. `…` stands for the rest of a line. */
 function explains(name: string, given: Given | (() => Given), lines: readonly string[]): void {
   test(`explainToken() explains ${name}`, async () => {
     const { settings, pasted = (whole) => whole, ...overrides } = typeof given === 'function' ? given() : given;
@@ -226,7 +226,7 @@ explains('a rejected value and the value that is wanted without cutting them', {
 ]);
 
 test.each([
-  ['a slash too much', '', '/', 'failure status, address http://\\S+/oauth-authorization-server/tenant, status 404'],
+  ['one slash too many', '', '/', 'failure status, address http://\\S+/oauth-authorization-server/tenant, status 404'],
   ['no slash', '/', '', 'failure issuer_mismatch, address http://\\S+, found http://\\S+/tenant/$'],
 ])(
   'explainToken() names the issuer to set for %s, which is no fault of the token',
@@ -258,7 +258,7 @@ test.each<[name: string, paste: (token: string) => string]>([
   expect((await explainToken(paste(mintToken(issuer.url)), optionsWith())).status).toBe(200);
 });
 
-test('explainToken() explains the requirements of an application, in the words of options', async () => {
+test('explainToken() explains the requirements of an application, by the names of options', async () => {
   const { scope: _, ...token } = { scope: '' };
   const claims = { ...token, acr: 'low', auth_time: nowSeconds() - 60 };
   const explain = (requirements: Requirements) =>
@@ -280,7 +280,7 @@ test('explainToken() explains the requirements of an application, in the words o
   );
 });
 
-test('explainToken() calls no function of the application, and gives its result the colours of a terminal on demand', async () => {
+test('explainToken() calls no function of the application, and renders colours for a terminal on demand', async () => {
   const fail = () => {
     throw new Error('Called');
   };
@@ -292,25 +292,25 @@ test('explainToken() calls no function of the application, and gives its result 
   expect(await explainToken('x', options)).toMatchObject({ status: 401, isAccepted: false });
 });
 
-test('explainToken() rejects for an option that is not valid', async () =>
+test('explainToken() rejects an option that is not valid', async () =>
   await expect(explainToken('x', { issuer: 'x', audience: 'y' })).rejects.toThrow(
     /^Cannot create a guard:\n {2}issuer/,
   ));
 
 /** The HTTP table holds the responses. One token a reason is enough here: a guard itself checks it. */
-const answers = [
-  ...acceptedTokens.map(([name, token]) => ({ name, token, answer: { status: 200, code: undefined } })),
+const responses = [
+  ...acceptedTokens.map(([name, token]) => ({ name, token, response: { status: 200, code: undefined } })),
   ...new Map(tokenFaults.map((fault) => [fault.reason, fault])).values().map((fault) => ({
     ...fault,
-    answer: { status: 401, code: codeOf(fault) },
+    response: { status: 401, code: codeOf(fault) },
   })),
 ];
-test.each(answers)('explainToken() has the response of the guard to $name', async ({ token, answer }) => {
+test.each(responses)('explainToken() predicts the response of the guard to $name', async ({ token, response }) => {
   const explanation = await explainToken(tokenTextOf(token, issuer.url), optionsWith());
-  expect(explanation).toMatchObject(answer);
+  expect(explanation).toMatchObject(response);
 });
 
-test('explainToken() explains a token by the options of its own issuer', async () => {
+test('explainToken() explains a token with the options of its own issuer', async () => {
   const own = { issuer: issuer.url, audience: 'own', requiredClaims: { azp: 'a' } };
   const options = { ...optionsWith(), issuer: [own, 'https://other.example.test/'] };
   const explain = async (claims: object) =>

@@ -23,7 +23,7 @@ describe('the option isRevoked', () => {
       expect(challenge).toStartWith('Bearer error="invalid_token", ');
     });
 
-  test('is called for every request, also where the token is cached, with the claims as the token has them', async () => {
+  test('is called for every request, even if the token is cached, with the original claims of the token', async () => {
     const isRevoked = mock((_: object) => isRevoked.mock.calls.length === 2);
     const check = createChecker({ isRevoked });
     const headers = new Headers(bearer(tokenOf({ claims: { sid: ['a', null] } })));
@@ -32,7 +32,7 @@ describe('the option isRevoked', () => {
     expect(isRevoked).toHaveBeenLastCalledWith(expect.objectContaining({ sid: ['a', null] }));
   });
 
-  test('precedes onAccepted, step-up and scope, and fails the request when it throws', async () => {
+  test('is called before onAccepted, step-up and scope, and fails the request when it throws', async () => {
     let accepted = 0;
     const check = createChecker({ isRevoked: () => true, onAccepted: () => void accepted++ });
     expect((await check({}, { scope: 'other', acr: 'high' })).reason).toBe('token_revoked');
@@ -44,7 +44,7 @@ describe('the option isRevoked', () => {
   });
 });
 
-test('the option clientCertificate is asked in every request, also where the token is cached', async () => {
+test('the option clientCertificate is called for every request, even if the token is cached', async () => {
   const { thumbprint, der } = certificate('a');
   let presented: Uint8Array | undefined;
   const check = createChecker({ clientCertificate: () => presented });

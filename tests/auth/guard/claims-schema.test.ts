@@ -84,7 +84,7 @@ describe('the option claims', () => {
       expect(validate).not.toHaveBeenCalled();
     });
 
-  test('decides before a token is asked to be revoked, and hands its output on frozen', async () => {
+  test('decides before isRevoked is called, and passes on its output frozen', async () => {
     const isRevoked = mock((_: object) => false);
     const onAccepted = mock((_request: Request, _claims: object) => {});
     const checkWith = (output: object) => createChecker({ claims: schemaOf(() => output), isRevoked, onAccepted })({});

@@ -43,7 +43,7 @@ async function authorize(more: Readonly<Record<string, string>> = {}, open = cre
 const request = (path: string, token: string) =>
   openid.fetchProtectedResource(client, token, new URL(path, api.url), 'GET', undefined, undefined);
 
-test('a person steps up when openid-client repeats the authorization with the parameters of the challenge', async () => {
+test('a user steps up when openid-client repeats the authorization with the parameters of the challenge', async () => {
   const error: unknown = await request('/strict', await authorize()).catch((cause: unknown) => cause);
   if (!(error instanceof openid.WWWAuthenticateChallengeError)) throw error;
   const { acr_values = '', max_age = '', ...others } = error.cause[0]?.parameters ?? {};

@@ -21,7 +21,7 @@ describe('createGuard().metadata()', () => {
     ['DPoP on', { dpop: 'on', dpopAlgorithms: ['ES256'] }, PATH, signed],
     ['DPoP required', { dpop: 'required', dpopAlgorithms: ['ES256'] }, PATH, bound],
   ] as const)
-    test(`returns the document for its own path, whatever the host, with ${name}`, async () => {
+    test(`returns the document for its own path, at any host, with ${name}`, async () => {
       const guard = guardWith(options as Partial<GuardOptions>);
       for (const url of [API + path, `http://internal:8080${path}?query`]) {
         const response = ask(url, 'GET', guard);
@@ -59,7 +59,7 @@ describe('createGuard().metadata()', () => {
     expect(ask(undefined, 'GET', guardWith({ publicUrl: undefined }))).toBeUndefined();
   });
 
-  test('leaves out scopes where there are none, and throws a TypeError for what is no scope and no request', async () => {
+  test('leaves out scopes if there are none, and throws a TypeError for a value that is not a scope or not a request', async () => {
     const { metadata } = guardWith();
     const request = new Request(API + PATH);
     expect(await metadata(request)?.json()).not.toHaveProperty('scopes_supported');

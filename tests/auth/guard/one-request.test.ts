@@ -35,7 +35,7 @@ function setUp(options: Partial<GuardOptions> = {}) {
 
 describe('several checks of one request object', () => {
   for (const tokenCacheSize of [0, 10])
-    test(`share the verification of its token with a cache of ${tokenCacheSize}, also at once; requirements are checked anew`, async () => {
+    test(`share the verification of its token with a cache of ${tokenCacheSize}, even in parallel; requirements are checked each time`, async () => {
       let runs = 0;
       const validate = () => ({ value: { run: ++runs } });
       const claims = { '~standard': { version: 1, vendor: 'test', validate } } as const;
@@ -49,7 +49,7 @@ describe('several checks of one request object', () => {
       expect([world.accepted, world.refused]).toEqual([['client-1'], Array(2).fill('scope_insufficient')]);
     });
 
-  test('decide as of now: the time, the revocation, and the outage of the issuer', async () => {
+  test('decide by the current state: the time, the revocation, and the outage of the issuer', async () => {
     let isDown = true;
     let isRevoked = false;
     const fetch = async () => (isDown ? new Response('', { status: 500 }) : Response.json({ keys: signingKeys() }));
@@ -69,7 +69,7 @@ describe('several checks of one request object', () => {
     expect(world.accepted).toEqual(['client-1']);
   });
 
-  test('are of other requests where method, URL or credentials differ', async () => {
+  test('belong to other requests if method, URL or credentials differ', async () => {
     const { world, statusOf } = setUp();
     const headers = new Headers({ authorization: valid() });
     const template = { method: 'GET', url, headers };
@@ -89,7 +89,7 @@ describe('several checks of one request object', () => {
     }
   });
 
-  test('do not meet where the object changes while a check waits', async () => {
+  test('share nothing if the object changes while a check waits', async () => {
     const { statusOf } = setUp({ tokenCacheSize: 0, dpop: 'on', publicUrl });
     const request = new Request(url, { headers: { authorization: `DPoP ${bound}`, dpop: proof() } });
     const first = statusOf(request);
@@ -99,7 +99,7 @@ describe('several checks of one request object', () => {
     expect(await Promise.all([first, second, statusOf(request)])).toEqual(['client-1', 'client-1', 401]);
   });
 
-  test('share one use of a proof, with those of another guard too, also after the proof is out of time', async () => {
+  test('share one use of a proof, even with checks of another guard, and after the proof has expired', async () => {
     const options = { dpop: 'on', publicUrl } as const;
     const [one, other] = [setUp(options), setUp(options)];
     const headers = { authorization: `DPoP ${bound}`, dpop: proof() };

@@ -100,7 +100,7 @@ describe('resourceServer() where a token is optional', () => {
         }
     });
 
-  test('adds Vary to the one of a handler', async () => {
+  test('extends the Vary header of a handler', async () => {
     const app = guarded().get('/', () => new Response('ok', { headers: { vary: 'Origin' } }));
     expect((await app.handle(requestOf('/'))).headers.get('vary')).toBe('Origin, Authorization');
   });

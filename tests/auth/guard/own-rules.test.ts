@@ -93,7 +93,7 @@ describe('a token of one issuer is never checked by the rules of another', () =>
     });
 });
 
-test('an algorithm of another issuer only is rejected before keys are fetched', async () => {
+test('an algorithm that only another issuer accepts is rejected before keys are fetched', async () => {
   const seen: string[] = [];
   const guard = createGuard({
     ...shared,
@@ -110,7 +110,7 @@ describe('the option issuer', () => {
   const entry = { issuer: special, audience: 'a' };
   const guardOf = (options: object) => createGuard({ ...shared, issuer: plain, ...options } as GuardOptions);
 
-  test('needs no audience of the guard if each issuer has its own, and state() and metadata name the issuers', async () => {
+  test("makes the guard's audience unnecessary if each issuer has its own, and state() and metadata name the issuers", async () => {
     const options = { issuer: [entry, { issuer: plain, audience: ['b'] }], publicUrl: 'https://api.example.test' };
     const { state, metadata } = createGuard(options);
     expect(state().issuers.map(({ issuer }) => issuer)).toEqual([special, plain]);

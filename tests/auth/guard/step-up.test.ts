@@ -53,7 +53,7 @@ describe('createGuard().check() with acr and maxAge', () => {
     expect(reason).toBe('authentication_insufficient');
   });
 
-  test('precedes the scope, whichever of several requirements has it, and the challenge names the least maxAge', () => {
+  test('is checked before the scope, whichever of several requirements has it, and the challenge names the lowest maxAge', () => {
     const { readRequirements } = createGuardCore(offline());
     const policies = [{ scope: 'other', maxAge: 60 }, { maxAge: 600 }, { acr: 'high' }].map(readRequirements);
     const { check, challenge } = allOf(policies);
@@ -61,7 +61,7 @@ describe('createGuard().check() with acr and maxAge', () => {
     expect(challenge).toEqual({ scope: 'other', maxAge: 60, acrValues: 'high' });
   });
 
-  test('checks the time of each request, also where the token is cached', async () => {
+  test('checks the time at each request, even if the token is cached', async () => {
     let later = 0;
     const check = createChecker({}, { now: () => (NOW + later) * 1000 });
     const reasons: unknown[] = [];

@@ -45,7 +45,7 @@ const unread: Readonly<Record<string, readonly ResponseInit[]>> = {
 };
 
 describe('fetchJson()', () => {
-  test('reads a body of 1 MiB, and none of what follows the first byte beyond that', async () => {
+  test('reads a body of 1 MiB, and stops at the first byte beyond that', async () => {
     const mebibyte = Buffer.from('[]'.padEnd(1024 * 1024));
     expect(await outcomeOf(new Response(mebibyte))).toMatchObject({ outcome: [] });
     const { read, stream } = bodyOf([mebibyte, Buffer.of(32), Buffer.of(32)]);
@@ -105,7 +105,7 @@ describe('fetchJson()', () => {
       await server.close();
     });
 
-  test('fails with timeout once the signal is aborted, even if fetch ignores that', async () => {
+  test('fails with timeout once the signal is aborted, even if fetch ignores the signal', async () => {
     const json = fetchJson(() => new Promise(() => {}), url, AbortSignal.abort());
     await expect(json).rejects.toMatchObject({ fault: { failure: 'timeout', address: url } });
   });
@@ -135,7 +135,7 @@ describe('fetchJson()', () => {
     });
 });
 
-test('isLoopbackHost() takes the names and addresses of this machine, and none that only look so', () => {
+test('isLoopbackHost() accepts the names and addresses of this machine, and none that only look like them', () => {
   const loopback = ['localhost', '[::1]', '127.0.0.1', '127.255.255.254'];
   const others = ['localhost.test', '127.0.0.1.test', 'a127.0.0.1', '128.0.0.1', '[::2]', '127.1', ''];
   expect([...others, ...loopback].filter(isLoopbackHost)).toEqual(loopback);

@@ -8,7 +8,7 @@ const algorithms = ['RS256', 'PS256', 'ES256'] as const;
 const rsa = publish(rsaKey('one'), 'one', { alg: 'PS256' });
 
 describe('createFixedKeySet()', () => {
-  test('finds the keys that were given, also after the set was changed', async () => {
+  test('finds the given keys, even after the set was changed', async () => {
     const keys = [rsa];
     const keySet = createFixedKeySet({ issuer, keys: { keys }, algorithms });
     keys.pop();

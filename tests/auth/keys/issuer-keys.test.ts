@@ -26,7 +26,7 @@ function setUp(onKeySetEvent?: GuardOptions['onKeySetEvent']) {
   return { fetches, find: (of: string, kid: string) => byIssuer.get(of)?.find(kid), pause: () => clock.pause(60_000) };
 }
 
-test('an outage is a warning on the console, once, with the URL and the cause', async () => {
+test('an outage causes one warning on the console, with the URL and the cause', async () => {
   const { find, pause } = setUp();
   for (const _ of [1, 2, 3]) {
     await find(issuer, 'any');
@@ -36,7 +36,7 @@ test('an outage is a warning on the console, once, with the URL and the cause', 
   expect(warn.mock.calls).toEqual([[`Cannot fetch the keys of ${issuer} from ${address}: network, ECONNREFUSED`]]);
 });
 
-test('an outage is an event and no warning where the application listens', async () => {
+test('an outage is an event, and not a warning, if the application has a listener', async () => {
   const failures: unknown[] = [];
   await setUp(({ type }) => failures.push(type)).find(issuer, 'any');
   expect(failures).toEqual(['failed']);

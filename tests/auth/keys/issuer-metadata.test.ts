@@ -32,7 +32,7 @@ describe('issuerMetadata()', () => {
     test(`resolves to ${name}`, async () =>
       expect(await issuerMetadata(setUp(named, options).guard)).toEqual({ tokenEndpoint }));
 
-  test('fetches at each call, whatever the cooldown, and names the URL and the failure of the last document', async () => {
+  test('fetches at each call, even during the cooldown, and names the URL and the failure of the last document', async () => {
     const { guard, fetched } = setUp(ENDPOINT, {}, 500);
     const paths = ['openid-configuration', 'oauth-authorization-server'].map((name) => `${issuer}.well-known/${name}`);
     for (const _ of [1, 2])

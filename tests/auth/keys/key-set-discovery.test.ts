@@ -67,7 +67,7 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
     [{ ...usually, [KEYS]: 500 }, [OPENID, KEYS, 'status']],
     [usually, [OPENID, KEYS]],
   ],
-  'looks again when it is told to forget where the keys were': [
+  'looks up the URL again when it must forget where the keys were': [
     [usually, [OPENID, KEYS]],
     [moved, [OPENID, MOVED], true],
   ],
@@ -169,7 +169,7 @@ describe('createKeySetSource()', () => {
       await expect(attempt).rejects.toMatchObject({ fault: { failure, address: OPENID, found } });
     });
 
-  test('fetches only the configured URL, also while it is a 404', async () => {
+  test('fetches only the configured URL, even while it is a 404', async () => {
     const attempt = setUp({ jwksUri: MOVED });
     expect(await attempt(usually)).toEqual([MOVED, 'status']);
     expect(await attempt(moved)).toEqual([MOVED]);

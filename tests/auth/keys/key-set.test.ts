@@ -170,7 +170,7 @@ describe('createKeySet()', () => {
     expect(keySet.find('one')).toBeArrayOfSize(1);
   });
 
-  test('checks the age of keys at each use, also in a process that was paused while they expired', async () => {
+  test('checks the age of keys at each use, even in a process that was paused while they expired', async () => {
     const { keySet, clock, published, find, areCurrent } = await started();
     const keys = await find('one');
     clock.pause(maxAgeMs + maxStaleMs - 1);
@@ -183,7 +183,7 @@ describe('createKeySet()', () => {
     expect(await keySet.find('one')).toBeInstanceOf(Refusal);
   });
 
-  test('finds keys at once while a fetch hangs, but does not extend trust by it when they expire', async () => {
+  test('finds keys at once while a fetch hangs, but does not trust them longer because of it', async () => {
     const { keySet, published, advance } = await started({ maxStaleMs: 80_000, cooldownMs: 80_000, timeoutMs: 60_000 });
     published.by = hanging;
     await advance(maxAgeMs);
@@ -196,7 +196,7 @@ describe('createKeySet()', () => {
     expect(keySet.state().keys).toBe(0);
   });
 
-  test('refreshes keys without any request, also after they expired', async () => {
+  test('refreshes keys without any request, even after they expired', async () => {
     for (const [options, afterMs] of [
       [times, maxAgeMs],
       [{ maxAgeMs: 10_000, maxStaleMs: 5_000 }, cooldownMs],
@@ -207,7 +207,7 @@ describe('createKeySet()', () => {
     }
   });
 
-  test('never fetches less than a cooldown apart, however short the maximum age', async () => {
+  test('waits a cooldown between two fetches, however short the maximum age is', async () => {
     const { keySet, fetches, advance } = await started({ maxAgeMs: 1000, maxStaleMs: 0 });
     for (let second = 0; second < 300; second += 1) {
       await advance(1000);
@@ -229,7 +229,7 @@ describe('createKeySet()', () => {
 
   for (const source of [publishing('one'), failing]) {
     const state = source === failing ? 'down' : 'up';
-    test(`asks once a cooldown for 10,000 unknown kids, and keeps one timer, with the issuer ${state}`, async () => {
+    test(`fetches once per cooldown for 10,000 unknown kids, and keeps one timer, with the issuer ${state}`, async () => {
       const { keySet, clock, published, fetches } = await started();
       published.by = source;
       for (let cooldown = 1; cooldown <= 4; cooldown += 1) {
@@ -352,7 +352,7 @@ describe('createKeySet()', () => {
     expect(clock.waiting).toBe(1);
   });
 
-  test('reload() waits for a pending fetch, then begins one that calls in the meantime share, whatever the cooldown', async () => {
+  test('reload() waits for a pending fetch, then starts one that calls in the meantime share, even during the cooldown', async () => {
     const asked: boolean[] = [];
     let finish = () => {};
     const { keySet, clock, published, events, settle } = setUp({
@@ -390,7 +390,7 @@ describe('createKeySet()', () => {
   });
 
   /** On Cloudflare Workers, a fetch ends with the request that began it: it is never settled, and neither are its timers. */
-  test('a fetch that never ends delays no call for longer than its time limit, and is given up after twice that', async () => {
+  test('a fetch that never ends delays no call longer than its time limit, and is given up after twice that time', async () => {
     const { keySet, clock, published, fetches, find } = setUp();
     published.by = () => new Promise(() => {});
     void keySet.find('one');
@@ -424,7 +424,7 @@ describe('createKeySet()', () => {
     expect(await find('two')).toBeArrayOfSize(1);
   });
 
-  test('stop() leaves a fetch alone that a lookup waits for, and aborts a later one that none waits for', async () => {
+  test('stop() does not abort a fetch that a lookup waits for, but aborts a later one that nothing waits for', async () => {
     const { keySet, clock, published, start, settle, advance } = setUp();
     published.by = (signal) => {
       keySet.stop();

@@ -79,7 +79,7 @@ for (const [name, create] of servers)
         if (status === 200) assert.ok((await response.text()).includes('ada'));
       });
 
-    test('uses a proof of the URL that the client sent once for a request, and rejects the next request with it', async () => {
+    test('compares a proof with the URL that the client sent, uses it once per request, and rejects the next request with it', async () => {
       const lines = [`Authorization: DPoP ${bound}`, `DPoP: ${await proof()}`];
       assert.equal((await send(`GET ${path}`, ...lines)).status, 200);
       assert.equal((await send(`GET ${path}`, ...lines)).status, 401);
@@ -120,7 +120,7 @@ describe('checkIncoming()', () => {
       assert.equal(response.statusCode, 401);
     });
 
-  test('keeps Vary of the application', async () => {
+  test('keeps the Vary header of the application', async () => {
     const { request, response } = withoutConnection('GET', '/', ['Authorization', 'Bearer x']);
     response.setHeader('vary', 'Origin');
     assert.equal(await checkIncoming(guard, request, response, { optional: true }), undefined);
@@ -134,14 +134,14 @@ describe('checkIncoming()', () => {
     assert.equal(response.statusCode, 503);
   });
 
-  test('rejects with a TypeError for the request of a framework', async () => {
+  test("rejects a framework's own request object with a TypeError", async () => {
     const { request, response } = withoutConnection();
     const own = { raw: request } as unknown as typeof request;
     await assert.rejects(checkIncoming(guard, own, response), /^TypeError: .*request\.raw in Fastify/);
   });
 });
 
-test('authOf() returns no claims of a request without a token where that is optional', async () => {
+test('authOf() returns no claims for a request without a token where a token is optional', async () => {
   const { request, response } = withoutConnection();
   assert.throws(() => authOf(request), TypeError);
   await checkIncoming(guard, request, response, { optional: true });

@@ -71,7 +71,7 @@ describe('createBindingCheck()', () => {
   const now = () => 1_900_000_000_000;
   const proven = () => makeProof({ url, token, nowSeconds: 1_900_000_000 });
 
-  test('accepts a token that is bound to both with both, and uses no proof without the certificate', async () => {
+  test('accepts a token that is bound to a key and a certificate only with both, and uses no proof without the certificate', async () => {
     const proof = proven();
     const present = (certificate: Buffer | undefined) =>
       outcomeOf({ clientCertificate: () => certificate, now }, 'DPoP', both, proof);
@@ -81,7 +81,7 @@ describe('createBindingCheck()', () => {
     expect(await present(held.der)).toBe('proof_replayed');
   });
 
-  test('asks the store of the application', async () => {
+  test("uses the application's store", async () => {
     const replayStore = { markUsed: () => false };
     expect(await outcomeOf({ replayStore, now }, 'DPoP', bound, proven())).toBe('proof_replayed');
   });

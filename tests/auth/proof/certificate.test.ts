@@ -51,7 +51,7 @@ describe('refuseCertificate()', () => {
     ['none', undefined, thumbprint, missing],
     ['null', null, thumbprint, missing],
     ['an empty text', '', thumbprint, missing],
-    ['a promise of it', Promise.resolve(der), thumbprint, missing],
+    ['a promise of the certificate', Promise.resolve(der), thumbprint, missing],
     ...Object.entries({
       'bytes that are none': garbage,
       'a certificate and a byte': Buffer.concat([der, Buffer.of(0)]),
@@ -71,6 +71,6 @@ describe('refuseCertificate()', () => {
     expect((await refuseCertificate(value, bound))?.reason).toBe(want as never),
   );
 
-  test('returns certificate_missing for a promise that rejects, and catches that', async () =>
+  test('returns certificate_missing for a promise that rejects, and catches the rejection', async () =>
     expect((await refuseCertificate(Promise.reject(new Error('no')), thumbprint))?.reason).toBe(missing));
 });

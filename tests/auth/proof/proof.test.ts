@@ -76,7 +76,7 @@ describe('createProofVerifier()', () => {
     expect(await outcomeOf({ replayStore: { markUsed } as ReplayStore })).toBe('replay_unknown'),
   );
 
-  test('shows the store a hash, the rest of the window and when the proof was created', async () => {
+  test('passes to the store a hash, the rest of the time window, and when the proof was created', async () => {
     const seen: unknown[] = [];
     const replayStore: ReplayStore = { markUsed: (...use) => seen.push(use) > 0 };
     for (const iat of [nowSeconds - 60, nowSeconds + 0.0005, nowSeconds + 60])
@@ -109,7 +109,7 @@ describe('guards that check one request', () => {
       expect(await checkWith([one], { ...first, request: {} })).toEqual(['proof_replayed']);
   });
 
-  test('take anything else in the same object as another request, which uses its proof anew', async () => {
+  test('treat any other content of the same object as another request, which uses its proof again', async () => {
     const used = present();
     await checkWith([store], used);
     const { request, presented } = present();

@@ -13,7 +13,7 @@ describe('createMemoryReplayStore()', () => {
     store = createMemoryReplayStore({ maxEntries: 3, now: () => now });
   });
 
-  test('holds a key until its time has passed and no longer, also one that is used again', () => {
+  test('keeps a key until its time has passed and no longer, even if it is used again', () => {
     now += 500;
     expect(use('a')).toBe(true);
     now += lifetimeMs - 1;
@@ -34,7 +34,7 @@ describe('createMemoryReplayStore()', () => {
     expect(store.state()).toEqual({ entries: 1 });
   });
 
-  test('has room for 220 proofs a second in 20,000 entries while one a minute lives as long as it can', () => {
+  test('has room for 220 proofs a second in 20,000 entries while one proof a minute has the longest lifetime', () => {
     store = createMemoryReplayStore({ maxEntries: 20_000, now: () => now });
     for (let second = 0; second < 300; second += 1) {
       if (second % 60 === 0) expect(use(`long ${second}`, 150_000)).toBe(true);
@@ -49,7 +49,7 @@ describe('createMemoryReplayStore()', () => {
     expect(() => large.markUsed('one more', lifetimeMs)).toThrow('Cannot mark a proof as used: ');
   });
 
-  test('holds keys that the clock is set back behind', () => {
+  test('keeps keys when the clock is set back', () => {
     use('a');
     now -= 3_600_000;
     expect(use('a')).toBe(false);
@@ -57,7 +57,7 @@ describe('createMemoryReplayStore()', () => {
     expect(use('a')).toBe(false);
   });
 
-  test('accepts nothing that it may have forgotten when the clock is set back', () => {
+  test('rejects everything that it may have forgotten when the clock is set back', () => {
     use('a');
     now += lifetimeMs + 1000;
     expect(use('b')).toBe(true);

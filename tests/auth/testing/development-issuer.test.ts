@@ -147,7 +147,7 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
     const named = createDevelopmentIssuer({ ...good, issuer: `http://127.0.0.1:3011${path}` });
 
     for (const authenticate of [openid.ClientSecretBasic, openid.ClientSecretPost])
-      test(`grants each client of openid-client what it is listed with, by ${authenticate.name}, and a guard finds its keys`, async () => {
+      test(`grants each client of openid-client its scopes, by ${authenticate.name}, and a guard finds the keys`, async () => {
         const { issuer, audience } = named.options;
         const guard = createGuard({ issuer, audience, fetch: (url, init) => named.fetch(new Request(url, init)) });
         const outcomes: string[] = [];
@@ -168,7 +168,7 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
       expect(decodeJwt(token).cnf).toEqual({ jkt: await DPoP.calculateThumbprint() });
     });
 
-    test('publishes metadata with what RFC 8414 §2 requires, and a key without its private part', async () => {
+    test('publishes the metadata that RFC 8414 §2 requires, and a key without its private part', async () => {
       const read = async (path: string) => (await named.fetch(new Request(base + path))).json();
       expect(await read('/.well-known/oauth-authorization-server')).toEqual({
         issuer: named.options.issuer,
@@ -237,7 +237,7 @@ describe('createDevelopmentIssuer()', () => {
     for (const { secret } of secrets) expect(secret).toMatch(/^[\da-f]{32}$/);
   });
 
-  test('gets its clients anew for each request from a function, and keeps tokens and secrets valid with those of a predecessor', async () => {
+  test('calls a function for its clients at each request, and keeps tokens and secrets of an earlier issuer valid', async () => {
     let scope = 'old';
     const clients = () => [{ id: 'reader', scope }, { id: 'visitor' }];
     const first = createDevelopmentIssuer({ ...good, clients });

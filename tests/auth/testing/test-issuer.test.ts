@@ -52,7 +52,7 @@ describe('createTestIssuer()', () => {
       expect(decide(authorization, { ...world, toleranceSeconds: 0 }).outcomes).toContain(code);
     });
 
-  test('token() has the claims and the header that it is given', async () => {
+  test('token() contains the given claims and header', async () => {
     const token = await issuer.token({ sub: 'ada', scope: 'read:reports' }, { header: { typ: 'JWT' } });
     const { iat = 0, exp = 0, ...claims } = decodeJwt(token);
     const { issuer: iss, audience: aud } = issuer.options;
@@ -63,7 +63,7 @@ describe('createTestIssuer()', () => {
   });
 
   for (const boundTo of ['no certificate', new Uint8Array(3)])
-    test(`token() throws for ${JSON.stringify(boundTo)}, which is no certificate`, () =>
+    test(`token() throws for ${JSON.stringify(boundTo)}, which is not a certificate`, () =>
       expect(issuer.token({}, { boundTo })).rejects.toThrow(TypeError));
 
   test('has an issuer that no server can have, and publishes no private key', () => {
@@ -72,7 +72,7 @@ describe('createTestIssuer()', () => {
       expect(Object.keys(key).toSorted()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);
   });
 
-  test('proof() is for one request and one token, by the key that the token is bound to', async () => {
+  test('proof() is valid for one request and one token, and signed with the key that the token is bound to', async () => {
     const request = new Request(`${publicUrl}/me?query#fragment`);
     const token = await issuer.token({}, { boundTo: 'dpop' });
     const proof = await issuer.proof(request, token);

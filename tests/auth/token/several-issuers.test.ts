@@ -33,7 +33,7 @@ describe('createVerifier() with several issuers', () => {
     ...[undefined, null, [A], { 0: A }, 7],
   ];
   for (const overrides of [...strangers.map((iss) => ({ claims: { iss, issuer: A } })), { payloadText: `["${A}"]` }])
-    test(`refuses ${JSON.stringify(overrides)} without any fetch, with any signature`, async () => {
+    test(`refuses ${JSON.stringify(overrides)} with any signature, without a fetch`, async () => {
       const { verify, states } = setUp();
       expect(await verify(mintSigned(A, { signer: 'a', overrides }))).toBe('issuer_mismatch');
       expect(Object.values(states)).toMatchObject([{ fetches: 0 }, { fetches: 0 }]);

@@ -9,14 +9,14 @@ function newCache(options: { maxEntries?: number; maxBytes?: number; random?: ()
   return createTokenCache({ maxEntries: 2, isGood: ({ claims }) => claims !== null, ...options });
 }
 
-test('get() returns what was set for the very same token', () => {
+test('get() returns the value that was set for exactly this token', () => {
   const cache = newCache();
   cache.set('a.b.c', entry);
   expect(cache.get('a.b.c')).toBe(entry);
   for (const other of ['a.b.d', 'a.b', 'a.b.c.', '']) expect(cache.get(other)).toBeUndefined();
 });
 
-test('of newcomers to a cache full of good entries, one in eight replaces the least recently used', () => {
+test('one in eight new entries replaces the least recently used one in a cache full of valid entries', () => {
   let random = 1 / 8;
   const cache = newCache({ random: () => random });
   for (const token of ['used', 'idle', 'refused']) cache.set(token, entry);
@@ -27,7 +27,7 @@ test('of newcomers to a cache full of good entries, one in eight replaces the le
   expect(['used', 'idle', 'admitted'].map((token) => cache.get(token) !== undefined)).toEqual([true, false, true]);
 });
 
-test('an invalid entry is replaced by any new one, and a stored token by itself', () => {
+test('any new entry replaces an invalid one, and a stored token replaces its own entry', () => {
   const cache = newCache({ random: () => 0.99 });
   cache.set('bad', { claims: null });
   for (const token of ['good', 'new']) cache.set(token, entry);
@@ -37,7 +37,7 @@ test('an invalid entry is replaced by any new one, and a stored token by itself'
   expect(cache.get('good')).toBe(renewed);
 });
 
-test('an entry of exactly a 512th of the bytes is stored, and no larger one', () => {
+test('an entry of exactly 1/512 of the bytes is stored, and a larger one is not', () => {
   const sizes = [427, 428].map((length) => {
     const cache = newCache({ maxBytes: MiB });
     cache.set('ab', { claims: { a: 'x'.repeat(length) } });
@@ -46,7 +46,7 @@ test('an entry of exactly a 512th of the bytes is stored, and no larger one', ()
   expect(sizes).toEqual([1, 0]);
 });
 
-test('the cache is full by bytes as well, whether newcomers are admitted or not', () => {
+test('the number of bytes limits the cache as well, whether new entries are admitted or not', () => {
   const [closed, open] = [0.99, 0].map((random) => {
     const cache = newCache({ maxEntries: 1_000_000, maxBytes: MiB, random: () => random });
     for (let token = 0; token < 5_000; token++) cache.set(String(token), { claims: { sub: 'x'.repeat(100) } });

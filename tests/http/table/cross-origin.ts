@@ -48,7 +48,7 @@ export function crossOriginRows(fixture: () => Fixture): void {
           expect(await response.text()).toBe('');
         });
 
-    test('is allowed Content-Type and Authorization by the response as well', async () => {
+    test('is allowed by the response, too, to send Content-Type and Authorization', async () => {
       const { headers } = await fixture().service.fetch('/api/public', { headers: { origin: ORIGIN } });
       expect(headers.get('access-control-allow-headers')).toBe('Content-Type, Authorization');
     });

@@ -75,7 +75,7 @@ function bodyLimits(fixture: () => Fixture): void {
       fixture().service.fetch(path, { method: 'POST', ...bodyOf('x'.repeat(size)) });
 
     for (const path of [...PATHS, '/nothing'])
-      test(`a body ${name} of more than 64 KiB to ${path} is refused, and readable for pages of any origin`, async () => {
+      test(`a body ${name} of more than 64 KiB to ${path} is refused, and pages of any origin can read the response`, async () => {
         for (const size of [LIMIT_BYTES + 1, 8 * LIMIT_BYTES])
           await expectError(await post(path, size), 413, 'payload_too_large');
       });

@@ -35,7 +35,7 @@ export function outageRows(fixture: () => Fixture): void {
     expectPreflight(await service.fetch(PRIVATE, { method: 'OPTIONS', headers }));
   });
 
-  describe('without asking for a key, a token', () => refuses(fixture, faultsBeforeKeys));
+  describe('without a key lookup, a token', () => refuses(fixture, faultsBeforeKeys));
 
   test('/livez is 200, because a restart would not help; /readyz is 503 with a reason and Retry-After', async () => {
     expect((await fixture().service.fetch('/livez')).status).toBe(200);

@@ -58,7 +58,7 @@ export function tokenRows(fixture: () => Fixture): void {
       await expectError(await fixture().get(PRIVATE, longer), 401, 'invalid_header');
     });
 
-    test('is refused as bytes that are no token, of any length', async () => {
+    test('is refused if it is random bytes of any length', async () => {
       for (const bytes of [1, 2, 100, 8192, 8193, 12 * 1024])
         await expectError(await fixture().get(PRIVATE, 'A'.repeat(bytes)), 401, 'invalid_header');
     });
@@ -68,7 +68,7 @@ export function tokenRows(fixture: () => Fixture): void {
       expect(challengeOf(response).error_description).toMatch(/required audience is missing/);
     });
 
-    test('causes no request to an address in it (CVE-2025-59936, CVE-2024-21643)', () =>
+    test('causes no request to a URL in it (CVE-2025-59936, CVE-2024-21643)', () =>
       expect(fixture().issuer.requests.filter((path) => path.includes(ELSEWHERE))).toEqual([]));
   });
 }

@@ -21,7 +21,7 @@ export interface Application {
   /** Before the path of the route. */
   readonly prefix?: string;
   /**
-   * Whether a valid token is answered: false where Elysia leaves the route open, so that nothing may be served. `maybe` is a
+   * Whether a request with a valid token gets a response: false where Elysia leaves the route open, so that nothing may be served. `maybe` is a
    * matter of how Elysia loads plugins.
    */
   readonly isServed?: boolean | 'maybe';

@@ -8,7 +8,7 @@ interface Effect {
   readonly answer?: () => unknown;
 }
 
-const ANSWER = 'answer of the application';
+const ANSWER = 'response of the application';
 const metadataPath = '/.well-known/oauth-protected-resource';
 const answer = () => new Response(ANSWER);
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { type AnyElysia, type Context, file, t } from 'elysia';
 
-/** What handlers answer, and must not without a token. */
+/** What handlers return, and must not return without a token. */
 export const SECRET = 'SECRET';
 
 /** Adds a route with these options, whose handler calls `run` each time. */

@@ -20,7 +20,7 @@ export function serve(app: AnyElysia, form: string) {
   return { origin, thrown, send, close: () => app.server?.stop(true) };
 }
 
-/** Asks for a route. No answer at all is status 0. */
+/** Requests a route. Status 0 means no response. */
 export async function ask(
   { origin, send }: Pick<ReturnType<typeof serve>, 'origin' | 'send'>,
   path: string,
@@ -52,7 +52,7 @@ function openSocket(url: string, headers: Record<string, string>) {
     };
     socket.onerror = end;
     socket.onclose = end;
-    // A hook of the application can keep a handshake from ever being answered.
+    // A hook of the application can prevent a response to the handshake.
     setTimeout(end, 60_000).unref();
   });
 }
