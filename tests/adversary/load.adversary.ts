@@ -1,12 +1,9 @@
-import { afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { until } from '../support/child-process.ts';
 import { open, pour } from '../support/raw-http.ts';
 import { attackedService, expectServing } from './attacked-service.ts';
-
-// The server takes up to 12 seconds to notice a connection that came and went without a word, and stopping waits for it.
-setDefaultTimeout(120_000);
 
 /** The limit of memory growth under each attack, in megabytes: far above noise, and far below the bytes that are sent. */
 const MAX_GROWTH_MB = 80;

@@ -1,11 +1,8 @@
-import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { exchange } from '../support/raw-http.ts';
 import { inWords } from '../support/token-rows.ts';
 import { attackedService, expectServing } from './attacked-service.ts';
 import { hosts, lines, nameOf, wireAttacks } from './wire-attacks.ts';
-
-// The server takes up to 12 seconds to notice a connection that came and went without a word, and stopping waits for it.
-setDefaultTimeout(120_000);
 
 /** The status of a path without a token; for a Host that is none it may be 400 instead. */
 const statusByPath: Readonly<Record<string, number>> = {

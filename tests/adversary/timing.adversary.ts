@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createDevelopmentIssuer } from 'protected-api/testing';
 import { mean, probit, tTestTwoSample } from 'simple-statistics';
 import { ISSUER, tokenOf } from '../support/checked.ts';
 import { base64url, signingKeys } from '../support/mint.ts';
 import { createTarget } from './target.ts';
-
-setDefaultTimeout(120_000);
 
 /*
  * Method. Two kinds of request that must take equally long are sent in pairs, in an order drawn by lot, thousands of times; the slowest

@@ -1,12 +1,10 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { exampleFixture } from '../examples/server-rows.ts';
-import { BROWSER_TIMEOUT_MS, browserForTests } from '../support/documentation-page.ts';
+import { browserForTests } from '../support/documentation-page.ts';
 import { fixtureFor, serve } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { bearer, type TokenOverrides } from '../support/mint.ts';
-
-setDefaultTimeout(BROWSER_TIMEOUT_MS);
 
 type Init = Pick<RequestInit, 'method' | 'headers' | 'credentials'>;
 

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import axe from 'axe-core';
 import { developmentFixtureFor } from '../support/development-issuer.ts';
 import { BROWSER_TIMEOUT_MS, browserForTests, type Documentation, ENDPOINTS } from '../support/documentation-page.ts';
@@ -6,8 +6,6 @@ import { serve, startedFor } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { AUDIENCE } from '../support/mint.ts';
-
-setDefaultTimeout(BROWSER_TIMEOUT_MS);
 
 const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
 const DESKTOP = { width: 1280, height: 844 };

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { freePort, until, untilReachable } from '../support/child-process.ts';
 import { docker, imageUnderTest, runContainer } from '../support/container.ts';
@@ -7,9 +7,6 @@ import { expectError, expectMessage } from '../support/expect-error.ts';
 import { AUDIENCE, bearer } from '../support/mint.ts';
 import { readText, root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-
-/** An image may have to be built. */
-setDefaultTimeout(600_000);
 
 const inspect = async (what: string, format: string) =>
   JSON.parse(await docker('inspect', '--format', `{{json ${format}}}`, what));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { freePort, until } from '../support/child-process.ts';
@@ -6,8 +6,6 @@ import { docker } from '../support/container.ts';
 import { readText, root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { fillIn, unknownSettings } from './checks.ts';
-
-setDefaultTimeout(300_000);
 
 const isPlugin = Bun.spawnSync(['docker', 'compose', 'version']).exitCode === 0;
 const file = await readText('deploy/compose.yaml');

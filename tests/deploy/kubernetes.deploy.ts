@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { join, relative } from 'node:path';
 import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
 import type { IConfigMap } from 'kubernetes-models/v1/ConfigMap';
@@ -11,8 +11,6 @@ import { startRedis } from '../support/redis-server.ts';
 import { readText, root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { expectTypes, unknownSettings } from './checks.ts';
-
-setDefaultTimeout(300_000);
 
 interface Manifest {
   readonly apiVersion: string;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import dashboard from '../../deploy/grafana/dashboard.json';
@@ -8,8 +8,6 @@ import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 import { readText, root } from '../support/repository.ts';
 import { expectTypes } from './checks.ts';
-
-setDefaultTimeout(300_000);
 
 const rules = 'deploy/prometheus/alerts.yaml';
 

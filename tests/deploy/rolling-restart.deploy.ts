@@ -57,4 +57,4 @@ test('a rolling restart behind HAProxy under constant load fails no request', as
   expect(failures).toEqual([]);
 
   for (const child of [balancer, ...[...instances.values()].map(({ process }) => process)]) child.signal('SIGKILL');
-}, 300_000);
+});

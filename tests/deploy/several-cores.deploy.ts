@@ -1,11 +1,9 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { $ } from 'bun';
 import { freePort, run, untilProcess } from '../support/child-process.ts';
 import { executableForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { readText } from '../support/repository.ts';
-
-setDefaultTimeout(300_000);
 
 test('the script of docs/operations.md starts a process for each core on one port, and stops them all', async () => {
   const text = await readText('docs/operations.md');

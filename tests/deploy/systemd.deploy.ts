@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { $ } from 'bun';
@@ -9,8 +9,6 @@ import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 import { root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { fillIn, unknownSettings } from './checks.ts';
-
-setDefaultTimeout(300_000);
 
 const unitFile = join(root, 'deploy/systemd/protected-api@.service');
 const instances = ['protected-api@1.service', 'protected-api@2.service'];

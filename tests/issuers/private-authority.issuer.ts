@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, test } from 'bun:test';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { expectError, expectMessage } from '../support/expect-error.ts';
@@ -6,8 +6,6 @@ import { serve } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { AUDIENCE, bearer, mintToken, signingKeys } from '../support/mint.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-
-setDefaultTimeout(120_000);
 
 describe('an issuer with a certificate of a private authority', () => {
   const folder = temporaryFolder();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { decodeProtectedHeader } from 'jose';
 import { ClientSecretBasic, clientCredentialsGrant } from 'openid-client';
@@ -7,9 +7,6 @@ import type { Environment } from '../support/child-process.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
 import { type Service, sourceForm } from '../support/forms.ts';
 import { AUDIENCE, bearer } from '../support/mint.ts';
-
-/** For two processes, one of which loads a framework. */
-setDefaultTimeout(180_000);
 
 /** The script is in `servers/`; `settings` are set beside ISSUER, AUDIENCE and ALGORITHMS: where the keys are is found. */
 type Row = readonly [

@@ -1,10 +1,8 @@
-import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { freePort, run, until } from '../support/child-process.ts';
 import { executableForm, sourceForm, startService } from '../support/forms.ts';
 import { readJsonLines } from '../support/recorded-log.ts';
 
-// A process starts slowly on a busy machine.
-setDefaultTimeout(30_000);
 beforeAll(async () => void (await executableForm.command()), executableForm.startTimeoutMs);
 
 /** Nothing listens at the issuer. */

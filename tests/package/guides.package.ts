@@ -58,11 +58,11 @@ describe('CONTRIBUTING.md', () => {
     ]);
     await write('openapi');
     expect(await failures(['openapi'])).toEqual([]);
-  }, 300_000);
+  });
 
   test('says how to add an option', async () => {
     await follow('Add an option');
     await write('docs');
     expect([await failures(ofOptions), await types()]).toEqual([[], '']);
-  }, 300_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { $ } from 'bun';
@@ -8,8 +8,6 @@ import { type ServiceProcess, sourceForm } from '../support/forms.ts';
 import { AUDIENCE } from '../support/mint.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { haproxy, nginx } from './proxies.ts';
-
-setDefaultTimeout(120_000);
 
 const folder = temporaryFolder();
 let provider: AuthorizationServer;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { on } from 'node:events';
 import type { Socket } from 'node:net';
 import { HOST, hosts, lines, nameOf, wireAttacks } from '../adversary/wire-attacks.ts';
@@ -8,8 +8,6 @@ import { sourceForm } from '../support/forms.ts';
 import { exchange, open } from '../support/raw-http.ts';
 import { inWords } from '../support/token-rows.ts';
 import { haproxy, nginx, startRelay } from './proxies.ts';
-
-setDefaultTimeout(120_000);
 
 const CANARIES = 3;
 /** A canary that takes longer is lost behind an unfinished request of another client. Normally it takes milliseconds. */

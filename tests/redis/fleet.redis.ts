@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { until } from '../support/child-process.ts';
 import { type Service, sourceForm } from '../support/forms.ts';
 import { type Issuer, startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken, nowSeconds } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
-
-setDefaultTimeout(300_000);
 
 const PUBLIC_URL = 'https://api.example.test';
 const PATH = '/api/private';

@@ -1,10 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { type AddressInfo, connect as connectSocket, createServer, type Server, type Socket } from 'node:net';
 import { RedisReplayStore, type StoreEvent } from '../../src/redis/replay-store.ts';
 import { until } from '../support/child-process.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
-
-setDefaultTimeout(60_000);
 
 const lifetimeMs = 90_000;
 const forgotten = 'Cannot mark a proof as used: forgotten';

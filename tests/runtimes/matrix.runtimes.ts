@@ -12,7 +12,7 @@ const binary = join(temporaryFolder(), 'matrix');
 beforeAll(async () => {
   const main = join(import.meta.dir, '../auth/elysia/matrix/main.ts');
   await $`${process.execPath} build --compile --minify-whitespace --minify-syntax --outfile ${binary} ${main}`.quiet();
-}, 300_000);
+});
 
 for (const [name, ...command] of [
   ['es2016 under Bun', 'bun', 'matrix.mjs'],

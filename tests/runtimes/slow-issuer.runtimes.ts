@@ -35,6 +35,6 @@ describe.each([0, 60])(
       }
       await worker.close();
       expect([statuses, worker.output()]).toEqual([Array(20).fill(200), `${worker.origin}\n`]);
-    }, 60_000);
+    });
   },
 );
