@@ -6,7 +6,6 @@ import { sourceForm } from '../support/forms.ts';
 /** Starts a service for the tests of the enclosing describe(). They end neither the process nor its secrets: its output has no token. */
 export const attackedService = (settings: Environment = {}) =>
   startedFor(
-    sourceForm.startTimeoutMs,
     () => startFixture(sourceForm, { settings }),
     async ({ issuer, service }) => {
       expect(service.output()).not.toMatch(/eyJ[\w-]{20,}|"level":"error"/);

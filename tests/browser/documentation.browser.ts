@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import axe from 'axe-core';
 import { developmentFixtureFor } from '../support/development-issuer.ts';
-import { BROWSER_TIMEOUT_MS, browserForTests, type Documentation, ENDPOINTS } from '../support/documentation-page.ts';
+import { browserForTests, type Documentation, ENDPOINTS } from '../support/documentation-page.ts';
 import { serve, startedFor } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
@@ -220,7 +220,6 @@ describe.each([
 describe('the documentation page with an issuer elsewhere', () => {
   const browser = browserForTests();
   const elsewhere = startedFor(
-    BROWSER_TIMEOUT_MS,
     async () => {
       const forms: URLSearchParams[] = [];
       const issuer = serve(async (request) => {

@@ -6,7 +6,6 @@ import { startedFor } from '../support/fixture.ts';
 /** Starts an MCP server of the examples, and an authorization server whose clients know its URL and nothing else. */
 export const mcpServer = (example: string) =>
   startedFor(
-    120_000,
     async () => {
       const PORT = String(await freePort());
       const url = `http://localhost:${PORT}/mcp`;

@@ -19,7 +19,7 @@ export function exampleFixture(
   settings: Environment = {},
 ) {
   const launch: Start = (environment) => start({ PATH: process.env.PATH ?? '', ...environment });
-  const form: Form = { name, startTimeoutMs: 120_000, start: (given) => startService(launch, given) };
+  const form: Form = { name, start: (given) => startService(launch, given) };
   return fixtureFor(form, { settings });
 }
 

@@ -25,9 +25,7 @@ describe('a service behind oidc-provider', () => {
     const settings = { ISSUER: server.issuer, AUDIENCE, JWKS_URI: `${server.issuer}/jwks`, DPOP: 'on', PUBLIC_URL };
     return { server, service: await executableForm.start(settings) };
   };
-  const fixture = startedFor(executableForm.startTimeoutMs, start, ({ server, service }) =>
-    Promise.all([service.close(), server.close()]),
-  );
+  const fixture = startedFor(start, ({ server, service }) => Promise.all([service.close(), server.close()]));
 
   test.each(['ES256', 'Ed25519'])(
     'accepts what openid-client sends with %s, and no changed copy of it',

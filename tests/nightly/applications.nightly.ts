@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const examples = join(import.meta.dir, '../../examples');
 const PATH = process.env.PATH ?? '';
 
-const folder = startedFor(600_000, async () => {
+const folder = startedFor(async () => {
   const folder = temporaryFolder();
   for (const name of ['package.json', 'bun.lock']) await copyFile(join(import.meta.dir, name), join(folder, name));
   await $`${process.execPath} install --frozen-lockfile`.cwd(folder).quiet();

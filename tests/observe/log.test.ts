@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { version } from '../../package.json' with { type: 'json' };
 import { tokenFaults } from '../http/table/token-faults.ts';
 import { until } from '../support/child-process.ts';
+import { START_TIMEOUT_MS } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, SIGNING_KID } from '../support/mint.ts';
@@ -52,5 +53,5 @@ test.each([sourceForm, executableForm])(
     expect(requests.find(({ route }) => route === '/api/private')).toMatchObject({ status: 200, outcome: 'accepted' });
     expect(requests.at(-1)).toMatchObject({ route: 'unmatched', status: 404 });
   },
-  sourceForm.startTimeoutMs,
+  START_TIMEOUT_MS,
 );

@@ -1,9 +1,9 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { freePort, run, until } from '../support/child-process.ts';
 import { executableForm, sourceForm, startService } from '../support/forms.ts';
 import { readJsonLines } from '../support/recorded-log.ts';
 
-beforeAll(async () => void (await executableForm.command()), executableForm.startTimeoutMs);
+await executableForm.command();
 
 /** Nothing listens at the issuer. */
 const settings = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x' };

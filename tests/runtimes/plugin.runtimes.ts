@@ -45,7 +45,6 @@ for (const [name, command] of Object.entries(runtimes))
   describe(`the plugin under ${name}`, () => {
     httpTable({
       name,
-      startTimeoutMs: 60_000,
       start(settings) {
         const server = [...command, join(folder(), 'server.mjs')];
         return startService((given) => run(server, given), { ...environment, ...settings });

@@ -62,7 +62,6 @@ export async function runContainer(
 /** The image, on the host's network so that an issuer on loopback can be reached. */
 export const containerForm: Form = {
   name: 'the container',
-  startTimeoutMs: 600_000,
   // `docker run` passes signals on.
   start: (settings, flags) =>
     startService(async (given) => (await runContainer(['--network', 'host'], given, flags)).process, settings),

@@ -30,7 +30,6 @@ export async function requestToken(origin: string, audience: string, { clientId,
 /** Starts the service as its own issuer before the tests of the enclosing describe(), and ends it after. */
 export const developmentFixtureFor = (form: Form, settings: Environment = {}) =>
   startedFor(
-    form.startTimeoutMs,
     async () => {
       const service = await form.start(settings, ['--dev']);
       return { service, ...(await readPrinted(service.output)) };

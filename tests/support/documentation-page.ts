@@ -2,9 +2,6 @@ import { afterEach } from 'bun:test';
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 import { startedFor } from './fixture.ts';
 
-/** Time limit for starting a browser, and for a page on a busy machine. */
-export const BROWSER_TIMEOUT_MS = 30_000;
-
 const names = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** Starts a Chromium that sends no requests of its own. */
@@ -84,15 +81,15 @@ export class Documentation {
 
 /** Starts a browser before the tests of the enclosing describe() and returns a function that opens pages in profiles of their own. */
 export function browserForTests() {
-  const browser = startedFor(BROWSER_TIMEOUT_MS, launchChromium, (launched) => launched.close());
+  const browser = startedFor(launchChromium, (launched) => launched.close());
   afterEach(async () => {
     for (const context of browser().contexts()) await context.close();
   });
 
   return async (options: BrowserContextOptions = {}): Promise<Documentation> => {
     const context = await browser().newContext({ viewport: { width: 1280, height: 844 }, ...options });
-    // Below the test's own bound, so that the failure says what was waited for.
-    context.setDefaultTimeout(BROWSER_TIMEOUT_MS / 3);
+    // Below the bound of a test, so that the failure says what was waited for.
+    context.setDefaultTimeout(20_000);
     return new Documentation(await context.newPage());
   };
 }

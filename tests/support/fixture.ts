@@ -8,17 +8,19 @@ import { AUDIENCE, bearer, mintToken, type TokenOverrides } from './mint.ts';
 export const serve = (fetch: (request: Request) => Response | Promise<Response>, tls?: Bun.TLSOptions) =>
   Bun.serve({ hostname: '127.0.0.1', port: 0, development: false, fetch, ...(tls && { tls }) });
 
+/** An executable or an image may have to be built first. */
+export const START_TIMEOUT_MS = 600_000;
+
 /** Starts something before the tests of the enclosing describe(), and closes it afterwards. */
 export function startedFor<Started>(
-  timeoutMs: number,
   start: () => Promise<Started>,
   close: (started: Started) => Promise<unknown> = async () => {},
 ): () => Started {
   let started: Started | undefined;
   beforeAll(async () => {
     started = await start();
-  }, timeoutMs);
-  afterAll(() => started && close(started), timeoutMs);
+  }, START_TIMEOUT_MS);
+  afterAll(() => started && close(started), START_TIMEOUT_MS);
   return () => {
     if (started === undefined) throw new TypeError('The fixture is there only while tests run');
     return started;
@@ -57,7 +59,6 @@ export async function startFixture<Started extends Service>(form: Form<Started>,
 /** Starts issuer and service before the tests of the enclosing describe(), and stops them afterwards. */
 export const fixtureFor = (form: Form, options?: FixtureOptions) =>
   startedFor(
-    form.startTimeoutMs,
     () => startFixture(form, options),
     ({ close }) => close(),
   );

@@ -13,8 +13,6 @@ export interface Service {
 
 export interface Form<Started extends Service = Service> {
   readonly name: string;
-  /** Time limit for preparing the form and starting it. */
-  readonly startTimeoutMs: number;
   /** Starts the service on a free port of loopback with these settings. */
   start(settings: Environment, flags?: readonly string[]): Promise<Started>;
 }
@@ -60,7 +58,6 @@ export async function startService(
 
 const commandForm = (name: string, command: CommandForm['command']): CommandForm => ({
   name,
-  startTimeoutMs: 120_000,
   command,
   async start(settings, flags = []) {
     const words = [...(await command()), ...flags];

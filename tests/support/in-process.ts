@@ -28,7 +28,6 @@ export function createServiceInProcess(environment: Environment, fetch = fetchLo
 /** The service in this process: requests go into its fetch(). It also listens, for the tests that need a connection. */
 export const inProcessForm: Form = {
   name: 'in-process',
-  startTimeoutMs: 120_000,
   async start(environment) {
     const service = createServiceInProcess(environment);
     service.start();

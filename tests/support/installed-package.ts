@@ -34,8 +34,7 @@ async function install(others: readonly (keyof typeof versions)[], from: string,
 }
 
 /** Installs the package, with these files from a folder of tests beside it, before the tests of the enclosing describe(). */
-export const installedPackage = (...options: Parameters<typeof install>) =>
-  startedFor(300_000, () => install(...options));
+export const installedPackage = (...options: Parameters<typeof install>) => startedFor(() => install(...options));
 
 /** Compiles a TypeScript file into a folder with the package, because Node.js 20 runs none, and returns the path of the result. */
 export async function compiled(source: string, folder: string, change = (text: string) => text) {

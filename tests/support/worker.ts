@@ -42,6 +42,5 @@ export async function runWorker(script: string, settings: Environment) {
 
 export const workerForm = (script: () => string): Form => ({
   name: 'workerd',
-  startTimeoutMs: 60_000,
   start: (settings) => startService((given) => runWorker(script(), given), settings),
 });
