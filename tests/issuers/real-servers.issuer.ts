@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { decodeProtectedHeader } from 'jose';
 import { ClientSecretBasic, clientCredentialsGrant } from 'openid-client';
-import { type AuthorizationServer, type Role, startAuthorizationServer } from '../support/authorization-server.ts';
+import { type Role, startAuthorizationServer } from '../support/authorization-server.ts';
 import type { Environment } from '../support/child-process.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
-import { type Service, sourceForm } from '../support/forms.ts';
+import { startedFor } from '../support/fixture.ts';
+import { sourceForm } from '../support/forms.ts';
 import { AUDIENCE, bearer } from '../support/mint.ts';
 
 /** The script is in `servers/`; `settings` are set beside ISSUER, AUDIENCE and ALGORITHMS: where the keys are is found. */
@@ -30,42 +31,34 @@ const rows: readonly Row[] = [
   ['Glewlwyd', 'ES256', 'glewlwyd.mjs'],
 ];
 
-for (const [name, algorithm, script, { settings, metadata } = {}] of rows) {
+for (const [name, algorithm, script, more = {}] of rows) {
   describe(`${name} with ${algorithm}`, () => {
-    let server: AuthorizationServer;
-    let service: Service;
+    const started = startedFor(
+      async () => {
+        const file = script && join(import.meta.dir, 'servers', script);
+        const server = await startAuthorizationServer([AUDIENCE, algorithm], file);
+        const settings = { ISSUER: server.issuer, AUDIENCE, ALGORITHMS: algorithm, ...more.settings };
+        return { server, service: await sourceForm.start(settings) };
+      },
+      ({ server, service }) => Promise.all([service.close(), server.close()]),
+    );
 
     /** Requests a token as a client does: from the metadata on, with client credentials, for this API. */
     async function requestToken(role: Role): Promise<string> {
+      const { server } = started();
       if (server.tokens) return server.tokens[role];
       const { scope } = server.clients[role];
-      const client = await server.discover(role, ClientSecretBasic, metadata);
+      const client = await server.discover(role, ClientSecretBasic, more.metadata);
       return (await clientCredentialsGrant(client, { resource: AUDIENCE, ...(scope && { scope }) })).access_token;
     }
 
-    beforeAll(async () => {
-      const file = script && join(import.meta.dir, 'servers', script);
-      server = await startAuthorizationServer([AUDIENCE, algorithm], file);
-      service = await sourceForm.start({ ISSUER: server.issuer, AUDIENCE, ALGORITHMS: algorithm, ...settings });
-    });
-
-    afterAll(async () => {
-      await service?.close();
-      await server?.close();
-    });
-
-    test('issues a token with this algorithm and the scope that is accepted everywhere', async () => {
-      const token = await requestToken('reader');
+    test.each(['reader', 'visitor'] as const)('issues a token for the %s with what is granted', async (role) => {
+      const token = await requestToken(role);
       expect(decodeProtectedHeader(token).alg).toBe(algorithm);
-      const headers = bearer(token);
-      await expectMessage(await service.fetch('/api/private', { headers }));
-      await expectMessage(await service.fetch('/api/private-scoped', { headers }));
-    });
-
-    test('issues a token without the scope that is refused where the scope is required', async () => {
-      const headers = bearer(await requestToken('visitor'));
-      await expectMessage(await service.fetch('/api/private', { headers }));
-      await expectError(await service.fetch('/api/private-scoped', { headers }), 403, 'Unauthorized');
+      const get = (path: string) => started().service.fetch(path, { headers: bearer(token) });
+      await expectMessage(await get('/api/private'));
+      if (role === 'reader') await expectMessage(await get('/api/private-scoped'));
+      else await expectError(await get('/api/private-scoped'), 403, 'Unauthorized');
     });
   });
 }
