@@ -10,7 +10,8 @@ import { PRIVATE, SCOPED } from './tokens.ts';
 export const PUBLIC_URL = 'https://api.example.test';
 const algs = 'algs="ES256 ES384 RS256 PS256 EdDSA"';
 const metadata = `resource_metadata="${PUBLIC_URL}/.well-known/oauth-protected-resource"`;
-export const bare = { Bearer: `Bearer ${metadata}`, DPoP: `DPoP ${algs}, ${metadata}` };
+const end = `${algs}, ${metadata}`;
+export const bare = { Bearer: `Bearer ${metadata}`, DPoP: `DPoP ${end}` };
 
 interface Change {
   /** What the token says of the key that it is bound to; by default the thumbprint of the key that signs proofs. */
@@ -37,7 +38,11 @@ const plain = { cnf: undefined, headers: bearer };
 const none = { headers: () => ({}) };
 const basic = { headers: () => authorization('Basic eDp5') };
 const evil = 'evil.example.test';
-const evilHeaders = (token: string) => ({ ...dpop(token), host: evil, 'x-forwarded-host': evil });
+const forEvil = {
+  headers: (token: string) => ({ ...dpop(token), host: evil, 'x-forwarded-host': evil }),
+  proof: { claims: { htu: `https://${evil}${PRIVATE}` } },
+};
+const unscoped = { path: SCOPED, claims: { scope: '' } };
 
 /** What HTTP adds to the rules for proofs and tokens, which are rows of tests/auth/proof. */
 const always: readonly Row[] = [
@@ -47,22 +52,12 @@ const always: readonly Row[] = [
   ['a query that the proof does not name', { path: `${PRIVATE}?x=1` }, 'accepted'],
   ['no proof', { proofs: () => [] }, ...invalidProof],
   ['two proofs', { proofs: (proof) => [proof, proof] }, ...invalidProof],
-  [
-    'a proof for the host that the request names',
-    { proof: { claims: { htu: `https://${evil}${PRIVATE}` } }, headers: evilHeaders },
-    ...invalidProof,
-  ],
+  ['a proof for the host that the request names', forEvil, ...invalidProof],
   ['a token bound to another key', { cnf: { jkt: thumbprintOf(proofKey('ES256', 'other')) } }, ...invalidToken],
   ['a token that is not bound', { cnf: undefined }, ...invalidToken],
   ['an expired token without a proof', { claims: { exp: 1 }, proofs: () => [] }, 'token_expired', invalidToken[1]],
   ['the scheme alone', { headers: () => authorization('DPoP') }, 'invalid_header', error('invalid_request')],
-  [
-    'a token without the scope',
-    { path: SCOPED, claims: { scope: '' } },
-    'Unauthorized',
-    error('insufficient_scope'),
-    `scope="${SCOPE}", ${algs}, ${metadata}`,
-  ],
+  ['a token without the scope', unscoped, 'Unauthorized', error('insufficient_scope'), `scope="${SCOPE}", ${end}`],
 ];
 const modes: Readonly<Record<'on' | 'required', readonly Row[]>> = {
   on: [
@@ -92,8 +87,7 @@ export async function sendProof({ service, mint }: Fixture, change: Change = {})
 }
 
 export function holds(fixture: () => Fixture, rows: readonly Row[]): void {
-  for (const [name, change, code, start = '', more] of rows) {
-    const end = more ?? (start.startsWith('DPoP error') ? `${algs}, ${metadata}` : '');
+  for (const [name, change, code, start = '', ending = start.startsWith('DPoP error') ? end : ''] of rows)
     test(`${code}: ${name}`, async () => {
       const response = await sendProof(fixture(), change);
       const text = await response.text();
@@ -103,11 +97,10 @@ export function holds(fixture: () => Fixture, rows: readonly Row[]): void {
       if (status !== 200) expect(JSON.parse(text)).toEqual({ code, description: expect.any(String) });
       const challenge = response.headers.get('www-authenticate') ?? '';
       expect(challenge).toStartWith(start);
-      expect(challenge).toEndWith(end);
+      expect(challenge).toEndWith(ending);
       // A success has none, and a bare challenge nothing after it.
       if (!start.includes('error=')) expect(challenge).toBe(start);
     });
-  }
 }
 
 /** What a service with `DPOP` set to this does. */
