@@ -10,8 +10,8 @@ const guard = resourceServer({
   onRefused: (request, reason) => console.warn(`Rejected ${request.method} ${request.url}: ${reason}`),
 });
 
-// The guard protects the routes that are added after it to the same instance. So the protected routes get an instance of their
-// own, and the public ones below stay public.
+// The guard protects routes that are added after it to the same instance. The protected routes have an instance of their own, so
+// the public routes below stay public.
 const orders = new Elysia({ prefix: '/orders' })
   .use(guard)
   .get('', ({ claims }) => ({ customer: claims.sub, orders: [] }))

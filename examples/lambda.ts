@@ -3,7 +3,7 @@ import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 // AWS Lambda behind an HTTP API or a function URL, with the variables ISSUER and AUDIENCE. Keys are kept between invocations.
 const guard = createGuard(optionsFromEnvironment(process.env));
 
-/** What is used of an event of payload format 2.0. */
+/** The used part of an event in payload format 2.0. */
 interface HttpEvent {
   readonly headers: Readonly<Record<string, string>>;
   readonly rawPath: string;

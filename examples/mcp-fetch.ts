@@ -26,7 +26,7 @@ const handler = createMcpHandler(({ authInfo }) => {
   return server;
 });
 
-/** Whether a message, or one of a batch, calls another tool than the one that only reads. */
+/** Whether a message, or one in a batch, calls a tool other than the one that only reads. */
 function isWriting(body: unknown): boolean {
   const messages = [body].flat() as ({ method?: unknown; params?: { name?: unknown } } | null)[];
   return messages.some((message) => message?.method === 'tools/call' && message.params?.name !== 'read-notes');

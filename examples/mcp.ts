@@ -17,7 +17,7 @@ const publicUrl = `http://localhost:${PORT}`;
 const resource = `${publicUrl}/mcp`;
 const guard = createGuard({ issuer: ISSUER, audience: resource, publicUrl, resource, dpop: 'on' });
 
-/** What every request requires, and what the call of a tool requires as well. A tool that is not in the list requires every scope. */
+/** The scope that every request requires, and those that each tool requires. A tool that is not listed requires every scope. */
 const scope = 'notes:read';
 const scopesOfTools = new Map([
   ['read-notes', [scope]],
@@ -56,7 +56,7 @@ new Elysia()
   .post(
     '/mcp',
     async ({ request, body }) => {
-      // The token of this request was checked before. A second check costs nothing and returns the granted scopes.
+      // The token was already checked. A second check costs nothing and returns the granted scopes.
       const auth = await guard.check(request);
       if (auth instanceof Response) return auth;
       const { claims, token, scopes } = auth;
@@ -65,6 +65,6 @@ new Elysia()
     },
     { scope: ({ body }) => scopesOf(body), parse: 'json' },
   )
-  // A 405, by which clients of older revisions learn that there are no sessions.
+  // The 405 tells clients of older revisions that there are no sessions.
   .all('/mcp', ({ request }) => handler.fetch(request))
   .listen({ hostname: 'localhost', port: PORT }, ({ url }) => console.log(`MCP server at ${url}mcp`));

@@ -1,7 +1,7 @@
 import { createGuard, type Guard, optionsFromEnvironment } from 'protected-api/guard';
 
-// A route handler of Next.js, in app/reports/route.ts. `next build` evaluates it without settings, so the guard is created with
-// the first request. Of two Authorization headers, Next.js hands on the first.
+// A route handler of Next.js, in app/reports/route.ts. `next build` evaluates it without settings, so the guard is created on the
+// first request. If there are two Authorization headers, Next.js passes on only the first.
 let guard: Guard | undefined;
 
 export async function GET(request: Request): Promise<Response> {

@@ -111,7 +111,7 @@ async function main(): Promise<number> {
     const { start } = mutant.location;
     const place = `${relative('.', mutant.fileName)}:${start.line}:${start.column}`;
     console.log(`${verdict}: ${place} ${mutant.mutatorName} to ${mutant.replacement}`);
-    // Indented, so that nobody takes its failures for those of this run.
+    // Indented, so nobody mistakes its failures for those of this run.
     if (verdict === 'stalled') console.log((mutant.statusReason ?? '').replaceAll(/^/gm, '  | '));
   }
   console.log(`${tried.length} mutants: ${JSON.stringify(counts)}`);

@@ -12,7 +12,7 @@ export interface OptionRule<Checked = unknown, Given = Checked> {
   readonly read: (value: unknown) => Checked | undefined;
   /** The default. Undefined for an option without one. */
   readonly fallback?: Checked | undefined;
-  /** Only a type: that of the given value, if it differs from that of the checked one. */
+  /** Only a type: the type of the given value, if it differs from that of the checked value. */
   readonly given?: Given;
 }
 

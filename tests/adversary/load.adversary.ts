@@ -48,7 +48,7 @@ describe('under load from hostile connections, the service', () => {
 
   let startMb = 0;
   beforeAll(async () => {
-    // What a process takes for its first requests is no growth.
+    // The memory for the first requests is not growth.
     for (let warmUp = 0; warmUp < 20; warmUp += 1) await serveOthers();
     startMb = residentMb();
   });

@@ -44,7 +44,7 @@ export const proofPlans = fc.record({
 });
 type ProofPlan = typeof proofPlans extends fc.Arbitrary<infer Plan> ? Plan : never;
 
-/** Makes the proof of a plan, with a real signature over whatever the plan left, and the request that it comes with. */
+/** Makes the proof of a plan, with a real signature over the result of the plan, and the request that contains it. */
 export function buildProof({ target, respellings, changes, edits, ...plan }: ProofPlan) {
   const made = changes.map(([, change]) => change);
   const { method = 'GET', ...overrides }: ProofRow[1] = Object.assign({ algorithm: plan.algorithm }, ...made);

@@ -41,7 +41,7 @@ interface Plan {
 }
 const onlyBase = { issuer: ISSUER, alg: 'RS256', kid: SIGNING_KID, signer: SIGNING_KID };
 
-/** Makes the token of a plan, with a real signature over whatever the plan left of header and payload. */
+/** Makes the token of a plan, with a real signature over the header and payload that the plan produced. */
 export function build({ base: { issuer, ...base }, changes, edits }: Plan): string {
   const made = changes.map(([, change]) => (typeof change === 'function' ? change(issuer) : change));
   const overrides = made.filter((one) => typeof one !== 'string');

@@ -127,7 +127,7 @@ export const nameOf = (request: string) =>
     .replaceAll(/(?:\r\n)+/g, ', ')
     .replaceAll(/[^ -~]/g, (character) => `<${character.charCodeAt(0)}>`);
 
-/** Host values that make an address no URL, or one with another path. */
+/** Host values that make the URL invalid, or give it another path. */
 export const hosts: readonly string[] = [
   ...['a', 'ab', 'api', '', ' ', 'a b', 'a@b', 'a/b', 'evil.test/api/public?', 'evil.test/api/public#', 'a\\b', '[::1'],
   ...['[::1]', '%zz', 'a:b', 'a:99999999', '999.999.999.999', '\xff\xfe', 'a\tb', '<x>', '../..', 'localhost:80:80'],

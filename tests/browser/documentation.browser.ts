@@ -255,7 +255,12 @@ describe('the documentation page with an issuer elsewhere', () => {
     ['refuses white space', 'Paste a token', { 'Access token': ' \n' }, 'Paste an access token'],
     ['refuses a header without a token', 'Paste a token', { 'Access token': 'Bearer ' }, 'Paste an access token'],
     ['says that a token is expired', 'Paste a token', tokenOf({ exp: 0 }), 'Access token · no scopes · expired'],
-    ['says nothing of what is no date', 'Paste a token', tokenOf(endless), 'Access token of ada · scopes: read write'],
+    [
+      'shows no expiry that is not a date',
+      'Paste a token',
+      tokenOf(endless),
+      'Access token of ada · scopes: read write',
+    ],
     ['shows objects as JSON', 'Paste a token', tokenOf({ sub: { a: 1 }, exp: 'never' }), 'of {"a":1} · no scopes'],
   ])('%s', async (_name, way, fields, text) => {
     const documentation = await openPage();

@@ -37,7 +37,7 @@ test.each(rows)('the linter lets $room import what CONTRIBUTING.md names, and no
   ]);
 });
 
-test.each(rows)('$room is built on rooms that come after it, so that there is no circle', ({ room, names }) => {
+test.each(rows)('$room is built only on rooms that come after it, so there is no circle', ({ room, names }) => {
   const folder = room.startsWith('auth/') ? 'auth/' : '';
   const order = rows.map((row) => row.room);
   for (const name of names.filter((each) => each.endsWith('/')))

@@ -55,7 +55,12 @@ describe('audit', () => {
     ['fails on a known vulnerability', () => finding('jose'), 1, 'GHSA-0'],
     ['fails on one in the executable', () => finding('pino'), 1, 'GHSA-0'],
     ['passes when only a tool has one', () => finding('typescript'), 0, 'no known vulnerability'],
-    ['ends with 2 when there is no service to ask', () => new Response(null, { status: 405 }), 2, 'NOT CHECKED'],
+    [
+      'ends with 2 when the advisory service is unavailable',
+      () => new Response(null, { status: 405 }),
+      2,
+      'NOT CHECKED',
+    ],
   ])('%s', async (_name, fetch, exitCode, output) => {
     await using service = serve(fetch);
     const audit = Bun.spawn([process.execPath, 'run', 'scripts/audit.ts'], {

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { readText, root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** Returns the names that are no setting of the service, by the list in .env.example: a misspelt one would be ignored without an error. */
+/**
+ * Returns the names that are not settings of the service, by the list in .env.example: a misspelt one would be ignored without an
+ * error.
+ */
 export async function unknownSettings(names: readonly string[]): Promise<string[]> {
   const known = new Set((await readText('.env.example')).matchAll(/^#? ?([A-Z_]+)=/gm).map(([, name]) => name));
   return names.filter((name) => !known.has(name) && name !== 'NODE_ENV');

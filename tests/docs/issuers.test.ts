@@ -22,7 +22,7 @@ interface Token {
   };
 }
 
-/** What is bold, with the settings above it and the token below it: a string is no signed JWT. */
+/** An entry in bold, with the settings above it and the token below it. A token that is a string is not a signed JWT. */
 interface Form {
   readonly name: string;
   readonly settings: Readonly<Record<string, string>>;

@@ -55,7 +55,7 @@ const proveTwice = (token: string) => [...prove(token), ...prove(token).slice(1)
 
 /** What goes wrong where a server of Node.js becomes a request: its target, the token, the Host, other headers, the status. */
 const nodeRows: readonly [string, string, TokenOverrides, string, (token: string) => readonly string[], number][] = [
-  ['a Host that is no host', path, { claims: { scope } }, 'a b/c?', plain, 200],
+  ['an invalid Host', path, { claims: { scope } }, 'a b/c?', plain, 200],
   ['a proof', `${path}?a=/b`, bound, 'a', prove, 200],
   ['a proof and an absolute URL', `http://a${path}`, bound, 'a', prove, 200],
   ['a proof for the path that follows the Host', path, bound, 'a/x', proveOther, 401],

@@ -110,7 +110,7 @@ describe('an accepted request', () => {
   });
 
   test.each(['Content-Length: 9', 'Transfer-Encoding: chunked'])(
-    'whose client leaves within a body with %s is no error of the service',
+    'whose client disconnects within a body with %s is not an error of the service',
     async (header) => {
       const [left, status] = [Promise.withResolvers<void>(), Promise.withResolvers<number>()];
       const fetch = async (request: Request) => {

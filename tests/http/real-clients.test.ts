@@ -28,7 +28,7 @@ describe('a service behind oidc-provider', () => {
   const fixture = startedFor(start, ({ server, service }) => Promise.all([service.close(), server.close()]));
 
   test.each(['ES256', 'Ed25519'])(
-    'accepts what openid-client sends with %s, and no changed copy of it',
+    'accepts what openid-client sends with %s, but no replay of it',
     async (algorithm) => {
       const { server, service } = fixture();
       const configuration = await server.discover('reader', ClientSecretPost);
@@ -39,7 +39,7 @@ describe('a service behind oidc-provider', () => {
       let sent = new Headers();
       configuration[customFetch] = (url, init) => {
         sent = new Headers(init.headers);
-        // The proxy in front of the service keeps only the path of the address.
+        // The proxy in front of the service keeps only the path of the URL.
         return service.fetch(new URL(url).pathname, { method: init.method, headers: sent });
       };
       const url = new URL(`${PUBLIC_URL}/api/private-scoped`);

@@ -37,7 +37,7 @@ describe('an issuer with a certificate of a private authority', () => {
     test(`${form.name} with NODE_EXTRA_CA_CERTS accepts its tokens`, async () =>
       expectMessage(await request({ NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') })));
 
-    test(`${form.name} without it trusts nobody, and says that the keys are unavailable`, async () =>
+    test(`${form.name} without it rejects its tokens, because the keys are unavailable`, async () =>
       expectError(await request({}), 503, 'key_set_unavailable', undefined));
   }
 });

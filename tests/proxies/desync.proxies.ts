@@ -23,7 +23,7 @@ const unfinished: Readonly<Record<string, string>> = {
   'half a body': `${post('Content-Length: 100')}half`,
   'half a chunk': `${post('Transfer-Encoding: chunked')}64\r\nhalf`,
   'a body that was announced and not sent': post('Expect: 100-continue', 'Content-Length: 100'),
-  'a request whose response nobody waits for': get(),
+  'a request whose client does not wait for the response': get(),
 };
 
 /** Sends an honest request, and returns what comes back until the connection ends or the object in the body does. */

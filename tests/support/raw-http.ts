@@ -7,7 +7,7 @@ const LAST_REQUEST = `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${LAST_ID}
 
 const toBytes = (text: string) => Buffer.from(text, 'latin1');
 
-/** Opens a connection whose errors are no surprise: half of what is sent over it is to be cut off. */
+/** Opens a connection on which errors are expected: half of what is sent over it should be cut off. */
 export async function open(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');

@@ -28,7 +28,7 @@ new Elysia().use(resourceServer(guard)).get('/guard', ({ claims }) => claims.ten
 
 // @ts-expect-error: the schemas of Elysia are for resourceServer only
 createGuard({ ...options, claims: elysia });
-// @ts-expect-error: a schema is no class
+// @ts-expect-error: a schema is not a class
 createGuard({ ...options, claims: String });
 // @ts-expect-error: errorBody is synchronous
 createGuard({ ...options, errorBody: async () => ({ title: 'rejected' }) });

@@ -20,5 +20,5 @@ app.get('/reports', requireToken(guard, { scope: 'read:reports' }), async (reque
 
 // @ts-expect-error: a misspelt requirement would require nothing
 requireToken(guard, { scopes: 'read:reports' });
-// @ts-expect-error: the options of a guard are no guard
+// @ts-expect-error: the options of a guard are not a guard
 requireToken(options);

@@ -25,7 +25,7 @@ export type Requirement = readonly [name: (typeof requirementNames)[number], val
 /** What a hook requires, for requirements that reach a route through Elysia's macros. */
 const requirementOf = new WeakMap<object, Requirement>();
 
-/** Returns the hook of a macro, by which the requirement is found however it came to a route. It does nothing itself. */
+/** Returns the hook of a macro. It does nothing itself; it marks a requirement, however that reached the route. */
 export function requirementHook(...requirement: Requirement): () => undefined {
   const [, value] = requirement;
   const hook = () => undefined;

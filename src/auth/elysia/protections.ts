@@ -93,7 +93,7 @@ export function closeAfter(instance: Instance, error: unknown): never {
 
 function shut(instance: Instance, routes: readonly Route[]): void {
   closed.add(instance);
-  // Each instance that takes over a route seals its handler anew.
+  // Each instance that takes over a route seals its handler again.
   const handlerOf = ({ handler }: Route) => sealOf(handler)?.handler ?? handler;
   const handlers = new Set(routes.map(handlerOf));
   for (const app of withAncestors(instance)) {

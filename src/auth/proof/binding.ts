@@ -33,7 +33,7 @@ export type RefuseBinding = (
 
 const keyMethod = 'jkt';
 const certificateMethod = 'x5t#S256';
-/** The other registered methods. Members that nobody registered are ignored (RFC 7800 §3.1). */
+/** The other registered methods. Unregistered members are ignored (RFC 7800 §3.1). */
 const unsupportedMethods = ['jwk', 'jwe', 'kid', 'jku', 'osc'];
 
 /**

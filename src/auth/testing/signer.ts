@@ -4,7 +4,7 @@ import { base64url } from 'jose';
 /** A private key in memory, and its public half as a JWK. */
 export interface Signer {
   readonly jwk: Readonly<Record<string, unknown>>;
-  /** Returns a JWT with a signature, whatever the header says. Members that are undefined are left out. */
+  /** Returns a JWT that is signed regardless of its header. Undefined members are left out. */
   sign(header: object, claims: object): string;
 }
 

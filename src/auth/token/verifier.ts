@@ -18,7 +18,7 @@ export type Verification = VerifiedToken | Refusal;
 export interface Verifier {
   /**
    * Returns the verified token, or why it is rejected: at once if it is cached or rejected before its signature is checked, otherwise a promise.
-   * @param earlier what this verifier returned for the token before: its time and its key are checked anew, its signature is not
+   * @param earlier what this verifier returned for the token before: its time and its key are checked again, but its signature is not
    */
   verify(token: string, earlier?: VerifiedToken): Verification | Promise<Verification>;
   state(): VerifierState;

@@ -45,7 +45,7 @@ describe('Elysia', () => {
     expect(added).toContainEqual(expect.stringMatching(/^\/a/));
   });
 
-  test('responds with the function that a route composes', async () => {
+  test('serves a route with the function that `composed` returns', async () => {
     const app = new Elysia().get('/a', () => 'a').get('/b/:id', () => 'b');
     for (const route of partsOf(app).router.history) {
       const replaced = () => new Response('replaced');

@@ -65,7 +65,7 @@ const rows: Readonly<Record<string, Row>> = {
 
 describe('the OpenAPI document of an application', () => {
   for (const [name, { route = {}, options, settings, codes }] of Object.entries(rows))
-    test(`declares the rejections of a route ${name}, also in a plugin that others use`, () => {
+    test(`declares the rejections of a route ${name}, even in a plugin that others use`, () => {
       const app = new Elysia().use(guard(options, settings)).get('/x', () => 'ok', { ...route } as object);
       const outer = new Elysia().use(new Elysia().use(app));
       expect([app, outer].map((one) => codesOf(operationOf(one, '/x')))).toEqual([codes, codes]);

@@ -229,7 +229,7 @@ test.each([
   ['one slash too many', '', '/', 'failure status, address http://\\S+/oauth-authorization-server/tenant, status 404'],
   ['no slash', '/', '', 'failure issuer_mismatch, address http://\\S+, found http://\\S+/tenant/$'],
 ])(
-  'explainToken() names the issuer to set for %s, which is no fault of the token',
+  'explainToken() names the issuer to set for %s, because the token is not wrong',
   async (_name, end, other, cause) => {
     await using server = await startIssuer();
     const [trusted, configured] = [`${server.url}tenant${end}`, `${server.url}tenant${other}`];

@@ -144,7 +144,7 @@ describe('the option issuer', () => {
     ['an unknown member', { issuer: [{ ...entry, tokenType: 'jwt' }] }],
     ['an unknown member without a value', { issuer: [{ ...entry, constructor: undefined, scopePrefix: undefined }] }],
     ['no identifier', { issuer: [{ audience: 'a' }] }],
-    ['an identifier that is no string', { issuer: [{ issuer: [special] }] }],
+    ['an identifier that is not a string', { issuer: [{ issuer: [special] }] }],
     ['an identifier over http', { issuer: [{ issuer: 'http://special.example.test/' }] }],
     ['keys over http', { issuer: [{ ...entry, jwksUri: 'http://keys.example.test/' }] }],
     ['an algorithm that is not supported', { issuer: [{ ...entry, algorithms: ['HS256'] }] }],

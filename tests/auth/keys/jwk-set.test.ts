@@ -119,7 +119,7 @@ describe('importKeys()', () => {
     ['another pub', mlDsa(), publish(signingKey('ML-DSA-44', 'other'), 'ml'), false],
     ['another x', ed(), publish(signingKey('EdDSA', 'other'), 'ed'), false],
   ] as const)
-    test(`${isSame ? 'takes over a held key' : 'imports a key anew'} with ${name}`, async () => {
+    test(`${isSame ? 'reuses a held key' : 'imports a key again'} with ${name}`, async () => {
       const held = await importAll([before]);
       const [key] = [...(await importAll([after], held)).values()].flat();
       expect([...held.values()].flat().some((each) => each === key)).toBe(isSame);

@@ -22,7 +22,7 @@ describe('clientCertificateFromHeader()', () => {
     ['a byte sequence without colons', [field.replaceAll(':', '')], undefined],
     ['a byte sequence in base64url', [`:${der.toString('base64url')}:`], undefined],
     ['a PEM as a byte sequence', [`:${Buffer.from(pem).toString('base64')}:`], undefined],
-    ['bytes that are no certificate', [`:${Buffer.from('garbage').toString('base64')}:`], undefined],
+    ['bytes that are not a certificate', [`:${Buffer.from('garbage').toString('base64')}:`], undefined],
     ['half a certificate', [`:${der.subarray(0, 100).toString('base64')}:`], undefined],
     ['a malformed URL encoding', [`${escaped}%zz`], undefined],
     ['the PEM of a key', [escaped.replaceAll('CERTIFICATE', 'PUBLIC%20KEY')], undefined],
@@ -64,7 +64,7 @@ describe('refuseCertificate()', () => {
     ['another one', other.der, thumbprint, mismatch],
     ['a thumbprint with padding', der, `${thumbprint}=`, mismatch],
     ['a thumbprint in hexadecimal', der, createHash('sha256').update(der).digest('hex'), mismatch],
-    ['a thumbprint that is no text', der, [thumbprint], mismatch],
+    ['a thumbprint that is not a string', der, [thumbprint], mismatch],
     ['an empty thumbprint', der, '', mismatch],
   ];
   test.each(rows)('checks %s', async (_, value, bound, want) =>

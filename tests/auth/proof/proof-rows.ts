@@ -100,7 +100,7 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
     reshape('spare bits in the signature', (proof) => proof.replace(/.$/, 'B')),
     reshape('white space', (proof) => proof.replace('.', '. ')),
     ...['{', '[]'].map((headerText): ProofRow => [`the header ${headerText}`, { headerText }]),
-    ['claims that are no object', { payloadText: 'null' }],
+    ['claims that are not an object', { payloadText: 'null' }],
   ],
   proof_type: members('header', 'typ', ['JWT', 'DPOP+JWT', undefined]),
   proof_algorithm: [

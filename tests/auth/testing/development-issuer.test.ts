@@ -76,7 +76,7 @@ const rejected: Readonly<Record<string, readonly Row[]>> = {
     ['JSON cut short', '{"grant_type":', inJson],
     ['a JSON array', '["client_credentials"]', inJson],
     ['JSON null', 'null', inJson],
-    ['a JSON member that is no text', JSON.stringify({ ...request, grant_type: ['client_credentials'] }), inJson],
+    ['a JSON member that is not a string', JSON.stringify({ ...request, grant_type: ['client_credentials'] }), inJson],
   ],
   unsupported_grant_type: [['another grant', { ...request, grant_type: 'password' }]],
   invalid_scope: [['a scope of another client', { ...request, scope: 'read:reports write:reports' }]],
