@@ -54,8 +54,8 @@ export function createDocument(app: AnyElysia, api: DescribedApi, tokenEndpoint:
       security: [
         ...(tokenEndpoint === undefined ? [] : alternatives.map((names) => ({ oauth2: names }))),
         ...alternatives.map((names) => ({ bearer: names })),
-        // Where a token is optional.
-        ...security.filter((requirement) => Object.keys(requirement).length === 0),
+        // No token where one is optional, or what the application wrote itself.
+        ...security.filter((requirement) => !requirement.oauth2 && !(requirement.bearer && alternatives.length > 0)),
       ],
       responses: { ...mapValues(responses, describe), default: referTo('UnexpectedError') },
     };
@@ -126,7 +126,7 @@ function describeDeclared(
   };
 }
 
-/** Record<string, object> with the same title share a name only if they are equal. */
+/** Schemas with the same title share a name only if they are equal. */
 function nameSchema(schema: NonNullable<MediaType['schema']>, schemas: Record<string, object>) {
   const { title } = schema;
   if (title === undefined || !/^[\w.-]+$/.test(title)) return schema;

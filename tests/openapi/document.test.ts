@@ -113,11 +113,15 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  test('names no credentials as an alternative where a token is optional', () => {
+  test('names no credentials as an alternative where a token is optional, and what an application requires itself', () => {
     const api = describedApi();
-    const app = new Elysia().use(resourceServer(api.guard, { optional: true })).get('/news', () => 'news');
+    const app = new Elysia()
+      .use(resourceServer(api.guard, { optional: true }))
+      .get('/news', () => 'news')
+      .get('/own', () => 'own', { detail: { security: [{ bearer: [] }, { apiKey: [] }] } });
     const { paths } = createDocument(app, api, 'https://login.example.test/token');
     expect(paths['/news']?.get?.security).toEqual([{ oauth2: [] }, { bearer: [] }, {}]);
+    expect(paths['/own']?.get?.security).toEqual([{ bearer: [] }, { apiKey: [] }]);
   });
 
   test('shows the challenge with the prefix of the scopes once', async () => {
