@@ -25,7 +25,7 @@ export function renderBanner(
 : Development mode: tokens come from the development issuer, which runs in this
 : process. Keys and secrets are lost when you stop the process with Ctrl+C.
 : To use your own issuer, set ISSUER and AUDIENCE. If clients use another URL,
-: such as that of a container's published port, set PUBLIC_URL.
+: such as that of the published port of a container, set PUBLIC_URL.
 
 ${paint(2, ': Get a token with the scope read:messages, and one without a scope:')}
 ${getToken('TOKEN', 'reader')}
