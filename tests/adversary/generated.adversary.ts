@@ -10,14 +10,7 @@ import { type AlgorithmName, DEFAULTS, type Decision, decide, type World } from 
 import { createTarget } from './target.ts';
 import { authorizations, build, keySets, NOW_SECONDS, plans, plansOfTwo, publishedByTwo } from './token-plans.ts';
 
-const world = (issuers: World['issuers'], settings: Partial<World> = {}): World => ({
-  ...DEFAULTS,
-  issuers,
-  audience: AUDIENCE,
-  nowSeconds: NOW_SECONDS,
-  toleranceSeconds: 0,
-  ...settings,
-});
+const defaults = { ...DEFAULTS, audience: AUDIENCE, nowSeconds: NOW_SECONDS };
 const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA'.split(' ') as AlgorithmName[];
 
 /** Settings that are not the defaults, with two issuers that publish their keys under one kid. */
@@ -38,13 +31,8 @@ const settingsOfTwo: Readonly<Record<string, Partial<World>>> = {
 };
 
 async function targetFor(here: World, tokenCacheSize: number) {
-  const { issuers, nowSeconds, toleranceSeconds, scopePrefix, ...options } = here;
-  const target = createTarget(issuers, {
-    ...options,
-    clockToleranceSeconds: toleranceSeconds,
-    tokenCacheSize,
-    scopePrefix: scopePrefix || undefined,
-  });
+  const { issuers, nowSeconds, scopePrefix, ...options } = here;
+  const target = createTarget(issuers, { ...options, tokenCacheSize, scopePrefix: scopePrefix || undefined });
   target.guard.start();
   // Nothing falls due before the fetch has ended; a token with a kid that is not there waits for it.
   const header = { alg: options.algorithms[0], kid: 'never published' };
@@ -112,13 +100,14 @@ describe('the service and an independent verifier agree', () => {
   const bearer = (plan: Parameters<typeof build>[0]) => `Bearer ${build(plan)}`;
   const codes = ['Unauthorized', 'accepted', 'invalid_claims', 'invalid_header', 'token_expired'];
   const codesOfHeaders = ['accepted', 'authorization_header_missing', 'invalid_header'];
-  const one = (toleranceSeconds = 0) => world({ [ISSUER]: crowdedKeySet() }, { toleranceSeconds });
+  const one = { ...defaults, issuers: { [ISSUER]: crowdedKeySet() } };
+  const tolerant = { ...one, clockToleranceSeconds: 1 };
   test.each<Parameters<typeof agrees>>([
-    ['mutated tokens', one(), plans.map(bearer), tokens / 2, codes],
-    ['mutated tokens, with a clock tolerance of a second', one(1), plans.map(bearer), tokens / 2, codes],
-    ['random Authorization headers', one(), authorizations, tokens / 4, codesOfHeaders],
+    ['mutated tokens', one, plans.map(bearer), tokens / 2, codes],
+    ['mutated tokens, with a clock tolerance of a second', tolerant, plans.map(bearer), tokens / 2, codes],
+    ['random Authorization headers', one, authorizations, tokens / 4, codesOfHeaders],
     ...Object.entries(settingsOfTwo).map(([name, settings]): Parameters<typeof agrees> => {
-      const here = world(publishedByTwo(), settings);
+      const here = { ...defaults, issuers: publishedByTwo(), ...settings };
       const inputs = plansOfTwo(here.algorithms).map(bearer);
       return [`mutated tokens of two issuers, with ${name}`, here, inputs, tokens / 10, codes];
     }),
@@ -126,7 +115,7 @@ describe('the service and an independent verifier agree', () => {
 
   test('on random key sets', () =>
     holds('key sets', keySets(), tokens / 20, [...codes.slice(0, 2), 'key_set_unavailable'], async ({ keys, plan }) => {
-      const here = world({ [ISSUER]: keys });
+      const here = { ...defaults, issuers: { [ISSUER]: keys } };
       const target = await targetFor(here, 10);
       const code = await codeEverywhere([target], bearer(plan), decide(bearer(plan), here));
       target.guard.stop();

@@ -25,8 +25,8 @@ export interface World {
   readonly audience: string;
   /** Seconds since 1970, fractions included. */
   readonly nowSeconds: number;
-  readonly toleranceSeconds: number;
   /** What the settings of the same names say. */
+  readonly clockToleranceSeconds: number;
   readonly algorithms: readonly AlgorithmName[];
   readonly scopeClaim: readonly string[];
   readonly scopePrefix: string;
@@ -34,7 +34,9 @@ export interface World {
   readonly requiredClaims: Readonly<Record<string, string>>;
 }
 
+/** What the settings say by default. */
 export const DEFAULTS = {
+  clockToleranceSeconds: 0,
   algorithms: ['RS256' as AlgorithmName],
   scopeClaim: ['scope'],
   scopePrefix: '',
@@ -196,7 +198,7 @@ export function isSignedBy(key: KeyObject, algorithm: string, { input, signature
 }
 
 function decideOnClaims(claims: Members, world: World): Decision {
-  const { issuers, audience, audienceClaim, requiredClaims, nowSeconds, toleranceSeconds } = world;
+  const { issuers, audience, audienceClaim, requiredClaims, nowSeconds, clockToleranceSeconds } = world;
   const iss = own(claims, 'iss');
   if (typeof iss !== 'string' || !Object.hasOwn(issuers, iss)) return only('invalid_claims');
   const aud = own(claims, Object.hasOwn(claims, 'aud') ? 'aud' : audienceClaim);
@@ -208,8 +210,8 @@ function decideOnClaims(claims: Members, world: World): Decision {
   const exp = own(claims, 'exp');
   const others = ['iat', 'nbf'].map((name) => own(claims, name)).filter((time) => time !== undefined);
   const nbf = own(claims, 'nbf');
-  const startsAt = Number(nbf ?? 0) - toleranceSeconds;
-  const isExpired = typeof exp === 'number' && exp <= nowSeconds - toleranceSeconds;
+  const startsAt = Number(nbf ?? 0) - clockToleranceSeconds;
+  const isExpired = typeof exp === 'number' && exp <= nowSeconds - clockToleranceSeconds;
   const isFaulty =
     !Number.isFinite(exp) ||
     others.some((time) => typeof time !== 'number') ||
