@@ -74,7 +74,7 @@ test('with REUSE_PORT two instances share a port, and kill -9 of one leaves the 
 });
 
 test('with --dev a process listens only on 127.0.0.1, and itself rejects a Content-Length above the limits of Bun', async () => {
-  const { port, origin, close } = await executableForm.start({}, ['--dev']);
+  const { port, origin, close } = await executableForm.start({ HOST: '' }, ['--dev']);
   await expect(fetch(`http://127.0.0.2:${port}/livez`)).rejects.toThrow();
   const head = ['POST /api/public HTTP/1.1', 'Host: 127.0.0.1', 'Connection: close', `Content-Length: ${10 ** 12}`];
   await expectError(responseOf(await rawRequest(origin, head)), 413, 'payload_too_large');
