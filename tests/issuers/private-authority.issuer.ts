@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, test } from 'bun:test';
+import { describe, test } from 'bun:test';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { expectError, expectMessage } from '../support/expect-error.ts';
-import { serve } from '../support/fixture.ts';
+import { serve, startedFor } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { AUDIENCE, bearer, mintToken, signingKeys } from '../support/mint.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -10,24 +10,22 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 describe('an issuer with a certificate of a private authority', () => {
   const folder = temporaryFolder();
   const file = (name: string) => Bun.file(join(folder, name));
-  let server: ReturnType<typeof serve>;
-  let issuer: string;
-
-  beforeAll(async () => {
+  const start = async () => {
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
     const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-addext', 'subjectAltName=IP:127.0.0.1'];
     await $`openssl req -x509 ${key} -subj /CN=authority -keyout ca.key -out ca.pem`.cwd(folder).quiet();
     await $`openssl req -x509 ${key} ${signed} -subj /CN=issuer -keyout issuer.key -out issuer.pem`.cwd(folder).quiet();
-    const respond = ({ url }: Request) =>
-      Response.json(url.endsWith('/keys') ? { keys: signingKeys() } : { issuer, jwks_uri: `${issuer}/keys` });
-    server = serve(respond, { key: file('issuer.key'), cert: file('issuer.pem') });
-    issuer = server.url.origin;
-  });
-
-  afterAll(() => server.stop(true));
+    const respond = ({ url }: Request) => {
+      const { origin: issuer } = new URL(url);
+      return Response.json(url.endsWith('/keys') ? { keys: signingKeys() } : { issuer, jwks_uri: `${issuer}/keys` });
+    };
+    return serve(respond, { key: file('issuer.key'), cert: file('issuer.pem') });
+  };
+  const server = startedFor(start, (started) => started.stop(true));
 
   for (const form of [sourceForm, executableForm]) {
     const request = async (settings: Readonly<Record<string, string>>) => {
+      const { origin: issuer } = server().url;
       const service = await form.start({ ISSUER: issuer, AUDIENCE, ...settings });
       const response = await service.fetch('/api/private', { headers: bearer(mintToken(issuer)) });
       await service.close();

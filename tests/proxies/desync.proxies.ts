@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { on } from 'node:events';
 import type { Socket } from 'node:net';
 import { HOST, hosts, lines, nameOf, wireAttacks } from '../adversary/wire-attacks.ts';
-import { freePort, type RunningProcess, untilReachable } from '../support/child-process.ts';
-import { fixtureFor } from '../support/fixture.ts';
+import { freePort, untilReachable } from '../support/child-process.ts';
+import { fixtureFor, startedFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { exchange, open } from '../support/raw-http.ts';
 import { inWords } from '../support/token-rows.ts';
@@ -41,31 +41,29 @@ const fixture = fixtureFor(sourceForm);
 
 for (const { name, start } of [haproxy, nginx]) {
   describe(`behind ${name}, no honest client is lost, delayed or given the response of another`, () => {
-    let relay: Awaited<ReturnType<typeof startRelay>>;
-    let proxy: RunningProcess;
-    let port: number;
     const sockets = Array<Socket | undefined>(CANARIES).fill(undefined);
     let asked = 0;
 
-    beforeAll(async () => {
-      relay = await startRelay(Number(new URL(fixture().service.origin).port));
-      port = await freePort();
-      proxy = await start(`127.0.0.1:${port}`, `127.0.0.1:${relay.port}`);
+    const startProxy = async () => {
+      const relay = await startRelay(fixture().service.port);
+      const port = await freePort();
+      const proxy = await start(`127.0.0.1:${port}`, `127.0.0.1:${relay.port}`);
       await untilReachable(`http://127.0.0.1:${port}/readyz`, proxy, ({ ok }) => ok);
-    });
-
-    afterAll(async () => {
+      return { relay, port, proxy };
+    };
+    const started = startedFor(startProxy, async ({ relay, proxy }) => {
       for (const socket of sockets) socket?.destroy();
       proxy.signal('SIGTERM');
       await proxy.finished;
       relay.close();
     });
+    const send = (bytes: string) => exchange(started().port, bytes);
 
     /** Sends honest requests over kept connections, each with an identifier of its own that the service echoes. */
     async function expectCanaries(): Promise<void> {
       await Promise.all(
         sockets.map(async (kept, at) => {
-          const socket = kept?.destroyed === false ? kept : await open(port);
+          const socket = kept?.destroyed === false ? kept : await open(started().port);
           sockets[at] = socket;
           asked += 1;
           const id = `canary-${asked}`;
@@ -90,25 +88,25 @@ for (const { name, start } of [haproxy, nginx]) {
       for (const request of requests)
         test(`${kind}: ${nameOf(request)}`, async () => {
           const token = fixture().mint();
-          await expectCanariesAround(() => exchange(port, request.replaceAll('TOKEN', token)));
-          const { text } = await exchange(port, request.replaceAll('TOKEN', ''));
+          await expectCanariesAround(() => send(request.replaceAll('TOKEN', token)));
+          const { text } = await send(request.replaceAll('TOKEN', ''));
           expect(text).not.toMatch(GUARDED);
           await expectCanaries();
         });
 
     for (const host of hosts)
       test(`the Host ${inWords(host)}`, () =>
-        expectCanariesAround(() => exchange(port, lines('GET /api/private HTTP/1.1', `Host: ${host}`))));
+        expectCanariesAround(() => send(lines('GET /api/private HTTP/1.1', `Host: ${host}`))));
 
     test('many CONNECT requests', () =>
       expectCanariesAround(async () => {
-        const tunnels = Array.from({ length: 20 }, () => exchange(port, lines('CONNECT h:80 HTTP/1.1', 'Host: h:80')));
+        const tunnels = Array.from({ length: 20 }, () => send(lines('CONNECT h:80 HTTP/1.1', 'Host: h:80')));
         await Promise.all(tunnels);
       }));
 
     for (const [shape, bytes] of Object.entries(unfinished))
       test(`unfinished: ${shape}`, async () => {
-        const sockets = await Promise.all(Array.from({ length: 5 }, () => open(port)));
+        const sockets = await Promise.all(Array.from({ length: 5 }, () => open(started().port)));
         for (const socket of sockets) socket.write(bytes);
         await expectCanaries();
         for (const socket of sockets) socket.destroy();
@@ -116,20 +114,21 @@ for (const { name, start } of [haproxy, nginx]) {
         await expectCanaries();
       });
 
-    test('and the proxy did share its connections', () => expect(relay.connections()).toBeLessThan(asked / 2));
+    test('and the proxy did share its connections', () =>
+      expect(started().relay.connections()).toBeLessThan(asked / 2));
 
     // Bun sends a second response to such a request, which a proxy would give to the next client on its connection.
     test('chunked requests with a trailer, beside 10,000 requests of others', async () => {
       let [asked, disturbed, isOver] = [0, 0, false];
       const attack = async (method: string) => {
         const head = lines(`${method} /api/public HTTP/1.1`, 'Host: a', 'Transfer-Encoding: chunked');
-        while (!isOver) await exchange(port, `${head}1\r\nx\r\n0\r\nX-Trailer: 1\r\n\r\n`);
+        while (!isOver) await send(`${head}1\r\nx\r\n0\r\nX-Trailer: 1\r\n\r\n`);
       };
       const work = async () => {
         while (asked < 10_000) {
           const id = `victim-${asked++}`;
           const sent = { headers: { 'X-Request-Id': id } };
-          const { status, headers } = await fetch(`http://127.0.0.1:${port}/api/public`, sent);
+          const { status, headers } = await fetch(`http://127.0.0.1:${started().port}/api/public`, sent);
           if (status !== 200 || headers.get('x-request-id') !== id) disturbed += 1;
         }
       };

@@ -57,7 +57,7 @@ export async function startFixture<Started extends Service>(form: Form<Started>,
 }
 
 /** Starts issuer and service before the tests of the enclosing describe(), and stops them afterwards. */
-export const fixtureFor = (form: Form, options?: FixtureOptions) =>
+export const fixtureFor = <Started extends Service>(form: Form<Started>, options?: FixtureOptions) =>
   startedFor(
     () => startFixture(form, options),
     ({ close }) => close(),
