@@ -1,7 +1,8 @@
 import { join } from 'node:path';
+import { isRequired } from '../src/auth/check-options.ts';
 import { pairFormats, settingRules, variableOf } from '../src/auth/environment.ts';
 import type { OptionKind } from '../src/auth/option-kinds.ts';
-import { isRequired, optionRules } from '../src/auth/options.ts';
+import { optionRules } from '../src/auth/options.ts';
 import { processRules } from '../src/settings.ts';
 import { format } from './format.ts';
 

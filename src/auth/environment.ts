@@ -1,5 +1,6 @@
+import { type CheckedOptions, quote, readOptions, readRules } from './check-options.ts';
 import { type OptionKind, text } from './option-kinds.ts';
-import { type CheckedOptions, optionRules, quote, readOptions, readRules } from './options.ts';
+import { optionRules } from './options.ts';
 import { clientCertificateFromHeader, isCertificateHeader } from './proof/certificate.ts';
 
 /** What {@link optionsFromEnvironment} throws. */

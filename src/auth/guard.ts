@@ -1,3 +1,4 @@
+export type { CheckedOptions, GuardOptions } from './check-options.ts';
 export { type EnvironmentError, optionsFromEnvironment } from './environment.ts';
 export type { Authentication } from './guard/authenticate.ts';
 export type { GuardState } from './guard/create-guard.ts';
@@ -9,7 +10,6 @@ export type { FixedScope } from './guard/scopes.ts';
 export type { Algorithm } from './jose/algorithms.ts';
 export type { Fetch, FetchFailure } from './keys/fetch-json.ts';
 export type { KeySetEvent, KeySetState } from './keys/key-set.ts';
-export type { CheckedOptions, GuardOptions } from './options.ts';
 export { type Certificate, type ClientCertificate, clientCertificateFromHeader } from './proof/certificate.ts';
 export type { ReplayStore } from './proof/replay-store.ts';
 export type { ErrorBody, RefusalDescription, RefusalReason } from './refusals.ts';

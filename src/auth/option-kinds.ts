@@ -1,4 +1,4 @@
-import { isText } from './jose/encoding.ts';
+import { isJsonObject, isText, namesIn } from './jose/encoding.ts';
 
 /** The format of an option in an environment variable. Options of the kind `code` are not settings. */
 export type OptionKind = 'text' | 'list' | 'pairs' | 'boolean' | 'integer' | 'code';
@@ -23,7 +23,7 @@ export const withDefault = <Checked, Given>(rule: OptionRule<Checked, Given>, fa
   ({ ...rule, fallback }) as DefaultedRule<Checked, Given>;
 
 /** Returns the rule of a string. */
-export const text = (expected: string, isValid: (value: string) => boolean): OptionRule<string> => ({
+export const text = (expected: string, isValid: (value: string) => boolean = () => true): OptionRule<string> => ({
   kind: 'text',
   expected,
   read: (value) => (isText(value) && isValid(value) ? value : undefined),
@@ -69,16 +69,22 @@ export function list<Member extends string, Given = readonly Member[]>(
   return { kind: 'list', expected, read };
 }
 
-/** Returns the rule of a list that also takes one string. */
-export function oneOrMore(expected: string, isMember: (value: string) => boolean) {
-  const rule = list<string, string | readonly string[]>(expected, (value) =>
-    isText(value) && isMember(value) ? value : undefined,
-  );
+/** Returns the rule of a list of strings that also takes one string. */
+export function oneOrMore(expected: string) {
+  const rule = list<string, string | readonly string[]>(expected, (value) => (isText(value) ? value : undefined));
   return { ...rule, read: (value: unknown) => rule.read(typeof value === 'string' ? [value] : value) };
 }
 
-export const pairs = <Value>(expected: string, read: (value: unknown) => Readonly<Record<string, Value>> | undefined) =>
-  withDefault<Readonly<Record<string, Value>>, Readonly<Record<string, Value>>>({ kind: 'pairs', expected, read }, {});
+/** Returns the rule of an object whose members, inherited ones included, are read one by one. Defaults to none. */
+export function pairs<Value>(expected: string, readMember: (name: string, value: unknown) => Value | undefined) {
+  const read = (given: unknown) => {
+    // A Map has no members.
+    if (!isJsonObject(given) || Symbol.iterator in given) return undefined;
+    const members = namesIn(given).map((name) => [name, readMember(name, given[name])] as const);
+    return members.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(members);
+  };
+  return withDefault({ kind: 'pairs', expected, read } as OptionRule<Readonly<Record<string, Value>>>, {});
+}
 
 /** Returns the rule of an option that only code can give. It is passed on as it is. */
 export const code = <Value>(expected: string, isValid: (value: unknown) => boolean): OptionRule<Value> => ({

@@ -2,7 +2,7 @@ import { type Algorithm, algorithmOf, algorithms } from './jose/algorithms.ts';
 import { isJsonObject, isListOf, isText, namesIn } from './jose/encoding.ts';
 import type { Fetch } from './keys/fetch-json.ts';
 import type { KeySetEvent } from './keys/key-set.ts';
-import { isSecureUrl, printable } from './keys/url.ts';
+import { isSecureUrl } from './keys/url.ts';
 import {
   boolean,
   callback,
@@ -23,17 +23,12 @@ import type { ErrorBody, RefusalDescription, RefusalReason } from './refusals.ts
 import type { DpopMode } from './schemes.ts';
 import { type Claims, isScope } from './token/claims.ts';
 import { type ClaimsSchema, isStandardSchema } from './token/claims-schema.ts';
-import {
-  type CheckedIssuer,
-  type IssuerOptions,
-  identifierOf,
-  type OwnName,
-  optionsByIssuer,
-  ownNames,
-} from './token/issuer-rules.ts';
+import { type CheckedIssuer, type IssuerOptions, identifierOf, type OwnName, ownNames } from './token/issuer-rules.ts';
 
 const isUrl = (value: string, allowHttp = false) => isSecureUrl(value, allowHttp) && !value.includes('?');
-const isClaimName = (value: unknown) => isText(value) && (!value.startsWith('/') || !/~(?![01])/.test(value));
+const readClaimName = (value: unknown) =>
+  isText(value) && !(value.startsWith('/') && /~(?![01])/.test(value)) ? value : undefined;
+
 function areHeaders(value: unknown): boolean {
   if (!isJsonObject(value) || !Object.values(value).every((member) => typeof member === 'string')) return false;
   try {
@@ -41,26 +36,6 @@ function areHeaders(value: unknown): boolean {
   } catch {
     return false;
   }
-}
-
-const hasMethod = (value: unknown, name: string) => isJsonObject(value) && typeof value[name] === 'function';
-
-/** Returns the members of a record, inherited ones included, or undefined for anything else, such as a Map. */
-function entriesOf(value: unknown): readonly (readonly [string, unknown])[] | undefined {
-  if (!isJsonObject(value) || Symbol.iterator in value) return undefined;
-  return namesIn(value).map((name) => [name, value[name]]);
-}
-
-function readClaimValues(value: unknown): Readonly<Record<string, string>> | undefined {
-  const entries = entriesOf(value);
-  if (!entries?.every(([name, member]) => isText(name) && typeof member === 'string')) return undefined;
-  return Object.fromEntries(entries) as Record<string, string>;
-}
-
-function readScopeLists(value: unknown): Readonly<Record<string, readonly string[]>> | undefined {
-  const entries = entriesOf(value);
-  if (!entries?.every(([name, scopes]) => isScope(name) && isListOf(scopes, isScope))) return undefined;
-  return Object.fromEntries(entries.map(([name, scopes]) => [name, [...(scopes as string[])]]));
 }
 
 /** Returns the issuers. None may be named twice, other than by equal strings. */
@@ -89,7 +64,7 @@ function readIssuer(value: unknown): string | CheckedIssuer | undefined {
 
 /** 11.6 days. A longer duration is a mistake. */
 const maxDurationSeconds = 1_000_000;
-const anHttpsUrl =
+export const anHttpsUrl =
   'an https URL without query, fragment, credentials, quotes or braces (http is allowed for loopback hosts)';
 
 /** Every option of a guard: its meaning, its default, its bounds and how it is validated. The settings of the service use it too. */
@@ -104,7 +79,7 @@ export const optionRules = {
     read: readIssuers,
   } as OptionRule<readonly (string | CheckedIssuer)[], string | readonly (string | IssuerOptions)[]>,
   /** The identifiers of this API; a token must name at least one in `aud`. Required. */
-  audience: oneOrMore('the API identifier that tokens contain in aud', () => true),
+  audience: oneOrMore('the API identifier that tokens contain in aud'),
   /**
    * URL of the key set, for a single issuer. By default `.well-known/jwks.json` below an issuer that ends with a slash, or else
    * the URL in the issuer's metadata.
@@ -131,32 +106,28 @@ export const optionRules = {
    * Claims that contain scopes. Only the first one that a token has is used. A name that begins with `/` is a JSON Pointer (RFC
    * 6901). Defaults to scope.
    */
-  scopeClaim: withDefault(
-    list<string>('a list of claim names, or JSON Pointers that begin with /', (value) =>
-      isClaimName(value) ? String(value) : undefined,
-    ),
-    ['scope'],
-  ),
+  scopeClaim: withDefault(list('a list of claim names, or JSON Pointers that begin with /', readClaimName), ['scope']),
   /** Only scopes with this prefix count, and they count without it. Challenges name scopes with the prefix. */
   scopePrefix: text('printable ASCII without spaces, quotes or backslashes', isScope),
   /**
    * The narrower scopes that a broader scope grants, transitively. Names are without the prefix.
    * @example { admin: ['read:messages', 'write:messages'] }
    */
-  scopeImplies: pairs('an object that maps each scope to the scopes it grants', readScopeLists),
+  scopeImplies: pairs('an object that maps each scope to the scopes it grants', (broad, narrow) =>
+    isScope(broad) && isListOf(narrow, isScope) ? [...narrow] : undefined,
+  ),
   /**
    * The claim that names the audience of a token without `aud`, such as `client_id` (Amazon Cognito) or `azp` (Clerk). Defaults
    * to aud: a token without it is rejected.
    */
-  audienceClaim: withDefault(
-    text('the name of a claim', () => true),
-    'aud',
-  ),
+  audienceClaim: withDefault(text('the name of a claim'), 'aud'),
   /**
    * Claims that must have exactly these values.
    * @example { azp: 'my-client' }
    */
-  requiredClaims: pairs('an object that maps claim names to required strings', readClaimValues),
+  requiredClaims: pairs('an object that maps claim names to required strings', (name, value) =>
+    isText(name) && typeof value === 'string' ? value : undefined,
+  ),
   /**
    * off; on, to accept DPoP-bound tokens with a proof (RFC 9449) as well as plain bearer tokens; or required, to reject plain
    * ones. on and required need `publicUrl`. Defaults to off.
@@ -203,7 +174,10 @@ export const optionRules = {
    */
   claims: code<ClaimsSchema>('a schema that implements Standard Schema', isStandardSchema),
   /** Stores which proofs were used. Defaults to the memory of this process. Several processes must share a store. */
-  replayStore: code<ReplayStore>('an object with a markUsed method', (value) => hasMethod(value, 'markUsed')),
+  replayStore: code<ReplayStore>(
+    'an object with a markUsed method',
+    (value) => isJsonObject(value) && typeof value.markUsed === 'function',
+  ),
   /**
    * Returns the client's certificate as DER or PEM, or undefined. Tokens with `cnf["x5t#S256"]` are then accepted together with
    * exactly that certificate (RFC 8705 §3).
@@ -227,125 +201,3 @@ export const optionRules = {
   /** Fetches key sets and metadata, for proxies and tests. Defaults to the global `fetch`. */
   fetch: callback<Fetch>(),
 } as const;
-
-type Rules = typeof optionRules;
-type CheckedOf<Rule> = Rule extends OptionRule<infer Checked, infer _> ? Checked : never;
-type GivenOf<Rule> = Rule extends OptionRule<infer _, infer Given> ? Given : never;
-type RequiredName = 'issuer' | 'audience';
-
-/** The options of a guard. Lists are arrays; `issuer` and `audience` also take one string. */
-export type GuardOptions = { readonly [Name in keyof Pick<Rules, RequiredName>]: GivenOf<Rules[Name]> } & {
-  readonly [Name in keyof Omit<Rules, RequiredName>]?: GivenOf<Rules[Name]> | undefined;
-};
-
-/** The `issuer` of a guard that needs no `audience`, because each issuer has its own. */
-export interface IssuersWithAudience {
-  readonly issuer: readonly (IssuerOptions & Pick<GuardOptions, 'audience'>)[];
-  readonly audience?: undefined;
-}
-
-/** The options, validated and with defaults. */
-export type CheckedOptions = {
-  readonly [Name in keyof Rules]: Name extends RequiredName
-    ? CheckedOf<Rules[Name]>
-    : Rules[Name] extends { readonly fallback: unknown }
-      ? CheckedOf<Rules[Name]>
-      : CheckedOf<Rules[Name]> | undefined;
-};
-
-export type OptionName = keyof Rules;
-
-/** An option that is not valid, and what it must be. */
-export interface OptionProblem {
-  readonly name: string;
-  readonly expected: string;
-}
-
-/** Other options have a default, or are optional. */
-export const isRequired = (name: string) => name === 'issuer' || name === 'audience';
-
-/**
- * Validates the options.
- * @throws {TypeError} an option is missing, mistyped, out of range or unknown, or does not fit others; the message names each
- */
-export function checkOptions(options: GuardOptions): CheckedOptions {
-  if (!isJsonObject(options)) throw new TypeError('Cannot create a guard: options are missing');
-  const { checked, problems } = readOptions(options);
-  const unknown = namesIn(options).filter((name) => !Object.hasOwn(optionRules, name));
-  const lines = [
-    ...problems.map(({ name, expected }) => `  ${name} must be ${expected}, got ${describeOption(options, name)}`),
-    ...unknown.map((name) => `  ${name} is not an option`),
-  ];
-  if (lines.length === 0) return checked;
-  throw new TypeError(`Cannot create a guard:\n${lines.join('\n')}`);
-}
-
-/** Returns the checked options, with the default for each option that is not valid, and all problems. */
-export function readOptions(given: Readonly<Record<string, unknown>>) {
-  const { checked, problems: found } = readRules(optionRules, given);
-  const issuer = (checked.issuer ?? []) as CheckedOptions['issuer'];
-  // Checked options can be checked again. Their `audience` is then an empty list.
-  const { audience = [] } = given;
-  const hasNone = Array.isArray(audience) && audience.length === 0;
-  const hasOwn = issuer.length > 0 && issuer.every((entry) => typeof entry === 'object' && entry.audience);
-  const problems = found.filter(({ name }) => name !== 'audience' || !hasNone || !hasOwn);
-  const options = { ...checked, issuer, audience: checked.audience ?? [] } as CheckedOptions;
-  // Only the first mistake of each option.
-  for (const conflict of findConflicts(options))
-    if (!problems.some(({ name }) => name === conflict.name)) problems.push(conflict);
-  return { checked: Object.freeze({ ...options, publicUrl: options.publicUrl?.replace(/\/$/, '') }), problems };
-}
-
-/** Returns the checked values, and a problem for each that is not valid or missing. */
-export function readRules(rules: Readonly<Record<string, OptionRule>>, given: Readonly<Record<string, unknown>>) {
-  const problems: OptionProblem[] = [];
-  const checked: Record<string, unknown> = {};
-  for (const [name, rule] of Object.entries(rules)) {
-    // Read once, because it may be a getter.
-    const { [name]: value } = given;
-    const read = value === undefined ? undefined : rule.read(value);
-    if (read === undefined && (value !== undefined || isRequired(name)))
-      problems.push({ name, expected: rule.expected });
-    checked[name] = read ?? rule.fallback;
-  }
-  return { checked, problems };
-}
-
-/** Returns the options that are not allowed in combination with others. */
-function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
-  const { issuer, jwksUri, jwksAllowHttp, keys, dpop, publicUrl, resource } = options;
-  const conflicts: OptionProblem[] = [];
-  const must = (name: OptionName, expected: string) => conflicts.push({ name, expected });
-  const isAllowed = (url: string) => isSecureUrl(url, jwksAllowHttp);
-  const uris = issuer.flatMap((entry) => (typeof entry === 'object' ? (entry.jwksUri ?? []) : []));
-  if (![...issuer.map(identifierOf), ...uris].every(isAllowed)) must('issuer', optionRules.issuer.expected);
-  if (jwksUri !== undefined && !isAllowed(jwksUri)) must('jwksUri', optionRules.jwksUri.expected);
-  if (jwksUri !== undefined && issuer.length > 1) must('jwksUri', 'unset when there are several issuers');
-  if (keys !== undefined && issuer.length > 1) must('keys', 'unset when there are several issuers');
-  const all = [options, ...optionsByIssuer(options).values()];
-  if (all.some((each) => each.keys !== undefined && each.jwksUri !== undefined))
-    must('keys', 'unset when jwksUri is set');
-  if (dpop !== 'off' && publicUrl === undefined) must('publicUrl', `${anHttpsUrl}, which DPoP requires`);
-  if (resource !== undefined && (publicUrl === undefined || new URL(resource).origin !== new URL(publicUrl).origin))
-    must('resource', 'a URL with the origin of publicUrl');
-  return conflicts;
-}
-
-/** Quotes a value for a message: without credentials, query and fragment, at most 256 characters, all but printable ASCII escaped. */
-export function quote(value: string): string {
-  const shown = value.replace(/^.*@/s, '***@').replace(/([?#]).*/s, '$1***');
-  return `"${printable(JSON.stringify(shown).slice(1, -1))}"`;
-}
-
-/** Describes a value for the programmer who gave it. Objects may hold secrets, so only their type is named. */
-function describe(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  if (typeof value === 'string') return quote(value);
-  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value);
-  return `a value of the type ${typeof value}`;
-}
-
-function describeOption(options: GuardOptions, name: string): string {
-  const value: unknown = (options as Readonly<Record<string, unknown>>)[name];
-  return Array.isArray(value) ? `[${Array.from(value, describe).join(', ').slice(0, 100)}]` : describe(value);
-}

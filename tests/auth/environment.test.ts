@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { checkOptions } from '../../src/auth/check-options.ts';
 import { createGuard, type EnvironmentError, optionsFromEnvironment } from '../../src/auth/guard.ts';
-import { checkOptions } from '../../src/auth/options.ts';
 
 const good = { ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test/' };
 

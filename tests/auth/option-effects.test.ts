@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test';
 import { z } from 'zod';
+import type { OptionName } from '../../src/auth/check-options.ts';
 import { createGuardCore } from '../../src/auth/guard/create-guard.ts';
 import { guardOf } from '../../src/auth/guard/guard.ts';
 import type { Fetch, GuardOptions, KeySetEvent, Requirements } from '../../src/auth/guard.ts';
-import { type OptionName, optionRules } from '../../src/auth/options.ts';
+import { optionRules } from '../../src/auth/options.ts';
 import { certificate } from '../support/certificates.ts';
 import { createChecker, ISSUER, offline, tokenOf } from '../support/checked.ts';
 import { createFrozenClock } from '../support/frozen-clock.ts';

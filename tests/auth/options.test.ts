@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import { checkOptions, type GuardOptions } from '../../src/auth/check-options.ts';
 import { createGuard } from '../../src/auth/guard.ts';
 import { resourceServer } from '../../src/auth/index.ts';
-import { checkOptions, type GuardOptions, optionRules } from '../../src/auth/options.ts';
+import { optionRules } from '../../src/auth/options.ts';
 import { signingKeys } from '../support/mint.ts';
 
 const issuer = 'https://issuer.example.test/';

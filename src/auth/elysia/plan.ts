@@ -1,7 +1,8 @@
+import type { CheckedOptions } from '../check-options.ts';
 import type { Decision, GuardCore } from '../guard/create-guard.ts';
 import { allOf, type Requirements, type RoutePolicy } from '../guard/requirements.ts';
 import { whenSettled } from '../jose/promises.ts';
-import { type CheckedOptions, optionRules } from '../options.ts';
+import { optionRules } from '../options.ts';
 import { refuse } from '../refusals.ts';
 import { type Hooks, hooksOf, type RouteContext, withSource } from './instance.ts';
 

@@ -1,11 +1,12 @@
 import { Elysia, getSchemaValidator, type Static, type TSchema } from 'elysia';
+import type { GuardOptions, IssuersWithAudience } from '../check-options.ts';
 import { createGuardCore, type GuardCore } from '../guard/create-guard.ts';
 import { type ClaimsOf, coreOf, type Guard, type OptionsFor } from '../guard/guard.ts';
 import type { FixedScope } from '../guard/scopes.ts';
 import { namesIn } from '../jose/encoding.ts';
 import type { DeniedRejection, GuardRejections, WithResponses } from '../openapi/responses.ts';
 import { warnOfMissingSchemes } from '../openapi/security.ts';
-import { type GuardOptions, type IssuersWithAudience, optionRules } from '../options.ts';
+import { optionRules } from '../options.ts';
 import type { Claims } from '../token/claims.ts';
 import { type ClaimsSchema, isStandardSchema } from '../token/claims-schema.ts';
 import { type Instance, isInstance, type Methods, type RouteContext, withSource } from './instance.ts';

@@ -1,9 +1,9 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { type CheckedOptions, checkOptions, type GuardOptions } from '../check-options.ts';
 import { variableOf } from '../environment.ts';
 import { createGuard } from '../guard/guard.ts';
 import type { Requirements } from '../guard/requirements.ts';
 import type { Members } from '../jose/encoding.ts';
-import { type CheckedOptions, checkOptions, type GuardOptions } from '../options.ts';
 import type { RefusalReason } from '../refusals.ts';
 import { maxTokenLength } from '../token/header.ts';
 import { identifierOf, optionsByIssuer } from '../token/issuer-rules.ts';

@@ -1,7 +1,7 @@
+import type { CheckedOptions } from '../check-options.ts';
 import type { Requirements } from '../guard/requirements.ts';
 import type { Members } from '../jose/encoding.ts';
 import type { FetchFault } from '../keys/fetch-json.ts';
-import type { CheckedOptions } from '../options.ts';
 import type { RefusalReason } from '../refusals.ts';
 
 /** A check of the guard. Values of the token are not escaped. */

@@ -1,5 +1,5 @@
+import type { CheckedOptions } from '../check-options.ts';
 import { ignoreRejection, isPromise, whenSettled } from '../jose/promises.ts';
-import type { CheckedOptions } from '../options.ts';
 import { createBindingCheck } from '../proof/binding.ts';
 import { isSamePresentation, type Presentation } from '../proof/presentation.ts';
 import { Refusal, refuse } from '../refusals.ts';

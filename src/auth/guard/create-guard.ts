@@ -1,8 +1,8 @@
+import { type CheckedOptions, checkOptions, type GuardOptions } from '../check-options.ts';
 import { ignoreRejection, whenSettled } from '../jose/promises.ts';
 import type { Clock } from '../keys/clock.ts';
 import { createIssuerKeys } from '../keys/issuer-keys.ts';
 import type { KeySetState } from '../keys/key-set.ts';
-import { type CheckedOptions, checkOptions, type GuardOptions } from '../options.ts';
 import { Refusal } from '../refusals.ts';
 import type { Scheme } from '../schemes.ts';
 import type { Claims } from '../token/claims.ts';

@@ -1,4 +1,4 @@
-import { checkOptions, type GuardOptions } from '../options.ts';
+import { checkOptions, type GuardOptions } from '../check-options.ts';
 import { canOccur, Refusal, type RefusalReason, refusals } from '../refusals.ts';
 import { coreOf, type Guard } from './guard.ts';
 import { resourceMetadataUrl } from './metadata.ts';

@@ -1,4 +1,4 @@
-import type { GuardOptions, IssuersWithAudience } from '../options.ts';
+import type { GuardOptions, IssuersWithAudience } from '../check-options.ts';
 import type { Claims } from '../token/claims.ts';
 import type { ClaimsSchema } from '../token/claims-schema.ts';
 import type { Authentication } from './authenticate.ts';

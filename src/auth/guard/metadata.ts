@@ -1,4 +1,4 @@
-import type { CheckedOptions } from '../options.ts';
+import type { CheckedOptions } from '../check-options.ts';
 import { pathOf } from '../proof/normalize-url.ts';
 import { identifierOf } from '../token/issuer-rules.ts';
 

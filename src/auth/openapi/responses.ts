@@ -1,6 +1,6 @@
 import { type Elysia, type ElysiaCustomStatusResponse, type TSchema, t } from 'elysia';
+import type { CheckedOptions } from '../check-options.ts';
 import { describeRejections } from '../guard/describe-rejections.ts';
-import type { CheckedOptions } from '../options.ts';
 
 /** The schema of the Error object. Does not name types of TypeBox, which a package manager may hide from users of this package. */
 export interface ErrorObject<Codes extends [string, ...string[]]>

@@ -1,5 +1,5 @@
+import type { GuardOptions } from '../check-options.ts';
 import { coreOf, type Guard } from '../guard/guard.ts';
-import type { GuardOptions } from '../options.ts';
 
 export interface SecuritySchemeOptions {
   /** URL at which clients get tokens with the client-credentials grant. */

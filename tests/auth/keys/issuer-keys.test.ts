@@ -1,7 +1,7 @@
 import { afterEach, expect, spyOn, test } from 'bun:test';
+import { checkOptions, type GuardOptions } from '../../../src/auth/check-options.ts';
 import { createGuard } from '../../../src/auth/guard.ts';
 import { createIssuerKeys } from '../../../src/auth/keys/issuer-keys.ts';
-import { checkOptions, type GuardOptions } from '../../../src/auth/options.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
 import { optionsByIssuer } from '../../../src/auth/token/issuer-rules.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
