@@ -52,17 +52,14 @@ function readIssuer(value: unknown): string | CheckedIssuer | undefined {
   // Options may be getters of a class, which are not enumerable.
   for (const name of new Set(['issuer', ...ownNames, ...namesIn(value)])) {
     const rule: OptionRule | undefined = ownNames.includes(name as OwnName) ? optionRules[name as OwnName] : undefined;
-    // Read once, because it may be a getter.
     const { [name]: given } = value;
     if (name === 'issuer' && typeof given === 'string') own.issuer = readIssuer(given);
     else if (given !== undefined || !rule) own[name] = rule?.read(given);
   }
-  return own.issuer === undefined || Object.values(own).includes(undefined)
-    ? undefined
-    : (own as unknown as CheckedIssuer);
+  const isValid = own.issuer !== undefined && !Object.values(own).includes(undefined);
+  return isValid ? (own as unknown as CheckedIssuer) : undefined;
 }
 
-/** 11.6 days. A longer duration is a mistake. */
 const maxDurationSeconds = 1_000_000;
 export const anHttpsUrl =
   'an https URL without query, fragment, credentials, quotes or braces (http is allowed for loopback hosts)';
