@@ -3,14 +3,14 @@ import type { Members } from './oracle.ts';
 
 /** The number of mutated tokens: bounded in every build, more on demand. The other properties try a part of that number. */
 export const tokens = Number(process.env.ADVERSARY_TOKENS ?? 4000);
-/** Bound on one property: generous for a slow machine, and never reached by one that works. */
+/** Time limit of one property: generous for a slow machine, and never reached by a property that holds. */
 export const propertyTimeoutMs = 120_000 + tokens * 20;
 
-// Every build tries the same inputs, so that only a change can make it fail. At night the seed is random. fast-check prints it.
+// Every build tries the same inputs, so only a change can make it fail. At night the seed is random. fast-check prints it.
 const seed = Number(process.env.ADVERSARY_SEED ?? 1);
 fc.configureGlobal(process.env.ADVERSARY_RANDOM === 'true' ? {} : { seed });
 
-/** Tries this many inputs and prints the outcomes; each of `expected` must have come up, or the generator would hold anything. */
+/** Tries this many inputs and prints the outcomes. Each of `expected` must occur, or the generator would prove nothing. */
 export async function holds<Input>(
   name: string,
   inputs: fc.Arbitrary<Input>,
@@ -53,7 +53,7 @@ const edit = fc.record({
   length: fc.oneof(fc.nat(1), fc.nat(5), fc.nat(500)),
   text: fc.oneof(
     { weight: 4, arbitrary: fc.string({ unit: fc.constantFrom(...'ABCxyz019-_.'), maxLength: 4 }) },
-    // Characters that a header value may have, and base64url has not.
+    // Characters that a header value may contain, but base64url does not.
     fc.string({ unit: fc.constantFrom(...'=+/ ~,;:"\\%{}[]\t\u00e9\u00ff'), minLength: 1, maxLength: 3 }),
   ),
 });

@@ -34,13 +34,13 @@ async function targetFor(here: World, tokenCacheSize: number) {
   const { issuers, nowSeconds, scopePrefix, ...options } = here;
   const target = createTarget(issuers, { ...options, tokenCacheSize, scopePrefix: scopePrefix || undefined });
   target.guard.start();
-  // Nothing falls due before the fetch has ended; a token with a kid that is not there waits for it.
+  // No timer is due before the fetch has ended; a token with an unknown kid waits for it.
   const header = { alg: options.algorithms[0], kid: 'never published' };
   for (const issuer of Object.keys(issuers)) await target.send(`Bearer ${mintToken(issuer, { header })}`);
   return target;
 }
 
-/** Returns the code of a response, `accepted` for the message. Fails unless all of the response is what the contract says. */
+/** Returns the code of a response, `accepted` for the message. Fails unless the whole response is as the contract says. */
 async function codeOf(response: Response): Promise<string> {
   if (response.status === 200) {
     await expectMessage(response);
@@ -77,7 +77,7 @@ async function codeEverywhere(
   return code;
 }
 
-/** A service that remembers tokens, one that does not, and the oracle decide alike. */
+/** A service that caches tokens, one that does not, and the oracle make the same decisions. */
 async function agrees(
   name: string,
   here: World,

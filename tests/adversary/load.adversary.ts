@@ -53,7 +53,7 @@ describe('under load from hostile connections, the service', () => {
     startMb = residentMb();
   });
   afterEach(() =>
-    // Further requests let the runtime collect what an attack has left. A leak stays.
+    // Further requests let the runtime collect the garbage of an attack. A leak stays.
     until(async () => {
       await serveOthers();
       return residentMb() - startMb < MAX_GROWTH_MB;
@@ -71,7 +71,7 @@ describe('under load from hostile connections, the service', () => {
       await serveOthers();
       expect(residentMb() - startMb).toBeLessThan(MAX_GROWTH_MB);
       for (const socket of sockets) socket.destroy();
-      // A few more may be the connections of the requests that hold that others are served.
+      // A few more may belong to the requests that check whether others are served.
       await until(() => descriptors() <= before + 10, 'the descriptors are given back');
     });
 

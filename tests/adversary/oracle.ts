@@ -1,7 +1,9 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { cryptoOf } from '../support/signatures.ts';
 
-/** What a request can come to, scope aside, by the contract's code; the last is what an issuer without usable keys causes. */
+/**
+ * The possible outcomes of a request, apart from scope, by the contract's code. The last is for an issuer without usable keys.
+ */
 export type Outcome =
   | 'accepted'
   | 'authorization_header_missing'
@@ -10,7 +12,7 @@ export type Outcome =
   | 'token_expired'
   | 'key_set_unavailable';
 
-/** What the contract lets a request come to: more than one outcome only where a token has faults that it does not rank. */
+/** The outcomes that the contract allows for a request: several only if a token has faults that it does not rank. */
 export interface Decision {
   readonly outcomes: readonly Outcome[];
   /** Granted scopes; meaningful when the token is accepted. */
@@ -25,7 +27,7 @@ export interface World {
   readonly audience: string;
   /** Seconds since 1970, fractions included. */
   readonly nowSeconds: number;
-  /** What the settings of the same names say. */
+  /** The settings with the same names. */
   readonly clockToleranceSeconds: number;
   readonly algorithms: readonly AlgorithmName[];
   readonly scopeClaim: readonly string[];
@@ -77,7 +79,7 @@ function decideOnToken(token: string, world: World): Decision {
   return isSigned && jws.claims ? decideOnClaims(jws.claims, world) : only('invalid_header');
 }
 
-/** Of several issuers the token chooses one; of one there is nothing to choose. */
+/** The token chooses one of several issuers; with one issuer there is no choice. */
 function keysOf(claims: Members | undefined, { issuers }: World): readonly unknown[] | undefined {
   const [only, ...others] = Object.keys(issuers);
   const iss = others.length === 0 ? only : own(claims ?? {}, 'iss');
@@ -129,7 +131,7 @@ function readHeader(header: Members | undefined, { algorithms }: World) {
   return isTypeAllowed && typeof kid === 'string' && kid !== '' ? { algorithm, kid } : undefined;
 }
 
-/** What the members of a key for an algorithm must say, and the members that make the key. */
+/** The members that a key for an algorithm must have, and the members that make the key. */
 type Kind = readonly [type: Members, parameters: readonly string[]];
 const RSA: Kind = [{ kty: 'RSA' }, ['n', 'e']];
 const KINDS: Readonly<Record<string, Kind>> = {
@@ -219,7 +221,7 @@ function decideOnClaims(claims: Members, world: World): Decision {
     (nbf !== undefined && !Number.isFinite(nbf)) ||
     startsAt > nowSeconds ||
     Object.hasOwn(claims, 'cnf');
-  // A clock of whole seconds may find an nbf of this very second still ahead: that errs on the safe side.
+  // A clock in whole seconds may treat an nbf in the current second as the future, which errs on the safe side.
   const isFaultyForSome = isFaulty || startsAt > Math.floor(nowSeconds);
   const outcomes: Outcome[] = isExpired || isFaulty ? [] : ['accepted'];
   if (isExpired) outcomes.push('token_expired');
@@ -227,7 +229,7 @@ function decideOnClaims(claims: Members, world: World): Decision {
   return { outcomes, scopes: scopesOf(claims, world) };
 }
 
-/** The first claim that the token has decides; only what begins with the prefix counts. */
+/** Only the first claim that the token has is used; only scopes with the prefix count. */
 function scopesOf(claims: Members, { scopeClaim, scopePrefix }: World): readonly string[] {
   const values = scopeClaim.map((name) => (name.startsWith('/') ? pointedAt(claims, name) : own(claims, name)));
   const value = values.find((candidate) => candidate !== undefined);

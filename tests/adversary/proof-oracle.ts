@@ -3,7 +3,7 @@ import { smallOrder } from '../support/signatures.ts';
 import type { Members } from './oracle.ts';
 import { importKey, isForVerifying, isSignedBy, kindOf, membersOf, numberOf, own, readJws, same } from './oracle.ts';
 
-/** The request that a proof comes with, and when. */
+/** The request that contains a proof, and its time. */
 interface ProofWorld {
   readonly publicUrl: string;
   readonly method: string;
@@ -40,7 +40,7 @@ export function decideOnProof(
   return thumbprint === world.thumbprint ? 'accepted' : 'invalid_token';
 }
 
-/** Returns the key of a proof, unless it is a private one, a weak one, or spelt in another way than the key itself. */
+/** Returns the key of a proof, unless it is private, weak or not canonically encoded. */
 function soundKey(jwk: Members, algorithm: string): KeyObject | undefined {
   const key = importKey(jwk, algorithm);
   if (key === undefined || !isForVerifying(jwk, algorithm)) return undefined;

@@ -9,7 +9,7 @@ const TARGETS = [
   { publicUrl: 'https://api.example.test/base', path: '/r%C3%A9sum%C3%A9/a:b' },
 ] as const;
 
-/** Changes to the spelling of htu: some leave the URL the same, some make it another. */
+/** Changes to the spelling of htu: some keep the URL equal, some make it a different URL. */
 const RESPELLINGS = [
   ...(['/.$&', '/x/..$&', '/x/%2E%2e$&', '/..$&', '/$&', '\\', '/%4'] as const).map((it) => [/\/[^/]*$/, it] as const),
   ...(['/.', '/', '?a=/../b#c', '#/x', 'a', ' ', '/x/..', '/..'] as const).map((more) => [/$/, more] as const),
@@ -32,7 +32,7 @@ const change: fc.Arbitrary<ProofRow> = fc.oneof(
   ),
 );
 
-/** Plans for proofs, readable in a counterexample: some are good, the rest is wrong in one way or several at once. */
+/** Plans for proofs, readable in a counterexample: some are valid, and the rest have one or several faults. */
 export const proofPlans = fc.record({
   algorithm: fc.constantFrom('ES256', 'ES384', 'RS256', 'PS256', 'EdDSA', 'Ed25519'),
   target: fc.constantFrom(...TARGETS),

@@ -34,7 +34,7 @@ test('no order of uses, pauses and clock changes lets a proof be accepted twice'
   const publicUrl = 'https://api.example.test';
   const target = { url: `${publicUrl}/`, token: 'header.payload.signature' };
   const startSeconds = 1_900_000_000;
-  // The last ones are dated ahead as far as allowed.
+  // The last proofs are dated as far ahead as allowed.
   const proofs = [-60, 0, 1, 60, 120].map((seconds) => makeProof({ ...target, nowSeconds: startSeconds + seconds }));
   const use = fc.record({
     proof: fc.constantFrom(...proofs),
@@ -46,7 +46,7 @@ test('no order of uses, pauses and clock changes lets a proof be accepted twice'
     minLength: 2,
     maxLength: 20,
   });
-  // A store that lets nothing in would hold.
+  // A store that accepts nothing would pass.
   await holds('orders of uses', steps, tokens / 20, ['1', '2'], async (order) => {
     let nowMs = startSeconds * 1000;
     const replayStore = createMemoryReplayStore({ now: () => nowMs });

@@ -4,7 +4,7 @@ import { inWords } from '../support/token-rows.ts';
 import { attackedService, expectServing } from './attacked-service.ts';
 import { hosts, lines, nameOf, wireAttacks } from './wire-attacks.ts';
 
-/** The status of a path without a token; for a Host that is none it may be 400 instead. */
+/** The status of a path without a token; for an invalid Host it may be 400 instead. */
 const statusByPath: Readonly<Record<string, number>> = {
   '/api/public': 200,
   '/api/private': 401,

@@ -7,17 +7,17 @@ import { createTarget } from './target.ts';
 
 /*
  * Method. Two kinds of request that must take equally long are sent in pairs, in an order drawn by lot, thousands of times; the slowest
- * twentieth of each is left out and the means are compared by a t-test at 99.9 %. A leak is a difference that is significant, larger
- * than MIN_LEAK_US and there again in each of ATTEMPTS measurements: chance alone does that less than once in a hundred million runs, and
- * a busy machine slows both kinds alike. The control leaks on purpose and must be found by the same method; one attempt is enough,
- * because noise can only hide it. What the method cannot see is a leak smaller than the half width it prints; over a network, noise is
- * far larger than that.
+ * twentieth of each is left out and the means are compared by a t-test at 99.9 %. A leak is a difference that is significant,
+ * larger than MIN_LEAK_US and found in each of ATTEMPTS measurements: this happens by chance less than once in a hundred million
+ * runs, and a busy machine slows both kinds alike. The control leaks on purpose and must be found by the same method; one attempt
+ * is enough, because noise can only hide it. What the method cannot see is a leak smaller than the half width it prints; over a
+ * network, noise is far larger than that.
  */
 const PAIRS = 4000;
 const WARM_UP = PAIRS / 10;
 const ATTEMPTS = 3;
 const MIN_LEAK_US = 3;
-/** Idle steps for each right byte in the control, which make its leak some ten microseconds in all. */
+/** Idle steps for each correct byte in the control, so its leak is about ten microseconds in all. */
 const CONTROL_STEPS = 40;
 const POOL = 64;
 /** Two-sided 99.9 % of the normal distribution, which t is indistinguishable from at thousands of samples. */
@@ -25,7 +25,7 @@ const MIN_T = probit(0.9995);
 
 type Action = (at: number) => unknown;
 
-/** A garbage collection makes a few samples slower. The same share is taken from both sides, so that a leak stays. */
+/** A garbage collection makes a few samples slower. The same share is removed on both sides, so a leak stays. */
 const withoutOutliers = (samples: readonly number[]) =>
   samples.toSorted((a, b) => a - b).slice(0, Math.ceil(samples.length * 0.95));
 
@@ -49,7 +49,7 @@ async function leaks(name: string, actions: readonly [Action, Action]): Promise<
   return Math.abs(t) > MIN_T && Math.abs(differenceUs) > MIN_LEAK_US;
 }
 
-/** Works as long as a comparison that stops at the first wrong byte, where so many are right. */
+/** Works as long as a comparison that stops at the first wrong byte, after this many correct ones. */
 function compareNaively(rightBytes: number): number {
   let idle = 1;
   for (let step = 0; step < rightBytes * CONTROL_STEPS; step += 1) idle = Math.imul(idle, 31) + step;
@@ -68,7 +68,7 @@ describe('the time that a response takes', () => {
     };
   };
 
-  /** Shows tokens whose signatures begin with so many right bytes. */
+  /** Sends tokens whose signatures begin with this many correct bytes. */
   const wrongAt = (byte: number, before?: () => number) =>
     showInTurn((token) => {
       const [header, payload, signature = ''] = token.split('.');

@@ -9,9 +9,9 @@ import { signAs, signingKey } from '../support/signatures.ts';
 import type { TokenRow } from '../support/token-rows.ts';
 import { anyMember, edited, editsOf, few, member, merged } from './arbitraries.ts';
 
-/** The other issuer of the worlds that have two: it names itself without a slash. */
+/** The second issuer of worlds that have two. Its identifier has no trailing slash. */
 const OTHER_ISSUER = 'https://other.example.test/tenant';
-/** When generated tokens are verified: between two seconds, so that fractions of one count. */
+/** The time at which generated tokens are verified: between two seconds, so fractions of a second count. */
 export const NOW_SECONDS = 1_900_000_000.5;
 
 /** The algorithms that both issuers of a world with two sign with; PS512 and the others share RSA keys with RS256. */
@@ -32,7 +32,7 @@ export function publishedByTwo(): Readonly<Record<string, readonly unknown[]>> {
   return { [ISSUER]: keysOf(ISSUER), [OTHER_ISSUER]: keysOf(OTHER_ISSUER) };
 }
 
-/** How a token is made: readable, so that a counterexample can be understood. */
+/** How a token is made, readable in a counterexample. */
 interface Plan {
   /** The good token that it begins with; `signer` is the name of the key. */
   readonly base: { readonly issuer: string; readonly alg: string; readonly kid: string; readonly signer: string };
@@ -97,7 +97,7 @@ const change: fc.Arbitrary<TokenRow> = fc.oneof(
 const plansFrom = (base: fc.Arbitrary<Plan['base']>) =>
   fc.record<Plan>({ base, changes: few(change, 3, 3), edits: editsOf(8) });
 
-/** Plans for tokens: about a third ends up valid, the rest is wrong in one way or several at once. */
+/** Plans for tokens: about a third are valid, and the rest have one or several faults. */
 export const plans = plansFrom(fc.constant(onlyBase));
 
 export const plansOfTwo = (algorithms: readonly string[]): fc.Arbitrary<Plan> => {

@@ -3,7 +3,10 @@ interface WireAttacks {
   readonly rule: string;
   /** With `TOKEN` where a good token belongs. */
   readonly requests: readonly string[];
-  /** The statuses of the responses that are right, in order; any of these lists. An empty one is a connection closed without a response. */
+  /**
+   * The correct statuses of the responses, in order; any of these lists. An empty list means that the connection closes without a
+   * response.
+   */
   readonly statuses: readonly (readonly number[])[];
   /** Whether the service must end the connection, because it is unknown where the next request begins, or must keep it. */
   readonly isClosed?: boolean;
@@ -118,7 +121,7 @@ export const wireAttacks: Readonly<Record<string, WireAttacks>> = {
     statuses: [[405], [404], [400], [501], []],
   },
 };
-/** What tells a request from the others, for the name of its test. */
+/** What distinguishes a request from the others, for the name of its test. */
 export const nameOf = (request: string) =>
   request
     .replace(`${HOST}\r\nX: 1\r\n`, '')

@@ -19,7 +19,7 @@ type See = (options: Options) => unknown;
 const url = 'https://api.example.test/reports';
 const publicUrl = 'https://api.example.test';
 
-/** What becomes of a token with these claims: `accepted`, or the reason of its rejection. */
+/** The result for a token with these claims: `accepted`, or the reason for its rejection. */
 const decide =
   (claims: Readonly<Record<string, unknown>> = {}, requirements: Requirements = {}): See =>
   async (options) =>
@@ -52,7 +52,7 @@ const keys = async () => Response.json({ keys: signingKeys() });
 const silent = { keys: undefined, onKeySetEvent() {} };
 const fetching = (fetch: Fetch): Options => ({ ...silent, fetch });
 
-/** How often a guard fetched, and what becomes of a token with this `kid`, so long after it fetched keys that it cannot fetch again. */
+/** How often a guard fetched, and the result for a token with this `kid`, this long after a fetch that cannot be repeated. */
 const decideAfter =
   (seconds: number, kid = 'signing-key'): See =>
   async (options) => {
@@ -121,7 +121,7 @@ const { der, thumbprint } = certificate('a');
 const other = 'https://other.example.test/';
 const dpop = { dpop: 'on', publicUrl } as const;
 
-/** What is seen without each option and with it, at the value that follows and beside other options. */
+/** The result without each option and with it. The value of the option and other options follow. */
 const effects: Readonly<Record<OptionName, readonly [See, before: unknown, after: unknown, unknown, Options?]>> = {
   issuer: [decide({ iss: other }), 'issuer_mismatch', 'accepted', other],
   audience: [decide({ aud: other }), 'audience_mismatch', 'accepted', other],

@@ -11,7 +11,10 @@ const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
 const DESKTOP = { width: 1280, height: 844 };
 const PHONE = { width: 390, height: 844 };
 
-/** Returns what axe finds wrong with the page as it is shown now, what is wider than the screen, and primary buttons of more than one kind. */
+/**
+ * Returns the faults that axe finds on the displayed page, elements wider than the screen, and primary buttons of more than one
+ * kind.
+ */
 async function faultsOf({ page }: Documentation, when: string): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>(`axe.run({ runOnly: ${JSON.stringify(LEVELS)} })`);

@@ -12,7 +12,7 @@ const rows = [...page.matchAll(/^\| `([\w/]+\/)` +\|[^|\n]+\|([^|\n]*)\|$/gm)].m
 const filesIn = (folder: string) =>
   readdirSync(join(root, 'src', folder), { withFileTypes: true }).filter((entry) => entry.isFile());
 
-/** What the door `guard.ts` reaches, which Cloudflare Workers import: they have no modules of Node.js. */
+/** The files behind the door `guard.ts`, which Cloudflare Workers import: they have no Node.js modules. */
 const guardRooms = ['auth/guard/', 'auth/proof/', 'auth/token/', 'auth/keys/', 'auth/jose/'];
 
 /** The folders of a package that hold rooms. */

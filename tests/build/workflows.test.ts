@@ -8,7 +8,7 @@ interface Step {
   readonly steps?: readonly Step[];
 }
 
-/** The linter is older than these, which GitHub has. */
+/** GitHub has these, but the linter is older. */
 const UNKNOWN_TO_LINTER = /^label "ubuntu-24\.04" is unknown|^unknown permission scope "attestations"/;
 
 /** The way to Bun differs between a machine that has it on the PATH and one that has only npm. */

@@ -54,7 +54,7 @@ describe('the image', () => {
     // Nothing listens there: the service runs without its issuer.
     const container = await startHealthy({ ISSUER: 'http://127.0.0.1:9/', AUDIENCE }, []);
     await expectMessage(await fetch(`${container.origin}/api/public`));
-    // Docker kills what does not end, which is not 0.
+    // Docker kills a process that does not stop, and the status is then not 0.
     expect((await container.stop()).status).toBe(0);
   });
 

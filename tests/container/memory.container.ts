@@ -18,7 +18,7 @@ const list = (length: number, member: (index: number) => unknown) =>
   Array.from({ length }, (_, index) => member(index));
 const nested = (depth: number) => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
 
-/** Claims that take the most memory for tokens of less than 8 KiB, none of them like the one before. */
+/** Claims that take the most memory for tokens of less than 8 KiB, all of them different. */
 const shapes: Readonly<Record<string, () => Readonly<Record<string, unknown>>>> = {
   'no more than they must have': () => ({}),
   'empty objects': () => ({ claim: list(1800, () => ({})) }),

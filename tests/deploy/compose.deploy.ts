@@ -73,7 +73,7 @@ test('its instructions start a service that responds within the limits of the fi
   expect(await inspect('.Config.Env')).toContain(`JWKS_URI=${settings.JWKS_URI}`);
   expect(await inspect('.HostConfig')).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'], Memory: 256 * 2 ** 20 });
 
-  // The option: a store that the service is already looking for.
+  // The optional store, to which the service already tries to connect.
   await ensureStoreImage();
   await compose('--profile replay-store up --detach replay-store');
   const logs = () => compose('logs protected-api');

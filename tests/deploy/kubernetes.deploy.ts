@@ -17,7 +17,7 @@ interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
 }
-/** What `kubectl apply -k` would send for the base with the replay store. */
+/** The manifests that `kubectl apply -k` would send for the base with the replay store. */
 let manifests: readonly Manifest[];
 
 /** Returns the manifest of this kind whose name starts so: that of settings ends with a digest. */
@@ -98,7 +98,7 @@ describe('the manifests', () => {
   test('describe a container that starts, becomes ready and accepts tokens within these limits', async () => {
     const { runAsUser, runAsGroup, runAsNonRoot, seccompProfile } = podOf()?.securityContext ?? {};
     const { securityContext, resources, livenessProbe, readinessProbe } = containerOf() ?? {};
-    // The engine's own default profile is in force unless another is asked for, as RuntimeDefault says.
+    // The engine uses its default profile unless another is requested, as RuntimeDefault says.
     expect({ runAsNonRoot, seccomp: seccompProfile?.type }).toEqual({ runAsNonRoot: true, seccomp: 'RuntimeDefault' });
     const capabilities = { drop: ['ALL'] };
     expect(securityContext).toEqual({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities });

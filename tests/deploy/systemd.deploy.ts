@@ -38,7 +38,7 @@ describe('the systemd unit', () => {
   });
 
   test('restricts the privileges of the service', async () => {
-    // In tenths: what a service with a network and a compiler cannot do without comes to 1.4 of 10.
+    // In tenths: a service that needs a network and a compiler gets at least 1.4 of 10.
     const flags = ['--no-pager', '--offline=true', '--threshold=15'];
     const { exitCode, stdout } = await $`systemd-analyze security ${flags} ${unitFile}`.nothrow().quiet();
     expect(exitCode, stdout.toString()).toBe(0);

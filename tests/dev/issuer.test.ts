@@ -57,7 +57,7 @@ test('createServiceIssuer() makes new keys and secrets, or keeps those of an ear
   }
 });
 
-/** DNS rebinding: a website's own name, pointed at this machine, is what its requests have as Host. */
+/** DNS rebinding: a website points its own name at this machine, and its requests have that name as Host. */
 function hosts(
   fixture: ReturnType<typeof developmentFixtureFor>,
   trusted: readonly string[],

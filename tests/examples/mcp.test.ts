@@ -54,7 +54,7 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
     exchanges = [];
     const client = new FirstClient(clientInfo);
     const authProvider = new FirstCredentialsProvider(credentials());
-    // This SDK hands the scope of a challenge to browsers only, so the provider reads it.
+    // This SDK passes the scope of a challenge only to browsers, so the provider reads it.
     const prepare = authProvider.prepareTokenRequest.bind(authProvider);
     authProvider.prepareTokenRequest = () => prepare(/scope="([^"]*)"/.exec(exchanges.at(-1)?.challenge ?? '')?.[1]);
     await client.connect(new FirstTransport(new URL(started().url), { authProvider, fetch: record }));

@@ -53,7 +53,7 @@ const prove = (token: string, at = path) => [
 const proveOther = (token: string) => prove(token, `/x${path}`);
 const proveTwice = (token: string) => [...prove(token), ...prove(token).slice(1)];
 
-/** What goes wrong where a server of Node.js becomes a request: its target, the token, the Host, other headers, the status. */
+/** Faults in the conversion of a Node.js request: its target, the token, the Host, other headers, the status. */
 const nodeRows: readonly [string, string, TokenOverrides, string, (token: string) => readonly string[], number][] = [
   ['an invalid Host', path, { claims: { scope } }, 'a b/c?', plain, 200],
   ['a proof', `${path}?a=/b`, bound, 'a', prove, 200],
@@ -82,7 +82,7 @@ export function serverRows(name: string, start?: Start, second = 401) {
         expect(response.headers.get('www-authenticate') ?? '').toContain(challenge);
         if (usesNode) {
           expect(response.headers.get('access-control-allow-origin')).toBe('*');
-          // In Fastify, the guard adds the headers, and so to rejections only.
+          // In Fastify, the guard adds the headers, so only rejections have them.
           if (status !== 200)
             expect(response.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
         }
@@ -102,7 +102,7 @@ export function serverRows(name: string, start?: Start, second = 401) {
       test(`responds with ${status} to ${method} for the metadata, which pages of every origin can read`, async () => {
         const headers = { origin: 'https://spa.example.test', 'access-control-request-method': 'GET' };
         const response = await fixture().service.fetch('/.well-known/oauth-protected-resource', { method, headers });
-        // Of two headers it would be `*, *`, which browsers refuse.
+        // Two headers would become `*, *`, which browsers refuse.
         expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([status, '*']);
         if (method === 'GET') expect(await response.json()).toMatchObject({ resource: publicUrl });
       });

@@ -7,7 +7,7 @@ import { serverRows } from './server-rows.ts';
 
 for (const name of ['bun-serve', 'express', 'fastify', 'koa']) serverRows(`examples/${name}.ts`);
 
-// The package's sources and nothing else, so without the modules of Node.js.
+// Only the sources of the package, without Node.js modules.
 serverRows('examples/workers.ts', (environment) => runWorker(join(root, 'examples/workers.ts'), environment));
 
 const nextRoute = join(root, 'examples/next-route.ts');

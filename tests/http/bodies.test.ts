@@ -32,13 +32,13 @@ const extension = new Elysia()
   );
 const { app, get } = createTestApp({ options: offline(), extension });
 
-/** What became of the last stream. */
+/** The end of the last stream. */
 let seen: { pulls: number; cancelled?: unknown };
 beforeEach(() => {
   seen = { pulls: 0 };
 });
 
-/** A body of JSON texts that is as long as anyone reads it, or is cut off after the first. */
+/** A body of JSON texts that goes on while it is read, or is cut off after the first. */
 const stream = (isCutOff = false) =>
   new ReadableStream(
     {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { Glob } from 'bun';
 
-/** The expressions of a source: what stands between slashes where a value can begin. Comments are left out. */
+/** Returns the regular expressions in a source: text between slashes where a value can begin. Comments are left out. */
 function expressionsIn(source: string): string[] {
   const code = source.replace(/^\s*(?:\/?\*|\/\/).*$/gm, '');
   const literal =
@@ -9,7 +9,7 @@ function expressionsIn(source: string): string[] {
   return [...code.matchAll(literal)].map(([, expression = '']) => expression);
 }
 
-/** Whether a search can take quadratic time: it begins with a repetition that something has to follow. */
+/** Whether a search can take quadratic time: the expression begins with a repetition that must be followed by something. */
 function isQuadratic(expression: string): boolean {
   return /^(?:\[(?:\\.|[^\]\\])*\]|\\.|[^\\[(^])(?:[*+]|\{\d*,\d*\})(?!$)/.test(expression);
 }

@@ -52,7 +52,7 @@ describe('createRouteTable()', () => {
           if (route !== 'NOT_FOUND') taken.push(method);
         }
         found += taken.length;
-        // A route of every method takes PROPFIND too, which is not worth a place in `Allow`.
+        // A route for every method takes PROPFIND too, but `Allow` does not list it.
         const listed = taken.filter((method) => method !== 'PROPFIND' || name === 'a method of its own');
         expect([...table.methodsOf(path)].sort(), path).toEqual(listed.sort());
       }

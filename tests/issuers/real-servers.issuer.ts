@@ -9,7 +9,7 @@ import { startedFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { AUDIENCE, bearer } from '../support/mint.ts';
 
-/** The script is in `servers/`; `settings` are set beside ISSUER, AUDIENCE and ALGORITHMS: where the keys are is found. */
+/** The script is in `servers/`; `settings` are set in addition to ISSUER, AUDIENCE and ALGORITHMS. The keys are discovered. */
 type Row = readonly [
   name: string,
   algorithm: string,

@@ -22,7 +22,7 @@ const folder = startedFor(async () => {
 });
 const inPackages = (path: string) => join(folder(), 'node_modules', path);
 
-// Node.js hands Next.js the first of two Authorization headers only.
+// Node.js passes only the first of two Authorization headers to Next.js.
 serverRows(
   'examples/next-route.ts, built with next build and started with next start',
   async (environment) => {
@@ -40,7 +40,7 @@ serverRows(
 describe.each(['mcp', 'mcp-fetch'])('the MCP Inspector with examples/%s.ts', (example) => {
   const started = mcpServer(example);
 
-  /** Runs a command of the Inspector as a person who logs in wherever it asks for that. Returns how often, too. */
+  /** Runs a command of the Inspector like a user who logs in when asked to. Also returns how often that was. */
   async function inspect(...args: readonly string[]) {
     const launcher = inPackages('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
     const client = ['--transport', 'http', '--client-id', 'reader', '--client-secret', 'reader-secret'];

@@ -3,7 +3,9 @@ import { BoundedDestination, type DestinationOptions } from '../../src/observe/d
 import { createLog } from '../../src/observe/log.ts';
 import { plainFormat, readJsonLines, recordLog } from '../support/recorded-log.ts';
 
-/** A descriptor that takes so many bytes of each write, or fails with this error, and takes all once these are used up. */
+/**
+ * A descriptor that accepts this many bytes of each write or fails with this error, and accepts everything after the last entry.
+ */
 function createDescriptor(...outcomes: (number | string)[]) {
   /** Ends the write or the pause that is under way. */
   let end: (() => void) | undefined;
@@ -34,7 +36,7 @@ function createDescriptor(...outcomes: (number | string)[]) {
 }
 
 describe('BoundedDestination', () => {
-  // Of the lines 1, 2 and 3, the first is under way alone; 4 follows when all others have ended.
+  // Line 1 is written alone while 2 and 3 wait; 4 follows when the others have ended.
   test.each([
     ['writes lines in order, those that waited at once', [2, 4], '1\n2\n3\n4\n', 0],
     ['goes on after a part', [1, 1], '1\n2\n3\n4\n', 0],

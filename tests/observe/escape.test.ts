@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { stripVTControlCharacters } from 'node:util';
 import { plainFormat, readJsonLines, recordLog } from '../support/recorded-log.ts';
 
-/** Returns what a log in this format writes, for a value in each place that has one. */
+/** Returns what a log in this format writes for a value in each possible place. */
 function written(value: string, format: typeof plainFormat): string {
   const { log, lines } = recordLog('info', format);
   log.info({ added: [value], sub: value, nested: { found: value } }, `Message ${value}`);
@@ -10,7 +10,7 @@ function written(value: string, format: typeof plainFormat): string {
   return lines.join('');
 }
 
-/** Values that a token, a key or an issuer can contain, and what a terminal is shown of them. */
+/** Values that a token, a key or an issuer can contain, and their form on a terminal. */
 describe.each([
   ['letters, digits and punctuation', 'a-Z_0.9 "~"', 'a-Z_0.9 "~"'],
   ['ESC', 'k\u001b[2J', 'k\\u001b[2J'],

@@ -11,7 +11,7 @@ const fetched = { issuer, type: 'fetched', afterFailures: 0, added: [], removed:
 const down = { type: 'failed', failure: 'timeout' } as const;
 const slow = { type: 'failed', failure: 'overloaded' } as const;
 const forgotten = { type: 'failed', failure: 'forgotten' } as const;
-/** Of a failure, the log has no type. */
+/** The log line of a failure has no type. */
 const first = { level: 'warn', failures: 1, type: undefined };
 const up = { type: 'connected', afterFailures: 0, evicts: false } as const;
 

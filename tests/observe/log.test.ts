@@ -19,7 +19,7 @@ const tokens: readonly TokenRow[1][] = [
   ...tokenFaults.map(({ token }) => token),
 ];
 
-/** Headers and targets in which a credential can stand by mistake. */
+/** Headers and targets that can contain a credential by mistake. */
 const HEADERS = ['Basic dXNlcjpsZWFrZWQ=', 'Bearer leaked-token', 'leaked-alone', 'Bearer leaked-one leaked-two'];
 const PATHS = ['/api/private?access_token=leaked-in-query', '/nothing/leaked-in-path?code=leaked-in-query'];
 

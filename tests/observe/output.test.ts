@@ -27,7 +27,7 @@ describe('the service whose output', () => {
       const METRICS_PORT = String(await freePort());
       const others = { LOG_LEVEL: 'debug', SHUTDOWN_TIMEOUT_SECONDS: '600', METRICS_PORT };
       const { origin, process } = await startService((given) => run(command, given), { ...settings, ...others });
-      // Each makes a line of some 200 characters.
+      // Each writes a line of about 200 characters.
       for (let batch = 0; batch < 5; batch += 1) {
         const requests = Array.from({ length: 100 }, async () => (await fetch(`${origin}/api/public`)).status);
         expect(new Set(await Promise.all(requests))).toEqual(new Set([200]));

@@ -13,7 +13,7 @@ import { bearer } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
 import { type TokenRow, tokenTextOf } from '../support/token-rows.ts';
 
-/** The requests that get the response with the example of this name: a token, or what is sent in place of one. */
+/** The requests whose response is the example with this name: a token, or what is sent instead. */
 const tokens: Readonly<Record<string, TokenRow[1]>> = {
   // The HTTP table has a token for each reason to reject one.
   ...Object.fromEntries(tokenFaults.map(({ reason, token }) => [reason, token])),
@@ -49,7 +49,7 @@ function documentedIn({ paths, components }: OpenApiDocument) {
   return { examples, schemas: new Ajv({ strict: false, schemas: components.schemas }) };
 }
 
-/** Fails unless each example of this name is what the service sends for its path. */
+/** Fails unless the service sends each example with this name for its path. */
 async function expectAsShown(
   { examples, schemas }: Documented,
   name: string,
@@ -66,7 +66,7 @@ async function expectAsShown(
     expect(schemas.validate(schema, sent), 'the body is of the documented schema').toBe(true);
     for (const header of ['WWW-Authenticate', 'Retry-After']) {
       const [value, documented] = [response.headers.get(header), headers[header] ?? null];
-      // How long is left of the cooldown differs from one response to the next.
+      // The rest of the cooldown differs between responses.
       const isTime = header === 'Retry-After' && value !== null;
       if (isTime) for (const seconds of [value, documented]) expect(seconds).toMatch(/^([1-9]|[12]\d|30)$/);
       else expect(value).toBe(documented);

@@ -7,7 +7,7 @@ import type { Environment } from '../support/child-process.ts';
 import { createServiceInProcess } from '../support/in-process.ts';
 import { AUDIENCE } from '../support/mint.ts';
 
-/** What `bun run openapi` writes, so that a change of the document is seen in a diff. */
+/** The file that `bun run openapi` writes, so that a change of the document is visible in a diff. */
 export const committedDocument = Bun.file(join(import.meta.dir, '../../docs/openapi.json'));
 
 /** What a document describes besides the routes. */

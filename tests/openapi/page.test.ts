@@ -77,7 +77,7 @@ for (const form of [inProcessForm, executableForm]) {
   });
 }
 
-/** Returns what fetches the documentation of this application. The token endpoint is unknown by default. */
+/** Returns a function that fetches the documentation of this application. The token endpoint is unknown by default. */
 function documentationOf(app: () => AnyElysia, options: Partial<DocumentationOptions> = {}) {
   const documentation = createDocumentation(app, {
     ...describedApi(),

@@ -8,7 +8,10 @@ import { readJsonLines } from '../support/recorded-log.ts';
 
 await executableForm.command();
 
-/** Starts a service whose first fetch hangs, and with it every request that needs a key: what is under way can be told apart from time. */
+/**
+ * Starts a service whose first fetch hangs, and with it every request that needs a key, so requests in flight do not depend on
+ * time.
+ */
 const setUp = (settings: Environment = {}) =>
   startFixture(executableForm, { settings, prepare: (issuer) => void Object.assign(issuer.mode, { kind: 'hang' }) });
 
@@ -34,7 +37,7 @@ describe.concurrent('a signal', () => {
       ({ status, headers }) => `${status}, connection: ${headers.get('connection')}`,
       () => 'cut off',
     );
-    // Requests are taken in order, so the response to a later one shows that the slow one has come in.
+    // Requests are accepted in order, so the response to a later one shows that the slow one has arrived.
     await service.fetch('/livez');
     expect([await service.close(), await outcome]).toEqual([0, expected]);
   });

@@ -10,7 +10,7 @@ const command = await executableForm.command();
 const wrong = { ISSUER: 'x', AUDIENCE: '', PORT: '65536', PUBLIC_URL: 'https://somebody:hunter2@x/' };
 const good = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x', HOST: '127.0.0.1', PORT: '0' };
 
-// It would share its port, so that a service that shares its own without being asked is seen.
+// It would share its port, which reveals a service that shares its own port unasked.
 const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, reusePort: true, fetch: () => new Response() });
 afterAll(() => taken.stop(true));
 
@@ -29,7 +29,7 @@ describe('a process ends with 1 and says only what is wrong', () => {
     ['a metrics port in use', { METRICS_PORT: String(taken.port) }, ['--dev'], [inUse('METRICS_PORT')]],
     ['an address of another machine', { HOST: '203.0.113.1' }, [], [elsewhere('HOST')]],
     ['another for metrics', { METRICS_PORT: '0', METRICS_HOST: '203.0.113.1' }, [], [elsewhere('METRICS_HOST')]],
-    // An empty label: no name server is asked for it.
+    // An empty label, so no name server is queried.
     ['an unknown host', { HOST: 'no..such' }, [], ['Cannot listen on no..such:0: the host is not known. Change HOST']],
     ['wrong settings, all at once', wrong, [], mustBe('ISSUER', 'AUDIENCE', 'PUBLIC_URL', 'PORT')],
     ['no issuer in production', { NODE_ENV: 'production', ISSUER: '', AUDIENCE: '' }, [], mustBe('ISSUER', 'AUDIENCE')],
@@ -82,7 +82,7 @@ test('with --dev a process listens only on 127.0.0.1, and itself rejects a Conte
 });
 
 test('an idle connection is kept longer than by load balancers, but at most twice as long', async () => {
-  // Seen where it is handed to Bun, because to wait for it takes longer than the suite.
+  // Checked where it is passed to Bun, because waiting for it takes longer than the suite.
   const spy = 'Bun.serve = ({ idleTimeout }) => { console.log(idleTimeout); process.exit(); };';
   const [bun = '', runIt = '', file = ''] = await sourceForm.command();
   const { stdout } = await runToEnd([bun, runIt, '--preload', './spy.ts', file], good, { 'spy.ts': spy });

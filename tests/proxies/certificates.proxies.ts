@@ -28,7 +28,7 @@ const header = async (client: string) => {
   return [`:${new X509Certificate(pem).raw.toString('base64')}:`, encodeURIComponent(pem)];
 };
 
-/** Starts a proxy whose clients need a certificate, or need none, and returns its address. */
+/** Starts a proxy, with or without client certificates, and returns its URL. */
 async function startProxy({ start, mutualTls }: typeof haproxy, server: string, isMutual: boolean): Promise<string> {
   const frontend = `127.0.0.1:${await freePort()}`;
   const proxy = await start(frontend + (isMutual ? mutualTls(folder) : ''), server);
@@ -63,7 +63,7 @@ test('oidc-provider binds the token to the certificate', () => {
   expect(claims.cnf).toEqual({ 'x5t#S256': expect.any(String) });
 });
 
-/** The headers that a client sends itself are written as the clients whose certificate they hold. */
+/** The headers that clients send themselves, each written as the client whose certificate it contains. */
 const rows: readonly [name: string, client: string, sends: readonly string[], status: string][] = [
   ['its certificate', 'a', [], '200'],
   ['another certificate', 'b', [], '401'],
@@ -94,7 +94,7 @@ for (const proxy of [haproxy, nginx]) {
       });
 
     test('is not passed on from a client without a certificate', async () => {
-      // HAProxy ends the handshake, nginx responds by itself.
+      // HAProxy aborts the handshake, and nginx sends a response of its own.
       expect([undefined, '400']).toContain(await statusOf(encrypted, undefined, ['a'], 0));
     });
 

@@ -74,7 +74,7 @@ for (const { name, start } of [haproxy, nginx]) {
       );
     }
 
-    /** Canaries before, while and after something is sent: the proxy hands its connections from one to the other. */
+    /** Canaries before, while and after something is sent: the proxy reuses its connections between clients. */
     async function expectCanariesAround(send: () => Promise<unknown>): Promise<void> {
       await expectCanaries();
       const sent = send();
@@ -117,7 +117,7 @@ for (const { name, start } of [haproxy, nginx]) {
     test('and the proxy did share its connections', () =>
       expect(started().relay.connections()).toBeLessThan(asked / 2));
 
-    // Bun sends a second response to such a request, which a proxy would give to the next client on its connection.
+    // Bun sends a second response to such a request, which a proxy would send to the next client on its connection.
     test('chunked requests with a trailer, beside 10,000 requests of others', async () => {
       let [asked, disturbed, isOver] = [0, 0, false];
       const attack = async (method: string) => {

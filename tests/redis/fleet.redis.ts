@@ -8,7 +8,7 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
 const PUBLIC_URL = 'https://api.example.test';
 const PATH = '/api/private';
-/** Leaves the processor to what is tested. */
+/** Leaves the processor to the tested processes. */
 const PAUSE_MS = 10;
 
 const range = (length: number) => Array.from({ length }, (_, index) => index);
@@ -70,7 +70,7 @@ describe('two processes and one Redis', () => {
     const refused: number[] = [];
     let plainTokens = 0;
     let isOver = false;
-    // Shows a new proof to both, a used one to one of them, and a plain token, over and over.
+    // Repeatedly sends a new proof to both, a used one to one of them, and a plain token.
     const work = async (worker: number) => {
       const service = fleet[worker % fleet.length] as Service;
       while (!isOver) {

@@ -15,7 +15,7 @@ describe('RedisReplayStore', () => {
   const rejections: unknown[] = [];
   const note = (reason: unknown) => rejections.push(reason);
 
-  /** Opens a store in place of the last one, as a process does that starts. */
+  /** Opens a store that replaces the last one, like a process that starts. */
   const open = (url = server.url) => {
     store?.stop();
     store = new RedisReplayStore({ url, onEvent: (event) => events.push(event), now: () => nowMs });
@@ -29,7 +29,7 @@ describe('RedisReplayStore', () => {
     open(url);
     return connected();
   };
-  /** Connects as a process does that starts when the server is two seconds old. */
+  /** Connects like a process that starts when the server is two seconds old. */
   const connectLater = async ({ command, url }: RedisServer) => {
     const uptimeSeconds = async () => /uptime_in_seconds:(\d+)/.exec(String(await command('INFO', 'server')))?.[1];
     await until(async () => Number(await uptimeSeconds()) >= 2, 'an older server');

@@ -10,7 +10,7 @@ import { runWorker } from '../support/worker.ts';
 const examples = join(import.meta.dir, '../../examples');
 type Packages = Parameters<typeof installedPackage>[0];
 
-/** What an HTTP API of AWS does with a request. */
+/** Calls a handler as an HTTP API of AWS does. */
 const lambda = `;
 import { createServer } from 'node:http';
 createServer(async ({ method, url, headersDistinct }, response) => {
@@ -23,7 +23,7 @@ createServer(async ({ method, url, headersDistinct }, response) => {
 const table = (await readText('examples/README.md')).matchAll(/^\| \[([\w-]+)\.ts\].*?\| (?:`(.*)`)? *\|$/gm);
 const packages = new Map([...table].map(([, name, list]) => [name, (list?.split(' ') ?? []) as Packages]));
 
-/** The example, what is changed in the compiled text, and what is installed besides the packages in the README. */
+/** The example, the changes to its compiled text, and packages to install in addition to those in the README. */
 const servers: readonly (readonly [string, string, ((text: string) => string)?, Packages?])[] = [
   ['Express 5', 'express'],
   ['Express 4', 'express', (text) => text.replace('"express"', '"express-4"'), ['express-4']],

@@ -8,7 +8,7 @@ import { workerForm } from '../support/worker.ts';
 
 const folder = installedPackage([], 'runtimes', ['worker.mjs']);
 
-/** On Cloudflare Workers, a fetch ends with the request that began it: most background refreshes never end. */
+/** On Cloudflare Workers, a fetch ends with the request that started it: most background refreshes never end. */
 describe.each([0, 60])(
   'a Worker with keys of one second, trusted for %d more, and an issuer that takes 0.7 seconds',
   (stale) => {

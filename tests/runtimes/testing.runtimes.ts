@@ -5,7 +5,7 @@ import { compiled, installedPackage } from '../support/installed-package.ts';
 
 const folder = installedPackage([], 'runtimes', ['own-tests.mjs']);
 
-// Deno finds packages by the folder in which it is called, and types no tarball.
+// Deno finds packages by its working directory, and does not type-check a tarball.
 for (const command of ['bun test --timeout 60000', 'node --test', 'deno test --no-prompt --no-check'])
   test(`an application without Elysia is tested by ${command}`, async () => {
     const inFolder = ['sh', '-c', `cd "$0" && exec ${command} ./own-tests.mjs`, folder()];

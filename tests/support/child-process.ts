@@ -11,7 +11,7 @@ process.on('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
 
-/** Keeps what is read of a stream as text. */
+/** Collects the text of a stream. */
 function collect(stream: ReadableStream<Uint8Array>) {
   const decoder = new TextDecoder();
   let text = '';
@@ -52,17 +52,17 @@ export function run(
 /** Runs a command that exits by itself. */
 export const runToEnd = (...args: Parameters<typeof run>) => run(...args).finished;
 
-/** The kernel gives the ports above to whoever asks for any, so none of these is taken between the choice and its use. */
+/** The kernel assigns only ports above these, so none of these is taken between the choice and its use. */
 const PORTS = { first: 20_000, end: 32_768 };
 
 /** Returns a port on which nothing listens, for servers that must know it before they start. No other process gets it. */
 export async function freePort(): Promise<number> {
   const port = PORTS.first + Math.floor(Math.random() * (PORTS.end - PORTS.first));
   try {
-    // The socket for datagrams of the same number is what other processes see of a reservation. It is held until this one ends.
+    // A UDP socket on the same port shows the reservation to other processes. It is held until this process ends.
     const reservation = await Bun.udpSocket({ hostname: '127.0.0.1', port });
     reservation.unref();
-    // `::` takes both address families, one of which `localhost` may be.
+    // `::` covers both address families; `localhost` may be either.
     Bun.listen({ hostname: '::', port, socket: { data() {} } }).stop(true);
     return port;
   } catch {

@@ -8,7 +8,7 @@ const names = ['chromium', 'chromium-browser', 'google-chrome'];
 async function launchChromium(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM ?? names.map((name) => Bun.which(name)).find((path) => path !== null);
   if (!executablePath) throw new Error('No Chromium found: install it, or set CHROMIUM to its path');
-  // Each look-up of a name fails, so that no test waits for a resolver.
+  // Each name look-up fails, so no test waits for a resolver.
   const args = ['--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1', '--disable-quic'];
   return chromium.launch({ executablePath, args });
 }
@@ -27,7 +27,7 @@ export class Documentation {
     page.on('websocket', (socket) => this.requested.push(socket.url()));
     page.on('pageerror', (error) => this.complaints.push(error.message));
     page.on('console', (message) => {
-      // A 401 or a 403 is what was requested.
+      // A 401 or a 403 is expected.
       const isRefusal = /the server responded with a status of 40[13]/.test(message.text());
       if (['error', 'warning'].includes(message.type()) && !isRefusal) this.complaints.push(message.text());
     });

@@ -43,7 +43,7 @@ export async function startIssuer(keys: readonly unknown[] = signingKeys()) {
     issuer.fetches += 1;
     respond(response, issuer.mode, issuer.keys);
   });
-  // Otherwise it ends idle connections after 5 seconds, perhaps just when the service uses one.
+  // Otherwise it closes idle connections after 5 seconds, perhaps just when the service uses one.
   server.keepAliveTimeout = 0;
   const close = () =>
     new Promise<void>((done) => {

@@ -7,7 +7,7 @@ import { AUDIENCE, mintToken, SIGNING_KID, type TokenOverrides } from './mint.ts
 import { signAs, signingKey } from './signatures.ts';
 
 export const COOLDOWN_MS = 30_000;
-/** Also how long keys are trusted beyond that. */
+/** Also how long keys stay trusted after that age. */
 export const MAX_AGE_MS = 600_000;
 
 interface IssuerState {

@@ -6,7 +6,7 @@ export type PublishedKey = Readonly<Record<string, unknown>>;
 
 const known = new Map<string, KeyObject>();
 
-/** Returns the private key of this name from the file of test keys, or one that is made once per process. */
+/** Returns the private key with this name from the file of test keys, or one that is created once per process. */
 export function namedKey(name: string, make?: () => { readonly privateKey: KeyObject }): KeyObject {
   const der: string | undefined = testKeys[name as keyof typeof testKeys];
   const read = () => der && createPrivateKey({ key: Buffer.from(der, 'base64'), format: 'der', type: 'pkcs8' });
@@ -19,7 +19,7 @@ export function namedKey(name: string, make?: () => { readonly privateKey: KeyOb
 export const rsaKey = (name: string, bits = 2048) =>
   namedKey(`rsa ${bits} ${name}`, () => generateKeyPairSync('rsa', { modulusLength: bits, publicExponent: 65537 }));
 
-/** Like `rsaKey`, with a modulus of just so many bits, which Bun itself rounds down to a multiple of 128: only from the file. */
+/** Like `rsaKey`, with a modulus of exactly this many bits. Only from the file, because Bun rounds down to a multiple of 128. */
 export const exactRsaKey = (name: string, bits: number) => namedKey(`exact rsa ${bits} ${name}`);
 
 export const cubicKey = () => namedKey('rsa cubic');

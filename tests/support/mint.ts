@@ -3,7 +3,7 @@ import { publish, rsaKey } from './keys.ts';
 
 export const AUDIENCE = 'https://api.example.test/';
 export const SCOPE = 'read:messages';
-/** The `kid` and the name of the key that signs a token unless a row says otherwise. */
+/** The `kid`, and the name, of the key that signs a token by default. */
 export const SIGNING_KID = 'signing-key';
 export const signingKeys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
 

@@ -1,4 +1,4 @@
 import { afterAll } from 'bun:test';
 
-// `bun test` exits without the event exit, on which fixtures stop what a failed test left running.
+// `bun test` exits without the event `exit`, at which fixtures stop everything that a failed test left running.
 afterAll(() => void process.emit('exit', 0));

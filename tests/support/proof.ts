@@ -13,10 +13,10 @@ export const publicJwk = (key: KeyObject): Readonly<Record<string, unknown>> => 
   ...createPublicKey(key).export({ format: 'jwk' }),
 });
 
-/** Returns the thumbprint of a key (RFC 7638): what `cnf.jkt` of a token bound to it says. */
+/** Returns the thumbprint of a key (RFC 7638): the `cnf.jkt` of a token bound to it. */
 export function thumbprintOf(key: KeyObject): string {
   const { crv, e, kty, n, x, y } = publicJwk(key);
-  // JSON.stringify leaves out what is undefined, and the names are in order.
+  // JSON.stringify leaves out undefined members, and the names are in order.
   return sha256(JSON.stringify({ crv, e, kty, n, x, y }));
 }
 

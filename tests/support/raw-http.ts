@@ -14,7 +14,7 @@ export async function open(port: number): Promise<Socket> {
   return socket.on('error', () => {});
 }
 
-/** Returns what has come over a connection, and a promise for its end. */
+/** Returns the bytes received over a connection, and a promise for its end. */
 function receive(socket: Socket) {
   let text = '';
   socket.on('data', (chunk) => {
@@ -23,7 +23,7 @@ function receive(socket: Socket) {
   return { text: () => text, closed: new Promise<void>((done) => socket.once('close', () => done())) };
 }
 
-/** Sends bytes as they are, and returns what came back. A last request shows whether the connection was kept. */
+/** Sends raw bytes, and returns the reply. A last request shows whether the connection was kept. */
 export async function exchange(port: number, bytes: string) {
   const socket = await open(port);
   const { text, closed } = receive(socket);
@@ -47,10 +47,10 @@ export function responseOf({ status, response }: Awaited<ReturnType<typeof rawRe
   return response;
 }
 
-/** Sends the lines of a request, and returns the response once the service has closed the connection: without one, the status 0. */
+/** Sends the lines of a request, and returns the response once the service has closed the connection. Status 0 means none. */
 export async function rawRequest(origin: string, lines: readonly string[]) {
   const socket = await open(Number(new URL(origin).port));
-  // A server may reset the connection of a request it will not read to its end; what it sent before that counts.
+  // A server may reset the connection of a request that it does not read completely. What it sent before the reset counts.
   const { text, closed } = receive(socket);
   socket.write(toBytes(`${lines.join('\r\n')}${HEAD_END}`));
   await closed;

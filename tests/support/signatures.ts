@@ -17,7 +17,10 @@ const mlDsaKey = (algorithm: string, name: string) =>
     generateKeyPairSync(mlDsaTypes[algorithm as keyof typeof mlDsaTypes] as 'ed25519'),
   );
 
-/** Returns what node:crypto needs to know of a JWS algorithm (RFC 7518 §3, RFC 8037 §3.1): the hash, and the key with its parameters. */
+/**
+ * Returns the parameters of a JWS algorithm (RFC 7518 §3, RFC 8037 §3.1) for node:crypto: the hash, and the key with its
+ * parameters.
+ */
 export function cryptoOf(algorithm: string, key: KeyObject) {
   const parameters = {
     PS: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },

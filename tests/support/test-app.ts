@@ -13,7 +13,9 @@ interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options'>
   readonly extension?: AnyElysia;
 }
 
-/** Returns the application with its own guard, and what requests it. The issuer is unreachable unless `options.fetch` responds for it. */
+/**
+ * Returns the application with its own guard, and a function that sends it requests. Only `options.fetch` can reach its issuer.
+ */
 export function createTestApp({ options, environment, extension, ...dependencies }: TestAppOptions = {}) {
   const fetch = () => Promise.reject(new TypeError('unreachable'));
   const commonHeaders = createCommonHeaders();

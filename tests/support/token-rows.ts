@@ -13,7 +13,7 @@ export function tokenTextOf(token: TokenRow[1], issuer: string): string {
 }
 
 const unseen = { ' ': 'space', '\t': 'tab', '\n': 'line feed', '\0': 'NUL' } as const;
-/** Returns a value of a claim or of a member of a header in words. */
+/** Describes the value of a claim or a header member in words. */
 export function inWords(value: unknown): string {
   if (value === undefined || value === '') return value === '' ? 'empty' : 'missing';
   if (typeof value === 'string')
@@ -23,7 +23,7 @@ export function inWords(value: unknown): string {
   if (typeof value !== 'object' || value === null) return value === null ? 'null' : `the ${typeof value} ${value}`;
   return Object.keys(value).length === 0 ? 'an empty object' : `an object with ${membersInWords(value)}`;
 }
-/** Returns the members of an object in words. */
+/** Describes the members of an object in words. */
 export const membersInWords = (members: object) =>
   Object.entries(members)
     .map(([name, value]) => `${name} ${inWords(value)}`)
@@ -55,7 +55,7 @@ export const changeBytes = (index: number, change: (bytes: Buffer) => Uint8Array
 /** Flips a bit in the middle. */
 export const flipBit = (bytes: Buffer) => bytes.map((byte, at) => (at === bytes.length >> 1 ? byte ^ 1 : byte));
 
-/** Encodes a part in another way before it is signed. JSON takes blanks at its end, so that the part has spare bits. */
+/** Encodes a part in another way before it is signed. JSON allows blanks at its end, which give the part spare bits. */
 export const encodeOtherwise = (part: 'header' | 'payload', change: (encoded: string) => string): TokenOverrides => ({
   respell: {
     part,
@@ -75,7 +75,7 @@ export const setSpareBits = (part: string, bits = 1) =>
 /** Inserts a text into a part. */
 export const insert = (text: string) => (part: string) => part.slice(0, 9) + text + part.slice(9);
 
-/** Returns valid claims as the inside of a JSON object. */
+/** Returns valid claims as JSON members, without the braces. */
 export const good = (issuer: string) => `"iss":"${issuer}","aud":"${AUDIENCE}","exp":${nowSeconds() + 300}`;
 /** Returns a row with this text as the payload, for what JSON.stringify cannot produce. */
 export const payload = (name: string, write: (issuer: string) => string | Uint8Array): TokenRow => [
@@ -108,7 +108,7 @@ export const nones = Array.from({ length: 16 }, (_, bits) =>
   [...'none'].map((letter, at) => (bits & (1 << at) ? letter.toUpperCase() : letter)).join(''),
 );
 
-/** Returns a row that has the shape of a JWE (RFC 7516 §7.1): there is no key to decrypt it with. */
+/** Returns a row in the format of a JWE (RFC 7516 §7.1), for which there is no key. */
 export const encrypted = (name: string, header: object): TokenRow => {
   const all = { alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: SIGNING_KID, ...header };
   return [name, () => `${base64url(JSON.stringify(all))}.${'A'.repeat(342)}.AAAAAAAAAAAAAAAA.AAAA.AAAA`];

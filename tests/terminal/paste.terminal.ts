@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ERRORS = /command not found|unknown command|no matches found|no such file|parse error|curl: \(/i;
 
-/** The shells that people paste into, each without the configuration of the user. */
+/** The shells to paste into, each without user configuration. */
 const shells = {
   bash: ['bash', '--norc', '--noprofile', '-i'],
   zsh: ['zsh', '--no-rcs', '-i'],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Instance, Methods } from '../../../src/auth/elysia/instance.ts';
 
-/** What the adapter relies on, and Elysia does not document. A failure means that a new version needs to be looked at. */
+/** The undocumented behaviour of Elysia that the adapter relies on. A failure means that a new version must be examined. */
 const partsOf = (app: AnyElysia) => app as unknown as Instance;
 
 describe('Elysia', () => {

@@ -37,7 +37,7 @@ async function attempt(form: string, create: () => AnyElysia, path: string) {
 
 type Use = (app: AnyElysia) => AnyElysia;
 
-/** An application that would leave /a open, what the error of it says, and the path of the route where it is another. */
+/** An application that would leave /a open, a part of its error message, and the path of the route if it is not /a. */
 type Unservable = readonly [name: string, create: Use, says?: string, path?: string];
 
 const wrapper = () => new Elysia().use(guard());
@@ -198,7 +198,7 @@ test('a guard that is added after a route closes it in an application that alrea
   await app.stop(true);
 });
 
-/** Compositions that are not refused. Each guards /a. */
+/** Accepted compositions. Each guards /a. */
 const accepted: Readonly<Record<string, Use>> = {
   'a function that uses a guard, and routes that are imported': (app) =>
     app.use((given: AnyElysia) => given.use(guard()).use(Promise.resolve({ default: new Elysia().get('/a', secret) }))),
@@ -223,7 +223,7 @@ test('one Request that is handled twice at once is served twice', async () => {
   expect(responses.map(({ status }) => status)).toEqual([200, 200]);
 });
 
-/** What an application of another copy of Elysia uses, and the responses to no token and to one with the scope `a`. */
+/** What an application of another copy of Elysia uses, and the responses without a token and with the scope `a`. */
 const foreign: Readonly<Record<string, readonly [(Copy: typeof Elysia) => unknown, number, number, object?]>> = {
   'the plugin': [() => guard(), 401, 200],
   'the plugin, and a scope': [() => guard(), 401, 403, { scope: 'b' }],

@@ -7,7 +7,7 @@ import { bearer } from '../../support/mint.ts';
 import { rawRequest } from '../../support/raw-http.ts';
 import { SECRET } from './matrix/routes.ts';
 
-/** The order of decisions, which the gate brings without the seal. */
+/** The order of decisions, which the gate ensures without the seal. */
 const secret = () => SECRET;
 const guard = (options: Partial<GuardOptions> = {}) => resourceServer({ ...offline(), ...options });
 const token = (claims: Record<string, unknown> = {}) => bearer(tokenOf({ claims }));
@@ -19,7 +19,7 @@ type Use = (app: AnyElysia) => AnyElysia;
 /** Each time a new object, because Elysia changes it. */
 const scopeA = (): object => ({ scope: 'a' });
 
-/** Hooks of an application that respond by themselves, as a cache or a maintenance page does. */
+/** Hooks of an application that send a response, as a cache or a maintenance page does. */
 const early = () => 'cached';
 const guardedRoute = (app: AnyElysia, options = {}) => app.use(guard()).get('/a', secret, { ...scopeA(), ...options });
 const earlyResponses: Readonly<Record<string, Use>> = {

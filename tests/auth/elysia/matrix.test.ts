@@ -3,14 +3,14 @@ import { clients, expectNoFaults, expectSpread } from './matrix/bundle.ts';
 import { cellsWith, sampleCells } from './matrix/cells.ts';
 import { runCells } from './matrix/run.ts';
 
-/** Nightly, the seed is another one and the cells are more. */
+/** Nightly runs use another seed and more cells. */
 const seed = Number(process.env.MATRIX_SEED ?? 20);
 const count = Number(process.env.MATRIX_CELLS ?? 300);
 
 const configuration = ['default', 'aot: false'];
 const requirements = { configuration, requirement: 'all', named: 'all', beside: 'all' } as const;
 
-/** What one part of an application can do by itself. */
+/** What one part of an application can do alone. */
 const tables = {
   'any requirement': cellsWith(requirements),
   'a requirement, no guard': cellsWith({ ...requirements, application: ['route of the parent of a guarded instance'] }),

@@ -72,7 +72,7 @@ describe('a requirement', () => {
         if (status === 403 && wanted === undefined)
           expect(JSON.parse(text)).toEqual({ code: 'Unauthorized', description: 'Token does not allow this request' });
       }
-      // Nothing of the application runs before the requirements are met.
+      // No code of the application runs before the requirements are met.
       expect(hooks).toHaveLength(status === 200 ? 2 : 0);
     });
 

@@ -70,7 +70,7 @@ describe('an instance without the gate that has the sealed handlers of another',
         const guarded = new Elysia({ aot }).use(resourceServer(offline())) as AnyElysia;
         let runs = 0;
         kind.add(guarded, {}, () => void runs++);
-        // No override of ours is on this copy.
+        // This copy has none of our overrides.
         const app = new (loadCopy())({ aot }) as unknown as Instance;
         for (const { method, path, handler, hooks } of (guarded as unknown as Instance).router.history)
           app.add(method, path, handler, { config: hooks.config });

@@ -9,7 +9,7 @@ type Build = (app: AnyElysia, log: Log, create: (options?: object) => AnyElysia)
 
 /** Elysia changes the options that it gets. */
 const a = (app: AnyElysia, options = {}): AnyElysia => app.get('/a', () => 'a', { ...options });
-/** Macros as applications have them, some with the names of the guard's requirements. */
+/** Typical macros of applications, some with the names of the guard's requirements. */
 const macros = (log: Log) => ({
   log: (isOn: boolean) => (isOn ? { beforeHandle: log('log') } : undefined),
   object: { beforeHandle: log('object'), resolve: () => ({ known: true }) },

@@ -30,7 +30,7 @@ const guard = createGuard({ issuer: provider.issuer, audience: AUDIENCE, isRevok
 const client = await provider.discover('visitor');
 afterAll(() => Promise.all([provider.close(), api.stop(true)]));
 
-/** Returns a token from an authorization with these parameters beside the usual ones. */
+/** Returns a token from an authorization with these parameters in addition to the usual ones. */
 async function authorize(more: Readonly<Record<string, string>> = {}, open = createBrowser()) {
   const pkceCodeVerifier = openid.randomPKCECodeVerifier();
   const pkce = await openid.calculatePKCECodeChallenge(pkceCodeVerifier);

@@ -51,7 +51,7 @@ for (const [door, send] of Object.entries(doors))
         for (const [path, want] of Object.entries({ '/open': open, '/scope': scope })) {
           const response = await send(requestOf(path, authorization === undefined ? {} : { authorization }));
           expect(response.ok ? await response.text() : response.status).toBe(want);
-          // Otherwise a cache gives the rejection of one client to another.
+          // Otherwise a cache would send one client's rejection to another.
           if (!response.ok) expect(response.headers.get('vary')).toBe('Authorization');
         }
       });

@@ -13,7 +13,7 @@ const algorithms = ['RS256', 'ES256'] as const;
 const keyOf = (issuer: string, alg: string) => signingKey(alg, `own rules ${issuer === plain}`);
 const keysOf = (issuer: string) => ({ keys: algorithms.map((alg) => publish(keyOf(issuer, alg), alg, { alg })) });
 
-/** What the guard has, and what the special issuer can have of its own. */
+/** The options of the guard, and those that the special issuer can override. */
 const requiredClaims = { tier: 'one' };
 const shared = { audience: 'api', algorithms: ['RS256'], requiredClaims, scopeClaim: ['scope'] } as const;
 const own = {
@@ -32,7 +32,7 @@ const sets = Array.from({ length: 2 ** names.length }, (_, bits) =>
   names.filter((_name, at) => bits & (1 << at)),
 ).filter((set) => !(set.includes('keys') && set.includes('jwksUri')));
 
-/** Keys are at the usual place of an issuer, unless the special one has them elsewhere. */
+/** Keys are at an issuer's usual URL, unless the special issuer has them elsewhere. */
 const fetchFor =
   (set: readonly OwnName[]): GuardOptions['fetch'] =>
   async (url) => {
@@ -63,7 +63,7 @@ function mint({ iss, signer, alg, aud, tier, scopeIn }: Token): string {
   return mintToken(iss, { header: { alg, kid: alg }, claims, signWith: (input) => signAs(alg, key, input) });
 }
 
-/** What becomes of a token by the rules of the issuer that it names, and by nothing else. */
+/** The result for a token by the rules of the issuer that it names, and by nothing else. */
 function expected({ iss, signer, alg, aud, tier, scopeIn }: Token, set: readonly OwnName[]): string {
   const rules = { ...shared, ...(iss === special && Object.fromEntries(set.map((name) => [name, own[name]]))) };
   const known = [...shared.algorithms, ...(set.includes('algorithms') ? own.algorithms : [])];

@@ -17,7 +17,7 @@ const unreachable = createGuard({
 });
 const request = (headers: Record<string, string> = {}) => new Request(`${publicUrl}/reports`, { headers });
 
-/** What clients see, letter by letter: nothing generates these texts, so no command can update them by itself. */
+/** What clients see, spelt out: nothing generates these texts, so no command can update them. */
 test.each([
   [
     'no credentials',

@@ -25,7 +25,7 @@ const accepted: readonly Row[] = [
 ];
 
 const otherLevels = [undefined, null, '', 'HIGH', 'high ', 'low high', ['high'], [], 1, true, { high: true }];
-/** The last ones are of a clock that is ahead, or counts milliseconds. */
+/** The last rows are from a clock that is ahead, or that counts milliseconds. */
 const otherTimes = [undefined, null, `${NOW}`, [NOW], {}, true, NOW - 61, NOW - 60.5, 0, -1, NOW + 1, NOW * 1000];
 const rejected: readonly Row[] = [
   ...otherLevels.map((acr): Row => [{ acr }, { acr: ['high', '1'] }]),

@@ -10,7 +10,7 @@ const USUAL = `${ISSUER}/.well-known/jwks.json`;
 const KEYS = `${ISSUER}//keys?version=2`;
 const MOVED = `${ORIGIN}/moved`;
 
-/** By URL: a document, or the status or the error that is there instead. Everything else is a 404. */
+/** By URL: a document, a status or an error. Any other URL is a 404. */
 type Documents = Readonly<Record<string, unknown>>;
 
 const keys = { keys: [] };
@@ -95,7 +95,7 @@ const belowSlash: Readonly<Record<string, readonly Attempt[]>> = {
 
 const both = [OPENID, OAUTH];
 
-/** How metadata can fail: both documents, and what is requested. What is wrong with a response is in fetch-json.test.ts. */
+/** How metadata can fail: both documents, and the requests. fetch-json.test.ts has the faults of a single response. */
 const faults: readonly (readonly [failure: string, first: unknown, second: unknown, asked?: readonly string[]])[] = [
   ['status', 404, 404],
   ['status', 500, 500],

@@ -12,7 +12,7 @@ const url = `${issuer}keys`;
 const times = { maxAgeMs: 600_000, maxStaleMs: 900_000, cooldownMs: 30_000, timeoutMs: 5_000 };
 const { maxAgeMs, maxStaleMs, cooldownMs, timeoutMs } = times;
 
-/** A source that publishes keys by their kids, each a pair of its own or that of the name behind a blank. */
+/** A source that publishes keys by their kids. Each has its own key pair, or the one named after a blank. */
 const publishing =
   (...kids: readonly string[]): Source =>
   async () => {
@@ -41,7 +41,7 @@ function setUp(options: Partial<KeySetOptions> = {}) {
     onEvent: (event) => events.push(event),
     ...options,
   });
-  /** Lets an attempt that is not waiting for time come to its end: keys are imported in another thread. */
+  /** Lets an attempt end that does not wait for time, because keys are imported on another thread. */
   const settle = async () => {
     const turns = published.by === hanging ? 10 : 10_000;
     for (let turn = 0; turn < turns && keySet.state().nextAttemptMs === 0; turn += 1) await Bun.sleep(0);
@@ -160,7 +160,7 @@ describe('createKeySet()', () => {
       leftMs -= stepMs;
     }
     expect(keySet.state()).toMatchObject({ keys: 1, ageMs: maxAgeMs + maxStaleMs - 1 });
-    // No request comes: the timer lets go of the keys, though the next attempt is later.
+    // There is no request: the timer drops the keys, although the next attempt is later.
     clock.advance(1);
     expect(events.at(-1)).toEqual({ issuer, type: 'expired' });
     expect(await keySet.find('one')).toBeInstanceOf(Refusal);
@@ -389,7 +389,7 @@ describe('createKeySet()', () => {
     expect([events.length, clock.waiting]).toEqual([3, 0]);
   });
 
-  /** On Cloudflare Workers, a fetch ends with the request that began it: it is never settled, and neither are its timers. */
+  /** On Cloudflare Workers, a fetch ends with the request that started it: the fetch and its timers never settle. */
   test('a fetch that never ends delays no call longer than its time limit, and is given up after twice that time', async () => {
     const { keySet, clock, published, fetches, find } = setUp();
     published.by = () => new Promise(() => {});

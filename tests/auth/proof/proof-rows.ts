@@ -15,7 +15,7 @@ export const target = { url: publicUrl + path, token, nowSeconds };
 
 /** The changes to a valid proof, to its request, and to the options of the verifier. */
 export interface Change extends ProofOverrides, Partial<ProofVerifierOptions> {
-  /** That the token is bound to. */
+  /** The thumbprint that the token is bound to. */
   readonly thumbprint?: string;
   readonly method?: string;
   /** The request's URL as the server sees it. */
@@ -29,7 +29,7 @@ const [goodHeader, goodClaims] = [header, goodParts].map((part) => JSON.stringif
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 const zeroFirst = (value: unknown) =>
   Buffer.concat([Buffer.of(0), Buffer.from(String(value), 'base64url')]).toString('base64url');
-/** Both parts with so many bytes: JSON takes blanks at its end. */
+/** Both parts with this many bytes: JSON allows blanks at its end. */
 const padded = (headerBytes: number, claimsBytes: number) => ({
   headerText: goodHeader.padEnd(headerBytes),
   payloadText: goodClaims.padEnd(claimsBytes),
@@ -53,7 +53,7 @@ const below = (publicUrl: string, htu: string): ProofRow => [`${htu} at ${public
 export const otherKey = proofKey('ES256', 'other');
 const { x } = publicJwk(proofKey());
 
-/** Proofs by what the verifier makes of them. */
+/** Proofs by the result of the verifier. */
 export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', readonly ProofRow[]>>> = {
   accepted: [
     ...['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA', 'Ed25519'].map(
@@ -105,7 +105,7 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
   proof_type: members('header', 'typ', ['JWT', 'DPOP+JWT', undefined]),
   proof_algorithm: [
     ...members('header', 'alg', ['none', 'HS256', 'ES512', 'ML-DSA-44', 'es256', undefined]),
-    // What FAPI 2.0 wants (§5.4.1).
+    // The algorithms of FAPI 2.0 (§5.4.1).
     ['an algorithm that the list lacks', { algorithm: 'RS256', algorithms: ['ES256', 'PS256', 'EdDSA'] }],
   ],
   proof_critical_header: members('header', 'crit', [['b64'], []]),

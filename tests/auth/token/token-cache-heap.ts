@@ -3,14 +3,14 @@ import { deepFreeze } from '../../../src/auth/jose/encoding.ts';
 import { createTokenCache } from '../../../src/auth/token/token-cache.ts';
 
 const header = `Bearer${' '.repeat(8000)}`;
-/** What is left for claims in a token of 8 KiB. */
+/** The space for claims in a token of 8 KiB. */
 const maxLength = 5800;
 
 const list = (count: number, item: (index: number) => string) =>
   `[${Array.from({ length: count }, (_, index) => item(index))}]`;
 const name = (token: number, index: number) => `${token.toString(36)}${index.toString(36)}`;
 
-/** Claims with so many values, as text. */
+/** Returns claims with this many values, as text. */
 export const shapes: Record<string, (token: number, count: number) => string> = {
   'empty objects': (_, count) => list(count, () => '{}'),
   'arrays of one number': (_, count) => list(count, () => '[1]'),
@@ -35,7 +35,7 @@ export const shapes: Record<string, (token: number, count: number) => string> = 
     }),
 };
 
-/** Fills a cache with claims of one shape, cut from long header lines, and returns the heap that this took. */
+/** Fills a cache with claims of one shape, from slices of long header lines, and returns the heap that it takes. */
 function measure(claimsOf: (token: number, count: number) => string, limit: { maxBytes?: number }) {
   const newCache = () => createTokenCache({ maxEntries: 1_000_000, isGood: () => true, random: () => 0, ...limit });
   const offer = (cache: ReturnType<typeof newCache>, token: number, count: number) => {

@@ -14,14 +14,14 @@ const end = `${algs}, ${metadata}`;
 export const bare = { Bearer: `Bearer ${metadata}`, DPoP: `DPoP ${end}` };
 
 interface Change {
-  /** What the token says of the key that it is bound to; by default the thumbprint of the key that signs proofs. */
+  /** The binding in the token; by default the thumbprint of the key that signs proofs. */
   readonly cnf?: object | undefined;
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly path?: string;
   readonly method?: string;
   readonly headers?: (token: string) => Readonly<Record<string, string>>;
   readonly proof?: ProofOverrides;
-  /** The DPoP header, in place of one good proof. */
+  /** The DPoP header, instead of one valid proof. */
   readonly proofs?: (proof: string) => readonly string[];
 }
 
@@ -44,7 +44,7 @@ const forEvil = {
 };
 const unscoped = { path: SCOPED, claims: { scope: '' } };
 
-/** What HTTP adds to the rules for proofs and tokens, which are rows of tests/auth/proof. */
+/** The rules that HTTP adds to those for proofs and tokens, which are rows in tests/auth/proof. */
 const always: readonly Row[] = [
   ['a bound token with its proof', {}, 'accepted'],
   ['the scheme in lower case', { headers: (token) => authorization(`dpop ${token}`) }, 'accepted'],
@@ -98,12 +98,12 @@ export function holds(fixture: () => Fixture, rows: readonly Row[]): void {
       const challenge = response.headers.get('www-authenticate') ?? '';
       expect(challenge).toStartWith(start);
       expect(challenge).toEndWith(ending);
-      // A success has none, and a bare challenge nothing after it.
+      // A success has no challenge, and a bare challenge has no parameters.
       if (!start.includes('error=')) expect(challenge).toBe(start);
     });
 }
 
-/** What a service with `DPOP` set to this does. */
+/** Rows on a service with this value of `DPOP`. */
 export function dpopRows(fixture: () => Fixture, mode: 'on' | 'required'): void {
   holds(fixture, [...always, ...modes[mode]]);
 
@@ -116,7 +116,7 @@ export function dpopRows(fixture: () => Fixture, mode: 'on' | 'required'): void 
     expect((await use()).headers.get('www-authenticate')).toStartWith(invalidProof[1]);
   });
 
-  // On Bun, these make the URL of a request none, in which a framework may find another path.
+  // On Bun, these make the URL of a request invalid, and a framework may find another path in it.
   for (const host of ['api.example#', 'x/', 'u@h', 'a b', '[', 'api.example?', '', undefined])
     test(`accepts no proof for another URL with the Host ${inWords(host)}`, async () => {
       const token = fixture().mint({ claims: { cnf: bound } });

@@ -37,7 +37,7 @@ function messages(fixture: () => Fixture): void {
     });
 
   test('HEAD on an unknown path is 404 without a body', async () => {
-    // Over a connection in every form: it is the server that leaves a body out.
+    // Over a connection in every form, because the server omits the body.
     const response = await fetch(`${fixture().service.origin}/nothing`, { method: 'HEAD' });
     expect([response.status, await response.text()]).toEqual([404, '']);
   });
@@ -86,11 +86,11 @@ function bodyLimits(fixture: () => Fixture): void {
   }
 }
 
-/** Over a connection in every form: no Request can be made of these. */
+/** Over a connection in every form, because no Request can be made from these. */
 function rawRequests(fixture: () => Fixture): void {
   const send = async (...lines: readonly string[]) => responseOf(await rawRequest(fixture().service.origin, lines));
 
-  // Bun takes what follows a CONNECT for a tunnel, and the trailer of a chunked body for another request.
+  // Bun treats the bytes after a CONNECT as a tunnel, and the trailer of a chunked body as another request.
   for (const [request, status] of [
     ['CONNECT service.example.test:80', 404],
     [`CONNECT ${PRIVATE}`, 405],
@@ -110,7 +110,7 @@ function rawRequests(fixture: () => Fixture): void {
       expect((await send(`GET ${path} HTTP/1.0`)).status).toBe(status));
 }
 
-/** Rows on methods, paths and what every response has. */
+/** Rows on methods, paths and the headers of every response. */
 export function httpMannersRows(fixture: () => Fixture): void {
   describe('over HTTP', () => {
     messages(fixture);

@@ -141,7 +141,7 @@ const beforeKeys = {
     hmac('a secret that the issuer published (RFC 8725 §3.1)', () => Buffer.alloc(32, 1), 'HS256', 'symmetric'),
     hmac('the public key as PEM (CVE-2023-48223)', () => pem('spki'), 'HS384'),
     hmac('the public key as PEM (CVE-2024-54150)', () => pem('spki'), 'HS512'),
-    // The published key says nothing of algorithms, and the signature is really made with it.
+    // The published key names no algorithm, and the signature is really made with it.
     ...each(['PS256', 'PS512', 'RS384', 'RS512', 'ES256'], (alg) => {
       const kid = alg === 'ES256' ? 'elliptic' : SIGNING_KID;
       const name = `${alg}, a real signature (CVE-2026-22817, CVE-2026-22818, RFC 8725 §3.1)`;

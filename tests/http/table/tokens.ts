@@ -27,7 +27,7 @@ export function accepts(fixture: () => Fixture, rows: readonly TokenRow[], path 
     });
 }
 
-/** Both paths reject each fault in the same way, also a second time: a rejected token must not be cached. */
+/** Both paths reject each fault in the same way, twice: a rejected token must not be cached. */
 export function refuses(fixture: () => Fixture, faults: readonly Fault[]): void {
   for (const fault of faults)
     test(`is refused with ${fault.name}: ${codeOf(fault)}`, async () => {

@@ -1,7 +1,7 @@
 import type { AnyElysia } from 'elysia';
 import { type GuardOptions, resourceServer } from '../../../../src/auth/index.ts';
 
-/** What applications are put together from. Each part takes an instance and returns it. */
+/** The parts that applications are built from. Each part takes an instance and returns it. */
 export interface Parts {
   create(options?: object): AnyElysia;
   /** Uses a guard, with hostile hooks before or after it. The argument says whether a second use of equal options is wanted. */
@@ -21,8 +21,8 @@ export interface Application {
   /** Before the path of the route. */
   readonly prefix?: string;
   /**
-   * Whether a request with a valid token gets a response: false where Elysia leaves the route open, so that nothing may be served. `maybe` is a
-   * matter of how Elysia loads plugins.
+   * Whether a request with a valid token gets a response: false where Elysia leaves the route open, so that nothing may be
+   * served. `maybe` depends on how Elysia loads plugins.
    */
   readonly isServed?: boolean | 'maybe';
   /** The route is added to an instance that has no guard, so macros of the guard are unknown while it is built. */
@@ -34,7 +34,7 @@ export interface Application {
 const open = () => 'open';
 const withOpen = (p: Parts): AnyElysia => p.create().get('/open', open);
 const afterOptional = (p: Parts): AnyElysia => p.create().use(p.guard('optional'));
-/** Goes on after an error, as an application that catches it does. */
+/** Continues after an error, like an application that catches it. */
 function attempt(app: AnyElysia, use: (app: AnyElysia) => unknown): AnyElysia {
   try {
     use(app);
@@ -43,7 +43,7 @@ function attempt(app: AnyElysia, use: (app: AnyElysia) => unknown): AnyElysia {
 }
 const wrapper = (p: Parts): AnyElysia => p.guarded(p.create()).as('scoped');
 
-/** Applications that are alike but for how they are built. */
+/** Applications that differ only in how they are built. */
 const alike = (builds: Readonly<Record<string, Application['build']>>, others: Omit<Application, 'build'> = {}) =>
   Object.fromEntries(
     Object.entries(builds).map(([name, build]): [string, Application] => [name, { build, ...others }]),

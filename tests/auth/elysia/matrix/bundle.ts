@@ -19,7 +19,7 @@ export const clients = (): Clients => ({
   forged: tokenOf({ claims: { exp }, key: rsaKey('another key') }),
 });
 
-/** Compiles the matrix, the plugin and Elysia as applications for old browsers are, to a module with the name that commands use. */
+/** Compiles the matrix, the plugin and Elysia for old browsers, to a module with the name that commands use. */
 async function bundleMatrix() {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dir, 'main.ts')],
@@ -44,7 +44,7 @@ export async function runBundle(command: readonly string[], count: number, seed:
   return JSON.parse(stdout);
 }
 
-/** The seed is part of what is compared, so that a failure can be repeated with MATRIX_SEED. */
+/** The seed is part of the comparison, so a failure can be repeated with MATRIX_SEED. */
 export function expectNoFaults({ faulty }: Report, seed?: number): void {
   expect({ seed, faults: faulty.length, faulty: faulty.slice(0, 10) }).toEqual({ seed, faults: 0, faulty: [] });
 }

@@ -2,7 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 
 type Context = Record<string, unknown>;
 
-/** What a hostile hook does when it is called: lays members over the context, and returns a value or throws. */
+/** What a hostile hook does when it is called: it overrides members of the context, and returns a value or throws. */
 interface Effect {
   readonly set?: Context;
   readonly answer?: () => unknown;
@@ -47,13 +47,13 @@ type Handle = (request: Request) => unknown;
 
 interface Acts {
   act(context: object): undefined;
-  /** For hooks whose result is laid over the context. */
+  /** For hooks whose result is merged into the context. */
   derive(context: object): Context;
   readonly set: Context | undefined;
 }
 type Install = (app: AnyElysia, acts: Acts, reach: Reach) => AnyElysia;
 
-/** Hooks that are installed alike, by the names of their methods. */
+/** Hooks that are installed in the same way, by the names of their methods. */
 const each = (names: readonly string[], hook: (acts: Acts, context: Context) => unknown) => {
   const install = (name: string): Install => {
     return (app, acts, as) => Reflect.get(app, name).call(app, as, (context: Context) => hook(acts, context));
@@ -79,7 +79,7 @@ const lifeCycle: Readonly<Record<string, Install>> = {
     }),
 };
 
-/** Gives later requests the first one that had a token. */
+/** Replaces later requests by the first one that had a token. */
 function replay(): (context: Context) => Context {
   let seen: Request | undefined;
   return (context) => {
@@ -89,7 +89,7 @@ function replay(): (context: Context) => Context {
   };
 }
 
-/** What belongs to a whole application, wherever it is said. */
+/** Hooks of the whole application, wherever they are added. */
 const ofApplication: Readonly<Record<string, Install>> = {
   onRequest: (app, { act }) => app.onRequest((context) => act(context)),
   'async onRequest': (app, { act }) => app.onRequest(async (context) => act(context)),
@@ -109,7 +109,7 @@ const ofApplication: Readonly<Record<string, Install>> = {
   'mapDerive of an earlier request': (app) => app.mapDerive(() => ({})).derive(replay()),
 };
 
-/** What a route has among its own options. */
+/** Hooks among a route's own options. */
 const ofRoute = ['parse', 'transform', 'beforeHandle', 'resolve', 'afterHandle', 'mapResponse', 'error'];
 
 const installed = Object.keys({ ...lifeCycle, ...ofApplication });
@@ -117,8 +117,8 @@ export const hookNames = ['none', ...installed, ...ofRoute.map((name) => `option
 export const places = ['before', 'after', 'plugin before', 'plugin after'];
 
 /**
- * Returns what adds a hook with this effect to an instance before and after the guard, and the options of the route. `called` is
- * called when it runs, if it may only run for admitted requests.
+ * Returns the functions that add a hook with this effect to an instance before and after the guard, and the options of the route.
+ * `called` is called when it runs, if it may only run for admitted requests.
  */
 export function hostileHook(
   name: string,

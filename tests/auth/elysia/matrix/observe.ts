@@ -10,7 +10,7 @@ export type Client = 'none' | 'forged' | 'unscoped' | 'valid';
 /** The token of each client; that of `none` is empty. */
 export type Tokens = Readonly<Record<Client, string>>;
 
-/** What a request caused: its response, and how often the handler ran, and hooks that may run for accepted requests only. */
+/** The effects of a request: its response, and how often the handler and the hooks for accepted requests only ran. */
 export interface Outcome {
   readonly client: Client;
   readonly status: number;
@@ -89,7 +89,7 @@ const noGuard = (): AnyElysia => {
   return new Elysia().derive({ as: 'scoped' }, () => ({})).macro({ scope: declares, authorize: declares });
 };
 
-/** Observes what Elysia does with a cell that nothing guards. Some routes are served only once, so the request is repeated. */
+/** Observes what Elysia does with an unguarded cell. Some routes are served only once, so the request is repeated. */
 export const observeUnguarded = (cell: Cell): Promise<Observed> =>
   observe(cell, noGuard, ['none', 'none'], { none: '', forged: '', unscoped: '', valid: '' });
 
