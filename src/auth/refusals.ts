@@ -31,41 +31,27 @@ const withBearer = ({ dpop }: Circumstances) => dpop !== 'required';
 const withBoundTokens = (settings: Circumstances) => withDpop(settings) || withCertificates(settings);
 const withCertificates = ({ clientCertificate }: Circumstances) => clientCertificate !== undefined;
 
-const details = (
-  status: RefusalDetails['status'],
-  code: string,
-  description: string,
-  error?: RefusalDetails['error'],
-  when?: RefusalDetails['when'],
-): RefusalDetails => ({ status, code, description, error, when });
+const refusal =
+  (status: RefusalDetails['status'], code: string, error?: RefusalDetails['error'], usually?: RefusalDetails['when']) =>
+  (description: string, when = usually): RefusalDetails => ({ status, code, description, error, when });
 
-const invalidToken = (description: string, when?: RefusalDetails['when']) =>
-  details(401, 'invalid_header', description, 'invalid_token', when);
-const invalidClaims = (description: string, when?: RefusalDetails['when']) =>
-  details(401, 'invalid_claims', description, 'invalid_token', when);
-const invalidProof = (description: string) =>
-  details(401, 'invalid_header', description, 'invalid_dpop_proof', withDpop);
+const invalidHeader = refusal(401, 'invalid_header');
+const invalidToken = refusal(401, 'invalid_header', 'invalid_token');
+const invalidClaims = refusal(401, 'invalid_claims', 'invalid_token');
+const invalidRequest = refusal(401, 'invalid_header', 'invalid_request');
+const insufficientLogin = refusal(401, 'insufficient_user_authentication', 'insufficient_user_authentication');
+const insufficientScope = refusal(403, 'Unauthorized', 'insufficient_scope');
+const invalidProof = refusal(401, 'invalid_header', 'invalid_dpop_proof', withDpop);
 
 /**
  * Every reason to reject a request. The reason itself is only for logs and metrics. Clients get the code and a constant
  * description, so responses never contain parts of a token, a key or an exception.
  */
 export const refusals = {
-  credentials_missing: details(401, 'authorization_header_missing', 'Authorization header is expected'),
-  scheme_unsupported: details(
-    401,
-    'invalid_header',
-    'Authorization header must start with Bearer',
-    undefined,
-    withBearer,
-  ),
-  dpop_required: details(401, 'invalid_header', 'Authorization header must start with DPoP', undefined, withDpopOnly),
-  credentials_malformed: details(
-    401,
-    'invalid_header',
-    'Authorization header must be a scheme followed by one token',
-    'invalid_request',
-  ),
+  credentials_missing: refusal(401, 'authorization_header_missing')('Authorization header is expected'),
+  scheme_unsupported: invalidHeader('Authorization header must start with Bearer', withBearer),
+  dpop_required: invalidHeader('Authorization header must start with DPoP', withDpopOnly),
+  credentials_malformed: invalidRequest('Authorization header must be a scheme followed by one token'),
   token_oversized: invalidToken('Token is longer than 8192 characters'),
   token_opaque: invalidToken('Token is opaque, not a JWT: request a token for the audience of this API'),
   token_encrypted: invalidToken(
@@ -83,7 +69,7 @@ export const refusals = {
   audience_mismatch: invalidClaims('Incorrect claims: the required audience is missing'),
   required_claim_mismatch: invalidClaims('Incorrect claims: a required claim is missing or has another value'),
   token_not_yet_valid: invalidToken('Token is not valid yet'),
-  token_expired: details(401, 'token_expired', 'Token is expired', 'invalid_token'),
+  token_expired: refusal(401, 'token_expired', 'invalid_token')('Token is expired'),
   token_bound: invalidToken(
     'Token is bound to a key or certificate and cannot be used as a plain Bearer token',
     withBearer,
@@ -117,27 +103,13 @@ export const refusals = {
   proof_key_mismatch: invalidToken('Token is bound to a key other than the one that signed the proof', withDpop),
   claims_unexpected: invalidClaims('Incorrect claims: a claim does not match the schema of this API', withSchema),
   token_revoked: invalidToken('Token is revoked', ({ isRevoked }) => isRevoked !== undefined),
-  authentication_insufficient: details(
-    401,
-    'insufficient_user_authentication',
+  authentication_insufficient: insufficientLogin(
     'This resource requires a stronger or more recent authentication of the user',
-    'insufficient_user_authentication',
   ),
-  scope_insufficient: details(
-    403,
-    'Unauthorized',
-    'Token does not have the scope that this resource requires',
-    'insufficient_scope',
-  ),
-  access_denied: details(403, 'Unauthorized', 'Token does not allow this request'),
-  replay_unknown: details(
-    503,
-    'replay_store_unavailable',
-    'Replay detection is currently unavailable',
-    undefined,
-    withDpop,
-  ),
-  keys_unavailable: details(503, 'key_set_unavailable', 'Signing keys are currently unavailable'),
+  scope_insufficient: insufficientScope('Token does not have the scope that this resource requires'),
+  access_denied: refusal(403, 'Unauthorized')('Token does not allow this request'),
+  replay_unknown: refusal(503, 'replay_store_unavailable')('Replay detection is currently unavailable', withDpop),
+  keys_unavailable: refusal(503, 'key_set_unavailable')('Signing keys are currently unavailable'),
 } as const;
 
 /** The internal reason of a rejection. */
