@@ -52,8 +52,7 @@ export const processRules = {
   /** Port to listen on: 0 to 65,535, where 0 takes any free port. Defaults to 3010. */
   port: integer(3010, 0, 65535),
   /**
-   * IP address or host name to listen on. With the development issuer it defaults to `127.0.0.1`, and any other
-   * address than loopback requires `--dev`.
+   * IP address or host name to listen on. With the development issuer it defaults to `127.0.0.1`, and any address other than loopback requires `--dev`.
    */
   host: host(),
   /** Lets several processes share the port, one per core: true or false. Defaults to false. */
