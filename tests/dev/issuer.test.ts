@@ -9,6 +9,7 @@ import { sourceForm } from '../support/forms.ts';
 import { SCOPE } from '../support/mint.ts';
 
 const ORIGIN = 'http://127.0.0.1:3010';
+const PUBLIC_URL = 'https://api.example.test/v1';
 const parameters = { grant_type: 'client_credentials', client_id: 'reader' };
 const scopes = ['read:messages'];
 const issuer = createServiceIssuer(ORIGIN, () => scopes);
@@ -58,12 +59,14 @@ test('createServiceIssuer() makes new keys and secrets, or keeps those of an ear
 });
 
 /** DNS rebinding: a website points its own name at this machine, and its requests have that name as Host. */
-function hosts(
-  fixture: ReturnType<typeof developmentFixtureFor>,
-  trusted: readonly string[],
-  others: readonly string[],
-) {
-  test.each([...trusted, ...others])('serves secrets and tokens to the Host %j only if it is trusted', async (host) => {
+describe.each([
+  ['the development issuer', {}, ['127.0.0.1:1', '[::1]:3010'], ['localhost.evil.test', '10.0.0.1', '']],
+  ['a PUBLIC_URL', { PUBLIC_URL }, ['API.example.test:443', 'api.example.test'], ['api.example.test:8443']],
+])('the service with %s', (_name, settings, named, others) => {
+  const fixture = developmentFixtureFor(sourceForm, settings);
+  const trusted = ['localhost', ...named];
+  const hosts = [...trusted, ...others, 'evil.test'];
+  test.each(hosts)('serves secrets and tokens to the Host %j only if it is trusted', async (host) => {
     const { service, reader } = fixture();
     const isTrusted = trusted.includes(host);
     const headers = { host };
@@ -77,11 +80,10 @@ function hosts(
     for (const path of ['/.well-known/jwks.json', '/api/public'])
       expect((await service.fetch(path, { headers })).status).toBe(200);
   });
-}
+});
 
 describe('the service with the development issuer', () => {
   const fixture = developmentFixtureFor(sourceForm);
-  hosts(fixture, ['localhost', '127.0.0.1:1', '[::1]:3010'], ['evil.test', 'localhost.evil.test', '10.0.0.1', '']);
 
   test('publishes metadata and the key set that they name, for pages of any origin', async () => {
     const { issuer, service } = fixture();
@@ -122,10 +124,4 @@ describe('the service with the development issuer', () => {
     expect(response.headers.get('allow')).toBe('POST');
     await expectError(response, 405, 'method_not_allowed');
   });
-});
-
-describe('the service with the development issuer and a PUBLIC_URL', () => {
-  const fixture = developmentFixtureFor(sourceForm, { PUBLIC_URL: 'https://api.example.test/v1' });
-  const others = ['api.example.test:8443', 'evil.example'];
-  hosts(fixture, ['localhost', 'API.example.test:443', 'api.example.test'], others);
 });

@@ -4,6 +4,7 @@ import { RedisReplayStore, type StoreEvent } from '../../src/redis/replay-store.
 import { until } from '../support/child-process.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
+type StoreFailure = Extract<StoreEvent, { type: 'failed' }>['failure'];
 const lifetimeMs = 90_000;
 const forgotten = 'Cannot mark a proof as used: forgotten';
 
@@ -36,6 +37,11 @@ describe('RedisReplayStore', () => {
     await connect(url);
   };
   const lost = () => until(() => events.some(({ type }) => type === 'failed'), 'the end of the connection');
+
+  const expectOutage = (failure: StoreFailure) => {
+    expect(store.state()).toEqual({ isConnected: false });
+    expect(events).toContainEqual({ type: 'failed', failure, failures: expect.any(Number) });
+  };
 
   beforeAll(async () => {
     server = await startRedis();
@@ -70,7 +76,7 @@ describe('RedisReplayStore', () => {
   });
 
   const config = (...settings: readonly string[]) => server.command('CONFIG', 'SET', ...settings);
-  test.each<[name: string, failure: 'timeout' | 'full', begin: () => unknown, end: () => unknown]>([
+  test.each<[name: string, failure: StoreFailure, begin: () => unknown, end: () => unknown]>([
     ['hangs', 'timeout', () => server.signal('SIGSTOP'), () => server.signal('SIGCONT')],
     ['is full', 'full', () => config('maxmemory', '1'), () => config('maxmemory', '0')],
   ])(
@@ -80,8 +86,7 @@ describe('RedisReplayStore', () => {
       await begin();
       // A check that was under way may have ended the connection first.
       expect(await use(`while it ${name}`)).toMatch(new RegExp(`proof as used: (?:${failure}|connection)$`));
-      expect(store.state()).toEqual({ isConnected: false });
-      expect(events).toContainEqual({ type: 'failed', failure, failures: expect.any(Number) });
+      expectOutage(failure);
       await end();
       await connected();
       expect(await use(`before it ${name}`)).toBe(false);
@@ -225,12 +230,14 @@ describe('RedisReplayStore', () => {
     expect(events.map((event) => event.type === 'connected' && event.evicts)).toEqual([false, true]);
   });
 
-  test('does not treat an error of a read-only replica or of a read-only account as a use', async () => {
+  test.each<[name: string, url: () => string, failure: StoreFailure]>([
+    ['an account that may only read', () => `redis://reader:secret@127.0.0.1:${server.port}`, 'refused'],
+    ['a URL that the client rejects', () => 'redis://127.0.0.1/no-number', 'connection'],
+  ])('takes %s for an outage', async (_name, url, failure) => {
     await server.command('ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '+@read', '+hello', '+info');
-    open(`redis://reader:secret@127.0.0.1:${server.port}`);
-    await until(() => events.at(-1)?.type === 'failed', 'the refusal');
-    expect(store.state()).toEqual({ isConnected: false });
-    expect(events).toContainEqual({ type: 'failed', failure: 'refused', failures: expect.any(Number) });
+    open(url());
+    await lost();
+    expectOutage(failure);
     expect(await use('a')).toBe('Cannot mark a proof as used: connection');
   });
 
@@ -246,12 +253,5 @@ describe('RedisReplayStore', () => {
     await connected();
     expect(await use('late')).toBe(true);
     await late.kill();
-  });
-
-  test('treats a URL that the client rejects as an outage', async () => {
-    open('redis://127.0.0.1/no-number');
-    await lost();
-    expect(store.state()).toEqual({ isConnected: false });
-    expect(events).toContainEqual({ type: 'failed', failure: 'connection', failures: expect.any(Number) });
   });
 });
