@@ -1,5 +1,6 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join, relative } from 'node:path';
+import { $ } from 'bun';
 import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
 import type { IConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import { freePort } from '../support/child-process.ts';
@@ -17,8 +18,15 @@ interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
 }
-/** The manifests that `kubectl apply -k` would send for the base with the replay store. */
-let manifests: readonly Manifest[];
+/** Returns the manifests that `kubectl apply -k` would send for the base with the replay store. */
+async function readManifests(): Promise<readonly Manifest[]> {
+  const overlay = temporaryFolder();
+  const path = (folder: string) => relative(overlay, join(root, 'deploy', folder));
+  const text = `resources: [${path('kubernetes')}]\ncomponents: [${path('kubernetes/replay-store')}]\n`;
+  await Bun.write(join(overlay, 'kustomization.yaml'), text);
+  return Bun.YAML.parse(await $`kubectl kustomize ${overlay}`.text()) as Manifest[];
+}
+const manifests = await readManifests();
 
 /** Returns the manifest of this kind whose name starts so: that of settings ends with a digest. */
 function find(kind: string, name = 'protected-api'): Manifest {
@@ -30,16 +38,6 @@ const podOf = (name?: string) => (find('Deployment', name) as IDeployment).spec?
 const containerOf = (name?: string) => podOf(name)?.containers[0];
 const settings = () => (find('ConfigMap') as IConfigMap).data ?? {};
 const labelsOf = (name: string) => ({ 'app.kubernetes.io/name': name });
-
-beforeAll(async () => {
-  const overlay = temporaryFolder();
-  const path = (folder: string) => relative(overlay, join(root, 'deploy', folder));
-  const text = `resources: [${path('kubernetes')}]\ncomponents: [${path('kubernetes/replay-store')}]\n`;
-  await Bun.write(join(overlay, 'kustomization.yaml'), text);
-  const { stdout, stderr, exitCode } = Bun.spawnSync(['kubectl', 'kustomize', overlay]);
-  expect(exitCode, `${stderr}`).toBe(0);
-  manifests = Bun.YAML.parse(stdout.toString()) as Manifest[];
-});
 
 describe('the manifests', () => {
   test('have only fields of the schema of Kubernetes', () => {

@@ -24,6 +24,8 @@ test.each(starts)('the service with %s prints commands that show 200 three times
   await until(() => service.stdout().includes('"msg":"Listening"'), 'the service to listen');
   const banner = service.stderr();
   expect(banner).not.toContain('\u001b');
+  // A quote in the prose would begin a text of the shell.
+  expect(banner.match(/^: .*['"`].*$/gm)).toBeNull();
   for (const line of banner.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
 
   const commands = banner.match(/^(?:export|curl) .*(?:\n {2}.*)*/gm) ?? [];

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Version } from '@cyclonedx/cyclonedx-library/Spec';
 import { JsonStrictValidator } from '@cyclonedx/cyclonedx-library/Validation';
@@ -18,15 +18,11 @@ interface Bill {
 const sha256 = async (file: string) =>
   new Bun.CryptoHasher('sha256').update(await Bun.file(file).bytes()).digest('hex');
 
-describe('build()', () => {
+describe('build()', async () => {
   const folder = temporaryFolder();
-  let text: string;
-  let bill: Bill;
-  beforeAll(async () => {
-    await build(join(folder, 'protected-api'));
-    text = await Bun.file(join(folder, 'protected-api.cdx.json')).text();
-    bill = JSON.parse(text);
-  });
+  await build(join(folder, 'protected-api'));
+  const text = await Bun.file(join(folder, 'protected-api.cdx.json')).text();
+  const bill: Bill = JSON.parse(text);
 
   test('writes a valid CycloneDX 1.6 bill of materials', async () =>
     expect(await new JsonStrictValidator(Version.v1dot6).validate(text)).toBeNull());

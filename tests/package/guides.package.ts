@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { copyRepository, readText } from '../support/repository.ts';
@@ -17,9 +17,9 @@ const anchors: Readonly<Record<string, RegExp>> = {
 const ofRoutes = ['guards.test.ts', 'dev', 'openapi', 'routes'];
 const ofOptions = ['auth/options.test.ts', 'auth/option-effects.test.ts', 'docs'];
 
-describe('CONTRIBUTING.md', () => {
+describe('CONTRIBUTING.md', async () => {
   const folder = temporaryFolder();
-  beforeAll(() => copyRepository(folder));
+  await copyRepository(folder);
 
   /** Adds the blocks of a guide to the files that their first lines name. */
   async function follow(guide: string): Promise<void> {

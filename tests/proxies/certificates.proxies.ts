@@ -2,18 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { $ } from 'bun';
-import { type AuthorizationServer, startAuthorizationServer } from '../support/authorization-server.ts';
+import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { freePort, type RunningProcess, until } from '../support/child-process.ts';
-import { type ServiceProcess, sourceForm } from '../support/forms.ts';
+import { sourceForm } from '../support/forms.ts';
 import { AUDIENCE } from '../support/mint.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { haproxy, nginx } from './proxies.ts';
 
 const folder = temporaryFolder();
-let provider: AuthorizationServer;
-let service: ServiceProcess;
-/** A token that oidc-provider bound to the certificate of client a. */
-let token: string;
 const processes: RunningProcess[] = [];
 
 /** Runs curl with the certificate of a client, and returns what it prints; undefined if it gets no response. */
@@ -38,20 +34,19 @@ async function startProxy({ start, mutualTls }: typeof haproxy, server: string, 
   return address;
 }
 
-beforeAll(async () => {
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
-  await $`openssl req -x509 ${key} -subj /CN=ca -keyout ca.key -out ca.pem`.cwd(folder).quiet();
-  for (const name of ['server', 'a', 'b']) {
-    const of = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
-    await $`openssl req -x509 ${key} ${of} -keyout ${name}.key -out ${name}.pem`.cwd(folder).quiet();
-  }
-  await $`cat server.pem server.key > server.both`.cwd(folder).quiet();
-  provider = await startAuthorizationServer();
-  service = await sourceForm.start({ ISSUER: provider.issuer, AUDIENCE, CLIENT_CERT_HEADER: 'Client-Cert' });
-  const atProvider = await startProxy(nginx, new URL(provider.issuer).host, true);
-  const grant = ['--user', 'certified:certified-secret', '--data', 'grant_type=client_credentials'];
-  token = JSON.parse((await curl('a', ...grant, `${atProvider}/token`)) ?? '{}').access_token;
-});
+const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
+await $`openssl req -x509 ${key} -subj /CN=ca -keyout ca.key -out ca.pem`.cwd(folder).quiet();
+for (const name of ['server', 'a', 'b']) {
+  const of = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
+  await $`openssl req -x509 ${key} ${of} -keyout ${name}.key -out ${name}.pem`.cwd(folder).quiet();
+}
+await $`cat server.pem server.key > server.both`.cwd(folder).quiet();
+const provider = await startAuthorizationServer();
+const service = await sourceForm.start({ ISSUER: provider.issuer, AUDIENCE, CLIENT_CERT_HEADER: 'Client-Cert' });
+const atProvider = await startProxy(nginx, new URL(provider.issuer).host, true);
+const grant = ['--user', 'certified:certified-secret', '--data', 'grant_type=client_credentials'];
+/** A token that oidc-provider bound to the certificate of client a. */
+const token: string = JSON.parse((await curl('a', ...grant, `${atProvider}/token`)) ?? '{}').access_token;
 
 afterAll(async () => {
   for (const { signal } of processes) signal('SIGTERM');
