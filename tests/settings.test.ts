@@ -146,7 +146,11 @@ describe('warnings', () => {
     ['three letters off', { ISSUERURI: 'x', HOSTNAME: 'x', REDIS_PORT: 'x', DPOPMODE: 'x' }, undefined],
     ['a short name', { PROT: 'x', DOC: 'x' }, undefined],
     ['an empty value', { REQUIRED_CLAIM: '' }, undefined],
-    ['what is set everywhere', { PATH: 'x', HOME: 'x', SHELL: 'x', TERM: 'x', EDITOR: 'x', NODE_ENV: 'x' }, undefined],
+    [
+      'variables that every system sets',
+      { PATH: 'x', HOME: 'x', SHELL: 'x', TERM: 'x', EDITOR: 'x', NODE_ENV: 'x' },
+      undefined,
+    ],
   ])('for %s', (_name, environment, message) => {
     const { warnings } = readSettings({ ...good, ...environment }, false);
     expect(warnings.map((warning) => warning.message)).toEqual(message ? [expect.stringMatching(message)] : []);

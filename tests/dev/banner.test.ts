@@ -12,8 +12,13 @@ const unmet = { ALGORITHMS: 'ES256', SCOPE_CLAIM: 'scp', REQUIRED_CLAIMS: 'tid=t
 const starts: readonly [name: string, form: CommandForm, flags: readonly string[], ignored: Environment][] = [
   ['no settings at all', sourceForm, [], {}],
   ['--dev in production', executableForm, ['--dev'], {}],
-  ['--dev beside another issuer', executableForm, ['--dev'], { ISSUER: 'https://a.example.test/', AUDIENCE: 'x' }],
-  ['settings that its own tokens do not fulfil', executableForm, [], unmet],
+  [
+    '--dev with another issuer configured',
+    executableForm,
+    ['--dev'],
+    { ISSUER: 'https://a.example.test/', AUDIENCE: 'x' },
+  ],
+  ['settings that its own tokens do not satisfy', executableForm, [], unmet],
 ];
 
 test.each(starts)('the service with %s prints commands that show 200 three times, then 401 and 403', async (...row) => {

@@ -70,6 +70,7 @@ function describeKeys(explained: Explained): readonly Check[] {
   const source = options.jwksUri === undefined ? `${nameOf('issuer')} is ${issuer}` : `${nameOf('jwksUri')} is set`;
   const failure = Object.entries(lastFailure ?? {}).filter(([, value]) => value !== undefined);
   const kid = show(header.kid);
+  const signedBy = header.kid === undefined ? kid : `by the key ${kid}`;
   const key = {
     key_id_missing: '',
     key_unknown: unless(`${issuer} does not publish the key ${kid}`),
@@ -79,7 +80,7 @@ function describeKeys(explained: Explained): readonly Check[] {
   const wanted = list([source, ...failure.map(([name, value]) => `${name} ${value}`)]);
   return [
     check('key', kid, wanted, key, 'found in the key set'),
-    check('signature', `by the key ${kid}`, 'the signature matches no key with this kid', signature, 'verified'),
+    check('signature', signedBy, 'the signature matches no key with this kid', signature, 'verified'),
   ];
 }
 

@@ -123,6 +123,7 @@ explains('a critical header', { header: { crit: ['exp'], exp: 1 } }, [
 explains('an opaque token', text('c2VjcmV0LXRva2Vu'), [
   'format 16 characters in 1 part rejected: a signed JWT has three parts of base64url and at most 8192 characters',
   'algorithm none not reached',
+  'signature none not reached',
   '401 invalid_header: the client must request a token for https://api.example.test/ (Auth0: the parameter audience)…',
   '. Then the issuer sends a JWT…',
 ]);
@@ -130,12 +131,12 @@ explains('an encrypted token', text('a.b.c.d.e'), [
   'format 9 characters in 5 parts rejected: …',
   '401 invalid_header: configure the issuer to sign access tokens without encrypting them',
 ]);
-explains('an issuer that has no text', { claims: { iss: { toString: 1 } } }, [
+explains('an issuer that is not a string', { claims: { iss: { toString: 1 } } }, [
   'issuer {"toString":1} rejected: ISSUER is <issuer>',
   '401 invalid_claims: set ISSUER to {"toString":1} if …',
 ]);
 const nested = Buffer.from(`{"iss":${'['.repeat(100_000)}${']'.repeat(100_000)}}`).toString('base64url');
-explains('a token that is too long', text(`eyJ.${nested}.x`), [
+explains('an oversized token', text(`eyJ.${nested}.x`), [
   ' characters in 3 parts rejected: a signed JWT has three parts of base64url and at most 8192 characters…',
   '401 invalid_header: Token is longer than 8192 characters',
 ]);

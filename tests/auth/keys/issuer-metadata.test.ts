@@ -24,7 +24,7 @@ describe('issuerMetadata()', () => {
     ['one on the machine of an issuer on this machine', 'http://localhost:2/t', 'http://localhost:2/t', local],
     ['one over http where that is allowed', 'http://sso/t', 'http://sso/t', http],
     ['nothing if there is none', undefined, undefined],
-    ['nothing instead of what is no URL', 'token', undefined],
+    ['undefined instead of an invalid URL', 'token', undefined],
     ['nothing instead of one over http', 'http://sso/t', undefined],
     ['nothing instead of one on this machine', 'http://localhost/t', undefined, http],
     ["nothing instead of one that would change the page's policy", 'https://*;img-src/t', undefined],
