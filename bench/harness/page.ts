@@ -9,15 +9,16 @@ type Goal = readonly [CaseName, string, string, number];
 
 const goals: Readonly<Record<string, readonly Goal[]>> = {
   'What a user gains': [
-    ['public', 'ours', 'by-hand', 1],
-    ['one token', 'ours', 'by-hand-map', 1],
-    ['every token new', 'cold', 'by-hand', 1],
+    ['public', 'ours', 'by-hand', 1.2],
+    ['one token', 'ours', 'by-hand-map', 1.2],
+    ['every token new', 'cold', 'by-hand', 1.15],
     ['no header', 'ours', 'by-hand', 1],
     ['one token', 'ours', 'haproxy', 3.3],
+    ['every token new', 'cold', 'haproxy', 0.85],
   ],
   'What is left to the limit, and what metrics cost': [
     ['public', 'ours', 'equal', 0.92],
-    ['one token', 'ours', 'equal', 0.9],
+    ['one token', 'ours', 'equal', 0.85],
     ['no header', 'ours', 'equal', 0.92],
     ['public', 'metrics', 'ours', 0.95],
     ['one token', 'metrics', 'ours', 0.95],
