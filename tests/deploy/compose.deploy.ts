@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { freePort, until } from '../support/child-process.ts';
@@ -34,14 +34,12 @@ async function run(command: string): Promise<string> {
 }
 const compose = (command: string) => run(`docker compose --file deploy/compose.yaml ${command}`);
 
-beforeAll(async () => {
-  await $`cp -r .dockerignore .env.example Dockerfile bun.lock deploy package.json scripts src tsconfig.json ${copied}`.cwd(
-    root,
-  );
-  await run(copy);
-  const settingsFile = join(copied, 'deploy/.env');
-  await Bun.write(settingsFile, fillIn(await Bun.file(settingsFile).text(), settings));
-});
+await $`cp -r .dockerignore .env.example Dockerfile bun.lock deploy package.json scripts src tsconfig.json ${copied}`.cwd(
+  root,
+);
+await run(copy);
+const settingsFile = join(copied, 'deploy/.env');
+await Bun.write(settingsFile, fillIn(await Bun.file(settingsFile).text(), settings));
 
 afterAll(() => compose('--profile replay-store down --timeout 0'));
 

@@ -23,12 +23,10 @@ const { install = [], systemctl: systemctlCommands = [] } = Object.groupBy(
 /** The root directory of the simulated machine on which the unit is installed. */
 const machine = temporaryFolder();
 
-beforeAll(async () => {
-  await executableForm.command();
-  for (const command of ['usr/bin/env', 'usr/bin/kill']) await cp(`/${command}`, join(machine, command));
-  for (const command of install)
-    await $`sh -c ${command.replace(/ (?=\/(?:usr|etc)\/)/g, ` ${machine}`)}`.cwd(root).quiet();
-});
+await executableForm.command();
+for (const command of ['usr/bin/env', 'usr/bin/kill']) await cp(`/${command}`, join(machine, command));
+for (const command of install)
+  await $`sh -c ${command.replace(/ (?=\/(?:usr|etc)\/)/g, ` ${machine}`)}`.cwd(root).quiet();
 
 describe('the systemd unit', () => {
   test('has no line that systemd does not understand', async () => {

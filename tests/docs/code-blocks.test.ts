@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -32,17 +32,15 @@ const issuer = await createTestIssuer();
 const tenant = serve(() => Response.json(issuer.options.keys));
 const folder = temporaryFolder('dist');
 
-beforeAll(async () => {
-  // No test looks up a name: the issuer is on loopback.
-  for (const { file, text } of blocks)
-    await Bun.write(join(folder, file), text.replaceAll('https://tenant.example.com/', tenant.url.href));
-  await Bun.write(join(folder, 'options.ts'), `export const options = ${JSON.stringify(issuer.options)};`);
-  const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false };
-  await Bun.write(
-    join(folder, 'tsconfig.json'),
-    JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'], exclude: [] }),
-  );
-});
+// No test looks up a name: the issuer is on loopback.
+for (const { file, text } of blocks)
+  await Bun.write(join(folder, file), text.replaceAll('https://tenant.example.com/', tenant.url.href));
+await Bun.write(join(folder, 'options.ts'), `export const options = ${JSON.stringify(issuer.options)};`);
+const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false };
+await Bun.write(
+  join(folder, 'tsconfig.json'),
+  JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'], exclude: [] }),
+);
 afterAll(() => tenant.stop(true));
 
 /** A request to a block, the claims of its token, and its response: the status, and a part of headers and body. */
