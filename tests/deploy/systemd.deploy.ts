@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import { freePort, until } from '../support/child-process.ts';
 import { executableForm } from '../support/forms.ts';
-import { type Issuer, startIssuer } from '../support/issuer.ts';
+import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 import { root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -51,10 +51,7 @@ describe('the systemd unit', () => {
 });
 
 /** A systemd of its own: process 1 of a container that shares only /usr with this machine. */
-describe('two instances under systemd, in the sandbox of the unit', () => {
-  let nspawn: Bun.Subprocess;
-  let issuer: Issuer;
-  let origin: string;
+describe('two instances under systemd, in the sandbox of the unit', async () => {
   /** Process 1 of the container. */
   let leader = '';
 
@@ -63,45 +60,44 @@ describe('two instances under systemd, in the sandbox of the unit', () => {
       .stdout.toString()
       .trim();
   const systemctl = (...args: readonly string[]) => inContainer('systemctl', ...args);
+
+  const issuer = await startIssuer();
+  // The last two are for one instance only, and must not override what the unit sets for each.
+  const settings = { ISSUER: issuer.url, AUDIENCE, HOST: '0.0.0.0', REUSE_PORT: 'false', METRICS_PORT: '9100' };
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const settingsFile = join(machine, 'etc/protected-api/settings.env');
+  await Bun.write(settingsFile, fillIn(await Bun.file(settingsFile).text(), { ...settings, PORT: String(port) }));
+  // Nothing of the host's own services is started: this target needs none of them.
+  await Bun.write(join(machine, 'etc/systemd/system/nothing.target'), '[Unit]\nDescription=Nothing\n');
+  const shown = ['usr/local/bin', 'etc/systemd/system', 'etc/protected-api'];
+  const nspawn = Bun.spawn(
+    [
+      'systemd-nspawn',
+      ...['--quiet', '--directory=/', '--volatile=yes', '--machine=protected-api', '--register=no', '--keep-unit'],
+      ...['--link-journal=no', ...shown.map((folder) => `--bind=${join(machine, folder)}:/${folder}`)],
+      ...['--boot', 'systemd.unit=nothing.target', 'systemd.firstboot=no'],
+    ],
+    { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' },
+  );
+  await until(async () => {
+    leader = (await Bun.file(`/proc/${nspawn.pid}/task/${nspawn.pid}/children`).text()).trim();
+    return leader !== '' && systemctl('is-active', 'nothing.target') === 'active';
+  }, 'a systemd that takes commands');
+  for (const command of systemctlCommands) expect(systemctl(...command.split(' ').slice(1))).toBe('');
+  // Each listens to its metrics after its requests.
+  const isUp = (metricsPort: number) => fetch(`http://127.0.0.1:${metricsPort}/metrics`).catch(() => undefined);
+  await until(
+    async () => (await Promise.all([9101, 9102].map(isUp))).every((response) => response?.ok),
+    'two instances',
+  );
+
   /** Sends requests over connections of their own, which the kernel distributes. */
   const expectAccepted = async () => {
     const headers = { ...bearer(mintToken(issuer.url)), connection: 'close' };
     for (let count = 0; count < 20; count += 1)
       expect((await fetch(`${origin}/api/private-scoped`, { headers })).status).toBe(200);
   };
-
-  beforeAll(async () => {
-    issuer = await startIssuer();
-    // The last two are for one instance only, and must not override what the unit sets for each.
-    const settings = { ISSUER: issuer.url, AUDIENCE, HOST: '0.0.0.0', REUSE_PORT: 'false', METRICS_PORT: '9100' };
-    const port = await freePort();
-    origin = `http://127.0.0.1:${port}`;
-    const settingsFile = join(machine, 'etc/protected-api/settings.env');
-    await Bun.write(settingsFile, fillIn(await Bun.file(settingsFile).text(), { ...settings, PORT: String(port) }));
-    // Nothing of the host's own services is started: this target needs none of them.
-    await Bun.write(join(machine, 'etc/systemd/system/nothing.target'), '[Unit]\nDescription=Nothing\n');
-    const shown = ['usr/local/bin', 'etc/systemd/system', 'etc/protected-api'];
-    nspawn = Bun.spawn(
-      [
-        'systemd-nspawn',
-        ...['--quiet', '--directory=/', '--volatile=yes', '--machine=protected-api', '--register=no', '--keep-unit'],
-        ...['--link-journal=no', ...shown.map((folder) => `--bind=${join(machine, folder)}:/${folder}`)],
-        ...['--boot', 'systemd.unit=nothing.target', 'systemd.firstboot=no'],
-      ],
-      { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' },
-    );
-    await until(async () => {
-      leader = (await Bun.file(`/proc/${nspawn.pid}/task/${nspawn.pid}/children`).text()).trim();
-      return leader !== '' && systemctl('is-active', 'nothing.target') === 'active';
-    }, 'a systemd that takes commands');
-    for (const command of systemctlCommands) expect(systemctl(...command.split(' ').slice(1))).toBe('');
-    // Each listens to its metrics after its requests.
-    const isUp = (metricsPort: number) => fetch(`http://127.0.0.1:${metricsPort}/metrics`).catch(() => undefined);
-    await until(
-      async () => (await Promise.all([9101, 9102].map(isUp))).every((response) => response?.ok),
-      'two instances',
-    );
-  });
 
   afterAll(async () => {
     nspawn.kill();

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { until } from '../support/child-process.ts';
 import { type Service, sourceForm } from '../support/forms.ts';
-import { type Issuer, startIssuer } from '../support/issuer.ts';
+import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken, nowSeconds } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { startRedis } from '../support/redis-server.ts';
 
 const PUBLIC_URL = 'https://api.example.test';
 const PATH = '/api/private';
@@ -16,12 +16,13 @@ const range = (length: number) => Array.from({ length }, (_, index) => index);
 const count = <Value>(values: readonly Value[]) =>
   Object.fromEntries([...Map.groupBy(values, String)].map(([value, all]) => [value, all.length]));
 
-describe('two processes and one Redis', () => {
-  let server: RedisServer;
-  let issuer: Issuer;
-  let token: string;
-  let plain: string;
-  const fleet: Service[] = [];
+describe('two processes and one Redis', async () => {
+  const [server, issuer] = [await startRedis(), await startIssuer()];
+  const exp = nowSeconds() + 3600;
+  const token = mintToken(issuer.url, { claims: { cnf: { jkt: thumbprintOf(proofKey()) }, exp } });
+  const plain = mintToken(issuer.url, { claims: { exp } });
+  const settings = { ISSUER: issuer.url, AUDIENCE, DPOP: 'on', PUBLIC_URL, REDIS_URL: server.url };
+  const fleet: Service[] = [await sourceForm.start(settings), await sourceForm.start(settings)];
 
   const newProof = () => makeProof({ url: PUBLIC_URL + PATH, token, nowSeconds: nowSeconds() });
   const statusOf = async (service: Service, headers: Record<string, string>) => {
@@ -32,17 +33,9 @@ describe('two processes and one Redis', () => {
   const show = (service: Service, dpop: string) => statusOf(service, { authorization: `DPoP ${token}`, dpop });
   const showAll = (proof: string) => Promise.all(fleet.map((service) => show(service, proof)));
   const untilAccepted = (service: Service) => until(async () => (await show(service, newProof())) === 200, 'the store');
+  // Proofs from before the start of the server get a 503.
+  for (const service of fleet) await untilAccepted(service);
 
-  beforeAll(async () => {
-    server = await startRedis();
-    issuer = await startIssuer();
-    token = mintToken(issuer.url, { claims: { cnf: { jkt: thumbprintOf(proofKey()) }, exp: nowSeconds() + 3600 } });
-    plain = mintToken(issuer.url, { claims: { exp: nowSeconds() + 3600 } });
-    const settings = { ISSUER: issuer.url, AUDIENCE, DPOP: 'on', PUBLIC_URL, REDIS_URL: server.url };
-    fleet.push(await sourceForm.start(settings), await sourceForm.start(settings));
-    // Proofs from before the start of the server get a 503.
-    for (const service of fleet) await untilAccepted(service);
-  });
   afterAll(async () => {
     for (const service of fleet) expect(await service.close()).toBe(0);
     await issuer.close();
