@@ -1,9 +1,8 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import dashboard from '../../deploy/grafana/dashboard.json';
 import { type Environment, freePort, run, until, untilProcess } from '../support/child-process.ts';
-import { startedFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
@@ -28,78 +27,67 @@ test('every alert has an example', async () => {
 test('the dashboard has only fields of the schema of Grafana', () =>
   expectTypes([{ value: dashboard, type: 'Dashboard', from: '@grafana/schema' }]));
 
-describe('a Prometheus that scrapes two instances, one of which cannot reach its issuer', () => {
+describe('a Prometheus that scrapes two instances, one of which cannot reach its issuer', async () => {
   async function startInstance(settings: Environment) {
     const port = String(await freePort());
     const service = await sourceForm.start({ AUDIENCE, METRICS_PORT: port, ...settings });
     return { ...service, target: `127.0.0.1:${port}` };
   }
 
-  async function start() {
-    const issuer = await startIssuer();
-    // Keys are fetched again after three seconds.
-    const short = { JWKS_MAX_AGE_SECONDS: '1', JWKS_COOLDOWN_SECONDS: '3' };
-    const reached = await startInstance({ ISSUER: issuer.url, ...short });
-    // Nothing listens on port 1. One fetch is attempted, and no more within an hour.
-    const unreached = await startInstance({
-      ISSUER: 'http://127.0.0.1:1/',
-      JWKS_COOLDOWN_SECONDS: '3600',
-      DPOP: 'on',
-      PUBLIC_URL: 'https://api.example.test',
-      REDIS_URL: 'redis://127.0.0.1:1',
-    });
-    const configuration = {
-      global: { scrape_interval: '500ms', scrape_timeout: '500ms', evaluation_interval: '500ms' },
-      rule_files: [join(root, rules)],
-      scrape_configs: [
-        { job_name: 'protected-api', static_configs: [{ targets: [reached.target, unreached.target] }] },
-      ],
-    };
-    const prometheus = run(
-      ['prometheus', '--config.file=prometheus.json', '--web.listen-address=127.0.0.1:0', '--storage.tsdb.path=data'],
-      { PATH: process.env.PATH ?? '' },
-      { 'prometheus.json': JSON.stringify(configuration) },
-    );
-    const address = () => /msg="Listening on" address=(\S+)/.exec(prometheus.stderr())?.[1];
-    await untilProcess(prometheus, () => address() !== undefined, 'a Prometheus that listens');
-    const origin = `http://${address()}`;
-    await until(async () => (await fetch(`${origin}/-/ready`)).ok, 'a Prometheus that is ready');
-    const query = async (expression: string) => {
-      const response = await fetch(`${origin}/api/v1/query?query=${encodeURIComponent(expression)}`);
-      const { data, error } = (await response.json()) as { data: { result: readonly unknown[] }; error?: string };
-      expect(error, expression).toBeUndefined();
-      return data.result;
-    };
-    await until(async () => (await query('up == 1')).length === 2, 'two instances that were scraped');
-    return { issuer, reached, unreached, prometheus, query };
-  }
-  const started = startedFor(start, ({ issuer, reached, unreached, prometheus }) => {
-    prometheus.signal('SIGKILL');
-    return Promise.all([prometheus.finished, reached.close(), unreached.close(), issuer.close()]);
+  const issuer = await startIssuer();
+  // Keys are fetched again after three seconds.
+  const short = { JWKS_MAX_AGE_SECONDS: '1', JWKS_COOLDOWN_SECONDS: '3' };
+  const reached = await startInstance({ ISSUER: issuer.url, ...short });
+  // Nothing listens on port 1. One fetch is attempted, and no more within an hour.
+  const unreached = await startInstance({
+    ISSUER: 'http://127.0.0.1:1/',
+    JWKS_COOLDOWN_SECONDS: '3600',
+    DPOP: 'on',
+    PUBLIC_URL: 'https://api.example.test',
+    REDIS_URL: 'redis://127.0.0.1:1',
   });
-  const fires = async (instance: 'reached' | 'unreached', result: string) => {
-    const {
-      [instance]: { target },
-      query,
-    } = started();
+  const configuration = {
+    global: { scrape_interval: '500ms', scrape_timeout: '500ms', evaluation_interval: '500ms' },
+    rule_files: [join(root, rules)],
+    scrape_configs: [{ job_name: 'protected-api', static_configs: [{ targets: [reached.target, unreached.target] }] }],
+  };
+  const prometheus = run(
+    ['prometheus', '--config.file=prometheus.json', '--web.listen-address=127.0.0.1:0', '--storage.tsdb.path=data'],
+    { PATH: process.env.PATH ?? '' },
+    { 'prometheus.json': JSON.stringify(configuration) },
+  );
+  const address = () => /msg="Listening on" address=(\S+)/.exec(prometheus.stderr())?.[1];
+  await untilProcess(prometheus, () => address() !== undefined, 'a Prometheus that listens');
+  const origin = `http://${address()}`;
+  await until(async () => (await fetch(`${origin}/-/ready`)).ok, 'a Prometheus that is ready');
+  const query = async (expression: string) => {
+    const response = await fetch(`${origin}/api/v1/query?query=${encodeURIComponent(expression)}`);
+    const { data, error } = (await response.json()) as { data: { result: readonly unknown[] }; error?: string };
+    expect(error, expression).toBeUndefined();
+    return data.result;
+  };
+  await until(async () => (await query('up == 1')).length === 2, 'two instances that were scraped');
+  afterAll(async () => {
+    prometheus.signal('SIGKILL');
+    await Promise.all([prometheus.finished, reached.close(), unreached.close(), issuer.close()]);
+  });
+  const fires = async ({ target }: typeof reached, result: string) => {
     const labels = `alertname="ProtectedApiKeySetFetchFailed",instance="${target}",result=~"${result}"`;
     return (await query(`ALERTS{${labels},alertstate="firing"}`)).length > 0;
   };
 
   test('alerts on failed fetches before any success', async () => {
-    await until(() => fires('unreached', 'network'), 'the alert');
-    expect(await fires('reached', '.*')).toBe(false);
+    await until(() => fires(unreached, 'network'), 'the alert');
+    expect(await fires(reached, '.*')).toBe(false);
   });
 
   test('alerts when an issuer fails after it has worked', async () => {
-    const { issuer } = started();
     issuer.mode = { kind: 'response', status: 500 };
-    await until(() => fires('reached', 'status'), 'the alert');
+    await until(() => fires(reached, 'status'), 'the alert');
     issuer.mode = { kind: 'keys' };
   });
 
   test('has a result for every query of the dashboard', async () => {
-    const { issuer, reached, query } = started();
     const headers = bearer(mintToken(issuer.url));
     const targets = dashboard.panels.flatMap((panel) => ('targets' in panel ? (panel.targets ?? []) : []));
     expect(targets.length).toBeGreaterThan(15);
@@ -115,7 +103,7 @@ describe('a Prometheus that scrapes two instances, one of which cannot reach its
   });
 
   test('finds every metric that the alerts, the dashboard and the documentation name, and nothing to correct', async () => {
-    const text = await (await fetch(`http://${started().unreached.target}/metrics`)).text();
+    const text = await (await fetch(`http://${unreached.target}/metrics`)).text();
     const { exitCode, stdout, stderr } = await $`promtool check metrics < ${new Response(text)}`.nothrow().quiet();
     expect({ exitCode, output: `${stdout}${stderr}` }).toEqual({ exitCode: 0, output: '' });
     for (const file of [rules, 'deploy/grafana/dashboard.json', 'docs/operations.md']) {

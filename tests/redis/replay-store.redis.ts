@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { type AddressInfo, connect as connectSocket, createServer, type Server, type Socket } from 'node:net';
 import { RedisReplayStore, type StoreEvent } from '../../src/redis/replay-store.ts';
 import { until } from '../support/child-process.ts';
@@ -8,8 +8,8 @@ type StoreFailure = Extract<StoreEvent, { type: 'failed' }>['failure'];
 const lifetimeMs = 90_000;
 const forgotten = 'Cannot mark a proof as used: forgotten';
 
-describe('RedisReplayStore', () => {
-  let server: RedisServer;
+describe('RedisReplayStore', async () => {
+  const server = await startRedis();
   let store: RedisReplayStore;
   let events: StoreEvent[];
   let nowMs = 0;
@@ -43,10 +43,7 @@ describe('RedisReplayStore', () => {
     expect(events).toContainEqual({ type: 'failed', failure, failures: expect.any(Number) });
   };
 
-  beforeAll(async () => {
-    server = await startRedis();
-    process.on('unhandledRejection', note);
-  });
+  process.on('unhandledRejection', note);
   beforeEach(async () => {
     events = [];
     await connect();
