@@ -15,7 +15,7 @@ const messages = { compilerMessageReporting: silent, extractorMessageReporting: 
 /** Returns a report of each door of the package, by file name: every declaration that it exports, and those that these name. */
 export async function apiReports(): Promise<ReadonlyMap<string, string>> {
   await mkdir(join(root, 'dist'), { recursive: true });
-  // Below the root, from which the declarations of other packages are found.
+  // Below the root, because the declarations of other packages are resolved from there.
   const folder = await mkdtemp(join(root, 'dist/declarations-'));
   try {
     const compile = [process.execPath, 'x', 'tsc', '-p', 'src/auth', '--emitDeclarationOnly', '--outDir', folder];
@@ -45,7 +45,7 @@ const silence = (message: ExtractorMessage) => {
   message.handled = true;
 };
 
-/** Has the report of one door written to the folder of its declarations. */
+/** Writes the report of one door to the folder of its declarations. */
 function configure(folder: string, file: string): ExtractorConfig {
   const entry = join(folder, `${file}.d.ts`);
   return ExtractorConfig.prepare({

@@ -1,9 +1,8 @@
 import { bundledPackages } from './bill-of-materials.ts';
 
 /**
- * `bun audit` of what is shipped: of the packages in the executable, which include the dependencies of the plugin. Bun ends
- * with the same status for a finding and for an advisory service out of reach; here a finding is 1, and 2 says that nothing
- * was checked, so that a closed network can tell them apart.
+ * Runs `bun audit` for the packages in the executable, which include the dependencies of the plugin. Bun exits with the same
+ * status for a finding and for an unreachable advisory service. Here, 1 means a finding, and 2 means that nothing was checked.
  */
 const audit = Bun.spawnSync([process.execPath, 'audit', '--json']);
 const output = audit.stdout.toString().trim();

@@ -40,8 +40,9 @@ export function licenceProblems(packages: readonly PackageManifest[]): string[] 
 
 /**
  * Returns a CycloneDX 1.6 bill of materials of an executable: the packages in its bundle, and Bun with the libraries
- * that Bun itself is built from. It has no serial number and no time, so the same source gives the same bill. Not by
- * @cyclonedx/cyclonedx-esbuild, which has neither Bun nor digests, and which the build of the image would have to install.
+ * that Bun itself is built from. It has no serial number and no time, so the same source gives the same bill.
+ * @cyclonedx/cyclonedx-esbuild is not used, because it includes neither Bun nor digests, and the image build would have to
+ * install it.
  */
 export function billOfMaterials(packages: readonly PackageManifest[], executableSha256: string): object {
   const reference = new Map(packages.map((found) => [found.name, purl(found)]));

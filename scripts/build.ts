@@ -22,7 +22,7 @@ export async function build(outfile: string, target?: string): Promise<void> {
     minify: { whitespace: true, syntax: true, identifiers: false },
     bytecode: true,
     format: 'esm',
-    // Otherwise CommonJS modules would contain the folder of the build, so that builds in two folders would differ.
+    // Otherwise CommonJS modules would contain the build folder, and builds in two folders would differ.
     define: { 'process.env.NODE_ENV': '"production"', __dirname: '"/"', __filename: '"/"' },
     metafile: true,
   });
@@ -39,7 +39,7 @@ if (import.meta.main) {
   const { values } = parseArgs({ options: { target: { type: 'string' } } });
   const outfile = 'dist/protected-api';
   mkdirSync('dist', { recursive: true });
-  // Made elsewhere and moved: another process may be starting the one that is there, or building too.
+  // Built elsewhere and then moved, because another process may be starting the current executable, or building one too.
   const folder = mkdtempSync('dist/build-');
   await build(join(folder, 'protected-api'), values.target);
   for (const suffix of ['', '.cdx.json']) renameSync(join(folder, `protected-api${suffix}`), `${outfile}${suffix}`);

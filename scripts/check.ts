@@ -1,8 +1,8 @@
 import { spawn } from 'bun';
 
-/** Runs the checks beside each other, and prints their output, that of the failed ones last, and a summary. */
+/** Runs the checks in parallel, and prints their output, failures last, and a summary. */
 const notChecked = 2;
-/** CI also holds that no test looks up a name. */
+/** CI also checks that no test looks up a name. */
 const wrapper = process.env.WITHOUT_NAMES === 'true' ? ['scripts/without-names.ts', process.execPath] : [];
 
 const results = await Promise.all(
@@ -11,7 +11,7 @@ const results = await Promise.all(
     const child = spawn(command, { stdio: ['ignore', 'pipe', 'pipe'] });
     const output = Promise.all([child.stdout.text(), child.stderr.text()]);
     const status = await child.exited;
-    // The audit says so if the advisory service could not be asked.
+    // The audit says so if the advisory service cannot be reached.
     const isUnchecked = name === 'audit' && status === notChecked;
     return { name, isFailed: status !== 0 && !isUnchecked, isUnchecked, output: (await output).join('') };
   }),

@@ -20,7 +20,10 @@ A mutant that no test can notice gets a comment above its line:
 const leastKilledPercent = 75;
 const sources = ['src/auth/**/*.ts', '!src/auth/index.ts'];
 const suites = ['auth', 'guards.test.ts', 'http/http-table.test.ts', 'http/dpop.test.ts', 'openapi/document.test.ts'];
-/** Tests in the process itself, without those that measure heap. `timeout` ends what loops, before Stryker calls it killed. */
+/**
+ * Tests in the process itself, without those that measure heap. `timeout` ends endless loops before Stryker counts them as
+ * killed.
+ */
 const testOf = (paths: string) =>
   `timeout --kill-after=5 120 bun test --bail --timeout 30000 --only-failures -t '^(?!.*(?:heap|src/index|dist/))' ${paths}`;
 /** The tests of the room that holds the mutant come first, because most mutants are killed there. */
@@ -42,7 +45,7 @@ const { values, positionals } = parseArgs({
 
 type Mutant = Awaited<ReturnType<Stryker['runMutationTest']>>[number];
 
-/** Returns what becomes of each mutant in these files or ranges when the command is run. */
+/** Returns the result for each mutant in these files or ranges when the command is run. */
 const tryMutants = (mutate: readonly string[], testCommand: string): Promise<readonly Mutant[]> =>
   new Stryker({
     configFile: 'scripts/stryker.json',
@@ -89,7 +92,7 @@ function sample(mutants: readonly Mutant[], changed: Awaited<ReturnType<typeof c
   return ranges;
 }
 
-/** Killed is what fails a test. A suite that was ended, or a test that ran into its time limit, says nothing of the mutant. */
+/** A mutant is killed if a test fails. A suite that was ended, or a test that timed out, proves nothing. */
 function verdictOn({ status, statusReason = '' }: Mutant): 'killed' | 'survived' | 'stalled' {
   if (status === 'Survived') return 'survived';
   return /^(?:\(fail\)|Bailed out)/m.test(statusReason) && !/ timed out after /.test(statusReason)

@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Writes JavaScript and declarations of the doors to `src/auth/dist`, which the npm package holds beside its manifest. */
+/** Writes JavaScript and declarations of the doors to `src/auth/dist`, which the npm package contains. */
 const folder = join(import.meta.dir, '../src/auth');
 const outDir = join(folder, 'dist');
 await rm(outDir, { recursive: true, force: true });

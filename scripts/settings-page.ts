@@ -37,13 +37,16 @@ const guardSettings = await documentRules('auth/environment.ts', settingRules);
 export const processSettings = [...guardSettings, ...(await documentRules('settings.ts', processRules))];
 const settings = [...options.filter(({ kind }) => kind !== 'code'), ...processSettings];
 
-/** The default as it would be written in the environment. Empty without one. */
+/** Returns the default as it is written in the environment. Empty if there is none. */
 function defaultOf({ name, kind, fallback }: DocumentedRule): string {
   const value = name === 'host' ? '0.0.0.0' : kind === 'pairs' ? undefined : fallback;
   return value === undefined ? '' : [value].flat().join(',');
 }
 
-/** The meaning in words of settings, where `jwksAllowHttp` is `JWKS_ALLOW_HTTP`, without what the other columns say. */
+/**
+ * Returns the meaning with the names of settings, such as `JWKS_ALLOW_HTTP` for `jwksAllowHttp`, without the content of other
+ * columns.
+ */
 function meaningOf({ name, kind, meaning }: DocumentedRule): string {
   const words = meaning.replace(/ (?:Required|Defaults to [^.:]+)\.$/, '');
   const named = words.replace(/`([a-z]+[A-Z]\w*)`/g, (quoted, option: string) =>

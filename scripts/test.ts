@@ -2,14 +2,14 @@ import { spawn } from 'bun';
 
 /**
  * Runs `bun test` with these arguments and prints the first failures and the number of all, because one mistake can fail thousands
- * of tests. What passes prints nothing.
+ * of tests. Passing tests print nothing.
  */
 const mostFailures = 20;
 
 const child = spawn([process.execPath, 'test', '--only-failures', ...process.argv.slice(2)], {
   stdio: ['ignore', 'pipe', 'pipe'],
 });
-// Failures are on standard error, and what the tests print is on both.
+// Failures are on standard error, and the output of tests is on both.
 const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
 const status = await child.exited;
 const failures = `${stdout}${stderr}`.split(/(?<=^\(fail\) .*\n)/m);
