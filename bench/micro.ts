@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { compactVerify, importJWK, importSPKI, jwtVerify } from 'jose';
 import { measure } from 'mitata';
 import { median } from 'simple-statistics';
-import { checkOptions } from '../src/auth/options.ts';
+import { checkOptions } from '../src/auth/check-options.ts';
 import { createProofVerifier } from '../src/auth/proof/proof.ts';
 import { createMemoryReplayStore, type ReplayStore } from '../src/auth/proof/replay-store.ts';
 import { createVerifier } from '../src/auth/token/verifier.ts';
