@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import axe from 'axe-core';
 import { developmentFixtureFor } from '../support/development-issuer.ts';
 import { browserForTests, type Documentation, ENDPOINTS } from '../support/documentation-page.ts';
-import { serve, startedFor } from '../support/fixture.ts';
+import { serve } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { AUDIENCE } from '../support/mint.ts';
@@ -220,24 +220,20 @@ describe.each([
   });
 });
 
-describe('the documentation page with an issuer elsewhere', () => {
+describe('the documentation page with an issuer elsewhere', async () => {
   const browser = browserForTests();
-  const elsewhere = startedFor(
-    async () => {
-      const forms: URLSearchParams[] = [];
-      const issuer = serve(async (request) => {
-        if (!request.url.endsWith('/oauth/token')) return new Response(null, { status: 404 });
-        const form = new URLSearchParams(await request.text());
-        forms.push(form);
-        // No page may read the response to the client `closed`.
-        const headers = { 'access-control-allow-origin': form.get('client_id') === 'closed' ? 'null' : '*' };
-        return Response.json({ access_token: 'e30.e30.e30', token_type: 'Bearer' }, { headers });
-      });
-      return { issuer, forms, service: await inProcessForm.start({ ISSUER: issuer.url.href, AUDIENCE }) };
-    },
-    ({ issuer, service }) => Promise.all([service.close(), issuer.stop(true)]),
-  );
-  const openPage = async (origin = elsewhere().service.origin) => {
+  const forms: URLSearchParams[] = [];
+  const issuer = serve(async (request) => {
+    if (!request.url.endsWith('/oauth/token')) return new Response(null, { status: 404 });
+    const form = new URLSearchParams(await request.text());
+    forms.push(form);
+    // No page may read the response to the client `closed`.
+    const headers = { 'access-control-allow-origin': form.get('client_id') === 'closed' ? 'null' : '*' };
+    return Response.json({ access_token: 'e30.e30.e30', token_type: 'Bearer' }, { headers });
+  });
+  const service = await inProcessForm.start({ ISSUER: issuer.url.href, AUDIENCE });
+  afterAll(() => Promise.all([service.close(), issuer.stop(true)]));
+  const openPage = async (origin = service.origin) => {
     const documentation = await browser();
     await documentation.open(origin);
     return documentation;
@@ -284,7 +280,7 @@ describe('the documentation page with an issuer elsewhere', () => {
     await documentation.dialog.getByRole('checkbox', { name: /read:messages/ }).uncheck();
     await documentation.fill({ ...credentials, 'Client ID': 'good' });
     await documentation.page.getByText('Access token of good · no scopes').waitFor();
-    expect(Object.fromEntries(elsewhere().forms.at(-1) ?? [])).toEqual({
+    expect(Object.fromEntries(forms.at(-1) ?? [])).toEqual({
       grant_type: 'client_credentials',
       client_id: 'good',
       client_secret: 'secret',
@@ -302,7 +298,7 @@ describe('the documentation page with an issuer elsewhere', () => {
 
   test('works behind a gateway that adds a path', async () => {
     await using gateway = serve(({ url, headers }) =>
-      elsewhere().service.fetch(new URL(url).pathname.replace('/base/', '/'), { headers }),
+      service.fetch(new URL(url).pathname.replace('/base/', '/'), { headers }),
     );
     const documentation = await openPage(`${gateway.url.origin}/base`);
     expect(await documentation.statuses()).toEqual(['200', '401', '401']);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import * as oauth from 'oauth4webapi';
 import {
@@ -12,25 +12,21 @@ import {
 import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { runToEnd } from '../support/child-process.ts';
 import { developmentFixtureFor } from '../support/development-issuer.ts';
-import { startedFor } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
 import { AUDIENCE, bearer, SCOPE } from '../support/mint.ts';
 import { readText, root } from '../support/repository.ts';
 
-describe('a service behind oidc-provider', () => {
+describe('a service behind oidc-provider', async () => {
   const PUBLIC_URL = 'https://api.example.test';
-  const start = async () => {
-    const server = await startAuthorizationServer();
-    // It names itself without a trailing slash and keeps its keys elsewhere.
-    const settings = { ISSUER: server.issuer, AUDIENCE, JWKS_URI: `${server.issuer}/jwks`, DPOP: 'on', PUBLIC_URL };
-    return { server, service: await executableForm.start(settings) };
-  };
-  const fixture = startedFor(start, ({ server, service }) => Promise.all([service.close(), server.close()]));
+  const server = await startAuthorizationServer();
+  // It names itself without a trailing slash and keeps its keys elsewhere.
+  const settings = { ISSUER: server.issuer, AUDIENCE, JWKS_URI: `${server.issuer}/jwks`, DPOP: 'on', PUBLIC_URL };
+  const service = await executableForm.start(settings);
+  afterAll(() => Promise.all([service.close(), server.close()]));
 
   test.each(['ES256', 'Ed25519'])(
     'accepts what openid-client sends with %s, but no replay of it',
     async (algorithm) => {
-      const { server, service } = fixture();
       const configuration = await server.discover('reader', ClientSecretPost);
       const options = { DPoP: getDPoPHandle(configuration, await randomDPoPKeyPair(algorithm)) };
       const parameters = { resource: AUDIENCE, scope: SCOPE };
