@@ -35,15 +35,15 @@ const connections: readonly Connections[] = [
   ['do not read their responses', 200, '', sendWithoutReading],
 ];
 
-describe('under load from hostile connections, the service', () => {
-  const attacked = attackedService();
-  const port = () => attacked().service.port;
-  const processFolder = () => `/proc/${attacked().service.process.pid}`;
+describe('under load from hostile connections, the service', async () => {
+  const attacked = await attackedService();
+  const port = () => attacked.service.port;
+  const processFolder = () => `/proc/${attacked.service.process.pid}`;
   const residentMb = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`${processFolder()}/status`, 'utf8'))?.[1]) / 1024;
   const descriptors = () => readdirSync(`${processFolder()}/fd`).length;
 
   async function serveOthers(): Promise<void> {
-    for (let round = 0; round < 5; round += 1) await expectServing(attacked());
+    for (let round = 0; round < 5; round += 1) await expectServing(attacked);
   }
 
   let startMb = 0;
@@ -97,7 +97,7 @@ describe('under load from hostile connections, the service', () => {
     });
 
   test('survives 2000 connections that are reset in the middle of a request', async () => {
-    const token = attacked().mint();
+    const token = attacked.mint();
     const reset = async (at: number) => {
       const socket = await open(port());
       socket.write(`${GET}Authorization: Bearer ${token}\r\n${at % 2 ? '\r\n' : ''}`);

@@ -14,11 +14,11 @@ const statusByPath: Readonly<Record<string, number>> = {
   '/api/private?/api/public': 401,
 };
 
-describe('over a raw socket, the service', () => {
-  const attacked = attackedService();
-  const send = (request: string, token = attacked().mint()) =>
-    exchange(attacked().service.port, request.replaceAll('TOKEN', token));
-  afterEach(() => expectServing(attacked()));
+describe('over a raw socket, the service', async () => {
+  const attacked = await attackedService();
+  const send = (request: string, token = attacked.mint()) =>
+    exchange(attacked.service.port, request.replaceAll('TOKEN', token));
+  afterEach(() => expectServing(attacked));
 
   for (const [kind, { rule, requests, statuses, isClosed }] of Object.entries(wireAttacks))
     for (const request of requests)
@@ -50,15 +50,15 @@ for (const [how, environment] of [
   ['as it is by default', {}],
   ['with metrics and a log line for each request', { METRICS_PORT: '0', LOG_LEVEL: 'debug' }],
 ] as const)
-  describe(`with any Host, the service ${how}`, () => {
-    const attacked = attackedService(environment);
+  describe(`with any Host, the service ${how}`, async () => {
+    const attacked = await attackedService(environment);
 
     for (const host of [...hosts, undefined])
       test.concurrent(`responds based on the path only, or rejects: Host ${inWords(host)}`, async () => {
         const [version, ...headers] = host === undefined ? ['1.0'] : ['1.1', `Host: ${host}`];
         const checks = Object.entries(statusByPath).map(async ([path, status]) => {
           const request = lines(`GET ${path} HTTP/${version}`, ...headers);
-          const { statuses } = await exchange(attacked().service.port, request);
+          const { statuses } = await exchange(attacked.service.port, request);
           expect([[status], [400]], path).toContainEqual([...statuses]);
         });
         await Promise.all(checks);

@@ -1,6 +1,5 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { until } from '../support/child-process.ts';
-import { startedFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { statusesIn } from '../support/raw-http.ts';
 import { pages, readText } from '../support/repository.ts';
@@ -54,14 +53,12 @@ const blocksIn = async (page: string, languages: string) => {
 };
 const allIn = async (languages: string) => (await Promise.all(pages.map((page) => blocksIn(page, languages)))).flat();
 
-const started = startedFor(
-  () => sourceForm.start({}, ['--dev']),
-  (service) => service.close(),
-);
+const service = await sourceForm.start({}, ['--dev']);
+afterAll(() => service.close());
 
 describe.each(Object.entries(shells))('pasted into %s', (name, command) => {
   test('the whole banner shows 200 three times, 401 and 403, and no error', async () => {
-    const shown = await paste(command, started().process.stderr());
+    const shown = await paste(command, service.process.stderr());
     expect(statusesIn(shown), shown).toEqual([200, 200, 200, 401, 403]);
     expect(shown).not.toMatch(ERRORS);
     expect(shown).toContain('"authorization_header_missing"');
@@ -69,11 +66,8 @@ describe.each(Object.entries(shells))('pasted into %s', (name, command) => {
   });
 
   test('the blocks of the README that call the service get the responses that it shows, and no error', async () => {
-    const [documented, actual] = ['//localhost:3010', `//localhost:${started().port}`];
-    const getTokens =
-      started()
-        .process.stderr()
-        .match(/^export .*(?:\n {2}.*)*/gm) ?? [];
+    const [documented, actual] = ['//localhost:3010', `//localhost:${service.port}`];
+    const getTokens = service.process.stderr().match(/^export .*(?:\n {2}.*)*/gm) ?? [];
     const blocks = await blocksIn('README.md', 'sh|console');
     const calls = blocks.filter((block) => block.includes('curl') && block.includes(documented));
     const text = [...getTokens, ...calls].join('\n').replaceAll(documented, actual);
