@@ -1,5 +1,5 @@
 import type { Algorithm } from '../../src/auth/jose/algorithms.ts';
-import { createKeySet } from '../../src/auth/keys/refreshing-key-set.ts';
+import { RefreshingKeySet } from '../../src/auth/keys/refreshing-key-set.ts';
 import { Refusal } from '../../src/auth/refusals.ts';
 import { createVerifier, type VerifierOptions } from '../../src/auth/token/verifier.ts';
 import { createFrozenClock } from './frozen-clock.ts';
@@ -27,7 +27,7 @@ export function createIssuers(
   const clock = createFrozenClock();
   const named = Object.entries(keys).map(([name, keys]): [string, IssuerState] => [name, { keys, fetches: 0 }]);
   const keySetOf = (issuer: string, state: IssuerState) =>
-    createKeySet({
+    new RefreshingKeySet({
       issuer,
       async source() {
         state.fetches += 1;

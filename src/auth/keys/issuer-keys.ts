@@ -4,7 +4,7 @@ import { createKeySetSource } from './discovery.ts';
 import type { Fetch } from './fetch-json.ts';
 import { createFixedKeySet } from './fixed-key-set.ts';
 import type { KeySet, KeySetEvent, KeySetState } from './key-set.ts';
-import { createKeySet } from './refreshing-key-set.ts';
+import { RefreshingKeySet } from './refreshing-key-set.ts';
 
 export interface IssuerKeysOptions {
   readonly jwksUri: string | undefined;
@@ -39,7 +39,7 @@ export function createIssuerKeys(
     const { jwksUri, jwksAllowHttp: allowHttp, keys, algorithms, fetch = globalThis.fetch } = options;
     const { onKeySetEvent: onEvent = warnOfOutage } = options;
     if (keys !== undefined) return createFixedKeySet({ issuer, keys, algorithms, onEvent });
-    return createKeySet({
+    return new RefreshingKeySet({
       issuer,
       source: createKeySetSource({ issuer, jwksUri, allowHttp, fetch }),
       algorithms,

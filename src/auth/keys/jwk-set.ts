@@ -1,7 +1,8 @@
 import type { Algorithm } from '../jose/algorithms.ts';
 import { isJsonObject, type Members } from '../jose/encoding.ts';
 import { importPublicJwk, type PublicJwk, readPublicJwk } from '../jose/jwk.ts';
-import { FetchError } from './fetch-json.ts';
+import type { FetchedDocument } from './discovery.ts';
+import { FetchError, type FetchFault } from './fetch-json.ts';
 import { printable } from './url.ts';
 
 /** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
@@ -45,6 +46,27 @@ export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?
     url,
     named.map(({ alg, kty }) => String(alg ?? kty)),
   );
+}
+
+/** The keys that a fetch has brought, imported and as they were read. */
+export interface FetchedKeys {
+  readonly keys: Keys;
+  readonly read: readonly ReadKey[];
+}
+
+/** Resolves to the usable keys of a JWK Set that `source` fetches, or to why there are none. Reuses those that are held by then. */
+export async function fetchKeys(
+  source: () => Promise<FetchedDocument>,
+  accepted: readonly Algorithm[],
+  held: () => Keys,
+): Promise<FetchedKeys | FetchFault> {
+  try {
+    const { json, url } = await source();
+    const read = readJwkSet(json, accepted, url);
+    return { keys: await importKeys(read, held(), url), read };
+  } catch (error) {
+    return error instanceof FetchError ? error.fault : new FetchError('network').fault;
+  }
 }
 
 /**

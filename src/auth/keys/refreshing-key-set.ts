@@ -1,7 +1,7 @@
 import { Refusal } from '../refusals.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { FetchError, type FetchFault } from './fetch-json.ts';
-import { importKeys, type Keys, type ReadKey, readJwkSet, replaceKeys } from './jwk-set.ts';
+import { type FetchedKeys, fetchKeys, type Keys, replaceKeys } from './jwk-set.ts';
 import {
   emit,
   type FoundKeys,
@@ -11,11 +11,6 @@ import {
   reportAmbiguousKeys,
   type VerificationKey,
 } from './key-set.ts';
-
-/** Returns the keys of one issuer, which are refreshed in the background and kept during an outage. */
-export function createKeySet(options: KeySetOptions): KeySet {
-  return new RefreshingKeySet(options);
-}
 
 /** A fetch that has not ended. */
 interface Attempt {
@@ -27,10 +22,10 @@ interface Attempt {
   readonly ended: Promise<void>;
 }
 
-class RefreshingKeySet implements KeySet {
+/** The keys of one issuer, which are refreshed in the background and kept during an outage. */
+export class RefreshingKeySet implements KeySet {
   readonly #options: KeySetOptions;
   readonly #clock: Clock;
-  readonly #random: () => number;
   #keys: Keys = new Map();
   #fetchedAt = Number.NEGATIVE_INFINITY;
   /** When the keys become too old to be trusted. Checked at each use, because timers are late in a process that was paused. */
@@ -49,16 +44,12 @@ class RefreshingKeySet implements KeySet {
   constructor(options: KeySetOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#random = options.random ?? Math.random;
   }
 
   find(kid: string): FoundKeys | Promise<FoundKeys> {
     this.#checkAge(true);
-    const keys = this.#keys.get(kid);
-    if (keys) return keys;
-    const isTooEarly = this.#clock.now() < this.#earliestAttemptAt();
-    if (isTooEarly && !this.#pending) return this.#lookUp(kid);
-    return this.#fetchAndLookUp(kid);
+    const isTooEarly = () => !this.#pending && this.#clock.now() < this.#earliestAttemptAt();
+    return this.#keys.has(kid) || isTooEarly() ? this.#lookUp(kid) : this.#fetchAndLookUp(kid);
   }
 
   isCurrent(key: VerificationKey): boolean {
@@ -118,10 +109,9 @@ class RefreshingKeySet implements KeySet {
   }
 
   #lookUp(kid: string): FoundKeys {
-    const keys = this.#keys.get(kid);
-    if (keys) return keys;
     const isKnown = this.#keys.size > 0 && !this.#lastFailure && !this.#pending;
-    if (isKnown) return [];
+    const found = this.#keys.get(kid) ?? (isKnown ? [] : undefined);
+    if (found) return found;
     const retryAfterMs = this.#earliestAttemptAt() - this.#clock.now();
     return new Refusal('keys_unavailable', Math.max(1, Math.ceil(retryAfterMs / 1000)));
   }
@@ -158,20 +148,17 @@ class RefreshingKeySet implements KeySet {
   async #attempt(abort: AbortController, isAnew: boolean): Promise<void> {
     const { source, algorithms, timeoutMs } = this.#options;
     const cancelTimeout = this.#clock.schedule(() => abort.abort(), timeoutMs);
-    let apply: () => void;
-    try {
-      const { json, url } = await source(abort.signal, isAnew);
-      const read = readJwkSet(json, algorithms, url);
-      const keys = await importKeys(read, this.#keys, url);
-      apply = () => this.#succeeded(keys, read);
-    } catch (error) {
-      apply = () => this.#failed(error instanceof FetchError ? error.fault : new FetchError('network').fault);
-    }
+    const outcome = await fetchKeys(
+      () => source(abort.signal, isAnew),
+      algorithms,
+      () => this.#keys,
+    );
     cancelTimeout();
     // Otherwise it was stopped, or given up as lost.
     if (this.#pending?.abort !== abort) return;
     this.#pending = undefined;
-    apply();
+    if ('failure' in outcome) this.#failed(outcome);
+    else this.#succeeded(outcome);
     this.#sleep();
   }
 
@@ -184,7 +171,7 @@ class RefreshingKeySet implements KeySet {
     this.#sleep();
   }
 
-  #succeeded(keys: Keys, read: readonly ReadKey[]): void {
+  #succeeded({ keys, read }: FetchedKeys): void {
     const { issuer, maxAgeMs, maxStaleMs, onEvent } = this.#options;
     const afterFailures = this.#failures;
     const change = replaceKeys(this.#keys, keys);
@@ -219,14 +206,12 @@ class RefreshingKeySet implements KeySet {
   #sleep(): void {
     this.#cancelTimer();
     if (this.#isStopped) return;
-    const wakeAt = Math.min(this.#nextAttemptAt, this.#expiresAt);
-    this.#cancelTimer = this.#clock.schedule(
-      () => {
-        this.#checkAge(true);
-        if (!this.#pending) this.#sleep();
-      },
-      Math.max(0, wakeAt - this.#clock.now()),
-    );
+    const wake = () => {
+      this.#checkAge(true);
+      if (!this.#pending) this.#sleep();
+    };
+    const delayMs = Math.min(this.#nextAttemptAt, this.#expiresAt) - this.#clock.now();
+    this.#cancelTimer = this.#clock.schedule(wake, Math.max(0, delayMs));
   }
 
   #earliestAttemptAt(): number {
@@ -241,6 +226,7 @@ class RefreshingKeySet implements KeySet {
   }
 
   #jittered(delayMs: number): number {
-    return delayMs * (1 + this.#random() / 10);
+    const { random = Math.random } = this.#options;
+    return delayMs * (1 + random() / 10);
   }
 }

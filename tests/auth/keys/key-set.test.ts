@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { KeySetSource as Source } from '../../../src/auth/keys/discovery.ts';
 import { FetchError } from '../../../src/auth/keys/fetch-json.ts';
 import type { KeySetEvent, KeySetOptions, VerificationKey } from '../../../src/auth/keys/key-set.ts';
-import { createKeySet } from '../../../src/auth/keys/refreshing-key-set.ts';
+import { RefreshingKeySet } from '../../../src/auth/keys/refreshing-key-set.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
@@ -28,7 +28,7 @@ function setUp(options: Partial<KeySetOptions> = {}) {
   const events: KeySetEvent[] = [];
   const fetches: number[] = [];
   const published = { by: publishing('one') };
-  const keySet = createKeySet({
+  const keySet = new RefreshingKeySet({
     issuer,
     source(signal) {
       fetches.push(clock.now());
@@ -69,7 +69,7 @@ async function started(options?: Partial<KeySetOptions>) {
   return fixture;
 }
 
-describe('createKeySet()', () => {
+describe('RefreshingKeySet', () => {
   test('fetches once for parallel first requests, finds the keys at once, and counts their age from that fetch', async () => {
     const { keySet, clock, published, events, fetches, find, start } = setUp();
     published.by = (signal) => {
