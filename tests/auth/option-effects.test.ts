@@ -135,7 +135,7 @@ const effects: Readonly<Record<OptionName, readonly [See, before: unknown, after
   audienceClaim: [decide({ aud: undefined, azp: AUDIENCE }), 'audience_mismatch', 'accepted', 'azp'],
   requiredClaims: [decide(), 'accepted', 'required_claim_mismatch', { tid: 't' }],
   dpop: [decide(), 'accepted', 'dpop_required', 'required', { publicUrl }],
-  dpopAlgorithms: [challenge, expect.stringContaining('ES384'), expect.not.stringContaining('ES384'), ['ES256'], dpop],
+  dpopAlgorithms: [decideProof, 'accepted', 'proof_algorithm', ['ES384'], dpop],
   publicUrl: [challenge, 'Bearer', expect.stringContaining(`resource_metadata="${publicUrl}`), publicUrl],
   jwksMaxAgeSeconds: [decideAfter(40), '1 accepted', '2 accepted', 10],
   jwksMaxStaleSeconds: [decideAfter(700), '2 accepted', '2 keys_unavailable', 0],

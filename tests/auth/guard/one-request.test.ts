@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createGuardCore } from '../../../src/auth/guard/create-guard.ts';
 import { guardOf } from '../../../src/auth/guard/guard.ts';
 import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
+import { createMemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { bearer, signingKeys } from '../../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../../support/proof.ts';
@@ -99,19 +100,23 @@ describe('several checks of one request object', () => {
     expect(await Promise.all([first, second, statusOf(request)])).toEqual(['client-1', 'client-1', 401]);
   });
 
-  test('share one use of a proof, even with checks of another guard, and after the proof has expired', async () => {
+  test('share one use of a proof in each store, even with checks of another guard, and after the proof has expired', async () => {
     const options = { dpop: 'on', publicUrl } as const;
-    const [one, other] = [setUp(options), setUp(options)];
+    const replayStore = createMemoryReplayStore({ now: () => exp * 1000 });
+    const [one, other, apart] = [setUp(options), setUp(options), setUp({ ...options, replayStore })];
     const headers = { authorization: `DPoP ${bound}`, dpop: proof() };
     const request = new Request(url, { headers });
-    expect(await Promise.all([one, other, one].map(({ statusOf }) => statusOf(request)))).not.toContain(401);
-    expect(await other.statusOf(new Request(url, { headers }))).toBe(401);
+    expect(await Promise.all([one, other, one, apart].map(({ statusOf }) => statusOf(request)))).not.toContain(401);
+    for (const { statusOf } of [apart, other]) expect(await statusOf(new Request(url, { headers }))).toBe(401);
     one.world.now -= 61_000;
     expect(await one.statusOf(request)).toBe('client-1');
     expect([one.world.refused, other.world.refused]).toEqual([[], ['proof_replayed']]);
     expect(one.world.accepted).toHaveLength(1);
-    request.headers.set('dpop', 'x');
-    expect(await one.statusOf(request)).toBe(401);
+    one.world.now = exp * 1000;
+    for (const [dpop, want] of Object.entries({ [proof()]: 'client-1', [headers.dpop]: 401, x: 401 })) {
+      request.headers.set('dpop', dpop);
+      expect(await one.statusOf(request)).toBe(want);
+    }
   });
 
   test('do not remember an outage of the replay store, or an exception of the clock', async () => {

@@ -8,7 +8,7 @@ const publicUrl = 'https://api.example.test';
 const options = { ...issuer.options, publicUrl };
 const metadata = 'resource_metadata="https://api.example.test/.well-known/oauth-protected-resource"';
 const plain = createGuard(options);
-const proven = createGuard({ ...options, dpop: 'required' });
+const proven = createGuard({ ...options, dpop: 'required', dpopAlgorithms: ['ES256', 'PS256'] });
 const unreachable = createGuard({
   issuer: 'https://issuer.example.test/',
   audience: issuer.options.audience,
@@ -40,7 +40,7 @@ test.each([
   [
     'a proof that is missing',
     async () => proven.check(request({ authorization: `DPoP ${await issuer.token({ cnf: { jkt: 'x' } })}` })),
-    `401 DPoP error="invalid_dpop_proof", error_description="DPoP header is missing", algs="ES256 ES384 RS256 PS256 EdDSA", ${metadata}`,
+    `401 DPoP error="invalid_dpop_proof", error_description="DPoP header is missing", algs="ES256 PS256", ${metadata}`,
     '{"code":"invalid_header","description":"DPoP header is missing"}',
   ],
   [

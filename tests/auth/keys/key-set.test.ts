@@ -46,11 +46,14 @@ function setUp(options: Partial<KeySetOptions> = {}) {
     const turns = published.by === hanging ? 10 : 10_000;
     for (let turn = 0; turn < turns && keySet.state().nextAttemptMs === 0; turn += 1) await Bun.sleep(0);
   };
-  const advance = async (ms: number) => {
+  /** From then on, the source behaves like this. */
+  const advance = async (ms: number, source = published.by) => {
+    published.by = source;
     clock.advance(ms);
     await settle();
   };
-  const start = async () => {
+  const start = async (source = published.by) => {
+    published.by = source;
     keySet.start();
     await settle();
   };
@@ -90,21 +93,18 @@ describe('RefreshingKeySet', () => {
   });
 
   test('while the last fetch failed, returns 503 for a kid that is not held, and retries once per cooldown', async () => {
-    const { keySet, clock, published, fetches, events, advance } = await started();
-    published.by = failing;
-    await advance(maxAgeMs);
+    const { keySet, clock, fetches, events, advance } = await started();
+    await advance(maxAgeMs, failing);
     for (const [afterMs, retryAfterSeconds] of Object.entries({ 1: 30, 9999: 20, 19999: 1 })) {
       clock.advance(Number(afterMs));
       expect(keySet.find('two')).toEqual(new Refusal('keys_unavailable', retryAfterSeconds));
       expect(keySet.find('one')).toBeArrayOfSize(1);
     }
-    published.by = hanging;
-    await advance(1);
+    await advance(1, hanging);
     const waiting = keySet.find('two');
     await advance(timeoutMs);
     expect(await waiting).toBeInstanceOf(Refusal);
-    published.by = publishing('two');
-    await advance(cooldownMs - timeoutMs - 1);
+    await advance(cooldownMs - timeoutMs - 1, publishing('two'));
     expect(fetches).toBeArrayOfSize(3);
     await advance(1);
     expect(['one', 'two'].map((kid) => keySet.find(kid))).toMatchObject([[], [{ isCurrent: true }]]);
@@ -116,8 +116,7 @@ describe('RefreshingKeySet', () => {
       { ...failed, failure: 'timeout', failures: 2 },
       { issuer, type: 'fetched', added: ['two'], removed: ['one'], afterFailures: 2 },
     ]);
-    published.by = () => Promise.reject(new TypeError('refused'));
-    await advance(maxAgeMs);
+    await advance(maxAgeMs, () => Promise.reject(new TypeError('refused')));
     expect(events.at(-1)).toMatchObject({ failures: 1 });
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { failure: 'network', address: undefined } });
   });
@@ -125,8 +124,7 @@ describe('RefreshingKeySet', () => {
   test('until the first success, starts attempts after 1, 2, 4, … seconds up to the cooldown, with or without requests', async () => {
     const { keySet, clock, published, fetches, advance, start } = setUp();
     const startedAt = clock.now();
-    published.by = failing;
-    await start();
+    await start(failing);
     for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
       expect(keySet.find('one')).toEqual(new Refusal('keys_unavailable', seconds));
       await advance(seconds * 1000 - 1);
@@ -134,8 +132,7 @@ describe('RefreshingKeySet', () => {
       await advance(1);
     }
     expect(fetches.map((at) => (at - startedAt) / 1000)).toEqual([0, 1, 3, 7, 15, 31, 61, 91]);
-    published.by = publishing('one');
-    await advance(cooldownMs);
+    await advance(cooldownMs, publishing('one'));
     published.by = failing;
     await advance(maxAgeMs);
     expect(keySet.state().nextAttemptMs).toBe(cooldownMs);
@@ -165,8 +162,7 @@ describe('RefreshingKeySet', () => {
     expect(events.at(-1)).toEqual({ issuer, type: 'expired' });
     expect(await keySet.find('one')).toBeInstanceOf(Refusal);
     expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined });
-    published.by = publishing('one');
-    await advance(cooldownMs);
+    await advance(cooldownMs, publishing('one'));
     expect(keySet.find('one')).toBeArrayOfSize(1);
   });
 
@@ -184,9 +180,8 @@ describe('RefreshingKeySet', () => {
   });
 
   test('finds keys at once while a fetch hangs, but does not trust them longer because of it', async () => {
-    const { keySet, published, advance } = await started({ maxStaleMs: 80_000, cooldownMs: 80_000, timeoutMs: 60_000 });
-    published.by = hanging;
-    await advance(maxAgeMs);
+    const { keySet, advance } = await started({ maxStaleMs: 80_000, cooldownMs: 80_000, timeoutMs: 60_000 });
+    await advance(maxAgeMs, hanging);
     expect(keySet.state().nextAttemptMs).toBe(0);
     expect(keySet.find('one')).toBeArrayOfSize(1);
     await advance(60_000);
@@ -196,40 +191,22 @@ describe('RefreshingKeySet', () => {
     expect(keySet.state().keys).toBe(0);
   });
 
-  test('refreshes keys without any request, even after they expired', async () => {
-    for (const [options, afterMs] of [
-      [times, maxAgeMs],
-      [{ maxAgeMs: 10_000, maxStaleMs: 5_000 }, cooldownMs],
-    ] as const) {
-      const { clock, fetches } = await started(options);
-      clock.advance(afterMs);
-      expect(fetches).toBeArrayOfSize(2);
-    }
-  });
-
-  test('waits a cooldown between two fetches, however short the maximum age is', async () => {
-    const { keySet, fetches, advance } = await started({ maxAgeMs: 1000, maxStaleMs: 0 });
-    for (let second = 0; second < 300; second += 1) {
+  test.each<[name: string, options: Partial<KeySetOptions>, kids: readonly string[], gapMs: number]>([
+    ['without any request', {}, [], maxAgeMs],
+    ['without any request, even after they expired', { maxAgeMs: 10_000, maxStaleMs: 5_000 }, [], cooldownMs],
+    ['once per cooldown, however short the age is', { maxAgeMs: 1000, maxStaleMs: 0 }, ['unknown'], cooldownMs],
+  ])('refreshes keys %s', async (_name, options, kids, gapMs) => {
+    const { keySet, fetches, advance } = await started(options);
+    for (let second = 0; second < (3 * gapMs) / 1000; second += 1) {
       await advance(1000);
-      await keySet.find('unknown');
+      for (const kid of kids) await keySet.find(kid);
     }
-    const gapsMs = fetches.slice(1).map((at, index) => at - (fetches[index] ?? 0));
-    expect(gapsMs).toEqual(gapsMs.map(() => cooldownMs));
-    expect(gapsMs).toBeArrayOfSize(10);
-  });
-
-  test('finds a rotated key within the request that first shows it', async () => {
-    const { keySet, clock, published, fetches } = await started();
-    published.by = publishing('one', 'two');
-    expect(await keySet.find('two')).toEqual([]);
-    clock.advance(cooldownMs);
-    expect(await keySet.find('two')).toBeArrayOfSize(1);
-    expect(fetches).toBeArrayOfSize(2);
+    expect(fetches.map((at) => at - (fetches[0] ?? 0))).toEqual([0, gapMs, 2 * gapMs, 3 * gapMs]);
   });
 
   for (const source of [publishing('one'), failing]) {
     const state = source === failing ? 'down' : 'up';
-    test(`fetches once per cooldown for 10,000 unknown kids, and keeps one timer, with the issuer ${state}`, async () => {
+    test(`fetches once per cooldown for 10,000 unknown kids, keeps one timer, and finds a new key within its first request, with the issuer ${state}`, async () => {
       const { keySet, clock, published, fetches } = await started();
       published.by = source;
       for (let cooldown = 1; cooldown <= 4; cooldown += 1) {
@@ -241,6 +218,9 @@ describe('RefreshingKeySet', () => {
         expect(fetches).toBeArrayOfSize(1 + cooldown);
         expect(clock.waiting).toBe(1);
       }
+      published.by = publishing('one', 'two');
+      clock.pause(cooldownMs);
+      expect(await keySet.find('two')).toBeArrayOfSize(1);
     });
   }
 
@@ -249,11 +229,9 @@ describe('RefreshingKeySet', () => {
     const before = publishing('kept', 'gone', 'twins first', 'twins second');
     published.by = before;
     const keys = (await Promise.all(['kept', 'gone', 'twins'].map(find))).flat();
-    published.by = publishing('kept', 'twins first', 'twins third');
-    await advance(maxAgeMs);
+    await advance(maxAgeMs, publishing('kept', 'twins first', 'twins third'));
     expect(areCurrent(keys)).toEqual([true, false, true, false]);
-    published.by = before;
-    await advance(maxAgeMs);
+    await advance(maxAgeMs, before);
     expect(areCurrent(keys)).toEqual([true, false, true, false]);
     expect(keySet.find('kept')).toEqual(keys.slice(0, 1));
     expect(events).toMatchObject([
@@ -264,10 +242,9 @@ describe('RefreshingKeySet', () => {
   });
 
   test('adds up to a tenth to the maximum age and to the cooldown, so that a fleet spreads', async () => {
-    const { keySet, published, advance } = await started({ random: () => 0.999 });
+    const { keySet, advance } = await started({ random: () => 0.999 });
     expect(keySet.state().nextAttemptMs).toBeCloseTo(maxAgeMs * 1.0999);
-    published.by = failing;
-    await advance(maxAgeMs * 1.0999);
+    await advance(maxAgeMs * 1.0999, failing);
     expect(keySet.state().nextAttemptMs).toBeCloseTo(cooldownMs * 1.0999);
   });
 
@@ -275,10 +252,9 @@ describe('RefreshingKeySet', () => {
     ['throws', () => JSON.parse('')],
     ['rejects', () => Promise.reject(new Error('observer'))],
   ])('is not affected by a listener that %s', async (_, onEvent) => {
-    const { keySet, clock, published, advance } = await started({ onEvent });
+    const { keySet, clock, advance } = await started({ onEvent });
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: undefined, nextAttemptMs: maxAgeMs });
-    published.by = failing;
-    await advance(maxAgeMs);
+    await advance(maxAgeMs, failing);
     const lastFailure = { failure: 'status', address: url, status: 500 };
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure, nextAttemptMs: cooldownMs });
     clock.pause(maxStaleMs);
@@ -289,9 +265,8 @@ describe('RefreshingKeySet', () => {
   });
 
   test('reports once that keys without alg fit several accepted algorithms, with shortened and escaped IDs', async () => {
-    const { events, published, advance, start } = setUp({ algorithms: ['ES256', 'RS256', 'PS256'] });
-    published.by = publishing(`\u202e\u0085${'x'.repeat(300)} one`);
-    await start();
+    const { events, advance, start } = setUp({ algorithms: ['ES256', 'RS256', 'PS256'] });
+    await start(publishing(`\u202e\u0085${'x'.repeat(300)} one`));
     await advance(maxAgeMs);
     const shown = [`\\u202e\\u0085${'x'.repeat(254)}`];
     expect(events).toMatchObject([{ added: shown }, { issuer, type: 'ambiguous', keys: shown }, { added: [] }]);
@@ -300,9 +275,8 @@ describe('RefreshingKeySet', () => {
   for (const source of [publishing('one'), hanging]) {
     const state = source === hanging ? 'while it fetches' : 'with keys held';
     test(`leaves no timer and no fetch behind when stopped ${state}, and continues when started again`, async () => {
-      const { keySet, clock, published, events, fetches, start, settle, advance } = setUp();
-      published.by = source;
-      await start();
+      const { keySet, clock, events, fetches, start, settle, advance } = setUp();
+      await start(source);
       const reported = events.length;
       expect(clock.waiting).toBe(1);
       keySet.stop();
@@ -313,8 +287,7 @@ describe('RefreshingKeySet', () => {
       expect(fetches).toBeArrayOfSize(1);
       expect(events).toBeArrayOfSize(reported);
 
-      published.by = publishing('one');
-      await start();
+      await start(publishing('one'));
       await advance(0);
       expect(fetches).toBeArrayOfSize(2);
       expect(keySet.find('one')).toBeArrayOfSize(1);
@@ -324,8 +297,7 @@ describe('RefreshingKeySet', () => {
 
   test('fetches at once when started right after a stop that aborted its first fetch', async () => {
     const { keySet, published, start, settle, advance } = setUp();
-    published.by = hanging;
-    await start();
+    await start(hanging);
     keySet.stop();
     published.by = publishing('one');
     keySet.start();
@@ -431,8 +403,7 @@ describe('RefreshingKeySet', () => {
       return publishing(signal.aborted ? 'aborted' : 'one')(signal);
     };
     expect(await keySet.find('one')).toBeArrayOfSize(1);
-    published.by = hanging;
-    await start();
+    await start(hanging);
     await advance(maxAgeMs);
     keySet.stop();
     await settle();

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import type { Presentation } from '../../../src/auth/proof/presentation.ts';
 import { createProofVerifier } from '../../../src/auth/proof/proof.ts';
 import { createMemoryReplayStore, type ReplayStore } from '../../../src/auth/proof/replay-store.ts';
 import type { RefusalReason } from '../../../src/auth/refusals.ts';
@@ -84,40 +83,5 @@ describe('createProofVerifier()', () => {
     const hash = sha256(`${thumbprintOf(proofKey())}.secret`);
     const want = Object.entries({ 30000: -60_000, 90001: 0, 150000: 60_000 });
     expect(seen).toEqual(want.map(([lifetimeMs, ageMs]) => [hash, Number(lifetimeMs), now() + ageMs]));
-  });
-});
-
-describe('guards that check one request', () => {
-  const [store, other] = [createMemoryReplayStore({ now }), createMemoryReplayStore({ now })];
-  const present = (change: Partial<Presentation> = {}) => ({
-    request: {},
-    presented: { ...target, method: 'GET', proof: makeProof(target), ...change },
-  });
-  const checkWith = (stores: readonly ReplayStore[], { request, presented }: ReturnType<typeof present>) =>
-    Promise.all(
-      stores.map(async (replayStore) => {
-        const verify = createProofVerifier({ publicUrl, replayStore, now });
-        return (await verify(request, presented, thumbprintOf(proofKey())))?.reason;
-      }),
-    );
-
-  test('share one use of its proof in each store', async () => {
-    const first = present();
-    expect(await checkWith([store, store], first)).toEqual([undefined, undefined]);
-    expect(await checkWith([store, other, other], first)).toEqual([undefined, undefined, undefined]);
-    for (const one of [store, other])
-      expect(await checkWith([one], { ...first, request: {} })).toEqual(['proof_replayed']);
-  });
-
-  test('treat any other content of the same object as another request, which uses its proof again', async () => {
-    const used = present();
-    await checkWith([store], used);
-    const { request, presented } = present();
-    expect(await checkWith([store], { request, presented })).toEqual([undefined]);
-    const { proof } = used.presented;
-    expect(await checkWith([store], { request, presented: { ...presented, proof } })).toEqual(['proof_replayed']);
-    // The query is not part of htu.
-    const url = `${target.url}?other`;
-    expect(await checkWith([store], { request, presented: { ...presented, url } })).toEqual(['proof_replayed']);
   });
 });
