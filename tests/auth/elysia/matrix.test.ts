@@ -13,6 +13,7 @@ const requirements = { configuration, requirement: 'all', named: 'all', beside: 
 /** What one part of an application can do alone. */
 const tables = {
   'any requirement': cellsWith(requirements),
+  'any route': cellsWith({ configuration, route: 'all', form: ['fetch', 'listen'] }),
   'a requirement, no guard': cellsWith({ ...requirements, application: ['route of the parent of a guarded instance'] }),
   'a guard that arrives in any way': cellsWith({
     configuration,
@@ -34,7 +35,8 @@ const tables = {
   'a hostile hook without ahead-of-time compilation': cellsWith({
     configuration: ['aot: false'],
     hook: 'all',
-    effect: ['sets request', 'sets claims', 'sets status'],
+    requirement: ['scope'],
+    effect: ['sets request', 'sets claims', 'sets status', 'returns a string'],
     place: 'all',
   }),
 };

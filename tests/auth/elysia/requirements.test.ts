@@ -69,6 +69,7 @@ describe('a requirement', () => {
         expect(response.headers.get('www-authenticate')).toEqual(challenge);
         const text = await response.text();
         expect(text).not.toContain('secret');
+        if (status === 500) expect(text).toBe('Internal error');
         if (status === 403 && wanted === undefined)
           expect(JSON.parse(text)).toEqual({ code: 'Unauthorized', description: 'Token does not allow this request' });
       }
@@ -149,14 +150,6 @@ describe('a requirement', () => {
       .use(resourceServer(offline()))
       .post('/notes/:id', () => 'ok', { body: t.Object({ text: t.Number() }), authorize });
     expect([(await app.handle(toNote('a'))).status, asked]).toEqual([422, 0]);
-  });
-
-  test('checks a scope that each of two nested guards reads in its own way', async () => {
-    const nested = new Elysia()
-      .use(resourceServer({ ...offline(), scopePrefix: 'api/' }))
-      .use(new Elysia().use(resourceServer(offline())).post('/notes/:id', () => 'ok', { scope: () => 'a' }));
-    const responses = ['a', 'api/a', 'a api/a'].map((scope) => nested.handle(toNote(scope)));
-    expect((await Promise.all(responses)).map(({ status }) => status)).toEqual([403, 403, 200]);
   });
 
   for (const route of [

@@ -66,6 +66,9 @@ const served = alike({
   'two guards of two instances': (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard('different')))),
   'equal guards nested': (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard()))),
   'equal guards in one chain': (p) => p.route(p.guarded(p.create()).use(p.guard())),
+  'route before a second guard of equal options': (p) => p.route(p.guarded(p.create())).use(p.guard()),
+  'scoped guard in a group of a guarded instance': (p) =>
+    p.guarded(p.create()).group('', (group) => p.route(group.use(wrapper(p)))),
   'strict guard after an optional one': (p) => p.route(p.guarded(p.create().use(p.guard('optional')))),
   'global guard after a local one': (p) =>
     p.route(p.create().use(p.guarded(p.create()).use(p.guard('different').as('global')).get('/own', open))),
@@ -190,6 +193,11 @@ export const applications: Readonly<Record<string, Application>> = {
   ...inTwoGroups,
   ...closed,
   ...lost,
+  'imported routes after a function that uses a guard': {
+    build: (p) =>
+      p.create().use((app: AnyElysia) => p.guarded(app).use(Promise.resolve({ default: p.route(p.create()) }))),
+    isApart: true,
+  },
   'route in an instance of its own': { build: (p) => p.guarded(p.create()).use(p.route(p.create())), isApart: true },
   'route of the parent of a guarded instance': {
     build: (p) => p.route(p.create().use(p.guarded(p.create()).get('/own', open))),
