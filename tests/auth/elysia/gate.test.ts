@@ -75,3 +75,12 @@ test('a guard without its hook of requests lets nothing pass', async () => {
   (app as unknown as Instance).event.request = undefined;
   expect(await statuses(app, '/a', [{}, token({ scope: 'a' })])).toEqual([500, 500]);
 });
+
+test.each([
+  ['/a?b=/c', {}],
+  ['/b?id', {}],
+  ['/ws?upgrade', { upgrade: 'WebSocket', connection: 'upgrade' }],
+])('without ahead-of-time compilation, the gate finds the route of %s', async (path, headers) => {
+  const app = new Elysia({ aot: false }).use(guard()).get('/a', secret).get('/b/:id?', secret).ws('/ws', {});
+  expect(await statuses(app, path, [headers])).toEqual([401]);
+});

@@ -82,7 +82,7 @@ export const routeKinds: Readonly<Record<string, RouteKind>> = {
   'encoded path': { add: route(plain, { at: '/sécret' }), path: '/s%C3%A9cret' },
   'trailing slash': { add: route(plain), path: '/secret/' },
   'body with a schema': { add: route(plain, { method: 'POST', body: object }), method: 'POST', body: '{"a":1}' },
-  'query with a schema': { add: route(plain, { query: object }), path: '/secret?a=1&b=/c' },
+  'query with a schema': { add: route(plain, { query: object }), path: '/secret?a=1' },
   'response with a schema': { add: route(plain, { response: t.String() }) },
   'HTML bundle': { add: route(() => ({ index: SECRET })) },
 };

@@ -34,7 +34,7 @@ export async function ask(
   try {
     if (isSocket && origin !== 'http://localhost')
       return await openSocket(origin.replace('http', 'ws') + path, headers);
-    const upgrade = isSocket ? { upgrade: 'WebSocket', connection: 'upgrade' } : {};
+    const upgrade = isSocket ? { upgrade: 'websocket', connection: 'upgrade' } : {};
     const response = await send(path, { method, headers: { ...headers, ...upgrade }, ...(body && { body }) });
     return { status: response.status, body: await response.text() };
   } catch (error) {
