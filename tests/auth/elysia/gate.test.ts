@@ -15,6 +15,7 @@ const token = (claims: Record<string, unknown> = {}) => bearer(tokenOf({ claims 
 const request = (path: string, init: RequestInit = {}) => new Request(`http://localhost${path}`, init);
 const statuses = (app: AnyElysia, path: string, headers: readonly Record<string, string>[]) =>
   Promise.all(headers.map(async (each) => (await app.handle(request(path, { headers: each }))).status));
+const granted = () => request('/a', { headers: token({ scope: 'a' }) });
 
 test.each<[string, (app: AnyElysia) => AnyElysia]>([
   ['the route', (app) => app.use(guard()).get('/a', secret, { beforeHandle: () => 'cached', scope: 'a' })],
@@ -25,7 +26,7 @@ test.each<[string, (app: AnyElysia) => AnyElysia]>([
   for (const aot of [true, false]) {
     const app = create(new Elysia({ aot }));
     expect(await statuses(app, '/a', [{}, token({ scope: 'b' })])).toEqual([401, 403]);
-    expect(await (await app.handle(request('/a', { headers: token({ scope: 'a' }) }))).text()).toBe('cached');
+    expect(await (await app.handle(granted())).text()).toBe('cached');
   }
 });
 
@@ -70,9 +71,13 @@ describe('the token is checked before the body', () => {
   });
 });
 
-test('a guard without its hook of requests lets nothing pass', async () => {
+test.each<[string, (app: AnyElysia) => unknown]>([
+  ['removes the hooks of requests', (app) => Object.assign((app as unknown as Instance).event, { request: undefined })],
+  ['replaces the request', (app) => app.onRequest((context) => void Object.assign(context, { request: granted() }))],
+  ['decorates with a request', (app) => app.decorate('request', granted())],
+])('a guard whose application %s lets nothing pass', async (_, change) => {
   const app = guarded(new Elysia());
-  (app as unknown as Instance).event.request = undefined;
+  change(app);
   expect(await statuses(app, '/a', [{}, token({ scope: 'a' })])).toEqual([500, 500]);
 });
 
