@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { optionsFromEnvironment } from '../../../src/auth/environment.ts';
 import { explainToken } from '../../../src/auth/explain.ts';
 import type { Requirements } from '../../../src/auth/guard.ts';
 import { acceptedTokens, tokenFaults } from '../../http/table/token-faults.ts';
 import { codeOf } from '../../http/table/tokens.ts';
 import type { Environment } from '../../support/child-process.ts';
-import { type Issuer, startIssuer } from '../../support/issuer.ts';
+import { startIssuer } from '../../support/issuer.ts';
 import { rsaKey } from '../../support/keys.ts';
 import { AUDIENCE, mintToken, nowSeconds, type TokenOverrides } from '../../support/mint.ts';
 import { tokenTextOf } from '../../support/token-rows.ts';
 
-let issuer: Issuer;
-beforeAll(async () => {
-  issuer = await startIssuer();
-});
-afterAll(() => issuer.close());
+const issuer = await startIssuer();
+afterAll(issuer.close);
 
 const optionsWith = (settings: Environment = {}) =>
   optionsFromEnvironment({ ISSUER: issuer.url, AUDIENCE, ...settings });

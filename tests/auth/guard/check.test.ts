@@ -5,10 +5,7 @@ import { createGuard } from '../../../src/auth/guard.ts';
 import { refuse } from '../../../src/auth/refusals.ts';
 import { certificate } from '../../support/certificates.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
-import { bearer, nowSeconds } from '../../support/mint.ts';
-import { makeProof, proofKey, thumbprintOf } from '../../support/proof.ts';
-
-const publicUrl = 'https://api.example.test';
+import { bearer } from '../../support/mint.ts';
 
 describe('the option isRevoked', () => {
   const returned: readonly (readonly [name: string, isRevoked: () => unknown])[] = [
@@ -58,17 +55,6 @@ test('createCredentialsReader() rejects another scheme, and the scheme with a sp
   const read = createCredentialsReader('off');
   expect(read('Basic t').token).toMatchObject({ reason: 'scheme_unsupported' });
   expect(read('Bearer ').token).toMatchObject({ reason: 'credentials_malformed' });
-});
-
-test('the option onAccepted is not called before the proof is verified', async () => {
-  let accepted = 0;
-  const check = createChecker({ dpop: 'required', publicUrl, onAccepted: () => void accepted++ });
-  const token = tokenOf({ claims: { cnf: { jkt: thumbprintOf(proofKey()) } } });
-  const dpop = makeProof({ url: `${publicUrl}/reports`, token, nowSeconds: nowSeconds() });
-  const send = (proof: string) => check(new Headers({ authorization: `DPoP ${token}`, dpop: proof }));
-  const reasons = [await send('x'), await send(dpop), await send(dpop)].map(({ reason }) => reason);
-  expect(reasons).toEqual(['proof_malformed', undefined, 'proof_replayed']);
-  expect(accepted).toBe(1);
 });
 
 describe('createGuard().check()', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
+import { createGuard, type GuardOptions, type IssuerOptions } from '../../../src/auth/guard.ts';
 import { publish } from '../../support/keys.ts';
 import { bearer, mintToken } from '../../support/mint.ts';
 import { signAs, signingKey } from '../../support/signatures.ts';
@@ -79,7 +79,9 @@ describe('a token of one issuer is never checked by the rules of another', () =>
 
   for (const set of sets)
     test(`with these rules of its own: ${set.join(', ') || 'none'}`, async () => {
-      const entry = { issuer: special, ...Object.fromEntries(set.map((name) => [name, own[name]])) };
+      // Rules may be getters of a class, which each entry inherits.
+      const rules = Object.fromEntries(set.map((name) => [name, { get: () => own[name] }]));
+      const entry: IssuerOptions = Object.assign(Object.create(Object.create(null, rules)), { issuer: special });
       const both = [plain, entry];
       for (const issuer of [both, both.toReversed()]) {
         const guard = createGuard({ ...shared, issuer, fetch: fetchFor(set), onKeySetEvent() {} });
@@ -118,24 +120,6 @@ describe('the option issuer', () => {
     expect(await document?.json()).toMatchObject({ authorization_servers: [special, plain] });
     // @ts-expect-error: one of them has no audience
     expect(() => createGuard({ issuer: [entry, plain] })).toThrow('audience must be');
-  });
-
-  test('reads the getters of a class', async () => {
-    class Tenant {
-      readonly issuer = special;
-      get audience() {
-        return own.audience;
-      }
-    }
-    const guard = guardOf({ issuer: [new Tenant()], keys: keysOf(special) });
-    const token = { iss: special, signer: special, alg: 'RS256', tier: 'one', scopeIn: 'scope' } as const;
-    for (const [aud, isAccepted] of [
-      [shared.audience, false],
-      [own.audience, true],
-    ] as const) {
-      const result = await guard.check(new Request('http://localhost/', { headers: bearer(mint({ ...token, aud })) }));
-      expect(result instanceof Response).toBe(!isAccepted);
-    }
   });
 
   for (const [name, options, mistake = 'issuer must be'] of [

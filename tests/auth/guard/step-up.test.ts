@@ -86,15 +86,20 @@ describe('createGuard().check() with acr and maxAge', () => {
       expect(challenge).toStartWith(start);
       expect(challenge).toEndWith(`scope="${SCOPE}", acr_values="high higher", max_age="60"`);
     });
+});
 
-  const mistakes: readonly object[] = [
-    ...['', [], 'a b', 'a"b', 'a\\b', 'é', ['a', 1], null].map((acr) => ({ acr })),
+describe('createGuard().check()', () => {
+  const mistakes: readonly unknown[] = [
+    ...['', [], 'a b', 'a"b', 'a\\b', 'é', ['a', 1], null, Array(1)].map((acr) => ({ acr })),
     ...[-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '60', null].map((maxAge) => ({ maxAge })),
-    ...[{ max_age: 60 }, { scopes: 'a' }, { authorize: () => true }],
+    ...[{ max_age: 60 }, { scopes: 'a' }, { authorize: () => true }, Object.create({ scopes: 'a' })],
+    ...[{ optional: 'false' }, { optional: null }, { scope: Array(1) }, { scope: { anyOf: ['a', undefined] } }],
+    ...['read:messages', '', null],
   ];
   for (const mistake of mistakes)
-    test(`rejects with a TypeError for ${Bun.inspect(mistake, { compact: true })}`, async () => {
-      const checked = createGuard(offline()).check(new Request('https://api.example.test/'), mistake);
+    test(`rejects with a TypeError for the requirements ${Bun.inspect(mistake, { compact: true })}`, async () => {
+      const checked = createGuard(offline()).check(new Request('https://api.example.test/'), mistake as Requirements);
+      await expect(checked).rejects.toThrow(/^Cannot read requirements: /);
       await expect(checked).rejects.toBeInstanceOf(TypeError);
     });
 });

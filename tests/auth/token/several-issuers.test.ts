@@ -11,30 +11,13 @@ const keyOf = (name: string, kid = SIGNING_KID) => publish(rsaKey(name), kid);
 const republish = ({ states }: Issuers, keys: readonly unknown[] | Error) => Object.assign(states[A] ?? {}, { keys });
 
 describe('createVerifier() with several issuers', () => {
-  /** They publish different keys under one `kid`. */
-  const setUp = () => createIssuers({ [A]: [keyOf('a')], [B]: [keyOf('b')] });
-
-  for (const [name, issuer, signer] of [
-    ['of the first by the key of the second', A, 'b'],
-    ['of the second by the key of the first', B, 'a'],
-  ] as const)
-    test(`refuses a token ${name}, before and after that issuer's own tokens`, async () => {
-      const { verify, states } = setUp();
-      const forged = mintSigned(issuer, { signer });
-      expect(await verify(forged)).toBe('signature_invalid');
-      expect(Object.values(states).filter(({ fetches }) => fetches > 0)).toBeArrayOfSize(1);
-      expect(await verify(mintSigned(A, { signer: 'a' }))).toBe('accepted');
-      expect(await verify(mintSigned(B, { signer: 'b' }))).toBe('accepted');
-      expect(await verify(forged)).toBe('signature_invalid');
-    });
-
   const strangers: readonly unknown[] = [
     ...['https://c.example.test/', A.slice(0, -1), `${B}/`, A.toUpperCase(), ` ${A}`, '', '__proto__'],
     ...[undefined, null, [A], { 0: A }, 7],
   ];
   for (const overrides of [...strangers.map((iss) => ({ claims: { iss, issuer: A } })), { payloadText: `["${A}"]` }])
     test(`refuses ${JSON.stringify(overrides)} with any signature, without a fetch`, async () => {
-      const { verify, states } = setUp();
+      const { verify, states } = createIssuers({ [A]: [keyOf('a')], [B]: [keyOf('b')] });
       expect(await verify(mintSigned(A, { signer: 'a', overrides }))).toBe('issuer_mismatch');
       expect(Object.values(states)).toMatchObject([{ fetches: 0 }, { fetches: 0 }]);
     });
@@ -61,7 +44,7 @@ describe('createVerifier() with several issuers', () => {
 test.each(['advance', 'pause'] as const)(
   'createVerifier() rejects a cached token with keys that expired, when time does this: %s',
   async (pass) => {
-    const issuers = createIssuers({ [A]: [keyOf('a')] });
+    const issuers = createIssuers({ [A]: [keyOf('a')], [B]: [keyOf('b')] });
     const token = mintSigned(A, { signer: 'a' });
     expect(await issuers.verify(token)).toBe('accepted');
     republish(issuers, new Error('down'));
@@ -69,5 +52,6 @@ test.each(['advance', 'pause'] as const)(
       issuers.clock[pass](MAX_AGE_MS);
       expect(await issuers.verify(token)).toBe(outcome);
     }
+    expect(issuers.states[B]?.fetches).toBe(0);
   },
 );
