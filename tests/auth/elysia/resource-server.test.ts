@@ -41,6 +41,12 @@ describe('resourceServer()', () => {
   test.each<[string, () => unknown, string]>([
     ['an option that is not a boolean', () => guard({}, { optional: 'false' }), 'optional must be true or false'],
     ['responses that is not a boolean', () => guard({}, { responses: null }), 'responses must be true or false'],
+    [
+      'an option of a guard that is not valid',
+      () => resourceServer({ ...offline(), tokenCacheSize: -1 }),
+      'tokenCacheSize must',
+    ],
+    ['claims of null', () => resourceServer({ ...offline(), claims: null as never }), 'claims must be'],
     ['a misspelt option', () => guard({}, { optionl: true }), 'optionl is not an option of the plugin'],
     ['an inherited misspelt option', () => guard({}, Object.create({ optionl: 1 })), 'optionl is not an option'],
   ])('is a TypeError with %s', (_, create, message) => {

@@ -130,6 +130,7 @@ const refused: typeof allowed = [
     (host) => [[`http://${host}/keys`, ORIGIN, true] as const, [`https://${host}/`] as const],
   ),
   ...['[::1]', '[::]', '[::ffff:127.1.2.3]', '[::ffff:0.0.0.0]'].map((host) => [`https://${host}/keys`] as const),
+  ...['127.0.0.1.test', '128.0.0.1', '[::2]'].map((host) => [`http://${host}/`, 'http://localhost'] as const),
 ];
 
 describe('createKeySetSource()', () => {
