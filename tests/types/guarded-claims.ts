@@ -1,6 +1,6 @@
 import { type } from 'arktype';
 import { Elysia, t } from 'elysia';
-import { createGuard, resourceServer } from 'protected-api';
+import { type Claims, createGuard, resourceServer } from 'protected-api';
 import * as v from 'valibot';
 import { z } from 'zod';
 
@@ -11,20 +11,53 @@ const valibot = v.object({ tenant: v.string() });
 const arktype = type({ tenant: 'string' });
 const elysia = t.Object({ tenant: t.String() });
 
+/** TypeScript describes a mistake by the last overload, whose parameter this is: the options, not a guard. */
+type Reported = Parameters<typeof resourceServer>[0];
+options satisfies Reported;
+
+const unguarded = new Elysia();
+const plain = new Elysia().use(resourceServer(options));
+const accepted = plain.get(
+  '/reports',
+  ({ claims, status }) => {
+    const known: Claims = claims;
+    return known.sub === 'nobody' ? status(404, 'Not found') : { issuer: claims.iss satisfies string };
+  },
+  { scope: ['read:reports', 'export'] },
+);
+plain.get('/reports', ({ claims }) => {
+  // @ts-expect-error: exp is a number
+  claims.exp satisfies string;
+  // @ts-expect-error: a claim without a schema is unknown
+  claims.sub satisfies string;
+  // @ts-expect-error: requests share claims
+  claims.iss = 'another';
+});
+// @ts-expect-error: a misspelt option would guard nothing
+plain.get('/reports', () => 'ok', { scopes: 'read:reports' });
+// @ts-expect-error: a scope is text
+plain.get('/reports', () => 'ok', { scope: 1 });
+// @ts-expect-error: without the plugin there is no option scope
+unguarded.get('/reports', () => 'ok', { scope: 'read:reports' });
+// @ts-expect-error: a public route has no claims
+unguarded.get('/reports', ({ claims }) => claims);
+// @ts-expect-error: a route of another instance than the guarded one has no claims either
+unguarded.use(accepted).get('/open', ({ claims }) => claims);
+// @ts-expect-error: a misspelt setting
+resourceServer(options, { optionl: true });
+
+// A schema describes claims, and a guard keeps their type.
+const guard = createGuard({ ...options, claims: zod });
+const guarded = new Elysia().use(resourceServer(guard));
+guarded.get('/guard', ({ claims }) => claims.tenant.length);
 new Elysia()
   .use(resourceServer({ ...options, claims: zod }))
+  .get('/zod', ({ claims }) => claims.tenant.length + (claims.sub ?? claims.client_id ?? '').length)
   // @ts-expect-error: a claim that the schema does not describe is unknown
   .get('/zod', ({ claims }) => claims.tenant.length + claims.exp + claims.org.length);
-new Elysia()
-  .use(resourceServer({ ...options, claims: zod }))
-  .get('/zod', ({ claims }) => claims.tenant.length + (claims.sub ?? claims.client_id ?? '').length);
 new Elysia().use(resourceServer({ ...options, claims: valibot })).get('/valibot', ({ claims }) => claims.tenant.length);
 new Elysia().use(resourceServer({ ...options, claims: arktype })).get('/arktype', ({ claims }) => claims.tenant.length);
 new Elysia().use(resourceServer({ ...options, claims: elysia })).get('/t', ({ claims }) => claims.tenant.length);
-
-// A guard keeps the type of its claims.
-const guard = createGuard({ ...options, claims: zod });
-new Elysia().use(resourceServer(guard)).get('/guard', ({ claims }) => claims.tenant.length);
 
 // @ts-expect-error: the schemas of Elysia are for resourceServer only
 createGuard({ ...options, claims: elysia });
@@ -71,18 +104,15 @@ new Elysia().use(optional).get('/optional', ({ claims }) => claims?.tenant.lengt
 // @ts-expect-error: optional is not an option of a guard
 resourceServer({ ...options, optional: true });
 // @ts-expect-error: nor one of a route
-new Elysia().use(resourceServer(guard)).get('/', () => 'ok', { optional: true });
+guarded.get('/', () => 'ok', { optional: true });
 
-new Elysia()
-  .use(resourceServer(guard))
+guarded
   .get('/owner', () => 'ok', { authorize: ({ claims, params }) => claims.sub === params.owner })
   .get('/later', () => 'ok', { authorize: async () => true, acr: 'high', maxAge: 60 })
   .get('/tool', () => 'ok', { scope: ({ headers }) => (headers['mcp-name'] === 'a' ? ['a'] : { anyOf: ['b'] }) });
 // @ts-expect-error: a decision is true or false
-new Elysia().use(resourceServer(guard)).get('/', () => 'ok', { authorize: () => 'yes' });
+guarded.get('/', () => 'ok', { authorize: () => 'yes' });
 // @ts-expect-error: a function returns a scope
-new Elysia().use(resourceServer(guard)).get('/', () => 'ok', { scope: () => 1 });
+guarded.get('/', () => 'ok', { scope: () => 1 });
 // @ts-expect-error: an age is a number of seconds
-new Elysia().use(resourceServer(guard)).get('/', () => 'ok', { maxAge: '60' });
-// @ts-expect-error: misspelt
-new Elysia().use(resourceServer(guard)).get('/', () => 'ok', { authorise: () => true });
+guarded.get('/', () => 'ok', { maxAge: '60' });

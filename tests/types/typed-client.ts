@@ -1,31 +1,56 @@
 import { treaty } from '@elysiajs/eden';
+import { Elysia, t } from 'elysia';
+import { resourceServer } from 'protected-api';
 import type { App } from '../../src/app.ts';
 
-/** Nothing here is run. The compiler checks what a typed client accepts. */
+/** Nothing here is run. The compiler checks what a typed client knows of the service, and of an application's own routes. */
 const { api } = treaty<App>('http://localhost:3010');
 
 const open = await api.public.get();
 // @ts-expect-error: there is no message unless the response is a 200
-const message: string = open.data.message;
+open.data.message satisfies string;
 // @ts-expect-error: the public endpoint rejects no request
-if (open.error?.status === 401) throw message;
-
-const scoped = await api['private-scoped'].get();
-if (scoped.error?.status === 403) {
-  // @ts-expect-error: a 403 has one code
-  scoped.error.value.code satisfies 'token_expired';
-}
-
-const plain = await api.private.get();
-plain.data?.message satisfies string | undefined;
-type Unauthorized = 'authorization_header_missing' | 'invalid_header' | 'invalid_claims' | 'token_expired';
-if (plain.error?.status === 401) plain.error.value.code satisfies Unauthorized;
-if (plain.error?.status === 503) plain.error.value.code satisfies 'key_set_unavailable';
-// @ts-expect-error: only a route that requires a scope returns 403
-if (plain.error?.status === 403) throw plain;
-
-// @ts-expect-error: there is no such endpoint
-await api.nothing.get();
-
+if (open.error?.status === 401) throw open;
 // @ts-expect-error: the endpoints take GET only
 await api.public.post();
+
+const scoped = await api['private-scoped'].get();
+// @ts-expect-error: a 403 has one code
+if (scoped.error?.status === 403) scoped.error.value.code satisfies 'token_expired';
+scoped.data?.message satisfies string | undefined;
+type Unauthorized = 'authorization_header_missing' | 'invalid_header' | 'invalid_claims' | 'token_expired';
+if (scoped.error?.status === 401) scoped.error.value.code satisfies Unauthorized;
+
+const options = { issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' };
+const app = new Elysia()
+  .use(resourceServer(options))
+  .get('/me', ({ claims, status }) => (claims.sub === 'nobody' ? status(404, 'Not found') : { known: true }))
+  .get('/own', ({ claims, status }) => (claims.sub === 'nobody' ? status(401, 'Mine') : 'ok'), {
+    response: { 200: t.String(), 401: t.Literal('Mine') },
+  })
+  .get('/reports', ({ claims, status }) => (claims.sub === 'nobody' ? status(404, 'Not found') : 'ok'), {
+    scope: 'read:reports',
+  });
+const { me, own, reports } = treaty<typeof app>('http://localhost');
+
+const { error } = await me.get();
+// @ts-expect-error: no rejection has this code
+if (error?.status === 401) error.value.code satisfies 'not_found';
+if (error?.status === 503) error.value.code satisfies 'key_set_unavailable' | 'replay_store_unavailable';
+// What the handler returns is known too.
+if (error?.status === 404) error.value satisfies 'Not found';
+// @ts-expect-error: only a route that requires a scope, or `authorize`, returns 403
+if (error?.status === 403) throw error;
+
+const denied = await reports.get();
+if (denied.error?.status === 403) denied.error.value.code satisfies 'Unauthorized';
+if (denied.error?.status === 404) denied.error.value satisfies 'Not found';
+
+// A schema of the application's own comes first.
+const described = await own.get();
+if (described.error?.status === 401) described.error.value satisfies 'Mine';
+
+const plain = new Elysia().use(resourceServer(options, { responses: false })).get('/me', ({ claims }) => claims.iss);
+const undescribed = await treaty<typeof plain>('http://localhost').me.get();
+// @ts-expect-error: the responses are left out
+if (undescribed.error?.status === 401) undescribed.error.value.code satisfies string;

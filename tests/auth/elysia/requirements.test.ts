@@ -87,29 +87,25 @@ describe('a requirement', () => {
       return new Response(null, { status: 403 });
     }
   }
-  for (const Options of [Policy, Check])
-    test.each<[name: string, add: (app: AnyElysia, options: object) => AnyElysia]>([
-      ['a route', (app, options) => app.post('/notes/:id', () => 'ok', options)],
-      ['guard()', (app, options) => app.guard(options).post('/notes/:id', () => 'ok')],
-      [
-        'guard() with a callback',
-        (app, options) => app.guard(options, (inner) => inner.post('/notes/:id', () => 'ok')),
-      ],
-      ['group()', (app, options) => app.group('/notes', options, (inner) => inner.post('/:id', () => 'ok'))],
-    ])(`counts where the options of %s are an instance of a class (${Options.name})`, async (_, add) => {
-      for (const aot of [true, false]) {
-        const app = add(new Elysia({ aot }).use(resourceServer(offline())), new Options());
-        expect((await app.handle(toNote('a'))).status).toBe(403);
-      }
-    });
-
-  test('counts where the options of a WebSocket are an instance of a class', async () => {
-    for (const aot of [true, false]) {
-      const app = new Elysia({ aot }).use(resourceServer(offline())).ws('/', new Policy());
-      const headers = { ...bearer(tokenOf()), upgrade: 'websocket' };
-      expect((await app.handle(new Request('http://localhost/', { headers }))).status).toBe(403);
-    }
-  });
+  const adds: Readonly<Record<string, (app: AnyElysia, options: object) => AnyElysia>> = {
+    'a route': (app, options) => app.get('/notes', () => 'ok', options),
+    'guard()': (app, options) => app.guard(options).get('/notes', () => 'ok'),
+    'guard() with a callback': (app, options) => app.guard(options, (inner) => inner.get('/notes', () => 'ok')),
+    'group()': (app, options) => app.group('/notes', options, (inner) => inner.get('', () => 'ok')),
+    'a WebSocket': (app, options) => app.ws('/notes', options),
+  };
+  for (const [name, add] of Object.entries(adds))
+    for (const [option, Options] of Object.entries({
+      scope: Policy,
+      ...(name !== 'a WebSocket' && { beforeHandle: Check }),
+    }))
+      test(`counts where the options of ${name} are an instance of a class with ${option}`, async () => {
+        const headers = { ...bearer(tokenOf()), upgrade: 'websocket' };
+        for (const aot of [true, false]) {
+          const app = add(new Elysia({ aot }).use(resourceServer(offline())), new Options());
+          expect((await app.handle(new Request('http://localhost/notes', { headers }))).status).toBe(403);
+        }
+      });
 
   test('is an error in macros that are nested deeper than Elysia applies them, and routes are then not served', async () => {
     const nested = Array.from({ length: 16 }, (_, depth) => [
