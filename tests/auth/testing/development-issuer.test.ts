@@ -261,20 +261,17 @@ const gateway = { issuer: 'https://gateway.example.test:8443/base', allowedHosts
 const api = { issuer: 'https://localhost/', allowedHosts: ['Api.example.test'] };
 
 describe('refuseHost() of a development issuer', () => {
-  for (const [host, status, options] of [
+  for (const [host, status, options, url = 'http://localhost/'] of [
     ...trusted.map((host) => [host, undefined, gateway] as const),
+    [undefined, undefined, gateway, 'http://127.0.0.1:3010/'],
+    [undefined, 421, gateway, 'http://evil.test/'],
     ['gateway.example.test:8443', undefined, gateway],
     ['API.example.test:443', undefined, api],
     ...others.map((host) => [host, 421, gateway] as const),
   ] as const)
-    test(`returns ${status} for the Host ${JSON.stringify(host)} with ${options.allowedHosts} allowed`, () => {
+    test(`returns ${status} for the Host ${JSON.stringify(host)} at ${url} with ${options.allowedHosts} allowed`, () => {
       const { refuseHost } = createDevelopmentIssuer({ ...good, ...options, secrets: issuer.secrets });
-      expect(refuseHost(new Request('http://localhost/', { headers: { host } }))?.status).toBe(status);
+      const headers = host === undefined ? {} : { host };
+      expect(refuseHost(new Request(url, { headers }))?.status).toBe(status);
     });
-
-  test('checks the URL of a request without a Host', () => {
-    const { refuseHost } = createDevelopmentIssuer({ ...good, ...gateway, secrets: issuer.secrets });
-    expect(refuseHost(new Request('http://127.0.0.1:3010/'))).toBeUndefined();
-    expect(refuseHost(new Request('http://evil.test/'))?.status).toBe(421);
-  });
 });
