@@ -3,13 +3,11 @@ import { openapi } from '@elysiajs/openapi';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import type { GuardOptions, PluginSettings } from 'protected-api';
-import { createGuard, resourceServer, scopesOf, securitySchemes } from 'protected-api';
-import { offline, tokenOf } from '../../support/checked.ts';
-import { bearer } from '../../support/mint.ts';
+import { createGuard, scopesOf, securitySchemes } from 'protected-api';
+import { offline } from '../../support/checked.ts';
+import { guard, send, token } from './guarded.ts';
 
 const publicUrl = 'https://api.example.test';
-const guard = (options: Partial<GuardOptions> = {}, settings?: PluginSettings) =>
-  resourceServer({ ...offline(), ...options }, settings);
 
 interface Operation {
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
@@ -78,7 +76,7 @@ describe('the OpenAPI document of an application', () => {
     };
     const routes = new Elysia().use(guard()).get('/x', handler, { response: { 200: t.String() } });
     const app = new Elysia().use(new Elysia().use(routes));
-    const response = await app.handle(new Request('http://localhost/x', { headers: bearer(tokenOf()) }));
+    const response = await send(app, '/x', { headers: token() });
     expect([response.status, await response.text()]).toEqual([401, 'of the handler']);
   });
 

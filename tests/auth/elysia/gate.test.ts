@@ -1,20 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import type { Instance } from '../../../src/auth/elysia/instance.ts';
-import { type GuardOptions, resourceServer } from '../../../src/auth/index.ts';
-import { offline, tokenOf } from '../../support/checked.ts';
-import { bearer } from '../../support/mint.ts';
 import { rawRequest } from '../../support/raw-http.ts';
+import { guard, request, statuses, token } from './guarded.ts';
 import { SECRET } from './matrix/routes.ts';
 
 /** The order of decisions, which the gate ensures without the seal. */
-const guarded = (app: AnyElysia, options = {}) => app.use(guard()).get('/a', secret, { scope: 'a', ...options });
+
 const secret = () => SECRET;
-const guard = (options: Partial<GuardOptions> = {}) => resourceServer({ ...offline(), ...options });
-const token = (claims: Record<string, unknown> = {}) => bearer(tokenOf({ claims }));
-const request = (path: string, init: RequestInit = {}) => new Request(`http://localhost${path}`, init);
-const statuses = (app: AnyElysia, path: string, headers: readonly Record<string, string>[]) =>
-  Promise.all(headers.map(async (each) => (await app.handle(request(path, { headers: each }))).status));
+const guarded = (app: AnyElysia, options = {}) => app.use(guard()).get('/a', secret, { scope: 'a', ...options });
 const granted = () => request('/a', { headers: token({ scope: 'a' }) });
 
 test.each<[string, (app: AnyElysia) => AnyElysia]>([

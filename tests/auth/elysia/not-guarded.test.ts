@@ -1,14 +1,12 @@
 import { expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
-import { isGuarded, resourceServer } from '../../../src/auth/index.ts';
-import { createTestIssuer } from '../../../src/auth/testing.ts';
+import { isGuarded } from '../../../src/auth/index.ts';
+import { guard } from './guarded.ts';
 
 /** What SECURITY.md says that the guard does not cover. A failure means that the page can be shortened. */
-const { options } = await createTestIssuer();
-
 test('a route of Bun in the configuration of Elysia is not guarded', async () => {
   const app = new Elysia({ serve: { routes: { '/of-bun': new Response('open') } } })
-    .use(resourceServer(options))
+    .use(guard())
     .get('/guarded', () => 'guarded')
     .listen({ hostname: '127.0.0.1', port: 0 });
   const statusOf = async (path: string) => (await fetch(`http://127.0.0.1:${app.server?.port}${path}`)).status;

@@ -1,23 +1,22 @@
 import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia, t } from 'elysia';
-import { type RequirementContext, resourceServer } from '../../../src/auth/index.ts';
-import { offline, tokenOf } from '../../support/checked.ts';
-import { bearer } from '../../support/mint.ts';
+import type { RequirementContext } from '../../../src/auth/index.ts';
+import { guard, send, token } from './guarded.ts';
 
 const ofNotes = { 'content-type': 'application/json', 'mcp-name': 'read-notes' };
 const toNote = (scope: string) =>
   new Request('http://localhost/notes/7?tool=read', {
     method: 'POST',
     body: '{"text":"a"}',
-    headers: { ...bearer(tokenOf({ claims: { scope } })), ...ofNotes },
+    headers: { ...token({ scope }), ...ofNotes },
   });
 
 /** Sends a request to a route with these options, with and without ahead-of-time compilation. */
-async function answersOf(route: object, create = () => toNote('a')) {
+async function responsesOf(route: object, create = () => toNote('a')) {
   const hooks: string[] = [];
   const applications = [true, false].map((aot) =>
     new Elysia({ aot })
-      .use(resourceServer(offline()))
+      .use(guard())
       .onBeforeHandle(() => void hooks.push('beforeHandle'))
       .post('/notes/:id', () => 'ok', { ...route } as { scope: string }),
   );
@@ -62,7 +61,7 @@ const rows: readonly Row[] = [
 describe('a requirement', () => {
   for (const [name, route, granted, status, wanted] of rows)
     test(`${Object.keys(route)}: ${name} gets a ${status} if "${granted}" is granted`, async () => {
-      const { responses, hooks } = await answersOf(route, () => toNote(granted));
+      const { responses, hooks } = await responsesOf(route, () => toNote(granted));
       for (const response of responses) {
         expect(response.status).toBe(status);
         const challenge = wanted === undefined ? null : expect.stringContaining(`scope="${wanted}"`);
@@ -100,10 +99,10 @@ describe('a requirement', () => {
       ...(name !== 'a WebSocket' && { beforeHandle: Check }),
     }))
       test(`counts where the options of ${name} are an instance of a class with ${option}`, async () => {
-        const headers = { ...bearer(tokenOf()), upgrade: 'websocket' };
+        const headers = { ...token(), upgrade: 'websocket' };
         for (const aot of [true, false]) {
-          const app = add(new Elysia({ aot }).use(resourceServer(offline())), new Options());
-          expect((await app.handle(new Request('http://localhost/notes', { headers }))).status).toBe(403);
+          const app = add(new Elysia({ aot }).use(guard()), new Options());
+          expect((await send(app, '/notes', { headers })).status).toBe(403);
         }
       });
 
@@ -112,7 +111,7 @@ describe('a requirement', () => {
       depth,
       depth < 15 ? { [depth + 1]: true } : { scope: 'a' },
     ]);
-    const app = new Elysia().use(resourceServer(offline())).macro(Object.fromEntries(nested)) as AnyElysia;
+    const app = new Elysia().use(guard()).macro(Object.fromEntries(nested)) as AnyElysia;
     expect(() => app.guard({ 0: true })).toThrow('macros are nested deeper');
     expect((await app.post('/notes/:id', () => 'ok').handle(toNote('b'))).status).toBe(500);
     expect(() => app.guard({ 1: true })).not.toThrow();
@@ -122,7 +121,7 @@ describe('a requirement', () => {
     const askedFor = async (scope: string, create?: () => Request) => {
       const asked: string[] = [];
       const authorize = () => asked.push('authorize') > 0;
-      await answersOf({ scope: () => asked.push('scope') && scope, authorize }, create);
+      await responsesOf({ scope: () => asked.push('scope') && scope, authorize }, create);
       return asked.toSorted();
     };
     expect(await askedFor('a', () => new Request('http://localhost/notes/7', { method: 'POST' }))).toEqual([]);
@@ -134,7 +133,7 @@ describe('a requirement', () => {
     const seen: unknown[] = [];
     const authorize = ({ claims, request, params, query, headers, body }: RequirementContext) =>
       seen.push([claims.sub, request.method, params, query, headers['mcp-name'], body]) > 0;
-    await answersOf({ authorize });
+    await responsesOf({ authorize });
     const want = ['client-1', 'POST', { id: '7' }, { tool: 'read' }, 'read-notes', { text: 'a' }];
     expect(seen).toEqual([want, want]);
   });
@@ -143,7 +142,7 @@ describe('a requirement', () => {
     let asked = 0;
     const authorize = () => asked++ >= 0;
     const app = new Elysia()
-      .use(resourceServer(offline()))
+      .use(guard())
       .post('/notes/:id', () => 'ok', { body: t.Object({ text: t.Number() }), authorize });
     expect([(await app.handle(toNote('a'))).status, asked]).toEqual([422, 0]);
   });
@@ -155,6 +154,6 @@ describe('a requirement', () => {
     test(`cannot be ${JSON.stringify(route)}`, async () => {
       const message = /authorize must be a function|scope must be a scope, a list of scopes or/;
       const error = { name: 'TypeError', message: expect.stringMatching(message) };
-      await expect(answersOf(route)).rejects.toThrow(expect.objectContaining(error));
+      await expect(responsesOf(route)).rejects.toThrow(expect.objectContaining(error));
     });
 });

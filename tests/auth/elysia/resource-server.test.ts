@@ -3,25 +3,20 @@ import { join } from 'node:path';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import { createGuardCore } from '../../../src/auth/guard/create-guard.ts';
 import { guardOf } from '../../../src/auth/guard/guard.ts';
-import { type GuardOptions, isGuarded, resourceServer } from '../../../src/auth/index.ts';
-import { offline, tokenOf } from '../../support/checked.ts';
+import { isGuarded, resourceServer } from '../../../src/auth/index.ts';
+import { offline } from '../../support/checked.ts';
 import { runToEnd, until } from '../../support/child-process.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
-import { bearer } from '../../support/mint.ts';
+import { guard, send, statuses, token } from './guarded.ts';
 
-const guard = (options: Partial<GuardOptions> = {}, settings: object = {}) =>
-  resourceServer({ ...offline(), ...options }, settings);
-const granted = (scope: string) => bearer(tokenOf({ claims: { scope } }));
-const send = (app: AnyElysia, path: string, init?: RequestInit): Promise<Response> =>
-  app.handle(new Request(`http://localhost${path}`, init));
+const granted = (scope: string) => token({ scope });
 
 type Use = (app: AnyElysia) => AnyElysia;
 
 describe('resourceServer()', () => {
   test('guards no route of another instance', async () => {
     const app = new Elysia().use(new Elysia().use(guard()).get('/guarded', () => 'ok')).get('/open', () => 'ok');
-    expect((await send(app, '/open')).status).toBe(200);
-    expect((await send(app, '/guarded')).status).toBe(401);
+    expect([await statuses(app, '/open', [{}]), await statuses(app, '/guarded', [{}])]).toEqual([[200], [401]]);
     expect(app.routes.filter(isGuarded).map(({ path }) => path)).toEqual(['/guarded']);
   });
 
@@ -32,8 +27,10 @@ describe('resourceServer()', () => {
     ['maps every response', (app) => app.mapResponse(() => new Response('mapped')), (app) => app],
   ] as const satisfies readonly (readonly [string, Use, Use])[])
     test(`sends its own responses in an application that ${name}`, async () => {
-      const app = after(before(new Elysia()).use(guard())).get('/', () => 'ok');
-      const response = await send(app, '/');
+      const response = await send(
+        after(before(new Elysia()).use(guard())).get('/', () => 'ok'),
+        '/',
+      );
       expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
       expect(await response.json()).toMatchObject({ code: 'authorization_header_missing' });
     });
@@ -68,8 +65,7 @@ describe('resourceServer()', () => {
       }
       const plugin = resourceServer(Object.assign(new Options(), offline()), new Settings());
       const app = new Elysia().use(plugin).get('/', () => 'ok');
-      expect((await send(app, '/')).status).toBe(200);
-      expect((await send(app, '/', { headers: granted('a') })).status).toBe(401);
+      expect(await statuses(app, '/', [{}, token()])).toEqual([200, 401]);
     });
 
   test('does not throw for preflights that were added before it', () => {
@@ -132,8 +128,7 @@ describe('resourceServer()', () => {
     const app = new Elysia()
       .use(resourceServer({ ...options, ...callbacks, fetch: async () => Response.json(keys) }))
       .get('/', () => 'ok', { scope: 'a' });
-    const sent = [{}, granted('b'), granted('a')].map((headers) => send(app, '/', { headers }));
-    expect((await Promise.all(sent)).map(({ status }) => status)).toEqual([401, 403, 200]);
+    expect(await statuses(app, '/', [{}, granted('b'), granted('a')])).toEqual([401, 403, 200]);
     expect(new Set(calls)).toEqual(new Set(names));
   });
 

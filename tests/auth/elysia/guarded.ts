@@ -1,0 +1,22 @@
+import type { AnyElysia } from 'elysia';
+import { type GuardOptions, resourceServer } from '../../../src/auth/index.ts';
+import { offline, tokenOf } from '../../support/checked.ts';
+import { bearer } from '../../support/mint.ts';
+
+const shared = offline();
+
+/** Plugins with the same options are equal: nested ones verify a token once. */
+export const guard = (options: Partial<GuardOptions> = {}, settings: object = {}) =>
+  resourceServer({ ...shared, ...options }, settings);
+
+/** Returns the headers of a request whose token has these claims. */
+export const token = (claims: Record<string, unknown> = {}) => bearer(tokenOf({ claims }));
+
+export const request = (path: string, init: RequestInit = {}) => new Request(`http://localhost${path}`, init);
+
+export const send = (app: AnyElysia, path: string, init?: RequestInit): Promise<Response> =>
+  app.handle(request(path, init));
+
+/** Returns the status of the response to each of these headers. */
+export const statuses = (app: AnyElysia, path: string, headers: readonly Record<string, string>[]) =>
+  Promise.all(headers.map(async (each) => (await send(app, path, { headers: each })).status));
