@@ -33,10 +33,11 @@ describe('createProofVerifier()', () => {
         expect(replayStore.state().entries).toBe(want === 'accepted' ? 1 : 0);
       });
 
-  test('treats a jti as used only for the same key, regardless of the rest of the proof', async () => {
+  test('rejects a used proof: the same jti of the same key, regardless of the rest of the proof', async () => {
     const replayStore = createMemoryReplayStore({ now });
     const claims = { jti: 'same' };
     expect(await outcomeOf({ replayStore, claims })).toBe('accepted');
+    expect(await outcomeOf({ replayStore, claims })).toBe('proof_replayed');
     expect(await outcomeOf({ replayStore, claims, key: otherKey })).toBe('accepted');
     const later = { ...claims, iat: nowSeconds - 1, htm: 'POST' };
     expect(await outcomeOf({ replayStore, claims: later, method: 'POST' })).toBe('proof_replayed');

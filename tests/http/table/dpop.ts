@@ -107,7 +107,7 @@ export function holds(fixture: () => Fixture, rows: readonly Row[]): void {
 export function dpopRows(fixture: () => Fixture, mode: 'on' | 'required'): void {
   holds(fixture, [...always, ...modes[mode]]);
 
-  test('accepts one of 20 parallel uses of a proof, and no later use', async () => {
+  test('rejects a used proof: accepts one of 20 parallel uses, and no later one', async () => {
     const token = fixture().mint({ claims: { cnf: bound } });
     const proof = makeProof({ url: PUBLIC_URL + PRIVATE, token, nowSeconds: nowSeconds() });
     const use = () => fixture().service.fetch(PRIVATE, { headers: { ...dpop(token), dpop: proof } });
