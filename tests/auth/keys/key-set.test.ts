@@ -46,7 +46,7 @@ function setUp(options: Partial<KeySetOptions> = {}) {
     const turns = published.by === hanging ? 10 : 10_000;
     for (let turn = 0; turn < turns && keySet.state().nextAttemptMs === 0; turn += 1) await Bun.sleep(0);
   };
-  /** From then on, the source behaves like this. */
+  /** Advances the time and, if a source is given, fetches from that source from now on. */
   const advance = async (ms: number, source = published.by) => {
     published.by = source;
     clock.advance(ms);
