@@ -10,7 +10,7 @@ import { AUDIENCE, mintToken } from '../support/mint.ts';
 import { readText, root } from '../support/repository.ts';
 
 /** They say what the compiler accepts, and at each `@ts-expect-error` what it rejects. */
-const typeTests = ['protected-route.ts', 'typed-rejections.ts'];
+const typeTests = ['guarded-routes.ts', 'typed-client.ts'];
 /** Package of the compiler, module resolution, and the module system that goes with it. */
 const compilations = [
   ['typescript', 'nodenext', 'nodenext'],
