@@ -10,7 +10,7 @@ import { prepareTokens } from './harness/tokens.ts';
 import type { Received, Responses } from './servers/environment.ts';
 
 const usage = `Measures the service and other servers, and writes a section of bench/results.md
-  --rounds N    fresh processes of each server (6)
+  --rounds N    fresh processes of each server (4)
   --only A,B    these servers: ${contestants.map(({ name }) => name).join(', ')}
   --other DIR   measure the service of another checkout as well; dependencies must be installed there
   --print       print the section instead of writing it`;
@@ -60,7 +60,7 @@ async function main(rounds: number, only?: readonly string[], other?: string) {
 
 const { values: flags } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '6' },
+    rounds: { type: 'string', default: '4' },
     only: { type: 'string' },
     other: { type: 'string' },
     print: { type: 'boolean' },

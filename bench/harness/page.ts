@@ -85,7 +85,7 @@ export function renderPage(
   return `## The service and other servers (\`bun run bench\`)
 
 ${machine}
-- Method: ${rounds} fresh processes of each server. All servers of a case run at the same moment on core 0, each with 32 connections of a wrk of its own on core 1, where the key-set server is too. Each process is warmed up with all its cases for two seconds, and measured for four seconds a case. CPU time is that of all threads of the server, by the scheduler. NODE_ENV is production; the service has its default settings unless its name says otherwise. Cells are medians, with the lowest and the highest in brackets; ratios are computed within a round.
+- Method: ${rounds} fresh processes of each server. All servers of a case run at the same moment on core 0, each with 32 connections of a wrk of its own on core 1, where the key-set server is too. Each process is warmed up with all its cases for six seconds, and measured for four seconds a case. CPU time is that of all threads of the server, by the scheduler. NODE_ENV is production; the service has its default settings unless its name says otherwise. Cells are medians, with the lowest and the highest in brackets; ratios are computed within a round.
 
 ${problems.length === 0 ? '' : `### Invalid measurements\n\n${problems.map((one) => `- ${one}`).join('\n')}\n\n`}How many times the CPU time of the first server the other takes for the same requests. Rejections have equal statuses and headers.
 
