@@ -8,6 +8,29 @@ export interface DescribedApi {
   readonly options: Pick<CheckedOptions, 'audience' | 'dpop' | 'publicUrl' | 'scopePrefix'>;
 }
 
+/** The part of an operation that the document and its page use. */
+export interface Operation {
+  readonly summary?: string;
+  readonly description?: string;
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
+  readonly requestBody?: object;
+  readonly responses?: Readonly<Record<string, ResponseObject>>;
+}
+
+/** A response, or a reference to a shared one. */
+export interface ResponseObject {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly headers?: Readonly<Record<string, Pick<MediaType, 'examples'>>>;
+  readonly content?: Readonly<Record<string, MediaType | undefined>>;
+}
+
+export interface MediaType {
+  readonly schema?: { readonly title?: string; readonly examples?: readonly unknown[]; readonly $ref?: string };
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+
 export const { version, license } = packageJson;
 
 /** The name of the API on its pages, in its document and in the banner. */

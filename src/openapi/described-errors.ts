@@ -1,7 +1,6 @@
 import { describeRejections, type Rejection } from 'protected-api/guard';
 import { failures } from '../http/responses.ts';
-import type { DescribedApi } from './about.ts';
-import type { ResponseObject } from './document.ts';
+import type { DescribedApi, ResponseObject } from './about.ts';
 
 /** By status; `default` stands for the errors that any request can get. */
 const descriptions: Readonly<Record<string, string>> = {

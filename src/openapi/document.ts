@@ -2,34 +2,20 @@ import { isDeepStrictEqual } from 'node:util';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import type { AnyElysia } from 'elysia';
 import { type GuardOptions, scopesOf, securitySchemes } from 'protected-api';
-import { type DescribedApi, license, name, summary, version } from './about.ts';
+import {
+  type DescribedApi,
+  license,
+  type MediaType,
+  name,
+  type Operation,
+  type ResponseObject,
+  summary,
+  version,
+} from './about.ts';
 import { describeErrors, errorSchemaOf, errorsOf } from './described-errors.ts';
 
 /** The OpenAPI document of the service. */
 export type OpenApiDocument = ReturnType<typeof createDocument>;
-
-/** The part of an operation that the document and its page use. */
-export interface Operation {
-  readonly summary?: string;
-  readonly description?: string;
-  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
-  readonly requestBody?: object;
-  readonly responses?: Readonly<Record<string, ResponseObject>>;
-}
-
-/** A response, or a reference to a shared one. */
-export interface ResponseObject {
-  readonly $ref?: string;
-  readonly description?: string;
-  readonly headers?: Readonly<Record<string, Pick<MediaType, 'examples'>>>;
-  readonly content?: Readonly<Record<string, MediaType | undefined>>;
-}
-
-interface MediaType {
-  readonly schema?: { readonly title?: string; readonly examples?: readonly unknown[]; readonly $ref?: string };
-  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
-}
 
 /** Returns the OpenAPI 3.1 document of all routes that are not hidden, generated from their schemas. */
 export function createDocument(app: AnyElysia, api: DescribedApi, tokenEndpoint: string | undefined) {

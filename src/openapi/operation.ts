@@ -1,5 +1,5 @@
-import { anchorOf } from './about.ts';
-import type { OpenApiDocument, Operation, ResponseObject } from './document.ts';
+import { anchorOf, type Operation, type ResponseObject } from './about.ts';
+import type { OpenApiDocument } from './document.ts';
 import { type Html, html, paragraphs, renderRoute } from './layout.ts';
 
 type Components = OpenApiDocument['components'];
