@@ -109,6 +109,13 @@ describe('a route that is added', () => {
     expect(Object.fromEntries(finished.headers)).toMatchObject({ 'x-own': '1', 'cache-control': 'private' });
   });
 
+  test('responds without a Promise if nothing has to be awaited', async () => {
+    const headers = bearer(tokenOf());
+    await get('/api/private', { headers });
+    for (const path of ['/api/public', '/api/private', '/list'])
+      expect(app.fetch(new Request(`http://localhost${path}`, { headers }))).toBeInstanceOf(Response);
+  });
+
   test('sends each cookie in a line of its own', async () =>
     expect((await get('/cookies')).headers.getSetCookie()).toEqual(['a=1', 'b=2']));
 
