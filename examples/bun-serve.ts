@@ -1,7 +1,7 @@
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 
 // A server of Bun without a framework. To start it:
-// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run examples/bun-serve.ts
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run bun-serve.ts
 const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
 

@@ -3,7 +3,7 @@ import { Elysia, t } from 'elysia';
 import { optionsFromEnvironment, resourceServer } from 'protected-api';
 
 // An application with public routes, CORS and an error format of its own (RFC 9457) adds the guard. To start it:
-// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run examples/existing-app.ts
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run existing-app.ts
 const guard = resourceServer({
   ...optionsFromEnvironment(process.env),
   errorBody: ({ status, description }) => problem(status, description),

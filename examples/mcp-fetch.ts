@@ -7,7 +7,7 @@ import {
 import { createGuard } from 'protected-api/guard';
 
 // A Model Context Protocol server as a function of a request: for Bun, Deno, Hono, Next.js and Cloudflare Workers. To start it:
-// ISSUER=https://tenant.example.com/ bun run examples/mcp-fetch.ts
+// ISSUER=https://tenant.example.com/ bun run mcp-fetch.ts
 const { ISSUER = '', PORT = '3010' } = process.env;
 const publicUrl = `http://localhost:${PORT}`;
 const resource = `${publicUrl}/mcp`;

@@ -9,7 +9,7 @@ import { createGuard, resourceMetadata, resourceServer } from 'protected-api';
 
 // A Model Context Protocol server over HTTP, for clients of revision 2026-07-28 and of older ones. Clients that send no token
 // find the authorization server, and request a token for this server. To start it:
-// ISSUER=https://tenant.example.com/ bun run examples/mcp.ts
+// ISSUER=https://tenant.example.com/ bun run mcp.ts
 const { ISSUER = '', PORT = '3010' } = process.env;
 
 /** MCP clients name the URL of the server as the resource (RFC 8707), so it is the audience of their tokens. */

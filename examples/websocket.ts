@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import { optionsFromEnvironment, resourceServer } from 'protected-api';
 
 // A WebSocket behind the guard: the token is checked before the upgrade, and the socket is closed when the token expires.
-// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run examples/websocket.ts
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run websocket.ts
 
 /** 24 days: timers do not wait for longer. */
 const maxDelayMs = 2 ** 31 - 1;

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 
-// A Cloudflare Worker. ISSUER and AUDIENCE are variables in its wrangler.toml. To start it: npx wrangler dev examples/workers.ts
+// A Cloudflare Worker. ISSUER and AUDIENCE are variables in its wrangler.toml. To start it: npx wrangler dev workers.ts
 // Requests share the keys, because the guard is created once. Keys are fetched when a request needs them.
 const guard = createGuard(optionsFromEnvironment(env));
 

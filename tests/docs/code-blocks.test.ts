@@ -21,7 +21,7 @@ async function blocksOf(page: string) {
   );
   const name = page.replace(/\W+/g, '-').toLowerCase();
   return blocks.map((block, index) => {
-    const isTest = block.text.includes("from 'bun:test'");
+    const isTest = block.text.includes("from 'node:test'");
     return { ...block, file: `${name}-${index}${isTest ? '.test' : ''}.ts` };
   });
 }
@@ -89,6 +89,9 @@ const rows: readonly Row[] = [
   ['OpenAPI and typed clients', 'GET /orders', { scope: 'read:orders' }, 200, '["tea"]'],
   ['OpenAPI and typed clients', 'GET /openapi/json', undefined, 200, '"securitySchemes":{"oauth2"'],
   ['In any fetch server', 'GET /', undefined, 401, 'Bearer scope="read:reports"'],
+  ['In any fetch server', 'GET /', { sub: 'ada', scope: 'read:reports' }, 200, 'ada'],
+  ['In Express, NestJS, Fastify or Koa', 'GET /me', { sub: 'ada' }, 200, 'ada'],
+  ['In Express, NestJS, Fastify or Koa', 'GET /reports', { scope: 'other' }, 403, 'scope="read:reports"'],
   ['In an Elysia application', 'GET /orders/', undefined, 401, 'scope="read:orders"'],
   ['In an Elysia application', 'GET /orders/of/ada', undefined, 401, 'Bearer'],
   ['In an Elysia application', 'GET /news', undefined, 200, 'Hello everyone'],
@@ -119,8 +122,12 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 interface Served {
   readonly fetch: (request: Request, server: object) => Promise<Response>;
 }
-const isServed = ({ text }: { readonly text: string }) => /export (?:const app|async function fetch)/.test(text);
+const isServed = ({ text }: { readonly text: string }) =>
+  /export (?:const app|async function fetch|function createApp)/.test(text);
 type Application = { readonly fetch: (request: Request) => Response | Promise<Response> } | Listener | FastifyInstance;
+
+type Exported = { readonly app: Application } | { readonly createApp: (options: object) => Application };
+const appOf = (exported: Exported) => ('app' in exported ? exported.app : exported.createApp(issuer.options));
 
 /** Sends a request to an application: a function of a request, that of a server of Node.js, or Fastify. */
 async function respond(app: Application, request: Request): Promise<Response> {
@@ -140,10 +147,14 @@ async function respond(app: Application, request: Request): Promise<Response> {
 /** Returns the status, two headers and the body with which the application of a block responds. */
 async function send(heading: string, request: string, claims: object | undefined): Promise<string> {
   const block = blocks.find((each) => each.heading === heading && isServed(each));
-  const served: { readonly app: Application } | Served = await import(join(folder, block?.file ?? ''));
-  const app = 'app' in served ? served.app : { fetch: (sent: Request) => served.fetch(sent, { upgrade: () => false }) };
+  const served: Exported | Served = await import(join(folder, block?.file ?? ''));
+  const app =
+    'fetch' in served ? { fetch: (sent: Request) => served.fetch(sent, { upgrade: () => false }) } : appOf(served);
   const [method = '', path, body] = request.split(' ');
-  const ofTenant = !block?.text.includes('./options.ts') && { iss: tenant.url.href, aud: 'https://api.example.com' };
+  const ofTenant = !/\.\/options\.ts|createApp/.test(`${block?.text}`) && {
+    iss: tenant.url.href,
+    aud: 'https://api.example.com',
+  };
   const claimed = claims && { auth_time: Math.floor(Date.now() / 1000), ...ofTenant, ...claims };
   // The token is sent in each header that a recipe reads.
   const token = claimed && (await issuer.token(claimed));
@@ -160,16 +171,38 @@ async function send(heading: string, request: string, claims: object | undefined
   return `${response.status} ${said.join(' ')}`;
 }
 
+async function passes(file: string): Promise<void> {
+  const child = Bun.spawn([process.execPath, 'test', join(folder, file)], { cwd: root, stderr: 'pipe' });
+  expect(await child.stderr.text()).toContain(' 0 fail');
+  expect(await child.exited).toBe(0);
+}
+
 describe('the TypeScript blocks of the documentation', () => {
   test('compile', async () => {
     const tsc = Bun.spawn([process.execPath, 'x', 'tsc', '--noEmit', '-p', folder], { stdout: 'pipe' });
     expect(await tsc.stdout.text()).toBe('');
   }, 120_000);
 
-  test.each(blocks.filter(({ file }) => file.endsWith('.test.ts')))('pass as tests: $file', async ({ file }) => {
-    const child = Bun.spawn([process.execPath, 'test', join(folder, file)], { cwd: root, stderr: 'pipe' });
-    expect(await child.stderr.text()).toContain(' 0 fail');
-    expect(await child.exited).toBe(0);
+  test.each(blocks.filter(({ file }) => file.endsWith('.test.ts')))('pass as tests: $file', ({ file }) => passes(file));
+
+  test('Test your application: the lines for Express test its application', async () => {
+    const [, lines] = /^```js\n(.*?)^```$/ms.exec(await readText('src/auth/README.md')) ?? [];
+    const express = blocks.find(({ text }) => text.includes('export function createApp') && text.includes("'express'"));
+    const changes: readonly [RegExp, string][] = [
+      [
+        /^.*'elysia';\n.*'protected-api';$/m,
+        `import { once } from 'node:events';\nimport { createApp } from './${express?.file}';`,
+      ],
+      [/\{ test \}/, '{ after, test }'],
+      [/^const createApp = .*?\n\n/ms, ''],
+      [/^const app = .*\nconst get = .*\n/m, `${lines}`],
+      [/^test\('every route is guarded'.*/ms, ''],
+    ];
+    const given = blocks.find(({ file }) => file.endsWith('.test.ts'))?.text ?? '';
+    for (const [place] of changes) expect(given).toMatch(place);
+    const text = changes.reduce((changed, change) => changed.replace(...change), given);
+    await Bun.write(join(folder, 'express.test.js'), text);
+    await passes('express.test.js');
   });
 
   test.each(rows)('%s: %s with the token %j returns %i', async (heading, request, claims, status, part) => {
