@@ -1,16 +1,20 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { $, semver } from 'bun';
 import { authorizationHeaderRows } from '../http/table/authorization-header.ts';
 import { dpopRows, PUBLIC_URL } from '../http/table/dpop.ts';
 import { crowdedKeySet, keySetRows } from '../http/table/key-set.ts';
 import { scopeRows } from '../http/table/scope.ts';
 import { tokenRows } from '../http/table/tokens.ts';
 import { run, runToEnd } from '../support/child-process.ts';
-import { fixtureFor } from '../support/fixture.ts';
+import { fixtureFor, startFixture } from '../support/fixture.ts';
 import { type Form, startService } from '../support/forms.ts';
 import { installedPackage } from '../support/installed-package.ts';
 import { type IssuerMode, startIssuer } from '../support/issuer.ts';
-import { AUDIENCE, mintToken } from '../support/mint.ts';
+import { mintSigned } from '../support/issuers.ts';
+import { publish } from '../support/keys.ts';
+import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { signingKey } from '../support/signatures.ts';
 import { workerForm } from '../support/worker.ts';
 
 /** The command of each runtime, before the script. */
@@ -30,6 +34,11 @@ const endings: readonly (readonly [what: string, mode: IssuerMode, output: strin
 
 const folder = installedPackage(['elysia'], 'runtimes', ['server.mjs', 'one-token.mjs', 'worker.mjs']);
 
+const keys = [publish(signingKey('ML-DSA-44', SIGNING_KID), SIGNING_KID)];
+const nodeVersion = (await $`node --version`.text()).trim();
+/** The runtimes that support ML-DSA. */
+const hasMlDsa = ['bun', 'deno', ...(semver.satisfies(nodeVersion, '>=24.7') ? ['node'] : [])];
+
 function httpTable(form: Form): void {
   const fixture = fixtureFor(form, { keys: crowdedKeySet });
   authorizationHeaderRows(fixture);
@@ -37,6 +46,19 @@ function httpTable(form: Form): void {
   scopeRows(fixture);
   keySetRows(fixture);
   dpopRows(fixtureFor(form, { keys: crowdedKeySet, settings: { PUBLIC_URL, DPOP: 'on' } }), 'on');
+
+  test.each([
+    ['fetched', {}],
+    ['given', { keys: { keys } }],
+  ])('accepts a token by an ML-DSA key that is %s, or warns that the runtime does not support it', async (_, given) => {
+    const settings = { OPTIONS: JSON.stringify({ algorithms: ['ML-DSA-44'], ...given }) };
+    await using fixture = await startFixture(form, { keys: () => keys, settings });
+    const { status } = await fixture.get('/api/private', mintSigned(fixture.issuer.url, { alg: 'ML-DSA-44' }));
+    await fixture.service.close();
+    const found = /^Cannot use the keys of \S+.*: no_usable_key, found (.*)$/m.exec(fixture.service.output())?.[1];
+    const unsupported = [503, 'ML-DSA-44 (not supported by this runtime)'];
+    expect([status, found]).toEqual(hasMlDsa.includes(form.name) ? [200, undefined] : unsupported);
+  });
 }
 
 describe('the guard under workerd', () => httpTable(workerForm(() => join(folder(), 'worker.mjs'))));

@@ -5,14 +5,21 @@ import process from 'node:process';
 import { Elysia } from 'elysia';
 import { resourceServer } from 'protected-api';
 
-const { ISSUER: issuer, AUDIENCE: audience, PUBLIC_URL: publicUrl, DPOP: dpop, PORT } = process.env;
+const {
+  ISSUER: issuer,
+  AUDIENCE: audience,
+  PUBLIC_URL: publicUrl,
+  DPOP: dpop,
+  OPTIONS: options = '{}',
+  PORT,
+} = process.env;
 const reply = (message) =>
   new Response(JSON.stringify({ message }), { headers: { 'content-type': 'application/json' } });
 
 const app = new Elysia()
   .use(
     new Elysia()
-      .use(resourceServer({ issuer, audience, publicUrl, dpop }))
+      .use(resourceServer({ issuer, audience, publicUrl, dpop, ...JSON.parse(options) }))
       .get('/api/private', ({ claims }) => reply(`Hello from ${claims.iss}`))
       .get('/api/private-scoped', () => reply('Hello to those with the scope'), { scope: 'read:messages' }),
   )

@@ -39,13 +39,16 @@ export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLim
   return read('y').length === partBytes ? ({ kty, crv, x, y } as PublicJwk) : undefined;
 }
 
-/** Returns the imported key, or undefined if its point is not on the curve or the runtime does not support the algorithm. */
-export async function importPublicJwk(jwk: PublicJwk, algorithm: Algorithm): Promise<CryptoKey | undefined> {
+/** Returns the imported key, or why there is none: its point is not on the curve, or the runtime does not support the algorithm. */
+export async function importPublicJwk(
+  jwk: PublicJwk,
+  algorithm: Algorithm,
+): Promise<CryptoKey | 'invalid' | 'unsupported'> {
   try {
     const key = await importJWK(jwk, algorithm);
-    return key instanceof Uint8Array ? undefined : key;
-  } catch {
-    return undefined;
+    return key instanceof Uint8Array ? 'invalid' : key;
+  } catch (error) {
+    return error instanceof DOMException && error.name === 'NotSupportedError' ? 'unsupported' : 'invalid';
   }
 }
 

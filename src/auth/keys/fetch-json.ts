@@ -24,7 +24,7 @@ export interface FetchFault {
   readonly status: number | undefined;
   /**
    * What the issuer or its metadata name instead: an issuer, for `issuer_mismatch`; the URL of a key set, for `insecure_address`;
-   * the algorithms of the keys, or their types, for `no_usable_key`.
+   * the algorithms of the keys, or their types, for `no_usable_key`, and whether this runtime does not support one.
    */
   readonly found: string | undefined;
 }
@@ -44,6 +44,10 @@ export class FetchError extends Error {
     this.fault = { failure, address, cause, status, found };
   }
 }
+
+/** Returns the fault of an error that a fetch has thrown. */
+export const faultOf = (error: unknown): FetchFault =>
+  (error instanceof FetchError ? error : new FetchError('network')).fault;
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 

@@ -1,9 +1,9 @@
 import type { Algorithm } from '../jose/algorithms.ts';
 import { isJsonObject } from '../jose/encoding.ts';
 import { Refusal } from '../refusals.ts';
-import { FetchError } from './fetch-json.ts';
+import { FetchError, type FetchFault, faultOf } from './fetch-json.ts';
 import { importKeys, isNamed, type Keys, type ReadKey, readJwkSet } from './jwk-set.ts';
-import { type FoundKeys, type KeySet, type OnKeySetEvent, reportAmbiguousKeys } from './key-set.ts';
+import { emit, type FoundKeys, type KeySet, type OnKeySetEvent, reportAmbiguousKeys } from './key-set.ts';
 
 export interface FixedKeySetOptions {
   /** Named in the event and in the state. */
@@ -16,17 +16,25 @@ export interface FixedKeySetOptions {
 
 /**
  * Returns the keys of a given JWK Set. Nothing is fetched, and they never expire. They are imported on `start` or on first use.
- * A point that is not on its curve is found only then, and a set without another key then rejects with `keys_unavailable`.
+ * Points that are not on their curve and algorithms that the runtime does not support are found only then. If no other key is
+ * left, `failed` is reported, and requests get `keys_unavailable`.
  * @throws {TypeError} not a JWK Set, an empty one, too many keys, or none that one of `algorithms` can use
  */
 export function createFixedKeySet({ issuer, keys, algorithms, onEvent }: FixedKeySetOptions): KeySet {
   const read = readGivenKeys(keys, algorithms);
   let imported: Keys | undefined;
+  let lastFailure: FetchFault | undefined;
   let pending: Promise<Keys> | undefined;
 
   async function importOnce(): Promise<Keys> {
-    imported = await importKeys(read, new Map()).catch(() => new Map());
-    if (imported.size > 0) reportAmbiguousKeys(onEvent, issuer, read);
+    try {
+      imported = await importKeys(read, new Map());
+      reportAmbiguousKeys(onEvent, issuer, read);
+    } catch (error) {
+      imported = new Map();
+      lastFailure = faultOf(error);
+      emit(onEvent, { issuer, type: 'failed', ...lastFailure, failures: 1 });
+    }
     return imported;
   }
 
@@ -46,7 +54,7 @@ export function createFixedKeySet({ issuer, keys, algorithms, onEvent }: FixedKe
       issuer,
       keys: imported?.size ?? 0,
       ageMs: imported && imported.size > 0 ? 0 : undefined,
-      lastFailure: undefined,
+      lastFailure,
       nextAttemptMs: 0,
     }),
     start() {

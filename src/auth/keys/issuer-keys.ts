@@ -69,6 +69,7 @@ function warnOfOutage(event: KeySetEvent): void {
   if (event.type !== 'failed' || event.failures > 1) return;
   const { issuer, failure, status, cause, address, found } = event;
   const reason = [failure, status, cause, found && `found ${found}`].filter(Boolean).join(', ');
+  const use = failure === 'no_usable_key' ? 'use' : 'fetch';
   // biome-ignore lint/suspicious/noConsole: without it, a wrong issuer would show only as 503.
-  console.warn(`Cannot fetch the keys of ${issuer}${address ? ` from ${address}` : ''}: ${reason}`);
+  console.warn(`Cannot ${use} the keys of ${issuer}${address ? ` from ${address}` : ''}: ${reason}`);
 }

@@ -2,7 +2,7 @@ import type { Algorithm } from '../jose/algorithms.ts';
 import { isJsonObject, type Members } from '../jose/encoding.ts';
 import { importPublicJwk, type PublicJwk, readPublicJwk } from '../jose/jwk.ts';
 import type { FetchedDocument } from './discovery.ts';
-import { FetchError, type FetchFault } from './fetch-json.ts';
+import { FetchError, type FetchFault, faultOf } from './fetch-json.ts';
 import { printable } from './url.ts';
 
 /** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
@@ -65,7 +65,7 @@ export async function fetchKeys(
     const read = readJwkSet(json, accepted, url);
     return { keys: await importKeys(read, held(), url), read };
   } catch (error) {
-    return error instanceof FetchError ? error.fault : new FetchError('network').fault;
+    return faultOf(error);
   }
 }
 
@@ -77,18 +77,16 @@ export async function fetchKeys(
  */
 export async function importKeys(read: readonly ReadKey[], held: Keys, url?: string): Promise<Keys> {
   const keys = new Map<string, ImportedKey[]>();
+  const skipped: string[] = [];
   for (const { kid, algorithm, publicJwk } of read) {
     const identity = JSON.stringify([algorithm, publicJwk]);
     const known = held.get(kid)?.find((key) => key.identity === identity);
     const cryptoKey = known?.cryptoKey ?? (await importPublicJwk(publicJwk, algorithm));
-    const key = known ?? (cryptoKey && { algorithm, cryptoKey, identity, isCurrent: true });
-    if (key) keys.set(kid, [...(keys.get(kid) ?? []), key]);
+    if (typeof cryptoKey === 'string')
+      skipped.push(cryptoKey === 'invalid' ? algorithm : `${algorithm} (not supported by this runtime)`);
+    else keys.set(kid, [...(keys.get(kid) ?? []), known ?? { algorithm, cryptoKey, identity, isCurrent: true }]);
   }
-  if (keys.size === 0)
-    throw noUsableKey(
-      url,
-      read.map(({ algorithm }) => algorithm),
-    );
+  if (keys.size === 0) throw noUsableKey(url, skipped);
   return keys;
 }
 

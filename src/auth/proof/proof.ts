@@ -141,7 +141,7 @@ async function refuseClaims(claims: SignedProof['claims'], expected: ExpectedPro
 
 async function refuseSignature({ text, algorithm, jwk }: SignedProof): Promise<Refusal | undefined> {
   const key = await importPublicJwk(jwk, algorithm);
-  if (key === undefined) return refuse('proof_key');
+  if (typeof key === 'string') return refuse('proof_key');
   try {
     await compactVerify(text, key);
     return undefined;

@@ -34,11 +34,15 @@ describe('createFixedKeySet()', () => {
     expect(events).toEqual([{ issuer, type: 'ambiguous', keys: ['one'] }]);
   });
 
-  test('has no keys to verify with if no point is on its curve', async () => {
+  test('has no keys to verify with if no point is on its curve, and reports that once', async () => {
+    const events: unknown[] = [];
+    const onEvent = (event: unknown) => events.push(event);
     const keys = [publish(ecKey('one'), 'one', { x: 'A'.repeat(43) })];
-    const keySet = createFixedKeySet({ issuer, keys: { keys }, algorithms });
+    const keySet = createFixedKeySet({ issuer, keys: { keys }, algorithms, onEvent });
     for (const _ of [1, 2]) expect(await keySet.find('one')).toEqual(new Refusal('keys_unavailable'));
-    expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined });
+    const fault = { failure: 'no_usable_key', found: 'ES256' } as const;
+    expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined, lastFailure: fault });
+    expect(events).toEqual([expect.objectContaining({ issuer, type: 'failed', failures: 1, ...fault })]);
   });
 
   test('throws a TypeError for a set without a key for an accepted algorithm', () => {
