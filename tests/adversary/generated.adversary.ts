@@ -2,12 +2,13 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, setSystemTime
 import type fc from 'fast-check';
 import { crowdedKeySet } from '../http/table/key-set.ts';
 import { PRIVATE, SCOPED } from '../http/table/tokens.ts';
-import { ISSUER } from '../support/checked.ts';
+import { ISSUER, publishedBy } from '../support/checked.ts';
 import { type Challenge, challengeOf, expectError, expectMessage } from '../support/expect-error.ts';
+import { createFrozenClock } from '../support/frozen-clock.ts';
 import { AUDIENCE, mintToken, SCOPE } from '../support/mint.ts';
+import { createTestApp } from '../support/test-app.ts';
 import { holds, propertyTimeoutMs, tokens } from './arbitraries.ts';
 import { type AlgorithmName, DEFAULTS, type Decision, decide, type World } from './oracle.ts';
-import { createTarget } from './target.ts';
 import { authorizations, build, keySets, NOW_SECONDS, plans, plansOfTwo, publishedByTwo } from './token-plans.ts';
 
 const defaults = { ...DEFAULTS, audience: AUDIENCE, nowSeconds: NOW_SECONDS };
@@ -30,15 +31,23 @@ const settingsOfTwo: Readonly<Record<string, Partial<World>>> = {
   },
 };
 
+/** Returns the service without a process, for issuers whose keys it has fetched. */
 async function targetFor(here: World, tokenCacheSize: number) {
-  const { issuers, nowSeconds, scopePrefix, ...options } = here;
-  const target = createTarget(issuers, { ...options, tokenCacheSize, scopePrefix: scopePrefix || undefined });
-  target.guard.start();
+  const { issuers, nowSeconds, scopePrefix, ...settings } = here;
+  const { options } = publishedBy(issuers);
+  const { get, guard } = createTestApp({
+    options: { ...options, ...settings, tokenCacheSize, scopePrefix: scopePrefix || undefined },
+    environment: { clock: createFrozenClock(), random: () => 0 },
+  });
+  const send = (authorization: string | null, path = PRIVATE) =>
+    get(path, { headers: authorization === null ? {} : { authorization } });
+  guard.start();
   // No timer is due before the fetch has ended; a token with an unknown kid waits for it.
-  const header = { alg: options.algorithms[0], kid: 'never published' };
-  for (const issuer of Object.keys(issuers)) await target.send(`Bearer ${mintToken(issuer, { header })}`);
-  return target;
+  const header = { alg: settings.algorithms[0], kid: 'never published' };
+  for (const issuer of options.issuer) await send(`Bearer ${mintToken(issuer, { header })}`);
+  return { guard, send };
 }
+type Target = Awaited<ReturnType<typeof targetFor>>;
 
 /** Returns the code of a response, `accepted` for the message. Fails unless the whole response is as the contract says. */
 async function codeOf(response: Response): Promise<string> {
@@ -56,7 +65,7 @@ async function codeOf(response: Response): Promise<string> {
 
 /** Sends a request on both paths to every target, to the first twice, compares all with the oracle, and returns the code. */
 async function codeEverywhere(
-  targets: readonly ReturnType<typeof createTarget>[],
+  targets: readonly Target[],
   authorization: string | null,
   { outcomes, scopes }: Decision,
 ) {

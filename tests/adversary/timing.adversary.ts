@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createDevelopmentIssuer } from 'protected-api/testing';
 import { mean, probit, tTestTwoSample } from 'simple-statistics';
-import { ISSUER, tokenOf } from '../support/checked.ts';
-import { base64url, signingKeys } from '../support/mint.ts';
-import { createTarget } from './target.ts';
+import { PRIVATE } from '../http/table/tokens.ts';
+import { offline, tokenOf } from '../support/checked.ts';
+import { base64url, bearer } from '../support/mint.ts';
+import { createTestApp } from '../support/test-app.ts';
 
 /*
  * Method. Two kinds of request that must take equally long are sent in pairs, in an order drawn by lot, thousands of times; the slowest
@@ -57,9 +58,9 @@ function compareNaively(rightBytes: number): number {
 }
 
 describe('the time that a response takes', () => {
-  const target = createTarget({ [ISSUER]: signingKeys() });
+  const { get } = createTestApp({ options: offline() });
   const good = Array.from({ length: POOL }, (_, at) => tokenOf({ claims: { jti: String(at).padStart(4) } }));
-  const show = (token = '') => target.send(`Bearer ${token}`);
+  const show = (token = '') => get(PRIVATE, { headers: bearer(token) });
   const showInTurn = (spoil: (token: string) => string, before?: () => number): Action => {
     const pool = good.map(spoil);
     return (at) => {
@@ -93,7 +94,6 @@ describe('the time that a response takes', () => {
   beforeAll(async () => {
     for (const token of good) expect((await show(token)).status).toBe(200);
   });
-  afterAll(() => target.guard.stop());
 
   test.each([
     ['gives a naive comparison of signatures away (control)', true, wrongAtInControl(1), wrongAtInControl(255)],

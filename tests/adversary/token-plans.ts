@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { crowdedKeySet, keyRows } from '../http/table/key-set.ts';
 import { acceptedTokens, tokenFaults } from '../http/table/token-faults.ts';
 import { ISSUER } from '../support/checked.ts';
-import { mintSigned } from '../support/issuers.ts';
 import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, SCOPE, SIGNING_KID, type TokenOverrides } from '../support/mint.ts';
-import { signAs, signingKey } from '../support/signatures.ts';
+import { AUDIENCE, mintToken, SCOPE, SIGNING_KID } from '../support/mint.ts';
+import { signingKey } from '../support/signatures.ts';
 import type { TokenRow } from '../support/token-rows.ts';
 import { anyMember, edited, editsOf, few, member, merged } from './arbitraries.ts';
 
@@ -42,20 +41,18 @@ interface Plan {
 const onlyBase = { issuer: ISSUER, alg: 'RS256', kid: SIGNING_KID, signer: SIGNING_KID };
 
 /** Makes the token of a plan, with a real signature over the header and payload that the plan produced. */
-export function build({ base: { issuer, ...base }, changes, edits }: Plan): string {
+export function build({ base: { issuer, alg, kid, signer }, changes, edits }: Plan): string {
   const made = changes.map(([, change]) => (typeof change === 'function' ? change(issuer) : change));
   const overrides = made.filter((one) => typeof one !== 'string');
-  const { key, ...others }: TokenOverrides = Object.assign({}, ...overrides);
   const claims = { token_use: 'access', permissions: [`api/${SCOPE}`] };
-  const token = mintSigned(issuer, {
-    ...base,
-    overrides: {
-      ...(key && { signWith: (input) => signAs('RS256', key, input) }),
-      ...others,
-      header: merged(overrides.map(({ header }) => header)),
-      claims: merged([claims, ...overrides.map((one) => one.claims)]),
-      reshape: (minted) => overrides.reduce((reshaped, { reshape }) => reshape?.(reshaped) ?? reshaped, minted),
-    },
+  const token = mintToken(issuer, {
+    ...Object.assign(
+      { signedAs: alg, key: signingKey(alg, signer) },
+      ...overrides.map((one) => (one.key ? { signedAs: 'RS256', ...one } : one)),
+    ),
+    header: merged([{ alg, kid }, ...overrides.map((one) => one.header)]),
+    claims: merged([claims, ...overrides.map((one) => one.claims)]),
+    reshape: (minted) => overrides.reduce((reshaped, { reshape }) => reshape?.(reshaped) ?? reshaped, minted),
   });
   return edited(made.find((one) => typeof one === 'string') ?? token, edits);
 }
@@ -80,7 +77,7 @@ const claims = fc.oneof(
 );
 const signedBy = (scheme: string, name: string): TokenRow => [
   `a signature of ${scheme} by ${name}`,
-  { signWith: (input) => signAs(scheme, signingKey(scheme, name), input) },
+  { signedAs: scheme, key: signingKey(scheme, name) },
 ];
 /** Rows of the table of faults, each reason as likely as any other, and members that are anything. */
 const change: fc.Arbitrary<TokenRow> = fc.oneof(

@@ -6,7 +6,7 @@ import { publish, rsaKey } from '../support/keys.ts';
 import { bearer, mintToken } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 import { readText } from '../support/repository.ts';
-import { signAs, signingKey } from '../support/signatures.ts';
+import { signingKey } from '../support/signatures.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -80,11 +80,11 @@ function formsOf(section: string): readonly Form[] {
 const issuers = sections.map((section) => ({ name: section.split('\n')[0] ?? '', section, forms: formsOf(section) }));
 
 function mint({ header, claims }: Token): string {
-  const signer = signingKey(header.alg, 'issuer');
   return mintToken('', {
     header: { typ: undefined, kid: undefined, ...header },
     claims: { aud: undefined, sub: undefined, scope: undefined, ...claims },
-    signWith: (input) => signAs(header.alg, signer, input),
+    signedAs: header.alg,
+    key: signingKey(header.alg, 'issuer'),
   });
 }
 

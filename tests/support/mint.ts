@@ -1,5 +1,6 @@
-import { type KeyObject, sign } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { publish, rsaKey } from './keys.ts';
+import { signAs, signingKey } from './signatures.ts';
 
 export const AUDIENCE = 'https://api.example.test/';
 export const SCOPE = 'read:messages';
@@ -13,6 +14,8 @@ export interface TokenOverrides {
   /** Replaces members of the claims. `undefined` removes one. */
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly key?: KeyObject;
+  /** The algorithm of the signature, whatever the header says: by default RS256. */
+  readonly signedAs?: string;
   /** The text of the header or the payload, for JSON that JSON.stringify cannot produce. */
   readonly headerText?: string | Uint8Array;
   readonly payloadText?: string | Uint8Array;
@@ -50,7 +53,8 @@ export function assemble(good: Readonly<Record<'header' | 'claims', object>>, ov
   const spell = (part: 'header' | 'payload', text: string | Uint8Array) =>
     respell?.part === part ? respell.as(base64url(text)) : base64url(text);
   const input = Buffer.from(`${spell('header', header)}.${spell('payload', payload)}`);
-  const signature = overrides.signWith?.(input) ?? sign('RSA-SHA256', input, overrides.key ?? rsaKey(SIGNING_KID));
+  const { signedAs = 'RS256', key = signingKey(signedAs, SIGNING_KID) } = overrides;
+  const signature = overrides.signWith?.(input) ?? signAs(signedAs, key, input);
   const token = `${input}.${base64url(signature)}`;
   return overrides.reshape?.(token) ?? token;
 }

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { assemble, type TokenOverrides } from './mint.ts';
-import { signAs, signingKey } from './signatures.ts';
+import { signingKey } from './signatures.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 
@@ -50,6 +50,7 @@ export function makeProof(target: ProofTarget, overrides: ProofOverrides = {}): 
   const { algorithm = 'ES256', key = proofKey(algorithm) } = overrides;
   return assemble(goodProofParts(target, key, algorithm), {
     ...overrides,
-    signWith: (input) => signAs(signableWith(key, algorithm), key, input),
+    key,
+    signedAs: signableWith(key, algorithm),
   });
 }

@@ -1,21 +1,15 @@
 import { constants, createHash, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { ecKey, namedKey, rsaKey } from './keys.ts';
 
+/** Returns the private key of this name for an algorithm. Algorithms of one kind share keys. */
 export function signingKey(algorithm: string, name: string): KeyObject {
   if (/^[RPH]S/.test(algorithm)) return rsaKey(name);
   if (algorithm === 'ES256') return ecKey(name);
-  if (algorithm.startsWith('ML')) return mlDsaKey(algorithm, name);
   const namedCurve = { ES384: 'P-384', ES512: 'P-521' }[algorithm];
-  if (namedCurve) return namedKey(`${algorithm} ${name}`, () => generateKeyPairSync('ec', { namedCurve }));
-  return namedKey(`EdDSA ${name}`, () => generateKeyPairSync('ed25519'));
+  const type = (algorithm.startsWith('ML') ? algorithm.toLowerCase() : 'ed25519') as 'ed25519';
+  const make = () => (namedCurve ? generateKeyPairSync('ec', { namedCurve }) : generateKeyPairSync(type));
+  return namedKey(`${namedCurve || type !== 'ed25519' ? algorithm : 'EdDSA'} ${name}`, make);
 }
-
-const mlDsaTypes = { 'ML-DSA-44': 'ml-dsa-44', 'ML-DSA-65': 'ml-dsa-65', 'ML-DSA-87': 'ml-dsa-87' } as const;
-
-const mlDsaKey = (algorithm: string, name: string) =>
-  namedKey(`${algorithm} ${name}`, () =>
-    generateKeyPairSync(mlDsaTypes[algorithm as keyof typeof mlDsaTypes] as 'ed25519'),
-  );
 
 /**
  * Returns the parameters of a JWS algorithm (RFC 7518 §3, RFC 8037 §3.1) for node:crypto: the hash, and the key with its

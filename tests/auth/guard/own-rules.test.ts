@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createGuard, type GuardOptions, type IssuerOptions } from '../../../src/auth/guard.ts';
 import { publish } from '../../support/keys.ts';
 import { bearer, mintToken } from '../../support/mint.ts';
-import { signAs, signingKey } from '../../support/signatures.ts';
+import { signingKey } from '../../support/signatures.ts';
 
 const plain = 'https://plain.example.test/';
 const special = 'https://special.example.test/';
@@ -58,9 +58,8 @@ const tokens = Object.entries(values).reduce<object[]>(
 ) as Token[];
 
 function mint({ iss, signer, alg, aud, tier, scopeIn }: Token): string {
-  const key = keyOf(signer, alg);
   const claims = { aud, tier, scope: undefined, [scopeIn]: 'read' };
-  return mintToken(iss, { header: { alg, kid: alg }, claims, signWith: (input) => signAs(alg, key, input) });
+  return mintToken(iss, { header: { alg, kid: alg }, claims, signedAs: alg, key: keyOf(signer, alg) });
 }
 
 /** The result for a token by the rules of the issuer that it names, and by nothing else. */

@@ -1,17 +1,20 @@
 import { describe, expect, test } from 'bun:test';
 import { sign } from 'node:crypto';
 import { type Algorithm, algorithms } from '../../../src/auth/jose/algorithms.ts';
-import { createIssuers, mintSigned, type SignedBy } from '../../support/issuers.ts';
+import { createChecker, ISSUER, publishedBy } from '../../support/checked.ts';
 import { type PublishedKey, publish } from '../../support/keys.ts';
+import type { TokenOverrides } from '../../support/mint.ts';
 import { signingKey } from '../../support/signatures.ts';
 
-const ISSUER = 'https://issuer.example.test/';
 const KID = 'key';
 
 /** A key of the issuer: of the kind that `kind` signs with, under the `kid` of every row. */
 const key = (kind: string, overrides: PublishedKey = {}) => publish(signingKey(kind, KID), KID, overrides);
-/** A token that names that key, and is signed by it, unless it says otherwise. */
-type Row = readonly [name: string, keys: readonly unknown[], accepted: readonly Algorithm[], token: SignedBy];
+/** A token that names that key, and is signed by it as `alg` says, unless it says otherwise. */
+interface Token extends TokenOverrides {
+  readonly alg: string;
+}
+type Row = readonly [name: string, keys: readonly unknown[], accepted: readonly Algorithm[], token: Token];
 
 const rsa: readonly Algorithm[] = ['RS256', 'PS256'];
 const curves: readonly Algorithm[] = ['ES256', 'ES384', 'ES512'];
@@ -24,7 +27,7 @@ const byKeyOf = (alg: string, other: string, accepted: Row[2]): Row => [
   `${alg}, by a key for ${other}`,
   [key(other)],
   accepted,
-  { alg, signature: other },
+  { alg, signedAs: other },
 ];
 
 const table: Readonly<Record<string, readonly Row[]>> = {
@@ -36,7 +39,7 @@ const table: Readonly<Record<string, readonly Row[]>> = {
     ...rsa.map((alg): Row => [`${alg}, by an RSA key for ${alg}`, [key('RS256', { alg })], rsa, { alg }]),
     ...['EdDSA', 'Ed25519'].flatMap((alg) =>
       [undefined, 'EdDSA', 'Ed25519'].map((named): Row => {
-        const token = { alg, signature: 'EdDSA' };
+        const token = { alg, signedAs: 'EdDSA' };
         return [`${alg}, by a key that says ${named}`, [key('EdDSA', { alg: named })], ['EdDSA'], token];
       }),
     ),
@@ -51,24 +54,25 @@ const table: Readonly<Record<string, readonly Row[]>> = {
     ...mlDsa.flatMap((alg) => without(mlDsa, alg).map((other) => byKeyOf(alg, other, mlDsa))),
     byKeyOf('ES256', 'RS256', algorithms),
   ],
-  keys_unavailable: [['by P-384', [key('ES384', { alg: 'ES256' })], curves, { alg: 'ES256', signature: 'ES384' }]],
+  keys_unavailable: [['by P-384', [key('ES384', { alg: 'ES256' })], curves, { alg: 'ES256', signedAs: 'ES384' }]],
   signature_invalid: [
-    ['PS256 by RS256', [key('RS256', { alg: 'PS256' })], rsa, { alg: 'PS256', signature: 'RS256' }],
-    ['RS256 by PS256', [key('RS256')], rsa, { alg: 'RS256', signature: 'PS256' }],
+    ['PS256 by RS256', [key('RS256', { alg: 'PS256' })], rsa, { alg: 'PS256', signedAs: 'RS256' }],
+    ['RS256 by PS256', [key('RS256')], rsa, { alg: 'RS256', signedAs: 'PS256' }],
     ...mlDsa.flatMap((alg): Row[] => [
-      [`${alg} of another length`, [key(alg)], mlDsa, { alg, overrides: { signWith: () => new Uint8Array(64) } }],
-      [`${alg} by another key`, [key(alg)], mlDsa, { alg, signer: 'other' }],
+      [`${alg} of another length`, [key(alg)], mlDsa, { alg, signWith: () => new Uint8Array(64) }],
+      [`${alg} by another key`, [key(alg)], mlDsa, { alg, key: signingKey(alg, 'other') }],
     ]),
-    ['DER', [key('ES256')], curves, { alg: 'ES256', overrides: { signWith: signDer } }],
-    ['zeros', [key('ES256')], curves, { alg: 'ES256', overrides: { signWith: () => new Uint8Array(64) } }],
+    ['DER', [key('ES256')], curves, { alg: 'ES256', signWith: signDer }],
+    ['zeros', [key('ES256')], curves, { alg: 'ES256', signWith: () => new Uint8Array(64) }],
   ],
 };
 
-describe('createVerifier()', () => {
+describe('createGuard().check()', () => {
   for (const [outcome, rows] of Object.entries(table))
-    for (const [name, keys, accepted, token] of rows)
+    for (const [name, keys, algorithms, { alg, signedAs = alg, ...overrides }] of rows)
       test(`${outcome}: ${name}`, async () => {
-        const { verify } = createIssuers({ [ISSUER]: keys }, accepted);
-        expect(await verify(mintSigned(ISSUER, { kid: KID, ...token }))).toBe(outcome);
+        const check = createChecker({ ...publishedBy({ [ISSUER]: keys }).options, algorithms });
+        const token = { header: { alg, kid: KID }, signedAs, key: signingKey(signedAs, KID), ...overrides };
+        expect((await check(token)).reason ?? 'accepted').toBe(outcome);
       });
 });

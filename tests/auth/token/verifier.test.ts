@@ -1,40 +1,41 @@
 import { describe, expect, test } from 'bun:test';
 import { generateKeyPair } from 'jose';
-import { Refusal, refuse } from '../../../src/auth/refusals.ts';
-import type { Claims } from '../../../src/auth/token/claims.ts';
-import type { VerifiedToken, VerifierOptions } from '../../../src/auth/token/verifier.ts';
+import { checkOptions, type GuardOptions } from '../../../src/auth/check-options.ts';
+import { createVerifier } from '../../../src/auth/token/verifier.ts';
 import { crowdedKeySet } from '../../http/table/key-set.ts';
 import { faultsBeforeKeys, tokenFaults } from '../../http/table/token-faults.ts';
-import { createIssuers } from '../../support/issuers.ts';
-import { AUDIENCE, mintToken, signingKeys } from '../../support/mint.ts';
+import { createChecker, ISSUER, offline, publishedBy, tokenOf } from '../../support/checked.ts';
+import { createFrozenClock } from '../../support/frozen-clock.ts';
+import { publish, rsaKey } from '../../support/keys.ts';
+import { AUDIENCE, bearer, mintToken, SIGNING_KID } from '../../support/mint.ts';
 import { tokenTextOf } from '../../support/token-rows.ts';
 
-const issuer = 'https://issuer.example.test/';
 const frozenSeconds = 2_000_000_000;
 
-function setUp(options: Partial<VerifierOptions> = {}) {
-  const keys = { [issuer]: signingKeys() };
-  const { verifier, verify: outcomeOf } = createIssuers(keys, ['RS256'], { now: () => fixture.now * 1000, ...options });
-  const fixture = { ...verifier, outcomeOf, now: frozenSeconds };
-  return fixture;
+/** Returns a guard with its own time, whose random numbers admit no new token to a full cache. */
+function setUp(options: Partial<GuardOptions> = {}) {
+  const time = { now: frozenSeconds };
+  const check = createChecker(options, { now: () => time.now * 1000, random: () => 0.99 });
+  const outcomeOf = async (token: string) => (await check(token)).reason ?? 'accepted';
+  return { time, check, outcomeOf, state: check.core.state };
 }
 
 const mint = (claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}) =>
-  mintToken(issuer, { header, claims: { iat: frozenSeconds, exp: frozenSeconds + 300, ...claims } });
+  tokenOf({ header, claims: { iat: frozenSeconds, exp: frozenSeconds + 300, ...claims } });
 
-describe('createVerifier()', () => {
-  test('returns the same object for a token while it is cached, but not for a similar token (CVE-2026-35039)', async () => {
-    const fixture = setUp();
+describe('createGuard().check()', () => {
+  test('returns the same claims for a token while it is cached, but not for a similar token (CVE-2026-35039)', async () => {
+    const { check, outcomeOf, state } = setUp();
+    const claimsOf = async (token: string) => ((await check(token)).result as { claims?: unknown }).claims;
     for (const sub of ['alice', 'bob']) {
       const token = mint({ sub, jti: 'the same' });
-      const first = await fixture.verify(token);
-      expect(first).toMatchObject({ claims: { sub } });
-      expect(fixture.verify(`${token}`)).toBe(first);
-      expect(fixture.verify(`${token},${token}`)).toBe(refuse('token_malformed'));
-      for (const other of [`${token}A`, `${token}.`, `A${token}`, token.slice(0, -1), token.toLowerCase()])
-        expect(await fixture.verify(other)).toBeInstanceOf(Refusal);
+      const first = await claimsOf(token);
+      expect(first).toMatchObject({ sub });
+      expect(await claimsOf(token)).toBe(first);
+      for (const other of [`${token},${token}`, `${token}A`, `${token}.`, `A${token}`, token.slice(0, -1)])
+        expect(await outcomeOf(other)).not.toBe('accepted');
     }
-    expect(fixture.state().cacheHits).toBe(2);
+    expect(state().cacheHits).toBe(2);
   });
 
   const [exp, nbf] = [{ exp: 1000 }, { nbf: 1000, exp: 2000 }];
@@ -59,56 +60,47 @@ describe('createVerifier()', () => {
   for (const [claims, at, tolerance, want] of times)
     for (const cached of [false, true])
       test(`${JSON.stringify(claims)} at ${at} give or take ${tolerance}, ${cached ? 'remembered' : 'new'}: ${want}`, async () => {
-        const fixture = setUp({ clockToleranceSeconds: tolerance });
+        const { time, outcomeOf, state } = setUp({ clockToleranceSeconds: tolerance });
         const token = mint({ iat: 1, ...claims });
         if (cached) {
-          fixture.now = claims.nbf === undefined ? 999 : 1001;
-          expect(await fixture.outcomeOf(token)).toBe('accepted');
+          time.now = claims.nbf === undefined ? 999 : 1001;
+          expect(await outcomeOf(token)).toBe('accepted');
         }
-        fixture.now = at;
-        expect(await fixture.outcomeOf(token)).toBe(want);
-        expect(fixture.state().cacheHits).toBe(cached ? 1 : 0);
+        time.now = at;
+        expect(await outcomeOf(token)).toBe(want);
+        expect(state().cacheHits).toBe(cached ? 1 : 0);
       });
 
   test('keeps a good token in a full cache, and replaces one that has expired', async () => {
-    const fixture = setUp({ tokenCacheSize: 1, random: () => 0.99 });
+    const { time, outcomeOf, state } = setUp({ tokenCacheSize: 1 });
     const [first, second] = [mint({ exp: frozenSeconds + 1 }), mint({ jti: 'second' })];
-    await fixture.verify(first);
-    await fixture.verify(second);
-    expect(fixture.verify(first)).not.toBeInstanceOf(Promise);
-    fixture.now += 1;
-    await fixture.verify(second);
-    expect(fixture.verify(second)).not.toBeInstanceOf(Promise);
+    for (const token of [first, second, first]) expect(await outcomeOf(token)).toBe('accepted');
+    expect(state()).toMatchObject({ cacheEntries: 1, cacheHits: 1 });
+    time.now += 1;
+    for (const token of [second, second]) expect(await outcomeOf(token)).toBe('accepted');
+    expect(state()).toMatchObject({ cacheEntries: 1, cacheHits: 2 });
   });
 
   for (const tokenCacheSize of [0, 1])
-    test(`caches at most ${tokenCacheSize} tokens, and freezes the claims deeply`, async () => {
-      const { verify, state } = setUp({ tokenCacheSize });
-      const { claims } = (await verify(mint({ org: { roles: ['admin'] } }))) as VerifiedToken;
-      await verify(mint({ jti: 'other' }));
-      expect(state().cacheEntries).toBe(tokenCacheSize);
-      const { org } = claims as Claims & { org: { roles: unknown } };
-      expect([claims, org, org.roles].filter(Object.isFrozen)).toBeArrayOfSize(3);
+    test(`freezes the claims deeply, with a cache of ${tokenCacheSize}`, async () => {
+      const { result } = await setUp({ tokenCacheSize }).check(mint({ org: { roles: ['admin'] } }));
+      const { claims } = result as unknown as { claims: { org: { roles: unknown } } };
+      expect([claims, claims.org, claims.org.roles].filter(Object.isFrozen)).toBeArrayOfSize(3);
     });
 
-  test('treats a defective key set or an unsuitable key neither as an outage nor as an invalid token', async () => {
-    const { privateKey } = await generateKeyPair('RS256');
-    const key = { algorithm: 'RS256', identity: 'private', cryptoKey: privateKey, isCurrent: true } as const;
-    for (const find of [() => Promise.reject(new TypeError('a defect')), () => [key]]) {
-      const { verify } = setUp({ keySets: new Map([[issuer, { find, isCurrent: () => true }]]) });
-      await expect(Promise.resolve(verify(mint()))).rejects.toBeInstanceOf(TypeError);
-    }
-  });
-
-  // Bound tokens are left to the check of the binding.
-  for (const { name, reason, token } of tokenFaults.filter((fault) => fault.reason !== 'token_bound')) {
+  // Bound tokens are verified first, and then cached.
+  for (const { name, reason, token } of tokenFaults) {
     const isBeforeKeys = faultsBeforeKeys.some((fault) => fault.name === name && fault.reason === reason);
     test(`refuses a token with ${name}: ${reason}${isBeforeKeys ? ', at once, without a key lookup' : ''}`, async () => {
-      const { verifier, states } = createIssuers({ [issuer]: crowdedKeySet() });
-      const verdict = verifier.verify(tokenTextOf(token, issuer));
-      expect(isBeforeKeys ? verdict : await verdict).toBe(refuse(reason));
-      expect(states[issuer]?.fetches).toBe(isBeforeKeys ? 0 : 1);
-      expect(verifier.state().cacheEntries).toBe(0);
+      const { options, asked } = publishedBy({ [ISSUER]: crowdedKeySet() });
+      const check = createChecker(options);
+      const { decide, readRequirements, state } = check.core;
+      const text = tokenTextOf(token, ISSUER);
+      const decision = decide(new Request(ISSUER, { headers: bearer(text) }), readRequirements({}), false);
+      expect(decision).toBeInstanceOf(isBeforeKeys ? Response : Promise);
+      expect((await check(text)).reason).toBe(reason);
+      expect(asked).toBeArrayOfSize(isBeforeKeys ? 0 : 1);
+      expect(state().cacheEntries).toBe(reason === 'token_bound' ? 1 : 0);
     });
   }
 
@@ -133,4 +125,74 @@ describe('createVerifier()', () => {
   ] as const)
     test(`${want === 'accepted' ? 'accepts' : 'refuses'} ${name}`, async () =>
       expect(await setUp(options).outcomeOf(mint(claims, header))).toBe(want));
+});
+
+const A = 'https://a.example.test/';
+const B = 'https://b.example.test';
+const keyOf = (name: string, kid = SIGNING_KID) => publish(rsaKey(name), kid);
+const signedBy = (name: string, kid = SIGNING_KID, issuer = A) =>
+  mintToken(issuer, { header: { kid }, key: rsaKey(name) });
+
+/** Returns a guard for both issuers, and what A publishes from the next fetch on. */
+function setUpBoth(ofA: string, ofB: string) {
+  const keys: Record<string, readonly unknown[] | Error> = { [A]: [keyOf(ofA)], [B]: [keyOf(ofB)] };
+  const clock = createFrozenClock();
+  const { options, asked } = publishedBy(keys);
+  const check = createChecker({ ...options, jwksMaxStaleSeconds: 600 }, { clock, random: () => 0 });
+  const outcomeOf = async (token: string) => (await check(token)).reason ?? 'accepted';
+  const republish = (published: readonly unknown[] | Error) => Object.assign(keys, { [A]: published });
+  return { clock, outcomeOf, asked, republish, state: check.core.state };
+}
+
+describe('createGuard().check() with several issuers', () => {
+  const strangers: readonly unknown[] = [
+    ...['https://c.example.test/', A.slice(0, -1), `${B}/`, A.toUpperCase(), ` ${A}`, '', '__proto__'],
+    ...[undefined, null, [A], { 0: A }, 7],
+  ];
+  for (const overrides of [...strangers.map((iss) => ({ claims: { iss, issuer: A } })), { payloadText: `["${A}"]` }])
+    test(`refuses ${JSON.stringify(overrides)} with any signature, without a fetch`, async () => {
+      const { outcomeOf, asked } = setUpBoth('a', 'b');
+      expect(await outcomeOf(mintToken(A, { key: rsaKey('a'), ...overrides }))).toBe('issuer_mismatch');
+      expect(asked).toEqual([]);
+    });
+
+  test.each([
+    ['drops', keyOf('other', 'other'), 'key_unknown'],
+    // CVE-2025-22149.
+    ['replaces', keyOf('successor'), 'signature_invalid'],
+  ])('forgets a cached token when its own issuer %s the key that the other keeps', async (_, left, outcome) => {
+    const { clock, outcomeOf, republish, state } = setUpBoth('shared', 'shared');
+    const [token, ofOther] = [signedBy('shared'), signedBy('shared', SIGNING_KID, B)];
+    for (const each of [token, ofOther, token]) expect(await outcomeOf(each)).toBe('accepted');
+    expect(state().cacheHits).toBe(1);
+
+    republish([left]);
+    clock.advance(30_000);
+    expect(await outcomeOf(signedBy('shared', 'unknown'))).toBe('key_unknown');
+    expect(await outcomeOf(token)).toBe(outcome);
+    expect(await outcomeOf(ofOther)).toBe('accepted');
+  });
+
+  for (const pass of ['advance', 'pause'] as const)
+    test(`rejects a cached token with keys that expired, when time does this: ${pass}`, async () => {
+      const { clock, outcomeOf, asked, republish } = setUpBoth('a', 'b');
+      const token = signedBy('a');
+      expect(await outcomeOf(token)).toBe('accepted');
+      republish(new Error('down'));
+      for (const outcome of ['accepted', 'keys_unavailable']) {
+        clock[pass](600_000);
+        expect(await outcomeOf(token)).toBe(outcome);
+      }
+      expect(asked).not.toContain(B);
+    });
+});
+
+test('createVerifier() treats a defective key set or an unsuitable key neither as an outage nor as an invalid token', async () => {
+  const { privateKey } = await generateKeyPair('RS256');
+  const key = { algorithm: 'RS256', identity: 'private', cryptoKey: privateKey, isCurrent: true } as const;
+  for (const find of [() => Promise.reject(new TypeError('a defect')), () => [key]]) {
+    const keySets = new Map([[ISSUER, { find, isCurrent: () => true }]]);
+    const { verify } = createVerifier({ ...checkOptions(offline()), keySets });
+    await expect(Promise.resolve(verify(tokenOf()))).rejects.toBeInstanceOf(TypeError);
+  }
 });
