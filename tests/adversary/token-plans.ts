@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import { crowdedKeySet, keyRows } from '../http/table/key-set.ts';
 import { acceptedTokens, tokenFaults } from '../http/table/token-faults.ts';
 import { ISSUER } from '../support/checked.ts';
-import { publish, rsaKey } from '../support/keys.ts';
+import { publish, rsaKey, signingKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SCOPE, SIGNING_KID } from '../support/mint.ts';
-import { signingKey } from '../support/signatures.ts';
 import type { TokenRow } from '../support/token-rows.ts';
 import { anyMember, edited, editsOf, few, member, merged } from './arbitraries.ts';
 

@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test';
-import { sign } from 'node:crypto';
 import { freePort, until, untilReachable } from '../support/child-process.ts';
 import { docker, runContainer } from '../support/container.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { ecKey, publish } from '../support/keys.ts';
+import { publish, signingKey } from '../support/keys.ts';
 import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
 
 /** For the ten minutes of a full run: `MEMORY_SECONDS=600 bun test ./tests/container/memory.container.ts`. */
@@ -35,7 +34,7 @@ const shapes: Readonly<Record<string, () => Readonly<Record<string, unknown>>>> 
 test(
   `a container with ${limit} of memory survives ${seconds} s of the tokens that take the most memory`,
   async () => {
-    const key = ecKey('memory');
+    const key = signingKey('ES256', 'memory');
     await using issuer = await startIssuer([publish(key, 'memory')]);
     const port = await freePort();
     const origin = `http://127.0.0.1:${port}`;
@@ -50,7 +49,8 @@ test(
       const token = mintToken(issuer.url, {
         header: { alg: 'ES256', kid: 'memory' },
         claims: { ...claims, jti: String(made) },
-        signWith: (input) => sign('sha256', input, { key, dsaEncoding: 'ieee-p1363' }),
+        signedAs: 'ES256',
+        key,
       });
       return (await fetch(`${origin}/api/private`, { headers: bearer(token) })).status;
     };

@@ -2,11 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { refusals } from '../../src/auth/refusals.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
 import { createServiceInProcess } from '../support/in-process.ts';
-import { publish, rsaKey } from '../support/keys.ts';
+import { publish, rsaKey, signingKey } from '../support/keys.ts';
 import { bearer, mintToken } from '../support/mint.ts';
 import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 import { readText } from '../support/repository.ts';
-import { signingKey } from '../support/signatures.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

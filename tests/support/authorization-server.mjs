@@ -1,9 +1,10 @@
 // A real authorization server in a process of its own: it brings no types, and writes warnings of its own to the terminal.
 // Arguments: the API identifier, the algorithm, the scopes, the address for logout tokens. Prints one line of JSON, its issuer
 // identifier and two clients, once it listens. A person logs in without a page: an hour ago with the acr `low`, or as asked for.
+
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
-import { signingKey } from './signatures.ts';
+import { signingKey } from './keys.ts';
 
 const [audience, alg = 'RS256', scope = 'read:messages', logoutUri] = process.argv.slice(2);
 const server = createServer();

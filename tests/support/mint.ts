@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import { publish, rsaKey } from './keys.ts';
-import { signAs, signingKey } from './signatures.ts';
+import { publish, rsaKey, signingKey } from './keys.ts';
+import { signAs } from './signatures.ts';
 
 export const AUDIENCE = 'https://api.example.test/';
 export const SCOPE = 'read:messages';

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { signingKey } from './keys.ts';
 import { assemble, type TokenOverrides } from './mint.ts';
-import { signingKey } from './signatures.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 

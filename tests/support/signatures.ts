@@ -1,15 +1,4 @@
-import { constants, createHash, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { ecKey, namedKey, rsaKey } from './keys.ts';
-
-/** Returns the private key of this name for an algorithm. Algorithms of one kind share keys. */
-export function signingKey(algorithm: string, name: string): KeyObject {
-  if (/^[RPH]S/.test(algorithm)) return rsaKey(name);
-  if (algorithm === 'ES256') return ecKey(name);
-  const namedCurve = { ES384: 'P-384', ES512: 'P-521' }[algorithm];
-  const type = (algorithm.startsWith('ML') ? algorithm.toLowerCase() : 'ed25519') as 'ed25519';
-  const make = () => (namedCurve ? generateKeyPairSync('ec', { namedCurve }) : generateKeyPairSync(type));
-  return namedKey(`${namedCurve || type !== 'ed25519' ? algorithm : 'EdDSA'} ${name}`, make);
-}
+import { constants, createHash, createHmac, type KeyObject, sign } from 'node:crypto';
 
 /**
  * Returns the parameters of a JWS algorithm (RFC 7518 §3, RFC 8037 §3.1) for node:crypto: the hash, and the key with its

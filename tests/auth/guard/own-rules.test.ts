@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createGuard, type GuardOptions, type IssuerOptions } from '../../../src/auth/guard.ts';
-import { publish } from '../../support/keys.ts';
+import { publish, signingKey } from '../../support/keys.ts';
 import { bearer, mintToken } from '../../support/mint.ts';
-import { signingKey } from '../../support/signatures.ts';
 
 const plain = 'https://plain.example.test/';
 const special = 'https://special.example.test/';

@@ -2,9 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { sign } from 'node:crypto';
 import { type Algorithm, algorithms } from '../../../src/auth/jose/algorithms.ts';
 import { createChecker, ISSUER, publishedBy } from '../../support/checked.ts';
-import { type PublishedKey, publish } from '../../support/keys.ts';
+import { type PublishedKey, publish, signingKey } from '../../support/keys.ts';
 import type { TokenOverrides } from '../../support/mint.ts';
-import { signingKey } from '../../support/signatures.ts';
 
 const KID = 'key';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createFixedKeySet } from '../../../src/auth/keys/fixed-key-set.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
-import { ecKey, publish, rsaKey } from '../../support/keys.ts';
+import { publish, rsaKey, signingKey } from '../../support/keys.ts';
 
 const issuer = 'https://issuer.example.test/';
 const algorithms = ['RS256', 'PS256', 'ES256'] as const;
@@ -37,7 +37,7 @@ describe('createFixedKeySet()', () => {
   test('has no keys to verify with if no point is on its curve, and reports that once', async () => {
     const events: unknown[] = [];
     const onEvent = (event: unknown) => events.push(event);
-    const keys = [publish(ecKey('one'), 'one', { x: 'A'.repeat(43) })];
+    const keys = [publish(signingKey('ES256', 'one'), 'one', { x: 'A'.repeat(43) })];
     const keySet = createFixedKeySet({ issuer, keys: { keys }, algorithms, onEvent });
     for (const _ of [1, 2]) expect(await keySet.find('one')).toEqual(new Refusal('keys_unavailable'));
     const fault = { failure: 'no_usable_key', found: 'ES256' } as const;

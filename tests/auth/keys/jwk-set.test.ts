@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { type Algorithm, algorithms } from '../../../src/auth/jose/algorithms.ts';
 import { importKeys, type Keys, readJwkSet } from '../../../src/auth/keys/jwk-set.ts';
-import { exactRsaKey, type PublishedKey, publish, rsaKey } from '../../support/keys.ts';
-import { signingKey, smallOrder } from '../../support/signatures.ts';
+import { exactRsaKey, type PublishedKey, publish, rsaKey, signingKey } from '../../support/keys.ts';
+import { smallOrder } from '../../support/signatures.ts';
 
 const rsa = (overrides: PublishedKey = {}) => publish(rsaKey('rsa'), 'rsa', overrides);
 const ec = (overrides: PublishedKey = {}) => publish(signingKey('ES256', 'ec'), 'ec', overrides);

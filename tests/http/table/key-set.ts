@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createPublicKey } from 'node:crypto';
 import type { Fixture } from '../../support/fixture.ts';
-import { cubicKey, ecKey, exactRsaKey, type PublishedKey, publish, rsaKey } from '../../support/keys.ts';
+import { cubicKey, exactRsaKey, type PublishedKey, publish, rsaKey, signingKey } from '../../support/keys.ts';
 import { SIGNING_KID } from '../../support/mint.ts';
 import type { TokenRow } from '../../support/token-rows.ts';
 import { accepts, refuses } from './tokens.ts';
@@ -42,7 +42,7 @@ export const crowdedKeySet = (): readonly unknown[] => [
   { ...createPublicKey(rsaKey('nameless')).export({ format: 'jwk' }), use: 'sig' },
   publish(rsaKey('other'), 'other'),
   publish(cubicKey(), 'cubic'),
-  publish(ecKey('elliptic'), 'elliptic'),
+  publish(signingKey('ES256', 'elliptic'), 'elliptic'),
   { kty: 'oct', kid: 'symmetric', use: 'sig', k: Buffer.alloc(32, 1).toString('base64url') },
   publish(rsaKey('spoilt'), 'spoilt', { n: '!!!' }),
   publish(rsaKey('weak', 1024), 'spoilt'),

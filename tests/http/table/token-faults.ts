@@ -1,8 +1,8 @@
 import { sign } from 'node:crypto';
 import type { RefusalReason } from '../../../src/auth/refusals.ts';
-import { rsaKey } from '../../support/keys.ts';
+import { rsaKey, signingKey } from '../../support/keys.ts';
 import { AUDIENCE, base64url, mintToken, nowSeconds, SIGNING_KID } from '../../support/mint.ts';
-import { forgeCubeRoot, signingKey, signOneModulusUp } from '../../support/signatures.ts';
+import { forgeCubeRoot, signOneModulusUp } from '../../support/signatures.ts';
 import {
   attackersKeys,
   by,

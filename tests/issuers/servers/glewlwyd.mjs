@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../support/child-process.ts';
-import { ecKey, rsaKey } from '../../support/keys.ts';
+import { rsaKey, signingKey } from '../../support/keys.ts';
 
 const [audience, algorithm] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'glewlwyd-'));
@@ -48,7 +48,7 @@ await administer('auth/', { username: 'admin', password: 'password' });
 /** It signs with the first key, and publishes one `kid` for two algorithms. */
 const keys = [
   [rsaKey('glewlwyd'), 'RS256'],
-  [ecKey('glewlwyd'), 'ES256'],
+  [signingKey('ES256', 'glewlwyd'), 'ES256'],
 ].map(([key, alg]) => ({ ...key.export({ format: 'jwk' }), kid: 'the only one', alg }));
 if (algorithm === 'ES256') keys.reverse();
 const issuer = `${origin}/api/oidc`;
