@@ -178,10 +178,3 @@ describe('every response of a protected path is complete', () => {
       else expect(Object.keys(JSON.parse(text))).toEqual(status === 200 ? ['a'] : ['code', 'description']);
     });
 });
-
-const hosts = ['a', 'a:1', 'localhost', '127.0.0.1:3010', '[::1]:3010', `${'long.'.repeat(40)}test`];
-test.each(hosts)('an application has the same paths at %s', async (host) => {
-  for (const scheme of ['http', 'https'])
-    for (const [path, status] of Object.entries({ '/api/public?a=1': 200, '/api/private': 401, '/x/api/public': 404 }))
-      expect((await app.fetch(new Request(`${scheme}://${host}${path}`))).status).toBe(status);
-});

@@ -2,13 +2,10 @@ import { afterAll, expect, test } from 'bun:test';
 import { optionsFromEnvironment } from '../../../src/auth/environment.ts';
 import { explainToken } from '../../../src/auth/explain.ts';
 import type { Requirements } from '../../../src/auth/guard.ts';
-import { acceptedTokens, tokenFaults } from '../../http/table/token-faults.ts';
-import { codeOf } from '../../http/table/tokens.ts';
 import type { Environment } from '../../support/child-process.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { rsaKey } from '../../support/keys.ts';
 import { AUDIENCE, mintToken, nowSeconds, type TokenOverrides } from '../../support/mint.ts';
-import { tokenTextOf } from '../../support/token-rows.ts';
 
 const issuer = await startIssuer();
 afterAll(issuer.close);
@@ -291,19 +288,6 @@ test('explainToken() rejects an option that is not valid', async () =>
   await expect(explainToken('x', { issuer: 'x', audience: 'y' })).rejects.toThrow(
     /^Cannot create a guard:\n {2}issuer/,
   ));
-
-/** The HTTP table holds the responses. One token a reason is enough here: a guard itself checks it. */
-const responses = [
-  ...acceptedTokens.map(([name, token]) => ({ name, token, response: { status: 200, code: undefined } })),
-  ...new Map(tokenFaults.map((fault) => [fault.reason, fault])).values().map((fault) => ({
-    ...fault,
-    response: { status: 401, code: codeOf(fault) },
-  })),
-];
-test.each(responses)('explainToken() predicts the response of the guard to $name', async ({ token, response }) => {
-  const explanation = await explainToken(tokenTextOf(token, issuer.url), optionsWith());
-  expect(explanation).toMatchObject(response);
-});
 
 test('explainToken() explains a token with the options of its own issuer', async () => {
   const own = { issuer: issuer.url, audience: 'own', requiredClaims: { azp: 'a' } };

@@ -1,8 +1,6 @@
 import { describe, expect, mock, test } from 'bun:test';
 import { createCredentialsReader } from '../../../src/auth/guard/authenticate.ts';
-import { createReject } from '../../../src/auth/guard/rejection.ts';
 import { createGuard } from '../../../src/auth/guard.ts';
-import { refuse } from '../../../src/auth/refusals.ts';
 import { certificate } from '../../support/certificates.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/mint.ts';
@@ -86,12 +84,6 @@ describe('createGuard().check()', () => {
     const checked = createChecker({ errorBody })(new Headers());
     const message = 'Cannot reject a request: errorBody must be synchronous, but it returned a promise';
     await expect(checked).rejects.toThrow(new TypeError(message));
-  });
-
-  test('remembers the challenge of a reason for each scheme', () => {
-    const respond = createReject({ dpop: 'on', dpopAlgorithms: ['ES256'], resourceMetadata: undefined });
-    for (const scheme of ['Bearer', 'DPoP', 'Bearer'] as const)
-      expect(respond(refuse('token_expired'), scheme).headers.get('www-authenticate')).toStartWith(`${scheme} error=`);
   });
 
   test('returns no scopes for an anonymous request', async () => {

@@ -5,7 +5,7 @@ type Row = readonly [name: string, scopeClaim: readonly string[], claims: object
 
 const granting: readonly Row[] = [
   ['text with the scope', ['scope'], { scope: 'a' }],
-  ['text with scopes between white space', ['scope'], { scope: 'b\t a \n c' }],
+  ['text with scopes between white space', ['scope'], { scope: ' b\t a \n c a ' }],
   ['a list', ['scp'], { scp: ['b', 'a'] }],
   ['the second claim, when the first is missing', ['scope', 'scp'], { scp: 'a' }],
   ['a name that every object inherits, and a claim', ['constructor', 'scope'], { scope: 'a' }],
@@ -22,10 +22,16 @@ const others: readonly Row[] = [
   ['no claim', ['scope'], {}],
   ['empty text', ['scope'], { scope: '' }],
   ['white space that is not of ASCII', ['scope'], { scope: 'b\u00a0a a\u2003b' }],
-  ['a longer scope', ['scope'], { scope: 'ab' }],
+  ...[' ', 'ab', 'ba', 'A', 'a,b', 'a:*', '*', 'a:b'].map(
+    (scope): Row => [`the text "${scope}"`, ['scope'], { scope }],
+  ),
   ['a number in the list', ['scope'], { scope: ['a', 1] }],
   ['text with the scope in a list', ['scope'], { scope: ['b a'] }],
+  ['a list in a list', ['scope'], { scope: [['a']] }],
   ['an object', ['scope'], { scope: { a: true } }],
+  ['a number', ['scope'], { scope: 1 }],
+  ['true', ['scope'], { scope: true }],
+  ['other claims', ['scope'], { Scope: 'a', scopes: 'a', scp: 'a', roles: ['a'], ['__proto__']: { scope: 'a' } }],
   ['the second claim, when the first is there', ['scope', 'scp'], { scope: '', scp: 'a' }],
   ['the second claim, when the first is null', ['scope', 'scp'], { scope: null, scp: 'a' }],
   ['a path through null', ['/realm/roles'], { realm: null }],
