@@ -11,10 +11,8 @@ import { fixtureFor, startFixture } from '../support/fixture.ts';
 import { type Form, startService } from '../support/forms.ts';
 import { installedPackage } from '../support/installed-package.ts';
 import { type IssuerMode, startIssuer } from '../support/issuer.ts';
-import { mintSigned } from '../support/issuers.ts';
-import { publish } from '../support/keys.ts';
+import { publish, signingKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
-import { signingKey } from '../support/signatures.ts';
 import { workerForm } from '../support/worker.ts';
 
 /** The command of each runtime, before the script. */
@@ -53,7 +51,8 @@ function httpTable(form: Form): void {
   ])('accepts a token by an ML-DSA key that is %s, or warns that the runtime does not support it', async (_, given) => {
     const settings = { OPTIONS: JSON.stringify({ algorithms: ['ML-DSA-44'], ...given }) };
     await using fixture = await startFixture(form, { keys: () => keys, settings });
-    const { status } = await fixture.get('/api/private', mintSigned(fixture.issuer.url, { alg: 'ML-DSA-44' }));
+    const token = fixture.mint({ header: { alg: 'ML-DSA-44' }, signedAs: 'ML-DSA-44' });
+    const { status } = await fixture.get('/api/private', token);
     await fixture.service.close();
     const found = /^Cannot use the keys of \S+.*: no_usable_key, found (.*)$/m.exec(fixture.service.output())?.[1];
     const unsupported = [503, 'ML-DSA-44 (not supported by this runtime)'];
