@@ -6,7 +6,7 @@ import { offline, tokenOf } from '../support/checked.ts';
 import { expectError } from '../support/expect-error.ts';
 import { serve } from '../support/fixture.ts';
 import { bearer, SCOPE } from '../support/mint.ts';
-import { open, rawRequest, responseOf } from '../support/raw-http.ts';
+import { open, rawRequest } from '../support/raw-http.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 const extension = new Elysia()
@@ -144,6 +144,6 @@ describe('an accepted request', () => {
     const head = ['POST /guarded HTTP/1.1', 'Host: localhost', 'Connection: close', 'Content-Type: application/json'];
     const lines = [...head, `Authorization: ${withScopes('').authorization}`, ...linesOf(JSON.stringify(body))];
     await using server = serve(app.fetch);
-    expect(await responseOf(await rawRequest(server.url.origin, lines)).json()).toEqual({ body });
+    expect(await (await rawRequest(server.url.origin, lines)).json()).toEqual({ body });
   });
 });

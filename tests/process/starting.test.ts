@@ -4,7 +4,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { type Environment, freePort, runToEnd, until } from '../support/child-process.ts';
 import { expectError } from '../support/expect-error.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
-import { rawRequest, responseOf } from '../support/raw-http.ts';
+import { rawRequest } from '../support/raw-http.ts';
 
 const command = await executableForm.command();
 const wrong = { ISSUER: 'x', AUDIENCE: '', PORT: '65536', PUBLIC_URL: 'https://somebody:hunter2@x/' };
@@ -77,7 +77,7 @@ test('with --dev a process listens only on 127.0.0.1, and itself rejects a Conte
   const { port, origin, close } = await executableForm.start({ HOST: '' }, ['--dev']);
   await expect(fetch(`http://127.0.0.2:${port}/livez`)).rejects.toThrow();
   const head = ['POST /api/public HTTP/1.1', 'Host: 127.0.0.1', 'Connection: close', `Content-Length: ${10 ** 12}`];
-  await expectError(responseOf(await rawRequest(origin, head)), 413, 'payload_too_large');
+  await expectError(await rawRequest(origin, head), 413, 'payload_too_large');
   await close();
 });
 

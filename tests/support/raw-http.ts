@@ -41,14 +41,8 @@ export const statusesIn = (text: string): readonly number[] =>
 export const rawGet = (origin: string, path: string, headerLines: readonly string[]) =>
   rawRequest(origin, [`GET ${path} HTTP/1.1`, `Host: ${new URL(origin).host}`, 'Connection: close', ...headerLines]);
 
-/** Returns the response to a raw request. Fails if the connection was closed without one. */
-export function responseOf({ status, response }: Awaited<ReturnType<typeof rawRequest>>): Response {
-  if (response === undefined) throw new Error(`The connection was closed without a response (status ${status})`);
-  return response;
-}
-
 /** Sends the lines of a request, and returns the response once the service has closed the connection. Status 0 means none. */
-export async function rawRequest(origin: string, lines: readonly string[]) {
+export async function rawRequest(origin: string, lines: readonly string[]): Promise<Response> {
   const socket = await open(Number(new URL(origin).port));
   // A server may reset the connection of a request that it does not read completely. What it sent before the reset counts.
   const { text, closed } = receive(socket);
@@ -56,12 +50,12 @@ export async function rawRequest(origin: string, lines: readonly string[]) {
   await closed;
   const headEnd = text().indexOf(HEAD_END);
   const [statusLine = '', ...fields] = text().slice(0, headEnd).split('\r\n');
-  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1] ?? 0);
-  if (headEnd < 0 || status < 200) return { status, response: undefined };
+  const status = Number(/^HTTP\/1\.1 ([2-5]\d\d)/.exec(statusLine)?.[1]);
+  if (headEnd < 0 || !status) return Response.error();
   const headers = new Headers();
   for (const [, name = '', value = ''] of fields.map((field) => /^([^:]*):\s*(.*)/.exec(field) ?? []))
     headers.append(name, value);
-  return { status, response: new Response(toBytes(text().slice(headEnd + HEAD_END.length)), { status, headers }) };
+  return new Response(toBytes(text().slice(headEnd + HEAD_END.length)), { status, headers });
 }
 
 /** Sends the same bytes again and again until the service cuts the connection off; returns how many it took. */

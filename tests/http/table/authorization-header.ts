@@ -1,7 +1,7 @@
 import { describe, test } from 'bun:test';
 import { expectError, expectMessage } from '../../support/expect-error.ts';
 import type { Fixture } from '../../support/fixture.ts';
-import { rawGet, responseOf } from '../../support/raw-http.ts';
+import { rawGet } from '../../support/raw-http.ts';
 import { PRIVATE, SCOPED } from './tokens.ts';
 
 /** Lines of a header by what is special about them, sent byte for byte, a character a byte, with a valid token for `TOKEN`. */
@@ -59,10 +59,10 @@ const refused = [
 
 /** Rows on the Authorization header before its token is verified, sent over raw connections. */
 export function authorizationHeaderRows(fixture: () => Fixture): void {
-  const send = async (path: string, ...lines: readonly string[]) => {
+  const send = (path: string, ...lines: readonly string[]) => {
     const { service, mint } = fixture();
     const sent = lines.map((line) => line.replaceAll('TOKEN', mint()));
-    return responseOf(await rawGet(service.origin, path, sent));
+    return rawGet(service.origin, path, sent);
   };
 
   describe('a request', () => {
