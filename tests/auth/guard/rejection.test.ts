@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test';
-import { createGuard } from '../../../src/auth/guard.ts';
+import { createGuard, describeRejections } from '../../../src/auth/guard.ts';
+import { type RefusalReason, refusals } from '../../../src/auth/refusals.ts';
+import type { DpopMode } from '../../../src/auth/schemes.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
 import { bearer } from '../../support/mint.ts';
 
@@ -67,3 +69,33 @@ test.each([
   expect(`${result.status} ${result.headers.get('www-authenticate')}`).toBe(challenge);
   expect(await result.text()).toBe(body);
 });
+
+test('every refusal has a description of its own', () => {
+  const descriptions = Object.values(refusals).map(({ description }) => description);
+  expect(new Set(descriptions).size).toBe(descriptions.length);
+  for (const description of descriptions) expect(description).toMatch(/^[A-Z]\w+ .+\w$/);
+});
+
+const dpop = /^DPoP .*algs=/;
+const invalid = /^Bearer error="invalid_token"/;
+const rows: readonly (readonly [mode: DpopMode, want: RegExp | undefined, ...reasons: RefusalReason[]])[] = [
+  ['off', undefined, 'dpop_required', 'proof_replayed'],
+  ['off', undefined, 'scope_insufficient', 'authentication_insufficient', 'access_denied'],
+  ['off', invalid, 'token_bound'],
+  ['off', /^Bearer resource_metadata=/, 'credentials_missing'],
+  ['on', undefined, 'dpop_required'],
+  ['on', invalid, 'token_bound'],
+  ['on', /^Bearer .*, DPoP algs=/, 'scheme_unsupported'],
+  ['on', dpop, 'proof_replayed'],
+  ['required', undefined, 'token_bound', 'scheme_unsupported'],
+  ['required', dpop, 'dpop_required', 'token_expired'],
+];
+for (const [mode, want, ...reasons] of rows)
+  test(`with DPoP ${mode}, the documentation shows ${want ?? 'nothing'} for ${reasons}`, () => {
+    const described = describeRejections({ ...options, dpop: mode });
+    for (const reason of reasons) {
+      const challenge = described.find((each) => each.reason === reason)?.headers['www-authenticate'];
+      if (want) expect(challenge).toMatch(want);
+      else expect(challenge).toBeUndefined();
+    }
+  });
