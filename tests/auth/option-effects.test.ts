@@ -8,7 +8,7 @@ import { createChecker, ISSUER, tokenOf } from '../support/checked.ts';
 import { createFrozenClock } from '../support/frozen-clock.ts';
 import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, nowSeconds, signingKeys } from '../support/mint.ts';
-import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
+import { bound, proven } from '../support/proof.ts';
 
 type Options = Partial<GuardOptions>;
 /** Returns what one guard with these options does. */
@@ -31,10 +31,8 @@ const reject =
 const challenge = reject(({ headers }) => headers.get('www-authenticate'));
 
 const decideProof: See = async (options) => {
-  const token = tokenOf({ claims: { cnf: { jkt: thumbprintOf(proofKey()) } } });
-  const dpop = makeProof({ url: `${publicUrl}/reports`, token, nowSeconds: nowSeconds() });
-  const { reason } = await createChecker(options)(new Headers({ authorization: `DPoP ${token}`, dpop }));
-  return reason ?? 'accepted';
+  const headers = proven(tokenOf({ claims: { cnf: bound } }), `${publicUrl}/reports`);
+  return (await createChecker(options)(new Headers(headers))).reason ?? 'accepted';
 };
 
 const create: See = (options) => {

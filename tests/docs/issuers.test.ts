@@ -4,7 +4,7 @@ import { expectError, expectMessage } from '../support/expect-error.ts';
 import { createServiceInProcess } from '../support/in-process.ts';
 import { publish, rsaKey, signingKey } from '../support/keys.ts';
 import { bearer, mintToken } from '../support/mint.ts';
-import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
+import { bound, proven } from '../support/proof.ts';
 import { readText } from '../support/repository.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -29,7 +29,7 @@ interface Form {
   token: Token | string | undefined;
 }
 
-const page = (await readText('docs/issuers.md')).replaceAll('THUMBPRINT_OF_THE_CLIENT', thumbprintOf(proofKey()));
+const page = (await readText('docs/issuers.md')).replaceAll('THUMBPRINT_OF_THE_CLIENT', bound.jkt);
 const sections = page.split(/^## /m).filter((section) => section.includes('```dotenv\n'));
 const FORM_OR_BLOCK =
   /^\*\*(?<name>.+)\*\*: (?<outcome>.+?)\. |^```(?<kind>dotenv|json|text)\n(?<text>[\s\S]*?)\n```$/gm;
@@ -99,19 +99,13 @@ function fetchFor({ header, claims, published: { jwks_uri, metadata, key, encryp
     documents.has(url) ? Response.json(documents.get(url)) : new Response(null, { status: 404 });
 }
 
-/** The client of a DPoP-bound token signs with the key that is written as a name in capitals. */
-const withProof = (token: string, url: string) => ({
-  authorization: `DPoP ${token}`,
-  dpop: makeProof({ url, token, nowSeconds: Date.now() / 1000 }),
-});
-
 async function hold({ settings, outcome, token = '' }: Form): Promise<void> {
   const isSigned = typeof token === 'object';
   const { get, stop } = createServiceInProcess(settings, isSigned ? fetchFor(token) : undefined);
   const text = isSigned ? mint(token) : token;
   const hint = isSigned ? '' : token.split('.').length === 5 ? 'encrypted' : 'opaque';
   for (const [index, path] of ['/api/private', '/api/private-scoped'].entries()) {
-    const headers = settings.DPOP === 'on' ? withProof(text, `${settings.PUBLIC_URL}${path}`) : bearer(text);
+    const headers = settings.DPOP === 'on' ? proven(text, `${settings.PUBLIC_URL}${path}`) : bearer(text);
     const response = await get(path, { headers });
     const code = CODES[outcome]?.[index];
     expect(await response.clone().text()).toContain(hint);

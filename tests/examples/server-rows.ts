@@ -5,8 +5,8 @@ import { type Environment, type RunningProcess, run } from '../support/child-pro
 import { fixtureFor } from '../support/fixture.ts';
 import { type Form, startService } from '../support/forms.ts';
 import { rsaKey } from '../support/keys.ts';
-import { bearer, nowSeconds, type TokenOverrides } from '../support/mint.ts';
-import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
+import { bearer, type TokenOverrides } from '../support/mint.ts';
+import { bound, makeProof } from '../support/proof.ts';
 import { rawGet, rawRequest } from '../support/raw-http.ts';
 import { root } from '../support/repository.ts';
 
@@ -40,7 +40,7 @@ const rows = [
 
 const metadataRows = Object.entries({ GET: 200, HEAD: 200, OPTIONS: 204, PUT: 405 });
 const publicUrl = 'https://api.example.test';
-const bound = { claims: { scope, cnf: { jkt: thumbprintOf(proofKey()) } } };
+const withKey = { claims: { scope, cnf: bound } };
 const certified = { claims: { scope, cnf: { 'x5t#S256': certificate('a').thumbprint } } };
 const plain = (token: string) => [`Authorization: Bearer ${token}`];
 const certificateLine = `Client-Cert: ${certificate('a').field}`;
@@ -48,7 +48,7 @@ const withCertificate = (token: string) => [...plain(token), certificateLine];
 /** Returns the headers of a request with a proof for this path. */
 const prove = (token: string, at = path) => [
   `Authorization: DPoP ${token}`,
-  `DPoP: ${makeProof({ url: publicUrl + at, token, nowSeconds: nowSeconds() })}`,
+  `DPoP: ${makeProof({ url: publicUrl + at, token })}`,
 ];
 const proveOther = (token: string) => prove(token, `/x${path}`);
 const proveTwice = (token: string) => [...prove(token), ...prove(token).slice(1)];
@@ -56,10 +56,10 @@ const proveTwice = (token: string) => [...prove(token), ...prove(token).slice(1)
 /** Faults in the conversion of a Node.js request: its target, the token, the Host, other headers, the status. */
 const nodeRows: readonly [string, string, TokenOverrides, string, (token: string) => readonly string[], number][] = [
   ['an invalid Host', path, { claims: { scope } }, 'a b/c?', plain, 200],
-  ['a proof', `${path}?a=/b`, bound, 'a', prove, 200],
-  ['a proof and an absolute URL', `http://a${path}`, bound, 'a', prove, 200],
-  ['a proof for the path that follows the Host', path, bound, 'a/x', proveOther, 401],
-  ['two proofs', path, bound, 'a', proveTwice, 401],
+  ['a proof', `${path}?a=/b`, withKey, 'a', prove, 200],
+  ['a proof and an absolute URL', `http://a${path}`, withKey, 'a', prove, 200],
+  ['a proof for the path that follows the Host', path, withKey, 'a/x', proveOther, 401],
+  ['two proofs', path, withKey, 'a', proveTwice, 401],
   ['a certificate', path, certified, 'a', withCertificate, 200],
   ['two certificates', path, certified, 'a', (token) => [...withCertificate(token), certificateLine], 401],
 ];
@@ -116,7 +116,7 @@ export function serverRows(name: string, start?: Start, second = 401) {
         const lines = [`GET ${target} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...given];
         const send = async () => (await rawRequest(fixture().service.origin, lines)).status;
         expect(await send()).toBe(status);
-        if (overrides === bound) expect(await send(), 'with the same proof').toBe(401);
+        if (overrides === withKey) expect(await send(), 'with the same proof').toBe(401);
       });
   });
 }

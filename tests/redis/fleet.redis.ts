@@ -3,7 +3,7 @@ import { until } from '../support/child-process.ts';
 import { type Service, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken, nowSeconds } from '../support/mint.ts';
-import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
+import { bound, makeProof } from '../support/proof.ts';
 import { startRedis } from '../support/redis-server.ts';
 
 const PUBLIC_URL = 'https://api.example.test';
@@ -19,12 +19,12 @@ const count = <Value>(values: readonly Value[]) =>
 describe('two processes and one Redis', async () => {
   const [server, issuer] = [await startRedis(), await startIssuer()];
   const exp = nowSeconds() + 3600;
-  const token = mintToken(issuer.url, { claims: { cnf: { jkt: thumbprintOf(proofKey()) }, exp } });
+  const token = mintToken(issuer.url, { claims: { cnf: bound, exp } });
   const plain = mintToken(issuer.url, { claims: { exp } });
   const settings = { ISSUER: issuer.url, AUDIENCE, DPOP: 'on', PUBLIC_URL, REDIS_URL: server.url };
   const fleet: Service[] = [await sourceForm.start(settings), await sourceForm.start(settings)];
 
-  const newProof = () => makeProof({ url: PUBLIC_URL + PATH, token, nowSeconds: nowSeconds() });
+  const newProof = () => makeProof({ url: PUBLIC_URL + PATH, token });
   const statusOf = async (service: Service, headers: Record<string, string>) => {
     const response = await service.fetch(PATH, { headers });
     await response.arrayBuffer();

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { signingKey } from './keys.ts';
-import { assemble, type TokenOverrides } from './mint.ts';
+import { assemble, nowSeconds as now, type TokenOverrides } from './mint.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 
@@ -29,11 +29,13 @@ interface ProofTarget {
   readonly method?: string;
   readonly url: string;
   readonly token: string;
-  readonly nowSeconds: number;
+  /** When the proof is made: by default now. */
+  readonly nowSeconds?: number;
 }
 
 /** Returns the header and the claims of a proof that is accepted once. */
-export function goodProofParts({ method = 'GET', url, token, nowSeconds }: ProofTarget, key: KeyObject, alg: string) {
+export function goodProofParts(target: ProofTarget, key: KeyObject, alg: string) {
+  const { method = 'GET', url, token, nowSeconds = now() } = target;
   return {
     header: { typ: 'dpop+jwt', alg, jwk: publicJwk(key) },
     claims: { jti: crypto.randomUUID(), htm: method, htu: url, iat: nowSeconds, ath: sha256(token) },
@@ -54,3 +56,12 @@ export function makeProof(target: ProofTarget, overrides: ProofOverrides = {}): 
     signedAs: signableWith(key, algorithm),
   });
 }
+
+/** The binding of a token to the key that signs proofs. */
+export const bound = { jkt: thumbprintOf(proofKey()) };
+
+/** Returns the headers of a request to this URL with a bound token and a new proof. */
+export const proven = (token: string, url: string) => ({
+  authorization: `DPoP ${token}`,
+  dpop: makeProof({ url, token }),
+});

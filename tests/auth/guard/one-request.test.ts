@@ -5,14 +5,14 @@ import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
 import { createMemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { bearer, signingKeys } from '../../support/mint.ts';
-import { makeProof, proofKey, thumbprintOf } from '../../support/proof.ts';
+import { bound as boundToKey, makeProof } from '../../support/proof.ts';
 
 const publicUrl = 'https://api.example.test';
 const url = `${publicUrl}/reports`;
 const exp = 2_000_000_000;
 const valid = () => bearer(tokenOf({ claims: { exp: exp + 1 } })).authorization;
 const requestWith = (authorization: string) => new Request(url, { headers: { authorization } });
-const bound = tokenOf({ claims: { cnf: { jkt: thumbprintOf(proofKey()) }, exp: exp + 1 } });
+const bound = tokenOf({ claims: { cnf: boundToKey, exp: exp + 1 } });
 const proof = () => makeProof({ url, token: bound, nowSeconds: exp });
 
 function setUp(options: Partial<GuardOptions> = {}) {

@@ -2,12 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { type BindingOptions, createBindingCheck } from '../../../src/auth/proof/binding.ts';
 import type { Scheme } from '../../../src/auth/schemes.ts';
 import { certificate } from '../../support/certificates.ts';
-import { makeProof, proofKey, thumbprintOf } from '../../support/proof.ts';
+import { bound, makeProof } from '../../support/proof.ts';
 
 const publicUrl = 'https://api.example.test';
 const url = `${publicUrl}/api/private`;
 const token = 'header.payload.signature';
-const bound = { jkt: thumbprintOf(proofKey()) };
 const claimsWith = (cnf?: unknown) => ({ iss: '', aud: '', exp: 0, ...(cnf !== undefined && { cnf }) });
 
 describe('createBindingCheck()', () => {

@@ -3,7 +3,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as openid from 'openid-client';
 import { createGuard } from 'protected-api/guard';
 import { createDevelopmentIssuer, type DevelopmentIssuerOptions } from 'protected-api/testing';
-import { bearer, nowSeconds } from '../../support/mint.ts';
+import { bearer } from '../../support/mint.ts';
 import { makeProof } from '../../support/proof.ts';
 
 const AUDIENCE = 'https://reports.example.test';
@@ -132,8 +132,7 @@ describe('the token endpoint of createDevelopmentIssuer()', () => {
     });
 
   test('accepts a proof for its own URL only', async () => {
-    const askWith = (url: string) =>
-      ask(request, { dpop: makeProof({ method: 'POST', url, token: '', nowSeconds: nowSeconds() }) });
+    const askWith = (url: string) => ask(request, { dpop: makeProof({ method: 'POST', url, token: '' }) });
     expect((await askWith(tokenEndpoint)).body.token_type).toBe('DPoP');
     const { status, body } = await askWith(tokenEndpoint.replace('localhost', '127.0.0.1'));
     expect({ status, ...body }).toMatchObject({ status: 400, error: 'invalid_dpop_proof' });

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { expectProtected } from '../../support/expect-error.ts';
 import type { Fixture } from '../../support/fixture.ts';
-import { bearer, nowSeconds, SCOPE } from '../../support/mint.ts';
-import { makeProof, type ProofOverrides, proofKey, thumbprintOf } from '../../support/proof.ts';
+import { bearer, SCOPE } from '../../support/mint.ts';
+import { bound, makeProof, type ProofOverrides, proofKey, proven, thumbprintOf } from '../../support/proof.ts';
 import { rawRequest } from '../../support/raw-http.ts';
 import { inWords } from '../../support/token-rows.ts';
 import { PRIVATE, SCOPED } from './tokens.ts';
@@ -30,7 +30,6 @@ type Row = readonly [name: string, change: Change, code: string, challenge?: str
 
 const authorization = (value: string) => ({ authorization: value });
 const dpop = (token: string) => authorization(`DPoP ${token}`);
-const bound = { jkt: thumbprintOf(proofKey()) };
 const error = (name: string, scheme = 'DPoP') => `${scheme} error="${name}", error_description=`;
 const invalidToken = ['invalid_header', error('invalid_token')] as const;
 const invalidProof = ['invalid_header', error('invalid_dpop_proof')] as const;
@@ -81,8 +80,7 @@ export async function sendProof({ service, mint }: Fixture, change: Change = {})
   const token = mint({ claims: { cnf: 'cnf' in change ? change.cnf : bound, ...change.claims } });
   const url = PUBLIC_URL + path.replace(/\?.*/, '');
   const headers = new Headers((change.headers ?? dpop)(token));
-  for (const value of proofs(makeProof({ url, token, nowSeconds: nowSeconds() }, change.proof)))
-    headers.append('dpop', value);
+  for (const value of proofs(makeProof({ url, token }, change.proof))) headers.append('dpop', value);
   return service.fetch(path, { method, headers });
 }
 
@@ -109,8 +107,8 @@ export function dpopRows(fixture: () => Fixture, mode: 'on' | 'required'): void 
 
   test('rejects a used proof: accepts one of 20 parallel uses, and no later one', async () => {
     const token = fixture().mint({ claims: { cnf: bound } });
-    const proof = makeProof({ url: PUBLIC_URL + PRIVATE, token, nowSeconds: nowSeconds() });
-    const use = () => fixture().service.fetch(PRIVATE, { headers: { ...dpop(token), dpop: proof } });
+    const headers = proven(token, PUBLIC_URL + PRIVATE);
+    const use = () => fixture().service.fetch(PRIVATE, { headers });
     const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await use()).status));
     expect(statuses.toSorted()).toEqual([200, ...Array(19).fill(401)]);
     expect((await use()).headers.get('www-authenticate')).toStartWith(invalidProof[1]);
@@ -120,10 +118,9 @@ export function dpopRows(fixture: () => Fixture, mode: 'on' | 'required'): void 
   for (const host of ['api.example#', 'x/', 'u@h', 'a b', '[', 'api.example?', '', undefined])
     test(`accepts no proof for another URL with the Host ${inWords(host)}`, async () => {
       const token = fixture().mint({ claims: { cnf: bound } });
-      for (const proven of ['', '/', '/other', `/${PRIVATE}`]) {
-        const proof = makeProof({ url: PUBLIC_URL + proven, token, nowSeconds: nowSeconds() });
-        const headers = [`Authorization: DPoP ${token}`, `DPoP: ${proof}`, 'Connection: close'];
-        if (host !== undefined) headers.unshift(`Host: ${host}`);
+      for (const other of ['', '/', '/other', `/${PRIVATE}`]) {
+        const sent = { ...(host !== undefined && { host }), ...proven(token, PUBLIC_URL + other), connection: 'close' };
+        const headers = Object.entries(sent).map(([name, value]) => `${name}: ${value}`);
         const { status } = await rawRequest(fixture().service.origin, [`GET ${PRIVATE} HTTP/1.1`, ...headers]);
         expect([0, 400, 401, 404]).toContain(status);
       }
