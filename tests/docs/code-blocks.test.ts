@@ -1,11 +1,15 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { context, metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import type { FastifyInstance } from 'fastify';
+import { decodeJwt } from 'jose';
 import { createGuard } from '../../src/auth/guard.ts';
 import manifest from '../../src/auth/package.json';
+import { createSigner } from '../../src/auth/testing/signer.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
+import { certificate } from '../support/certificates.ts';
 import { serve } from '../support/fixture.ts';
 import { bearer } from '../support/mint.ts';
 import { readText, root } from '../support/repository.ts';
@@ -28,14 +32,30 @@ async function blocksOf(page: string) {
 
 const blocks = (await Promise.all(pages.map(blocksOf))).flat();
 const issuer = await createTestIssuer();
-/** It publishes the keys of the issuer for tests. */
-const tenant = serve(() => Response.json(issuer.options.keys));
+const ecSigner = createSigner('ES256');
+const keys = [...issuer.options.keys.keys, { ...ecSigner.jwk, kid: 'ec' }];
+/** Publishes metadata and keys of two issuers in one document each, and exchanges a token for a sentence about it. */
+const tenant = serve(async (request) => {
+  const issuer = request.url.replace(/\.well-known.*/, '');
+  if (request.method === 'GET') return Response.json({ issuer, jwks_uri: issuer, token_endpoint: issuer, keys });
+  const form = Object.fromEntries(await request.formData());
+  const { grant_type, subject_token, audience, client_id, client_secret } = form;
+  const { sub } = decodeJwt(String(subject_token));
+  return new Response([grant_type, sub, audience, client_id, client_secret].join(' '));
+});
+const url = tenant.url.href;
+const options = { issuer: url, audience: 'https://api.example.com' };
+const github = `${url}github/`;
 const folder = temporaryFolder('dist');
 
-// No test looks up a name: the issuer is on loopback.
+// No test looks up a name: the issuers are on loopback.
 for (const { file, text } of blocks)
-  await Bun.write(join(folder, file), text.replaceAll('https://tenant.example.com/', tenant.url.href));
-await Bun.write(join(folder, 'options.ts'), `export const options = ${JSON.stringify(issuer.options)};`);
+  await Bun.write(
+    join(folder, text.includes('export const options') ? 'options.ts' : file),
+    text
+      .replaceAll('https://tenant.example.com/', url)
+      .replaceAll('https://token.actions.githubusercontent.com', github),
+  );
 const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false };
 await Bun.write(
   join(folder, 'tsconfig.json'),
@@ -43,9 +63,26 @@ await Bun.write(
 );
 afterAll(() => tenant.stop(true));
 
-/** A request to a block, the claims of its token, and its response: the status, and a part of headers and body. */
-type Row = readonly [heading: string, request: string, claims: object | undefined, status: number, part: string];
+/**
+ * A request to a block, the claims of its token, and its response: the status, and a part of headers and body. Last, what is special
+ * about the request.
+ */
+type Row = readonly [
+  heading: string,
+  request: string,
+  claims: object | undefined,
+  status: number,
+  part: string,
+  special?: Special,
+];
+interface Special {
+  readonly boundTo?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
+const [one, another] = [certificate('a'), certificate('b')];
+const deployment = { iss: github, aud: 'https://deploy.example.com', repository_id: '123456', ref: 'refs/heads/main' };
+const exchange = 'Calling the next API on behalf of the client';
 const onExpress = 'Metadata in Express and other servers of Node.js';
 const rows: readonly Row[] = [
   ['Roles', 'GET /orders', { resource_access: { 'my-api': { roles: ['admin'] } } }, 200, 'orders'],
@@ -57,19 +94,28 @@ const rows: readonly Row[] = [
   ['A token is optional', 'GET /news', { sub: 'ada' }, 200, 'for ada'],
   ['Typed claims', 'GET /seats', { tenant: 'x' }, 200, 'x: 2'],
   ['Typed claims', 'GET /seats', { tenant: 1 }, 401, 'invalid_claims'],
-  ['Several issuers, each with its own rules', 'GET /', {}, 200, '.invalid'],
+  ['Several issuers, each with its own rules', 'GET /', {}, 200, url],
+  ['Several issuers, each with its own rules', 'GET /', deployment, 200, github],
+  ['Several issuers, each with its own rules', 'GET /', { ...deployment, iss: url }, 401, 'audience is missing'],
+  ['Several issuers, each with its own rules', 'GET /', { iss: github }, 401, 'audience is missing'],
+  ['Several issuers, each with its own rules', 'GET /', { ...deployment, ref: 'refs/heads/x' }, 401, 'required claim'],
   ['Revocation', 'GET /me', { sub: 'ada', sid: 1 }, 200, 'ada'],
+  ['Revocation', 'GET /me', { sub: 'ada', sid: 'logged out' }, 401, 'Token is revoked'],
   ['Step-up', 'POST /payments', { acr: 'phr' }, 200, 'paid'],
   ['Step-up', 'POST /payments', { acr: 'phr', auth_time: 1 }, 401, 'acr_values="phr phrh", max_age="300"'],
   ['Certificate-bound tokens', 'GET /me', { sub: 'ada' }, 200, 'ada'],
-  ['Certificate-bound tokens', 'GET /me', { cnf: { 'x5t#S256': 'A'.repeat(43) } }, 401, 'invalid_token'],
+  ['Certificate-bound tokens', 'GET /me', {}, 200, 'test', { boundTo: one.pem, headers: { 'client-cert': one.field } }],
+  ...[{}, { 'client-cert': another.field }].map(
+    (headers): Row => ['Certificate-bound tokens', 'GET /me', {}, 401, 'invalid_token', { boundTo: one.pem, headers }],
+  ),
   ['A token in another header', 'GET /', undefined, 401, 'authorization_header_missing'],
   ['A token in another header', 'GET /', { email: 'ada@example.com' }, 200, 'ada@example.com'],
   ['The WebSocket of a browser', 'GET /', undefined, 401, 'authorization_header_missing'],
   ['The WebSocket of a browser', 'GET /', {}, 426, 'Expected a WebSocket'],
-  ['Calling the next API on behalf of the client', 'GET /', undefined, 401, 'authorization_header_missing'],
+  [exchange, 'GET /', undefined, 401, 'authorization_header_missing'],
+  [exchange, 'GET /', { sub: 'ada' }, 200, 'token-exchange ada https://orders.example.com my-api secret'],
   ['Keys that outlive a cold start', 'GET /', {}, 200, 'sub'],
-  ['An error format of your own', 'GET /me', undefined, 401, 'application/problem+json'],
+  ['An error format of your own', 'GET /me', undefined, 401, '* application/problem+json'],
   ['OpenTelemetry', 'GET /me', { sub: 'ada' }, 200, 'ada'],
   ['Model Context Protocol', 'POST /mcp', undefined, 401, '/.well-known/oauth-protected-resource/mcp'],
   ['Model Context Protocol', 'GET /.well-known/oauth-protected-resource/mcp', undefined, 200, '["mcp:tools"]'],
@@ -127,7 +173,7 @@ const isServed = ({ text }: { readonly text: string }) =>
 type Application = { readonly fetch: (request: Request) => Response | Promise<Response> } | Listener | FastifyInstance;
 
 type Exported = { readonly app: Application } | { readonly createApp: (options: object) => Application };
-const appOf = (exported: Exported) => ('app' in exported ? exported.app : exported.createApp(issuer.options));
+const appOf = (exported: Exported) => ('app' in exported ? exported.app : exported.createApp(options));
 
 /** Sends a request to an application: a function of a request, that of a server of Node.js, or Fastify. */
 async function respond(app: Application, request: Request): Promise<Response> {
@@ -144,30 +190,31 @@ async function respond(app: Application, request: Request): Promise<Response> {
   }
 }
 
-/** Returns the status, two headers and the body with which the application of a block responds. */
-async function send(heading: string, request: string, claims: object | undefined): Promise<string> {
-  const block = blocks.find((each) => each.heading === heading && isServed(each));
-  const served: Exported | Served = await import(join(folder, block?.file ?? ''));
+/** Returns what the block under a heading exports. */
+const load = (heading: string) =>
+  import(join(folder, blocks.find((each) => each.heading === heading && isServed(each))?.file ?? ''));
+
+/** Returns the status, three headers and the body with which the application of a block responds. */
+async function send(heading: string, request: string, claims?: object, special: Special = {}): Promise<string> {
+  const served: Exported | Served = await load(heading);
   const app =
     'fetch' in served ? { fetch: (sent: Request) => served.fetch(sent, { upgrade: () => false }) } : appOf(served);
   const [method = '', path, body] = request.split(' ');
-  const ofTenant = !/\.\/options\.ts|createApp/.test(`${block?.text}`) && {
-    iss: tenant.url.href,
-    aud: 'https://api.example.com',
-  };
-  const claimed = claims && { auth_time: Math.floor(Date.now() / 1000), ...ofTenant, ...claims };
+  const claimed = claims && { iss: url, aud: options.audience, auth_time: Math.floor(Date.now() / 1000), ...claims };
   // The token is sent in each header that a recipe reads.
-  const token = claimed && (await issuer.token(claimed));
+  const token = claimed && (await issuer.token(claimed, { boundTo: special.boundTo }));
   const headers = {
     'content-type': 'application/json',
     ...(heading === 'WebSockets' && { upgrade: 'websocket' }),
     ...(token && { ...bearer(token), 'cf-access-jwt-assertion': token, 'sec-websocket-protocol': `bearer, ${token}` }),
+    ...special.headers,
   };
   const response = await respond(
     app,
     new Request(`http://localhost${path}`, { method, headers, ...(body && { body }) }),
   );
-  const said = [response.headers.get('content-type'), response.headers.get('www-authenticate'), await response.text()];
+  const names = ['access-control-allow-origin', 'content-type', 'www-authenticate'];
+  const said = [...names.map((name) => response.headers.get(name)), await response.text()];
   return `${response.status} ${said.join(' ')}`;
 }
 
@@ -205,8 +252,20 @@ describe('the TypeScript blocks of the documentation', () => {
     await passes('express.test.js');
   });
 
-  test.each(rows)('%s: %s with the token %j returns %i', async (heading, request, claims, status, part) => {
-    const said = await send(heading, request, claims);
+  /** What OpenTelemetry is given: a counter or attribute, and its values. */
+  const observed: unknown[] = [];
+  beforeAll(async () => {
+    const createCounter = (name: string) => ({ add: (...given: unknown[]) => observed.push([name, ...given]) });
+    metrics.setGlobalMeterProvider({ getMeter: () => ({ createCounter }) } as never);
+    const span = { setAttribute: (...given: unknown[]) => observed.push(given) };
+    context.setGlobalContextManager({ active: () => trace.setSpan(ROOT_CONTEXT, span as never) } as never);
+    process.env.CLIENT_SECRET = 'secret';
+    (await load('Revocation')).loggedOut.add('logged out');
+  });
+
+  test.each(rows)('%s: %s with the token %j returns %i', async (...row) => {
+    const [heading, request, claims, status, part, special] = row;
+    const said = await send(heading, request, claims, special);
     expect(said).toStartWith(String(status));
     expect(said).toContain(part);
   });
@@ -226,6 +285,44 @@ describe('the TypeScript blocks of the documentation', () => {
     expect(scope).toBe('read:reports');
     const sent = new Request('http://localhost/', { headers: bearer(token) });
     expect(await createGuard(issuer.options).check(sent, { scope })).toMatchObject({ claims: { sub: 'reader' } });
+  });
+
+  test('The WebSocket of a browser: the server selects the subprotocol bearer', async () => {
+    const { fetch } = await load('The WebSocket of a browser');
+    await using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch, websocket: { message() {} } });
+    const token = await issuer.token({ iss: url, aud: options.audience });
+    const protocol = (...protocols: readonly string[]) =>
+      new Promise<string>((done) => {
+        const socket = new WebSocket(server.url.href.replace('http', 'ws'), [...protocols]);
+        socket.onopen = () => done(socket.protocol);
+        socket.onerror = () => done('rejected');
+      });
+    expect([await protocol('bearer', token), await protocol('bearer', `${token}x`)]).toEqual(['bearer', 'rejected']);
+  });
+
+  test('FAPI 2.0: a request with a proof is accepted once, and only with a token of type at+jwt', async () => {
+    const { fetch } = await load('FAPI 2.0');
+    const claims = decodeJwt(await issuer.token({ iss: url, aud: options.audience }, { boundTo: 'dpop' }));
+    const requestWith = async (typ: string) => {
+      const token = ecSigner.sign({ kid: 'ec', typ }, claims);
+      const request = new Request(options.audience, { headers: { authorization: `DPoP ${token}` } });
+      request.headers.set('dpop', await issuer.proof(request, token));
+      return request;
+    };
+    const sent = await requestWith('at+jwt');
+    const responses = [await fetch(sent), await fetch(new Request(sent)), await fetch(await requestWith('JWT'))];
+    const challenges = responses.map(({ headers }) => headers.get('www-authenticate')?.match(/error="(\w+)"/)?.[1]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 401, 401]);
+    expect(challenges).toEqual([undefined, 'invalid_dpop_proof', 'invalid_token']);
+  });
+
+  test('OpenTelemetry: a rejection is counted by its reason, and the client is an attribute of the span', async () => {
+    await send('OpenTelemetry', 'GET /me', { client_id: 'app' });
+    await send('OpenTelemetry', 'GET /me', undefined);
+    expect(observed.slice(-2)).toEqual([
+      ['client.id', 'app'],
+      ['access_token_rejections', 1, { reason: 'credentials_missing' }],
+    ]);
   });
 
   test('Keys that outlive a cold start: a guard that starts during an outage uses an entry of the cache until it expires', async () => {
