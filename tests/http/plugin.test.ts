@@ -65,9 +65,6 @@ const extension = new Elysia()
       .use(resourceServer({ ...offline(), errorHeaders: createCommonHeaders() }))
       .all('/plain', respond)
       .all('/scope', respond, { scope: 'a' })
-      .all('/scope-function', respond, { scope: () => 'a' })
-      .all('/acr', respond, { acr: 'high' })
-      .all('/authorize', respond, { authorize: () => false })
       .all('/authorize-fails', respond, { authorize: fail(new Error(SECRET)) })
       .all('/query', respond, { query: t.Object({ page: t.Number() }) })
       .all('/fails', fail(new Error(SECRET))),
@@ -154,14 +151,8 @@ describe('every response of a protected path is complete', () => {
   for (const [path, headers, status, challenge] of [
     ['/plain', token, 200, null],
     ['/plain', () => ({}), 401, /^Bearer$/],
-    ['/plain', () => bearer('opaque'), 401, /^Bearer error="invalid_token"/],
-    ['/scope', () => ({}), 401, /^Bearer scope="a"$/],
     ['/scope', token, 403, /^Bearer error="insufficient_scope", .*scope="a"$/],
-    ['/scope-function', token, 403, /^Bearer error="insufficient_scope", .*scope="a"$/],
-    ['/acr', token, 401, /^Bearer error="insufficient_user_authentication", .*acr_values="high"$/],
-    ['/authorize', token, 403, null],
     ['/authorize-fails', token, 500, null],
-    ['/query', () => ({}), 401, /^Bearer$/],
     ['/query', token, 400, null],
     ['/fails', token, 500, null],
   ] as const)

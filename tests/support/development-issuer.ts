@@ -2,22 +2,19 @@ import { type Environment, until } from './child-process.ts';
 import { startedFor } from './fixture.ts';
 import type { Form } from './forms.ts';
 
-const PRINTED_CLIENT = /client_id=([\w.-]+)[^|]*?client_secret=([\w.-]+)/g;
+const PRINTED_CLIENT = /client_id=(?<clientId>[\w.-]+)[^|]*?client_secret=(?<clientSecret>[\w.-]+)/g;
 type PrintedClient = Readonly<Record<'clientId' | 'clientSecret', string>>;
 
 /** Returns the data in the printed commands, once they are in the output: a service may respond before it has been read. */
 export async function readPrinted(output: () => string) {
   await until(() => output().match(PRINTED_CLIENT)?.length === 2, 'the printed commands');
   const banner = output();
-  const clientOf = ([, clientId = '', clientSecret = '']: Iterable<string> = []): PrintedClient => ({
-    clientId,
-    clientSecret,
-  });
+  const clients = Array.from(banner.matchAll(PRINTED_CLIENT), ({ groups }) => groups);
   // The first is granted `read:messages`, the second nothing.
-  const [reader, visitor] = banner.matchAll(PRINTED_CLIENT);
+  const [reader, visitor] = clients as [PrintedClient, PrintedClient];
   const [, issuer = ''] = /(http\S+\/)oauth\/token/.exec(banner) ?? [];
   const [, audience = ''] = /audience=(\S+)/.exec(banner) ?? [];
-  return { issuer, audience, reader: clientOf(reader), visitor: clientOf(visitor) };
+  return { issuer, audience, reader, visitor };
 }
 
 /** Returns a token of the development issuer at this origin for one of its printed clients. */
