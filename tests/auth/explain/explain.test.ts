@@ -1,7 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { optionsFromEnvironment } from '../../../src/auth/environment.ts';
 import { explainToken } from '../../../src/auth/explain.ts';
-import type { Requirements } from '../../../src/auth/guard.ts';
 import type { Environment } from '../../support/child-process.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { rsaKey } from '../../support/keys.ts';
@@ -123,10 +122,6 @@ explains('an encrypted token', text('a.b.c.d.e'), [
   'format 9 characters in 5 parts rejected: …',
   '401 invalid_header: configure the issuer to sign access tokens without encrypting them',
 ]);
-explains('an issuer that is not a string', { claims: { iss: { toString: 1 } } }, [
-  'issuer {"toString":1} rejected: ISSUER is <issuer>',
-  '401 invalid_claims: set ISSUER to {"toString":1} if …',
-]);
 const nested = Buffer.from(`{"iss":${'['.repeat(100_000)}${']'.repeat(100_000)}}`).toString('base64url');
 explains('an oversized token', text(`eyJ.${nested}.x`), [
   ' characters in 3 parts rejected: a signed JWT has three parts of base64url and at most 8192 characters…',
@@ -236,65 +231,3 @@ test.each([
     expect(advice).toBe(`set ISSUER to ${trusted} if you trust this issuer. Every character counts`);
   },
 );
-
-const wrapped = (token: string) => token.replace(/.{60}/g, '$&\n');
-test.each<[name: string, paste: (token: string) => string]>([
-  ['white space around it', (token) => ` ${token}\n`],
-  ['the line breaks of a terminal', wrapped],
-  ['its scheme', (token) => `bearer ${token}`],
-  ['the whole header', (token) => `authorization:DPoP  ${wrapped(token)}`],
-  ['the header of a curl command', (token) => `-H 'Authorization: Bearer ${token}'`],
-  ['the header that curl -v prints', (token) => `> Authorization: Bearer ${token}`],
-  ['the response of an endpoint', (token) => JSON.stringify({ token_type: 'Bearer', access_token: token }, null, 2)],
-  ['that response with the line breaks of a terminal', (token) => wrapped(JSON.stringify({ access_token: token }))],
-])('explainToken() finds the token in %s', async (_name, paste) => {
-  expect((await explainToken(paste(mintToken(issuer.url)), optionsWith())).status).toBe(200);
-});
-
-test('explainToken() explains the requirements of an application, by the names of options', async () => {
-  const claims = { acr: 'low', auth_time: nowSeconds() - 60 };
-  const explain = (requirements: Requirements) =>
-    explainToken(mintToken(issuer.url, { claims }), optionsWith(), { requirements });
-  expect(await explain({ acr: ['high', 'top'], maxAge: 30 })).toMatchObject({
-    status: 401,
-    isAccepted: true,
-    checks: expect.arrayContaining([
-      {
-        name: 'step-up',
-        has: 'acr low, auth_time 1 minute ago',
-        verdict: 'rejected',
-        words: 'rejected: acr is high or top, maxAge is 30',
-      },
-    ]),
-  });
-  expect((await explain({ acr: 'low', scope: { anyOf: ['a', 'b'] } })).render()).toMatch(
-    /step-up .* sufficient\nscope .*rejected: a or b is required, scopeClaim is scope\n403 Unauthorized: the client must request the scope a or b, /,
-  );
-});
-
-test('explainToken() calls no function of the application, and renders colours for a terminal on demand', async () => {
-  const fail = () => {
-    throw new Error('Called');
-  };
-  const callbacks = { isRevoked: fail, onAccepted: fail, onRefused: fail, onKeySetEvent: fail, errorBody: fail };
-  const options = { ...optionsWith(), ...callbacks, replayStore: { markUsed: fail }, clientCertificate: fail };
-  const explanation = await explainToken(mintToken(issuer.url), options);
-  expect(explanation.render(true)).toContain('\u001b[32mverified\u001b[0m');
-  expect(explanation.render()).not.toContain('\u001b');
-  expect(await explainToken('x', options)).toMatchObject({ status: 401, isAccepted: false });
-});
-
-test('explainToken() rejects an option that is not valid', async () =>
-  await expect(explainToken('x', { issuer: 'x', audience: 'y' })).rejects.toThrow(
-    /^Cannot create a guard:\n {2}issuer/,
-  ));
-
-test('explainToken() explains a token with the options of its own issuer', async () => {
-  const own = { issuer: issuer.url, audience: 'own', requiredClaims: { azp: 'a' } };
-  const options = { ...optionsWith(), issuer: [own, 'https://other.example.test/'] };
-  const explain = async (claims: Readonly<Record<string, string>>) =>
-    (await explainToken(mintToken(issuer.url, { claims }), options)).render();
-  expect(await explain({})).toContain('rejected: audience is own\n');
-  expect(await explain({ aud: 'own' })).toContain('rejected: requiredClaims is azp=a\n');
-  expect(await explain({ aud: 'own', azp: 'a' })).toContain('200: Token is accepted');
-});
