@@ -1,76 +1,18 @@
 import { describe, expect, test } from 'bun:test';
-import type { KeySetSource as Source } from '../../../src/auth/keys/discovery.ts';
-import { FetchError } from '../../../src/auth/keys/fetch-json.ts';
-import type { KeySetEvent, KeySetOptions, VerificationKey } from '../../../src/auth/keys/key-set.ts';
-import { RefreshingKeySet } from '../../../src/auth/keys/refreshing-key-set.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
-import { createFrozenClock } from '../../support/frozen-clock.ts';
-import { publish, rsaKey } from '../../support/keys.ts';
-
-const issuer = 'https://issuer.example.test/';
-const url = `${issuer}keys`;
-const times = { maxAgeMs: 600_000, maxStaleMs: 900_000, cooldownMs: 30_000, timeoutMs: 5_000 };
-const { maxAgeMs, maxStaleMs, cooldownMs, timeoutMs } = times;
-
-/** A source that publishes keys by their kids. Each has its own key pair, or the one named after a blank. */
-const publishing =
-  (...kids: readonly string[]): Source =>
-  async () => {
-    const pairs = kids.map((text) => text.split(' '));
-    return { url, json: { keys: pairs.map(([kid = '', name = kid]) => publish(rsaKey(name), kid)) } };
-  };
-const failing: Source = () => Promise.reject(new FetchError('status', url, { status: 500 }));
-const hanging: Source = (signal) =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(new FetchError('timeout', url))));
-
-function setUp(options: Partial<KeySetOptions> = {}) {
-  const clock = createFrozenClock();
-  const events: KeySetEvent[] = [];
-  const fetches: number[] = [];
-  const published = { by: publishing('one') };
-  const keySet = new RefreshingKeySet({
-    issuer,
-    source(signal) {
-      fetches.push(clock.now());
-      return published.by(signal);
-    },
-    algorithms: ['RS256'],
-    ...times,
-    clock,
-    random: () => 0,
-    onEvent: (event) => events.push(event),
-    ...options,
-  });
-  /** Lets an attempt end that does not wait for time, because keys are imported on another thread. */
-  const settle = async () => {
-    const turns = published.by === hanging ? 10 : 10_000;
-    for (let turn = 0; turn < turns && keySet.state().nextAttemptMs === 0; turn += 1) await Bun.sleep(0);
-  };
-  /** Advances the time and, if a source is given, fetches from that source from now on. */
-  const advance = async (ms: number, source = published.by) => {
-    published.by = source;
-    clock.advance(ms);
-    await settle();
-  };
-  const start = async (source = published.by) => {
-    published.by = source;
-    keySet.start();
-    await settle();
-  };
-  const find = async (kid: string) => {
-    const found = await keySet.find(kid);
-    if (found instanceof Refusal) throw found;
-    return found;
-  };
-  const areCurrent = (keys: readonly VerificationKey[]) => keys.map((key) => keySet.isCurrent(key));
-  return { keySet, clock, events, fetches, published, settle, advance, start, find, areCurrent };
-}
-
-async function started(options?: Partial<KeySetOptions>) {
-  const fixture = setUp(options);
-  await fixture.start();
-  return fixture;
-}
+import {
+  cooldownMs,
+  failing,
+  hanging,
+  issuer,
+  maxAgeMs,
+  maxStaleMs,
+  publishing,
+  setUp,
+  started,
+  timeoutMs,
+  url,
+} from './key-set-fixture.ts';
 
 describe('RefreshingKeySet', () => {
   test('fetches once for parallel first requests, finds the keys at once, and counts their age from that fetch', async () => {
@@ -241,132 +183,5 @@ describe('RefreshingKeySet', () => {
     await advance(maxAgeMs);
     const shown = [`\\u202e\\u0085${'x'.repeat(254)}`];
     expect(events).toMatchObject([{ added: shown }, { issuer, type: 'ambiguous', keys: shown }, { added: [] }]);
-  });
-
-  for (const source of [publishing('one'), hanging]) {
-    const state = source === hanging ? 'while it fetches' : 'with keys held';
-    test(`leaves no timer and no fetch behind when stopped ${state}, and continues when started again`, async () => {
-      const { keySet, clock, events, fetches, start, settle, advance } = setUp();
-      await start(source);
-      const reported = events.length;
-      expect(clock.waiting).toBe(1);
-      keySet.stop();
-      await settle();
-      expect(clock.waiting).toBe(0);
-      clock.pause(maxAgeMs);
-      keySet.state();
-      expect(fetches).toBeArrayOfSize(1);
-      expect(events).toBeArrayOfSize(reported);
-
-      await start(publishing('one'));
-      await advance(0);
-      expect(fetches).toBeArrayOfSize(2);
-      expect(keySet.find('one')).toBeArrayOfSize(1);
-      expect(clock.waiting).toBe(1);
-    });
-  }
-
-  test('after a stop, fetches only for lookups, and schedules nothing', async () => {
-    const { keySet, clock, fetches, find, settle, areCurrent } = await started();
-    const keys = await find('one');
-    keySet.stop();
-    clock.pause(maxAgeMs);
-    keySet.state();
-    expect(fetches).toBeArrayOfSize(1);
-    expect(areCurrent(keys)).toEqual([true]);
-    await settle();
-    expect(fetches).toBeArrayOfSize(2);
-    clock.pause(maxAgeMs + maxStaleMs);
-    expect(await find('one')).toBeArrayOfSize(1);
-    expect(fetches).toBeArrayOfSize(3);
-    expect(clock.waiting).toBe(0);
-    keySet.start();
-    expect(clock.waiting).toBe(1);
-  });
-
-  test('reload() waits for a pending fetch, then starts one that calls in the meantime share, even during the cooldown', async () => {
-    const asked: boolean[] = [];
-    let finish = () => {};
-    const { keySet, clock, published, events, settle } = setUp({
-      async source(signal, isAnew = false) {
-        asked.push(isAnew);
-        await new Promise<void>((done) => {
-          finish = done;
-        });
-        return published.by(signal);
-      },
-    });
-    const first = keySet.find('one');
-    const reloads = [keySet.reload(), keySet.reload()];
-    await Bun.sleep(0);
-    expect(asked).toEqual([false]);
-    finish();
-    expect(await first).toBeArrayOfSize(1);
-    published.by = publishing('two');
-    reloads.push(keySet.reload());
-    const second = keySet.find('two');
-    await Bun.sleep(0);
-    keySet.stop();
-    finish();
-    await Promise.all(reloads);
-    expect(await second).toBeArrayOfSize(1);
-    expect(keySet.find('one')).toEqual([]);
-    expect(asked).toEqual([false, true]);
-    published.by = failing;
-    const failed = keySet.reload();
-    finish();
-    await failed;
-    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { status: 500 }, nextAttemptMs: cooldownMs });
-    await settle();
-    expect([events.length, clock.waiting]).toEqual([3, 0]);
-  });
-
-  /** On Cloudflare Workers, a fetch ends with the request that started it: the fetch and its timers never settle. */
-  test('a fetch that never ends delays no call longer than its time limit, and is given up after twice that time', async () => {
-    const { keySet, clock, published, fetches, find } = setUp();
-    published.by = () => new Promise(() => {});
-    void keySet.find('one');
-    clock.loseTimers();
-    clock.pause(timeoutMs);
-    const waiting = keySet.find('one');
-    const reload = keySet.reload();
-    published.by = publishing('one');
-    clock.advance(timeoutMs - 1);
-    expect(fetches).toBeArrayOfSize(1);
-    clock.advance(1);
-    expect(await waiting).toEqual(new Refusal('keys_unavailable', 1));
-    await reload;
-    expect(fetches).toBeArrayOfSize(2);
-    expect(keySet.find('one')).toBeArrayOfSize(1);
-
-    published.by = () => new Promise(() => {});
-    clock.pause(maxAgeMs);
-    expect(keySet.find('one')).toBeArrayOfSize(1);
-    clock.loseTimers();
-    const unknown = keySet.find('two');
-    clock.advance(timeoutMs);
-    expect(await unknown).toBeInstanceOf(Refusal);
-    clock.pause(timeoutMs - 1);
-    expect(keySet.state().nextAttemptMs).toBe(0);
-    clock.pause(1);
-    expect(keySet.find('two')).toEqual(new Refusal('keys_unavailable', (cooldownMs - 2 * timeoutMs) / 1000));
-    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { failure: 'timeout' } });
-    published.by = publishing('two');
-    clock.advance(cooldownMs - 2 * timeoutMs);
-    expect(await find('two')).toBeArrayOfSize(1);
-  });
-
-  test('stop() does not abort a fetch that a lookup waits for, but aborts a later one that nothing waits for', async () => {
-    const { keySet, clock, published, start, settle, advance } = setUp();
-    published.by = (signal) => {
-      keySet.stop();
-      return publishing(signal.aborted ? 'aborted' : 'one')(signal);
-    };
-    expect(await keySet.find('one')).toBeArrayOfSize(1);
-    await start(hanging);
-    await advance(maxAgeMs);
-    keySet.stop();
-    await settle();
-    expect(clock.waiting).toBe(0);
   });
 });

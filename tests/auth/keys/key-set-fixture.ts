@@ -1,0 +1,74 @@
+import type { KeySetSource as Source } from '../../../src/auth/keys/discovery.ts';
+import { FetchError } from '../../../src/auth/keys/fetch-json.ts';
+import type { KeySetEvent, KeySetOptions, VerificationKey } from '../../../src/auth/keys/key-set.ts';
+import { RefreshingKeySet } from '../../../src/auth/keys/refreshing-key-set.ts';
+import { Refusal } from '../../../src/auth/refusals.ts';
+import { createFrozenClock } from '../../support/frozen-clock.ts';
+import { publish, rsaKey } from '../../support/keys.ts';
+
+export const issuer = 'https://issuer.example.test/';
+export const url = `${issuer}keys`;
+const times = { maxAgeMs: 600_000, maxStaleMs: 900_000, cooldownMs: 30_000, timeoutMs: 5_000 };
+export const { maxAgeMs, maxStaleMs, cooldownMs, timeoutMs } = times;
+
+/** A source that publishes keys by their kids. Each has its own key pair, or the one named after a blank. */
+export const publishing =
+  (...kids: readonly string[]): Source =>
+  async () => {
+    const pairs = kids.map((text) => text.split(' '));
+    return { url, json: { keys: pairs.map(([kid = '', name = kid]) => publish(rsaKey(name), kid)) } };
+  };
+export const failing: Source = () => Promise.reject(new FetchError('status', url, { status: 500 }));
+export const hanging: Source = (signal) =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(new FetchError('timeout', url))));
+
+/** Returns a key set with its own time and source, what it does, and ways to let time pass. */
+export function setUp(options: Partial<KeySetOptions> = {}) {
+  const clock = createFrozenClock();
+  const events: KeySetEvent[] = [];
+  const fetches: number[] = [];
+  const published = { by: publishing('one') };
+  const keySet = new RefreshingKeySet({
+    issuer,
+    source(signal) {
+      fetches.push(clock.now());
+      return published.by(signal);
+    },
+    algorithms: ['RS256'],
+    ...times,
+    clock,
+    random: () => 0,
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+  /** Lets an attempt end that does not wait for time, because keys are imported on another thread. */
+  const settle = async () => {
+    const turns = published.by === hanging ? 10 : 10_000;
+    for (let turn = 0; turn < turns && keySet.state().nextAttemptMs === 0; turn += 1) await Bun.sleep(0);
+  };
+  /** Advances the time and, if a source is given, fetches from that source from now on. */
+  const advance = async (ms: number, source = published.by) => {
+    published.by = source;
+    clock.advance(ms);
+    await settle();
+  };
+  const start = async (source = published.by) => {
+    published.by = source;
+    keySet.start();
+    await settle();
+  };
+  const find = async (kid: string) => {
+    const found = await keySet.find(kid);
+    if (found instanceof Refusal) throw found;
+    return found;
+  };
+  const areCurrent = (keys: readonly VerificationKey[]) => keys.map((key) => keySet.isCurrent(key));
+  return { keySet, clock, events, fetches, published, settle, advance, start, find, areCurrent };
+}
+
+/** Like `setUp`, with keys that were fetched. */
+export async function started(options?: Partial<KeySetOptions>) {
+  const fixture = setUp(options);
+  await fixture.start();
+  return fixture;
+}

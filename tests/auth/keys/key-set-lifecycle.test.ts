@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'bun:test';
+import { Refusal } from '../../../src/auth/refusals.ts';
+import {
+  cooldownMs,
+  failing,
+  hanging,
+  maxAgeMs,
+  maxStaleMs,
+  publishing,
+  setUp,
+  started,
+  timeoutMs,
+} from './key-set-fixture.ts';
+
+describe('RefreshingKeySet', () => {
+  for (const source of [publishing('one'), hanging]) {
+    const state = source === hanging ? 'while it fetches' : 'with keys held';
+    test(`leaves no timer and no fetch behind when stopped ${state}, and continues when started again`, async () => {
+      const { keySet, clock, events, fetches, start, settle, advance } = setUp();
+      await start(source);
+      const reported = events.length;
+      expect(clock.waiting).toBe(1);
+      keySet.stop();
+      await settle();
+      expect(clock.waiting).toBe(0);
+      clock.pause(maxAgeMs);
+      keySet.state();
+      expect(fetches).toBeArrayOfSize(1);
+      expect(events).toBeArrayOfSize(reported);
+
+      await start(publishing('one'));
+      await advance(0);
+      expect(fetches).toBeArrayOfSize(2);
+      expect(keySet.find('one')).toBeArrayOfSize(1);
+      expect(clock.waiting).toBe(1);
+    });
+  }
+
+  test('after a stop, fetches only for lookups, and schedules nothing', async () => {
+    const { keySet, clock, fetches, find, settle, areCurrent } = await started();
+    const keys = await find('one');
+    keySet.stop();
+    clock.pause(maxAgeMs);
+    keySet.state();
+    expect(fetches).toBeArrayOfSize(1);
+    expect(areCurrent(keys)).toEqual([true]);
+    await settle();
+    expect(fetches).toBeArrayOfSize(2);
+    clock.pause(maxAgeMs + maxStaleMs);
+    expect(await find('one')).toBeArrayOfSize(1);
+    expect(fetches).toBeArrayOfSize(3);
+    expect(clock.waiting).toBe(0);
+    keySet.start();
+    expect(clock.waiting).toBe(1);
+  });
+
+  test('reload() waits for a pending fetch, then starts one that calls in the meantime share, even during the cooldown', async () => {
+    const asked: boolean[] = [];
+    let finish = () => {};
+    const { keySet, clock, published, events, settle } = setUp({
+      async source(signal, isAnew = false) {
+        asked.push(isAnew);
+        await new Promise<void>((done) => {
+          finish = done;
+        });
+        return published.by(signal);
+      },
+    });
+    const first = keySet.find('one');
+    const reloads = [keySet.reload(), keySet.reload()];
+    await Bun.sleep(0);
+    expect(asked).toEqual([false]);
+    finish();
+    expect(await first).toBeArrayOfSize(1);
+    published.by = publishing('two');
+    reloads.push(keySet.reload());
+    const second = keySet.find('two');
+    await Bun.sleep(0);
+    keySet.stop();
+    finish();
+    await Promise.all(reloads);
+    expect(await second).toBeArrayOfSize(1);
+    expect(keySet.find('one')).toEqual([]);
+    expect(asked).toEqual([false, true]);
+    published.by = failing;
+    const failed = keySet.reload();
+    finish();
+    await failed;
+    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { status: 500 }, nextAttemptMs: cooldownMs });
+    await settle();
+    expect([events.length, clock.waiting]).toEqual([3, 0]);
+  });
+
+  /** On Cloudflare Workers, a fetch ends with the request that started it: the fetch and its timers never settle. */
+  test('a fetch that never ends delays no call longer than its time limit, and is given up after twice that time', async () => {
+    const { keySet, clock, published, fetches, find } = setUp();
+    published.by = () => new Promise(() => {});
+    void keySet.find('one');
+    clock.loseTimers();
+    clock.pause(timeoutMs);
+    const waiting = keySet.find('one');
+    const reload = keySet.reload();
+    published.by = publishing('one');
+    clock.advance(timeoutMs - 1);
+    expect(fetches).toBeArrayOfSize(1);
+    clock.advance(1);
+    expect(await waiting).toEqual(new Refusal('keys_unavailable', 1));
+    await reload;
+    expect(fetches).toBeArrayOfSize(2);
+    expect(keySet.find('one')).toBeArrayOfSize(1);
+
+    published.by = () => new Promise(() => {});
+    clock.pause(maxAgeMs);
+    expect(keySet.find('one')).toBeArrayOfSize(1);
+    clock.loseTimers();
+    const unknown = keySet.find('two');
+    clock.advance(timeoutMs);
+    expect(await unknown).toBeInstanceOf(Refusal);
+    clock.pause(timeoutMs - 1);
+    expect(keySet.state().nextAttemptMs).toBe(0);
+    clock.pause(1);
+    expect(keySet.find('two')).toEqual(new Refusal('keys_unavailable', (cooldownMs - 2 * timeoutMs) / 1000));
+    expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: { failure: 'timeout' } });
+    published.by = publishing('two');
+    clock.advance(cooldownMs - 2 * timeoutMs);
+    expect(await find('two')).toBeArrayOfSize(1);
+  });
+
+  test('stop() does not abort a fetch that a lookup waits for, but aborts a later one that nothing waits for', async () => {
+    const { keySet, clock, published, start, settle, advance } = setUp();
+    published.by = (signal) => {
+      keySet.stop();
+      return publishing(signal.aborted ? 'aborted' : 'one')(signal);
+    };
+    expect(await keySet.find('one')).toBeArrayOfSize(1);
+    await start(hanging);
+    await advance(maxAgeMs);
+    keySet.stop();
+    await settle();
+    expect(clock.waiting).toBe(0);
+  });
+});
