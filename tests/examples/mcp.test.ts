@@ -50,13 +50,14 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
     return client;
   }
 
-  async function connectFirst() {
+  /** Without `scope`, the provider reads challenges, because this SDK passes their scope only to browsers. */
+  async function connectFirst(scope?: string) {
     exchanges = [];
     const client = new FirstClient(clientInfo);
-    const authProvider = new FirstCredentialsProvider(credentials());
-    // This SDK passes the scope of a challenge only to browsers, so the provider reads it.
+    const authProvider = new FirstCredentialsProvider({ ...credentials(), ...(scope && { scope }) });
     const prepare = authProvider.prepareTokenRequest.bind(authProvider);
-    authProvider.prepareTokenRequest = () => prepare(/scope="([^"]*)"/.exec(exchanges.at(-1)?.challenge ?? '')?.[1]);
+    if (!scope)
+      authProvider.prepareTokenRequest = () => prepare(/scope="([^"]*)"/.exec(exchanges.at(-1)?.challenge ?? '')?.[1]);
     await client.connect(new FirstTransport(new URL(started().url), { authProvider, fetch: record }));
     return client;
   }
@@ -97,6 +98,14 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
       expect(challenge).toEndWith(`scope="notes:read notes:write", ${metadata}`);
     },
   );
+
+  test('a client of SDK 1 with client credentials calls only the tools whose scopes its provider names', async () => {
+    const reader = await connectFirst('notes:read');
+    await expect(reader.callTool({ name: 'add-note' })).rejects.toMatchObject({ code: 403 });
+    const writer = await connectFirst('notes:read notes:write');
+    expect((await writer.callTool({ name: 'add-note' })).content).toContainEqual(note);
+    await Promise.all([reader.close(), writer.close()]);
+  });
 
   test('a client with a key proves it in each request', async () => {
     const provider: OAuthClientProvider = new ClientCredentialsProvider(credentials());
