@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type AnyElysia, Elysia, t } from 'elysia';
+import manifest from '../../package.json';
 import type { OpenApiDocument } from '../../src/openapi/document.ts';
 import { createDocumentation, type DocumentationOptions } from '../../src/routes/documentation.ts';
 import { runToEnd } from '../support/child-process.ts';
@@ -55,8 +56,10 @@ for (const form of [inProcessForm, executableForm]) {
       });
     });
 
-    test('has every element that its fragments and the home page name', async () => {
+    test('has every element that its fragments and the home page name, and the version in both footers', async () => {
       const home = await (await fixture().service.fetch('/', { headers: { accept: 'text/html' } })).text();
+      for (const page of [html, home])
+        expect(page).toContain(`<footer>Protected API ${manifest.version} · ${manifest.license} license</footer>`);
       const fragments = [...`${html}${home}`.matchAll(/ href="(?:\/openapi)?#([^"]+)"/g)].map(([, id]) => id);
       expect(fragments).toEqual(expect.arrayContaining(['get/api/private-scoped', 'token_expired']));
       for (const id of fragments) expect(html).toContain(` id="${id}"`);
