@@ -6,9 +6,15 @@ export type Environment = Readonly<Record<string, string>>;
 
 export type RunningProcess = ReturnType<typeof run>;
 
-const living = new Set<Bun.Subprocess>();
+const remove = (folder: string) => rmSync(folder, { recursive: true, force: true });
+
+/** The folders of processes that have not ended. A test that failed may leave some. */
+const living = new Map<Bun.Subprocess, string>();
 process.on('exit', () => {
-  for (const child of living) child.kill('SIGKILL');
+  for (const [child, folder] of living) {
+    child.kill('SIGKILL');
+    remove(folder);
+  }
 });
 
 /** Collects the text of a stream. */
@@ -31,12 +37,12 @@ export function run(
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const env = { HOME: folder, ...environment };
   const child = Bun.spawn([...command], { cwd: folder, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
-  living.add(child);
+  living.set(child, folder);
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   const finished = child.exited.then(async (status) => {
     await Promise.all([stdout.ended, stderr.ended]);
     living.delete(child);
-    rmSync(folder, { recursive: true, force: true });
+    remove(folder);
     return { status, stdout: stdout.text(), stderr: stderr.text() };
   });
   return {
