@@ -8,8 +8,7 @@ import { publish, rsaKey } from '../../support/keys.ts';
 
 export const issuer = 'https://issuer.example.test/';
 export const url = `${issuer}keys`;
-const times = { maxAgeMs: 600_000, maxStaleMs: 900_000, cooldownMs: 30_000, timeoutMs: 5_000 };
-export const { maxAgeMs, maxStaleMs, cooldownMs, timeoutMs } = times;
+export const times = { maxAgeMs: 600_000, maxStaleMs: 900_000, cooldownMs: 30_000, timeoutMs: 5_000 };
 
 /** A source that publishes keys by their kids. Each has its own key pair, or the one named after a blank. */
 export const publishing =

@@ -1,16 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { Refusal } from '../../../src/auth/refusals.ts';
-import {
-  cooldownMs,
-  failing,
-  hanging,
-  maxAgeMs,
-  maxStaleMs,
-  publishing,
-  setUp,
-  started,
-  timeoutMs,
-} from './key-set-fixture.ts';
+import { failing, hanging, publishing, setUp, started, times } from './key-set-fixture.ts';
+
+const { cooldownMs, maxAgeMs, maxStaleMs, timeoutMs } = times;
 
 describe('RefreshingKeySet', () => {
   for (const source of [publishing('one'), hanging]) {

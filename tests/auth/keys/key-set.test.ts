@@ -1,18 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { Refusal } from '../../../src/auth/refusals.ts';
-import {
-  cooldownMs,
-  failing,
-  hanging,
-  issuer,
-  maxAgeMs,
-  maxStaleMs,
-  publishing,
-  setUp,
-  started,
-  timeoutMs,
-  url,
-} from './key-set-fixture.ts';
+import { failing, hanging, issuer, publishing, setUp, started, times, url } from './key-set-fixture.ts';
+
+const { cooldownMs, maxAgeMs, maxStaleMs, timeoutMs } = times;
 
 describe('RefreshingKeySet', () => {
   test('fetches once for parallel first requests, finds the keys at once, and counts their age from that fetch', async () => {

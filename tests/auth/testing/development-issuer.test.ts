@@ -142,8 +142,8 @@ describe('the token endpoint of createDevelopmentIssuer()', () => {
 /** Other applications name their issuer with or without a path and a trailing slash. */
 for (const path of ['/', '', '/tenant', '/tenant/'])
   describe(`createDevelopmentIssuer() named with the path ${JSON.stringify(path)}`, () => {
-    const base = `http://127.0.0.1:3011${path.replace(/\/$/, '')}`;
-    const named = createDevelopmentIssuer({ ...good, issuer: `http://127.0.0.1:3011${path}` });
+    const base = `http://[::1]:3011${path.replace(/\/$/, '')}`;
+    const named = createDevelopmentIssuer({ ...good, issuer: `http://[::1]:3011${path}` });
 
     for (const authenticate of [openid.ClientSecretBasic, openid.ClientSecretPost])
       test(`grants each client of openid-client its scopes, by ${authenticate.name}, and a guard finds the keys`, async () => {
@@ -203,10 +203,6 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
   });
 
 describe('createDevelopmentIssuer()', () => {
-  for (const issuer of ['http://localhost:3011', 'https://localhost/', 'http://127.0.0.1:1/', 'http://[::1]:3011/dev'])
-    test(`accepts the issuer ${issuer}`, () =>
-      expect(createDevelopmentIssuer({ ...good, issuer }).options.issuer).toBe(issuer));
-
   const wrongIssuers = [
     ...['https://tenant.example.com/', 'http://localhost.example.com/', 'http://10.0.0.1/', 'http://0.0.0.0/'],
     ...['http://user@localhost/', 'http://localhost/?query', 'http://localhost/#fragment', 'localhost', '', undefined],
