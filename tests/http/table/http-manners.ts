@@ -63,7 +63,6 @@ function rejections(fixture: () => Fixture): void {
     });
 }
 
-const LIMIT_BYTES = 64 * 1024;
 const bodies: Readonly<Record<string, (body: string) => RequestInit>> = {
   'of known length': (body) => ({ body }),
   'in chunks': (body) => ({ body: new Blob([body]).stream(), duplex: 'half' }) as RequestInit,
@@ -71,18 +70,11 @@ const bodies: Readonly<Record<string, (body: string) => RequestInit>> = {
 
 function bodyLimits(fixture: () => Fixture): void {
   for (const [name, bodyOf] of Object.entries(bodies)) {
-    const post = (path: string, size: number) =>
-      fixture().service.fetch(path, { method: 'POST', ...bodyOf('x'.repeat(size)) });
-
     for (const path of [...PATHS, '/nothing'])
       test(`a body ${name} of more than 64 KiB to ${path} is refused, and pages of any origin can read the response`, async () => {
-        for (const size of [LIMIT_BYTES + 1, 8 * LIMIT_BYTES])
-          await expectError(await post(path, size), 413, 'payload_too_large');
+        const init = { method: 'POST', ...bodyOf('x'.repeat(64 * 1024 + 1)) };
+        await expectError(await fixture().service.fetch(path, init), 413, 'payload_too_large');
       });
-
-    test(`a body ${name} of 64 KiB is not too large`, async () => {
-      await expectError(await post(PUBLIC, LIMIT_BYTES), 405, 'method_not_allowed');
-    });
   }
 }
 
@@ -104,10 +96,6 @@ function rawRequests(fixture: () => Fixture): void {
       if (status === 200) expect(response.ok).toBe(true);
       else await expectError(response, status, status === 404 ? 'not_found' : 'method_not_allowed');
     });
-
-  for (const [path, status] of Object.entries({ [PUBLIC]: 200, [PRIVATE]: 401, '/nothing': 404 }))
-    test(`HTTP/1.0 without a Host: ${path} is a ${status}`, async () =>
-      expect((await send(`GET ${path} HTTP/1.0`)).status).toBe(status));
 }
 
 /** Rows on methods, paths and the headers of every response. */
