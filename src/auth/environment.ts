@@ -91,7 +91,9 @@ function readPairs(text: string, isRepeatable: boolean): object {
   const groups = new Map<string, (string | undefined)[]>();
   for (const pair of text.split(',')) {
     const [, name = '', value] = /^([^=]+)=(.*)$/s.exec(pair.trim()) ?? [];
-    groups.set(name.trim(), [...(groups.get(name.trim()) ?? []), value?.trim()]);
+    const values = groups.get(name.trim()) ?? [];
+    values.push(value?.trim());
+    groups.set(name.trim(), values);
   }
   if (isRepeatable) return Object.fromEntries(groups);
   return Object.fromEntries([...groups].map(([name, [value, ...more]]) => [name, more.length > 0 ? undefined : value]));

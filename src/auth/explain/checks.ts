@@ -77,7 +77,7 @@ function describeKeys(explained: Explained): readonly Check[] {
     keys_unavailable: unless(`the keys of ${issuer} cannot be fetched`),
   };
   const signature = { signature_invalid: unless('the token was changed, or another issuer signed it') };
-  const wanted = list([source, ...failure.map(([name, value]) => `${name} ${value}`)]);
+  const wanted = list([source, ...failure.map(([name, value]) => `${name === 'address' ? 'URL' : name} ${value}`)]);
   return [
     check('key', kid, wanted, key, 'found in the key set'),
     check('signature', signedBy, 'the signature matches no key with this kid', signature, 'verified'),
@@ -95,12 +95,16 @@ function describeClaims({ claims, options, nowSeconds, nameOf }: Explained): rea
   const tolerance = nameOf('clockToleranceSeconds');
   const wanted = `${tolerance} is ${options.clockToleranceSeconds}`;
   const audience = show(claims.aud ?? claims[options.audienceClaim]);
+  const setAudience =
+    audience === 'none'
+      ? ''
+      : `. If the token's audience identifies this API and no other, set ${nameOf('audience')} to it`;
   const found = list(required.map(([name]) => `${name}=${show(claims[name])}`)) || undefined;
   const names = `${nameOf('requiredClaims')} is ${list(required.map(([name, value]) => `${name}=${value}`))}`;
   const start = claims.nbf === undefined ? undefined : showTime(claims.nbf, nowSeconds);
   return [
     check('audience', audience, `${nameOf('audience')} is ${list(options.audience)}`, {
-      audience_mismatch: requestAudience(options),
+      audience_mismatch: requestAudience(options) + setAudience,
     }),
     check('claims', found, names, {
       required_claim_mismatch: `change ${nameOf('requiredClaims')}, or the claims that the issuer adds`,

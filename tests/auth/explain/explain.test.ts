@@ -56,7 +56,7 @@ explains('a valid token', withTime('exp', 100 * 86_400), [
 ]);
 explains('a token for another audience', { claims: { aud: ['https://other.example.test/', 'b'] } }, [
   'audience ["https://other.example.test/","b"] rejected: AUDIENCE is https://api.example.test/',
-  '401 invalid_claims: the client must request a token for https://api.example.test/ (Auth0: the parameter audience)',
+  "401 invalid_claims: the client must request a token for https://api.example.test/ (Auth0: the parameter audience). If the token's audience identifies this API and no other, set AUDIENCE to it",
 ]);
 explains('a token of another issuer', { claims: { iss: 'https://other.example.test' } }, [
   'signature by the key signing-key verified',
@@ -214,8 +214,8 @@ explains('a rejected value and the value that is wanted without cutting them', {
 ]);
 
 test.each([
-  ['one slash too many', '', '/', 'failure status, address http://\\S+/oauth-authorization-server/tenant, status 404'],
-  ['no slash', '/', '', 'failure issuer_mismatch, address http://\\S+, found http://\\S+/tenant/$'],
+  ['one slash too many', '', '/', 'failure status, URL http://\\S+/oauth-authorization-server/tenant, status 404'],
+  ['no slash', '/', '', 'failure issuer_mismatch, URL http://\\S+, found http://\\S+/tenant/$'],
 ])(
   'explainToken() names the issuer to set for %s, because the token is not wrong',
   async (_name, end, other, cause) => {
