@@ -50,7 +50,11 @@ export function createMetadata(options: CheckedOptions): RespondMetadata {
       ...(scopes.length > 0 && { scopes_supported: scopes }),
       ...(resourceDocumentation !== undefined && { resource_documentation: resourceDocumentation }),
     };
-    return new Response(method === 'HEAD' ? null : JSON.stringify(body), { headers });
+    const text = JSON.stringify(body);
+    if (method === 'GET') return new Response(text, { headers });
+    // RFC 9110 §8.6: the length of what GET returns. Bun would send 0.
+    const length = String(new TextEncoder().encode(text).length);
+    return new Response(null, { headers: { ...headers, 'content-length': length } });
   };
 }
 
