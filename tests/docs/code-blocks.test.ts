@@ -14,6 +14,7 @@ import { serve } from '../support/fixture.ts';
 import { bearer } from '../support/mint.ts';
 import { readText, root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { migrationCells } from './migration-cells.ts';
 
 const pages = ['README.md', 'docs/guard.md', 'docs/dpop.md', 'docs/coming-from.md', 'src/auth/README.md'];
 
@@ -56,31 +57,7 @@ for (const { file, text } of blocks)
       .replaceAll('https://tenant.example.com/', url)
       .replaceAll('https://token.actions.githubusercontent.com', github),
   );
-/** Returns what the last column of a table in docs/coming-from.md names: an option or claim, options, requirements or a statement. */
-function statementOf(code: string): string {
-  if (/^\w+$/.test(code)) return `'${code}' satisfies Name;`;
-  if (/^\w+: /.test(code)) return `({ ${code} }) satisfies Options;`;
-  return code.startsWith('{') ? `(${code}) satisfies Requirements;` : `${code};`;
-}
-const cells = [...(await readText('docs/coming-from.md')).matchAll(/^\|.*\| (.*) \|$/gm)].flatMap(([, cell = '']) =>
-  Array.from(cell.matchAll(/`(.*?)`/g), ([, code = '']) => statementOf(code.replaceAll('…', "'' as never"))),
-);
-await Bun.write(
-  join(folder, 'cells.ts'),
-  `import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RequirementContext } from 'protected-api';
-import { type Authentication, createGuard, type GuardOptions, optionsFromEnvironment, type Requirements } from 'protected-api/guard';
-import { authOf, checkIncoming, requireToken } from 'protected-api/node';
-import { options } from './options.ts';
-type Options = Partial<GuardOptions> & { authorize?: (context: RequirementContext) => boolean };
-type Name = keyof GuardOptions | 'requireToken' | 'iss' | 'sub' | 'client_id' | 'iat' | 'jti' | 'kid' | 'ISSUER' | 'AUDIENCE';
-const { issuer, audience } = options;
-const guard = createGuard(options);
-declare const [req, res]: [IncomingMessage, { locals: object }];
-declare const [request, reply]: [Request & { raw: IncomingMessage }, { raw: ServerResponse }];
-declare const [c, result]: [{ get(name: 'auth'): Authentication }, Authentication | Response];
-export async function cells() {\n${cells.join('\n')}\n}`,
-);
+await Bun.write(join(folder, 'cells.ts'), await migrationCells());
 const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false };
 await Bun.write(
   join(folder, 'tsconfig.json'),
