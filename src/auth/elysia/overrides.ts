@@ -8,7 +8,7 @@ import {
   rememberParent,
   withInherited,
 } from './instance.ts';
-import { closeAfter, closeFor, protectParent, reachOf, rememberUnread, usesMacros } from './protections.ts';
+import { closeAfter, closeFor, isOwnMacro, protectParent, reachOf, rememberUnread, usesMacros } from './protections.ts';
 import { addRoute } from './routes.ts';
 
 const overridden = new WeakSet<object>();
@@ -78,8 +78,10 @@ export function override(prototype: Methods): void {
   ) {
     if (!usesMacros(this)) return applyMacro.call(this, hooks, applied, state);
     if (state.iteration >= maxMacroDepth) closeFor(this, this, 'macros are nested deeper than Elysia applies them');
-    for (const [name, value] of Object.entries(applied))
+    for (const [name, value] of Object.entries(applied)) {
+      completeMacro(this.extender.macro as Record<string, unknown>, name);
       applyMacro.call(this, hooks, { [name]: value }, Object(value) === value ? { ...state, applied: {} } : state);
+    }
   };
 
   prototype.guard = function (hooks, run) {
@@ -100,6 +102,18 @@ export function override(prototype: Methods): void {
   prototype.on = function (...given) {
     return on.apply(this, given.includes('trace') ? given.map(arriveBefore) : given);
   };
+}
+
+const completed = new WeakSet<object>();
+
+/** Makes a macro return the members of a class as well. Elysia reads only those of the instance itself. */
+function completeMacro(macros: Record<string, unknown>, name: string): void {
+  const macro = Object.hasOwn(macros, name) && macros[name];
+  if (Object(macro) !== macro || completed.has(macro as object) || isOwnMacro(macro)) return;
+  const complete =
+    typeof macro === 'function' ? (...given: unknown[]) => withInherited(macro(...given)) : withInherited(macro);
+  completed.add(complete as object);
+  macros[name] = complete;
 }
 
 /** In the callback of `guard` and `group`, the instance is another one, whose routes are added to the outer one afterwards. */

@@ -39,6 +39,8 @@ export function protectPlugin(plugin: Instance, protection: Protection, handOver
   protect(plugin, protection);
 }
 
+export const isOwnMacro = (macro: unknown): boolean => Object.values(ownMacros).includes(macro);
+
 /** Whether an instance has a macro of the guard. */
 export const usesMacros = ({ extender: { macro } }: Instance) =>
   requirementNames.some((name) => name in ownMacros && macro[name] === ownMacros[name]);

@@ -92,6 +92,9 @@ describe('a requirement', () => {
     'guard() with a callback': (app, options) => app.guard(options, (inner) => inner.get('/notes', () => 'ok')),
     'group()': (app, options) => app.group('/notes', options, (inner) => inner.get('', () => 'ok')),
     'a WebSocket': (app, options) => app.ws('/notes', options),
+    'a macro': (app, options) => app.macro({ own: options }).get('/notes', () => 'ok', { own: true } as object),
+    'a macro that is a function': (app, options) =>
+      app.macro({ own: () => options }).get('/notes', () => 'ok', { own: true } as object),
   };
   for (const [name, add] of Object.entries(adds))
     for (const [option, Options] of Object.entries({
