@@ -2,22 +2,25 @@ import type { KeySetEvent, RefusalReason } from 'protected-api/guard';
 import type { StoreEvent, StoreFailure } from '../redis/replay-store.ts';
 import type { Log } from './log.ts';
 
+/** Keys that are not used as their issuer may intend. */
+const keyWarnings = {
+  ambiguous:
+    "Keys without alg match several ALGORITHMS and are used only for the first: list the issuer's algorithm first",
+  unsupported: 'Keys are skipped, because this runtime does not support their algorithm',
+};
+
 /** Logs when an issuer outage begins and when it ends; the attempts in between are logged at the level debug. */
 export function logKeySetEvent(log: Log, event: KeySetEvent): void {
   const { issuer } = event;
   if (event.type === 'expired') log.error({ issuer }, 'Key set expired');
-  else if (event.type === 'ambiguous') log.warn({ issuer, keys: event.keys }, ambiguous);
   else if (event.type === 'failed')
     log[event.failures === 1 ? 'warn' : 'debug']({ ...event, type: undefined }, 'Cannot fetch the key set');
-  else {
+  else if (event.type === 'fetched') {
     const { added, removed, afterFailures } = event;
     if (afterFailures > 0) log.info({ issuer, afterFailures }, 'Key set can be fetched again');
     log[added.length + removed.length > 0 ? 'info' : 'debug']({ issuer, added, removed }, 'Key set fetched');
-  }
+  } else log.warn({ issuer, keys: event.keys }, keyWarnings[event.type]);
 }
-
-const ambiguous =
-  "Keys without alg match several ALGORITHMS and are used only for the first: list the issuer's algorithm first";
 
 /**
  * Returns a function that logs a hint the first time that a reason points to a mistake in the client or the issuer, rather than

@@ -37,6 +37,15 @@ const rows: Readonly<Record<string, Row>> = {
       msg: "Keys without alg match several ALGORITHMS and are used only for the first: list the issuer's algorithm first",
     },
   ],
+  'keys that the runtime does not support': [
+    [{ issuer, type: 'unsupported', keys: ['a'] }],
+    {
+      level: 'warn',
+      issuer,
+      keys: ['a'],
+      msg: 'Keys are skipped, because this runtime does not support their algorithm',
+    },
+  ],
   'keys that expire': [[{ issuer, type: 'expired' }], { level: 'error', issuer, msg: 'Key set expired' }],
   'an outage of the store once, and its end': [
     [up, ...[1, 2].map((failures) => ({ ...down, failures })), { ...up, afterFailures: 2 }],

@@ -12,7 +12,7 @@ import { type Form, startService } from '../support/forms.ts';
 import { installedPackage } from '../support/installed-package.ts';
 import { type IssuerMode, startIssuer } from '../support/issuer.ts';
 import { publish, signingKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SIGNING_KID } from '../support/mint.ts';
+import { AUDIENCE, mintToken, SIGNING_KID, signingKeys } from '../support/mint.ts';
 import { workerForm } from '../support/worker.ts';
 
 /** The command of each runtime, before the script. */
@@ -57,6 +57,17 @@ function httpTable(form: Form): void {
     const found = /^Cannot use the keys of \S+.*: no_usable_key, found (.*)$/m.exec(fixture.service.output())?.[1];
     const unsupported = [503, 'ML-DSA-44 (not supported by this runtime)'];
     expect([status, found]).toEqual(hasMlDsa.includes(form.name) ? [200, undefined] : unsupported);
+  });
+
+  test('uses other keys of the set, and warns of an ML-DSA key that the runtime does not support', async () => {
+    const both = [...signingKeys(), publish(signingKey('ML-DSA-44', 'post-quantum'), 'post-quantum')];
+    const settings = { OPTIONS: JSON.stringify({ algorithms: ['RS256', 'ML-DSA-44'] }) };
+    await using fixture = await startFixture(form, { keys: () => both, settings });
+    const { status } = await fixture.get('/api/private', fixture.mint());
+    await fixture.service.close();
+    const warned = /^Cannot use keys of \S+: this runtime does not support the algorithm of (.*)$/m;
+    const named = warned.exec(fixture.service.output())?.[1];
+    expect([status, named]).toEqual([200, hasMlDsa.includes(form.name) ? undefined : 'post-quantum']);
   });
 }
 

@@ -3,7 +3,7 @@ import { isJsonObject } from '../jose/encoding.ts';
 import { Refusal } from '../refusals.ts';
 import { FetchError, type FetchFault, faultOf } from './fetch-json.ts';
 import { importKeys, isNamed, type Keys, type ReadKey, readJwkSet } from './jwk-set.ts';
-import { emit, type FoundKeys, type KeySet, type OnKeySetEvent, reportAmbiguousKeys } from './key-set.ts';
+import { emit, type FoundKeys, type KeySet, type OnKeySetEvent, reportKeys } from './key-set.ts';
 
 export interface FixedKeySetOptions {
   /** Named in the event and in the state. */
@@ -28,8 +28,9 @@ export function createFixedKeySet({ issuer, keys, algorithms, onEvent }: FixedKe
 
   async function importOnce(): Promise<Keys> {
     try {
-      imported = await importKeys(read, new Map());
-      reportAmbiguousKeys(onEvent, issuer, read);
+      const found = await importKeys(read, new Map());
+      imported = found.keys;
+      reportKeys(onEvent, issuer, found);
     } catch (error) {
       imported = new Map();
       lastFailure = faultOf(error);

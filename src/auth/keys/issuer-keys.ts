@@ -37,7 +37,7 @@ export function createIssuerKeys(
 ): IssuerKeys {
   const keySetOf = (issuer: string, options: IssuerKeysOptions) => {
     const { jwksUri, jwksAllowHttp: allowHttp, keys, algorithms, fetch = globalThis.fetch } = options;
-    const { onKeySetEvent: onEvent = warnOfOutage } = options;
+    const { onKeySetEvent: onEvent = warn } = options;
     if (keys !== undefined) return createFixedKeySet({ issuer, keys, algorithms, onEvent });
     return new RefreshingKeySet({
       issuer,
@@ -64,12 +64,18 @@ export function createIssuerKeys(
   };
 }
 
-/** Warns an application without `onKeySetEvent` once when an outage begins, and says why. */
-function warnOfOutage(event: KeySetEvent): void {
-  if (event.type !== 'failed' || event.failures > 1) return;
-  const { issuer, failure, status, cause, address, found } = event;
-  const reason = [failure, status, cause, found && `found ${found}`].filter(Boolean).join(', ');
-  const use = failure === 'no_usable_key' ? 'use' : 'fetch';
+/** Warns an application without `onKeySetEvent` of keys that it cannot use, and once when an outage begins, and says why. */
+function warn(event: KeySetEvent): void {
+  const { issuer } = event;
+  let warning = '';
+  if (event.type === 'unsupported')
+    warning = `Cannot use keys of ${issuer}: this runtime does not support the algorithm of ${event.keys.join(', ')}`;
+  else if (event.type === 'failed' && event.failures === 1) {
+    const { failure, status, cause, address, found } = event;
+    const reason = [failure, status, cause, found && `found ${found}`].filter(Boolean).join(', ');
+    const use = failure === 'no_usable_key' ? 'use' : 'fetch';
+    warning = `Cannot ${use} the keys of ${issuer}${address ? ` from ${address}` : ''}: ${reason}`;
+  }
   // biome-ignore lint/suspicious/noConsole: without it, a wrong issuer would show only as 503.
-  console.warn(`Cannot ${use} the keys of ${issuer}${address ? ` from ${address}` : ''}: ${reason}`);
+  if (warning !== '') console.warn(warning);
 }

@@ -48,10 +48,12 @@ export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?
   );
 }
 
-/** The keys that a fetch has brought, imported and as they were read. */
-export interface FetchedKeys {
+export interface ImportedKeys {
   readonly keys: Keys;
-  readonly read: readonly ReadKey[];
+  /** The IDs of keys without `alg` that fit several of the accepted algorithms. */
+  readonly ambiguous: readonly string[];
+  /** The IDs of keys that are skipped, because the runtime does not support their algorithm. */
+  readonly unsupported: readonly string[];
 }
 
 /** Resolves to the usable keys of a JWK Set that `source` fetches, or to why there are none. Reuses those that are held by then. */
@@ -59,11 +61,10 @@ export async function fetchKeys(
   source: () => Promise<FetchedDocument>,
   accepted: readonly Algorithm[],
   held: () => Keys,
-): Promise<FetchedKeys | FetchFault> {
+): Promise<ImportedKeys | FetchFault> {
   try {
     const { json, url } = await source();
-    const read = readJwkSet(json, accepted, url);
-    return { keys: await importKeys(read, held(), url), read };
+    return await importKeys(readJwkSet(json, accepted, url), held(), url);
   } catch (error) {
     return faultOf(error);
   }
@@ -75,19 +76,21 @@ export async function fetchKeys(
  * @throws {FetchError} no usable key
  * @param url of the set, for the error
  */
-export async function importKeys(read: readonly ReadKey[], held: Keys, url?: string): Promise<Keys> {
+export async function importKeys(read: readonly ReadKey[], held: Keys, url?: string): Promise<ImportedKeys> {
   const keys = new Map<string, ImportedKey[]>();
   const skipped: string[] = [];
+  const unsupported: string[] = [];
   for (const { kid, algorithm, publicJwk } of read) {
     const identity = JSON.stringify([algorithm, publicJwk]);
     const known = held.get(kid)?.find((key) => key.identity === identity);
     const cryptoKey = known?.cryptoKey ?? (await importPublicJwk(publicJwk, algorithm));
+    if (cryptoKey === 'unsupported') unsupported.push(kid);
     if (typeof cryptoKey === 'string')
       skipped.push(cryptoKey === 'invalid' ? algorithm : `${algorithm} (not supported by this runtime)`);
     else keys.set(kid, [...(keys.get(kid) ?? []), known ?? { algorithm, cryptoKey, identity, isCurrent: true }]);
   }
   if (keys.size === 0) throw noUsableKey(url, skipped);
-  return keys;
+  return { keys, ambiguous: read.flatMap(({ kid, isAmbiguous }) => (isAmbiguous ? [kid] : [])), unsupported };
 }
 
 /** @param kinds of the keys: their algorithms or types */

@@ -3,7 +3,7 @@ import type { Refusal } from '../refusals.ts';
 import type { Clock } from './clock.ts';
 import type { KeySetSource } from './discovery.ts';
 import type { FetchFault } from './fetch-json.ts';
-import type { ImportedKey, ReadKey } from './jwk-set.ts';
+import type { ImportedKey, ImportedKeys } from './jwk-set.ts';
 import { printable } from './url.ts';
 
 /** A key that verifies tokens of one algorithm. Check {@link KeySet.isCurrent} before trusting what it verified earlier. */
@@ -62,8 +62,11 @@ export type KeySetEvent = { readonly issuer: string } & (
   /** The keys are too old to be trusted. */
   | { readonly type: 'expired' }
   | {
-      /** Reported once: keys without `alg` fit several accepted algorithms, and serve the first of them only. */
-      readonly type: 'ambiguous';
+      /**
+       * Reported once: keys without `alg` fit several accepted algorithms, and serve the first of them only, or the runtime does
+       * not support the algorithm of keys, which are skipped.
+       */
+      readonly type: 'ambiguous' | 'unsupported';
       /** IDs of these keys. */
       readonly keys: readonly string[];
     }
@@ -98,13 +101,17 @@ export function emit(onEvent: OnKeySetEvent | undefined, event: KeySetEvent): vo
   notify().catch(() => {});
 }
 
-/** Reports the keys whose algorithm is not determined, and returns whether there are any. */
-export function reportAmbiguousKeys(
+/** Reports keys that are not used as their issuer may intend: each kind once. */
+export function reportKeys(
   onEvent: OnKeySetEvent | undefined,
   issuer: string,
-  read: readonly ReadKey[],
-): boolean {
-  const keys = [...new Set(read.filter(({ isAmbiguous }) => isAmbiguous).map(({ kid }) => printable(kid)))];
-  if (keys.length > 0) emit(onEvent, { issuer, type: 'ambiguous', keys });
-  return keys.length > 0;
+  imported: ImportedKeys,
+  reported = new Set<string>(),
+): void {
+  for (const type of ['ambiguous', 'unsupported'] as const) {
+    const keys = [...new Set(imported[type].map((kid) => printable(kid)))];
+    if (keys.length === 0 || reported.has(type)) continue;
+    reported.add(type);
+    emit(onEvent, { issuer, type, keys });
+  }
 }

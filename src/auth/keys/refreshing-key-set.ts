@@ -1,14 +1,14 @@
 import { Refusal } from '../refusals.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { FetchError, type FetchFault } from './fetch-json.ts';
-import { type FetchedKeys, fetchKeys, type Keys, replaceKeys } from './jwk-set.ts';
+import { fetchKeys, type ImportedKeys, type Keys, replaceKeys } from './jwk-set.ts';
 import {
   emit,
   type FoundKeys,
   type KeySet,
   type KeySetOptions,
   type KeySetState,
-  reportAmbiguousKeys,
+  reportKeys,
   type VerificationKey,
 } from './key-set.ts';
 
@@ -34,7 +34,7 @@ export class RefreshingKeySet implements KeySet {
   #nextAttemptAt = Number.POSITIVE_INFINITY;
   #failures = 0;
   #lastFailure: FetchFault | undefined;
-  #hasReportedAmbiguity = false;
+  readonly #reported = new Set<string>();
   #pending: Attempt | undefined;
   /** Calls that wait for the pending fetch. */
   #waiting = 0;
@@ -171,8 +171,9 @@ export class RefreshingKeySet implements KeySet {
     this.#sleep();
   }
 
-  #succeeded({ keys, read }: FetchedKeys): void {
+  #succeeded(imported: ImportedKeys): void {
     const { issuer, maxAgeMs, maxStaleMs, onEvent } = this.#options;
+    const { keys } = imported;
     const afterFailures = this.#failures;
     const change = replaceKeys(this.#keys, keys);
     this.#keys = keys;
@@ -183,7 +184,7 @@ export class RefreshingKeySet implements KeySet {
     this.#failures = 0;
     this.#lastFailure = undefined;
     emit(onEvent, { issuer, type: 'fetched', ...change, afterFailures });
-    if (!this.#hasReportedAmbiguity) this.#hasReportedAmbiguity = reportAmbiguousKeys(onEvent, issuer, read);
+    reportKeys(onEvent, issuer, imported, this.#reported);
   }
 
   #failed(fault: FetchFault): void {

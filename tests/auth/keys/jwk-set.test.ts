@@ -8,7 +8,8 @@ const rsa = (overrides: PublishedKey = {}) => publish(rsaKey('rsa'), 'rsa', over
 const ec = (overrides: PublishedKey = {}) => publish(signingKey('ES256', 'ec'), 'ec', overrides);
 const ed = (overrides: PublishedKey = {}) => publish(signingKey('EdDSA', 'ed'), 'ed', overrides);
 const mlDsa = (overrides: PublishedKey = {}) => publish(signingKey('ML-DSA-44', 'ml'), 'ml', overrides);
-const importSet = async (jwkSet: unknown, held: Keys = new Map()) => importKeys(readJwkSet(jwkSet, algorithms), held);
+const importSet = async (jwkSet: unknown, held: Keys = new Map()) =>
+  (await importKeys(readJwkSet(jwkSet, algorithms), held)).keys;
 const importAll = (keys: readonly unknown[], held?: Keys) => importSet({ keys }, held);
 
 const modulus = Buffer.from(String(rsa().n), 'base64url');
