@@ -1,14 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import * as oauth from 'oauth4webapi';
-import {
-  ClientSecretPost,
-  clientCredentialsGrant,
-  customFetch,
-  fetchProtectedResource,
-  getDPoPHandle,
-  randomDPoPKeyPair,
-} from 'openid-client';
+import * as openid from 'openid-client';
 import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { runToEnd } from '../support/child-process.ts';
 import { developmentFixtureFor } from '../support/development-issuer.ts';
@@ -27,19 +20,19 @@ describe('a service behind oidc-provider', async () => {
   test.each(['ES256', 'Ed25519'])(
     'accepts what openid-client sends with %s, but no replay of it',
     async (algorithm) => {
-      const configuration = await server.discover('reader', ClientSecretPost);
-      const options = { DPoP: getDPoPHandle(configuration, await randomDPoPKeyPair(algorithm)) };
+      const configuration = await server.discover('reader', openid.ClientSecretPost);
+      const options = { DPoP: openid.getDPoPHandle(configuration, await openid.randomDPoPKeyPair(algorithm)) };
       const parameters = { resource: AUDIENCE, scope: SCOPE };
-      const { access_token: token } = await clientCredentialsGrant(configuration, parameters, options);
+      const { access_token: token } = await openid.clientCredentialsGrant(configuration, parameters, options);
 
       let sent = new Headers();
-      configuration[customFetch] = (url, init) => {
+      configuration[openid.customFetch] = (url, init) => {
         sent = new Headers(init.headers);
         // The proxy in front of the service keeps only the path of the URL.
         return service.fetch(new URL(url).pathname, { method: init.method, headers: sent });
       };
       const url = new URL(`${PUBLIC_URL}/api/private-scoped`);
-      const call = () => fetchProtectedResource(configuration, token, url, 'GET', undefined, undefined, options);
+      const call = () => openid.fetchProtectedResource(configuration, token, url, 'GET', undefined, undefined, options);
       expect([(await call()).status, (await call()).status]).toEqual([200, 200]);
       expect(sent.get('authorization')).toBe(`DPoP ${token}`);
 

@@ -3,18 +3,9 @@ import { createProofVerifier } from '../../../src/auth/proof/proof.ts';
 import { createMemoryReplayStore, type ReplayStore } from '../../../src/auth/proof/replay-store.ts';
 import type { RefusalReason } from '../../../src/auth/refusals.ts';
 import { makeProof, proofKey, thumbprintOf } from '../../support/proof.ts';
-import {
-  type Change,
-  now,
-  nowSeconds,
-  otherKey,
-  path,
-  proofRows,
-  publicUrl,
-  sha256,
-  target,
-  token,
-} from './proof-rows.ts';
+import { type Change, now, otherKey, path, proofRows, publicUrl, sha256, target } from './proof-rows.ts';
+
+const { nowSeconds, token } = target;
 
 async function outcomeOf(change: Change): Promise<RefusalReason | 'accepted'> {
   const { method = 'GET', requested: url = `http://127.0.0.1:3010${path}` } = change;
