@@ -4,7 +4,6 @@ import { $, semver } from 'bun';
 import { authorizationHeaderRows } from '../http/table/authorization-header.ts';
 import { dpopRows, PUBLIC_URL } from '../http/table/dpop.ts';
 import { crowdedKeySet, keySetRows } from '../http/table/key-set.ts';
-import { scopeRows } from '../http/table/scope.ts';
 import { tokenRows } from '../http/table/tokens.ts';
 import { run, runToEnd } from '../support/child-process.ts';
 import { fixtureFor, startFixture } from '../support/fixture.ts';
@@ -41,7 +40,6 @@ function httpTable(form: Form): void {
   const fixture = fixtureFor(form, { keys: crowdedKeySet });
   authorizationHeaderRows(fixture);
   tokenRows(fixture);
-  scopeRows(fixture);
   keySetRows(fixture);
   dpopRows(fixtureFor(form, { keys: crowdedKeySet, settings: { PUBLIC_URL, DPOP: 'on' } }), 'on');
 

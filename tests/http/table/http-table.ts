@@ -7,7 +7,6 @@ import { crossOriginRows } from './cross-origin.ts';
 import { httpMannersRows } from './http-manners.ts';
 import { crowdedKeySet, keySetRows } from './key-set.ts';
 import { outageRows } from './outage.ts';
-import { scopeRows } from './scope.ts';
 import { tokenRows } from './tokens.ts';
 
 /** Registers the whole HTTP table, the same for every form in which the service is used. */
@@ -18,7 +17,6 @@ export function describeHttpTable(form: Form): void {
       httpMannersRows(fixture);
       authorizationHeaderRows(fixture);
       tokenRows(fixture);
-      scopeRows(fixture);
       crossOriginRows(fixture);
       keySetRows(fixture);
     });

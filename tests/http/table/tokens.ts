@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { RefusalReason } from '../../../src/auth/refusals.ts';
 import { expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
 import type { Fixture } from '../../support/fixture.ts';
-import { ELSEWHERE, type TokenRow, tokenTextOf } from '../../support/token-rows.ts';
+import { ELSEWHERE, inWords, type TokenRow, tokenTextOf } from '../../support/token-rows.ts';
 import { acceptedTokens, type Fault, tokenFaults } from './token-faults.ts';
 
 export const PRIVATE = '/api/private';
@@ -17,11 +17,11 @@ const codes: Partial<Record<RefusalReason, string>> = {
 };
 const codeOf = ({ reason }: Pick<Fault, 'reason'>) => codes[reason] ?? 'invalid_header';
 
-/** The response to each token is the message, on `path`. */
-export function accepts(fixture: () => Fixture, rows: readonly TokenRow[], path = PRIVATE): void {
+/** The response to each token is the message. */
+export function accepts(fixture: () => Fixture, rows: readonly TokenRow[]): void {
   for (const [name, token] of rows)
     test(`is accepted with ${name}`, async () => {
-      const response = await fixture().get(path, tokenTextOf(token, fixture().issuer.url));
+      const response = await fixture().get(PRIVATE, tokenTextOf(token, fixture().issuer.url));
       await expectMessage(response);
       expectProtected(response);
     });
@@ -46,7 +46,7 @@ function tokenOfLength({ mint }: Fixture, bytes: number): string {
   return tokens.find(({ length }) => length === bytes) ?? `No token is ${bytes} bytes long`;
 }
 
-/** Rows on what a token may be, for a service whose issuer publishes `crowdedKeySet()`. */
+/** Rows on what a token may be and what it grants, for a service whose issuer publishes `crowdedKeySet()`. */
 export function tokenRows(fixture: () => Fixture): void {
   describe('a token', () => {
     accepts(fixture, acceptedTokens);
@@ -60,5 +60,21 @@ export function tokenRows(fixture: () => Fixture): void {
 
     test('causes no request to a URL in it (CVE-2025-59936, CVE-2024-21643)', () =>
       expect(fixture().issuer.requests.filter((path) => path.includes(ELSEWHERE))).toEqual([]));
+
+    // tests/auth/guard/scopes.test.ts has what a claim grants.
+    for (const [scope, status] of [
+      ['read:messages', 200],
+      ['openid\tread:messages  profile', 200],
+      [undefined, 403],
+      ['read:messages:all', 403],
+      [['read:messages', 1], 403],
+    ] as const)
+      test(`with the scope claim ${inWords(scope)} is a ${status} on the scoped path, and a 200 on the other`, async () => {
+        const token = fixture().mint({ claims: { scope } });
+        const response = await fixture().get(SCOPED, token);
+        if (status === 200) await expectMessage(response);
+        else await expectError(response, status, 'Unauthorized');
+        await expectMessage(await fixture().get(PRIVATE, token));
+      });
   });
 }
