@@ -15,16 +15,13 @@ interface Announcement {
   readonly tokens?: Readonly<Record<Role, string>>;
 }
 
-/** A real authorization server in a process of its own. */
-export type AuthorizationServer = Awaited<ReturnType<typeof startAuthorizationServer>>;
-
 /** Loopback has no certificate, and a server may close a kept connection at any time. */
 const overLoopback = {
   execute: [allowInsecureRequests],
   [customFetch]: (url: string, init: object) => fetch(url, { ...init, keepalive: false }),
 };
 
-/** Runs a server's script, by default that of oidc-provider, with these arguments, and resolves once it listens. */
+/** Runs a server's script in a process of its own, by default that of oidc-provider, with these arguments, and resolves once it listens. */
 export async function startAuthorizationServer(
   args: readonly string[] = [AUDIENCE],
   script = join(import.meta.dir, 'authorization-server.mjs'),

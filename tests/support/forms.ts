@@ -23,12 +23,6 @@ export interface CommandForm extends Form<ServiceProcess> {
 
 const binary = join(root, 'dist/protected-api');
 
-/** A connection for each request: one that is kept may be ended by the service just when the next request is sent. */
-export const fetchFrom =
-  (origin: string) =>
-  (path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${origin}${path}`, { redirect: 'manual', keepalive: false, ...init });
-
 export interface ServiceProcess extends Service {
   readonly port: number;
   readonly process: RunningProcess;
@@ -47,7 +41,8 @@ export async function startService(
     origin,
     port,
     process: child,
-    fetch: fetchFrom(origin),
+    // A connection for each request: one that is kept may be ended by the service just when the next request is sent.
+    fetch: (path, init) => fetch(`${origin}${path}`, { redirect: 'manual', keepalive: false, ...init }),
     output: () => child.stdout() + child.stderr(),
     async close() {
       child.signal('SIGTERM');

@@ -29,18 +29,13 @@ export const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 export const base64url = (text: string | Uint8Array) => Buffer.from(text).toString('base64url');
 
-/** Returns the header and the claims of a token that is accepted on all paths, with the scope `read:messages`. */
-export function goodParts(issuer: string): { header: Record<string, unknown>; claims: Record<string, unknown> } {
+/** Returns an access token that is accepted on all paths, with the given changes and a real signature. */
+export function mintToken(issuer: string, overrides: TokenOverrides = {}): string {
   const now = nowSeconds();
-  return {
-    header: { alg: 'RS256', typ: 'JWT', kid: SIGNING_KID },
-    claims: { iss: issuer, aud: AUDIENCE, sub: 'client-1', iat: now, exp: now + 300, scope: SCOPE },
-  };
+  const header = { alg: 'RS256', typ: 'JWT', kid: SIGNING_KID };
+  const claims = { iss: issuer, aud: AUDIENCE, sub: 'client-1', iat: now, exp: now + 300, scope: SCOPE };
+  return assemble({ header, claims }, overrides);
 }
-
-/** Returns a valid access token of this issuer with the given changes and a real signature. */
-export const mintToken = (issuer: string, overrides: TokenOverrides = {}): string =>
-  assemble(goodParts(issuer), overrides);
 
 /** Returns the headers of a request with this token. */
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
