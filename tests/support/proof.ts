@@ -2,7 +2,7 @@ import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { signingKey } from './keys.ts';
 import { assemble, nowSeconds as now, type TokenOverrides } from './mint.ts';
 
-const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
+export const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 
 /** Returns the private key of this name that signs proofs with this algorithm; for an algorithm that signs none, one for ES256. */
 export function proofKey(algorithm = 'ES256', name = 'client'): KeyObject {

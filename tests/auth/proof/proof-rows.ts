@@ -1,8 +1,8 @@
-import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { ProofVerifierOptions } from '../../../src/auth/proof/proof.ts';
 import type { RefusalReason } from '../../../src/auth/refusals.ts';
 import { exactRsaKey } from '../../support/keys.ts';
-import { goodProofParts, type ProofOverrides, proofKey, publicJwk, thumbprintOf } from '../../support/proof.ts';
+import { goodProofParts, type ProofOverrides, proofKey, publicJwk, sha256, thumbprintOf } from '../../support/proof.ts';
 import { smallOrder } from '../../support/signatures.ts';
 import { inWords } from '../../support/token-rows.ts';
 
@@ -26,7 +26,6 @@ export interface Change extends ProofOverrides, Partial<ProofVerifierOptions> {
 const largeExponent = generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 2 ** 31 - 1 }).privateKey;
 const { header, claims: goodParts } = goodProofParts(target, proofKey(), 'ES256');
 const [goodHeader, goodClaims] = [header, goodParts].map((part) => JSON.stringify(part)) as [string, string];
-export const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 const zeroFirst = (value: unknown) =>
   Buffer.concat([Buffer.of(0), Buffer.from(String(value), 'base64url')]).toString('base64url');
 /** Both parts with this many bytes: JSON allows blanks at its end. */
