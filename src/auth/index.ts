@@ -13,6 +13,7 @@ export type {
   FixedScope,
   Guard,
   GuardOptions,
+  GuardRequest,
   GuardState,
   IssuerMetadata,
   IssuerOptions,

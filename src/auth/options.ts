@@ -17,6 +17,7 @@ import {
   withDefault,
 } from './option-kinds.ts';
 import type { ClientCertificate } from './proof/certificate.ts';
+import type { GuardRequest } from './proof/presentation.ts';
 import { type ProofAlgorithm, proofAlgorithmOf, proofAlgorithms } from './proof/proof-key.ts';
 import type { ReplayStore } from './proof/replay-store.ts';
 import type { ErrorBody, RefusalDescription, RefusalReason } from './refusals.ts';
@@ -186,9 +187,9 @@ export const optionRules = {
    */
   isRevoked: callback<(claims: Claims) => boolean>(),
   /** Called with the claims of every accepted token, before requirements are checked. An exception fails the request. */
-  onAccepted: callback<(request: Request, claims: Claims) => unknown>(),
+  onAccepted: callback<(request: GuardRequest, claims: Claims) => unknown>(),
   /** Called with the internal reason of every rejection. An exception fails the request. */
-  onRefused: callback<(request: Request, reason: RefusalReason) => unknown>(),
+  onRefused: callback<(request: GuardRequest, reason: RefusalReason) => unknown>(),
   /** Called when keys were fetched, could not be fetched, or expired. Exceptions are ignored. */
   onKeySetEvent: callback<(event: KeySetEvent) => unknown>(),
   /** Returns the body of a rejection. Defaults to the Error object. It is synchronous, and cannot change status or challenge. */

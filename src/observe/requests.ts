@@ -19,7 +19,7 @@ interface RequestRecord {
  */
 export function createObservation(log: Log, counts: RequestCounts | undefined) {
   const isLogged = log.isLevelEnabled('debug');
-  const records = new WeakMap<Request, RequestRecord>();
+  const records = new WeakMap<object, RequestRecord>();
   const hint = createRefusalHints(log);
 
   function logRequest(request: Request, { status }: Response, route = 'unmatched', durationMs = 0): void {
@@ -30,12 +30,12 @@ export function createObservation(log: Log, counts: RequestCounts | undefined) {
     log.debug({ requestId, method, route, status, durationMs: duration, outcome, ...client }, 'Request');
   }
 
-  function record(request: Request, outcome: RequestRecord['outcome'], claims?: Claims): void {
+  function record(request: object, outcome: RequestRecord['outcome'], claims?: Claims): void {
     const known = isLogged ? records.get(request) : undefined;
     if (known) Object.assign(known, { outcome }, claims && { claims });
   }
 
-  const onAccepted = (request: Request, claims: Claims) => {
+  const onAccepted = (request: object, claims: Claims) => {
     counts?.countAcceptedToken();
     record(request, 'accepted', claims);
   };
@@ -45,7 +45,7 @@ export function createObservation(log: Log, counts: RequestCounts | undefined) {
     requestIdOf: (request: Request) =>
       records.get(request)?.requestId ?? (cleanRequestId(request.headers.get('x-request-id')) || undefined),
     onAccepted: isLogged || counts ? onAccepted : undefined,
-    onRefused(request: Request, reason: RefusalReason): void {
+    onRefused(request: object, reason: RefusalReason): void {
       hint(reason);
       counts?.countRefusal(reason);
       record(request, reason);

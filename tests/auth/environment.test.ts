@@ -88,6 +88,12 @@ describe('optionsFromEnvironment()', () => {
     expect(createGuard(options).state().cacheEntries).toBe(0);
   });
 
+  // With a copy of the list for each pair, this takes minutes.
+  test('reads a list of 200,000 pairs at once', () => {
+    const options = optionsFromEnvironment({ ...good, SCOPE_IMPLIES: Array(200_000).fill('a=b').join() });
+    expect(options.scopeImplies.a).toHaveLength(200_000);
+  });
+
   test('has the defaults of a guard, treats an empty value as missing, and ignores settings of a process', () => {
     const empty = Object.fromEntries(wrong.map(([setting]) => [setting, '']));
     const others = { PORT: 'x', HOST: ' ', REDIS_URL: 'x', LOG_LEVEL: 'x', FETCH: 'x', KEYS: '{}', RESOURCE: 'x' };

@@ -34,8 +34,8 @@ export const tokenOf = (overrides?: TokenOverrides | string) =>
 
 /** Returns a function that sends a token or headers to such a guard, and returns the result and the reason of a rejection. */
 export function createChecker(options: Partial<GuardOptions> = {}, environment: GuardEnvironment = {}) {
-  const reasons = new WeakMap<Request, string>();
-  const onRefused = (request: Request, reason: string) => reasons.set(request, reason);
+  const reasons = new WeakMap<object, string>();
+  const onRefused = (request: object, reason: string) => reasons.set(request, reason);
   const core = createGuardCore({ ...offline(), onRefused, ...options }, environment);
   const guard = guardOf(core);
   async function check(

@@ -18,6 +18,17 @@ app.get('/reports', requireToken(guard, { scope: 'read:reports' }), async (reque
   result?.claims.tenant satisfies string | undefined;
 });
 
+createGuard({
+  ...options,
+  onRefused({ method, url, headers, ...more }) {
+    [method, url, headers.get('host')] satisfies unknown[];
+    // @ts-expect-error: on Node.js, a callback gets nothing else of a Request
+    more.signal;
+  },
+  // @ts-expect-error: on Node.js, a callback does not get a whole Request
+  onAccepted: (request: Request) => request.signal,
+});
+
 // @ts-expect-error: a misspelt requirement would require nothing
 requireToken(guard, { scopes: 'read:reports' });
 // @ts-expect-error: the options of a guard are not a guard

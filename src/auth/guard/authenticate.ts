@@ -1,7 +1,7 @@
 import type { CheckedOptions } from '../check-options.ts';
 import { ignoreRejection, isPromise, whenSettled } from '../jose/promises.ts';
 import { createBindingCheck } from '../proof/binding.ts';
-import { isSamePresentation, type Presentation } from '../proof/presentation.ts';
+import { type GuardRequest, isSamePresentation, type Presentation } from '../proof/presentation.ts';
 import { Refusal, refuse } from '../refusals.ts';
 import { acceptedSchemes, type DpopMode, type Scheme } from '../schemes.ts';
 import type { Claims } from '../token/claims.ts';
@@ -70,9 +70,9 @@ export function createAuthenticator(options: CheckedOptions, verifier: Verifier,
   const { dpop, isRevoked, onAccepted } = options;
   const refuseBinding = createBindingCheck({ ...options, now });
   const readClaims = createClaimsReader(options.claims);
-  const sharedBy = new WeakMap<Request, Shared>();
+  const sharedBy = new WeakMap<GuardRequest, Shared>();
 
-  function share(request: Request, token: string): Shared {
+  function share(request: GuardRequest, token: string): Shared {
     const { method, url, headers } = request;
     const proof = dpop === 'off' ? null : headers.get('dpop');
     const shared = { method, url, token, proof, verified: undefined, isAnnounced: false };
@@ -89,7 +89,7 @@ export function createAuthenticator(options: CheckedOptions, verifier: Verifier,
     return outcome;
   }
 
-  function accept(request: Request, shared: Shared, verified: VerifiedToken): AcceptedToken | Refusal {
+  function accept(request: GuardRequest, shared: Shared, verified: VerifiedToken): AcceptedToken | Refusal {
     const claims = readClaims(verified);
     if (claims instanceof Refusal) return claims;
     if (isRevoked && returnsOtherThanFalse(isRevoked(claims))) return refuse('token_revoked');
@@ -100,14 +100,14 @@ export function createAuthenticator(options: CheckedOptions, verifier: Verifier,
     return { claims, token: shared.token, ownClaims: verified.claims };
   }
 
-  function conclude(request: Request, scheme: Scheme, shared: Shared, verified: Verification) {
+  function conclude(request: GuardRequest, scheme: Scheme, shared: Shared, verified: Verification) {
     shared.verified = verified instanceof Refusal ? undefined : verified;
     if (verified instanceof Refusal) return verified;
     const refusal = refuseBinding(request, scheme, shared, verified.claims);
     return whenSettled(refusal, (settled) => settled ?? accept(request, shared, verified));
   }
 
-  return (request: Request, scheme: Scheme, token: string) => {
+  return (request: GuardRequest, scheme: Scheme, token: string) => {
     const shared = share(request, token);
     const verified = verify(shared);
     if (!isPromise(verified)) return conclude(request, scheme, shared, verified);

@@ -3,6 +3,7 @@ import { ignoreRejection, whenSettled } from '../jose/promises.ts';
 import type { Clock } from '../keys/clock.ts';
 import { createIssuerKeys } from '../keys/issuer-keys.ts';
 import type { KeySetState } from '../keys/key-set.ts';
+import type { GuardRequest } from '../proof/presentation.ts';
 import { Refusal } from '../refusals.ts';
 import type { Scheme } from '../schemes.ts';
 import type { Claims } from '../token/claims.ts';
@@ -39,11 +40,11 @@ export interface GuardCore {
   /** Reads the scope that a function of the application returned. */
   readScope(returned: unknown): RoutePolicy;
   /** Decides about a request as of now. Checks of one request share the verification of its token and the use of its proof. */
-  decide(request: Request, policy: RoutePolicy, isOptional: boolean): Decision | Promise<Decision>;
+  decide(request: GuardRequest, policy: RoutePolicy, isOptional: boolean): Decision | Promise<Decision>;
   /** Returns the scopes that a token grants, without the prefix. */
   scopesOf(claims: Claims): readonly string[];
   /** Returns the rejection of a request whose token was accepted, but does not allow what the request does. */
-  reject(request: Request, refusal: Refusal, challenge: ChallengeParameters): Response;
+  reject(request: GuardRequest, refusal: Refusal, challenge: ChallengeParameters): Response;
   readonly metadata: RespondMetadata;
   start(): void;
   stop(): void;
@@ -65,7 +66,7 @@ export function createGuardCore(given: GuardOptions, { clock, now, random }: Gua
   const authenticate = createAuthenticator(options, verifier, now);
   const respond = createReject({ ...options, resourceMetadata: resourceMetadataUrl(options) });
 
-  function reject(request: Request, refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Response {
+  function reject(request: GuardRequest, refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Response {
     ignoreRejection(onRefused?.(request, refusal.reason));
     return respond(refusal, scheme, challenge);
   }

@@ -1,22 +1,18 @@
 import type { GuardOptions, IssuersWithAudience } from '../check-options.ts';
+import type { GuardRequest } from '../proof/presentation.ts';
 import type { Claims } from '../token/claims.ts';
 import type { ClaimsSchema } from '../token/claims-schema.ts';
 import type { Authentication } from './authenticate.ts';
 import { createGuardCore, type GuardCore, type GuardState } from './create-guard.ts';
 import type { Requirements } from './requirements.ts';
 
+export type { GuardRequest };
+
 /** A request without credentials, where a token is optional. */
 export interface Anonymous {
   readonly claims: undefined;
   readonly token: undefined;
   readonly scopes: readonly string[];
-}
-
-/** The part of a Web-standard Request that the guard reads. The object itself identifies the request. */
-export interface GuardRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: { get(name: string): string | null };
 }
 
 /** The claims that a guard with this schema accepts: those of every token, merged with the schema's output. */
@@ -121,7 +117,7 @@ export function guardOf<AcceptedClaims extends Claims>(core: GuardCore): Guard<A
 
 const anonymous: Anonymous = Object.freeze({ claims: undefined, token: undefined, scopes: Object.freeze([]) });
 
-function requireRequest(request: unknown): asserts request is Request {
+function requireRequest(request: unknown): asserts request is GuardRequest {
   const { method, url, headers } = Object(request) as Partial<GuardRequest>;
   if (typeof method !== 'string' || typeof url !== 'string' || typeof headers?.get !== 'function')
     throw new TypeError(

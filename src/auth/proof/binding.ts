@@ -4,7 +4,7 @@ import { type Refusal, refuse } from '../refusals.ts';
 import type { DpopMode, Scheme } from '../schemes.ts';
 import { type Claims, ownClaim } from '../token/claims.ts';
 import { type ClientCertificate, refuseCertificate } from './certificate.ts';
-import type { Presentation } from './presentation.ts';
+import type { GuardRequest, Presentation } from './presentation.ts';
 import { createProofVerifier } from './proof.ts';
 import type { ProofAlgorithm } from './proof-key.ts';
 import { type ReplayStore, sharedMemoryStore } from './replay-store.ts';
@@ -25,7 +25,7 @@ export interface BindingOptions {
 
 /** Returns why a verified token cannot be used by this request, or undefined if it can. */
 export type RefuseBinding = (
-  request: Request,
+  request: GuardRequest,
   scheme: Scheme,
   presented: Presentation,
   claims: Claims,
@@ -74,7 +74,7 @@ function createBearerCheck(clientCertificate: ClientCertificate | undefined): Re
 }
 
 function refuseConfirmation(
-  request: Request,
+  request: GuardRequest,
   confirmation: Members,
   clientCertificate: ClientCertificate | undefined,
 ): Promise<Refusal | undefined> | undefined {

@@ -1,12 +1,13 @@
 import { sha256 } from '../jose/encoding.ts';
 import { ignoreRejection } from '../jose/promises.ts';
 import { type Refusal, refuse } from '../refusals.ts';
+import type { GuardRequest } from './presentation.ts';
 
 /** A certificate as DER or PEM. */
 export type Certificate = Uint8Array | ArrayBuffer | string;
 
 /** Returns the certificate with which the client of a request authenticated its connection, or undefined if there is none. */
-export type ClientCertificate = (request: Request) => Certificate | undefined;
+export type ClientCertificate = (request: GuardRequest) => Certificate | undefined;
 
 /** Headers that come from the client itself, or that are for one connection only (RFC 9110 §7.6.1). */
 const otherHeaders =
@@ -21,7 +22,7 @@ export const isCertificateHeader = (name: string) => /^[\w!#$%&'*+.^`|~-]+$/.tes
  * set the header: the proxy must set or delete it in every request.
  * @throws {TypeError} the name is not a header name, or is one that clients set or proxies consume, such as `cookie` or `host`
  */
-export function clientCertificateFromHeader(name: string): (request: Request) => Uint8Array | undefined {
+export function clientCertificateFromHeader(name: string): (request: GuardRequest) => Uint8Array | undefined {
   if (!isCertificateHeader(name))
     throw new TypeError(`Cannot read client certificates: the header must not be ${JSON.stringify(name)}`);
   return ({ headers }) => {

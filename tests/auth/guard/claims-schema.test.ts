@@ -74,7 +74,7 @@ describe('the option claims', () => {
 
   test('decides before isRevoked is called, and passes on its output frozen', async () => {
     const isRevoked = mock((_: object) => false);
-    const onAccepted = mock((_request: Request, _claims: object) => {});
+    const onAccepted = mock((_request: object, _claims: object) => {});
     const checkWith = (output: object) => createChecker({ claims: schemaOf(() => output), isRevoked, onAccepted })({});
     await checkWith({ issues: [] });
     const value = { tenant: { id: 1 }, iss: 'another', bytes: Uint8Array.of(1), scope: 'admin' };
