@@ -9,7 +9,6 @@ import { maxTokenLength } from '../token/header.ts';
 import { identifierOf, optionsByIssuer } from '../token/issuer-rules.ts';
 import { describeChecks } from './checks.ts';
 import { type Check, show } from './explained.ts';
-import { readPasted } from './pasted.ts';
 import { type ExplainedCheck, type Explanation, renderExplanation } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
 
@@ -101,6 +100,24 @@ function withVerdicts(checks: readonly Check[], reason: RefusalReason | undefine
     return [{ name, has, verdict: 'passed', words: passed }];
   });
 }
+
+/**
+ * Extracts the token from pasted text: a token, an Authorization header, alone or in a command, or the JSON response of a token
+ * endpoint. Line breaks that a terminal inserted are removed.
+ */
+function readPasted(text: string): string {
+  const pasted = text.trim();
+  const inJson = /"access_token"\s*:\s*"([^"]*)"/.exec(withoutLineBreaks(pasted))?.[1];
+  if (inJson !== undefined) return inJson;
+  const unquoted = pasted.replace(/^(?:-H\s*|[<>]\s*)?['"]?|['"]$/g, '');
+  return withoutLineBreaks(unquoted.replace(/^(?:authorization\s*:)?\s*(?:bearer|dpop)(?:\s+|$)/i, ''));
+}
+
+const withoutLineBreaks = (text: string) =>
+  text
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .join('');
 
 function decode(pasted: string) {
   // Other characters are allowed neither in a header nor in a token.

@@ -22,9 +22,7 @@ export const check = (
   wants: string,
   advice: Check['advice'],
   passed = 'accepted',
-): Check => ({
-  ...{ name, has, wants, advice, passed },
-});
+): Check => ({ name, has, wants, advice, passed });
 
 /** What the checks are described from. */
 export interface Explained {
