@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { isText } from '../jose/encoding.ts';
 import { isLoopbackHost, isSecureUrl } from '../keys/url.ts';
 import { proofAlgorithms } from '../proof/proof-key.ts';
-import { createSecret, createSigner, type Signer } from './signer.ts';
+import { createSigner, type Signer } from './signer.ts';
 import { type Client, createTokenEndpoint, json } from './token-endpoint.ts';
 
 /** A client, and what it can be granted. */
@@ -151,7 +152,7 @@ function completeClients(
   const ids = new Set(Array.isArray(clients) ? clients.map(({ id }) => id) : undefined);
   if (ids.size === 0 || ids.size !== clients.length || ![...ids].every(isText))
     throw must('clients', 'a list of clients, each with an id of its own');
-  return clients.map(({ id, secret = secrets.get(id) ?? createSecret(), scope = [] }) => {
+  return clients.map(({ id, secret = secrets.get(id) ?? randomBytes(16).toString('hex'), scope = [] }) => {
     if (!isText(secret)) throw must(`the secret of ${JSON.stringify(id)}`, 'a non-empty string');
     secrets.set(id, secret);
     return { id, secret, scope: [scope].flat().join(' ') };

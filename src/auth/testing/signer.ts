@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { base64url } from 'jose';
 
 /** A private key in memory, and its public half as a JWK. */
@@ -24,9 +24,4 @@ export function createSigner(algorithm: 'RS256' | 'ES256'): Signer {
       return `${input}.${base64url.encode(signature)}`;
     },
   };
-}
-
-/** Returns a new random text, such as the secret of a client. */
-export function createSecret(): string {
-  return randomBytes(16).toString('hex');
 }
