@@ -1,20 +1,17 @@
+import type { CheckedOptions } from '../check-options.ts';
 import { ignoreRejection, isPromise } from '../jose/promises.ts';
-import { type ErrorBody, type Refusal, type RefusalDescription, refusals } from '../refusals.ts';
-import { acceptedSchemes, type DpopMode, type Scheme } from '../schemes.ts';
+import { type Refusal, refusals } from '../refusals.ts';
+import { acceptedSchemes, type Scheme } from '../schemes.ts';
 import type { ChallengeParameters } from './requirements.ts';
 
-export interface ChallengeOptions {
-  readonly dpop: DpopMode;
-  /** The algorithms of proofs. */
-  readonly dpopAlgorithms: readonly string[];
+export interface ChallengeOptions extends Pick<CheckedOptions, 'dpop' | 'dpopAlgorithms'> {
   /** URL of the resource's metadata (RFC 9728 §5.1). */
   readonly resourceMetadata: string | undefined;
 }
 
-export interface RejectionOptions extends ChallengeOptions {
-  readonly errorBody?: ((refusal: RefusalDescription) => ErrorBody) | undefined;
-  readonly errorHeaders?: Readonly<Record<string, string>> | undefined;
-}
+export interface RejectionOptions
+  extends ChallengeOptions,
+    Partial<Pick<CheckedOptions, 'errorBody' | 'errorHeaders'>> {}
 
 /** Returns the response to a request that is rejected on a route with these requirements. */
 export type Reject = (refusal: Refusal, scheme: Scheme, challenge?: ChallengeParameters) => Response;

@@ -1,3 +1,4 @@
+import type { CheckedOptions } from '../check-options.ts';
 import { isJsonObject, isListOf, namesIn } from '../jose/encoding.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 import { type Claims, ownClaim } from '../token/claims.ts';
@@ -36,8 +37,7 @@ export interface RoutePolicy {
   readonly check: Check;
 }
 
-interface StepUpOptions {
-  readonly clockToleranceSeconds: number;
+interface StepUpOptions extends Pick<CheckedOptions, 'clockToleranceSeconds'> {
   /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
   readonly now?: (() => number) | undefined;
 }

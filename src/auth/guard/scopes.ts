@@ -1,21 +1,14 @@
+import type { CheckedOptions } from '../check-options.ts';
 import { isListOf } from '../jose/encoding.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 import { type Claims, isScope, isStringList, ownClaim } from '../token/claims.ts';
-import type { CheckedIssuer } from '../token/issuer-rules.ts';
 
 /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
 export type FixedScope = string | readonly string[] | { readonly anyOf: readonly string[] };
 
-export interface ScopeRules {
-  /** The issuers with a `scopeClaim` of their own. */
-  readonly issuer?: readonly (string | CheckedIssuer)[];
-  /** Claims that contain scopes. Only the first one that a token has is used. A name that begins with `/` is a JSON Pointer. */
-  readonly scopeClaim: readonly string[];
-  /** Only scopes with this prefix count, and they count without it. */
-  readonly scopePrefix: string | undefined;
-  /** The narrower scopes that a scope grants. */
-  readonly scopeImplies: Readonly<Record<string, readonly string[]>>;
-}
+/** The options that decide which scopes a token grants. An issuer can have a `scopeClaim` of its own. */
+export type ScopeRules = Pick<CheckedOptions, 'scopeClaim' | 'scopePrefix' | 'scopeImplies'> &
+  Partial<Pick<CheckedOptions, 'issuer'>>;
 
 export interface ScopePolicy {
   /** What a challenge names: all that are required, or the first of `anyOf`. */
