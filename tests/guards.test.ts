@@ -8,6 +8,7 @@ const openRoutes = new Set([
   'GET /livez',
   'GET /readyz',
   'ALL /.well-known/oauth-protected-resource',
+  'HEAD /.well-known/oauth-protected-resource',
   'GET /openapi',
   'GET /openapi/json',
   'GET /openapi/page.js',

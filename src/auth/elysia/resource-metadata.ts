@@ -34,5 +34,9 @@ export function resourceMetadata(
     const response = metadata(request, () => scopesOf(plugin.getGlobalRoutes()), resourceDocumentation);
     return response ?? Promise.reject(new NotFoundError());
   };
-  return plugin.all(resourceMetadataPath(resource), markPublic(serve), { detail: { hide: true } });
+  const path = resourceMetadataPath(resource);
+  const hidden = { detail: { hide: true } };
+  // Without a route for HEAD, Elysia replaces the length of the document by that of the empty body.
+  plugin.head(path, markPublic(serve), hidden);
+  return plugin.all(path, markPublic(serve), hidden);
 }

@@ -86,6 +86,9 @@ describe('resourceMetadata()', () => {
         expect(response.headers.get('access-control-allow-origin')).toMatch(/^(\*|https:\/\/app\.example\.test)$/);
       }
       expect((await get(app, `${PATH}/base/`)).status).toBe(404);
+      const { length } = await (await get(app, `${PATH}/base`)).text();
+      const head = await app.handle(new Request(`${API}${PATH}/base`, { method: 'HEAD' }));
+      expect([head.headers.get('content-length'), await head.text()]).toEqual([String(length), '']);
     });
 
   test('throws without a publicUrl', () => {
