@@ -70,6 +70,8 @@ export interface Instance extends Methods {
   readonly config: { readonly aot?: boolean; readonly name?: string; precompile?: unknown; seed?: unknown };
   readonly event: Record<string, readonly Hook[] | undefined>;
   readonly extender: { readonly macro: Hooks };
+  /** Elysia fills these in when `guard()` is called without a callback. */
+  readonly validator: { readonly local: unknown; readonly scoped: unknown; readonly global: unknown };
   readonly decorator: object;
   readonly store: unknown;
   readonly router: {

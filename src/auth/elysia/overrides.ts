@@ -8,7 +8,19 @@ import {
   rememberParent,
   withInherited,
 } from './instance.ts';
-import { closeAfter, closeFor, isOwnMacro, protectParent, reachOf, rememberUnread, usesMacros } from './protections.ts';
+import { requirementNames } from './plan.ts';
+import {
+  closeAfter,
+  closeFor,
+  isOwnMacro,
+  protectParent,
+  reachOf,
+  refuseUnread,
+  rememberSandbox,
+  rememberUnread,
+  rememberUnseen,
+  usesMacros,
+} from './protections.ts';
 import { addRoute } from './routes.ts';
 
 const overridden = new WeakSet<object>();
@@ -66,7 +78,10 @@ export function override(prototype: Methods): void {
   };
 
   prototype._use = function (plugin) {
-    if (isInstance(plugin)) protectParent(this, plugin);
+    if (isInstance(plugin)) {
+      if (overrideCopy(plugin)) rememberUnseen(plugin);
+      protectParent(this, plugin);
+    }
     return _use.call(this, typeof plugin === 'function' ? watch(this, plugin as Run) : plugin);
   };
 
@@ -76,12 +91,13 @@ export function override(prototype: Methods): void {
     applied = hooks as Readonly<Record<string, unknown>>,
     state = { iteration: 0, applied: {} },
   ) {
-    if (!usesMacros(this)) return applyMacro.call(this, hooks, applied, state);
+    const isGuarded = usesMacros(this);
+    for (const name of Object.keys(applied))
+      completeMacro(this.extender.macro as Record<string, unknown>, name, isGuarded);
+    if (!isGuarded) return applyMacro.call(this, hooks, applied, state);
     if (state.iteration >= maxMacroDepth) closeFor(this, this, 'macros are nested deeper than Elysia applies them');
-    for (const [name, value] of Object.entries(applied)) {
-      completeMacro(this.extender.macro as Record<string, unknown>, name);
+    for (const [name, value] of Object.entries(applied))
       applyMacro.call(this, hooks, { [name]: value }, Object(value) === value ? { ...state, applied: {} } : state);
-    }
   };
 
   prototype.guard = function (hooks, run) {
@@ -104,22 +120,26 @@ export function override(prototype: Methods): void {
   };
 }
 
-const completed = new WeakSet<object>();
+/** The completed macros. The value says whether all members of a class count, or only those of a class with requirements. */
+const completed = new WeakMap<object, boolean>();
 
 /** Makes a macro return the members of a class as well. Elysia reads only those of the instance itself. */
-function completeMacro(macros: Record<string, unknown>, name: string): void {
+function completeMacro(macros: Record<string, unknown>, name: string, isGuarded: boolean): void {
   const macro = Object.hasOwn(macros, name) && macros[name];
-  if (Object(macro) !== macro || completed.has(macro as object) || isOwnMacro(macro)) return;
-  const complete =
-    typeof macro === 'function' ? (...given: unknown[]) => withInherited(macro(...given)) : withInherited(macro);
-  completed.add(complete as object);
-  macros[name] = complete;
+  if (Object(macro) !== macro || isOwnMacro(macro)) return;
+  const known = completed.get(macro as object);
+  if (known === true || known === isGuarded) return;
+  const complete = (hooks: unknown) =>
+    isGuarded || requirementNames.some((each) => each in Object(hooks)) ? withInherited(hooks) : hooks;
+  const added = typeof macro === 'function' ? (...given: unknown[]) => complete(macro(...given)) : complete(macro);
+  completed.set(added as object, isGuarded);
+  macros[name] = added;
 }
 
 /** In the callback of `guard` and `group`, the instance is another one, whose routes are added to the outer one afterwards. */
 function inside(outer: Instance, run: Run): Run {
   return (instance) => {
-    rememberParent(instance, outer);
+    rememberSandbox(instance, outer);
     return run(instance);
   };
 }
@@ -146,11 +166,14 @@ function watch(app: Instance, run: Run): Run {
 function refuseIgnored(app: Instance, returned: Instance, by: string): void {
   if (returned === app) return;
   rememberParent(returned, app);
+  refuseUnread(app, returned);
   if (reachOf(returned)?.length !== 0) closeFor(returned, app, `Elysia ignores a guard returned by ${by}`);
 }
 
 /** Watches the function that a promise resolved to, itself or as the default export of a module. */
 function watchArrived(app: Instance, arrived: unknown): unknown {
+  // Elysia does not take over a promised instance of another copy.
+  if (isInstance(arrived) && prototypeOf(arrived) !== prototypeOf(app)) return () => app._use(arrived);
   const { default: exported } = Object(arrived) as { readonly default?: unknown };
   const run = typeof arrived === 'function' ? arrived : exported;
   return typeof run === 'function' && !isInstance(arrived) ? watch(app, run as Run) : arrived;

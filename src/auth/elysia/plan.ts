@@ -38,7 +38,7 @@ export function requirementHook(...requirement: Requirement): () => undefined {
 export function requirementsIn(hooks: Hooks): readonly Requirement[] {
   // Elysia copies the options of a WebSocket, which loses those of a class.
   const options = [hooks, Object(hooks.websocket) as Hooks].flatMap((each) =>
-    requirementNames.flatMap((name): readonly Requirement[] => (each[name] === undefined ? [] : [[name, each[name]]])),
+    requirementNames.flatMap((name): readonly Requirement[] => (name in each ? [[name, each[name]]] : [])),
   );
   const others = hooksOf(hooks, 'beforeHandle').flatMap(({ fn }) => {
     const requirement = typeof fn === 'function' && requirementOf.get(fn);
@@ -69,6 +69,8 @@ export interface Plan {
  * @throws {TypeError} a requirement is not valid
  */
 export function createPlan(protections: readonly Protection[], required: readonly Requirement[]): Plan {
+  const unset = required.find(([, value]) => value === undefined);
+  if (unset) throw new TypeError(`Cannot read requirements: ${unset[0]} is undefined`);
   // A requirement can come from the options of a route and from the hook of its macro.
   const valuesOf = (name: Requirement[0]) => [
     ...new Set(required.flatMap(([each, value]) => (each === name ? [value] : []))),

@@ -17,8 +17,10 @@ const protections = new WeakMap<object, readonly Protection[]>();
 const closed = new WeakSet<object>();
 /** Errors that kept a guard from being added. */
 const failures = new WeakSet<object>();
-/** The requirements of instances without a guard. */
+/** Why requirements of an instance reach no guard. */
 const unread = new WeakMap<object, string>();
+/** The instances of callbacks of `guard` and `group` in a guarded instance, which adds their routes again. */
+const sandboxes = new WeakSet<object>();
 /** Handlers of routes that are public by design. */
 const publicHandlers = new WeakSet<object>();
 /** Hooks that pass on claims. A route on which one of them runs is guarded. */
@@ -46,6 +48,7 @@ export const usesMacros = ({ extender: { macro } }: Instance) =>
   requirementNames.some((name) => name in ownMacros && macro[name] === ownMacros[name]);
 
 export const protectionsOf = (instance: Instance): readonly Protection[] => protections.get(instance) ?? [];
+export const isSandbox = (instance: Instance): boolean => sandboxes.has(instance);
 export const isClosed = (instance: Instance): boolean => closed.has(instance);
 export const isHandOver = ({ fn }: Hook): boolean => handOvers.has(fn as object);
 export const isPublic = (handler: unknown): boolean => typeof handler === 'function' && publicHandlers.has(handler);
@@ -110,10 +113,27 @@ export function closeFor(guarded: Instance, instance: Instance, reason: string):
   close(instance, unprotectedRoutes(instance, protectionsOf(guarded)), reason);
 }
 
+/** Remembers the instance of a callback, whose routes `outer` takes over. Only `outer` checks all that they require. */
+export function rememberSandbox(instance: Instance, outer: Instance): void {
+  rememberParent(instance, outer);
+  if (protections.has(outer) || isSandbox(outer)) sandboxes.add(instance);
+}
+
 /** Remembers that an instance without a guard has requirements for all of its routes. Elysia ignores them. */
 export function rememberUnread(instance: Instance, hooks: unknown): void {
-  const name = requirementNames.find((each) => (Object(hooks) as Hooks)[each] !== undefined);
-  if (name !== undefined && !(name in instance.extender.macro)) unread.set(instance, name);
+  const name = requirementNames.find((each) => each in (Object(hooks) as Hooks));
+  if (name !== undefined && !(name in instance.extender.macro))
+    unread.set(instance, `guard({ ${name} }) has no effect on an instance that does not use the guard`);
+}
+
+/** Remembers that an instance of a new copy of Elysia called `guard()`, which may have had requirements that the copy ignored. */
+export function rememberUnseen(instance: Instance): void {
+  const { local, scoped, global } = instance.validator;
+  if (local || scoped || global)
+    unread.set(
+      instance,
+      'a plugin of another copy of Elysia called guard(), whose requirements are unknown. Use one copy, or the guard in that plugin',
+    );
 }
 
 /** Preflights have no credentials, so routes that respond to them cannot be guarded. */
@@ -155,12 +175,16 @@ export function protectParent(parent: Instance, instance: Instance): void {
       "an instance that uses the guard has no routes, so its parent would stay open. End that instance with .as('scoped')",
     );
   for (const protection of reaching) protect(parent, protection);
+  refuseUnread(parent, instance);
+}
+
+/** Closes an instance if requirements of it, or of an instance that it uses, reach no guard. */
+export function refuseUnread(parent: Instance, instance: Instance): void {
   const lost = unread.get(instance) ?? unread.get(parent);
   if (lost === undefined) return;
   unread.set(parent, lost);
   const routes = parent.router.history.filter((route) => !isOpenByDesign(route));
-  if (usesMacros(parent) || usesMacros(instance))
-    close(parent, routes, `guard({ ${lost} }) has no effect on an instance that does not use the guard`);
+  if (usesMacros(parent) || usesMacros(instance)) close(parent, routes, lost);
 }
 
 /** A macro with the same name would receive the requirements, so they would never reach the guard. */

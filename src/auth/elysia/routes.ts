@@ -3,7 +3,15 @@ import { securityOf } from '../openapi/security.ts';
 import { closeRoute, contextHook, gateRoute, placeRequestHooks } from './gate.ts';
 import { type Hooks, hooksOf, type Instance, type Methods, type Route, withInherited } from './instance.ts';
 import { createPlan, type Protection, type Requirement, requirementsIn, withProtection } from './plan.ts';
-import { isClosed, isHandOver, isPublic, protectionsOf, refuseReplacedMacros, usesMacros } from './protections.ts';
+import {
+  isClosed,
+  isHandOver,
+  isPublic,
+  isSandbox,
+  protectionsOf,
+  refuseReplacedMacros,
+  usesMacros,
+} from './protections.ts';
 import { type Seal, sealHandler, sealOf, unaccepted, withSealedMount } from './seal.ts';
 
 /** The part of a route in `app.routes` that is used here. */
@@ -60,12 +68,13 @@ function addUncompiled(add: Methods['add'], instance: Instance, given: Parameter
   return instance.router.history.findLast(({ handler }) => handler === given[2]);
 }
 
-/** Adds a route that no guard protects. If it requires something, it is not served until an instance with a guard takes it over. */
+/** Adds a route that no guard protects. If a guard is meant to, it is not served until an instance with a guard takes it over. */
 function addUnprotected(add: Methods['add'], instance: Instance, given: Parameters<Methods['add']>, seal: Seal): void {
   const route = addUncompiled(add, instance, given);
   if (route === undefined) return;
   const required = [...seal.required, ...requirementsIn(route.hooks)];
-  if (required.length > 0) closeRoute(instance, route, sealHandler({ ...seal, required }), route.hooks);
+  if (required.length > 0 || isSandbox(instance))
+    closeRoute(instance, route, sealHandler({ ...seal, required }), route.hooks);
 }
 
 /** A public route has no claims, even on an instance with a guard. */

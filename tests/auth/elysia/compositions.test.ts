@@ -158,6 +158,34 @@ describe('an application of another copy of Elysia', () => {
       });
 });
 
+for (const [name, arrives] of Object.entries({
+  used: (plugin: AnyElysia) => plugin,
+  promised: async (plugin: AnyElysia) => plugin,
+  imported: async (plugin: AnyElysia) => ({ default: plugin }),
+  'returned by an async function': (plugin: AnyElysia) => async () => plugin,
+}))
+  test(`a plugin of another copy of Elysia that is ${name} works, unless it called guard() before a guard met the copy`, async () => {
+    for (const aot of [true, false])
+      for (const [options, expected] of [
+        [undefined, [401, 200]],
+        [{ as: 'scoped', scope: 'b' }, [500, 500]],
+      ] as const) {
+        const logged = spyOn(console, 'error').mockImplementation(() => {});
+        const plugin = new (loadCopy())({ aot }) as AnyElysia;
+        if (options) plugin.guard(options);
+        const app = new Elysia({ aot }).use(guard()) as AnyElysia;
+        try {
+          app.use(arrives(plugin) as AnyElysia);
+        } catch (error) {
+          expect(error).toMatchObject({ message: expect.stringContaining('another copy of Elysia called guard()') });
+        }
+        app.get('/a', secret);
+        await app.modules;
+        expect(await statuses(app, '/a', [{}, token()])).toEqual([...expected]);
+        logged.mockRestore();
+      }
+  });
+
 test('a mounted application compares proofs with publicUrl, which contains the mount, and the path without it', async () => {
   const { options, token: issue, proof } = await createTestIssuer();
   const publicUrl = 'https://api.example.test/v1';

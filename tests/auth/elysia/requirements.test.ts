@@ -151,11 +151,13 @@ describe('a requirement', () => {
   });
 
   for (const route of [
-    ...[true, 'yes', {}, null].map((authorize) => ({ authorize })),
+    ...[true, 'yes', {}, null, undefined].map((authorize) => ({ authorize })),
+    ...['scope', 'acr', 'maxAge'].map((name) => ({ [name]: undefined })),
     ...[[], '', 'with space', 'with"quote', ['good', 'b\\d']].map((scope) => ({ scope })),
   ])
-    test(`cannot be ${JSON.stringify(route)}`, async () => {
-      const message = /authorize must be a function|scope must be a scope, a list of scopes or/;
+    test(`cannot be ${Bun.inspect(route)}`, async () => {
+      const message =
+        /(scope|acr|maxAge|authorize) is undefined|authorize must be a function|scope must be a scope, a list of scopes or/;
       const error = { name: 'TypeError', message: expect.stringMatching(message) };
       await expect(responsesOf(route)).rejects.toThrow(expect.objectContaining(error));
     });
