@@ -59,6 +59,7 @@ export interface Methods {
   applyMacro(this: Instance, hooks: object, applied?: Hooks, state?: { iteration: number; applied: object }): void;
   guard(this: Instance, hooks: unknown, run?: Run): unknown;
   group(this: Instance, prefix: string, hooksOrRun: unknown, run?: Run): unknown;
+  mount(this: Instance, path: unknown, handler?: unknown, options?: unknown): unknown;
   on(this: Instance, ...given: unknown[]): unknown;
 }
 

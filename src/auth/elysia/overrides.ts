@@ -34,14 +34,6 @@ function prototypeOf(instance: Instance): Methods {
   return prototype as Methods;
 }
 
-/** Protects what an instance of another copy of Elysia does from now on, and returns whether this copy is new. */
-function overrideCopy(instance: Instance): boolean {
-  const prototype = prototypeOf(instance);
-  const isNew = !overridden.has(prototype);
-  override(prototype);
-  return isNew;
-}
-
 /** Elysia gives this method to each plugin that it uses. So the plugin meets an application with another copy of Elysia. */
 export function meetCopies(plugin: Instance & { getParent(): Instance }): void {
   let { getParent } = plugin;
@@ -50,19 +42,19 @@ export function meetCopies(plugin: Instance & { getParent(): Instance }): void {
     get: () => getParent,
     set(assigned: typeof getParent) {
       getParent = assigned;
-      if (overrideCopy(getParent())) protectParent(getParent(), plugin);
+      if (override(prototypeOf(getParent()))) protectParent(getParent(), plugin);
     },
   });
 }
 
 /**
  * Overrides the methods by which Elysia adds routes, plugins, macros and hooks, so that guards and requirements are never lost.
- * An application without a guard behaves as before.
+ * An application without a guard behaves as before. Returns whether this copy of Elysia is new.
  */
-export function override(prototype: Methods): void {
-  if (overridden.has(prototype)) return;
+export function override(prototype: Methods): boolean {
+  if (overridden.has(prototype)) return false;
   overridden.add(prototype);
-  const { add, use, _use, applyMacro, guard, group, on } = prototype;
+  const { add, use, _use, applyMacro, guard, group, mount, on } = prototype;
 
   prototype.add = function (...given) {
     return addRoute(add, this, given);
@@ -79,7 +71,7 @@ export function override(prototype: Methods): void {
 
   prototype._use = function (plugin) {
     if (isInstance(plugin)) {
-      if (overrideCopy(plugin)) rememberUnseen(plugin);
+      if (override(prototypeOf(plugin))) rememberUnseen(plugin);
       protectParent(this, plugin);
     }
     return _use.call(this, typeof plugin === 'function' ? watch(this, plugin as Run) : plugin);
@@ -114,10 +106,16 @@ export function override(prototype: Methods): void {
       : group.call(this, prefix, usesMacros(this) ? withInherited(hooksOrRun) : hooksOrRun, run && inside(this, run));
   };
 
+  // Elysia copies the options, which would lose those of a class.
+  prototype.mount = function (path, handler, options) {
+    return mount.call(this, path, handler, withInherited(options));
+  };
+
   // A listener of traces runs before the first hook of a request.
   prototype.on = function (...given) {
     return on.apply(this, given.includes('trace') ? given.map(arriveBefore) : given);
   };
+  return true;
 }
 
 /** The completed macros. The value says whether all members of a class count, or only those of a class with requirements. */

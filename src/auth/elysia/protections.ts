@@ -53,9 +53,6 @@ export const isClosed = (instance: Instance): boolean => closed.has(instance);
 export const isHandOver = ({ fn }: Hook): boolean => handOvers.has(fn as object);
 export const isPublic = (handler: unknown): boolean => typeof handler === 'function' && publicHandlers.has(handler);
 
-const replacedMacro = ({ extender: { macro } }: Instance) =>
-  requirementNames.find((name) => macro[name] !== ownMacros[name]);
-
 function protect(instance: Instance, protection: Protection): void {
   const known = protectionsOf(instance);
   const all = withProtection(known, protection);
@@ -189,7 +186,7 @@ export function refuseUnread(parent: Instance, instance: Instance): void {
 
 /** A macro with the same name would receive the requirements, so they would never reach the guard. */
 export function refuseReplacedMacros(instance: Instance): void {
-  const replaced = replacedMacro(instance);
+  const replaced = requirementNames.find((name) => instance.extender.macro[name] !== ownMacros[name]);
   if (replaced !== undefined)
     close(
       instance,

@@ -30,6 +30,10 @@ const unservable: Readonly<Record<string, readonly [create: Use, says: string]>>
   'a wrapper in a group': [(app) => app.group('/g', (group) => group.use(wrapper())), scoped],
   'a macro named scope': [(app) => app.use(guard()).macro(macro).get('/a', secret), 'Rename the macro'],
   'a plugin with such a macro': [(app) => app.use(guard()).use(new Elysia().macro(macro)).get('/a', secret), 'Rename'],
+  'an unset scope in a plugin without the guard': [
+    (app) => app.use(guard()).use(new Elysia().guard({ as: 'scoped', ...{ scope: undefined } })),
+    'guard({ scope }) has no effect',
+  ],
   'no call of resourceServer': [(app) => app.use(resourceServer as never), 'Call it: resourceServer(options)'],
 };
 

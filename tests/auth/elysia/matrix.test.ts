@@ -13,7 +13,12 @@ const requirements = { configuration, requirement: 'all', named: 'all', beside: 
 /** What one part of an application can do alone. */
 const tables = {
   'any requirement': cellsWith(requirements),
-  'any route': cellsWith({ configuration, route: 'all', form: ['fetch', 'listen'] }),
+  'any route': cellsWith({
+    configuration,
+    route: 'all',
+    form: ['fetch', 'listen'],
+    requirement: ['none', 'scope of a class'],
+  }),
   'a requirement, no guard': cellsWith({ ...requirements, application: ['route of the parent of a guarded instance'] }),
   'a guard that arrives in any way': cellsWith({
     configuration,

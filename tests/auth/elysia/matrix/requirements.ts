@@ -76,6 +76,11 @@ const places: Readonly<Record<string, (app: AnyElysia, add: AddRoute, named: Nam
     add(app.use(new Elysia().guard(join({ as: 'scoped' }, beside(needed())))), {}),
   'promised plugin without a guard': (app, add, { needed, beside }) =>
     add(app.use(Promise.resolve(new Elysia().guard(join({ as: 'scoped' }, beside(needed()))))), {}),
+  'async function that returns a plugin without a guard': (app, add, { needed, beside }) =>
+    add(
+      app.use(async () => new Elysia().guard(join({ as: 'scoped' }, beside(needed())))),
+      {},
+    ),
   'macro of a plugin in a plugin without a guard': (app, add, { needed, beside }) => {
     const plugin = new Elysia().macro({ needed }).guard(join({ as: 'global' }, beside({ needed: true })));
     return add(app.use(new Elysia().use(plugin)), {});
