@@ -58,6 +58,7 @@ export interface Methods {
   _use(this: Instance, plugin: unknown): unknown;
   applyMacro(this: Instance, hooks: object, applied?: Hooks, state?: { iteration: number; applied: object }): void;
   guard(this: Instance, hooks: unknown, run?: Run): unknown;
+  as(this: Instance, scope: unknown): unknown;
   group(this: Instance, prefix: string, hooksOrRun: unknown, run?: Run): unknown;
   mount(this: Instance, path: unknown, handler?: unknown, options?: unknown): unknown;
   on(this: Instance, ...given: unknown[]): unknown;

@@ -13,10 +13,12 @@ import {
   closeAfter,
   closeFor,
   isOwnMacro,
+  isUnseen,
   protectParent,
   reachOf,
   refuseUnread,
   rememberSandbox,
+  rememberSeen,
   rememberUnread,
   rememberUnseen,
   usesMacros,
@@ -71,7 +73,8 @@ export function override(prototype: Methods): boolean {
 
   prototype._use = function (plugin) {
     if (isInstance(plugin)) {
-      if (override(prototypeOf(plugin))) rememberUnseen(plugin);
+      override(prototypeOf(plugin));
+      if (prototypeOf(plugin) !== prototype) rememberUnseen(plugin);
       protectParent(this, plugin);
     }
     return _use.call(this, typeof plugin === 'function' ? watch(this, plugin as Run) : plugin);
@@ -115,7 +118,22 @@ export function override(prototype: Methods): boolean {
   prototype.on = function (...given) {
     return on.apply(this, given.includes('trace') ? given.map(arriveBefore) : given);
   };
+
+  watchGuards(prototype);
   return true;
+}
+
+/** Remembers which instances carry only what `guard()` did since their copy of Elysia was met. */
+function watchGuards(prototype: Methods): void {
+  for (const name of ['guard', '_use', 'as'] as const) {
+    const method = prototype[name] as (...given: unknown[]) => unknown;
+    prototype[name] = function (this: Instance, ...given: unknown[]) {
+      const isSeen = ![this, ...given].some((each) => isInstance(each) && isUnseen(each));
+      const returned = method.apply(this, given);
+      if (isSeen) rememberSeen(this);
+      return returned;
+    };
+  }
 }
 
 /** The completed macros. The value says whether all members of a class count, or only those of a class with requirements. */

@@ -19,6 +19,8 @@ const closed = new WeakSet<object>();
 const failures = new WeakSet<object>();
 /** Why requirements of an instance reach no guard. */
 const unread = new WeakMap<object, string>();
+/** Instances whose calls of `guard()` were all seen. */
+const seen = new WeakSet<object>();
 /** The instances of callbacks of `guard` and `group` in a guarded instance, which adds their routes again. */
 const sandboxes = new WeakSet<object>();
 /** Handlers of routes that are public by design. */
@@ -123,10 +125,20 @@ export function rememberUnread(instance: Instance, hooks: unknown): void {
     unread.set(instance, `guard({ ${name} }) has no effect on an instance that does not use the guard`);
 }
 
-/** Remembers that an instance of a new copy of Elysia called `guard()`, which may have had requirements that the copy ignored. */
-export function rememberUnseen(instance: Instance): void {
+/** Whether `guard()` was called on an instance before its copy of Elysia was met: its requirements are then unknown. */
+export function isUnseen(instance: Instance): boolean {
   const { local, scoped, global } = instance.validator;
-  if (local || scoped || global)
+  return !seen.has(instance) && Boolean(local || scoped || global);
+}
+
+/** Remembers that all calls of `guard()` on an instance were seen. */
+export function rememberSeen(instance: Instance): void {
+  seen.add(instance);
+}
+
+/** Remembers an instance of another copy of Elysia that may have had requirements that the copy ignored. */
+export function rememberUnseen(instance: Instance): void {
+  if (isUnseen(instance))
     unread.set(
       instance,
       'a plugin of another copy of Elysia called guard(), whose requirements are unknown. Use one copy, or the guard in that plugin',

@@ -170,24 +170,29 @@ for (const [name, arrives] of Object.entries({
 }))
   test(`a plugin of another copy of Elysia that is ${name} works, unless it called guard() before a guard met the copy`, async () => {
     for (const aot of [true, false])
-      for (const [options, expected] of [
-        [undefined, [401, 200]],
-        [{ as: 'scoped', scope: 'b' }, [500, 500]],
-      ] as const) {
-        const logged = spyOn(console, 'error').mockImplementation(() => {});
-        const plugin = new (loadCopy())({ aot }) as AnyElysia;
-        if (options) plugin.guard(options);
-        const app = new Elysia({ aot }).use(guard()) as AnyElysia;
-        try {
-          app.use(arrives(plugin) as AnyElysia);
-        } catch (error) {
-          expect(error).toMatchObject({ message: expect.stringContaining('another copy of Elysia called guard()') });
+      for (const isMet of [false, true])
+        for (const [options, isLate, expected] of [
+          [undefined, false, [401, 200]],
+          [{ as: 'scoped', detail: {} }, true, [401, 200]],
+          [{ as: 'scoped', scope: 'b' }, false, [500, 500]],
+        ] as const) {
+          const logged = spyOn(console, 'error').mockImplementation(() => {});
+          const Copy = loadCopy();
+          const plugin = new Copy({ aot }) as AnyElysia;
+          if (options && !isLate) plugin.guard(options);
+          const app = new Elysia({ aot }).use(guard()) as AnyElysia;
+          if (isMet || isLate) app.use(new Copy({ aot }));
+          if (options && isLate) plugin.guard(options).as('scoped');
+          try {
+            app.use(arrives(plugin) as AnyElysia);
+          } catch (error) {
+            expect(error).toMatchObject({ message: expect.stringContaining('another copy of Elysia called guard()') });
+          }
+          app.get('/a', secret);
+          await app.modules;
+          expect(await statuses(app, '/a', [{}, token()])).toEqual([...expected]);
+          logged.mockRestore();
         }
-        app.get('/a', secret);
-        await app.modules;
-        expect(await statuses(app, '/a', [{}, token()])).toEqual([...expected]);
-        logged.mockRestore();
-      }
   });
 
 test('a mounted application compares proofs with publicUrl, which contains the mount, and the path without it', async () => {
