@@ -1,5 +1,3 @@
-import { base64url } from 'jose';
-
 /** The members of a JSON object, of any type. */
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -25,22 +23,6 @@ export function namesIn(value: object): readonly string[] {
 
 /** Whether a value is a string that is not blank. */
 export const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
-
-/** Returns the SHA-256 hash in base64url. */
-export async function sha256(value: string | Uint8Array): Promise<string> {
-  const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : new Uint8Array(value);
-  return base64url.encode(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
-}
-
-/** The characters that the last group may end with, by its length: those without unused bits. */
-const lastCharacters = [undefined, '', 'AQgw', 'AEIMQUYcgkosw048'];
-
-/** Whether the text is canonical base64url (RFC 4648 §3.5): not empty, without padding, unused bits or white space. */
-export function isCanonicalBase64Url(text: string): boolean {
-  // One expression for all of it takes twice as long.
-  const allowed = lastCharacters[text.length % 4];
-  return /^[\w-]+$/.test(text) && (allowed === undefined || allowed.includes(text.slice(-1)));
-}
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

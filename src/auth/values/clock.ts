@@ -1,0 +1,22 @@
+/** Monotonic time and timers, so that changes of the wall clock affect neither refresh nor expiry. */
+export interface Clock {
+  /** Milliseconds since an arbitrary fixed time. */
+  now(): number;
+  /**
+   * Calls back once after `delayMs`, and returns a function that cancels the call.
+   * @param delayMs below 2^31, because `setTimeout` would call back at once; the bounds of the options keep it below
+   */
+  schedule(callback: () => void, delayMs: number): () => void;
+}
+
+/** The clock of the process. Its timers do not keep the process alive. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  schedule(callback, delayMs) {
+    const timer = setTimeout(callback, delayMs);
+    // Deno and Cloudflare Workers return a number.
+    if (typeof timer === 'object') timer.unref();
+    else (globalThis as { Deno?: { unrefTimer(id: unknown): void } }).Deno?.unrefTimer(timer);
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,47 @@
+/**
+ * Whether `value` is an absolute https URL without credentials, fragment, braces or characters that are special to a shell
+ * or to HTML. Plain http is allowed for loopback hosts, and with `allowHttp` for all hosts.
+ */
+export function isSecureUrl(value: string, allowHttp: boolean): boolean {
+  if (!/^https?:\/\/[^\s"'#$<>\\`{}]+$/.test(value) || !/^[\x21-\x7e]+$/.test(value) || !URL.canParse(value))
+    return false;
+  const { protocol, hostname, username, password } = new URL(value);
+  const isSecure = protocol === 'https:' || allowHttp || isLoopbackHost(hostname);
+  // URL also accepts a host with `;` or `*`, which would be another directive or source in a Content-Security-Policy.
+  return isSecure && username === '' && password === '' && /^[\w.-]+$|^\[/.test(hostname);
+}
+
+/**
+ * Whether the metadata of `issuer` may name this URL: a secure one, and on loopback only if the issuer is. Otherwise an
+ * issuer could direct requests to a server on this machine.
+ */
+export function isAllowedInMetadata(value: string, issuer: string, allowHttp: boolean): boolean {
+  if (!isSecureUrl(value, allowHttp)) return false;
+  return !reachesThisMachine(new URL(value).hostname) || isLoopbackHost(new URL(issuer).hostname);
+}
+
+/** Whether a host name, as `URL` normalizes it, is a loopback host. */
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+}
+
+/** Whether a host is a loopback host by any name or notation, including the unspecified address (RFC 6761 §6.3, RFC 4291 §2.5). */
+function reachesThisMachine(hostname: string): boolean {
+  const mapped = /^\[::ffff:([0-9a-f]+):[0-9a-f]+\]$/.exec(hostname)?.[1];
+  if (mapped !== undefined) return [0x7f, 0].includes(Number.parseInt(mapped, 16) >> 8);
+  return isLoopbackHost(hostname) || /(^|\.)localhost\.?$|^0\.0\.0\.0$|^\[::\]$/.test(hostname);
+}
+
+const maxShownLength = 256;
+
+/** Returns text that an issuer chose in the form for events: at most 256 characters by default, all but printable ASCII escaped. */
+export function printable(text: string, maxLength = maxShownLength): string {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return text.slice(0, maxLength).replace(/[^\x20-\x7e]/g, escaped);
+}
+
+/** Returns a URL in the form for events: without credentials, query and fragment. */
+export function printableUrl(url: string): string {
+  const { protocol = '', host = '', pathname = url } = URL.canParse(url) ? new URL(url) : {};
+  return printable(host === '' ? pathname.replace(/[?#].*/s, '') : `${protocol}//${host}${pathname}`);
+}
