@@ -1,17 +1,20 @@
 import type { DpopMode } from './schemes.ts';
 
-/** What a client gets for a refusal. `error` is the code of its challenge (RFC 6750 §3.1, RFC 9449 §7.1), which is bare without it. */
+/** What a client gets for a refusal: by default, `error` and `description` are the body (RFC 6749 §5.2). */
 interface RefusalDetails {
-  readonly status: 401 | 403 | 503;
-  readonly code: string;
-  readonly description: string;
-  readonly error?:
+  readonly status: 400 | 401 | 403 | 503;
+  /** The challenge has it too (RFC 6750 §3.1, RFC 9449 §7.1), unless there were no credentials. */
+  readonly error:
+    | 'missing_token'
     | 'invalid_request'
     | 'invalid_token'
-    | 'insufficient_scope'
-    | 'insufficient_user_authentication'
     | 'invalid_dpop_proof'
-    | undefined;
+    | 'use_dpop_nonce'
+    | 'insufficient_user_authentication'
+    | 'insufficient_scope'
+    | 'access_denied'
+    | 'temporarily_unavailable';
+  readonly description: string;
   /** Whether the settings of a guard allow it. Always, if undefined. */
   readonly when?: ((settings: Circumstances) => boolean) | undefined;
 }
@@ -19,12 +22,17 @@ interface RefusalDetails {
 /** The settings of a guard that decide which rejections can occur. */
 export interface Circumstances {
   readonly dpop: DpopMode;
+  readonly dpopNonceSecret?: unknown;
   readonly clientCertificate?: unknown;
   readonly claims?: unknown;
   readonly isRevoked?: unknown;
+  readonly introspect?: unknown;
 }
 
+const withNonces = (settings: Circumstances) => withDpop(settings) && settings.dpopNonceSecret !== undefined;
 const withDpopOnly = ({ dpop }: Circumstances) => dpop === 'required';
+const withRevocation = ({ isRevoked }: Circumstances) => isRevoked !== undefined;
+const withIntrospection = ({ introspect }: Circumstances) => introspect !== undefined;
 const withSchema = ({ claims }: Circumstances) => claims !== undefined;
 const withDpop = ({ dpop }: Circumstances) => dpop !== 'off';
 const withBearer = ({ dpop }: Circumstances) => dpop !== 'required';
@@ -32,25 +40,28 @@ const withBoundTokens = (settings: Circumstances) => withDpop(settings) || withC
 const withCertificates = ({ clientCertificate }: Circumstances) => clientCertificate !== undefined;
 
 const refusal =
-  (status: RefusalDetails['status'], code: string, error?: RefusalDetails['error'], usually?: RefusalDetails['when']) =>
-  (description: string, when = usually): RefusalDetails => ({ status, code, description, error, when });
+  (status: RefusalDetails['status'], error: RefusalDetails['error'], usually?: RefusalDetails['when']) =>
+  (description: string, when = usually): RefusalDetails => ({ status, error, description, when });
 
-const invalidHeader = refusal(401, 'invalid_header');
-const invalidToken = refusal(401, 'invalid_header', 'invalid_token');
-const invalidClaims = refusal(401, 'invalid_claims', 'invalid_token');
-const invalidRequest = refusal(401, 'invalid_header', 'invalid_request');
-const insufficientLogin = refusal(401, 'insufficient_user_authentication', 'insufficient_user_authentication');
-const insufficientScope = refusal(403, 'Unauthorized', 'insufficient_scope');
-const invalidProof = refusal(401, 'invalid_header', 'invalid_dpop_proof', withDpop);
+const missingToken = refusal(401, 'missing_token');
+const invalidRequest = refusal(400, 'invalid_request');
+const invalidToken = refusal(401, 'invalid_token');
+const invalidProof = refusal(401, 'invalid_dpop_proof', withDpop);
+const useNonce = refusal(401, 'use_dpop_nonce', withNonces);
+const insufficientLogin = refusal(401, 'insufficient_user_authentication');
+const insufficientScope = refusal(403, 'insufficient_scope');
+const accessDenied = refusal(403, 'access_denied');
+const unavailable = refusal(503, 'temporarily_unavailable');
 
 /**
- * Every reason to reject a request. The reason itself is only for logs and metrics. Clients get the code and a constant
+ * Every reason to reject a request. The reason itself is only for logs and metrics. Clients get the error and a constant
  * description, so responses never contain parts of a token, a key or an exception.
  */
 export const refusals = {
-  credentials_missing: refusal(401, 'authorization_header_missing')('Authorization header is expected'),
-  scheme_unsupported: invalidHeader('Authorization header must start with Bearer', withBearer),
-  dpop_required: invalidHeader('Authorization header must start with DPoP', withDpopOnly),
+  credentials_missing: missingToken('Authorization header is expected'),
+  scheme_unsupported: missingToken('Authorization header must start with Bearer', withBearer),
+  scheme_not_dpop: missingToken('Authorization header must start with DPoP', withDpopOnly),
+  dpop_required: invalidToken('Token must be sent with the scheme DPoP and a proof', withDpopOnly),
   credentials_malformed: invalidRequest('Authorization header must be a scheme followed by one token'),
   token_oversized: invalidToken('Token is longer than 8192 characters'),
   token_opaque: invalidToken('Token is opaque, not a JWT: request a token for the audience of this API'),
@@ -65,18 +76,19 @@ export const refusals = {
   key_unknown: invalidToken('No key in the key set of the issuer matches the token'),
   signature_invalid: invalidToken('Token signature is invalid'),
   claims_malformed: invalidToken('Token claims are malformed'),
-  issuer_mismatch: invalidClaims('Incorrect claims: the issuer is not accepted'),
-  audience_mismatch: invalidClaims('Incorrect claims: the required audience is missing'),
-  required_claim_mismatch: invalidClaims('Incorrect claims: a required claim is missing or has another value'),
+  issuer_mismatch: invalidToken('Incorrect claims: the issuer is not accepted'),
+  audience_mismatch: invalidToken('Incorrect claims: the required audience is missing'),
+  required_claim_mismatch: invalidToken('Incorrect claims: a required claim is missing or has another value'),
   token_not_yet_valid: invalidToken('Token is not valid yet'),
-  token_expired: refusal(401, 'token_expired', 'invalid_token')('Token is expired'),
+  token_expired: invalidToken('Token is expired'),
   token_bound: invalidToken(
     'Token is bound to a key or certificate and cannot be used as a plain Bearer token',
     withBearer,
   ),
+  token_key_bound: invalidToken('Token is bound to a key: send it with the scheme DPoP and a proof', withDpop),
   certificate_missing: invalidToken('Token is bound to a certificate, but the request has none', withCertificates),
   certificate_mismatch: invalidToken(
-    'Token is bound to a certificate other than the one of the request',
+    "Token is bound to another certificate, not to this request's certificate",
     withCertificates,
   ),
   token_certificate_bound: invalidToken(
@@ -95,21 +107,26 @@ export const refusals = {
   proof_key: invalidProof('Proof jwk must be a public key for alg; RSA keys must have 2048 to 4096 bits'),
   proof_method: invalidProof('Proof htm does not match the method of the request'),
   proof_url: invalidProof('Proof htu does not match the URL of the request'),
-  proof_time: invalidProof('Proof iat is more than 60 seconds away from the current time'),
+  proof_time: invalidProof('Proof iat is too far from the current time'),
   proof_token_hash: invalidProof('Proof ath is not the SHA-256 hash of the token'),
   proof_id: invalidProof('Proof jti must be a string of 1 to 256 characters'),
   proof_signature: invalidProof('Proof signature is invalid'),
+  proof_nonce_missing: useNonce('Proof must have the nonce of the DPoP-Nonce header'),
+  proof_nonce_stale: useNonce('Proof nonce is old or unknown: use that of the DPoP-Nonce header'),
   proof_replayed: invalidProof('Proof has already been used'),
   proof_key_mismatch: invalidToken('Token is bound to a key other than the one that signed the proof', withDpop),
-  claims_unexpected: invalidClaims('Incorrect claims: a claim does not match the schema of this API', withSchema),
-  token_revoked: invalidToken('Token is revoked', ({ isRevoked }) => isRevoked !== undefined),
+  claims_unexpected: invalidToken('Incorrect claims: a claim does not match the schema of this API', withSchema),
+  token_revoked: invalidToken('Token is revoked', withRevocation),
+  token_inactive: invalidToken('Token is not active', withIntrospection),
   authentication_insufficient: insufficientLogin(
     'This resource requires a stronger or more recent authentication of the user',
   ),
   scope_insufficient: insufficientScope('Token does not have the scope that this resource requires'),
-  access_denied: refusal(403, 'Unauthorized')('Token does not allow this request'),
-  replay_unknown: refusal(503, 'replay_store_unavailable')('Replay detection is currently unavailable', withDpop),
-  keys_unavailable: refusal(503, 'key_set_unavailable')('Signing keys are currently unavailable'),
+  access_denied: accessDenied('This token may not make this request'),
+  revocation_unavailable: unavailable('Revocation checks are currently unavailable', withRevocation),
+  introspection_unavailable: unavailable('Token introspection is currently unavailable', withIntrospection),
+  replay_unknown: unavailable('Replay detection is currently unavailable', withDpop),
+  keys_unavailable: unavailable('Signing keys are currently unavailable'),
 } as const;
 
 /** The internal reason of a rejection. */
@@ -120,10 +137,12 @@ export class Refusal {
   /**
    * @param reason internal, for logs and metrics
    * @param retryAfterSeconds whole seconds after which a client should retry during an outage
+   * @param nonce for the next proof of the client (RFC 9449 §9)
    */
   constructor(
     readonly reason: RefusalReason,
     readonly retryAfterSeconds = 1,
+    readonly nonce?: string,
   ) {
     Object.freeze(this);
   }
@@ -143,13 +162,13 @@ export function canOccur(reason: RefusalReason, settings: Circumstances): boolea
   return refusals[reason].when?.(settings) ?? true;
 }
 
-/** What the body of a rejection is made from: the Error object, the status and the internal reason. */
-export interface RefusalDescription {
-  readonly status: number;
-  readonly code: string;
-  readonly description: string;
+/** What `formatRejection` gets: what a client gets by default, and the internal reason. */
+export interface RefusalDescription extends Pick<RefusalDetails, 'status' | 'error' | 'description'> {
   readonly reason: RefusalReason;
 }
 
-/** The body of a rejection: a JSON object, or any body with its media type, such as `application/problem+json`. */
-export type ErrorBody = object | { readonly body: object | string; readonly contentType: string };
+/** What a rejection has instead of the defaults. The body is sent as JSON, or as text with its media type. */
+export type RejectionFormat = { readonly status?: number | undefined } & (
+  | { readonly body?: object | undefined; readonly contentType?: string | undefined }
+  | { readonly body: string; readonly contentType: string }
+);

@@ -1,0 +1,488 @@
+/*
+ * The API on one page: options, requirements, authentications, events, stores. Rooms pick their types from here.
+ * This file says what values mean and which bounds they have. It does not say how they are checked: options/ does.
+ */
+import type { RefusalDescription, RefusalReason, RejectionFormat } from './refusals.ts';
+import type { DpopMode } from './schemes.ts';
+
+/** A signature algorithm. All of them are asymmetric. */
+export type Algorithm =
+  | ProofAlgorithm
+  | 'RS384'
+  | 'RS512'
+  | 'PS384'
+  | 'PS512'
+  | 'ES512'
+  | 'ML-DSA-44'
+  | 'ML-DSA-65'
+  | 'ML-DSA-87';
+
+/** An algorithm with which a DPoP proof can be signed. */
+export type ProofAlgorithm = 'ES256' | 'ES384' | 'RS256' | 'PS256' | 'EdDSA';
+
+/** `at+jwt` requires a token that says in `typ` that it is an access token (RFC 9068 §4). */
+export type TokenType = 'jwt' | 'at+jwt';
+
+/** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
+export type FixedScope = string | readonly string[] | { readonly anyOf: readonly string[] };
+
+/** A JWK Set (RFC 7517 §5). */
+export interface JwkSet {
+  readonly keys: readonly object[];
+}
+
+/** The options of a guard. Lists are arrays; `issuer` and `audience` also take one string. */
+export interface GuardOptions {
+  /**
+   * The authorization servers whose tokens are accepted, compared exactly with `iss`: https URLs without query, fragment,
+   * credentials or braces. http is allowed for loopback hosts, or with `jwksAllowHttp`. An issuer of Microsoft Entra with
+   * `{tenantid}` in place of the tenant stands for all tenants: list those that you trust in `requiredClaims`, as `tid`.
+   * Required.
+   */
+  readonly issuer: string | readonly (string | IssuerOptions)[];
+  /** The identifiers of this API; a token must name at least one in `aud`. Required. */
+  readonly audience: string | readonly string[];
+  /**
+   * URL of the key set, for a single issuer. By default `.well-known/jwks.json` below an issuer that ends with a slash, or else
+   * the URL in the issuer's metadata.
+   */
+  readonly jwksUri?: string | undefined;
+  /** Allows plain http for key sets and metadata on hosts other than loopback, for a private network: true or false. Defaults to false. */
+  readonly jwksAllowHttp?: boolean | undefined;
+  /**
+   * Accepted signature algorithms: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, also named Ed25519, and
+   * ML-DSA-44, ML-DSA-65 and ML-DSA-87 (RFC 9964; Bun, Deno and Node.js from 24.7), whose signatures take 3,227, 4,412 and
+   * 6,170 of the 8,192 characters of a token. HS256 is not accepted: with a shared secret, this API could sign tokens. A key without `alg` is used with the first listed algorithm that fits, so
+   * put the issuer's algorithm first. Defaults to RS256.
+   */
+  readonly algorithms?: readonly (Algorithm | 'Ed25519')[] | undefined;
+  /** `jwt`, or `at+jwt` to accept only tokens whose header says that they are access tokens (RFC 9068 §4). Defaults to jwt. */
+  readonly tokenType?: TokenType | undefined;
+  /**
+   * Claims that contain scopes. Only the first one that a token has is used. A name that begins with `/` is a JSON Pointer (RFC
+   * 6901). Defaults to scope.
+   */
+  readonly scopeClaim?: readonly string[] | undefined;
+  /**
+   * Rejects a token that grants no scope at all, on every route: true or false. Set it where one identifier names both an
+   * application and its API, as with Microsoft Entra ID, to reject ID tokens and applications without a permission. Defaults to
+   * false.
+   */
+  readonly requireScope?: boolean | undefined;
+  /** Removes this prefix from scopes; scopes without it are ignored. Challenges name scopes with the prefix. */
+  readonly scopePrefix?: string | undefined;
+  /**
+   * The narrower scopes that a broader scope grants, transitively. Names are without the prefix.
+   * @example { admin: ['read:messages', 'write:messages'] }
+   */
+  readonly scopeImplies?: Readonly<Record<string, readonly string[]>> | undefined;
+  /**
+   * The claim that names the audience of a token without `aud`, such as `client_id` (Amazon Cognito) or `azp` (Clerk). Defaults
+   * to aud: a token without it is rejected.
+   */
+  readonly audienceClaim?: string | undefined;
+  /**
+   * Claims that must have exactly this string, or one of these.
+   * @example { azp: 'my-client' }
+   */
+  readonly requiredClaims?: Readonly<Record<string, string | readonly string[]>> | undefined;
+  /**
+   * `off`; `on`, to accept DPoP-bound tokens with a proof (RFC 9449) as well as plain bearer tokens; or `required`, to reject
+   * plain ones. The values `on` and `required` need `publicUrl`. Defaults to off.
+   */
+  readonly dpop?: DpopMode | undefined;
+  /** Accepted algorithms of DPoP proofs: ES256, ES384, RS256, PS256 and EdDSA, also named Ed25519. Defaults to all. */
+  readonly dpopAlgorithms?: readonly (ProofAlgorithm | 'Ed25519')[] | undefined;
+  /** How far `iat` of a proof may be from now, either way, and so how long used proofs are kept: 10 to 300. Defaults to 60. */
+  readonly dpopProofMaxAgeSeconds?: number | undefined;
+  /**
+   * Makes the server give out nonces, which proofs must then have (RFC 9449 §9): a secret of at least 32 characters, the same in
+   * all processes; or two while it is replaced, the new one first. A nonce is valid for `dpopProofMaxAgeSeconds`.
+   */
+  readonly dpopNonceSecret?: string | readonly string[] | undefined;
+  /** The https URL at which clients reach the API. Challenges then name the URL of its metadata (RFC 9728 §5.1). */
+  readonly publicUrl?: string | undefined;
+  /** Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. */
+  readonly jwksMaxAgeSeconds?: number | undefined;
+  /**
+   * How long keys stay trusted after `jwksMaxAgeSeconds` while the issuer cannot be reached: 0 to 1,000,000. Defaults to
+   * 86,400.
+   */
+  readonly jwksMaxStaleSeconds?: number | undefined;
+  /**
+   * Minimum time between the starts of two fetches from one issuer: 1 to 3,600. Until the first success, retries start
+   * after 1, 2, 4, … seconds, up to this time. Defaults to 30.
+   */
+  readonly jwksCooldownSeconds?: number | undefined;
+  /** Time limit of one fetch, body included: 1 to 60. Defaults to 5. */
+  readonly jwksTimeoutSeconds?: number | undefined;
+  /** Tolerated clock difference for `exp`, `nbf` and `auth_time`: 0 to 300. Defaults to 0. */
+  readonly clockToleranceSeconds?: number | undefined;
+  /** Verified tokens to cache, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
+  readonly tokenCacheSize?: number | undefined;
+  /**
+   * Returns the client's certificate as DER or PEM, or undefined; or the header in which a proxy sends it: `Client-Cert` (RFC
+   * 9440), or one with the URL-encoded PEM of nginx. Tokens with `cnf["x5t#S256"]` are then accepted together with exactly that
+   * certificate (RFC 8705 §3). The proxy must set or delete the header in every request. It cannot be a header that clients set
+   * or proxies consume, such as `authorization`, `dpop`, `cookie`, `host` or `connection`.
+   */
+  readonly clientCertificate?: ClientCertificate | string | undefined;
+  /** The identifier of the protected resource (RFC 9728). It has the origin of `publicUrl`, and is `publicUrl` by default. */
+  readonly resource?: string | undefined;
+  /** A JWK Set to use instead of fetching one. Only for a single issuer, and not together with `jwksUri`. */
+  readonly keys?: JwkSet | undefined;
+  /**
+   * A schema of the claims, from any library that implements Standard Schema. A token that does not match is rejected; handlers
+   * get the claims merged with the schema's output. The schema must be synchronous.
+   */
+  readonly claims?: ClaimsSchema | undefined;
+  /** Stores which proofs were used. Defaults to the memory of this process. Several processes must share a store. */
+  readonly replayStore?: ReplayStore | undefined;
+  /**
+   * Called for every request, including those with a cached token. Anything but `false` rejects the request. If it throws or its
+   * promise is rejected, the response is a 503, because that is not the token's fault.
+   */
+  readonly isRevoked?: ((claims: Claims) => boolean | Promise<boolean>) | undefined;
+  /**
+   * Called for each request with a token that is not a JWT: returns what an introspection endpoint responds (RFC 7662), or what
+   * a verifier of the application knows. The token is rejected unless `active` is `true`. Then the response is checked as the
+   * claims of a JWT are; `iss` may be missing if there is a single issuer. If it throws, its promise is rejected or the response
+   * is not an object, the response to the client is a 503. Nothing is cached. Tokens over 8,192 characters are rejected before.
+   */
+  readonly introspect?: ((token: string) => object | Promise<object>) | undefined;
+  /** Called with the claims of every accepted token, before requirements are checked. An exception fails the request. */
+  readonly onAccepted?: ((request: GuardRequest, claims: Claims) => unknown) | undefined;
+  /** Called with the internal reason of every rejection. An exception fails the request. */
+  readonly onRefused?: ((request: GuardRequest, reason: RefusalReason) => unknown) | undefined;
+  /** Called when keys were fetched, could not be fetched, or expired. Exceptions are ignored. */
+  readonly onKeySetEvent?: ((event: KeySetEvent) => unknown) | undefined;
+  /**
+   * Returns the status, the body and its media type for a reason to reject a request, or any of them. Called once for each
+   * reason when the guard is created. It cannot change the challenge or `Retry-After`. The body defaults to `error` and
+   * `error_description` (RFC 6749 §5.2).
+   */
+  readonly formatRejection?: ((refusal: RefusalDescription) => RejectionFormat) | undefined;
+  /** Headers to add to every rejection, such as CORS headers. They cannot replace its media type or challenge. */
+  readonly errorHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Fetches key sets and metadata, for proxies and tests. Defaults to the global `fetch`. */
+  readonly fetch?: Fetch | undefined;
+}
+
+/** An issuer with options of its own. Each replaces the guard's for the tokens of this issuer, and for no others. */
+export interface IssuerOptions extends OwnOptions {
+  /** Its identifier, as in the option `issuer`. */
+  readonly issuer: string;
+}
+
+type OwnOptions = { readonly [Name in OwnName]?: GuardOptions[Name] | undefined };
+
+/** The options that an issuer can have of its own. */
+export type OwnName = 'jwksUri' | 'keys' | 'algorithms' | 'requiredClaims' | 'scopeClaim' | 'audience';
+
+/** The `issuer` of a guard that needs no `audience`, because each issuer has its own. */
+export interface IssuersWithAudience {
+  readonly issuer: readonly (IssuerOptions & Pick<GuardOptions, 'audience'>)[];
+  readonly audience?: undefined;
+}
+
+/** The options that always have a value. */
+type DefaultedName =
+  | 'jwksAllowHttp'
+  | 'tokenType'
+  | 'scopeClaim'
+  | 'requireScope'
+  | 'scopeImplies'
+  | 'audienceClaim'
+  | 'dpop'
+  | 'dpopProofMaxAgeSeconds'
+  | 'jwksMaxAgeSeconds'
+  | 'jwksMaxStaleSeconds'
+  | 'jwksCooldownSeconds'
+  | 'jwksTimeoutSeconds'
+  | 'clockToleranceSeconds'
+  | 'tokenCacheSize';
+
+/** The options that are read into one form. */
+interface ReadOptions {
+  readonly issuer: readonly (string | CheckedIssuer)[];
+  readonly audience: readonly string[];
+  readonly algorithms: readonly Algorithm[];
+  readonly dpopAlgorithms: readonly ProofAlgorithm[];
+  readonly dpopNonceSecret: readonly string[] | undefined;
+  readonly requiredClaims: Readonly<Record<string, readonly string[]>>;
+  readonly clientCertificate: ClientCertificate | undefined;
+}
+
+/** The options, validated and with defaults. */
+export type CheckedOptions = ReadOptions & {
+  readonly [Name in DefaultedName]: NonNullable<GuardOptions[Name]>;
+} & { readonly [Name in Exclude<keyof GuardOptions, DefaultedName | keyof ReadOptions>]: GuardOptions[Name] };
+
+/** An issuer whose options are checked: only those that it has. */
+export type CheckedIssuer = { readonly issuer: string } & {
+  readonly [Name in OwnName]?: NonNullable<CheckedOptions[Name]>;
+};
+
+/** The part of a Web-standard Request that a guard reads. The object itself identifies the request. */
+export interface GuardRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: { get(name: string): string | null };
+}
+
+/** The claims of a verified access token (RFC 7519 §4, RFC 9068 §2.2), frozen with everything in them. */
+export interface Claims {
+  readonly iss: string;
+  /** May be missing with the option `audienceClaim`. The claim of that name was then checked instead. */
+  readonly aud?: string | readonly string[];
+  readonly exp: number;
+  /** The user or client that the token is about. */
+  readonly sub?: string;
+  /** The client that requested the token. */
+  readonly client_id?: string;
+  /** Other claims are not validated: check their types before using them. */
+  readonly [name: string]: unknown;
+}
+
+/** A schema of any library that implements Standard Schema 1: zod, valibot, arktype and others. */
+export interface ClaimsSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+  };
+}
+
+export type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly unknown[] };
+
+/** What a token must have besides being valid. */
+export interface Requirements {
+  /** The accepted authentication context class references: the token's `acr` must be one of them (RFC 9470 §4). */
+  readonly acr?: string | readonly string[] | undefined;
+  /** Maximum seconds since the end user was authenticated, by the token's `auth_time` (RFC 9470 §4). */
+  readonly maxAge?: number | undefined;
+  /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
+  readonly scope?: FixedScope | undefined;
+}
+
+/** The settings of the Elysia plugin. */
+export interface PluginSettings {
+  /** Accepts requests without an Authorization header, with `claims` undefined. Defaults to false. */
+  readonly optional?: boolean | undefined;
+  /** Whether OpenAPI documents and typed clients know the rejections of guarded routes. Defaults to true. */
+  readonly responses?: boolean | undefined;
+}
+
+/** The route options of the Elysia plugin. */
+export interface RouteRequirements {
+  /** Requires this scope, all of these scopes, or any of `anyOf`, fixed or as a function of the context. */
+  readonly scope: FixedScope | OfContext<FixedScope>;
+  /** Requires that the token's `acr` is one of these (RFC 9470). */
+  readonly acr: string | readonly string[];
+  /** Requires that the end user was authenticated at most so many seconds ago (RFC 9470). */
+  readonly maxAge: number;
+  /** Decides last whether the token allows this request. Anything but `true` is a 403. */
+  readonly authorize: OfContext<boolean>;
+}
+
+type OfContext<Value> = (context: RequirementContext) => Value | Promise<Value>;
+
+/** The context that functions in route options get. The body is `unknown`: annotate the parameter on a route with a schema. */
+export interface RequirementContext {
+  readonly claims: Claims;
+  readonly request: Request;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: unknown;
+}
+
+/** The result for an accepted request. */
+export interface Authentication<AcceptedClaims extends Claims = Claims> {
+  readonly claims: AcceptedClaims;
+  /** The access token, for calls to other services on behalf of the client. */
+  readonly token: string;
+  /** The client that requested the token: the first string of `client_id`, `azp`, `cid` and `appid`. */
+  readonly clientId: string | undefined;
+  /**
+   * All scopes that the token grants, implied ones included, without the prefix. For information only: to require a scope, pass
+   * `scope` to `check`.
+   */
+  readonly scopes: readonly string[];
+}
+
+/** A request without credentials, where a token is optional. */
+export interface Anonymous {
+  readonly claims: undefined;
+  readonly token: undefined;
+  readonly clientId: undefined;
+  readonly scopes: readonly string[];
+}
+
+/** Decides about requests. */
+export interface Guard<AcceptedClaims extends Claims = Claims, Format = unknown> {
+  /** Only a type: what `formatRejection` returns, for typed clients. */
+  readonly '~format'?: Format;
+  /**
+   * Returns the claims and the token of the request, or the response that rejects it: 401, 403 or 503. Never rejects for
+   * anything that a client or an issuer does. Does NOT check `jti`, that there is a `sub`, or who may see which resource.
+   *
+   * Each call decides as of now. Calls with the same request object share the verification of its token and the use of its DPoP
+   * proof, as long as method, URL, token and proof are the same.
+   * @throws {TypeError} `request` is not a Web-standard Request, or a requirement is not valid
+   */
+  check(
+    request: GuardRequest,
+    requirements: Requirements & { readonly optional: true },
+  ): Promise<Authentication<AcceptedClaims> | Anonymous | Response>;
+  check(
+    request: GuardRequest,
+    requirements?: Requirements & { readonly optional?: false | undefined },
+  ): Promise<Authentication<AcceptedClaims> | Response>;
+  /**
+   * Returns the metadata from which clients learn the issuers and the scopes of this API (RFC 9728), its preflight response, or a
+   * 405 for another method. All of them are readable by every origin. Returns undefined for any other request, and always without
+   * `publicUrl`.
+   * @throws {TypeError} `request` is not a Web-standard Request, or a member is not valid
+   */
+  metadata(request: GuardRequest, members?: MetadataMembers): Response | undefined;
+  /** Fetches keys ahead of the first request, and refreshes them in the background. Returns at once. */
+  start(): void;
+  /** Stops the background refresh. `check` still works and fetches keys on demand. */
+  stop(): void;
+  /**
+   * Fetches the keys of every issuer now, even during the cooldown, to stop trusting a compromised key. Resolves to the state
+   * once the fetches have succeeded or failed: if `lastFailure` is set, the old keys stay trusted. Never let clients call it.
+   */
+  reload(): Promise<GuardState>;
+  state(): GuardState;
+}
+
+/** What the metadata of a protected resource show to people (RFC 9728 §2). */
+export interface ResourceMembers {
+  readonly resourceName?: string | undefined;
+  /** URL of a page for developers. */
+  readonly resourceDocumentation?: string | undefined;
+  /** URL of a page on how clients may use the data. */
+  readonly resourcePolicyUri?: string | undefined;
+  /** URL of the terms of service. */
+  readonly resourceTosUri?: string | undefined;
+}
+
+export interface MetadataMembers extends ResourceMembers {
+  /** The scopes that the API requires, without the prefix. */
+  readonly scopes?: readonly string[] | undefined;
+}
+
+/** The state of a guard's keys and token cache: enough for a readiness probe and for metrics. */
+export interface GuardState extends VerifierState {
+  /** In the order of the option `issuer`. */
+  readonly issuers: readonly KeySetState[];
+}
+
+export interface VerifierState {
+  /** Number of tokens that were found in the cache since the start. */
+  readonly cacheHits: number;
+  /** Number of tokens in the cache. */
+  readonly cacheEntries: number;
+}
+
+export interface KeySetState {
+  readonly issuer: string;
+  /** Number of trusted key IDs; 0 means that no token can be verified. */
+  readonly keys: number;
+  /** Age of the keys in milliseconds; undefined without keys. */
+  readonly ageMs: number | undefined;
+  /** Why the last fetch failed; undefined after a success and before the first fetch. */
+  readonly lastFailure: FetchFault | undefined;
+  /** Milliseconds until the next scheduled fetch; 0 while one is in progress, before the first, and when none is scheduled. */
+  readonly nextAttemptMs: number;
+}
+
+/** What happened to an issuer's keys. Key IDs are shortened and escaped. */
+export type KeySetEvent = { readonly issuer: string } & (
+  | {
+      readonly type: 'fetched';
+      /** IDs of the keys that were added and removed. A replaced key is in both. */
+      readonly added: readonly string[];
+      readonly removed: readonly string[];
+      /** Number of failed fetches since the previous success. */
+      readonly afterFailures: number;
+    }
+  | (FetchFault & {
+      readonly type: 'failed';
+      /** Number of consecutive failures. */
+      readonly failures: number;
+    })
+  /** The keys are too old to be trusted. */
+  | { readonly type: 'expired' }
+  | {
+      /**
+       * Reported once: keys without `alg` fit several accepted algorithms, and serve the first of them only, or the runtime does
+       * not support the algorithm of keys, which are skipped.
+       */
+      readonly type: 'ambiguous' | 'unsupported';
+      /** IDs of these keys. */
+      readonly keys: readonly string[];
+    }
+);
+
+/** Why an issuer's document cannot be used: a word from a fixed list, for metrics. */
+export type FetchFailure =
+  | 'timeout'
+  | 'network'
+  | 'redirect'
+  | 'status'
+  | 'encoded'
+  | 'too_large'
+  | 'malformed'
+  | 'issuer_mismatch'
+  | 'insecure_address'
+  | 'no_usable_key';
+
+/** The details of a failed fetch. Text that an issuer chose is shortened and escaped. */
+export interface FetchFault {
+  readonly failure: FetchFailure;
+  /** The URL that was fetched, without credentials, query and fragment. */
+  readonly address: string | undefined;
+  /** Why there was no response: a code such as `ENOTFOUND` or `SELF_SIGNED_CERT_IN_CHAIN`. Only for the failure `network`. */
+  readonly cause: string | undefined;
+  /** The HTTP status, for the failures `status` and `redirect`. */
+  readonly status: number | undefined;
+  /**
+   * What the issuer or its metadata name instead: an issuer, for `issuer_mismatch`; the URL of a key set, for `insecure_address`;
+   * the algorithms of the keys, or their types, for `no_usable_key`, and whether this runtime does not support one.
+   */
+  readonly found: string | undefined;
+}
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** A certificate as DER or PEM. */
+export type Certificate = Uint8Array | ArrayBuffer | string;
+
+/** Returns the certificate with which the client of a request authenticated its connection, or undefined if there is none. */
+export type ClientCertificate = (request: GuardRequest) => Certificate | undefined;
+
+/** Stores which proofs were used. Processes with the same public URL must share one, or each of them accepts a proof once. */
+export interface ReplayStore {
+  /**
+   * Marks `key` as used for `lifetimeMs`. Returns true for the first caller, and false for all others until that time has passed.
+   * Rejects or throws if it is unknown whether the key was used. Must have a time limit of its own, because the request waits
+   * for it.
+   * @param key at most 64 characters of base64url
+   * @param lifetimeMs a whole number from 30000 to 630000
+   * @param issuedAtMs when the proof was created, in milliseconds since 1970: a store must reject a proof that is older than its
+   * data, because it may have been used before
+   */
+  markUsed(key: string, lifetimeMs: number, issuedAtMs: number): boolean | Promise<boolean>;
+}
+
+/** What {@link optionsFromEnvironment} throws. */
+export interface EnvironmentError extends TypeError {
+  /** One line for each mistake: the setting, what it must be, and its value without credentials, query and fragment. */
+  readonly problems: readonly string[];
+}
