@@ -1,14 +1,13 @@
 import { expect, test } from 'bun:test';
 import { z } from 'zod';
-import type { OptionName } from '../../src/auth/check-options.ts';
-import type { Fetch, GuardOptions, KeySetEvent, Requirements } from '../../src/auth/guard.ts';
-import { optionRules } from '../../src/auth/options.ts';
-import { certificate } from '../support/certificates.ts';
-import { createChecker, ISSUER, tokenOf } from '../support/checked.ts';
-import { createFrozenClock } from '../support/frozen-clock.ts';
-import { publish, rsaKey } from '../support/keys.ts';
-import { AUDIENCE, nowSeconds, signingKeys } from '../support/mint.ts';
-import { bound, proven } from '../support/proof.ts';
+import type { Fetch, GuardOptions, KeySetEvent, Requirements } from '../../../src/auth/guard.ts';
+import { optionRules } from '../../../src/auth/options/rules.ts';
+import { certificate } from '../../support/certificates.ts';
+import { createChecker, ISSUER, tokenOf } from '../../support/checked.ts';
+import { createFrozenClock } from '../../support/frozen-clock.ts';
+import { publish, rsaKey } from '../../support/keys.ts';
+import { AUDIENCE, nowSeconds, signingKeys } from '../../support/mint.ts';
+import { bound, makeProof, proven } from '../../support/proof.ts';
 
 type Options = Partial<GuardOptions>;
 /** Returns what one guard with these options does. */
@@ -33,6 +32,12 @@ const challenge = reject(({ headers }) => headers.get('www-authenticate'));
 const decideProof: See = async (options) => {
   const headers = proven(tokenOf({ claims: { cnf: bound } }), `${publicUrl}/reports`);
   return (await createChecker(options)(new Headers(headers))).reason ?? 'accepted';
+};
+
+const decideOldProof: See = async (options) => {
+  const token = tokenOf({ claims: { cnf: bound } });
+  const dpop = makeProof({ url: `${publicUrl}/reports`, token, nowSeconds: nowSeconds() - 120 });
+  return (await createChecker(options)(new Headers({ authorization: `DPoP ${token}`, dpop }))).reason ?? 'accepted';
 };
 
 const create: See = (options) => {
@@ -98,6 +103,7 @@ const reported: See = async (options) => {
   await decideAfter(0)(options);
   return events.length;
 };
+const opaque: See = async (options) => (await createChecker(options)('opaque')).reason;
 const called = () => {
   throw new Error('called');
 };
@@ -107,7 +113,9 @@ const other = 'https://other.example.test/';
 const dpop = { dpop: 'on', publicUrl } as const;
 
 /** The result without each option and with it. The value of the option and other options follow. */
-const effects: Readonly<Record<OptionName, readonly [See, before: unknown, after: unknown, unknown, Options?]>> = {
+const effects: Readonly<
+  Record<keyof GuardOptions, readonly [See, before: unknown, after: unknown, unknown, Options?]>
+> = {
   issuer: [decide({ iss: other }), 'issuer_mismatch', 'accepted', other],
   audience: [decide({ aud: other }), 'audience_mismatch', 'accepted', other],
   jwksUri: [fetchFrom, `${ISSUER}.well-known/jwks.json`, other, other],
@@ -121,6 +129,8 @@ const effects: Readonly<Record<OptionName, readonly [See, before: unknown, after
   requiredClaims: [decide(), 'accepted', 'required_claim_mismatch', { tid: 't' }],
   dpop: [decide(), 'accepted', 'dpop_required', 'required', { publicUrl }],
   dpopAlgorithms: [decideProof, 'accepted', 'proof_algorithm', ['ES384'], dpop],
+  dpopProofMaxAgeSeconds: [decideOldProof, 'proof_time', 'accepted', 300, dpop],
+  dpopNonceSecret: [decideProof, 'accepted', 'proof_nonce_missing', 's'.repeat(32), dpop],
   publicUrl: [challenge, 'Bearer', expect.stringContaining(`resource_metadata="${publicUrl}`), publicUrl],
   jwksMaxAgeSeconds: [decideAfter(40), '1 accepted', '2 accepted', 10],
   jwksMaxStaleSeconds: [decideAfter(700), '2 accepted', '2 keys_unavailable', 0],
@@ -133,23 +143,23 @@ const effects: Readonly<Record<OptionName, readonly [See, before: unknown, after
   claims: [decide(), 'accepted', 'claims_unexpected', z.object({ tid: z.string() })],
   replayStore: [decideProof, 'accepted', 'proof_replayed', { markUsed: () => false }, dpop],
   clientCertificate: [decide({ cnf: { 'x5t#S256': thumbprint } }), 'token_bound', 'accepted', () => der],
+  requireScope: [decide({ scope: '' }), 'accepted', 'scope_insufficient', true],
+  introspect: [opaque, 'token_opaque', 'token_inactive', () => ({ active: false })],
   isRevoked: [decide(), 'accepted', 'token_revoked', () => true],
   onAccepted: [decide(), 'accepted', 'called', called],
   onRefused: [decide({ exp: 0 }), 'token_expired', 'called', called],
   onKeySetEvent: [reported, 0, 1, ({ type }: KeySetEvent) => events.push(type)],
-  errorBody: [
-    reject((response) => response.json()),
-    expect.objectContaining({ code: 'authorization_header_missing' }),
-    { a: 1 },
-    () => ({ a: 1 }),
-  ],
+  formatRejection: [reject(({ status }) => status), 401, 418, () => ({ status: 418 })],
   errorHeaders: [reject(({ headers }) => headers.get('x-a')), null, 'b', { 'x-a': 'b' }],
   fetch: [decide(), 'keys_unavailable', 'accepted', keys, { ...silent, jwksUri: 'http://127.0.0.1:1/' }],
 };
 
-test.each(Object.keys(optionRules) as OptionName[])('the option %s changes what a guard does', async (name) => {
-  const [see, before, after, value, beside] = effects[name];
-  const seen = (options: Options) => Promise.resolve(see(options)).catch((error: Error) => error.message);
-  expect(await seen({ ...beside })).toEqual(before);
-  expect(await seen({ ...beside, [name]: value })).toEqual(after);
-});
+test.each(Object.keys(optionRules) as (keyof GuardOptions)[])(
+  'the option %s changes what a guard does',
+  async (name) => {
+    const [see, before, after, value, beside] = effects[name];
+    const seen = (options: Options) => Promise.resolve(see(options)).catch((error: Error) => error.message);
+    expect(await seen({ ...beside })).toEqual(before);
+    expect(await seen({ ...beside, [name]: value })).toEqual(after);
+  },
+);

@@ -1,26 +1,32 @@
-import { isJsonObject, isText, namesIn } from './jose/encoding.ts';
+import { isJsonObject, isText, namesIn } from '../values/json.ts';
+
+/*
+ * What kinds of values options have, in code and in an environment variable.
+ * Which option is of which kind is decided in rules.ts, and what fits together in check-options.ts.
+ */
 
 /** The format of an option in an environment variable. Options of the kind `code` are not settings. */
 export type OptionKind = 'text' | 'list' | 'pairs' | 'boolean' | 'integer' | 'code';
 
 /** The rule of one option. */
-export interface OptionRule<Checked = unknown, Given = Checked> {
+export interface OptionRule<Checked = unknown> {
   readonly kind: OptionKind;
   /** Completes the sentence "… must be …". */
   readonly expected: string;
+  /** The same for a value in code, if it has other forms there. */
+  readonly expectedInCode?: string | undefined;
+  /** Whether messages never repeat the value. */
+  readonly isSecret?: boolean;
   /** Returns the checked value, or undefined if it is not valid. */
   readonly read: (value: unknown) => Checked | undefined;
   /** The default. Undefined for an option without one. */
   readonly fallback?: Checked | undefined;
-  /** Only a type: the type of the given value, if it differs from that of the checked value. */
-  readonly given?: Given;
 }
 
-/** An option that always has a value. */
-export type DefaultedRule<Checked, Given = Checked> = OptionRule<Checked, Given> & { readonly fallback: Checked };
-
-export const withDefault = <Checked, Given>(rule: OptionRule<Checked, Given>, fallback: Checked) =>
-  ({ ...rule, fallback }) as DefaultedRule<Checked, Given>;
+export const withDefault = <Checked>(rule: OptionRule<Checked>, fallback: Checked): OptionRule<Checked> => ({
+  ...rule,
+  fallback,
+});
 
 /** Returns the rule of a string. */
 export const text = (expected: string, isValid: (value: string) => boolean = () => true): OptionRule<string> => ({
@@ -30,7 +36,7 @@ export const text = (expected: string, isValid: (value: string) => boolean = () 
 });
 
 /** Returns the rule of an enumeration. */
-export const choice = <Value extends string>(words: readonly Value[], fallback: Value): DefaultedRule<Value> => ({
+export const choice = <Value extends string>(words: readonly Value[], fallback: Value): OptionRule<Value> => ({
   kind: 'text',
   expected: `one of ${words.join(', ')}`,
   read: (value) => words.find((word) => word === value),
@@ -38,18 +44,16 @@ export const choice = <Value extends string>(words: readonly Value[], fallback: 
 });
 
 /** Returns the rule of a whole number from `min` to `max`. */
-export const integer = (fallback: number, min: number, max: number) => withDefault(optionalInteger(min, max), fallback);
-
-/** Returns the rule of a whole number without a default. */
-export const optionalInteger = (min: number, max: number): OptionRule<number> => ({
+export const integer = (fallback: number, min: number, max: number): OptionRule<number> => ({
   kind: 'integer',
   expected: `a whole number from ${min} to ${max}`,
   read: (value) =>
     Number.isInteger(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined,
+  fallback,
 });
 
 /** Returns the rule of a boolean. */
-export const boolean = (fallback: boolean): DefaultedRule<boolean> => ({
+export const boolean = (fallback: boolean): OptionRule<boolean> => ({
   kind: 'boolean',
   expected: 'true or false',
   read: (value) => (typeof value === 'boolean' ? value : undefined),
@@ -57,10 +61,10 @@ export const boolean = (fallback: boolean): DefaultedRule<boolean> => ({
 });
 
 /** Returns the rule of a list without duplicates. `readMember` returns undefined for a member that is not valid. */
-export function list<Member extends string, Given = readonly Member[]>(
+export function list<Member extends string>(
   expected: string,
   readMember: (value: unknown) => Member | undefined,
-): OptionRule<readonly Member[], Given> {
+): OptionRule<readonly Member[]> {
   const read = (value: unknown) => {
     if (!Array.isArray(value) || value.length === 0) return undefined;
     const members = value.flatMap((member) => readMember(member) ?? []);
@@ -70,20 +74,29 @@ export function list<Member extends string, Given = readonly Member[]>(
 }
 
 /** Returns the rule of a list of strings that also takes one string. */
-export function oneOrMore(expected: string) {
-  const rule = list<string, string | readonly string[]>(expected, (value) => (isText(value) ? value : undefined));
-  return { ...rule, read: (value: unknown) => rule.read(typeof value === 'string' ? [value] : value) };
+export function oneOrMore(
+  expected: string,
+  isValid: (value: unknown) => value is string = isText,
+): OptionRule<readonly string[]> {
+  const rule = list(expected, (value) => (isValid(value) ? value : undefined));
+  return { ...rule, read: (value) => rule.read(typeof value === 'string' ? [value] : value) };
 }
 
 /** Returns the rule of an object whose members, inherited ones included, are read one by one. Defaults to none. */
-export function pairs<Value>(expected: string, readMember: (name: string, value: unknown) => Value | undefined) {
+export function pairs<Value>(
+  expected: string,
+  expectedInCode: string,
+  readMember: (name: string, value: unknown) => Value | undefined,
+): OptionRule<Readonly<Record<string, Value>>> {
   const read = (given: unknown) => {
     // A Map has no members.
     if (!isJsonObject(given) || Symbol.iterator in given) return undefined;
     const members = namesIn(given).map((name) => [name, readMember(name, given[name])] as const);
-    return members.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(members);
+    return members.some(([, value]) => value === undefined)
+      ? undefined
+      : (Object.fromEntries(members) as Readonly<Record<string, Value>>);
   };
-  return withDefault({ kind: 'pairs', expected, read } as OptionRule<Readonly<Record<string, Value>>>, {});
+  return { kind: 'pairs', expected, expectedInCode, read, fallback: {} };
 }
 
 /** Returns the rule of an option that only code can give. It is passed on as it is. */

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'bun:test';
-import { checkOptions } from '../../src/auth/check-options.ts';
-import { createGuard, type EnvironmentError, optionsFromEnvironment } from '../../src/auth/guard.ts';
+import {
+  type CheckedOptions,
+  createGuard,
+  type EnvironmentError,
+  optionsFromEnvironment,
+} from '../../../src/auth/guard.ts';
+import { checkOptions } from '../../../src/auth/options/check-options.ts';
 
 const good = { ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test/' };
 
@@ -28,12 +33,15 @@ const wrong: readonly (readonly [setting: string, expected: RegExp, values: read
   ['SCOPE_CLAIM', /claim names/, ['scope,', '/a~2']],
   ['SCOPE_PREFIX', /printable ASCII/, ['a b', '"']],
   ['AUDIENCE_CLAIM', /name of a claim/, [' ']],
-  ['REQUIRED_CLAIMS', /name=value, with each name once/, ['tid', '=a', 'tid=a,', 'tid=a,b', 'a=b,a=c', 'a=b, a =b']],
+  ['REQUIRED_CLAIMS', /name=value/, ['tid', '=a', 'tid=', 'tid=a,', 'tid=a,b']],
+  ['REQUIRE_SCOPE', /true or false/, ['yes']],
   ['DPOP', /one of off, on, required/, ['true', 'ON']],
   ['DPOP_ALGORITHMS', /a list of ES256/, ['HS256', 'none', 'ES256,']],
+  ['DPOP_PROOF_MAX_AGE_SECONDS', /from 10 to 300/, ['9', '301']],
+  ['DPOP_NONCE_SECRET', /at least 32 characters/, ['short', `${'s'.repeat(32)},short`]],
   ['TOKEN_TYPE', /one of jwt, at\+jwt/, ['id+jwt', 'AT+JWT']],
   ['SCOPE_IMPLIES', /broad=narrow/, ['admin', '=read:messages', 'admin=', 'admin=a b', 'admin=a,']],
-  ['CLIENT_CERT_HEADER', /header/, ['Cookie', 'authorization', 'DPoP', 'Host', 'connection', 'TE', 'a b', 'a:b']],
+  ['CLIENT_CERTIFICATE', /header/, ['Cookie', 'authorization', 'DPoP', 'Host', 'connection', 'TE', 'a b', 'a:b']],
   ['JWKS_MAX_AGE_SECONDS', /from 1 to 1000000/, NUMBERS],
   ['PUBLIC_URL', /https/, ['http://api.example.test']],
 ];
@@ -46,17 +54,39 @@ describe('optionsFromEnvironment()', () => {
       expect(problems[0]).toMatch(expected);
     });
 
+  test.each([`"${good.AUDIENCE}"`, `'${good.AUDIENCE}' `])('asks to remove the quotes of AUDIENCE=%s', (AUDIENCE) =>
+    expect(problemsOf({ ...good, AUDIENCE })).toEqual(['AUDIENCE must not begin and end with quotes: remove them']),
+  );
+
+  test('says in the words of settings how to accept all tenants', () => {
+    const ISSUER = 'https://login.microsoftonline.com/common/v2.0';
+    expect(problemsOf({ ...good, ISSUER })).toEqual([
+      expect.stringMatching(/^ISSUER must be .* in place of common, .* REQUIRED_CLAIMS, as tid=TENANT_ID, got /),
+    ]);
+  });
+
+  test('ignores the line end of a value that was read from a file', () =>
+    expect(optionsFromEnvironment({ ...good, AUDIENCE_CLAIM: 'azp\n' }).audienceClaim).toBe('azp'));
+
+  test('lists the names of its settings', () => {
+    expect(optionsFromEnvironment.settingNames).toContain('CLIENT_CERTIFICATE');
+    expect(optionsFromEnvironment.settingNames).not.toContain('FETCH');
+  });
+
   test('reports all mistakes together, by the names of settings', () => {
     const oneOfEach = Object.fromEntries(wrong.map(([setting, , [value]]) => [setting, value]));
     const named = problemsOf(oneOfEach).map((problem) => problem.replace(/ .*/, ''));
     expect(named.sort()).toEqual(wrong.map(([setting]) => setting).sort());
     for (const missing of [{}, { ISSUER: '', AUDIENCE: '' }])
       expect(problemsOf(missing)).toEqual([
-        expect.stringMatching(/^ISSUER must be the URL [^;]*\(http is allowed for loopback hosts\), got nothing$/),
-        expect.stringMatching(/^AUDIENCE must be .*, got nothing$/),
+        expect.stringMatching(/^ISSUER is required: the URL [^;]*\(http .*, and with JWKS_ALLOW_HTTP\)$/),
+        expect.stringMatching(/^AUDIENCE is required: the API identifier/),
       ]);
     expect(problemsOf({ ...good, JWKS_URI: 'http://a.test/' })[0]).toContain('with JWKS_ALLOW_HTTP');
   });
+
+  test('does not repeat a secret', () =>
+    expect(problemsOf({ ...good, DPOP_NONCE_SECRET: 'hunter2' })[0]).toEndWith(', got "***"'));
 
   test.each([
     ['credentials', 'ISSUER', 'https://somebody:hunter2@issuer.example.test/', '***@issuer.example.test/'],
@@ -77,7 +107,7 @@ describe('optionsFromEnvironment()', () => {
     ['AUDIENCE', 'a, b c ,a', { audience: ['a', 'b c'] }],
     ['ALGORITHMS', 'ES256,Ed25519', { algorithms: ['ES256', 'EdDSA'] }],
     ['SCOPE_CLAIM', 'scp, /realm/roles', { scopeClaim: ['scp', '/realm/roles'] }],
-    ['REQUIRED_CLAIMS', 'tid=t, org = a=b ,empty=', { requiredClaims: { tid: 't', org: 'a=b', empty: '' } }],
+    ['REQUIRED_CLAIMS', 'tid=t, org = a=b ,tid=u', { requiredClaims: { tid: ['t', 'u'], org: ['a=b'] } }],
     ['SCOPE_IMPLIES', 'a=b, a = c ,c=d=e', { scopeImplies: { a: ['b', 'c'], c: ['d=e'] } }],
     ['JWKS_MAX_AGE_SECONDS', '60', { jwksMaxAgeSeconds: 60 }],
     ['AUDIENCE', ['a,b'], { audience: ['a,b'] }],
@@ -98,9 +128,9 @@ describe('optionsFromEnvironment()', () => {
     const empty = Object.fromEntries(wrong.map(([setting]) => [setting, '']));
     const others = { PORT: 'x', HOST: ' ', REDIS_URL: 'x', LOG_LEVEL: 'x', FETCH: 'x', KEYS: '{}', RESOURCE: 'x' };
     const defaults = checkOptions({ issuer: good.ISSUER, audience: good.AUDIENCE });
-    expect(optionsFromEnvironment({ ...empty, ...good, ...others })).toEqual(defaults);
-    expect(optionsFromEnvironment(Object.create(good))).toEqual(defaults);
-    const options = optionsFromEnvironment({ ...good, CLIENT_CERT_HEADER: 'Client-Cert' });
+    expect<CheckedOptions>(optionsFromEnvironment({ ...empty, ...good, ...others })).toEqual(defaults);
+    expect<CheckedOptions>(optionsFromEnvironment(Object.create(good))).toEqual(defaults);
+    const options = optionsFromEnvironment({ ...good, CLIENT_CERTIFICATE: 'Client-Cert' });
     expect(options.clientCertificate).toBeFunction();
     expect(Object.isFrozen(options)).toBe(true);
   });

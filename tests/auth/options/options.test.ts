@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { checkOptions, type GuardOptions } from '../../src/auth/check-options.ts';
-import { optionRules } from '../../src/auth/options.ts';
-import { signingKeys } from '../support/mint.ts';
+import { checkOptions } from '../../../src/auth/options/check-options.ts';
+import { optionRules } from '../../../src/auth/options/rules.ts';
+import type { GuardOptions } from '../../../src/auth/types.ts';
+import { signingKeys } from '../../support/mint.ts';
 
 const issuer = 'https://issuer.example.test/';
 const audience = 'https://api.example.test/';
@@ -25,19 +26,40 @@ const wholeNumber = (min: number, max: number, fallback: number): Row => ({
 
 const callback: Row = { valid: [() => ({})], wrong: [{}, 'f'] };
 
-const endings = ['#part', '{tenantid}/', '"', "'", '<script>', '\\', '$(id)', '`id`', '\u001b[2J', 'a b', 'é'];
+const endings = [
+  '#part',
+  '{tenant}/',
+  '{tenantid}x',
+  '"',
+  "'",
+  '<script>',
+  '\\',
+  '$(id)',
+  '`id`',
+  '\u001b[2J',
+  'a b',
+  'é',
+];
 const badUrls = [
   ...['', 7, 'issuer.example.test', 'http://issuer.example.test/', 'ftp://issuer.example.test/', ` ${issuer}`],
   ...['https://user@issuer.example.test/', 'https://:password@issuer.example.test/'],
   ...endings.map((ending) => issuer + ending),
 ];
+const entra = 'https://login.microsoftonline.com';
+const noTemplates = ['https://{tenantid}/v2.0', 'https://{tenantid}.a.test/', `${entra}/{tenantid}/{tenantid}/v2.0`];
 const withQuery = `${issuer}?a=1`;
 const loopback = ['http://localhost:3000/', 'http://127.0.0.1/', 'http://[::1]/'];
 
 const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   issuer: {
-    valid: [issuer, [issuer], ['https://a.example.test', 'https://b.example.test/path/'], ...loopback],
-    wrong: [undefined, [], [issuer, ''], [issuer, 7], [issuer, 'http://a.test'], {}, withQuery, ...badUrls],
+    valid: [
+      ...[issuer, [issuer], ['https://a.example.test', 'https://b.example.test/path/'], ...loopback],
+      ...[`${entra}/{tenantid}/v2.0`, 'https://sts.windows.net/{tenantid}/', `${issuer}common/`, `${issuer}consumers`],
+    ],
+    wrong: [
+      ...[undefined, [], [issuer, ''], [issuer, 7], [issuer, 'http://a.test'], {}, withQuery, ...badUrls],
+      ...[...noTemplates, 'http://a.test/{tenantid}/'],
+    ],
     fallback: [issuer],
   },
   audience: {
@@ -66,8 +88,8 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   },
   audienceClaim: { valid: ['client_id'], wrong: ['', ' ', 7], fallback: 'aud' },
   requiredClaims: {
-    valid: [{}, { tid: 'tenant', empty: '' }],
-    wrong: [[], 'a=b', { a: 1 }, { '': 'x' }, new Map([['a', 'b']])],
+    valid: [{}, { tid: 'tenant' }, { tid: ['one', 'another'] }],
+    wrong: [[], 'a=b', { a: 1 }, { a: '' }, { a: [] }, { '': 'x' }, new Map([['a', 'b']])],
     fallback: {},
   },
   dpop: {
@@ -75,6 +97,12 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
     wrong: ['', true, 'yes'],
     fallback: 'off',
     beside: { publicUrl: audience },
+  },
+  dpopProofMaxAgeSeconds: wholeNumber(10, 300, 60),
+  dpopNonceSecret: {
+    valid: ['s'.repeat(32), ['s'.repeat(32), 't'.repeat(40)]],
+    wrong: ['s'.repeat(31), [], ['s'.repeat(32), 'short'], Array(3).fill('s'.repeat(32)), 7],
+    fallback: undefined,
   },
   publicUrl: {
     valid: ['https://api.example.test', 'https://api.example.test/base/', ...loopback],
@@ -114,13 +142,15 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
     valid: [{ '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } }],
     wrong: [7, 'schema', {}, { '~standard': {} }],
   },
-  clientCertificate: callback,
+  clientCertificate: { valid: [() => undefined, 'Client-Cert'], wrong: [{}, '', 'a b', 'cookie', 'DPoP', 'Host'] },
   isRevoked: callback,
+  introspect: callback,
+  requireScope: { valid: [true, false], wrong: ['true', 1], fallback: false },
   fetch: callback,
   onAccepted: callback,
   onRefused: callback,
   onKeySetEvent: callback,
-  errorBody: callback,
+  formatRejection: callback,
   errorHeaders: {
     valid: [{}, { 'cache-control': 'no-store' }],
     wrong: [7, 'a: b', [], { a: 1 }, { 'a b': 'c' }, { a: 'b\n' + 'c: d' }],
@@ -140,14 +170,14 @@ function problemOf(options: unknown): string {
 
 describe('checkOptions()', () => {
   for (const [name, { valid, wrong, beside }] of Object.entries(rows)) {
-    const { expected } = optionRules[name as keyof GuardOptions];
+    const { expected, expectedInCode = expected } = optionRules[name as keyof GuardOptions];
     for (const value of valid)
       test(`accepts ${name} ${JSON.stringify(value)}`, () =>
         expect(problemOf({ ...good, ...beside, [name]: value })).toBe('none'));
     for (const value of [null, ...wrong])
       test(`throws a TypeError that names ${name}, for ${typeof value} ${JSON.stringify(value)}`, () => {
         const problem = problemOf({ ...good, ...beside, [name]: value });
-        expect(problem).toStartWith(`${name} must be ${expected}`);
+        expect(problem).toStartWith(`${name} ${value === undefined ? 'is required:' : 'must be'} ${expectedInCode}`);
       });
   }
 
@@ -158,14 +188,36 @@ describe('checkOptions()', () => {
     ['null', null, /^options are missing$/],
     ['text', issuer, /^options are missing$/],
     ['an unknown option', { ...good, port: 3010 }, /^port is not an option$/],
+    [
+      'a misspelt one',
+      { ...good, clockTolerance: 5 },
+      /^clockTolerance is not an option\. Did you mean clockToleranceSeconds\?$/,
+    ],
+    [
+      'a misspelt required one first',
+      { issuer, audiance: audience },
+      /^audiance .* mean audience\?\n {2}audience is required/,
+    ],
+    ['one of another library', { issuerBaseURL: issuer, audience }, /^issuerBaseURL .* mean issuer\?/],
+    [
+      'optional',
+      { ...good, optional: true },
+      /^optional is not an option: it is the second argument of resourceServer/,
+    ],
+    [
+      'a shared secret',
+      { ...good, algorithms: ['HS256'] },
+      /\(with a shared secret, as for HS256, this API could sign tokens\), got/,
+    ],
     ['an inherited one', Object.assign(Object.create({ port: 3010 }), good), /^port is not an option$/],
+    ['a short secret', { ...good, dpopNonceSecret: 'hunter2' }, /^dpopNonceSecret must be .*, got \*\*\*$/],
     ['a secret in a list', { ...good, issuer: ['https://a:b@c.test/'] }, /, got \["\*\*\*@c\.test\/"\]$/],
     [
       'a secret in an object',
       { ...good, issuer: [{ issuer, jwksUri: 'b#c' }, 1n] },
       /, got \[a value.* object, a .* bigint\]$/,
     ],
-    ['DPoP without publicUrl', { ...good, dpop: 'on' }, /^publicUrl must be .*, which DPoP requires/],
+    ['DPoP without publicUrl', { ...good, dpop: 'on' }, /^publicUrl must be .*, which DPoP requires$/],
     ['jwksUri with two issuers', { ...several, jwksUri: issuer }, /^jwksUri must be unset when there are several/],
     ['keys with two issuers', { ...several, keys }, /^keys must be unset when there are several issuers/],
     ['keys with jwksUri', { ...good, keys, jwksUri: issuer }, /^keys must be unset when jwksUri is set/],
@@ -173,6 +225,16 @@ describe('checkOptions()', () => {
     ['a resource elsewhere', { ...good, publicUrl: audience, resource: issuer }, /^resource must be .* the origin of/],
   ] as const)
     test(`throws a TypeError for ${name}`, () => expect(problemOf(options)).toMatch(problem));
+
+  test.each<unknown>([
+    ...['common', 'organizations', 'consumers', '*'].flatMap((word) => [`${entra}/${word}/v2.0`, `${entra}/${word}/`]),
+    ...['https://sts.windows.net/common/', 'https://login.microsoftonline.us/common/v2.0', `${issuer}*`],
+    [[issuer, { issuer: `${entra}/common/v2.0` }]],
+  ])('says how to accept all tenants for the issuer %j', (wrong) =>
+    expect(problemOf({ ...good, issuer: wrong })).toMatch(
+      /^issuer must be .* \{tenantid\} in place of common, organizations, .* requiredClaims, as \{ tid: \[\.\.\.\] \}, got /,
+    ),
+  );
 
   test('accepts keys over plain http from another host only if that is allowed', () => {
     for (const options of [{ issuer: 'http://issuer.internal/' }, { jwksUri: 'http://issuer.internal/keys' }]) {
@@ -200,7 +262,7 @@ describe('checkOptions()', () => {
       expect<object>(checked).toMatchObject({
         issuer: [issuer],
         audience: [audience],
-        requiredClaims: { tid: 'tenant', ...own },
+        requiredClaims: { tid: ['tenant'], valueOf: ['a claim'] },
       });
     } finally {
       Reflect.deleteProperty(Object.prototype, 'polyfill');
@@ -225,7 +287,7 @@ describe('checkOptions()', () => {
     for (const list of [given.issuer, given.audience, given.scopeClaim]) list.push('https://evil.example.test/');
     given.requiredClaims.a = 'c';
     expect(checked).toMatchObject({ issuer: [issuer], audience: [audience], scopeClaim: ['scp'] });
-    expect(checked.requiredClaims).toEqual({ a: 'b' });
+    expect(checked.requiredClaims).toEqual({ a: ['b'] });
     expect(() => Object.assign(checked, { dpop: 'on' })).toThrow(TypeError);
   });
 });

@@ -1,0 +1,132 @@
+import { withCommonTenant } from '../keys/tenants.ts';
+import type { CheckedOptions, GuardOptions } from '../types.ts';
+import { isJsonObject, namesIn } from '../values/json.ts';
+import { isSimilar } from '../values/similar.ts';
+import { isSecureUrl, printable } from '../values/url.ts';
+import { hasNoTenant, identifierOf, optionsByIssuer } from './issuers.ts';
+import { anHttpsUrl, optionRules } from './rules.ts';
+
+/*
+ * Whether options fit together, and what a programmer reads if they do not.
+ * How a single option is validated is decided in rules.ts.
+ */
+
+/** An option that is not valid, and what it must be. */
+export interface OptionProblem {
+  readonly name: keyof GuardOptions;
+  readonly expected: string;
+  readonly expectedInCode?: string | undefined;
+}
+
+const optionNames = Object.keys(optionRules) as readonly (keyof GuardOptions)[];
+
+/** Other options have a default, or are optional. */
+export const isRequired = (name: string) => name === 'issuer' || name === 'audience';
+
+/**
+ * Validates the options.
+ * @throws {TypeError} an option is missing, mistyped, out of range or unknown, or does not fit others; the message names each
+ */
+export function checkOptions(options: GuardOptions): CheckedOptions {
+  if (!isJsonObject(options)) throw new TypeError('Cannot create a guard: options are missing');
+  const { checked, problems } = readOptions(options);
+  const unknown = namesIn(options).filter((name) => !Object.hasOwn(optionRules, name));
+  // A misspelt name comes first, because it explains a missing option.
+  const lines = [...unknown.map(describeUnknown), ...problems.map((problem) => describeProblem(problem, options))];
+  if (lines.length === 0) return checked;
+  throw new TypeError(`Cannot create a guard:\n${lines.map((line) => `  ${line}`).join('\n')}`);
+}
+
+/** Returns the checked options, with the default for each option that is not valid, and all problems. */
+export function readOptions(given: Readonly<Record<string, unknown>>) {
+  const found: OptionProblem[] = [];
+  const values: Record<string, unknown> = {};
+  for (const name of optionNames) {
+    const { read, fallback, expected, expectedInCode } = optionRules[name];
+    // Read once, because it may be a getter.
+    const { [name]: value } = given;
+    const checked = value === undefined ? undefined : read(value);
+    if (checked === undefined && (value !== undefined || isRequired(name)))
+      found.push({ name, expected, expectedInCode });
+    values[name] = checked ?? fallback;
+  }
+  const { issuer = [], audience = [], publicUrl } = values as Partial<CheckedOptions>;
+  const options = { ...values, issuer, audience, publicUrl: publicUrl?.replace(/\/$/, '') } as CheckedOptions;
+  // Checked options can be checked again. Their `audience` is then an empty list.
+  const hasNone = Array.isArray(given.audience ?? []) && audience.length === 0;
+  const hasOwn = issuer.length > 0 && issuer.every((entry) => typeof entry === 'object' && entry.audience);
+  const problems = found.filter(({ name }) => name !== 'audience' || !hasNone || !hasOwn);
+  // Only the first mistake of each option.
+  for (const conflict of findConflicts(options))
+    if (!problems.some(({ name }) => name === conflict.name)) problems.push(conflict);
+  return { checked: Object.freeze(options), problems };
+}
+
+/** Whether two guards with these options decide alike. Options that are code are equal only if they are the same. */
+export function haveEqualOptions(some: CheckedOptions, others: CheckedOptions): boolean {
+  return optionNames.every((name) => {
+    const [one, other] = [some, others].map((options) => options[name]);
+    const isCode = optionRules[name].kind === 'code' || typeof one === 'function' || typeof other === 'function';
+    return isCode ? one === other : JSON.stringify(one) === JSON.stringify(other);
+  });
+}
+
+/** Returns the options that are not allowed in combination with others. */
+function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
+  const { issuer, jwksUri, jwksAllowHttp, keys, dpop, publicUrl, resource } = options;
+  const conflicts: OptionProblem[] = [];
+  const must = (name: OptionProblem['name'], expected: string) => conflicts.push({ name, expected });
+  const mustBeValid = (name: OptionProblem['name']) => conflicts.push({ name, ...optionRules[name] });
+  const isAllowed = (url: string) => isSecureUrl(url, jwksAllowHttp);
+  const uris = issuer.flatMap((entry) => (typeof entry === 'object' ? (entry.jwksUri ?? []) : []));
+  const identifiers = issuer.map(identifierOf);
+  if (![...identifiers.map(withCommonTenant), ...uris].every(isAllowed)) mustBeValid('issuer');
+  if (identifiers.some(hasNoTenant)) conflicts.push({ name: 'issuer', ...oneTenantOrTemplate });
+  if (jwksUri !== undefined && !isAllowed(jwksUri)) mustBeValid('jwksUri');
+  if (jwksUri !== undefined && issuer.length > 1) must('jwksUri', 'unset when there are several issuers');
+  if (keys !== undefined && issuer.length > 1) must('keys', 'unset when there are several issuers');
+  const all = [options, ...optionsByIssuer(options).values()];
+  if (all.some((each) => each.keys !== undefined && each.jwksUri !== undefined))
+    must('keys', 'unset when jwksUri is set');
+  if (dpop !== 'off' && publicUrl === undefined) must('publicUrl', `${anHttpsUrl}, which DPoP requires`);
+  if (resource !== undefined && (publicUrl === undefined || new URL(resource).origin !== new URL(publicUrl).origin))
+    must('resource', 'a URL with the origin of publicUrl');
+  return conflicts;
+}
+
+const tenantOrTemplate = (list: string) =>
+  `the issuer of one tenant, or for all tenants have {tenantid} in place of common, organizations, consumers or *, with those that you trust in ${list}`;
+const oneTenantOrTemplate = {
+  expected: tenantOrTemplate('REQUIRED_CLAIMS, as tid=TENANT_ID'),
+  expectedInCode: tenantOrTemplate('requiredClaims, as { tid: [...] }'),
+};
+
+function describeProblem(problem: OptionProblem, options: object): string {
+  const { name, expected, expectedInCode = expected } = problem;
+  const value: unknown = Reflect.get(options, name);
+  if (value === undefined) return `${name} ${isRequired(name) ? 'is required:' : 'must be'} ${expectedInCode}`;
+  if (optionRules[name].isSecret) return `${name} must be ${expectedInCode}, got ***`;
+  const found = Array.isArray(value) ? `[${Array.from(value, describe).join(', ').slice(0, 100)}]` : describe(value);
+  return `${name} must be ${expectedInCode}, got ${found}`;
+}
+
+function describeUnknown(name: string): string {
+  if (name === 'optional')
+    return 'optional is not an option: it is the second argument of resourceServer, or a requirement of check';
+  const [meant] = optionNames.filter((known) => isSimilar(name, known));
+  return `${name} is not an option${meant === undefined ? '' : `. Did you mean ${meant}?`}`;
+}
+
+/** Quotes a value for a message: without credentials, query and fragment, at most 256 characters, all but printable ASCII escaped. */
+export function quote(value: string): string {
+  const shown = value.replace(/^.*@/s, '***@').replace(/([?#]).*/s, '$1***');
+  return `"${printable(JSON.stringify(shown).slice(1, -1))}"`;
+}
+
+/** Describes a value for the programmer who gave it. Objects may hold secrets, so only their type is named. */
+function describe(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (typeof value === 'string') return quote(value);
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value);
+  return `a value of the type ${typeof value}`;
+}

@@ -1,0 +1,83 @@
+import type { CheckedOptions, EnvironmentError } from '../types.ts';
+import { isRequired, type OptionProblem, quote, readOptions } from './check-options.ts';
+import type { OptionKind } from './kinds.ts';
+import { optionRules } from './rules.ts';
+
+/*
+ * How options are written in environment variables.
+ * What they mean is said in types.ts, and how they are validated in rules.ts.
+ */
+
+/** Returns the name of the setting for an option: `JWKS_MAX_AGE_SECONDS` for `jwksMaxAgeSeconds`. */
+export const settingOf = (option: string) => option.replace(/[A-Z]/g, '_$&').toUpperCase();
+
+const settings = Object.entries(optionRules).flatMap(([name, { kind }]) => (kind === 'code' ? [] : [{ name, kind }]));
+
+/**
+ * Returns the options that the settings in `environment` describe, with defaults: `ISSUER`, `AUDIENCE`, `JWKS_MAX_AGE_SECONDS`
+ * and the others that have an option in docs/settings.md. All other variables are ignored. An empty setting counts as unset.
+ * `settingNames` lists the names.
+ * @param environment such as `process.env`, `Deno.env.toObject()` or the bindings of a Worker
+ * @throws {EnvironmentError} a setting is missing or not valid; the message lists every mistake
+ * @example
+ * const guard = createGuard({ ...optionsFromEnvironment(process.env), isRevoked });
+ */
+export const optionsFromEnvironment = Object.assign(readEnvironment, {
+  settingNames: Object.freeze(settings.map(({ name }) => settingOf(name))),
+});
+
+/** An environment has no functions, so typed clients know the rejections of a guard with these options. */
+type EnvironmentOptions = CheckedOptions & { readonly formatRejection: undefined };
+
+function readEnvironment(environment: object): EnvironmentOptions {
+  const given: Record<string, unknown> = {};
+  for (const { name, kind } of settings) {
+    const value: unknown = Reflect.get(environment, settingOf(name));
+    if (value !== undefined && value !== '') given[name] = typeof value === 'string' ? parse(kind, value) : value;
+  }
+  const { checked, problems } = readOptions(given);
+  if (problems.length === 0) return checked as EnvironmentOptions;
+  const lines = problems.map((problem) => describeProblem(problem, Reflect.get(environment, settingOf(problem.name))));
+  const message = `Cannot read settings:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+  throw Object.assign(new TypeError(message), { problems: lines }) satisfies EnvironmentError;
+}
+
+function describeProblem({ name, expected }: OptionProblem, value: unknown): string {
+  const setting = settingOf(name);
+  if (!value) return `${setting} ${isRequired(name) ? 'is required:' : 'must be'} ${expected}`;
+  if (isQuoted(value)) return `${setting} must not begin and end with quotes: remove them`;
+  return `${setting} must be ${expected}, got ${quote(optionRules[name].isSecret ? '***' : String(value))}`;
+}
+
+/** Files for `docker run --env-file` keep quotes, which no setting can begin and end with. */
+const isQuoted = (value: unknown) => /^(["']).*\1$/s.test(String(value).trim());
+
+/** Returns the value of an option. A text that is not of its kind becomes a value that fails validation. */
+function parse(kind: OptionKind, given: string): unknown {
+  const text = given.trim();
+  if (isQuoted(text)) return null;
+  switch (kind) {
+    case 'integer':
+      return /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
+    case 'boolean':
+      return given === 'true' || (given === 'false' ? false : given);
+    case 'list':
+      return text.split(',').map((member) => member.trim());
+    case 'pairs':
+      return readPairs(text);
+    default:
+      return text;
+  }
+}
+
+/** Returns the values of each name. What is not `name=value` becomes a value that fails validation. */
+function readPairs(text: string): object {
+  const groups = new Map<string, (string | undefined)[]>();
+  for (const pair of text.split(',')) {
+    const [, name = '', value] = /^([^=]+)=(.*)$/s.exec(pair.trim()) ?? [];
+    const values = groups.get(name.trim()) ?? [];
+    values.push(value?.trim());
+    groups.set(name.trim(), values);
+  }
+  return Object.fromEntries(groups);
+}

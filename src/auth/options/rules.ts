@@ -1,0 +1,150 @@
+import { algorithmOf, algorithms } from '../keys/algorithms.ts';
+import { clientCertificateFromHeader, isCertificateHeader } from '../proof/certificate.ts';
+import { proofAlgorithmOf, proofAlgorithms } from '../proof/proof-key.ts';
+import { isScope } from '../token/claims.ts';
+import { isStandardSchema } from '../token/claims-schema.ts';
+import type { Algorithm, CheckedOptions, ClientCertificate, OwnName, ProofAlgorithm } from '../types.ts';
+import { isJsonObject, isListOf, isText } from '../values/json.ts';
+import { isSecureUrl } from '../values/url.ts';
+import { createIssuersReader, isUrl } from './issuers.ts';
+import {
+  boolean,
+  callback,
+  choice,
+  code,
+  integer,
+  list,
+  type OptionRule,
+  oneOrMore,
+  pairs,
+  text,
+  withDefault,
+} from './kinds.ts';
+
+/*
+ * How each option is validated, and its default: one row each, for code and for settings.
+ * What an option means is said in types.ts.
+ */
+
+const readClaimName = (value: unknown) =>
+  isText(value) && !(value.startsWith('/') && /~(?![01])/.test(value)) ? value : undefined;
+
+function areHeaders(value: unknown): boolean {
+  if (!isJsonObject(value) || !Object.values(value).every((member) => typeof member === 'string')) return false;
+  try {
+    return new Headers(value as Record<string, string>) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+const maxDurationSeconds = 1_000_000;
+const loopback = 'http is allowed for loopback hosts';
+const plainUrl = 'an https URL without query, fragment, credentials, quotes or braces';
+export const anHttpsUrl = `${plainUrl} (${loopback})`;
+const issuerUrl = (exception: string) =>
+  `the URL of the authorization server, ${plainUrl} other than {tenantid} (${loopback}, and with ${exception})`;
+const keySetUrl = (exception: string) =>
+  `an https URL without fragment or credentials (${loopback}, and with ${exception})`;
+const aHeader = 'the name of a header that only a proxy sets, such as Client-Cert';
+
+type Rules<Name extends keyof CheckedOptions> = {
+  readonly [Each in Name]: OptionRule<NonNullable<CheckedOptions[Each]>>;
+};
+
+/** The options that an issuer can have of its own. */
+const ownRules: Rules<OwnName> = {
+  audience: oneOrMore('the API identifier that tokens contain in aud'),
+  jwksUri: {
+    ...text(keySetUrl('JWKS_ALLOW_HTTP'), (value) => isSecureUrl(value, true)),
+    expectedInCode: keySetUrl('jwksAllowHttp'),
+  },
+  algorithms: withDefault(
+    // RFC 8725 §3.1.
+    list<Algorithm>(
+      `a list of ${algorithms.join(', ')} or Ed25519 (with a shared secret, as for HS256, this API could sign tokens)`,
+      algorithmOf,
+    ),
+    ['RS256'],
+  ),
+  scopeClaim: withDefault(list('a list of claim names, or JSON Pointers that begin with /', readClaimName), ['scope']),
+  requiredClaims: pairs(
+    'name=value; repeat a name to allow several values',
+    'an object that maps each claim name to the required string, or to a list of allowed ones',
+    (name, value) => (isText(name) ? oneOrMore('').read(value) : undefined),
+  ),
+  keys: code(
+    'a JWK Set',
+    (value) => isJsonObject(value) && isListOf(value.keys, isJsonObject) && value.keys.length > 0,
+  ),
+};
+
+/** The rule of every option. */
+export const optionRules: Rules<keyof CheckedOptions> = {
+  issuer: {
+    kind: 'list',
+    expected: issuerUrl('JWKS_ALLOW_HTTP'),
+    expectedInCode: `${issuerUrl('jwksAllowHttp')}; or a list of URLs, and of objects of issuer and ${Object.keys(ownRules).join(', ')}`,
+    read: createIssuersReader(ownRules),
+  },
+  ...ownRules,
+  jwksAllowHttp: boolean(false),
+  tokenType: choice(['jwt', 'at+jwt'], 'jwt'),
+  requireScope: boolean(false),
+  scopePrefix: text('printable ASCII without spaces, quotes or backslashes', isScope),
+  scopeImplies: pairs('broad=narrow', 'an object that maps each scope to the scopes that it grants', (broad, narrow) =>
+    isScope(broad) && isListOf(narrow, isScope) ? [...narrow] : undefined,
+  ),
+  audienceClaim: withDefault(text('the name of a claim'), 'aud'),
+  dpop: choice(['off', 'on', 'required'], 'off'),
+  dpopAlgorithms: withDefault(
+    list<ProofAlgorithm>(`a list of ${proofAlgorithms.join(', ')} or Ed25519`, proofAlgorithmOf),
+    proofAlgorithms,
+  ),
+  dpopProofMaxAgeSeconds: integer(60, 10, 300),
+  dpopNonceSecret: {
+    kind: 'list',
+    expected: 'one or two secrets of at least 32 characters, separated by a comma',
+    expectedInCode: 'a secret of at least 32 characters, or a list of two',
+    isSecret: true,
+    read: readSecrets,
+  },
+  publicUrl: text(anHttpsUrl, (value) => isUrl(value)),
+  jwksMaxAgeSeconds: integer(600, 1, maxDurationSeconds),
+  jwksMaxStaleSeconds: integer(86_400, 0, maxDurationSeconds),
+  jwksCooldownSeconds: integer(30, 1, 3600),
+  jwksTimeoutSeconds: integer(5, 1, 60),
+  clockToleranceSeconds: integer(0, 0, 300),
+  tokenCacheSize: integer(10_000, 0, 1_000_000),
+  clientCertificate: {
+    kind: 'text',
+    expected: aHeader,
+    expectedInCode: `a function, or ${aHeader}`,
+    read: readClientCertificate,
+  },
+  resource: code(anHttpsUrl, (value) => isText(value) && isUrl(value)),
+  claims: code('a schema that implements Standard Schema', isStandardSchema),
+  replayStore: code(
+    'an object with a markUsed method',
+    (value) => isJsonObject(value) && typeof value.markUsed === 'function',
+  ),
+  isRevoked: callback(),
+  introspect: callback(),
+  onAccepted: callback(),
+  onRefused: callback(),
+  onKeySetEvent: callback(),
+  formatRejection: callback(),
+  errorHeaders: code('an object of header names and values', areHeaders),
+  fetch: callback(),
+};
+
+function readSecrets(value: unknown): readonly string[] | undefined {
+  const secrets: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const isSecret = (each: unknown): each is string => isText(each) && each.length >= 32;
+  return isListOf(secrets, isSecret) && secrets.length > 0 && secrets.length < 3 ? [...secrets] : undefined;
+}
+
+function readClientCertificate(value: unknown): ClientCertificate | undefined {
+  if (typeof value === 'function') return value as ClientCertificate;
+  return isText(value) && isCertificateHeader(value) ? clientCertificateFromHeader(value) : undefined;
+}
