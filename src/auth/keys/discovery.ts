@@ -1,6 +1,8 @@
-import { isJsonObject } from '../jose/encoding.ts';
-import { type Fetch, FetchError, fetchJson } from './fetch-json.ts';
-import { isAllowedInMetadata, printable, printableUrl } from './url.ts';
+import type { Fetch } from '../types.ts';
+import { isJsonObject } from '../values/json.ts';
+import { isAllowedInMetadata, printable, printableUrl } from '../values/url.ts';
+import { FetchError, fetchJson } from './fetch-json.ts';
+import { withCommonTenant } from './tenants.ts';
 
 export interface KeySetSourceOptions {
   readonly issuer: string;
@@ -13,7 +15,8 @@ export interface KeySetSourceOptions {
 
 /** A document that may be a JWK Set: that is checked later. */
 export interface FetchedDocument {
-  readonly url: string;
+  /** Undefined for keys that were given. */
+  readonly url: string | undefined;
   readonly json: unknown;
 }
 
@@ -22,10 +25,11 @@ export type KeySetSource = (signal: AbortSignal, isAnew?: boolean) => Promise<Fe
 
 /**
  * Returns the source of an issuer's keys: `jwksUri` if set, otherwise `.well-known/jwks.json` below an issuer that ends with
- * a slash. If that is a 404, or the issuer has no trailing slash, the URL in its metadata, which is used until it fails.
+ * a slash. If the response to that is anything but a JWK Set, or the issuer has no trailing slash, the URL in its metadata, which
+ * is used until it fails.
  */
 export function createKeySetSource({ issuer, jwksUri, allowHttp, fetch }: KeySetSourceOptions): KeySetSource {
-  const usual = jwksUri ?? (issuer.endsWith('/') ? `${issuer}.well-known/jwks.json` : undefined);
+  const usual = jwksUri ?? (issuer.endsWith('/') ? `${withCommonTenant(issuer)}.well-known/jwks.json` : undefined);
   let found: string | undefined;
 
   const fetchFrom = async (url: string, signal: AbortSignal) => ({ url, json: await fetchJson(fetch, url, signal) });
@@ -47,11 +51,15 @@ export function createKeySetSource({ issuer, jwksUri, allowHttp, fetch }: KeySet
     try {
       const document = await fetchFrom(url, signal);
       if (url !== usual) found = url;
+      else if (!isObjectWithKeys(document.json)) throw new FetchError('malformed', url);
       return document;
     } catch (error) {
-      const isGone = error instanceof FetchError && error.fault.status === 404;
-      if (jwksUri === undefined && isGone) return look(signal);
-      throw error;
+      const isElsewhere = wasConnected(error) && (url === usual || error.fault.status === 404);
+      if (jwksUri !== undefined || !isElsewhere) throw error;
+      return look(signal).catch((second) => {
+        // The first fault says more, unless there are metadata that the operator has to know of.
+        throw wasMisconfigured(second) ? second : error;
+      });
     }
   };
 }
@@ -71,7 +79,7 @@ export interface Metadata {
  * @throws {FetchError} neither document can be fetched, or they name another issuer (RFC 8414 §3.3)
  */
 export async function fetchMetadata(fetch: Fetch, issuer: string, signal: AbortSignal): Promise<Metadata> {
-  const [first, second] = metadataUrls(issuer);
+  const [first, second] = metadataUrls(withCommonTenant(issuer));
   const read = async (url: string) => readMetadata(url, await fetchJson(fetch, url, signal), issuer);
   try {
     return await read(first);
@@ -85,6 +93,12 @@ export async function fetchMetadata(fetch: Fetch, issuer: string, signal: AbortS
     }
   }
 }
+
+const isObjectWithKeys = (json: unknown) => isJsonObject(json) && Array.isArray(json.keys);
+
+/** The metadata exist, and say what the operator has to change. */
+const wasMisconfigured = (error: unknown) =>
+  error instanceof FetchError && ['issuer_mismatch', 'insecure_address'].includes(error.fault.failure);
 
 /** Without a connection, the other document cannot be fetched either. */
 function wasConnected(error: unknown): error is FetchError {

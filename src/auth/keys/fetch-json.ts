@@ -1,33 +1,5 @@
-import { isLoopbackHost, printableUrl } from './url.ts';
-
-/** Why an issuer's document cannot be used: a word from a fixed list, for metrics. */
-export type FetchFailure =
-  | 'timeout'
-  | 'network'
-  | 'redirect'
-  | 'status'
-  | 'encoded'
-  | 'too_large'
-  | 'malformed'
-  | 'issuer_mismatch'
-  | 'insecure_address'
-  | 'no_usable_key';
-
-/** The details of a failed fetch. Text that an issuer chose is shortened and escaped. */
-export interface FetchFault {
-  readonly failure: FetchFailure;
-  /** The URL that was fetched, without credentials, query and fragment. */
-  readonly address: string | undefined;
-  /** Why there was no response: a code such as `ENOTFOUND` or `SELF_SIGNED_CERT_IN_CHAIN`. Only for the failure `network`. */
-  readonly cause: string | undefined;
-  /** The HTTP status, for the failures `status` and `redirect`. */
-  readonly status: number | undefined;
-  /**
-   * What the issuer or its metadata name instead: an issuer, for `issuer_mismatch`; the URL of a key set, for `insecure_address`;
-   * the algorithms of the keys, or their types, for `no_usable_key`, and whether this runtime does not support one.
-   */
-  readonly found: string | undefined;
-}
+import type { Fetch, FetchFailure, FetchFault } from '../types.ts';
+import { isLoopbackHost, printableUrl } from '../values/url.ts';
 
 /** Thrown if a document cannot be fetched or is not valid. */
 export class FetchError extends Error {
@@ -48,8 +20,6 @@ export class FetchError extends Error {
 /** Returns the fault of an error that a fetch has thrown. */
 export const faultOf = (error: unknown): FetchFault =>
   (error instanceof FetchError ? error : new FetchError('network')).fault;
-
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Key sets and metadata are a few kilobytes; a larger response is a mistake or an attack. */
 const maxBodyBytes = 1024 * 1024;
@@ -80,6 +50,8 @@ async function readJson(fetch: Fetch, url: string, signal: AbortSignal): Promise
     headers: { accept: 'application/json', 'accept-encoding': 'identity' },
     // Bun only. Bun would decompress the body before its bytes can be counted.
     ...{ decompress: false },
+    // Bun only. NODE_TLS_REJECT_UNAUTHORIZED=0 switches off the verification of certificates, without a warning as in Node.js.
+    ...{ tls: { rejectUnauthorized: true } },
     // Bun only. A proxy named in the environment cannot reach the loopback interface of this machine.
     ...(isLoopbackHost(new URL(url).hostname) && { proxy: false }),
   });
@@ -88,7 +60,7 @@ async function readJson(fetch: Fetch, url: string, signal: AbortSignal): Promise
     await response.body?.cancel();
     throw rejection;
   }
-  const text = await readText(response, url);
+  const text = await readText(response, url, signal);
   try {
     return JSON.parse(text);
   } catch {
@@ -103,14 +75,21 @@ function rejectionOf({ status, headers }: Response, url: string): FetchError | u
   return isPlain ? undefined : new FetchError('encoded', url);
 }
 
-async function readText(response: Response, url: string): Promise<string> {
+async function readText({ body }: Response, url: string, signal: AbortSignal): Promise<string> {
+  const reader = body?.getReader();
+  // A `fetch` of the application may ignore the signal, and its body never end.
+  const cancel = () => void reader?.cancel().catch(() => {});
+  signal.addEventListener('abort', cancel, { once: true });
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBodyBytes) throw new FetchError('too_large', url);
-    text += decoder.decode(chunk, { stream: true });
+  for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+    bytes += part.value.byteLength;
+    if (bytes > maxBodyBytes) {
+      cancel();
+      throw new FetchError('too_large', url);
+    }
+    text += decoder.decode(part.value, { stream: true });
   }
   return text + decoder.decode();
 }

@@ -1,24 +1,30 @@
-import type { Algorithm } from '../jose/algorithms.ts';
-import type { Clock } from './clock.ts';
-import { createKeySetSource } from './discovery.ts';
-import type { Fetch } from './fetch-json.ts';
-import { createFixedKeySet } from './fixed-key-set.ts';
-import type { KeySet, KeySetEvent, KeySetState } from './key-set.ts';
-import { RefreshingKeySet } from './refreshing-key-set.ts';
+import type { CheckedOptions, JwkSet, KeySetEvent, KeySetState } from '../types.ts';
+import type { Clock } from '../values/clock.ts';
+import { createKeySetSource, type KeySetSource } from './discovery.ts';
+import { FetchError } from './fetch-json.ts';
+import { isNamed, readJwkSet } from './jwk-set.ts';
+import { KeySet } from './key-set.ts';
+import { isTemplate } from './tenants.ts';
 
-export interface IssuerKeysOptions {
-  readonly jwksUri: string | undefined;
-  /** A JWK Set to use instead of fetching one. */
-  readonly keys: unknown;
-  readonly jwksAllowHttp: boolean;
-  readonly algorithms: readonly Algorithm[];
-  readonly jwksMaxAgeSeconds: number;
-  readonly jwksMaxStaleSeconds: number;
-  readonly jwksCooldownSeconds: number;
-  readonly jwksTimeoutSeconds: number;
-  readonly fetch: Fetch | undefined;
-  readonly onKeySetEvent: ((event: KeySetEvent) => unknown) | undefined;
-}
+/*
+ * One key set for each issuer of a guard, fetched or given.
+ * Issuers share nothing: no keys, no cooldown, no failure.
+ */
+
+export type IssuerKeysOptions = Pick<
+  CheckedOptions,
+  | 'jwksUri'
+  | 'keys'
+  | 'jwksAllowHttp'
+  | 'algorithms'
+  | 'requiredClaims'
+  | 'jwksMaxAgeSeconds'
+  | 'jwksMaxStaleSeconds'
+  | 'jwksCooldownSeconds'
+  | 'jwksTimeoutSeconds'
+  | 'fetch'
+  | 'onKeySetEvent'
+>;
 
 /** The keys of a guard's issuers. */
 export interface IssuerKeys extends Pick<KeySet, 'start' | 'stop' | 'reload'> {
@@ -28,28 +34,17 @@ export interface IssuerKeys extends Pick<KeySet, 'start' | 'stop' | 'reload'> {
 }
 
 /**
- * Returns the keys of each issuer. Issuers share nothing: no keys, no cooldown, no failure.
+ * Returns the keys of each issuer.
  * @param issuers the options for each issuer, by its identifier
+ * @throws {TypeError} given keys are not a JWK Set, or none of them can be used
  */
 export function createIssuerKeys(
   issuers: ReadonlyMap<string, IssuerKeysOptions>,
   environment: { readonly clock?: Clock | undefined; readonly random?: (() => number) | undefined },
 ): IssuerKeys {
   const keySetOf = (issuer: string, options: IssuerKeysOptions) => {
-    const { jwksUri, jwksAllowHttp: allowHttp, keys, algorithms, fetch = globalThis.fetch } = options;
-    const { onKeySetEvent: onEvent = warn } = options;
-    if (keys !== undefined) return createFixedKeySet({ issuer, keys, algorithms, onEvent });
-    return new RefreshingKeySet({
-      issuer,
-      source: createKeySetSource({ issuer, jwksUri, allowHttp, fetch }),
-      algorithms,
-      maxAgeMs: options.jwksMaxAgeSeconds * 1000,
-      maxStaleMs: options.jwksMaxStaleSeconds * 1000,
-      cooldownMs: options.jwksCooldownSeconds * 1000,
-      timeoutMs: options.jwksTimeoutSeconds * 1000,
-      onEvent,
-      ...environment,
-    });
+    const { algorithms, onKeySetEvent: onEvent = createWarn(issuer, options) } = options;
+    return new KeySet({ issuer, algorithms, onEvent, ...sourceOf(issuer, options), ...environment });
   };
   const byIssuer = new Map([...issuers].map(([issuer, options]) => [issuer, keySetOf(issuer, options)]));
   const all = [...byIssuer.values()];
@@ -64,18 +59,62 @@ export function createIssuerKeys(
   };
 }
 
-/** Warns an application without `onKeySetEvent` of keys that it cannot use, and once when an outage begins, and says why. */
-function warn(event: KeySetEvent): void {
-  const { issuer } = event;
-  let warning = '';
-  if (event.type === 'unsupported')
-    warning = `Cannot use keys of ${issuer}: this runtime does not support the algorithm of ${event.keys.join(', ')}`;
-  else if (event.type === 'failed' && event.failures === 1) {
-    const { failure, status, cause, address, found } = event;
-    const reason = [failure, status, cause, found && `found ${found}`].filter(Boolean).join(', ');
-    const use = failure === 'no_usable_key' ? 'use' : 'fetch';
-    warning = `Cannot ${use} the keys of ${issuer}${address ? ` from ${address}` : ''}: ${reason}`;
+function sourceOf(issuer: string, options: IssuerKeysOptions) {
+  const { keys, jwksUri, jwksAllowHttp: allowHttp, algorithms, fetch = globalThis.fetch } = options;
+  const timeoutMs = options.jwksTimeoutSeconds * 1000;
+  if (keys !== undefined) {
+    const never = Number.POSITIVE_INFINITY;
+    const source = givenKeys(keys, algorithms);
+    return { source, timeoutMs, maxAgeMs: never, maxStaleMs: never, cooldownMs: never };
   }
-  // biome-ignore lint/suspicious/noConsole: without it, a wrong issuer would show only as 503.
-  if (warning !== '') console.warn(warning);
+  return {
+    source: createKeySetSource({ issuer, jwksUri, allowHttp, fetch }),
+    timeoutMs,
+    maxAgeMs: options.jwksMaxAgeSeconds * 1000,
+    maxStaleMs: options.jwksMaxStaleSeconds * 1000,
+    cooldownMs: options.jwksCooldownSeconds * 1000,
+  };
+}
+
+/** Returns the source of a copy of given keys. Points that are not on their curve are found only when keys are imported. */
+function givenKeys(keys: JwkSet, algorithms: IssuerKeysOptions['algorithms']): KeySetSource {
+  if (!keys.keys.every(isNamed)) throw new TypeError('Cannot create a guard: each key in keys must have a kid');
+  try {
+    readJwkSet(keys, algorithms);
+  } catch (error) {
+    if (!(error instanceof FetchError)) throw error;
+    throw new TypeError(
+      `Cannot create a guard: keys must be a JWK Set that contains a public key for ${algorithms.join(', ')}`,
+    );
+  }
+  const json = structuredClone(keys);
+  return async () => ({ json, url: undefined });
+}
+
+/**
+ * Returns a listener for an application without `onKeySetEvent`: it warns of keys that cannot be used, once when an outage
+ * begins, and once when the keys of all tenants are there but no list of tenants is.
+ */
+function createWarn(issuer: string, { requiredClaims }: IssuerKeysOptions): (event: KeySetEvent) => void {
+  let acceptsAny = isTemplate(issuer) && requiredClaims.tid === undefined;
+  return (event) => {
+    let warning = describe(event);
+    if (event.type === 'fetched' && acceptsAny) {
+      acceptsAny = false;
+      warning = `Accepting tokens of every tenant of ${issuer}: list those that you trust in requiredClaims, as tid`;
+    }
+    // biome-ignore lint/suspicious/noConsole: without it, a wrong issuer would show only as 503.
+    if (warning !== undefined) console.warn(warning);
+  };
+}
+
+function describe(event: KeySetEvent): string | undefined {
+  const { issuer } = event;
+  if (event.type === 'unsupported')
+    return `Cannot use keys of ${issuer}: this runtime does not support the algorithm of ${event.keys.join(', ')}`;
+  if (event.type !== 'failed' || event.failures > 1) return undefined;
+  const { failure, status, cause, address, found } = event;
+  const reason = [failure, status, cause, found && `found ${found}`].filter(Boolean).join(', ');
+  const use = failure === 'no_usable_key' ? 'use' : 'fetch';
+  return `Cannot ${use} the keys of ${issuer}${address ? ` from ${address}` : ''}: ${reason}`;
 }

@@ -1,15 +1,18 @@
-import type { Algorithm } from '../jose/algorithms.ts';
-import { isJsonObject, type Members } from '../jose/encoding.ts';
-import { importPublicJwk, type PublicJwk, readPublicJwk } from '../jose/jwk.ts';
+import type { CryptoKey } from 'jose';
+import type { Algorithm, FetchFault } from '../types.ts';
+import { isJsonObject, type Members } from '../values/json.ts';
+import { printable } from '../values/url.ts';
 import type { FetchedDocument } from './discovery.ts';
-import { FetchError, type FetchFault, faultOf } from './fetch-json.ts';
-import { printable } from './url.ts';
+import { FetchError, faultOf } from './fetch-json.ts';
+import { importPublicJwk, type PublicJwk, readPublicJwk } from './jwk.ts';
 
 /** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
 export interface ImportedKey {
   readonly algorithm: Algorithm;
   readonly cryptoKey: CryptoKey;
-  /** The public members that identify the key. If this value differs, it is another key. */
+  /** Its member `issuer`, which limits a key of all tenants to those of one. */
+  readonly issuer?: string | undefined;
+  /** The members that identify the key. If this value differs, it is another key. */
   readonly identity: string;
   isCurrent: boolean;
 }
@@ -22,6 +25,7 @@ export interface ReadKey {
   readonly kid: string;
   readonly algorithm: Algorithm;
   readonly publicJwk: PublicJwk;
+  readonly issuer?: string | undefined;
   /** Whether the key has no `alg`, and fits several of the accepted algorithms. */
   readonly isAmbiguous: boolean;
 }
@@ -80,14 +84,15 @@ export async function importKeys(read: readonly ReadKey[], held: Keys, url?: str
   const keys = new Map<string, ImportedKey[]>();
   const skipped: string[] = [];
   const unsupported: string[] = [];
-  for (const { kid, algorithm, publicJwk } of read) {
-    const identity = JSON.stringify([algorithm, publicJwk]);
+  for (const { kid, algorithm, publicJwk, issuer } of read) {
+    const identity = JSON.stringify([algorithm, publicJwk, issuer]);
     const known = held.get(kid)?.find((key) => key.identity === identity);
     const cryptoKey = known?.cryptoKey ?? (await importPublicJwk(publicJwk, algorithm));
     if (cryptoKey === 'unsupported') unsupported.push(kid);
     if (typeof cryptoKey === 'string')
       skipped.push(cryptoKey === 'invalid' ? algorithm : `${algorithm} (not supported by this runtime)`);
-    else keys.set(kid, [...(keys.get(kid) ?? []), known ?? { algorithm, cryptoKey, identity, isCurrent: true }]);
+    else
+      keys.set(kid, [...(keys.get(kid) ?? []), known ?? { algorithm, cryptoKey, issuer, identity, isCurrent: true }]);
   }
   if (keys.size === 0) throw noUsableKey(url, skipped);
   return { keys, ambiguous: read.flatMap(({ kid, isAmbiguous }) => (isAmbiguous ? [kid] : [])), unsupported };
@@ -131,5 +136,7 @@ function readKey(jwk: NamedJwk, accepted: readonly Algorithm[]): readonly ReadKe
     const publicJwk = readPublicJwk(jwk, algorithm);
     return publicJwk ? [{ algorithm, publicJwk }] : [];
   });
-  return first ? [{ kid: jwk.kid, ...first, isAmbiguous: second !== undefined }] : [];
+  // What is not a string is no issuer.
+  const issuer = jwk.issuer === undefined || typeof jwk.issuer === 'string' ? jwk.issuer : '';
+  return first ? [{ kid: jwk.kid, ...first, issuer, isAmbiguous: second !== undefined }] : [];
 }

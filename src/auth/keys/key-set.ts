@@ -1,76 +1,20 @@
-import type { Algorithm } from '../jose/algorithms.ts';
-import type { Refusal } from '../refusals.ts';
-import type { Clock } from './clock.ts';
+import { Refusal } from '../refusals.ts';
+import type { Algorithm, FetchFault, KeySetEvent, KeySetState } from '../types.ts';
+import { type Clock, systemClock } from '../values/clock.ts';
+import { printable } from '../values/url.ts';
 import type { KeySetSource } from './discovery.ts';
-import type { FetchFault } from './fetch-json.ts';
-import type { ImportedKey, ImportedKeys } from './jwk-set.ts';
-import { printable } from './url.ts';
+import { FetchError } from './fetch-json.ts';
+import { fetchKeys, type ImportedKey, type ImportedKeys, type Keys, replaceKeys } from './jwk-set.ts';
+
+/*
+ * When keys are fetched, how long they are trusted, and what a lookup waits for.
+ * Where the keys come from is decided in discovery.ts, and which of them can be used in jwk-set.ts.
+ */
 
 /** A key that verifies tokens of one algorithm. Check {@link KeySet.isCurrent} before trusting what it verified earlier. */
 export type VerificationKey = Readonly<ImportedKey>;
 
 export type FoundKeys = readonly VerificationKey[] | Refusal;
-
-export interface KeySet {
-  /**
-   * Returns the keys with this `kid`: at once if they are cached or if the cooldown has not passed, otherwise after one fetch
-   * that all callers share. An empty list means that the issuer publishes no such key. The refusal `keys_unavailable` means that
-   * this is unknown, because the last fetch failed or did not end within its time limit, or because no trusted keys are cached.
-   */
-  find(kid: string): FoundKeys | Promise<FoundKeys>;
-  /** Whether a key is still trusted: it has not left the set, and the set has not expired. */
-  isCurrent(key: VerificationKey): boolean;
-  state(): KeySetState;
-  /**
-   * Fetches the keys again, even during the cooldown, once a pending fetch has ended. Their URL is discovered again too. Calls in
-   * the meantime share that fetch. Resolves when it has ended, successfully or not.
-   */
-  reload(): Promise<void>;
-  /** Starts the background refresh, and a fetch unless keys are cached, or one is pending or too early. Returns at once. */
-  start(): void;
-  /** Stops the background refresh, and aborts a fetch that no lookup waits for. Later lookups fetch only on demand. */
-  stop(): void;
-}
-
-export interface KeySetState {
-  readonly issuer: string;
-  /** Number of trusted key IDs; 0 means that no token can be verified. */
-  readonly keys: number;
-  /** Age of the keys in milliseconds; undefined without keys. */
-  readonly ageMs: number | undefined;
-  /** Why the last fetch failed; undefined after a success and before the first fetch. */
-  readonly lastFailure: FetchFault | undefined;
-  /** Milliseconds until the next scheduled fetch; 0 while one is in progress, before the first, and when none is scheduled. */
-  readonly nextAttemptMs: number;
-}
-
-/** What happened to an issuer's keys. Key IDs are shortened and escaped. */
-export type KeySetEvent = { readonly issuer: string } & (
-  | {
-      readonly type: 'fetched';
-      /** IDs of the keys that were added and removed. A replaced key is in both. */
-      readonly added: readonly string[];
-      readonly removed: readonly string[];
-      /** Number of failed fetches since the previous success. */
-      readonly afterFailures: number;
-    }
-  | (FetchFault & {
-      readonly type: 'failed';
-      /** Number of consecutive failures. */
-      readonly failures: number;
-    })
-  /** The keys are too old to be trusted. */
-  | { readonly type: 'expired' }
-  | {
-      /**
-       * Reported once: keys without `alg` fit several accepted algorithms, and serve the first of them only, or the runtime does
-       * not support the algorithm of keys, which are skipped.
-       */
-      readonly type: 'ambiguous' | 'unsupported';
-      /** IDs of these keys. */
-      readonly keys: readonly string[];
-    }
-);
 
 /** Its exceptions and rejections are ignored, so that a listener cannot make a fetch fail. */
 export type OnKeySetEvent = (event: KeySetEvent) => unknown;
@@ -93,6 +37,246 @@ export interface KeySetOptions {
   readonly clock?: Clock | undefined;
   /** At least 0 and below 1; defaults to `Math.random`. */
   readonly random?: (() => number) | undefined;
+}
+
+/** A fetch that has not ended. */
+interface Attempt {
+  /** When the attempt before it started. */
+  readonly attemptedBefore: number;
+  readonly abort: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/** The keys of one issuer, which are refreshed in the background and kept during an outage. Infinite times stand for given keys. */
+export class KeySet {
+  readonly #options: KeySetOptions;
+  readonly #clock: Clock;
+  #keys: Keys = new Map();
+  #fetchedAt = Number.NEGATIVE_INFINITY;
+  /** When the keys become too old to be trusted. Checked at each use, because timers are late in a process that was paused. */
+  #expiresAt = Number.POSITIVE_INFINITY;
+  #attemptedAt = Number.NEGATIVE_INFINITY;
+  #nextAttemptAt = Number.POSITIVE_INFINITY;
+  #failures = 0;
+  #lastFailure: FetchFault | undefined;
+  readonly #reported = new Set<string>();
+  /** The result of calls of `reload` whose fetch has not begun. */
+  #nextReload: Promise<void> | undefined;
+  #pending: Attempt | undefined;
+  /** Calls that wait for the pending fetch. */
+  #waiting = 0;
+  #isStopped = false;
+  #cancelTimer = () => {};
+
+  constructor(options: KeySetOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /**
+   * Returns the keys with this `kid`: at once if they are cached or if the cooldown has not passed, otherwise after one fetch
+   * that all callers share. An empty list means that the issuer publishes no such key. The refusal `keys_unavailable` means that
+   * this is unknown, because the last fetch failed or did not end within its time limit, or because no trusted keys are cached.
+   */
+  find(kid: string): FoundKeys | Promise<FoundKeys> {
+    this.#checkAge(true);
+    const isTooEarly = () => !this.#pending && this.#clock.now() < this.#earliestAttemptAt();
+    return this.#keys.has(kid) || isTooEarly() ? this.#lookUp(kid) : this.#fetchAndLookUp(kid);
+  }
+
+  /** Whether a key is still trusted: it has not left the set, and the set has not expired. */
+  isCurrent(key: VerificationKey): boolean {
+    this.#checkAge(true);
+    return key.isCurrent;
+  }
+
+  state(): KeySetState {
+    this.#checkAge(!this.#isStopped);
+    const now = this.#clock.now();
+    return {
+      issuer: this.#options.issuer,
+      keys: this.#keys.size,
+      ageMs: this.#keys.size > 0 ? now - this.#fetchedAt : undefined,
+      lastFailure: this.#lastFailure,
+      // Nothing is scheduled before the first fetch or during one.
+      nextAttemptMs: Number.isFinite(this.#nextAttemptAt) ? Math.max(0, this.#nextAttemptAt - now) : 0,
+    };
+  }
+
+  /** Starts the background refresh, and a fetch unless keys are cached, or one is pending or too early. Returns at once. */
+  start(): void {
+    this.#isStopped = false;
+    if (this.#attemptedAt === Number.NEGATIVE_INFINITY) this.#begin();
+    else if (!this.#pending) this.#sleep();
+  }
+
+  /** Stops the background refresh, and aborts a fetch that no lookup waits for. Later lookups fetch only on demand. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelTimer();
+    if (this.#waiting > 0 || !this.#pending) return;
+    const { abort } = this.#pending;
+    this.#giveUp(true);
+    abort.abort();
+  }
+
+  /**
+   * Fetches the keys, even during the cooldown, once what is pending has ended. Their URL is discovered again too. Calls share a
+   * fetch that begins after all of them. Resolves when it has ended, successfully or not.
+   */
+  reload(): Promise<void> {
+    this.#nextReload ??= this.#pendingEnded().then(async () => {
+      // A later call may be about a key that is withdrawn from now on.
+      this.#nextReload = undefined;
+      await this.#waitFor(this.#begin(true), true);
+    });
+    return this.#nextReload;
+  }
+
+  async #pendingEnded(): Promise<void> {
+    if (this.#pending) await this.#waitFor(this.#pending);
+  }
+
+  /** @param mayFetch whether keys that are due are fetched; after `stop`, only for a lookup */
+  #checkAge(mayFetch: boolean): void {
+    const now = this.#clock.now();
+    if (now >= this.#expiresAt) this.#expire();
+    if (this.#pending && now >= this.#attemptedAt + 2 * this.#options.timeoutMs) this.#giveUp(false);
+    if (now >= this.#nextAttemptAt && mayFetch) this.#begin();
+  }
+
+  async #fetchAndLookUp(kid: string): Promise<FoundKeys> {
+    const pending = this.#pending;
+    const isLost = pending !== undefined && !(await this.#waitFor(pending));
+    if (!pending || (isLost && this.#clock.now() >= this.#earliestAttemptAt()))
+      await this.#waitFor(this.#begin(), true);
+    return this.#lookUp(kid);
+  }
+
+  #lookUp(kid: string): FoundKeys {
+    const isKnown = this.#keys.size > 0 && !this.#lastFailure && !this.#pending;
+    const found = this.#keys.get(kid) ?? (isKnown ? [] : undefined);
+    if (found) return found;
+    const retryAfterMs = this.#earliestAttemptAt() - this.#clock.now();
+    return new Refusal('keys_unavailable', Math.max(1, Math.ceil(retryAfterMs / 1000)));
+  }
+
+  /**
+   * Waits for an attempt, and returns whether it has not been lost. It ends within its time limit, unless another request began
+   * it: on Cloudflare Workers it then ends with that request, and waiting for it throws or never ends.
+   */
+  async #waitFor(attempt: Attempt, isOwn = false): Promise<boolean> {
+    let cancel = () => {};
+    const limit = new Promise<void>((done) => {
+      if (!isOwn) cancel = this.#clock.schedule(done, this.#options.timeoutMs);
+    });
+    this.#waiting += 1;
+    const isLost = await Promise.race([attempt.ended, limit]).then(
+      () => false,
+      () => true,
+    );
+    this.#waiting -= 1;
+    cancel();
+    if (isLost && this.#pending === attempt) this.#giveUp(false);
+    return !isLost;
+  }
+
+  /** @param isAnew whether the URL of the keys is looked up again */
+  #begin(isAnew = false): Attempt {
+    const attemptedBefore = this.#attemptedAt;
+    this.#attemptedAt = this.#clock.now();
+    this.#nextAttemptAt = Number.POSITIVE_INFINITY;
+    const abort = new AbortController();
+    this.#pending = { attemptedBefore, abort, ended: this.#attempt(abort, isAnew) };
+    return this.#pending;
+  }
+
+  async #attempt(abort: AbortController, isAnew: boolean): Promise<void> {
+    const { source, algorithms, timeoutMs } = this.#options;
+    const cancelTimeout = this.#clock.schedule(() => abort.abort(), timeoutMs);
+    const outcome = await fetchKeys(
+      () => source(abort.signal, isAnew),
+      algorithms,
+      () => this.#keys,
+    );
+    cancelTimeout();
+    // Otherwise it was stopped, or given up as lost.
+    if (this.#pending?.abort !== abort) return;
+    this.#pending = undefined;
+    if ('failure' in outcome) this.#failed(outcome);
+    else this.#succeeded(outcome);
+    this.#sleep();
+  }
+
+  /** Gives up the pending attempt. A stopped attempt does not count; one that can no longer end is a failure. */
+  #giveUp(isStopped: boolean): void {
+    if (isStopped) this.#attemptedAt = this.#pending?.attemptedBefore ?? this.#attemptedAt;
+    else this.#lastFailure = new FetchError('timeout').fault;
+    this.#pending = undefined;
+    this.#nextAttemptAt = Math.max(this.#clock.now(), this.#earliestAttemptAt());
+    this.#sleep();
+  }
+
+  #succeeded(imported: ImportedKeys): void {
+    const { issuer, maxAgeMs, maxStaleMs, onEvent } = this.#options;
+    const { keys } = imported;
+    const afterFailures = this.#failures;
+    const change = replaceKeys(this.#keys, keys);
+    this.#keys = keys;
+    // Counted from the start of the fetch, because a slow response may be as old as its request.
+    this.#fetchedAt = this.#attemptedAt;
+    this.#expiresAt = this.#fetchedAt + maxAgeMs + maxStaleMs;
+    this.#nextAttemptAt = Math.max(this.#fetchedAt + this.#jittered(maxAgeMs), this.#earliestAttemptAt());
+    this.#failures = 0;
+    this.#lastFailure = undefined;
+    emit(onEvent, { issuer, type: 'fetched', ...change, afterFailures });
+    reportKeys(onEvent, issuer, imported, this.#reported);
+  }
+
+  #failed(fault: FetchFault): void {
+    this.#failures += 1;
+    this.#lastFailure = fault;
+    this.#nextAttemptAt = this.#attemptedAt + this.#jittered(this.#cooldownMs());
+    const { issuer, onEvent } = this.#options;
+    emit(onEvent, { issuer, type: 'failed', ...fault, failures: this.#failures });
+  }
+
+  #expire(): void {
+    replaceKeys(this.#keys, new Map());
+    this.#keys = new Map();
+    this.#expiresAt = Number.POSITIVE_INFINITY;
+    const { issuer, onEvent } = this.#options;
+    emit(onEvent, { issuer, type: 'expired' });
+  }
+
+  /** Waits for the next fetch or for the expiry, whichever comes first, so that an idle process refreshes its keys too. */
+  #sleep(): void {
+    this.#cancelTimer();
+    if (this.#isStopped) return;
+    const wake = () => {
+      this.#checkAge(true);
+      if (!this.#pending) this.#sleep();
+    };
+    const delayMs = Math.min(this.#nextAttemptAt, this.#expiresAt) - this.#clock.now();
+    // Keys that were given never need another attempt. A timer can wait for at most 2^31 ms.
+    if (delayMs < 2 ** 31) this.#cancelTimer = this.#clock.schedule(wake, Math.max(0, delayMs));
+  }
+
+  #earliestAttemptAt(): number {
+    return this.#attemptedAt + this.#cooldownMs();
+  }
+
+  /** Until the first success, attempts are 1, 2, 4, … seconds apart, because an issuer may start after its API. */
+  #cooldownMs(): number {
+    const { cooldownMs } = this.#options;
+    const hasSucceeded = this.#fetchedAt !== Number.NEGATIVE_INFINITY;
+    return hasSucceeded ? cooldownMs : Math.min(cooldownMs, 1000 * 2 ** Math.max(0, this.#failures - 1));
+  }
+
+  #jittered(delayMs: number): number {
+    const { random = Math.random } = this.#options;
+    return delayMs * (1 + random() / 10);
+  }
 }
 
 /** Calls the listener, which is responsible for its own errors, thrown or in a promise. */

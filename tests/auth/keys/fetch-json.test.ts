@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { type FetchError, fetchJson } from '../../../src/auth/keys/fetch-json.ts';
+import { certificate } from '../../support/certificates.ts';
+import { serve } from '../../support/fixture.ts';
 import { startIssuer } from '../../support/issuer.ts';
+import { rsaKey } from '../../support/keys.ts';
 
 const secretUrl = 'https://user:password@issuer.example.test:8443/a/keys?key=1#x';
 const url = 'https://issuer.example.test:8443/a/keys';
@@ -44,6 +47,22 @@ const unread: Readonly<Record<string, readonly ResponseInit[]>> = {
 };
 
 describe('fetchJson()', () => {
+  test('verifies the certificate of the issuer, whatever the environment says', async () => {
+    const key = rsaKey('stranger').export({ format: 'pem', type: 'pkcs8' }).toString();
+    await using server = serve(() => Response.json({}), { key, cert: certificate('a').pem });
+    const { NODE_TLS_REJECT_UNAUTHORIZED } = process.env;
+    try {
+      process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+      expect((await fetch(server.url)).status).toBe(200);
+      const rejected = fetchJson(fetch, server.url.href, AbortSignal.timeout(10_000));
+      await expect(rejected).rejects.toMatchObject({
+        fault: { failure: 'network', cause: expect.stringMatching(/CERT/) },
+      });
+    } finally {
+      process.env.NODE_TLS_REJECT_UNAUTHORIZED = NODE_TLS_REJECT_UNAUTHORIZED ?? '1';
+    }
+  });
+
   test('reads a body of 1 MiB, and stops at the first byte beyond that', async () => {
     const mebibyte = Buffer.from('[]'.padEnd(1024 * 1024));
     expect(await outcomeOf(new Response(mebibyte))).toMatchObject({ outcome: [] });

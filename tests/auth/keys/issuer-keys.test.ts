@@ -1,5 +1,5 @@
 import { afterEach, expect, spyOn, test } from 'bun:test';
-import type { GuardOptions } from '../../../src/auth/check-options.ts';
+import type { GuardOptions } from '../../../src/auth/types.ts';
 import { createChecker, ISSUER, publishedBy } from '../../support/checked.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey } from '../../support/keys.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { type Algorithm, algorithms } from '../../../src/auth/jose/algorithms.ts';
+import { algorithms } from '../../../src/auth/keys/algorithms.ts';
 import { importKeys, type Keys, readJwkSet } from '../../../src/auth/keys/jwk-set.ts';
+import type { Algorithm } from '../../../src/auth/types.ts';
 import { exactRsaKey, type PublishedKey, publish, rsaKey, signingKey } from '../../support/keys.ts';
 import { smallOrder } from '../../support/signatures.ts';
 

@@ -83,13 +83,18 @@ const belowSlash: Readonly<Record<string, readonly Attempt[]>> = {
     [{ ...usually, [USUAL]: keys }, [USUAL]],
     [{ ...usually, [USUAL]: keys }, [USUAL]],
   ],
-  'does not look for metadata while the usual place fails with anything but a 404': [
-    [{ ...usually, [USUAL]: 503 }, [USUAL, 'status']],
-    [{ ...usually, [USUAL]: down }, [USUAL, 'network']],
-  ],
-  'looks for metadata if nothing is at the usual place': [
-    [{ [OPENID]: metadata({ issuer: `${ISSUER}/` }), [KEYS]: keys }, [USUAL, OPENID, KEYS]],
-    [usually, [KEYS]],
+  'does not look for metadata while there is no connection': [[{ ...usually, [USUAL]: down }, [USUAL, 'network']]],
+  ...Object.fromEntries(
+    [404, 401, 403, 410, 503, 302, 'a page', {}, []].map((usual) => [
+      `looks for metadata if the response of the usual place is ${JSON.stringify(usual)}`,
+      [
+        [{ [USUAL]: usual, [OPENID]: metadata({ issuer: `${ISSUER}/` }), [KEYS]: keys }, [USUAL, OPENID, KEYS]],
+        [usually, [KEYS]],
+      ] as const,
+    ]),
+  ),
+  'reports the first fault if there are no metadata either': [
+    [{ [USUAL]: 302, [OPENID]: 404, [OAUTH]: 404 }, [USUAL, OPENID, OAUTH, 'redirect']],
   ],
 };
 

@@ -1,8 +1,8 @@
 import type { KeySetSource as Source } from '../../../src/auth/keys/discovery.ts';
 import { FetchError } from '../../../src/auth/keys/fetch-json.ts';
-import type { KeySetEvent, KeySetOptions, VerificationKey } from '../../../src/auth/keys/key-set.ts';
-import { RefreshingKeySet } from '../../../src/auth/keys/refreshing-key-set.ts';
+import { KeySet, type KeySetOptions, type VerificationKey } from '../../../src/auth/keys/key-set.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
+import type { KeySetEvent } from '../../../src/auth/types.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
 
@@ -27,7 +27,7 @@ export function setUp(options: Partial<KeySetOptions> = {}) {
   const events: KeySetEvent[] = [];
   const fetches: number[] = [];
   const published = { by: publishing('one') };
-  const keySet = new RefreshingKeySet({
+  const keySet = new KeySet({
     issuer,
     source(signal) {
       fetches.push(clock.now());

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { sign } from 'node:crypto';
-import { type Algorithm, algorithms } from '../../../src/auth/jose/algorithms.ts';
+import { algorithms } from '../../../src/auth/keys/algorithms.ts';
+import type { Algorithm } from '../../../src/auth/types.ts';
 import { createChecker, ISSUER, publishedBy } from '../../support/checked.ts';
 import { type PublishedKey, publish, signingKey } from '../../support/keys.ts';
 import type { TokenOverrides } from '../../support/mint.ts';

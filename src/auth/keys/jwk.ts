@@ -1,0 +1,113 @@
+import { base64url, type CryptoKey, importJWK } from 'jose';
+import type { Algorithm } from '../types.ts';
+import { isCanonicalBase64Url } from '../values/base64url.ts';
+import type { Members } from '../values/json.ts';
+import { type AlgorithmRule, algorithmOf, algorithmRules } from './algorithms.ts';
+
+/** The public members of a key, which are imported and from which its thumbprint is computed (RFC 7638 §3.2). */
+export type PublicJwk = Readonly<
+  Record<'kty', string> & Partial<Record<'crv' | 'x' | 'y' | 'n' | 'e' | 'alg' | 'pub', string>>
+>;
+
+/** Additional requirements for a key that a client chose. */
+export interface KeyLimits {
+  /** Defaults to 16,384: OpenSSL and BoringSSL verify no signature with a longer modulus. */
+  readonly maxModulusBits?: number;
+  /** Unlimited by default; an exponent is always below its modulus. */
+  readonly maxExponentBytes?: number;
+  /** Rejects encodings that are not canonical base64url or begin with zeros. They would give one key several thumbprints. */
+  readonly isCanonical?: boolean;
+}
+
+/**
+ * Returns the public members of a JWK, or undefined if it cannot verify signatures of this algorithm: it is for another
+ * purpose, malformed or weak. Private members are ignored. Does NOT check whether a point is on its curve:
+ * {@link importPublicJwk} does.
+ */
+export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLimits = {}): PublicJwk | undefined {
+  const { kty, crv, partBytes }: AlgorithmRule = algorithmRules[algorithm];
+  if (jwk.kty !== kty || !isForVerifying(jwk, algorithm)) return undefined;
+  const read = (name: string) => decode(jwk[name], limits);
+  const { n, e, x, y } = jwk as PublicJwk;
+  if (kty === 'RSA') return isSoundRsaKey(read('n'), read('e'), limits) ? ({ kty, n, e } as PublicJwk) : undefined;
+  // RFC 9964 §3: alg is required, because only alg tells the sizes apart.
+  if (kty === 'AKP')
+    return jwk.alg === algorithm && read('pub').length === partBytes
+      ? { kty, alg: algorithm, pub: String(jwk.pub) }
+      : undefined;
+  const point = read('x');
+  if (jwk.crv !== crv || point.length !== partBytes) return undefined;
+  if (kty === 'OKP') return isOfSmallOrder(point) ? undefined : ({ kty, crv, x } as PublicJwk);
+  return read('y').length === partBytes ? ({ kty, crv, x, y } as PublicJwk) : undefined;
+}
+
+/** Returns the imported key, or why there is none: its point is not on the curve, or the runtime does not support the algorithm. */
+export async function importPublicJwk(
+  jwk: PublicJwk,
+  algorithm: Algorithm,
+): Promise<CryptoKey | 'invalid' | 'unsupported'> {
+  try {
+    const key = await importJWK(jwk, algorithm);
+    return key instanceof Uint8Array ? 'invalid' : key;
+  } catch (error) {
+    return error instanceof DOMException && error.name === 'NotSupportedError' ? 'unsupported' : 'invalid';
+  }
+}
+
+/** Whether `use`, `alg` and `key_ops` allow the key to verify signatures (RFC 7517 §4). Missing members allow everything. */
+function isForVerifying({ use, alg, key_ops: operations }: Members, algorithm: Algorithm): boolean {
+  return (
+    (use === undefined || use === 'sig') &&
+    (alg === undefined || algorithmOf(alg) === algorithm) &&
+    (operations === undefined || (Array.isArray(operations) && operations.includes('verify')))
+  );
+}
+
+/** Returns no bytes for anything that is not base64url. */
+function decode(value: unknown, { isCanonical = false }: KeyLimits): Uint8Array {
+  if (typeof value !== 'string' || (isCanonical && !isCanonicalBase64Url(value))) return new Uint8Array();
+  try {
+    return base64url.decode(value);
+  } catch {
+    return new Uint8Array();
+  }
+}
+
+/**
+ * Requires at least 2048 bits (RFC 7518 §3.3), an odd modulus, and an odd exponent from 3 to below the modulus. Bits are counted
+ * here, because a CryptoKey rounds up to whole bytes. With other values, signatures can be forged, or none is valid.
+ */
+function isSoundRsaKey(n: Uint8Array, e: Uint8Array, limits: KeyLimits): boolean {
+  const { maxModulusBits = 16_384, maxExponentBytes = Number.POSITIVE_INFINITY, isCanonical = false } = limits;
+  if (isCanonical && (n[0] === 0 || e[0] === 0)) return false;
+  const [modulus, exponent] = [toBigInt(n), toBigInt(e)];
+  const bits = modulus.toString(2).length;
+  const isOdd = modulus % 2n === 1n && exponent % 2n === 1n;
+  if (!isOdd || bits < 2048 || bits > maxModulusBits) return false;
+  return e.length <= maxExponentBytes && exponent >= 3n && exponent < modulus;
+}
+
+function toBigInt(bytes: Uint8Array): bigint {
+  return BigInt(`0x0${toHex(bytes)}`);
+}
+
+function toHex(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/**
+ * The y coordinates of all Ed25519 points of order 1, 2, 4 and 8, with the encodings of 0 and 1 that are not canonical
+ * (RFC 8032 §5.1.3). Anyone can sign for such a key.
+ */
+const smallOrderCoordinates = new Set([
+  '00'.repeat(32),
+  `01${'00'.repeat(31)}`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  ...['ec', 'ed', 'ee'].map((first) => `${first}${'ff'.repeat(30)}7f`),
+]);
+
+function isOfSmallOrder(point: Uint8Array): boolean {
+  // The highest bit is the sign of x.
+  return smallOrderCoordinates.has(toHex(point.map((byte, index) => (index === 31 ? byte & 0x7f : byte))));
+}

@@ -1,0 +1,43 @@
+import type { Members } from '../values/json.ts';
+
+/*
+ * An issuer with `{tenantid}` in its path stands for all tenants of a server, as Microsoft Entra ID has them.
+ * Which tokens and keys belong to it is decided here, and which tenants may call is not: the option requiredClaims lists them.
+ */
+
+const placeholder = '{tenantid}';
+
+export const isTemplate = (issuer: string) => issuer.includes(placeholder);
+
+/** Returns an issuer with a tenant in place of its placeholder, which must be a whole segment of its path. */
+export const inTenant = (issuer: string, tenant: string) =>
+  issuer.replace(/^(https?:\/\/[^/]+\/(?:.*\/)?)\{tenantid\}(?=\/|$)/, (_, before) => before + tenant);
+
+/** Returns the identifier at which the metadata and the keys of an issuer are: for a template, what Entra serves for all tenants. */
+export const withCommonTenant = (issuer: string) => inTenant(issuer, 'common');
+
+/** Entra writes tenant IDs in lower case (RFC 9562 §4). */
+const isTenant = (value: unknown): value is string =>
+  typeof value === 'string' && /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/.test(value);
+
+/** Whether `iss` is this issuer, exactly, or this template with the token's own `tid` in it. */
+export function isIssuedBy(issuer: string, { iss, tid }: Members): boolean {
+  return isTemplate(issuer) ? isTenant(tid) && iss === inTenant(issuer, tid) : iss === issuer;
+}
+
+/** Whether a key of a template may verify a token with these claims. Entra publishes keys that are for one tenant only. */
+export function isKeyFor(claims: Members, issuer: string, keyIssuer: string | undefined): boolean {
+  return keyIssuer === undefined || !isTemplate(issuer) || isIssuedBy(keyIssuer, claims);
+}
+
+/** Returns a function that finds what belongs to the issuer that `iss` names: to itself, otherwise to the template that it fits. */
+export function createIssuerLookup<Value>(byIssuer: ReadonlyMap<unknown, Value>): (iss: unknown) => Value | undefined {
+  const templates = [...byIssuer].flatMap(([issuer, value]) =>
+    typeof issuer === 'string' && isTemplate(issuer) ? [{ issuer, value, at: issuer.indexOf(placeholder) }] : [],
+  );
+  const fitting = (iss: unknown) =>
+    templates.find(
+      ({ issuer, at }) => typeof iss === 'string' && isIssuedBy(issuer, { iss, tid: iss.slice(at, at + 36) }),
+    );
+  return (iss) => byIssuer.get(iss) ?? fitting(iss)?.value;
+}

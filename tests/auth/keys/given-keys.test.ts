@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'bun:test';
+import { createIssuerKeys } from '../../../src/auth/keys/issuer-keys.ts';
+import type { KeySet } from '../../../src/auth/keys/key-set.ts';
+import { checkOptions } from '../../../src/auth/options/check-options.ts';
+import { Refusal } from '../../../src/auth/refusals.ts';
+import type { Algorithm } from '../../../src/auth/types.ts';
+import { createFrozenClock } from '../../support/frozen-clock.ts';
+import { publish, rsaKey, signingKey } from '../../support/keys.ts';
+
+const issuer = 'https://issuer.example.test/';
+const algorithms: readonly Algorithm[] = ['RS256', 'PS256', 'ES256'];
+const rsa = publish(rsaKey('one'), 'one', { alg: 'PS256' });
+
+/** Returns the key set of a guard with given keys, which cannot fetch. */
+function setUp(keys: readonly object[]) {
+  const events: unknown[] = [];
+  const clock = createFrozenClock();
+  const fetch = () => Promise.reject(new Error('fetched'));
+  const onKeySetEvent = (event: unknown) => events.push(event);
+  const options = checkOptions({ issuer, audience: 'a', algorithms, keys: { keys }, fetch, onKeySetEvent });
+  const { byIssuer } = createIssuerKeys(new Map([[issuer, options]]), { clock, random: () => 0 });
+  return { keySet: byIssuer.get(issuer) as KeySet, events, clock };
+}
+
+describe('createIssuerKeys() with given keys', () => {
+  test('finds them, even after the set was changed, and an unknown kid is no outage', async () => {
+    const keys = [rsa];
+    const { keySet, events, clock } = setUp(keys);
+    keys.pop();
+    expect(keySet.state()).toEqual({ issuer, keys: 0, ageMs: undefined, lastFailure: undefined, nextAttemptMs: 0 });
+    const found = await keySet.find('one');
+    expect(found).toMatchObject([{ algorithm: 'PS256' }]);
+    // They never age, so no time makes a lookup wait.
+    clock.pause(1e12);
+    expect(keySet.find('one')).toEqual(found);
+    expect(keySet.find('other')).toEqual([]);
+    for (const key of found instanceof Refusal ? [] : found) expect(keySet.isCurrent(key)).toBe(true);
+    expect(events).toMatchObject([{ type: 'fetched', added: ['one'] }]);
+    expect(clock.waiting).toBe(0);
+  });
+
+  test('reports those without alg', async () => {
+    const { keySet, events } = setUp([publish(rsaKey('one'), 'one')]);
+    keySet.start();
+    expect(await keySet.find('one')).toMatchObject([{ algorithm: 'RS256' }]);
+    expect(events).toContainEqual({ issuer, type: 'ambiguous', keys: ['one'] });
+  });
+
+  test('has no keys to verify with if no point is on its curve, and reports that', async () => {
+    const { keySet, events } = setUp([publish(signingKey('ES256', 'one'), 'one', { x: 'A'.repeat(43) })]);
+    for (const _ of [1, 2]) expect(await keySet.find('one')).toEqual(new Refusal('keys_unavailable'));
+    const fault = { failure: 'no_usable_key', found: 'ES256' } as const;
+    expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined, lastFailure: fault });
+    expect(events).toEqual([expect.objectContaining({ issuer, type: 'failed', failures: 1, ...fault })]);
+  });
+
+  test.each([
+    ['without a key for an accepted algorithm', [{ ...rsa, alg: 'RS512' }]],
+    ['with a key that has no kid', [{ ...rsa, kid: undefined }]],
+  ])('throws a TypeError for a set %s', (_, keys) => expect(() => setUp(keys)).toThrow(TypeError));
+});
