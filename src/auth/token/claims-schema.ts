@@ -1,22 +1,8 @@
-import { deepFreeze, isJsonObject } from '../jose/encoding.ts';
-import { ignoreRejection, isPromise } from '../jose/promises.ts';
 import { type Refusal, refuse } from '../refusals.ts';
-import type { Claims } from './claims.ts';
+import type { Claims, ClaimsSchema } from '../types.ts';
+import { deepFreeze, isJsonObject } from '../values/json.ts';
+import { ignoreRejection, isPromise } from '../values/promises.ts';
 import type { VerifiedToken } from './verifier.ts';
-
-/** A schema of any library that implements Standard Schema 1: zod, valibot, arktype and others. */
-export interface ClaimsSchema<Output = unknown> {
-  readonly '~standard': {
-    readonly version: 1;
-    readonly vendor: string;
-    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
-  };
-}
-
-type SchemaResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly unknown[] };
 
 /** Schemas of some libraries are functions. */
 export function isStandardSchema(value: unknown): value is ClaimsSchema {
@@ -28,29 +14,41 @@ export function isStandardSchema(value: unknown): value is ClaimsSchema {
 
 /**
  * Returns a function that applies the schema to the claims of a token, once while the token is cached: it returns the claims
- * merged with the output, frozen, or why they are rejected.
- * @throws {TypeError} from that function: the schema returns a promise, or its output is not an object
+ * merged with the output, frozen, or why they are rejected. A schema that throws, returns a promise or no object cannot check
+ * this token. It is rejected, with one warning, because a client may have chosen the value of a claim.
  */
 export function createClaimsReader(schema: ClaimsSchema | undefined): (token: VerifiedToken) => Claims | Refusal {
   if (schema === undefined) return ({ claims }) => claims;
+  const { '~standard': standard } = schema;
   const known = new WeakMap<VerifiedToken, Claims | Refusal>();
+  let hasWarned = false;
 
-  function apply({ claims }: VerifiedToken, { validate }: ClaimsSchema['~standard']): Claims | Refusal {
+  function warn(problem: string): Refusal {
+    // biome-ignore lint/suspicious/noConsole: without it, a defect of the schema would show only as 401.
+    if (!hasWarned) console.warn(`Cannot check claims: the schema ${problem}. Tokens are rejected`);
+    hasWarned = true;
+    return refuse('claims_unexpected');
+  }
+
+  function apply({ claims }: VerifiedToken): Claims | Refusal {
     const copy = copyOf(claims);
     if (copy === undefined) return refuse('claims_unexpected');
-    const result = validate(copy);
-    if (isPromise(result)) {
-      ignoreRejection(result);
-      throw new TypeError('Cannot read claims: the schema must be synchronous, but it returned a promise');
+    try {
+      const result = standard.validate(copy);
+      if (isPromise(result)) {
+        ignoreRejection(result);
+        return warn('returned a promise, but it must be synchronous');
+      }
+      if (result.issues) return refuse('claims_unexpected');
+      if (!isJsonObject(result.value)) return warn('returned an output that is not an object');
+      return deepFreeze({ ...claims, ...result.value });
+    } catch {
+      return warn('threw an exception');
     }
-    if (result.issues) return refuse('claims_unexpected');
-    if (!isJsonObject(result.value))
-      throw new TypeError('Cannot read claims: the output of the schema is not an object');
-    return deepFreeze({ ...claims, ...result.value });
   }
 
   return (token) => {
-    const found = known.get(token) ?? apply(token, schema['~standard']);
+    const found = known.get(token) ?? apply(token);
     known.set(token, found);
     return found;
   };

@@ -1,44 +1,39 @@
-import type { Members } from '../jose/encoding.ts';
+import { isIssuedBy } from '../keys/tenants.ts';
 import { type Refusal, refuse } from '../refusals.ts';
+import type { CheckedOptions, Claims } from '../types.ts';
+import { deepFreeze, type Members } from '../values/json.ts';
 
-/** The claims of a verified access token (RFC 7519 §4, RFC 9068 §2.2), frozen with everything in them. */
-export interface Claims {
-  readonly iss: string;
-  /** May be missing with the option `audienceClaim`. The claim of that name was then checked instead. */
-  readonly aud?: string | readonly string[];
-  readonly exp: number;
-  /** The user or client that the token is about. */
-  readonly sub?: string;
-  /** The client that requested the token. */
-  readonly client_id?: string;
-  /** Other claims are not validated: check their types before using them. */
-  readonly [name: string]: unknown;
-}
+export type ClaimRules = Pick<
+  CheckedOptions,
+  'audience' | 'audienceClaim' | 'requiredClaims' | 'clockToleranceSeconds'
+> & {
+  /** Compared exactly with `iss`, once a template has the token's tenant. */
+  readonly issuer: string;
+};
 
-export interface ClaimRules {
-  /** Compared exactly with `iss`. */
-  readonly issuer: readonly string[];
-  /** `aud` must be or contain one of them. */
-  readonly audience: readonly string[];
-  /** The claim that names the audience of a token without `aud`. */
-  readonly audienceClaim: string;
-  /** Claims that must have exactly this value. */
-  readonly requiredClaims: Readonly<Record<string, string>>;
-  /** Tolerated clock difference for `exp` and `nbf`. */
-  readonly clockToleranceSeconds: number;
+/** Returns valid claims, or why they are rejected. They are always frozen, so that handlers cannot depend on a cache. */
+export function readClaims(
+  claims: Members | undefined,
+  rules: ClaimRules | undefined,
+  nowSeconds: number,
+): Claims | Refusal {
+  if (!claims) return refuse('claims_malformed');
+  if (!rules) return refuse('issuer_mismatch');
+  return checkClaims(claims, rules, nowSeconds) ?? deepFreeze(claims as Claims);
 }
 
 /**
  * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims, types and time, in
  * this order. Does NOT check scopes, `jti`, revocation, or that there is a `sub`.
  */
-export function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Refusal | undefined {
+function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Refusal | undefined {
   const { issuer, audience, audienceClaim, requiredClaims } = rules;
-  if (!issuer.some((name) => name === claims.iss)) return refuse('issuer_mismatch');
+  if (!isIssuedBy(issuer, claims)) return refuse('issuer_mismatch');
   const named = ownClaim(claims, Object.hasOwn(claims, 'aud') ? 'aud' : audienceClaim);
   if (!audiencesOf(named).some((name) => audience.includes(name))) return refuse('audience_mismatch');
   for (const name in requiredClaims)
-    if (ownClaim(claims, name) !== requiredClaims[name]) return refuse('required_claim_mismatch');
+    if (!requiredClaims[name]?.some((value) => value === ownClaim(claims, name)))
+      return refuse('required_claim_mismatch');
   const { exp, nbf = exp, iat = exp, sub = '', client_id: client = '' } = claims;
   if (!Number.isFinite(exp) || !Number.isFinite(nbf) || typeof iat !== 'number') return refuse('claims_malformed');
   // RFC 7519 §4.1.2, RFC 8693 §4.3. Handlers rely on the type.

@@ -1,10 +1,9 @@
 import { base64url } from 'jose';
-import { type Algorithm, algorithmOf } from '../jose/algorithms.ts';
-import { isCanonicalBase64Url, parseJsonObject } from '../jose/encoding.ts';
+import { algorithmOf } from '../keys/algorithms.ts';
 import { type Refusal, refuse } from '../refusals.ts';
-
-/** `at+jwt` requires a token that says in `typ` that it is an access token (RFC 9068 §4). */
-export type TokenType = 'jwt' | 'at+jwt';
+import type { Algorithm, TokenType } from '../types.ts';
+import { isCanonicalBase64Url } from '../values/base64url.ts';
+import { parseJsonObject } from '../values/json.ts';
 
 /** The part of a token's header that selects its key. */
 export interface TokenHeader {

@@ -53,7 +53,6 @@ export function createTokenCache<Entry extends CacheEntry>(options: TokenCacheOp
     maxSize: maxBytes,
     maxEntrySize,
   });
-  const claimsBytes = createHeapEstimate();
 
   /** Decided before the size of the entry is known, because most entries are not admitted once the cache is full. */
   function isAdmitted(): boolean {
@@ -73,7 +72,7 @@ export function createTokenCache<Entry extends CacheEntry>(options: TokenCacheOp
     get: (token) => cache.get(token),
     set(token, entry) {
       if (!cache.has(token) && !isAdmitted()) return;
-      cache.set(copyOf(token), entry, { size: entryBytes + token.length + claimsBytes(entry.claims) });
+      cache.set(copyOf(token), entry, { size: entryBytes + token.length + heapBytes(entry.claims) });
     },
   };
 }
@@ -86,32 +85,14 @@ function copyOf(token: string): string {
   return decoder.decode(encoder.encode(token));
 }
 
-/** Most tokens have the same names in the same order, stored once. Long sequences and numeric names are stored per object. */
-const maxKnownShapes = 256;
-const maxShapeNames = 32;
-
 /**
- * Returns a function that estimates the heap size of frozen claims, and never underestimates it. Measured in JavaScriptCore,
- * which stores the elements of a frozen array in a hash table and allocates a structure for each new sequence of member names.
- * V8 needs less.
+ * Returns an upper bound of the heap size of frozen claims. Measured in JavaScriptCore, which stores the elements of a frozen
+ * array in a hash table and may allocate a structure for each sequence of member names. V8 needs less.
  */
-function createHeapEstimate(): (value: unknown) => number {
-  const knownShapes = new Set<string>();
-
-  function namesBytes(names: readonly string[]): number {
-    const shape = JSON.stringify(names);
-    if (knownShapes.has(shape)) return 64 + 24 * names.length;
-    const isShared = names.length <= maxShapeNames && !names.some((name) => /^\d/.test(name));
-    if (isShared && knownShapes.size < maxKnownShapes) knownShapes.add(shape);
-    return 320 + 320 * names.length;
-  }
-
-  return function estimate(value): number {
-    if (typeof value === 'string') return 40 + 2 * value.length;
-    if (typeof value !== 'object' || value === null) return 0;
-    const members = Object.values(value);
-    let bytes = Array.isArray(value) ? 208 + 64 * members.length : namesBytes(Object.keys(value));
-    for (const member of members) bytes += estimate(member);
-    return bytes;
-  };
+function heapBytes(value: unknown): number {
+  if (typeof value === 'string') return 40 + 2 * value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  const members = Object.values(value);
+  const own = Array.isArray(value) ? 208 + 64 * members.length : 320 + 320 * members.length;
+  return members.reduce((bytes: number, member) => bytes + heapBytes(member), own);
 }

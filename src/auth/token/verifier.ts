@@ -1,12 +1,20 @@
 import { compactVerify, errors, type VerifyOptions } from 'jose';
-import { type Algorithm, algorithmRules, algorithms } from '../jose/algorithms.ts';
-import { deepFreeze, parseJsonObject } from '../jose/encoding.ts';
-import type { KeySet, VerificationKey } from '../keys/key-set.ts';
+import { algorithmRules, algorithms } from '../keys/algorithms.ts';
+import type { VerificationKey } from '../keys/key-set.ts';
+import { isKeyFor } from '../keys/tenants.ts';
 import { Refusal, refuse } from '../refusals.ts';
-import { type ClaimRules, type Claims, checkClaims, checkTime } from './claims.ts';
-import { createHeaderReader, readUnverifiedIssuer, type TokenHeader, type TokenType } from './header.ts';
-import { type CheckedIssuer, optionsByIssuer } from './issuer-rules.ts';
+import type { Algorithm, CheckedOptions, Claims, VerifierState } from '../types.ts';
+import { parseJsonObject } from '../values/json.ts';
+import { checkTime, readClaims } from './claims.ts';
+import { createHeaderReader, readUnverifiedIssuer, type TokenHeader } from './header.ts';
+import { createIntrospection } from './introspection.ts';
 import { createTokenCache } from './token-cache.ts';
+import type { Trust, Trusts } from './trust.ts';
+
+/*
+ * From the text of a token to its claims: signature first, then claims, then time.
+ * Nothing of the request is known here: bindings, schemas, revocation and scopes are checked in guard/decide.ts.
+ */
 
 /** A token with a valid signature and valid claims. It is one object for as long as the token is cached. */
 export interface VerifiedToken {
@@ -24,41 +32,22 @@ export interface Verifier {
   state(): VerifierState;
 }
 
-export interface VerifierState {
-  /** Number of tokens that were found in the cache since the start. */
-  readonly cacheHits: number;
-  /** Number of tokens in the cache. */
-  readonly cacheEntries: number;
-}
-
-export interface VerifierOptions extends Omit<ClaimRules, 'issuer'> {
-  readonly issuer: readonly (string | CheckedIssuer)[];
-  readonly algorithms: readonly Algorithm[];
-  /** Defaults to `jwt`, which accepts every type that access tokens have. */
-  readonly tokenType?: TokenType | undefined;
-  /** The keys of each issuer, by issuer identifier. */
-  readonly keySets: ReadonlyMap<string, Keys>;
-  /** Maximum number of cached tokens; 0 disables the cache. */
-  readonly tokenCacheSize: number;
+export interface VerifierOptions
+  extends Pick<CheckedOptions, 'tokenType' | 'tokenCacheSize' | 'clockToleranceSeconds' | 'introspect'> {
+  readonly trusts: Trusts;
   /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
   readonly now?: (() => number) | undefined;
   /** At least 0 and below 1; defaults to `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
-type Keys = Pick<KeySet, 'find' | 'isCurrent'>;
-
-/** What tokens of one issuer are verified with. */
-interface Trust {
-  readonly keys: Keys;
-  readonly rules: ClaimRules;
-  readonly algorithms: readonly Algorithm[];
-}
-
+/** A token whose signature was verified. Without a key, it was introspected. */
 interface CachedToken extends VerifiedToken {
-  readonly key: VerificationKey;
-  readonly keys: Keys;
+  readonly key?: VerificationKey;
+  readonly keys?: Trust['keys'];
 }
+
+const isTrusted = ({ key, keys }: CachedToken) => key === undefined || keys?.isCurrent(key) === true;
 
 /**
  * Returns a verifier of access tokens in JWT form. It verifies the signature with a key of the issuer, then the claims. It does
@@ -66,20 +55,15 @@ interface CachedToken extends VerifiedToken {
  * token is valid until it expires or its key leaves the key set.
  */
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { keySets, tokenCacheSize, clockToleranceSeconds, now = Date.now, random = Math.random } = options;
+  const { trusts, introspect, tokenCacheSize, clockToleranceSeconds, now = Date.now, random = Math.random } = options;
+  const { sole } = trusts;
   const nowSeconds = () => now() / 1000;
-  const isGood = ({ claims, key, keys }: CachedToken) =>
-    keys.isCurrent(key) && checkTime(claims, clockToleranceSeconds, nowSeconds()) === undefined;
+  const isGood = (entry: CachedToken) =>
+    isTrusted(entry) && checkTime(entry.claims, clockToleranceSeconds, nowSeconds()) === undefined;
   const cache =
     tokenCacheSize > 0 ? createTokenCache<CachedToken>({ maxEntries: tokenCacheSize, isGood, random }) : undefined;
-  const trusted = new Map<string, Trust>();
-  for (const [issuer, rules] of optionsByIssuer(options)) {
-    const keys = keySets.get(issuer);
-    if (keys) trusted.set(issuer, { keys, rules, algorithms: rules.algorithms });
-  }
-  const accepted = new Set([...trusted.values()].flatMap(({ algorithms }) => algorithms));
-  const readHeader = createHeaderReader([...accepted], options.tokenType);
-  const [only] = trusted.size === 1 ? trusted.values() : [];
+  const readHeader = createHeaderReader(trusts.algorithms, options.tokenType);
+  const introspection = introspect && createIntrospection(introspect, trusts, nowSeconds);
   let cacheHits = 0;
 
   // One asynchronous function for all of it: under load, each further one takes a microsecond or two.
@@ -98,8 +82,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
         refusal = refuse('signature_invalid');
         continue;
       }
-      const claims = readClaims(verified.payload, rules, nowSeconds());
+      const claims = readClaims(parseJsonObject(verified.payload), rules, nowSeconds());
       if (claims instanceof Refusal) return claims;
+      if (!isKeyFor(claims, rules.issuer, key.issuer)) continue;
       const entry: CachedToken = { claims, key, keys };
       cache?.set(token, entry);
       return entry;
@@ -107,23 +92,17 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return refusal;
   }
 
-  /** With several issuers, the unverified `iss` selects one by exact comparison. It is verified with the other claims later. */
-  function trustFor(token: string): Trust | undefined {
-    if (only) return only;
-    const issuer = readUnverifiedIssuer(token);
-    return typeof issuer === 'string' ? trusted.get(issuer) : undefined;
-  }
-
   return {
     verify(token, earlier) {
       const cached = (earlier as CachedToken | undefined) ?? cache?.get(token);
-      if (cached?.keys.isCurrent(cached.key)) {
+      if (cached !== undefined && isTrusted(cached)) {
         if (earlier === undefined) cacheHits += 1;
         return checkTime(cached.claims, clockToleranceSeconds, nowSeconds()) ?? cached;
       }
       const header = readHeader(token);
-      if (header instanceof Refusal) return header;
-      const trust = trustFor(token);
+      if (header instanceof Refusal) return introspection?.(token) ?? header;
+      // With several issuers, `iss` selects one before the signature is verified. It is checked again with the other claims.
+      const trust = sole ?? trusts.of(readUnverifiedIssuer(token));
       if (!trust) return refuse('issuer_mismatch');
       // The header was compared with the algorithms of all issuers.
       if (!trust.algorithms.includes(header.algorithm)) return refuse('algorithm_unsupported');
@@ -141,14 +120,4 @@ const verifyOptions = Object.fromEntries(
 /** The header was checked before, so any error of jose is about the signature. */
 function ignoreBadSignature(error: unknown): undefined {
   if (!(error instanceof errors.JOSEError)) throw error;
-}
-
-/** Returns the claims in a payload whose signature is valid, or why they are rejected. */
-function readClaims(payload: Uint8Array, rules: ClaimRules, nowSeconds: number): Claims | Refusal {
-  const claims = parseJsonObject(payload);
-  if (!claims) return refuse('claims_malformed');
-  const refusal = checkClaims(claims, rules, nowSeconds);
-  if (refusal) return refusal;
-  // Always, so that handlers cannot depend on whether a token is cached.
-  return deepFreeze(claims as Claims);
 }

@@ -1,6 +1,6 @@
 import { heapStats } from 'bun:jsc';
-import { deepFreeze } from '../../../src/auth/jose/encoding.ts';
 import { createTokenCache } from '../../../src/auth/token/token-cache.ts';
+import { deepFreeze } from '../../../src/auth/values/json.ts';
 
 const header = `Bearer${' '.repeat(8000)}`;
 /** The space for claims in a token of 8 KiB. */

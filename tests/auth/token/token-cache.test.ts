@@ -41,32 +41,13 @@ test('the number of bytes limits the cache as well, whether new entries are admi
   const [closed, open] = [0.99, 0].map((random) => {
     const cache = newCache({ maxEntries: 1_000_000, maxBytes: MiB, random: () => random });
     for (let token = 0; token < 5_000; token++) cache.set(String(token), { claims: { sub: 'x'.repeat(100) } });
-    expect(cache.size).toBeWithin(1_000, 1_300);
+    expect(cache.size).toBeWithin(700, 800);
     expect(cache.bytes).toBeLessThanOrEqual(MiB);
     return cache;
   });
   expect(closed?.get('4999')).toBeUndefined();
   expect(open?.get('4999')).toBeDefined();
 });
-
-const many = Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`n${index}`, 1]));
-for (const [name, first, second, isCheaper] of [
-  ['the same names', { a: 1, b: 1 }, { a: 2, b: 2 }, true],
-  ['another order', { a: 1, b: 1 }, { b: 2, a: 2 }, false],
-  ['names that look the same when joined', { a: 1, b: 1, c: 1 }, { 'a,b': 2, c: 2 }, false],
-  ['numbers as names', { 0: 1 }, { 0: 2 }, false],
-  ['too many names', many, many, false],
-] as const)
-  test(`claims ${isCheaper ? 'cost less' : 'cost as much'} after others: ${name}`, () => {
-    const costOfSecond = (...before: unknown[]) => {
-      const cache = newCache({ maxEntries: 3 });
-      for (const claims of before) cache.set('1', { claims });
-      const { bytes } = cache;
-      cache.set('2', { claims: second });
-      return cache.bytes - bytes;
-    };
-    expect(costOfSecond(first) < costOfSecond()).toBe(isCheaper);
-  });
 
 /** Fills a cache in a process of its own, with the default limit unless another is given. */
 function fill(shape: string, ...maxBytes: string[]): { entries: number; estimated: number; heap: number } {
@@ -84,9 +65,9 @@ test.each(Object.keys(shapes))(
   120_000,
 );
 
-test('the default limit of the heap is 64 MiB, enough for 20,000 ordinary tokens', () => {
+test('the default limit of the heap is 64 MiB, enough for the 10,000 ordinary tokens that are cached by default', () => {
   const { entries, estimated, heap } = fill('an ordinary token');
   expect(estimated).toBeGreaterThan(63 * MiB);
   expect(heap).toBeLessThan(64 * MiB);
-  expect(entries).toBeGreaterThan(20_000);
+  expect(entries).toBeGreaterThan(12_000);
 }, 120_000);

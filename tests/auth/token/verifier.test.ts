@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { generateKeyPair } from 'jose';
-import { checkOptions, type GuardOptions } from '../../../src/auth/check-options.ts';
+import { checkOptions } from '../../../src/auth/options/check-options.ts';
+import { createTrusts } from '../../../src/auth/token/trust.ts';
 import { createVerifier } from '../../../src/auth/token/verifier.ts';
+import type { GuardOptions } from '../../../src/auth/types.ts';
 import { crowdedKeySet } from '../../http/table/key-set.ts';
 import { faultsBeforeKeys, tokenFaults } from '../../http/table/token-faults.ts';
 import { createChecker, ISSUER, offline, publishedBy, tokenOf } from '../../support/checked.ts';
@@ -192,7 +194,8 @@ test('createVerifier() treats a defective key set or an unsuitable key neither a
   const key = { algorithm: 'RS256', identity: 'private', cryptoKey: privateKey, isCurrent: true } as const;
   for (const find of [() => Promise.reject(new TypeError('a defect')), () => [key]]) {
     const keySets = new Map([[ISSUER, { find, isCurrent: () => true }]]);
-    const { verify } = createVerifier({ ...checkOptions(offline()), keySets });
+    const options = checkOptions(offline());
+    const { verify } = createVerifier({ ...options, trusts: createTrusts(new Map([[ISSUER, options]]), keySets) });
     await expect(Promise.resolve(verify(tokenOf()))).rejects.toBeInstanceOf(TypeError);
   }
 });

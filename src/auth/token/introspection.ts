@@ -1,0 +1,49 @@
+import { base64url } from 'jose';
+import { Refusal, refuse } from '../refusals.ts';
+import type { GuardOptions } from '../types.ts';
+import { isJsonObject, parseJsonObject } from '../values/json.ts';
+import { readClaims } from './claims.ts';
+import { maxTokenLength } from './header.ts';
+import type { Trusts } from './trust.ts';
+import type { Verification } from './verifier.ts';
+
+/**
+ * Returns a function that asks the application about a token, and checks the response as the claims of a JWT are (RFC 7662
+ * §2.2). It returns undefined for a JWT and for a token that is too long: these never go to the application. Nothing is kept.
+ */
+export function createIntrospection(
+  introspect: NonNullable<GuardOptions['introspect']>,
+  { sole, of }: Trusts,
+  nowSeconds: () => number,
+): (token: string) => Promise<Verification> | undefined {
+  async function ask(token: string): Promise<Verification> {
+    const response = await copyOf(introspect, token);
+    if (!isJsonObject(response)) return refuse('introspection_unavailable');
+    if (response.active !== true) return refuse('token_inactive');
+    const { iss = sole?.rules.issuer } = response;
+    const claims = readClaims({ ...response, iss }, (sole ?? of(iss))?.rules, nowSeconds());
+    return claims instanceof Refusal ? claims : { claims };
+  }
+
+  return (token) => (token.length > maxTokenLength || isJwt(token) ? undefined : ask(token));
+}
+
+/** Whether a text has the form of a JWS or JWE whose header is a JSON object (RFC 7515 §7.1, RFC 7516 §7.1). */
+function isJwt(token: string): boolean {
+  const [header = '', ...rest] = token.split('.', 6);
+  if (rest.length !== 2 && rest.length !== 4) return false;
+  try {
+    return parseJsonObject(base64url.decode(header)) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Resolves to a copy, because the application may keep and change its response. Undefined if there is none. */
+async function copyOf(introspect: (token: string) => unknown, token: string): Promise<unknown> {
+  try {
+    return structuredClone(await introspect(token));
+  } catch {
+    return undefined;
+  }
+}

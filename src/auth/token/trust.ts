@@ -1,0 +1,46 @@
+import type { KeySet } from '../keys/key-set.ts';
+import { createIssuerLookup } from '../keys/tenants.ts';
+import type { Algorithm, CheckedOptions } from '../types.ts';
+import type { ClaimRules } from './claims.ts';
+
+/*
+ * Which issuer a token is verified for: its keys, its algorithms and the rules for its claims.
+ * A token of one issuer is never checked by the keys or rules of another.
+ */
+
+/** What tokens of one issuer are verified with. */
+export interface Trust {
+  readonly keys: Pick<KeySet, 'find' | 'isCurrent'>;
+  readonly rules: ClaimRules;
+  readonly algorithms: readonly Algorithm[];
+}
+
+/** The issuers of a guard. */
+export interface Trusts {
+  /** The algorithms of all issuers. */
+  readonly algorithms: readonly Algorithm[];
+  /** The issuer of all tokens, if there is one only: its tokens need no look at `iss` before their signature. */
+  readonly sole: Trust | undefined;
+  /** Returns what tokens with this `iss`, compared exactly or with a template, are verified with. */
+  of(issuer: unknown): Trust | undefined;
+}
+
+type IssuerRules = Omit<ClaimRules, 'issuer'> & Pick<CheckedOptions, 'algorithms'>;
+
+/** @param issuers the rules for each issuer, by its identifier, as `keySets` are its keys */
+export function createTrusts(
+  issuers: ReadonlyMap<string, IssuerRules>,
+  keySets: ReadonlyMap<string, Trust['keys']>,
+): Trusts {
+  const trusts = new Map<unknown, Trust>();
+  for (const [issuer, { algorithms, ...rules }] of issuers) {
+    const keys = keySets.get(issuer);
+    if (keys) trusts.set(issuer, { keys, rules: { ...rules, issuer }, algorithms });
+  }
+  const all = [...trusts.values()];
+  return {
+    algorithms: [...new Set(all.flatMap(({ algorithms }) => algorithms))],
+    sole: all.length === 1 ? all[0] : undefined,
+    of: createIssuerLookup(trusts),
+  };
+}
