@@ -28,7 +28,7 @@ const RESPELLINGS = [
 /** Rows of the table of proofs, each reason as likely as any other, without those that the oracle has no setting for. */
 const change: fc.Arbitrary<ProofRow> = fc.oneof(
   ...Object.values(proofRows).map((rows) =>
-    fc.constantFrom(...rows.filter(([, { algorithms, requested }]) => !algorithms && requested === undefined)),
+    fc.constantFrom(...rows.filter(([, { dpopAlgorithms, requested }]) => !dpopAlgorithms && requested === undefined)),
   ),
 );
 

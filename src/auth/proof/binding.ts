@@ -1,27 +1,24 @@
-import { isJsonObject, type Members } from '../jose/encoding.ts';
-import { whenSettled } from '../jose/promises.ts';
 import { type Refusal, refuse } from '../refusals.ts';
-import type { DpopMode, Scheme } from '../schemes.ts';
-import { type Claims, ownClaim } from '../token/claims.ts';
-import { type ClientCertificate, refuseCertificate } from './certificate.ts';
-import type { GuardRequest, Presentation } from './presentation.ts';
+import type { Scheme } from '../schemes.ts';
+import { ownClaim } from '../token/claims.ts';
+import type { CheckedOptions, Claims, ClientCertificate, GuardRequest } from '../types.ts';
+import { isJsonObject, type Members } from '../values/json.ts';
+import { whenSettled } from '../values/promises.ts';
+import { refuseCertificate } from './certificate.ts';
+import type { Presentation } from './presentation.ts';
 import { createProofVerifier } from './proof.ts';
-import type { ProofAlgorithm } from './proof-key.ts';
-import { type ReplayStore, sharedMemoryStore } from './replay-store.ts';
+import { sharedMemoryStore } from './replay-store.ts';
 
-export interface BindingOptions {
-  readonly dpop: DpopMode;
-  /** Required if `dpop` is not `off`. */
-  readonly publicUrl: string | undefined;
-  /** Accepted signature algorithms of proofs. Defaults to all that are supported. */
-  readonly dpopAlgorithms?: readonly ProofAlgorithm[] | undefined;
-  /** Defaults to a store in memory that all guards of this process share. */
-  readonly replayStore?: ReplayStore | undefined;
-  /** Without it, tokens that are bound to a certificate are rejected. */
-  readonly clientCertificate?: ClientCertificate | undefined;
-  /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
-  readonly now?: (() => number) | undefined;
-}
+export type BindingOptions = Pick<CheckedOptions, 'dpop' | 'publicUrl'> &
+  Partial<
+    Pick<
+      CheckedOptions,
+      'dpopAlgorithms' | 'dpopProofMaxAgeSeconds' | 'dpopNonceSecret' | 'replayStore' | 'clientCertificate'
+    >
+  > & {
+    /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
+    readonly now?: (() => number) | undefined;
+  };
 
 /** Returns why a verified token cannot be used by this request, or undefined if it can. */
 export type RefuseBinding = (
@@ -42,11 +39,11 @@ const unsupportedMethods = ['jwk', 'jwe', 'kid', 'jku', 'osc'];
  * and one that is bound to both requires both. A token that is bound in any other way is rejected.
  */
 export function createBindingCheck(options: BindingOptions): RefuseBinding {
-  const { dpop, publicUrl = '', dpopAlgorithms: algorithms, clientCertificate, now } = options;
+  const { dpop, publicUrl = '', clientCertificate, replayStore = sharedMemoryStore() } = options;
   if (dpop === 'off') return createBearerCheck(clientCertificate);
-  const { replayStore = sharedMemoryStore() } = options;
-  const verifyProof = createProofVerifier({ publicUrl, algorithms, replayStore, now });
-  const refuseBearer = dpop === 'required' ? () => refuse('dpop_required') : createBearerCheck(clientCertificate);
+  const verifyProof = createProofVerifier({ ...options, publicUrl, replayStore });
+  const refuseBearer =
+    dpop === 'required' ? () => refuse('dpop_required') : createBearerCheck(clientCertificate, 'token_key_bound');
 
   return (request, scheme, presented, claims) => {
     if (scheme === 'Bearer') return refuseBearer(request, scheme, presented, claims);
@@ -62,12 +59,16 @@ export function createBindingCheck(options: BindingOptions): RefuseBinding {
   };
 }
 
-function createBearerCheck(clientCertificate: ClientCertificate | undefined): RefuseBinding {
+/** @param keyBound why a token that is bound to a key is rejected, which depends on whether proofs are accepted */
+function createBearerCheck(
+  clientCertificate: ClientCertificate | undefined,
+  keyBound: 'token_bound' | 'token_key_bound' = 'token_bound',
+): RefuseBinding {
   return (request, _scheme, _presented, claims) => {
     if (!Object.hasOwn(claims, 'cnf')) return undefined;
     const confirmation = confirmationOf(claims);
-    const isBoundToKey = !Object.hasOwn(confirmation, certificateMethod) || Object.hasOwn(confirmation, keyMethod);
-    if (!clientCertificate || isBoundToKey) return refuse('token_bound');
+    if (Object.hasOwn(confirmation, keyMethod)) return refuse(keyBound);
+    if (!clientCertificate || !Object.hasOwn(confirmation, certificateMethod)) return refuse('token_bound');
     if (hasUnsupportedMethod(confirmation)) return refuse('token_confirmation_unsupported');
     return refuseConfirmation(request, confirmation, clientCertificate);
   };

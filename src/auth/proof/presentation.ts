@@ -1,12 +1,5 @@
 import { type Refusal, refuse } from '../refusals.ts';
-import type { ReplayStore } from './replay-store.ts';
-
-/** The part of a Web-standard Request that a guard reads. The object itself identifies the request. */
-export interface GuardRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: { get(name: string): string | null };
-}
+import type { ReplayStore } from '../types.ts';
 
 /** What a request presents, as it was when the check began. */
 export interface Presentation {

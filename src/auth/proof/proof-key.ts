@@ -1,11 +1,16 @@
-import { type Algorithm, algorithmOf } from '../jose/algorithms.ts';
-import { isJsonObject } from '../jose/encoding.ts';
-import { type KeyLimits, type PublicJwk, readPublicJwk } from '../jose/jwk.ts';
+import { algorithmOf } from '../keys/algorithms.ts';
+import { type KeyLimits, type PublicJwk, readPublicJwk } from '../keys/jwk.ts';
+import type { ProofAlgorithm } from '../types.ts';
+import { isJsonObject } from '../values/json.ts';
 
 /** The algorithms with which a proof can be signed. */
-export const proofAlgorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'] as const satisfies readonly Algorithm[];
-
-export type ProofAlgorithm = (typeof proofAlgorithms)[number];
+export const proofAlgorithms = [
+  'ES256',
+  'ES384',
+  'RS256',
+  'PS256',
+  'EdDSA',
+] as const satisfies readonly ProofAlgorithm[];
 
 /** Returns the algorithm of this name, or undefined if no proof can be signed with it. `Ed25519` is another name of EdDSA. */
 export function proofAlgorithmOf(name: unknown): ProofAlgorithm | undefined {

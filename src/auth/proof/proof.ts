@@ -1,11 +1,14 @@
 import { base64url, calculateJwkThumbprint, compactVerify, errors } from 'jose';
-import { isCanonicalBase64Url, parseJsonObject, sha256 } from '../jose/encoding.ts';
-import { importPublicJwk, type PublicJwk } from '../jose/jwk.ts';
+import { importPublicJwk, type PublicJwk } from '../keys/jwk.ts';
 import { Refusal, refuse } from '../refusals.ts';
+import type { CheckedOptions, ProofAlgorithm, ReplayStore } from '../types.ts';
+import { isCanonicalBase64Url, sha256 } from '../values/base64url.ts';
+import { parseJsonObject } from '../values/json.ts';
+import { createNonces, type Nonces } from './nonces.ts';
 import { normalizeUrl, pathOf } from './normalize-url.ts';
 import { type Presentation, useProof } from './presentation.ts';
-import { type ProofAlgorithm, proofAlgorithmOf, proofAlgorithms, readProofKey } from './proof-key.ts';
-import { type ReplayStore, usualLifetimeMs, windowMs } from './replay-store.ts';
+import { proofAlgorithmOf, proofAlgorithms, readProofKey } from './proof-key.ts';
+import { clockDifferenceMs } from './replay-store.ts';
 
 /**
  * Verifies the proof that a request presents, and marks it as used. Resolves to the reason for a rejection, or to undefined.
@@ -21,15 +24,18 @@ export type VerifyProof = (
   thumbprint: string,
 ) => Promise<Refusal | undefined>;
 
-export interface ProofVerifierOptions {
+export interface ProofVerifierOptions extends Partial<ProofOptions> {
   /** The URL at which clients reach the API, without a trailing slash. The Host header is never used. */
   readonly publicUrl: string;
   readonly replayStore: ReplayStore;
-  /** Accepted signature algorithms; defaults to {@link proofAlgorithms}. */
-  readonly algorithms?: readonly ProofAlgorithm[] | undefined;
   /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
+
+type ProofOptions = Pick<CheckedOptions, 'dpopAlgorithms' | 'dpopProofMaxAgeSeconds' | 'dpopNonceSecret'>;
+
+/** Of proofs at a token endpoint, and by default. */
+const usualMaxAgeSeconds = 60;
 
 /** The values that a proof must have. */
 export interface ExpectedProof {
@@ -41,6 +47,8 @@ export interface ExpectedProof {
   readonly nowMs: number;
   /** Defaults to {@link proofAlgorithms}. */
   readonly algorithms?: readonly ProofAlgorithm[] | undefined;
+  /** Maximum difference between `iat` and the current time, in either direction. Defaults to 60. */
+  readonly maxAgeSeconds?: number | undefined;
 }
 
 /** A proof with a valid signature and the expected values. It may have been used before. */
@@ -49,6 +57,8 @@ export interface GoodProof {
   readonly thumbprint: string;
   readonly id: string;
   readonly issuedAtMs: number;
+  /** Not checked. */
+  readonly nonce: unknown;
 }
 
 interface SignedProof {
@@ -63,26 +73,31 @@ const maxProofLength = 4096;
 const maxIdLength = 256;
 
 /**
- * Returns a function that verifies DPoP proofs (RFC 9449 §4.3) and accepts each once. It does NOT check the token or a `nonce`.
- * The work for one proof is bounded, and only a valid proof signed with the right key reaches the store.
+ * Returns a function that verifies DPoP proofs (RFC 9449 §4.3) and accepts each once. It does NOT check the token. The work for
+ * one proof is bounded, and only a valid proof signed with the right key reaches the store.
  */
 export function createProofVerifier(options: ProofVerifierOptions): VerifyProof {
-  const { publicUrl, replayStore, algorithms, now = Date.now } = options;
+  const { publicUrl, replayStore, dpopAlgorithms: algorithms, dpopNonceSecret: secrets, now = Date.now } = options;
+  const { dpopProofMaxAgeSeconds: maxAgeSeconds = usualMaxAgeSeconds } = options;
+  const nonces = secrets && createNonces(secrets, maxAgeSeconds, now);
   const outcomes = new WeakMap<Presentation, Promise<Refusal | undefined>>();
 
   const verify: VerifyProof = async (request, presented, thumbprint) => {
     const path = pathOf(presented.url);
     const url = path === undefined ? undefined : publicUrl + path;
-    const proof = await checkProof(presented.proof, { ...presented, url, nowMs: now(), algorithms });
+    const expected = { ...presented, url, nowMs: now(), algorithms, maxAgeSeconds };
+    const proof = await checkProof(presented.proof, expected);
     if (proof instanceof Refusal) return proof;
     // RFC 9449 §7.1: the proof is valid, but the token belongs to another key.
     if (proof.thumbprint !== thumbprint) return refuse('proof_key_mismatch');
+    const refusal = nonces && (await refuseNonce(nonces, proof.nonce));
+    if (refusal) return refusal;
     // Hashed together, so that clients with equal `jti` values do not collide.
     const key = await sha256(`${proof.thumbprint}.${proof.id}`);
     // Checked again, because the clock may have been set or the process paused since. Nothing is awaited until the proof is marked.
     const nowMs = now();
-    if (!isTimely(proof.issuedAtMs, nowMs)) return refuse('proof_time');
-    const lifetimeMs = Math.ceil(proof.issuedAtMs + usualLifetimeMs - nowMs);
+    if (!isTimely(proof.issuedAtMs, { nowMs, maxAgeSeconds })) return refuse('proof_time');
+    const lifetimeMs = Math.ceil(proof.issuedAtMs + maxAgeSeconds * 1000 + clockDifferenceMs - nowMs);
     const mark = () => replayStore.markUsed(key, lifetimeMs, Math.floor(proof.issuedAtMs));
     return useProof(request, presented, replayStore, mark);
   };
@@ -99,14 +114,20 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
   };
 }
 
+async function refuseNonce(nonces: Nonces, nonce: unknown): Promise<Refusal | undefined> {
+  if (typeof nonce === 'string' && (await nonces.isFresh(nonce))) return undefined;
+  return new Refusal(nonce === undefined ? 'proof_nonce_missing' : 'proof_nonce_stale', 1, await nonces.issue());
+}
+
 /** Returns a proof with the expected values, or why it is rejected. Does NOT check whether it was used before. */
 export async function checkProof(text: string | null, expected: ExpectedProof): Promise<GoodProof | Refusal> {
   const proof = readProof(text, expected.algorithms ?? proofAlgorithms);
   if (proof instanceof Refusal) return proof;
   const refusal = (await refuseClaims(proof.claims, expected)) ?? (await refuseSignature(proof));
   if (refusal !== undefined) return refusal;
-  const { jti, iat } = proof.claims;
-  return { thumbprint: await calculateJwkThumbprint(proof.jwk), id: String(jti), issuedAtMs: Number(iat) * 1000 };
+  const { jti, iat, nonce } = proof.claims;
+  const thumbprint = await calculateJwkThumbprint(proof.jwk);
+  return { thumbprint, id: String(jti), issuedAtMs: Number(iat) * 1000, nonce };
 }
 
 /** Checks everything that does not depend on the request. Of duplicate members the last one counts, as in jose. */
@@ -130,10 +151,10 @@ function readProof(text: string | null, accepted: readonly ProofAlgorithm[]): Si
 
 async function refuseClaims(claims: SignedProof['claims'], expected: ExpectedProof): Promise<Refusal | undefined> {
   const { htm, htu, iat, ath, jti } = claims;
-  const { method, url, token, nowMs } = expected;
+  const { method, url, token } = expected;
   if (htm !== method) return refuse('proof_method');
   if (!isSameUrl(htu, url)) return refuse('proof_url');
-  if (typeof iat !== 'number' || !isTimely(iat * 1000, nowMs)) return refuse('proof_time');
+  if (typeof iat !== 'number' || !isTimely(iat * 1000, expected)) return refuse('proof_time');
   if (token !== undefined && ath !== (await sha256(token))) return refuse('proof_token_hash');
   if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) return refuse('proof_id');
   return undefined;
@@ -151,8 +172,11 @@ async function refuseSignature({ text, algorithm, jwk }: SignedProof): Promise<R
   }
 }
 
-function isTimely(issuedAtMs: number, nowMs: number): boolean {
-  return Math.abs(nowMs - issuedAtMs) <= windowMs;
+function isTimely(
+  issuedAtMs: number,
+  { nowMs, maxAgeSeconds = usualMaxAgeSeconds }: Pick<ExpectedProof, 'nowMs' | 'maxAgeSeconds'>,
+): boolean {
+  return Math.abs(nowMs - issuedAtMs) <= maxAgeSeconds * 1000;
 }
 
 function isSameUrl(claimed: unknown, expected: string | undefined): boolean {

@@ -1,28 +1,9 @@
-/** Stores which proofs were used. Processes with the same public URL must share one, or each of them accepts a proof once. */
-export interface ReplayStore {
-  /**
-   * Marks `key` as used for `lifetimeMs`. Returns true for the first caller, and false for all others until that time has passed.
-   * Rejects or throws if it is unknown whether the key was used. Must have a time limit of its own, because the request waits
-   * for it.
-   * @param key at most 64 characters of base64url
-   * @param lifetimeMs a whole number from 30000 to 150000
-   * @param issuedAtMs when the proof was created, in milliseconds since 1970: a store must reject a proof that is older than its
-   * data, because it may have been used before
-   */
-  markUsed(key: string, lifetimeMs: number, issuedAtMs: number): boolean | Promise<boolean>;
-}
-
-/** Maximum difference between the `iat` of a proof and the current time, in either direction. */
-export const windowMs = 60_000;
-
+import type { ReplayStore } from '../types.ts';
 /** Maximum difference between the clocks of processes that share a store. Marks last this much longer than the window. */
-const clockDifferenceMs = 30_000;
-
-/** How long a proof that was just created is marked as used. */
-export const usualLifetimeMs = windowMs + clockDifferenceMs;
+export const clockDifferenceMs = 30_000;
 
 export interface MemoryReplayStoreOptions {
-  /** Maximum number of used proofs. Defaults to 200,000, which take up to 50 MiB and are enough for 2,200 proofs per second. */
+  /** Maximum number of used proofs. Defaults to 200,000, which take up to 50 MiB and are enough for 2,200 proofs per second with the default maximum age. */
   readonly maxEntries?: number;
   /** Wall-clock time in milliseconds since 1970, the same as for proofs; defaults to `Date.now`. */
   readonly now?: (() => number) | undefined;

@@ -19,14 +19,14 @@ describe('createBindingCheck()', () => {
   /** One outcome without, one with the option `clientCertificate`, if it differs. No request has a proof. */
   const rows: readonly (readonly [scheme: Scheme, cnf: unknown, without: Outcome, withIt?: Outcome])[] = [
     ['Bearer', undefined, undefined],
-    ['Bearer', bound, 'token_bound'],
+    ['Bearer', bound, 'token_key_bound'],
     ['Bearer', null, 'token_bound'],
     ['Bearer', {}, 'token_bound'],
     ['Bearer', [certified], 'token_bound'],
     ['Bearer', certified, 'token_bound', undefined],
     ['Bearer', { 'x5t#S256': certificate('b').thumbprint }, 'token_bound', 'certificate_mismatch'],
     ['Bearer', { 'x5t#S256': 1 }, 'token_bound', 'certificate_mismatch'],
-    ['Bearer', both, 'token_bound'],
+    ['Bearer', both, 'token_key_bound'],
     ['Bearer', { ...certified, kid: 'x' }, 'token_bound', 'token_confirmation_unsupported'],
     ['Bearer', { jwk: {} }, 'token_bound'],
     ['Bearer', { 'kc-jkt-type': 'DPoP' }, 'token_bound'],
@@ -61,8 +61,12 @@ describe('createBindingCheck()', () => {
       expect(await outcomeOf({}, scheme, cnf)).toBe(without);
       expect(await outcomeOf({ clientCertificate }, scheme, cnf)).toBe(withIt);
       if (scheme === 'DPoP') return;
-      expect(await outcomeOf({ dpop: 'off' }, scheme, cnf)).toBe(without);
-      expect(await outcomeOf({ dpop: 'off', clientCertificate }, scheme, cnf)).toBe(withIt);
+      // Where no proof is accepted, none is asked for.
+      const withoutProofs = without === 'token_key_bound' ? 'token_bound' : without;
+      expect(await outcomeOf({ dpop: 'off' }, scheme, cnf)).toBe(withoutProofs);
+      expect(await outcomeOf({ dpop: 'off', clientCertificate }, scheme, cnf)).toBe(
+        withIt === without ? withoutProofs : withIt,
+      );
       expect(await outcomeOf({ dpop: 'required', clientCertificate }, scheme, cnf)).toBe('dpop_required');
     });
   }

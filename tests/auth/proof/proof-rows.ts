@@ -62,8 +62,8 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
     ...keys('ES256', { use: 'sig', ext: true, key_ops: ['verify'], kid: '1' }),
     ...[2049, 4096].map(bits),
     rsa('an exponent of 4 bytes', largeExponent),
-    ['an algorithm of the list', { algorithms: ['ES256'] }],
-    ['Ed25519 where the list has EdDSA', { algorithm: 'Ed25519', algorithms: ['ES256', 'EdDSA'] }],
+    ['an algorithm of the list', { dpopAlgorithms: ['ES256'] }],
+    ['Ed25519 where the list has EdDSA', { algorithm: 'Ed25519', dpopAlgorithms: ['ES256', 'EdDSA'] }],
     ['other members', { header: { kid: 'x', b64: false, nonce: 1 }, claims: { nonce: 'x', exp: 1 } }],
     ['the last of members that repeat', { headerText: goodHeader.replace('{', '{"alg":"none","typ":"JWT",') }],
     ['4096 characters', padded(300, 2706)],
@@ -105,7 +105,7 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
   proof_algorithm: [
     ...members('header', 'alg', ['none', 'HS256', 'ES512', 'ML-DSA-44', 'es256', undefined]),
     // The algorithms of FAPI 2.0 (§5.4.1).
-    ['an algorithm that the list lacks', { algorithm: 'RS256', algorithms: ['ES256', 'PS256', 'EdDSA'] }],
+    ['an algorithm that the list lacks', { algorithm: 'RS256', dpopAlgorithms: ['ES256', 'PS256', 'EdDSA'] }],
   ],
   proof_critical_header: members('header', 'crit', [['b64'], []]),
   proof_key: [
