@@ -1,18 +1,30 @@
-export type { CheckedOptions, GuardOptions } from './check-options.ts';
-export { type EnvironmentError, optionsFromEnvironment } from './environment.ts';
-export type { Authentication } from './guard/authenticate.ts';
-export type { GuardState } from './guard/create-guard.ts';
 export { describeRejections, type Rejection } from './guard/describe-rejections.ts';
-export { type Anonymous, createGuard, type Guard, type GuardRequest } from './guard/guard.ts';
+export { createGuard } from './guard/guard.ts';
 export { type IssuerMetadata, issuerMetadata } from './guard/issuer-metadata.ts';
-export type { Requirements } from './guard/requirements.ts';
-export type { FixedScope } from './guard/scopes.ts';
-export type { Algorithm } from './jose/algorithms.ts';
-export type { Fetch, FetchFailure } from './keys/fetch-json.ts';
-export type { KeySetEvent, KeySetState } from './keys/key-set.ts';
-export { type Certificate, type ClientCertificate, clientCertificateFromHeader } from './proof/certificate.ts';
-export type { ReplayStore } from './proof/replay-store.ts';
-export type { ErrorBody, RefusalDescription, RefusalReason } from './refusals.ts';
-export type { Claims } from './token/claims.ts';
-export type { ClaimsSchema } from './token/claims-schema.ts';
-export type { IssuerOptions } from './token/issuer-rules.ts';
+export { optionsFromEnvironment } from './options/environment.ts';
+export type { RefusalDescription, RefusalReason, RejectionFormat } from './refusals.ts';
+export type {
+  Algorithm,
+  Anonymous,
+  Authentication,
+  Certificate,
+  CheckedOptions,
+  Claims,
+  ClaimsSchema,
+  ClientCertificate,
+  EnvironmentError,
+  Fetch,
+  FetchFailure,
+  FixedScope,
+  Guard,
+  GuardOptions,
+  GuardRequest,
+  GuardState,
+  IssuerOptions,
+  KeySetEvent,
+  KeySetState,
+  MetadataMembers,
+  ReplayStore,
+  Requirements,
+  ResourceMembers,
+} from './types.ts';

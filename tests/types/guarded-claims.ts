@@ -1,6 +1,6 @@
 import { type } from 'arktype';
 import { Elysia, t } from 'elysia';
-import { createGuard, resourceServer } from 'protected-api';
+import { createGuard, describeRejections, resourceMetadata, resourceServer, securitySchemes } from 'protected-api';
 import * as v from 'valibot';
 import { z } from 'zod';
 
@@ -24,13 +24,20 @@ new Elysia().use(resourceServer({ ...options, claims: valibot })).get('/valibot'
 new Elysia().use(resourceServer({ ...options, claims: arktype })).get('/arktype', ({ claims }) => claims.tenant.length);
 new Elysia().use(resourceServer({ ...options, claims: elysia })).get('/t', ({ claims }) => claims.tenant.length);
 
-// @ts-expect-error: the schemas of Elysia are for resourceServer only
-createGuard({ ...options, claims: elysia });
+const byElysia = createGuard({ ...options, claims: elysia });
+new Elysia().use(resourceServer(byElysia)).get('/t', ({ claims }) => claims.tenant.length);
+describeRejections({ ...options, claims: elysia });
+securitySchemes({ ...options, claims: elysia });
+resourceMetadata({ ...options, claims: elysia });
 // @ts-expect-error: a schema is not a class
 createGuard({ ...options, claims: String });
-// @ts-expect-error: errorBody is synchronous
-createGuard({ ...options, errorBody: async () => ({ title: 'rejected' }) });
-createGuard({ ...options, errorBody: ({ code }) => ({ title: code }) });
+// @ts-expect-error: formatRejection is synchronous
+createGuard({ ...options, formatRejection: async () => ({ body: { title: 'rejected' } }) });
+// @ts-expect-error: the body is a member of what it returns
+createGuard({ ...options, formatRejection: ({ error }) => ({ title: error }) });
+// @ts-expect-error: a text has a media type
+createGuard({ ...options, formatRejection: ({ error }) => ({ body: error }) });
+createGuard({ ...options, formatRejection: ({ error }) => ({ body: error, contentType: 'text/plain' }) });
 // @ts-expect-error: a misspelt option
 createGuard({ ...options, algorithm: ['RS256'] });
 // @ts-expect-error: HMAC is never accepted

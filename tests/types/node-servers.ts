@@ -1,9 +1,15 @@
 import express from 'express';
+import Fastify from 'fastify';
+import { type Context, Hono } from 'hono';
+import Koa from 'koa';
+import polka from 'polka';
+import { authOf as authOfFastify, requireToken as requireTokenInFastify } from 'protected-api/fastify';
 import { type Claims, createGuard } from 'protected-api/guard';
-import { authOf, checkIncoming, requireToken } from 'protected-api/node';
+import { authOf as authOfHono, requireToken as requireTokenInHono } from 'protected-api/hono';
+import { authOf, checkIncoming, requireToken, serveMetadata } from 'protected-api/node';
 import { z } from 'zod';
 
-/** Nothing here is run. The compiler checks the types of what servers of Node.js use. */
+/** Nothing here is run. The compiler checks the types of what servers use. */
 const options = { issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' };
 const guard = createGuard({ ...options, claims: z.object({ tenant: z.string() }) });
 const app = express().use(requireToken(guard, { optional: true }));
@@ -29,7 +35,56 @@ createGuard({
   onAccepted: (request: Request) => request.signal,
 });
 
-// @ts-expect-error: a misspelt requirement would require nothing
-requireToken(guard, { scopes: 'read:reports' });
-// @ts-expect-error: the options of a guard are not a guard
-requireToken(options);
+const hono = new Hono()
+  .get('/reports', requireTokenInHono(guard, { scope: 'read:reports' }), (c) => {
+    authOfHono(c).claims.tenant satisfies string;
+    return c.json(authOfHono<Claims>(c).claims.exp);
+  })
+  .get('/news', requireTokenInHono(guard, { optional: true }), (c) => {
+    // @ts-expect-error: without a token there are no claims
+    authOfHono(c).claims.tenant;
+    return c.text(authOfHono(c).claims?.tenant ?? 'everyone');
+  });
+hono.use(requireTokenInHono(guard));
+hono.get('/any', (c: Context) => c.json(authOfHono(c).claims.exp satisfies number));
+hono.get('/later', (c) => {
+  // The types of the application do not show its middleware.
+  authOfHono(c).claims.exp satisfies number;
+  authOfHono<Claims & { tenant: string }>(c).claims.tenant satisfies string;
+  // @ts-expect-error: without a token there are no claims
+  authOfHono<Claims | undefined>(c).claims.exp;
+  return c.body(null);
+});
+new Hono<{ Bindings: { KV: string }; Variables: { user: string } }>().get('/reports', requireTokenInHono(guard), (c) =>
+  c.text(authOfHono(c).claims.tenant + c.env.KV + c.get('user')),
+);
+
+const fastify = Fastify();
+fastify.addHook('onRequest', requireTokenInFastify(guard));
+fastify.get('/reports', { onRequest: requireTokenInFastify(guard, { scope: 'read:reports' }) }, async (request) => {
+  authOfFastify(request).claims.exp satisfies number;
+  // @ts-expect-error: without a token there are no claims
+  authOfFastify<Claims | undefined>(request).claims.exp;
+});
+fastify.get('/all', { onRequest: [requireTokenInFastify(guard), requireTokenInFastify(guard)] }, async () => {});
+Fastify({ http2: true }).addHook('onRequest', requireTokenInFastify(guard));
+
+polka().use(requireToken(guard), serveMetadata(guard));
+new Koa().use(({ req, res }) => checkIncoming(guard, req, res));
+
+for (const guarding of [requireToken, requireTokenInHono, requireTokenInFastify]) {
+  // @ts-expect-error: a misspelt requirement would require nothing
+  guarding(guard, { scopes: 'read:reports' });
+  // @ts-expect-error: the options of a guard are not a guard
+  guarding(options);
+  // @ts-expect-error: nothing is not a guard
+  guarding();
+}
+// @ts-expect-error: it returns middleware, and is none itself
+app.use(requireToken);
+// @ts-expect-error: it returns middleware, and is none itself
+app.use(serveMetadata);
+// @ts-expect-error: it returns middleware, and is none itself
+hono.use(requireTokenInHono);
+// @ts-expect-error: it returns a hook, and is none itself
+fastify.addHook('onRequest', requireTokenInFastify);

@@ -1,18 +1,20 @@
-import { checkOptions, type GuardOptions } from '../check-options.ts';
-import { canOccur, Refusal, type RefusalReason, refusals } from '../refusals.ts';
-import { coreOf, type Guard } from './guard.ts';
+import { checkOptions } from '../options/check-options.ts';
+import { canOccur, Refusal, type RefusalDescription, type RefusalReason, refusals } from '../refusals.ts';
+import type { Guard, GuardOptions, Requirements } from '../types.ts';
+import type { GuardCore } from './core.ts';
+import { coreOf } from './guard.ts';
 import { resourceMetadataUrl } from './metadata.ts';
-import { rejectionHeaders } from './rejection.ts';
-import { createPolicyReader, type Requirements } from './requirements.ts';
+import { prepareRejections, rejectionHeaders } from './rejection.ts';
+import { createPolicyReader } from './requirements.ts';
 
 /** A rejection as a client gets it, for documents and metrics. */
-export interface Rejection {
-  readonly reason: RefusalReason;
-  readonly status: 401 | 403 | 503;
-  readonly code: string;
-  readonly description: string;
+export interface Rejection extends Pick<RefusalDescription, 'reason' | 'error' | 'description'> {
+  readonly status: number;
   /** `WWW-Authenticate` or `Retry-After`, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly contentType: string;
+  /** The value of a JSON body, or the text of another one. */
+  readonly body: unknown;
 }
 
 /**
@@ -21,25 +23,37 @@ export interface Rejection {
  * @throws {TypeError} an option or a requirement is not valid
  */
 export function describeRejections(given: GuardOptions | Guard, requirements: Requirements = {}): readonly Rejection[] {
-  const checked = coreOf(given)?.options ?? checkOptions(given as GuardOptions);
-  const challengeOptions = { ...checked, resourceMetadata: resourceMetadataUrl(checked) };
-  const { challenge } = createPolicyReader(checked).readRequirements(requirements);
-  const withoutCause = new Set<RefusalReason>(['access_denied']);
-  if (challenge.scope === undefined) withoutCause.add('scope_insufficient');
+  const core = coreOf(given) ?? describable(checkOptions(given as GuardOptions));
+  return rejectionsOf(core, requirements).filter(({ reason }) => reason !== 'access_denied');
+}
+
+type Describable = Pick<GuardCore, 'options' | 'prepared' | 'readRequirements'>;
+
+const describable = (options: GuardCore['options']): Describable => ({
+  options,
+  prepared: prepareRejections(options.formatRejection),
+  readRequirements: createPolicyReader(options).readRequirements,
+});
+
+/** Returns every rejection on a route with these requirements, and that by `authorize`. */
+export function rejectionsOf(core: Describable, requirements: Requirements): readonly Rejection[] {
+  const { options, prepared } = core;
+  const challengeOptions = { ...options, resourceMetadata: resourceMetadataUrl(options) };
+  const { challenge } = core.readRequirements(requirements);
+  const withoutCause = new Set<RefusalReason>();
+  if (challenge.scope === undefined && !options.requireScope) withoutCause.add('scope_insufficient');
   if (challenge.acrValues === undefined && challenge.maxAge === undefined)
     withoutCause.add('authentication_insufficient');
   const reasons = (Object.keys(refusals) as RefusalReason[]).filter(
-    (reason) => canOccur(reason, checked) && !withoutCause.has(reason),
+    (reason) => canOccur(reason, options) && !withoutCause.has(reason),
   );
   return reasons.map((reason) => {
-    const { status, code, description } = refusals[reason];
-    const scheme = checked.dpop === 'required' || reason.startsWith('proof_') ? 'DPoP' : 'Bearer';
-    return {
-      reason,
-      status,
-      code,
-      description,
-      headers: rejectionHeaders(new Refusal(reason, 30), scheme, challenge, challengeOptions),
-    };
+    const { error, description } = refusals[reason];
+    const { status, contentType, text, isJson } = prepared[reason];
+    const scheme = options.dpop === 'required' || reason.startsWith('proof_') ? 'DPoP' : 'Bearer';
+    // A cooldown may have begun some seconds ago.
+    const refusal = new Refusal(reason, reason === 'keys_unavailable' ? options.jwksCooldownSeconds : 1);
+    const headers = rejectionHeaders(refusal, scheme, challenge, challengeOptions);
+    return { reason, status, error, description, headers, contentType, body: isJson ? JSON.parse(text) : text };
   });
 }

@@ -1,70 +1,57 @@
-import type { GuardOptions, IssuersWithAudience } from '../check-options.ts';
-import type { GuardRequest } from '../proof/presentation.ts';
-import type { Claims } from '../token/claims.ts';
-import type { ClaimsSchema } from '../token/claims-schema.ts';
-import type { Authentication } from './authenticate.ts';
-import { createGuardCore, type GuardCore, type GuardState } from './create-guard.ts';
-import type { Requirements } from './requirements.ts';
+import type { RefusalDescription, RejectionFormat } from '../refusals.ts';
+import type {
+  Anonymous,
+  Authentication,
+  Claims,
+  ClaimsSchema,
+  Guard,
+  GuardOptions,
+  GuardRequest,
+  IssuersWithAudience,
+  MetadataMembers,
+  Requirements,
+} from '../types.ts';
+import { createGuardCore, type GuardCore } from './core.ts';
 
-export type { GuardRequest };
+/** Requirements of a route that also accepts requests without a token, and of one that does not. */
+export type OptionalRequirements = Requirements & { readonly optional: true };
+export type StrictRequirements = Requirements & { readonly optional?: false | undefined };
 
-/** A request without credentials, where a token is optional. */
-export interface Anonymous {
-  readonly claims: undefined;
-  readonly token: undefined;
-  readonly scopes: readonly string[];
-}
+/** What `authOf` returns. For a route where a token is optional, the type parameter is `Claims | undefined`. */
+export type AuthOf<AcceptedClaims extends Claims | undefined> = AcceptedClaims extends Claims
+  ? Authentication<AcceptedClaims>
+  : Anonymous;
 
 /** The claims that a guard with this schema accepts: those of every token, merged with the schema's output. */
 export type ClaimsOf<Schema> = Schema extends ClaimsSchema<infer Output> ? Claims & Output : Claims;
 
-/** Options whose schema decides the type of the claims. */
-export type OptionsFor<Schema> = Omit<GuardOptions, 'claims'> & { readonly claims?: Schema | undefined };
-
-/** Decides about requests. */
-export interface Guard<AcceptedClaims extends Claims = Claims> {
-  /**
-   * Returns the claims and the token of the request, or the response that rejects it: 401, 403 or 503. Never rejects for
-   * anything that a client or an issuer does. Does NOT check `jti`, that there is a `sub`, or who may see which resource.
-   *
-   * Each call decides as of now. Calls with the same request object share the verification of its token and the use of its DPoP
-   * proof, as long as method, URL, token and proof are the same.
-   * @throws {TypeError} `request` is not a Web-standard Request, a requirement is not valid, or the schema of the claims or
-   * `errorBody` cannot be used
-   */
-  check(
-    request: GuardRequest,
-    requirements: Requirements & { readonly optional: true },
-  ): Promise<Authentication<AcceptedClaims> | Anonymous | Response>;
-  check(
-    request: GuardRequest,
-    requirements?: Requirements & { readonly optional?: false | undefined },
-  ): Promise<Authentication<AcceptedClaims> | Response>;
-  /**
-   * Returns the metadata from which clients learn the issuers and the scopes of this API (RFC 9728), its preflight response, or a
-   * 405 for another method. All of them are readable by every origin. Returns undefined for any other request, and always without
-   * `publicUrl`.
-   * @param scopes that the API requires, without the prefix
-   * @throws {TypeError} `request` is not a Web-standard Request, or a scope is not valid
-   */
-  metadata(request: GuardRequest, scopes?: readonly string[]): Response | undefined;
-  /** Fetches keys ahead of the first request, and refreshes them in the background. Returns at once. */
-  start(): void;
-  /** Stops the background refresh. `check` still works and fetches keys on demand. */
-  stop(): void;
-  /**
-   * Fetches the keys of every issuer now, even during the cooldown, to stop trusting a compromised key. Resolves to the state
-   * once the fetches have succeeded or failed: if `lastFailure` is set, the old keys stay trusted. Never let clients call it.
-   */
-  reload(): Promise<GuardState>;
-  state(): GuardState;
-}
+/** Options whose schema decides the type of the claims, and whose format that of rejections. */
+export type OptionsFor<Schema, Format = unknown> = Omit<
+  GuardOptions,
+  'claims' | 'formatRejection' | 'issuer' | 'audience'
+> & {
+  readonly claims?: Schema | undefined;
+  readonly formatRejection?: ((refusal: RefusalDescription) => Format) | undefined;
+} & (Pick<GuardOptions, 'issuer' | 'audience'> | IssuersWithAudience);
 
 const cores = new WeakMap<object, GuardCore>();
 
 /** Returns the parts of a guard that adapters use, or undefined for anything else. */
 export function coreOf(guard: object): GuardCore | undefined {
   return cores.get(guard);
+}
+
+/**
+ * Checks what a route is set up with.
+ * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
+ */
+export function requireGuard(guard: unknown, requirements: Requirements): void {
+  const { check } = Object(guard) as Partial<Guard>;
+  if (typeof check !== 'function')
+    throw new TypeError(
+      'Cannot set up a route: expected a guard. Write requireToken(guard) or serveMetadata(guard), with a guard from createGuard(options)',
+    );
+  coreOf(guard as Guard)?.readRequirements(requirements);
 }
 
 /**
@@ -76,46 +63,62 @@ export function coreOf(guard: object): GuardCore | undefined {
  * return Response.json({ hello: result.claims.sub });
  * @throws {TypeError} an option is missing, mistyped, out of range or unknown; the message names each
  */
-export function createGuard<Schema extends ClaimsSchema | undefined = undefined>(
-  options: Omit<OptionsFor<Schema>, 'issuer' | 'audience'> & IssuersWithAudience,
-): Guard<ClaimsOf<Schema>>;
-export function createGuard<Schema extends ClaimsSchema | undefined = undefined>(
-  options: OptionsFor<Schema>,
-): Guard<ClaimsOf<Schema>>;
-export function createGuard(options: unknown): unknown {
+export function createGuard<
+  Schema extends ClaimsSchema | undefined = undefined,
+  Format extends RejectionFormat = Record<never, never>,
+>(options: OptionsFor<Schema, Format>): Guard<ClaimsOf<Schema>, Format> {
   return guardOf(createGuardCore(options as GuardOptions));
 }
 
 /** Returns the guard of a core. */
-export function guardOf<AcceptedClaims extends Claims>(core: GuardCore): Guard<AcceptedClaims> {
+export function guardOf<AcceptedClaims extends Claims, Format>(core: GuardCore): Guard<AcceptedClaims, Format> {
   const { start, stop, reload, state } = core;
-  const check = async (request: GuardRequest, requirements: Requirements & { readonly optional?: unknown } = {}) => {
+  const tokenOnly = core.readRequirements({});
+  const check = async (request: GuardRequest, requirements?: Requirements & { readonly optional?: unknown }) => {
     requireRequest(request);
-    const policy = core.readRequirements(requirements);
-    const decision = await core.decide(request, policy, requirements.optional === true);
+    const policy = requirements === undefined ? tokenOnly : core.readRequirements(requirements);
+    const decision = await core.decide(request, policy, requirements?.optional === true);
     if (decision === undefined) return anonymous;
     if (decision instanceof Response) return decision;
     const { claims, token, ownClaims } = decision;
     return {
       claims,
       token,
+      get clientId() {
+        return clientOf(ownClaims);
+      },
       get scopes() {
         return core.scopesOf(ownClaims);
       },
     };
   };
-  const metadata = (request: GuardRequest, scopes: readonly string[] = []) => {
+  const metadata = (request: GuardRequest, { scopes = [], ...members }: MetadataMembers = {}) => {
     requireRequest(request);
-    return core.metadata(request, () =>
-      scopes.length > 0 ? core.readRequirements({ scope: scopes }).alternatives.flat() : [],
-    );
+    const named = () => (scopes.length > 0 ? core.readRequirements({ scope: scopes }).alternatives.flat() : []);
+    return core.metadata(request, named, members);
   };
-  const guard = { check, metadata, start, stop, reload, state } as unknown as Guard<AcceptedClaims>;
+  const guard = { check, metadata, start, stop, reload, state } as unknown as Guard<AcceptedClaims, Format>;
   cores.set(guard, core);
   return guard;
 }
 
-const anonymous: Anonymous = Object.freeze({ claims: undefined, token: undefined, scopes: Object.freeze([]) });
+const anonymous: Anonymous = Object.freeze({
+  claims: undefined,
+  token: undefined,
+  scopes: Object.freeze([]),
+  clientId: undefined,
+});
+
+/** RFC 9068 §2.2 names it client_id; Auth0 and Keycloak azp, Okta cid, Entra azp or appid. */
+function clientOf(claims: Claims): string | undefined {
+  for (const name of clientClaims) {
+    const { [name]: client } = claims;
+    if (typeof client === 'string') return client;
+  }
+  return undefined;
+}
+
+const clientClaims = ['client_id', 'azp', 'cid', 'appid'];
 
 function requireRequest(request: unknown): asserts request is GuardRequest {
   const { method, url, headers } = Object(request) as Partial<GuardRequest>;

@@ -1,7 +1,8 @@
 import { fetchMetadata } from '../keys/discovery.ts';
-import { isAllowedInMetadata } from '../keys/url.ts';
-import { identifierOf } from '../token/issuer-rules.ts';
-import { coreOf, type Guard } from './guard.ts';
+import { identifierOf } from '../options/issuers.ts';
+import type { Guard } from '../types.ts';
+import { isAllowedInMetadata } from '../values/url.ts';
+import { coreOf } from './guard.ts';
 
 /** The metadata of an authorization server (RFC 8414 §2) that a client needs. */
 export interface IssuerMetadata {

@@ -1,6 +1,9 @@
-import type { CheckedOptions } from '../check-options.ts';
+import { algorithmRules } from '../keys/algorithms.ts';
+import { inTenant } from '../keys/tenants.ts';
+import { optionsByIssuer } from '../options/issuers.ts';
 import { pathOf } from '../proof/normalize-url.ts';
-import { identifierOf } from '../token/issuer-rules.ts';
+import type { CheckedOptions, ResourceMembers } from '../types.ts';
+import { isText, namesIn } from '../values/json.ts';
 
 /**
  * Returns the response to a request for the metadata of the protected resource (RFC 9728), or undefined for any other request.
@@ -9,7 +12,7 @@ import { identifierOf } from '../token/issuer-rules.ts';
 export type RespondMetadata = (
   request: Pick<Request, 'method' | 'url'>,
   listScopes: () => readonly string[],
-  resourceDocumentation?: string | undefined,
+  members?: ResourceMembers,
 ) => Response | undefined;
 
 /** Pages of every origin may read the document: it is public, and a request for it has no effect. */
@@ -25,37 +28,67 @@ const notAllowed = { code: 'method_not_allowed', description: 'Method not allowe
 
 /** Returns a function that serves the metadata of the protected resource. Without `publicUrl`, it serves nothing. */
 export function createMetadata(options: CheckedOptions): RespondMetadata {
-  const { issuer, publicUrl, resource = publicUrl, dpop, dpopAlgorithms, clientCertificate } = options;
+  const { publicUrl, resource = publicUrl, dpop, dpopAlgorithms, clientCertificate } = options;
   if (resource === undefined) return () => undefined;
   const path = resourceMetadataPath(resource);
   const document = {
     resource,
-    authorization_servers: issuer.map(identifierOf),
+    authorization_servers: authorizationServers(options),
     bearer_methods_supported: ['header'],
     ...(clientCertificate && { tls_client_certificate_bound_access_tokens: true }),
-    ...(dpop !== 'off' && { dpop_signing_alg_values_supported: dpopAlgorithms }),
-    ...(dpop === 'required' && { dpop_bound_access_tokens_required: true }),
+    ...(dpop !== 'off' && {
+      dpop_signing_alg_values_supported: dpopAlgorithms.flatMap((name) => algorithmRules[name].names),
+      dpop_bound_access_tokens_required: dpop === 'required',
+    }),
   };
 
-  return ({ method, url }, listScopes, resourceDocumentation) => {
+  return ({ method, url }, listScopes, members = {}) => {
     if (pathOf(url) !== path) return undefined;
     if (method === 'OPTIONS') return new Response(null, { status: 204, headers: preflight });
     const headers = { ...crossOrigin, 'content-type': 'application/json' };
     if (method !== 'GET' && method !== 'HEAD')
-      return new Response(JSON.stringify(notAllowed), { status: 405, headers: { ...headers, allow: 'GET, HEAD' } });
+      return new Response(JSON.stringify(notAllowed), { status: 405, headers: { ...headers, Allow: 'GET, HEAD' } });
     const scopes = listScopes();
     const body = {
       ...document,
       // RFC 9728 §3.2: a parameter without values is left out.
       ...(scopes.length > 0 && { scopes_supported: scopes }),
-      ...(resourceDocumentation !== undefined && { resource_documentation: resourceDocumentation }),
+      ...readMembers(members),
     };
     const text = JSON.stringify(body);
-    if (method === 'GET') return new Response(text, { headers });
+    // RFC 9728 §7.10. A minute bounds how long a client goes on with what an operator has changed.
+    const cached = { ...headers, 'cache-control': 'max-age=60' };
+    if (method === 'GET') return new Response(text, { headers: cached });
     // RFC 9110 §8.6: the length of what GET returns. Bun would send 0.
     const length = String(new TextEncoder().encode(text).length);
-    return new Response(null, { headers: { ...headers, 'content-length': length } });
+    return new Response(null, { headers: { ...cached, 'content-length': length } });
   };
+}
+
+/**
+ * A template is no URL, so clients get the tenants that it accepts. Without a list, they get `organizations`, where clients of
+ * Entra sign in users of any tenant. `common` would also offer personal accounts, which few applications accept.
+ */
+const authorizationServers = (options: CheckedOptions) =>
+  [...optionsByIssuer(options)].flatMap(([issuer, { requiredClaims }]) => [
+    ...new Set((requiredClaims.tid ?? ['organizations']).map((tenant) => inTenant(issuer, tenant))),
+  ]);
+
+const memberNames = {
+  resourceName: 'resource_name',
+  resourceDocumentation: 'resource_documentation',
+  resourcePolicyUri: 'resource_policy_uri',
+  resourceTosUri: 'resource_tos_uri',
+} as const;
+
+function readMembers(members: ResourceMembers): object {
+  const entries = namesIn(members).map((name) => {
+    if (!Object.hasOwn(memberNames, name)) throw new TypeError(`Cannot write metadata: ${name} is not a member`);
+    const value = members[name as keyof ResourceMembers];
+    if (value !== undefined && !isText(value)) throw new TypeError(`Cannot write metadata: ${name} must be a string`);
+    return [memberNames[name as keyof ResourceMembers], value];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** Returns the path of a resource's metadata. The well-known part is inserted between host and path (RFC 9728 §3.1). */

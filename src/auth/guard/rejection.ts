@@ -1,7 +1,8 @@
-import type { CheckedOptions } from '../check-options.ts';
-import { ignoreRejection, isPromise } from '../jose/promises.ts';
-import { type Refusal, refusals } from '../refusals.ts';
+import { type Refusal, type RefusalReason, refusals } from '../refusals.ts';
 import { acceptedSchemes, type Scheme } from '../schemes.ts';
+import type { CheckedOptions } from '../types.ts';
+import { isJsonObject, namesIn } from '../values/json.ts';
+import { ignoreRejection, isPromise } from '../values/promises.ts';
 import type { ChallengeParameters } from './requirements.ts';
 
 export interface ChallengeOptions extends Pick<CheckedOptions, 'dpop' | 'dpopAlgorithms'> {
@@ -9,72 +10,118 @@ export interface ChallengeOptions extends Pick<CheckedOptions, 'dpop' | 'dpopAlg
   readonly resourceMetadata: string | undefined;
 }
 
-export interface RejectionOptions
-  extends ChallengeOptions,
-    Partial<Pick<CheckedOptions, 'errorBody' | 'errorHeaders'>> {}
+export interface RejectionOptions extends ChallengeOptions, Partial<Pick<CheckedOptions, 'errorHeaders'>> {
+  readonly prepared: PreparedRejections;
+}
+
+/** What is sent for a reason, but for its challenge or `Retry-After`. */
+export interface PreparedRejection {
+  readonly status: number;
+  readonly contentType: string;
+  /** JSON, if the body was given as an object. */
+  readonly text: string;
+  readonly isJson: boolean;
+}
+
+export type PreparedRejections = Readonly<Record<RefusalReason, PreparedRejection>>;
 
 /** Returns the response to a request that is rejected on a route with these requirements. */
 export type Reject = (refusal: Refusal, scheme: Scheme, challenge?: ChallengeParameters) => Response;
 
 /**
- * Returns a function from a refusal to the complete response: status, JSON body, and `WWW-Authenticate` (RFC 6750 §3) for a 401
- * or 403, or `Retry-After` for a 503.
+ * Returns a function from a refusal to the complete response: status, body, and `WWW-Authenticate` (RFC 6750 §3) or, during an
+ * outage, `Retry-After`.
  */
-export function createReject({ errorBody, errorHeaders = {}, ...options }: RejectionOptions): Reject {
+export function createReject({ prepared, errorHeaders = {}, ...options }: RejectionOptions): Reject {
   // Copying a Headers object takes a third of the time of an object literal.
-  const prepared = new WeakMap<ChallengeParameters, Record<Scheme, Map<string, Headers>>>();
+  const known = new WeakMap<ChallengeParameters, Record<Scheme, Map<string, Headers>>>();
   const nothing: ChallengeParameters = {};
 
   function createHeaders(refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Headers {
     const headers = new Headers(errorHeaders);
-    const own = { 'content-type': 'application/json', ...rejectionHeaders(refusal, scheme, challenge, options) };
-    for (const [name, value] of Object.entries(own)) headers.set(name, value);
+    const { contentType } = prepared[refusal.reason];
+    const own = { 'content-type': contentType, ...rejectionHeaders(refusal, scheme, challenge, options) };
+    // Bun sends this name as it is written here, and the others as the standards write them.
+    for (const [name, value] of Object.entries(own))
+      headers.set(name === 'www-authenticate' ? 'WWW-Authenticate' : name, value);
     return headers;
   }
 
   function headersOf(refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Headers {
-    if (refusal.retryAfterSeconds > 1) return createHeaders(refusal, scheme, challenge);
+    if (refusal.retryAfterSeconds > 1 || refusal.nonce !== undefined) return createHeaders(refusal, scheme, challenge);
     // A route passes the same object each time.
-    let known = prepared.get(challenge);
-    if (!known) {
-      known = { Bearer: new Map(), DPoP: new Map() };
-      prepared.set(challenge, known);
+    let ofRoute = known.get(challenge);
+    if (!ofRoute) {
+      ofRoute = { Bearer: new Map(), DPoP: new Map() };
+      known.set(challenge, ofRoute);
     }
-    let headers = known[scheme].get(refusal.reason);
+    let headers = ofRoute[scheme].get(refusal.reason);
     if (!headers) {
       headers = createHeaders(refusal, scheme, challenge);
-      known[scheme].set(refusal.reason, headers);
+      ofRoute[scheme].set(refusal.reason, headers);
     }
     return headers;
   }
 
   return (refusal, scheme, challenge = nothing) => {
-    const { status, code, description } = refusals[refusal.reason];
-    const headers = headersOf(refusal, scheme, challenge);
-    if (errorBody === undefined) return new Response(errorObjects.get(refusal.reason), { status, headers });
-    const given = errorBody({ status, code, description, reason: refusal.reason });
-    if (isPromise(given)) {
-      ignoreRejection(given);
-      throw new TypeError('Cannot reject a request: errorBody must be synchronous, but it returned a promise');
-    }
-    if (!('contentType' in given && 'body' in given)) return new Response(JSON.stringify(given), { status, headers });
-    const response = new Response(typeof given.body === 'string' ? given.body : JSON.stringify(given.body), {
-      status,
-      headers,
-    });
-    response.headers.set('content-type', String(given.contentType));
-    return response;
+    const { status, text } = prepared[refusal.reason];
+    return new Response(text, { status, headers: headersOf(refusal, scheme, challenge) });
   };
 }
 
-/** The body of each rejection without an `errorBody`. */
-const errorObjects = new Map(
-  Object.entries(refusals).map(([reason, { code, description }]) => [reason, JSON.stringify({ code, description })]),
-);
+/**
+ * Returns what is sent for each reason: the error and its description (RFC 6749 §5.2), or what the application makes of them.
+ * @throws {TypeError} `formatRejection` throws, or returns what cannot be sent; the message names the reason
+ */
+export function prepareRejections(format: CheckedOptions['formatRejection']): PreparedRejections {
+  const reasons = Object.keys(refusals) as RefusalReason[];
+  const entries = reasons.map((reason) => [reason, prepareRejection(reason, format)]);
+  return Object.fromEntries(entries);
+}
+
+function prepareRejection(reason: RefusalReason, format: CheckedOptions['formatRejection']): PreparedRejection {
+  const { status, error, description } = refusals[reason];
+  const text = JSON.stringify({ error, error_description: description });
+  const usual = { status, contentType: 'application/json', text, isJson: true };
+  if (format === undefined) return usual;
+  try {
+    return { ...usual, ...readFormat(format({ reason, status, error, description })) };
+  } catch (cause) {
+    const detail = cause instanceof Error ? cause.message : String(cause);
+    throw new TypeError(`Cannot create a guard: formatRejection for ${reason}: ${detail}`, { cause });
+  }
+}
+
+const formatMembers = ['status', 'body', 'contentType'];
+
+function readFormat(returned: unknown): Partial<PreparedRejection> {
+  ignoreRejection(returned);
+  if (!isJsonObject(returned) || isPromise(returned)) throw new TypeError('it must return an object, and no promise');
+  const unknown = namesIn(returned).find((name) => !formatMembers.includes(name));
+  if (unknown !== undefined) throw new TypeError(`${unknown} is none of ${formatMembers.join(', ')}`);
+  // Each is read once, because it may be a getter.
+  const { status, body, contentType } = returned;
+  if (status !== undefined && !(Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599))
+    throw new TypeError('status must be a whole number from 400 to 599');
+  if (contentType !== undefined && !(typeof contentType === 'string' && mediaType.test(contentType)))
+    throw new TypeError('contentType must be a media type');
+  const isJson = typeof body === 'object' && body !== null && !isPromise(body);
+  const text: unknown = isJson ? JSON.stringify(body) : body;
+  if (body !== undefined && (typeof text !== 'string' || (!isJson && contentType === undefined)))
+    throw new TypeError('body must be an object, or a text with its contentType');
+  const given = { status, contentType, text, isJson: text === undefined || isJson };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** RFC 9110 §8.3.1, without quotes. */
+const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?: ?; ?[\w-]+=[\w.-]+)*$/;
+
+/** A client of the scheme Bearer learns from the challenge that it needs the other scheme (RFC 9449 §7.1). */
+const wantingProofs: readonly RefusalReason[] = ['dpop_required', 'token_key_bound'];
 
 /** Returns `WWW-Authenticate` or `Retry-After` of a rejection. No other code writes challenges. */
 export function rejectionHeaders(
-  { reason, retryAfterSeconds }: Refusal,
+  { reason, retryAfterSeconds, nonce }: Refusal,
   scheme: Scheme,
   challenge: ChallengeParameters,
   { dpop, dpopAlgorithms, resourceMetadata }: ChallengeOptions,
@@ -83,10 +130,12 @@ export function rejectionHeaders(
   if (status === 503) return { 'retry-after': String(retryAfterSeconds) };
   // Another token would not help the client.
   if (reason === 'access_denied') return {};
+  // RFC 6750 §3.1: no error for a request without credentials.
+  const isBare = error === 'missing_token';
   const write = (name: Scheme) => {
     const parameters = {
-      error,
-      error_description: error && description,
+      error: isBare ? undefined : error,
+      error_description: isBare ? undefined : description,
       scope: challenge.scope,
       acr_values: challenge.acrValues,
       max_age: challenge.maxAge,
@@ -98,6 +147,6 @@ export function rejectionHeaders(
     );
     return quoted.length > 0 ? `${name} ${quoted.join(', ')}` : name;
   };
-  const schemes = error === undefined ? acceptedSchemes(dpop) : [scheme];
-  return { 'www-authenticate': schemes.map(write).join(', ') };
+  const schemes = isBare ? acceptedSchemes(dpop) : [wantingProofs.includes(reason) ? 'DPoP' : scheme];
+  return { 'www-authenticate': schemes.map(write).join(', '), ...(nonce !== undefined && { 'dpop-nonce': nonce }) };
 }

@@ -1,18 +1,8 @@
-import type { CheckedOptions } from '../check-options.ts';
-import { isJsonObject, isListOf, namesIn } from '../jose/encoding.ts';
 import { type Refusal, refuse } from '../refusals.ts';
-import { type Claims, ownClaim } from '../token/claims.ts';
-import { createGrantReader, createScopeReader, type FixedScope, type ScopeRules } from './scopes.ts';
-
-/** What a token must have besides being valid. */
-export interface Requirements {
-  /** The accepted authentication context class references: the token's `acr` must be one of them (RFC 9470 §4). */
-  readonly acr?: string | readonly string[] | undefined;
-  /** Maximum seconds since the end user was authenticated, by the token's `auth_time` (RFC 9470 §4). */
-  readonly maxAge?: number | undefined;
-  /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
-  readonly scope?: FixedScope | undefined;
-}
+import { ownClaim } from '../token/claims.ts';
+import type { CheckedOptions, Claims, Requirements } from '../types.ts';
+import { isJsonObject, isListOf, namesIn } from '../values/json.ts';
+import { createGrantReader, createScopeReader, type ScopeRules } from './scopes.ts';
 
 /** What a challenge names (RFC 6750 §3, RFC 9470 §3), whether the token has it or not. */
 export interface ChallengeParameters {
@@ -63,20 +53,31 @@ function createPolicy(
 export function allOf(policies: readonly RoutePolicy[]): RoutePolicy {
   const [only] = policies;
   if (only !== undefined && policies.length === 1) return only;
-  const named = [...new Set(policies.flatMap(({ challenge }) => challenge.scope?.split(' ') ?? []))];
-  const challenges = policies.map(({ challenge }) => challenge);
-  const ages = challenges.flatMap(({ maxAge }) => maxAge ?? []);
-  const maxAge = ages.length > 0 ? Math.min(...ages) : undefined;
   return createPolicy(
-    Object.assign({}, ...challenges, { scope: named.join(' ') || undefined, maxAge }),
-    policies.reduce<RoutePolicy['alternatives']>(
-      (all, { alternatives }) => all.flatMap((some) => alternatives.map((more) => [...new Set([...some, ...more])])),
-      [[]],
-    ),
+    namedTogether(policies.map(({ challenge }) => challenge)),
+    everyCombination(policies.map(({ alternatives }) => alternatives)),
     policies.flatMap(({ stepUpChecks }) => stepUpChecks),
     policies.flatMap(({ scopeChecks }) => scopeChecks),
   );
 }
+
+/** All scopes, and the lowest age. */
+function namedTogether(challenges: readonly ChallengeParameters[]): ChallengeParameters {
+  const scopes = new Set(challenges.flatMap(({ scope }) => scope?.split(' ') ?? []));
+  const ages = challenges.flatMap(({ maxAge }) => maxAge ?? []);
+  const maxAge = ages.length > 0 ? Math.min(...ages) : undefined;
+  return Object.assign({}, ...challenges, { scope: [...scopes].join(' ') || undefined, maxAge });
+}
+
+/** One of the alternatives of each policy, in every combination. */
+function everyCombination(policies: readonly RoutePolicy['alternatives'][]): RoutePolicy['alternatives'] {
+  const [first = [[]], ...rest] = policies;
+  if (rest.length === 0) return first;
+  const others = everyCombination(rest);
+  return first.flatMap((some) => others.map((more) => [...new Set([...some, ...more])]));
+}
+
+type GivenRequirements = Requirements & { readonly optional?: unknown };
 
 const requirementNames = ['scope', 'acr', 'maxAge', 'optional'];
 
@@ -84,7 +85,7 @@ const requirementNames = ['scope', 'acr', 'maxAge', 'optional'];
  * Returns functions that validate requirements.
  * @throws {TypeError} from these functions: an unknown name, or a value that is not a scope, an `acr` or a number of seconds
  */
-export function createPolicyReader(options: ScopeRules & StepUpOptions) {
+export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<CheckedOptions, 'requireScope'>) {
   const grantedBy = createGrantReader(options);
   const readScope = createScopeReader(options, grantedBy);
   const scopesOf = (claims: Claims): readonly string[] =>
@@ -95,14 +96,14 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions) {
     const unknown = namesIn(requirements).find((name) => !requirementNames.includes(name));
     if (unknown !== undefined) throw new TypeError(`Cannot read requirements: ${unknown} is not a requirement`);
     // Each is read once, because it may be a getter.
-    const {
-      scope: given,
-      acr,
-      maxAge,
-      optional = false,
-    } = requirements as Requirements & { readonly optional?: unknown };
-    if (typeof optional !== 'boolean') throw new TypeError('Cannot read requirements: optional must be true or false');
-    const scope = given === undefined ? undefined : readScope(given);
+    const { scope: wanted, acr, maxAge, optional } = requirements as GivenRequirements;
+    if (wanted === undefined) refuseGiven(requirements, 'scope');
+    if (acr === undefined) refuseGiven(requirements, 'acr');
+    if (maxAge === undefined) refuseGiven(requirements, 'maxAge');
+    if (optional === undefined) refuseGiven(requirements, 'optional');
+    if (optional !== undefined && typeof optional !== 'boolean')
+      throw new TypeError('Cannot read requirements: optional must be true or false');
+    const scope = wanted === undefined ? undefined : readScope(wanted);
     const acrValues = readAcr(acr);
     return createPolicy(
       {
@@ -122,7 +123,20 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions) {
     return createPolicy({ scope: named }, alternatives, [], named === undefined ? [] : [check]);
   };
 
-  return { readRequirements, readReturnedScope, scopesOf };
+  const checkAnyScope: Check = (claims) => (scopesOf(claims).length > 0 ? undefined : refuse('scope_insufficient'));
+
+  return {
+    readRequirements,
+    readReturnedScope,
+    scopesOf,
+    checkAnyScope: options.requireScope ? checkAnyScope : undefined,
+  };
+}
+
+/** A name with the value undefined, such as that of an unset variable, must not open a route. */
+function refuseGiven(requirements: object, name: string): void {
+  if (name in requirements)
+    throw new TypeError(`Cannot read requirements: ${name} is undefined. Leave it out for none`);
 }
 
 const isAcr = (value: unknown): value is string =>

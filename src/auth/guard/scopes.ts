@@ -1,10 +1,9 @@
-import type { CheckedOptions } from '../check-options.ts';
-import { isListOf } from '../jose/encoding.ts';
+import { createIssuerLookup } from '../keys/tenants.ts';
+import { identifierOf } from '../options/issuers.ts';
 import { type Refusal, refuse } from '../refusals.ts';
-import { type Claims, isScope, isStringList, ownClaim } from '../token/claims.ts';
-
-/** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
-export type FixedScope = string | readonly string[] | { readonly anyOf: readonly string[] };
+import { isScope, isStringList, ownClaim } from '../token/claims.ts';
+import type { CheckedOptions, Claims } from '../types.ts';
+import { isListOf } from '../values/json.ts';
 
 /** The options that decide which scopes a token grants. An issuer can have a `scopeClaim` of its own. */
 export type ScopeRules = Pick<CheckedOptions, 'scopeClaim' | 'scopePrefix' | 'scopeImplies'> &
@@ -24,16 +23,19 @@ export function createGrantReader({ issuer = [], scopeClaim, scopePrefix = '', s
     names.map((name) => (name.startsWith('/') ? pointerReader(name) : nameReader(name)));
   const readers = readersOf(scopeClaim);
   const own = new Map(
-    issuer.flatMap((each) =>
-      typeof each === 'object' && each.scopeClaim ? [[each.issuer, readersOf(each.scopeClaim)] as const] : [],
-    ),
+    issuer.map((each) => [
+      identifierOf(each),
+      typeof each === 'object' && each.scopeClaim ? readersOf(each.scopeClaim) : readers,
+    ]),
   );
+  const hasOwn = [...own.values()].some((each) => each !== readers);
+  const ownOf = createIssuerLookup(own);
   const implied = impliedBy(scopeImplies);
 
   const isPrefixed = (name: string) => name.startsWith(scopePrefix);
 
   function namedBy(claims: Claims): readonly string[] {
-    for (const read of (own.size > 0 && own.get(claims.iss)) || readers) {
+    for (const read of (hasOwn && ownOf(claims.iss)) || readers) {
       const value = read(claims);
       if (value !== undefined) return scopesIn(value);
     }

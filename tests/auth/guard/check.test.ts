@@ -1,5 +1,4 @@
 import { describe, expect, mock, test } from 'bun:test';
-import { createCredentialsReader } from '../../../src/auth/guard/authenticate.ts';
 import { createGuard } from '../../../src/auth/guard.ts';
 import { certificate } from '../../support/certificates.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
@@ -8,8 +7,8 @@ import { bearer } from '../../support/mint.ts';
 describe('the option isRevoked', () => {
   const returned: readonly (readonly [name: string, isRevoked: () => unknown])[] = [
     ...[true, undefined, null, 0, 1, '', 'false', {}].map((value) => [Bun.inspect(value), () => value] as const),
-    ['a promise of false', async () => false],
-    ['a promise that rejects', () => Promise.reject(new Error('no'))],
+    ['a promise of true', async () => true],
+    ['a promise of undefined', async () => undefined],
   ];
   for (const [name, isRevoked] of returned)
     test(`rejects a token for which it returns ${name}`, async () => {
@@ -17,6 +16,25 @@ describe('the option isRevoked', () => {
       expect(reason).toBe('token_revoked');
       expect(challenge).toStartWith('Bearer error="invalid_token", ');
     });
+
+  test('accepts a token for which it returns a promise of false', async () =>
+    expect((await createChecker({ isRevoked: async () => false })({})).reason).toBeUndefined());
+
+  test.each([
+    ['a rejected promise', () => Promise.reject(new Error('secret'))],
+    [
+      'an exception',
+      () => {
+        throw new Error('secret');
+      },
+    ],
+  ])('is an outage, not a bad token, for %s', async (_, isRevoked) => {
+    const { result, reason } = await createChecker({ isRevoked })({});
+    expect(reason).toBe('revocation_unavailable');
+    expect(result).toMatchObject({ status: 503 });
+    expect((result as Response).headers.get('retry-after')).toBe('1');
+    expect(await (result as Response).text()).not.toContain('secret');
+  });
 
   test('is called for every request, even if the token is cached, with the original claims of the token', async () => {
     const isRevoked = mock((_: object) => isRevoked.mock.calls.length === 2);
@@ -27,15 +45,11 @@ describe('the option isRevoked', () => {
     expect(isRevoked).toHaveBeenLastCalledWith(expect.objectContaining({ sid: ['a', null] }));
   });
 
-  test('is called before onAccepted, step-up and scope, and fails the request when it throws', async () => {
+  test('is called before onAccepted, step-up and scope', async () => {
     let accepted = 0;
     const check = createChecker({ isRevoked: () => true, onAccepted: () => void accepted++ });
     expect((await check({}, { scope: 'other', acr: 'high' })).reason).toBe('token_revoked');
     expect(accepted).toBe(0);
-    const isRevoked = () => {
-      throw new Error('list unavailable');
-    };
-    await expect(createChecker({ isRevoked })({})).rejects.toThrow('list unavailable');
   });
 });
 
@@ -49,28 +63,18 @@ test('the option clientCertificate is called for every request, even if the toke
   expect(reasons).toEqual([undefined, 'certificate_missing', 'certificate_mismatch', undefined]);
 });
 
-test('createCredentialsReader() rejects another scheme, and the scheme with a space that Headers would trim', () => {
-  const read = createCredentialsReader('off');
-  expect(read('Basic t').token).toMatchObject({ reason: 'scheme_unsupported' });
-  expect(read('Bearer ').token).toMatchObject({ reason: 'credentials_malformed' });
+test.each([
+  ['Basic t', 'scheme_unsupported'],
+  // Headers would trim it.
+  ['Bearer ', 'credentials_malformed'],
+])('createGuard().check() rejects the header %p with %s', async (authorization, want) => {
+  const reasons: string[] = [];
+  const { check } = createGuard({ ...offline(), onRefused: (_, reason) => reasons.push(reason) });
+  await check({ method: 'GET', url: 'http://localhost/', headers: { get: () => authorization } });
+  expect(reasons).toEqual([want]);
 });
 
 describe('createGuard().check()', () => {
-  const [problem, html] = ['application/problem+json', 'text/html'];
-  for (const [name, given, text, contentType] of [
-    ['an object', { error: 1 }, '{"error":1}', 'application/json'],
-    ['a body and its type', { body: { a: 1 }, contentType: problem }, '{"a":1}', problem],
-    ['text and its type', { body: '<p>', contentType: html }, '<p>', html],
-    ['an object with a member body', { body: 'x' }, '{"body":"x"}', 'application/json'],
-  ] as const)
-    test(`sends ${name} of errorBody`, async () => {
-      const { result, challenge } = await createChecker({ errorBody: () => given })(new Headers());
-      if (!(result instanceof Response)) throw new TypeError('accepted');
-      expect([result.status, challenge]).toEqual([401, 'Bearer']);
-      expect(result.headers.get('content-type')).toBe(contentType);
-      expect(await result.text()).toBe(text);
-    });
-
   test('sends errorHeaders, which do not replace its own headers', async () => {
     const errorHeaders = { 'Cache-Control': 'no-store', 'Content-Type': 'text/plain', 'WWW-Authenticate': 'Basic' };
     const result = await createGuard({ ...offline(), errorHeaders }).check(new Request('http://localhost/'));
@@ -79,16 +83,9 @@ describe('createGuard().check()', () => {
     expect(sent).toEqual({ 'cache-control': 'no-store', ...own });
   });
 
-  test('rejects with a TypeError if errorBody is asynchronous, and catches its rejection', async () => {
-    const errorBody = (() => Promise.reject(new Error('no'))) as unknown as () => object;
-    const checked = createChecker({ errorBody })(new Headers());
-    const message = 'Cannot reject a request: errorBody must be synchronous, but it returned a promise';
-    await expect(checked).rejects.toThrow(new TypeError(message));
-  });
-
   test('returns no scopes for an anonymous request', async () => {
     const result = await createGuard(offline()).check(new Request('http://localhost/'), { optional: true });
-    expect(result).toEqual({ claims: undefined, token: undefined, scopes: [] });
+    expect(result).toEqual({ claims: undefined, token: undefined, scopes: [], clientId: undefined });
   });
 
   const scopeOptions = { scopePrefix: 'api/', scopeImplies: { admin: ['write', 'read'], write: ['read'] } };
@@ -112,3 +109,34 @@ describe('createGuard().check()', () => {
     expect(await result).toBeInstanceOf(Response);
   });
 });
+
+describe('the option requireScope', () => {
+  const check = createChecker({ requireScope: true, scopeClaim: ['scp', 'roles'], scopePrefix: 'api/' });
+  test.each([
+    ['a scope', { scp: 'api/read' }, undefined],
+    ['a role', { roles: ['api/write'] }, undefined],
+    ['an ID token, which has neither', { nonce: 'n' }, 'scope_insufficient'],
+    ['an application without a permission', { roles: [] }, 'scope_insufficient'],
+    ['blank text', { scp: ' ' }, 'scope_insufficient'],
+    ['a scope of another API', { scp: 'other/read' }, 'scope_insufficient'],
+  ])('decides about %s on a route without a scope', async (_, claims, want) => {
+    const { reason, result } = await check({ claims: { scope: undefined, ...claims } });
+    expect(reason).toBe(want as string);
+    if (want) expect(result).toMatchObject({ status: 403 });
+  });
+
+  test('comes after the step-up that a route requires, and lets anonymous requests pass where a token is optional', async () => {
+    expect((await check({ claims: { scope: undefined } }, { acr: 'high' })).reason).toBe('authentication_insufficient');
+    const { check: checkRequest } = createGuard({ ...offline(), requireScope: true });
+    expect(await checkRequest(new Request('http://localhost/'), { optional: true })).toHaveProperty(
+      'claims',
+      undefined,
+    );
+  });
+});
+
+test.each(['scope', 'acr', 'maxAge', 'optional'])('check() rejects the requirement %s of an unset variable', (name) =>
+  expect(createGuard(offline()).check(new Request('http://localhost/'), { [name]: undefined })).rejects.toThrow(
+    new TypeError(`Cannot read requirements: ${name} is undefined. Leave it out for none`),
+  ),
+);

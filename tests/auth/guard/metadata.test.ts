@@ -6,20 +6,28 @@ const API = 'https://api.example.test';
 const PATH = '/.well-known/oauth-protected-resource';
 const guardWith = (options: Partial<GuardOptions> = {}) => createGuard({ ...offline(), publicUrl: API, ...options });
 /** Metadata are for pages of every origin. */
-const headersOf = { 'access-control-allow-origin': '*', 'content-type': 'application/json' };
+const jsonHeaders = { 'access-control-allow-origin': '*', 'content-type': 'application/json' };
+const headersOf = { ...jsonHeaders, 'cache-control': 'max-age=60' };
 const ask = (url = API + PATH, method = 'GET', guard = guardWith()) =>
-  guard.metadata(new Request(url, { method, headers: { origin: 'https://other.example.test' } }), ['a', 'b']);
+  guard.metadata(new Request(url, { method, headers: { origin: 'https://other.example.test' } }), {
+    scopes: ['a', 'b'],
+  });
 
 describe('createGuard().metadata()', () => {
-  const signed = { dpop_signing_alg_values_supported: ['ES256'] };
-  const bound = { ...signed, dpop_bound_access_tokens_required: true };
+  const dpopAlgorithms = ['ES256', 'EdDSA'];
+  const proofs = { dpop_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'] };
   for (const [name, options, path, more] of [
     ['DPoP off', {}, PATH, {}],
     ['a resource', { resource: `${API}/mcp` }, `${PATH}/mcp`, { resource: `${API}/mcp` }],
     ['a prefix', { scopePrefix: 'api/' }, PATH, { scopes_supported: ['api/a', 'api/b'] }],
     ['certificates', { clientCertificate() {} }, PATH, { tls_client_certificate_bound_access_tokens: true }],
-    ['DPoP on', { dpop: 'on', dpopAlgorithms: ['ES256'] }, PATH, signed],
-    ['DPoP required', { dpop: 'required', dpopAlgorithms: ['ES256'] }, PATH, bound],
+    ['DPoP on', { dpop: 'on', dpopAlgorithms }, PATH, { ...proofs, dpop_bound_access_tokens_required: false }],
+    [
+      'DPoP required',
+      { dpop: 'required', dpopAlgorithms },
+      PATH,
+      { ...proofs, dpop_bound_access_tokens_required: true },
+    ],
   ] as const)
     test(`returns the document for its own path, at any host, with ${name}`, async () => {
       const guard = guardWith(options as Partial<GuardOptions>);
@@ -45,7 +53,7 @@ describe('createGuard().metadata()', () => {
     for (const [method, status, want, body] of [
       ['OPTIONS', 204, { ...preflight, 'access-control-allow-origin': '*' }, ''],
       ['HEAD', 200, { ...headersOf, 'content-length': length }, ''],
-      ['POST', 405, { allow: 'GET, HEAD', ...headersOf }, expect.stringContaining('method_not_allowed')],
+      ['POST', 405, { allow: 'GET, HEAD', ...jsonHeaders }, expect.stringContaining('method_not_allowed')],
     ] as const) {
       const response = ask(undefined, method);
       expect(response?.status).toBe(status);
@@ -60,11 +68,26 @@ describe('createGuard().metadata()', () => {
     expect(ask(undefined, 'GET', guardWith({ publicUrl: undefined }))).toBeUndefined();
   });
 
+  test('has the members that clients show, and throws a TypeError for any other', async () => {
+    const { metadata } = guardWith();
+    const request = new Request(API + PATH);
+    const shown = { resourceName: 'Reports', resourceDocumentation: `${API}/docs` };
+    const terms = { resourcePolicyUri: `${API}/policy`, resourceTosUri: `${API}/terms` };
+    expect(await metadata(request, { ...shown, ...terms })?.json()).toMatchObject({
+      resource_name: 'Reports',
+      resource_documentation: `${API}/docs`,
+      resource_policy_uri: `${API}/policy`,
+      resource_tos_uri: `${API}/terms`,
+    });
+    for (const wrong of [{ resourceName: 7 }, { resourceName: ' ' }, { logo: API }])
+      expect(() => metadata(request, wrong as object)).toThrow('Cannot write metadata: ');
+  });
+
   test('leaves out scopes if there are none, and throws a TypeError for a value that is not a scope or not a request', async () => {
     const { metadata } = guardWith();
     const request = new Request(API + PATH);
     expect(await metadata(request)?.json()).not.toHaveProperty('scopes_supported');
-    expect(() => metadata(request, ['a b'])).toThrow(TypeError);
+    expect(() => metadata(request, { scopes: ['a b'] })).toThrow(TypeError);
     expect(() => metadata({} as Request)).toThrow('Cannot check a request: ');
   });
 });

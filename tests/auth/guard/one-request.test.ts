@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createGuardCore } from '../../../src/auth/guard/create-guard.ts';
+import { createGuardCore } from '../../../src/auth/guard/core.ts';
 import { guardOf } from '../../../src/auth/guard/guard.ts';
 import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
 import { createMemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';

@@ -18,8 +18,8 @@ const requestOf = (path: string, headers = {}) => new Request(`http://localhost$
 /** Each serves /open to anybody, and /scope to a token with the scope of the test tokens. */
 const doors: Readonly<Record<string, (request: Request) => Promise<Response>>> = {
   async 'guard.check()'(request) {
-    const scope = request.url.endsWith('/scope') ? 'read:messages' : undefined;
-    const result = await guard.check(request, { optional: true, scope });
+    const required = request.url.endsWith('/scope') ? { scope: 'read:messages' } : {};
+    const result = await guard.check(request, { optional: true, ...required });
     return result instanceof Response ? result : new Response(greet(result));
   },
   async 'resourceServer()'(request) {
@@ -36,8 +36,9 @@ const rows: readonly Row[] = [
   ['a token', () => `Bearer ${tokenOf()}`, 'known', 'known'],
   ['a token without the scope', () => `Bearer ${tokenOf({ claims: { scope: '' } })}`, 'known', 403],
   ['an expired token', () => `Bearer ${tokenOf({ claims: { exp: 1 } })}`, 401, 401],
-  ['two tokens', () => `Bearer ${tokenOf()}, Bearer ${tokenOf()}`, 401, 401],
-  ...['Basic dTpw', 'Bearer', 'Bearer ', 'bearer', 'undefined', 'null', ',', 'Bearer undefined'].map(
+  ['two tokens', () => `Bearer ${tokenOf()}, Bearer ${tokenOf()}`, 400, 400],
+  ...['Bearer', 'Bearer ', 'bearer'].map((header): Row => [header, () => header, 400, 400]),
+  ...['Basic dTpw', 'undefined', 'null', ',', 'Bearer undefined'].map(
     (header): Row => [header, () => header, 401, 401],
   ),
   ...tokenFaults.map(({ name, token }): Row => [name, () => `Bearer ${tokenTextOf(token, issuer)}`, 401, 401]),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createGuard, type GuardOptions, type IssuerOptions } from '../../../src/auth/guard.ts';
+import { formatRejection } from '../../../src/errors.ts';
 import { publish, signingKey } from '../../support/keys.ts';
 import { bearer, mintToken } from '../../support/mint.ts';
 
@@ -82,7 +83,7 @@ describe('a token of one issuer is never checked by the rules of another', () =>
       const entry: IssuerOptions = Object.assign(Object.create(Object.create(null, rules)), { issuer: special });
       const both = [plain, entry];
       for (const issuer of [both, both.toReversed()]) {
-        const guard = createGuard({ ...shared, issuer, fetch: fetchFor(set), onKeySetEvent() {} });
+        const guard = createGuard({ ...shared, issuer, fetch: fetchFor(set), formatRejection, onKeySetEvent() {} });
         // The second time, accepted tokens are in the cache.
         for (const { token, headers } of [...minted, ...minted]) {
           const result = await guard.check(new Request('http://localhost/', { headers }), { scope: 'read' });
@@ -117,7 +118,7 @@ describe('the option issuer', () => {
     const document = metadata(new Request('https://api.example.test/.well-known/oauth-protected-resource'));
     expect(await document?.json()).toMatchObject({ authorization_servers: [special, plain] });
     // @ts-expect-error: one of them has no audience
-    expect(() => createGuard({ issuer: [entry, plain] })).toThrow('audience must be');
+    expect(() => createGuard({ issuer: [entry, plain] })).toThrow('audience is required');
   });
 
   for (const [name, options, mistake = 'issuer must be'] of [

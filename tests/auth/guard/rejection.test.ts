@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createGuard, describeRejections } from '../../../src/auth/guard.ts';
+import { createGuard, describeRejections, type RejectionFormat } from '../../../src/auth/guard.ts';
 import { type RefusalReason, refusals } from '../../../src/auth/refusals.ts';
 import type { DpopMode } from '../../../src/auth/schemes.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
@@ -25,43 +25,43 @@ test.each([
     'no credentials',
     () => plain.check(request(), { scope: 'read:reports' }),
     `401 Bearer scope="read:reports", ${metadata}`,
-    '{"code":"authorization_header_missing","description":"Authorization header is expected"}',
+    '{"error":"missing_token","error_description":"Authorization header is expected"}',
   ],
   [
     'malformed credentials',
     () => plain.check(request({ authorization: 'Bearer one two' })),
-    `401 Bearer error="invalid_request", error_description="Authorization header must be a scheme followed by one token", ${metadata}`,
-    '{"code":"invalid_header","description":"Authorization header must be a scheme followed by one token"}',
+    `400 Bearer error="invalid_request", error_description="Authorization header must be a scheme followed by one token", ${metadata}`,
+    '{"error":"invalid_request","error_description":"Authorization header must be a scheme followed by one token"}',
   ],
   [
     'an expired token',
     async () => plain.check(request(bearer(await issuer.token({}, { expired: true })))),
     `401 Bearer error="invalid_token", error_description="Token is expired", ${metadata}`,
-    '{"code":"token_expired","description":"Token is expired"}',
+    '{"error":"invalid_token","error_description":"Token is expired"}',
   ],
   [
     'a proof that is missing',
     async () => proven.check(request({ authorization: `DPoP ${await issuer.token({ cnf: { jkt: 'x' } })}` })),
     `401 DPoP error="invalid_dpop_proof", error_description="DPoP header is missing", algs="ES256 PS256", ${metadata}`,
-    '{"code":"invalid_header","description":"DPoP header is missing"}',
+    '{"error":"invalid_dpop_proof","error_description":"DPoP header is missing"}',
   ],
   [
     'an old login',
     async () => plain.check(request(bearer(await issuer.token({ auth_time: 1 }))), { acr: 'high', maxAge: 60 }),
     `401 Bearer error="insufficient_user_authentication", error_description="This resource requires a stronger or more recent authentication of the user", acr_values="high", max_age="60", ${metadata}`,
-    '{"code":"insufficient_user_authentication","description":"This resource requires a stronger or more recent authentication of the user"}',
+    '{"error":"insufficient_user_authentication","error_description":"This resource requires a stronger or more recent authentication of the user"}',
   ],
   [
     'a token without the scope',
     async () => plain.check(request(bearer(await issuer.token())), { scope: 'read:reports' }),
     `403 Bearer error="insufficient_scope", error_description="Token does not have the scope that this resource requires", scope="read:reports", ${metadata}`,
-    '{"code":"Unauthorized","description":"Token does not have the scope that this resource requires"}',
+    '{"error":"insufficient_scope","error_description":"Token does not have the scope that this resource requires"}',
   ],
   [
     'no keys',
     async () => unreachable.check(request(bearer(await issuer.token({ iss: 'https://issuer.example.test/' })))),
     '503 null',
-    '{"code":"key_set_unavailable","description":"Signing keys are currently unavailable"}',
+    '{"error":"temporarily_unavailable","error_description":"Signing keys are currently unavailable"}',
   ],
 ])('createGuard() rejects %s with exactly these texts', async (_name, check, challenge, body) => {
   const result = await check();
@@ -78,6 +78,85 @@ test('every refusal has a description of its own', () => {
 
 const dpop = /^DPoP .*algs=/;
 const invalid = /^Bearer error="invalid_token"/;
+test('formatRejection() is called once for each reason, when the guard is created', async () => {
+  const reasons: string[] = [];
+  const guard = createGuard({
+    ...options,
+    formatRejection: ({ reason }) => ({ body: { order: reasons.push(reason) } }),
+  });
+  expect(reasons).toEqual(Object.keys(refusals));
+  for (const _ of 'two') await guard.check(request());
+  expect(describeRejections(guard)[0]?.body).toEqual({ order: 1 });
+  expect(reasons).toHaveLength(Object.keys(refusals).length);
+});
+
+const [problem, html] = ['application/problem+json', 'text/html; charset=utf-8'];
+const usual = '{"error":"missing_token","error_description":"Authorization header is expected"}';
+const formats: Readonly<Record<string, readonly [RejectionFormat, sent: string]>> = {
+  nothing: [{}, `401 application/json ${usual}`],
+  'a status': [{ status: 404, body: undefined }, `404 application/json ${usual}`],
+  'a media type': [{ contentType: problem }, `401 ${problem} ${usual}`],
+  'an object': [{ body: { a: 1 } }, '401 application/json {"a":1}'],
+  'an object and its type': [{ body: { a: 1 }, contentType: problem }, `401 ${problem} {"a":1}`],
+  'a text and its type': [{ body: '<p>', contentType: html }, `401 ${html} <p>`],
+  'an empty text': [{ body: '', contentType: html }, `401 ${html} `],
+};
+test.each(Object.entries(formats))(
+  'a rejection has %s of formatRejection(), and its challenge',
+  async (_, [format, sent]) => {
+    const guard = createGuard({ ...options, formatRejection: () => format });
+    const result = await guard.check(request());
+    if (!(result instanceof Response)) throw new Error('The guard accepted the request');
+    const { status, headers } = result;
+    const text = await result.text();
+    expect(`${status} ${headers.get('content-type')} ${text}`).toBe(sent);
+    expect(headers.get('www-authenticate')).toBe(`Bearer ${metadata}`);
+    const [described] = describeRejections(guard);
+    expect<unknown>([described?.status, described?.contentType]).toEqual([status, headers.get('content-type')]);
+    expect(described?.body).toEqual(text.startsWith('{') ? JSON.parse(text) : text);
+  },
+);
+
+const notAnObject = 'it must return an object, and no promise';
+const notABody = 'body must be an object, or a text with its contentType';
+const mistakes: Readonly<Record<string, readonly [format: () => unknown, said: string]>> = {
+  'returns nothing': [() => {}, notAnObject],
+  'returns a text': [() => 'no', notAnObject],
+  'returns a list': [() => [], notAnObject],
+  'returns a promise': [() => Promise.reject(new Error('no')), notAnObject],
+  'returns the body itself': [() => ({ title: 'no' }), 'title is none of status, body, contentType'],
+  'returns a status below 400': [() => ({ status: 200 }), 'status must be a whole number from 400 to 599'],
+  'returns a status as text': [() => ({ status: '401' }), 'status must be a whole number from 400 to 599'],
+  'returns no media type': [() => ({ contentType: 'json' }), 'contentType must be a media type'],
+  'returns a second header': [() => ({ contentType: 'a/b\r\nc: d' }), 'contentType must be a media type'],
+  'returns a text without its media type': [() => ({ body: 'no' }), notABody],
+  'returns null as the body': [() => ({ body: null }), notABody],
+  'returns a body that is no JSON': [() => ({ body: { toJSON: () => {} } }), notABody],
+  'returns a promise of the body': [() => ({ body: Promise.resolve() }), notABody],
+  throws: [
+    () => {
+      throw new Error('Broken');
+    },
+    'Broken',
+  ],
+};
+test.each(Object.keys(mistakes))('createGuard() throws if formatRejection() %s', (name) => {
+  const [format = () => ({}), said] = mistakes[name] ?? [];
+  const formatRejection = ({ reason }: { readonly reason: string }) =>
+    (reason === 'token_expired' ? format() : {}) as RejectionFormat;
+  expect(() => createGuard({ ...options, formatRejection })).toThrow(
+    new TypeError(`Cannot create a guard: formatRejection for token_expired: ${said}`),
+  );
+});
+
+test('createGuard() catches the rejection of a promise that formatRejection() returns', () => {
+  const caught: unknown[] = [];
+  const then = (_: unknown, onRejected: unknown) => caught.push(onRejected);
+  const formatRejection = () => ({ then }) as unknown as RejectionFormat;
+  expect(() => createGuard({ ...options, formatRejection })).toThrow(notAnObject);
+  expect(caught).toEqual([expect.any(Function)]);
+});
+
 const rows: readonly (readonly [mode: DpopMode, want: RegExp | undefined, ...reasons: RefusalReason[]])[] = [
   ['off', undefined, 'dpop_required', 'proof_replayed'],
   ['off', undefined, 'scope_insufficient', 'authentication_insufficient', 'access_denied'],

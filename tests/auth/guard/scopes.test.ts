@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { createScopeReader, type FixedScope, type ScopeRules } from '../../../src/auth/guard/scopes.ts';
+import { createScopeReader, type ScopeRules } from '../../../src/auth/guard/scopes.ts';
+import type { FixedScope } from '../../../src/auth/types.ts';
 
 type Row = readonly [name: string, scopeClaim: readonly string[], claims: object, scopePrefix?: string];
 

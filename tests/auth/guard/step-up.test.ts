@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createGuardCore } from '../../../src/auth/guard/create-guard.ts';
+import { createGuardCore } from '../../../src/auth/guard/core.ts';
 import { allOf } from '../../../src/auth/guard/requirements.ts';
 import { createGuard, type GuardOptions, type Requirements } from '../../../src/auth/guard.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';

@@ -1,0 +1,89 @@
+import { createIssuerKeys } from '../keys/issuer-keys.ts';
+import { checkOptions } from '../options/check-options.ts';
+import { optionsByIssuer } from '../options/issuers.ts';
+import type { Refusal } from '../refusals.ts';
+import { createTrusts } from '../token/trust.ts';
+import { createVerifier } from '../token/verifier.ts';
+import type { CheckedOptions, Claims, GuardOptions, GuardRequest, GuardState, Requirements } from '../types.ts';
+import type { Clock } from '../values/clock.ts';
+import { ignoreRejection } from '../values/promises.ts';
+import { createDecide, type Decision, type RejectRequest } from './decide.ts';
+import { createMetadata, type RespondMetadata, resourceMetadataUrl } from './metadata.ts';
+import { createReject, type PreparedRejections, prepareRejections } from './rejection.ts';
+import { createPolicyReader, type RoutePolicy } from './requirements.ts';
+
+/*
+ * Puts the parts of a guard together, for the doors and the adapters.
+ * It decides nothing itself: the order of the checks is in decide.ts.
+ */
+
+/** The environment of a guard, for tests. */
+export interface GuardEnvironment {
+  /** Monotonic time, for the age of keys. */
+  readonly clock?: Clock;
+  /** Wall-clock time in milliseconds since 1970, for `exp` and `nbf`. */
+  readonly now?: () => number;
+  /** At least 0 and below 1. */
+  readonly random?: () => number;
+}
+
+/** The parts of a guard that adapters use. */
+export interface GuardCore {
+  readonly options: CheckedOptions;
+  readRequirements(requirements: Requirements): RoutePolicy;
+  /** Reads the scope that a function of the application returned. */
+  readScope(returned: unknown): RoutePolicy;
+  /** Decides about a request as of now. Checks of one request share the verification of its token and the use of its proof. */
+  decide(request: GuardRequest, policy: RoutePolicy, isOptional: boolean): Decision | Promise<Decision>;
+  /** Returns the scopes that a token grants, without the prefix. */
+  scopesOf(claims: Claims): readonly string[];
+  /** Returns the rejection of a request whose token was accepted, but does not allow what the request does. */
+  reject(request: GuardRequest, refusal: Refusal, policy: Pick<RoutePolicy, 'challenge'>): Response;
+  /** What is sent for each reason. */
+  readonly prepared: PreparedRejections;
+  readonly metadata: RespondMetadata;
+  start(): void;
+  stop(): void;
+  reload(): Promise<GuardState>;
+  state(): GuardState;
+}
+
+/**
+ * Creates a guard.
+ * @throws {TypeError} an option is missing, mistyped, out of range or unknown
+ */
+export function createGuardCore(given: GuardOptions, { clock, now, random }: GuardEnvironment = {}): GuardCore {
+  const options = checkOptions(given);
+  const issuers = optionsByIssuer(options);
+  const keys = createIssuerKeys(issuers, { clock, random });
+  const verifier = createVerifier({ ...options, trusts: createTrusts(issuers, keys.byIssuer), now, random });
+  const {
+    readRequirements,
+    readReturnedScope: readScope,
+    scopesOf,
+    checkAnyScope,
+  } = createPolicyReader({ ...options, now });
+  const prepared = prepareRejections(options.formatRejection);
+  const respond = createReject({ ...options, prepared, resourceMetadata: resourceMetadataUrl(options) });
+  const reject: RejectRequest = (request, refusal, scheme, { challenge }) => {
+    ignoreRejection(options.onRefused?.(request, refusal.reason));
+    return respond(refusal, scheme, challenge);
+  };
+  const { decide, schemeOf } = createDecide(options, { verifier, reject, checkAnyScope, now });
+  const state = () => ({ ...verifier.state(), issuers: keys.state() });
+
+  return {
+    options,
+    readRequirements,
+    readScope,
+    scopesOf,
+    decide,
+    reject: (request, refusal, policy) => reject(request, refusal, schemeOf(request), policy),
+    prepared,
+    metadata: createMetadata(options),
+    start: keys.start,
+    stop: keys.stop,
+    reload: () => keys.reload().then(state),
+    state,
+  };
+}

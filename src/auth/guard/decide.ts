@@ -1,0 +1,164 @@
+import { createBindingCheck } from '../proof/binding.ts';
+import { isSamePresentation, type Presentation } from '../proof/presentation.ts';
+import { Refusal, refuse } from '../refusals.ts';
+import { acceptedSchemes, type DpopMode, type Scheme } from '../schemes.ts';
+import { createClaimsReader } from '../token/claims-schema.ts';
+import { checkRevocation } from '../token/revocation.ts';
+import type { Verification, VerifiedToken, Verifier } from '../token/verifier.ts';
+import type { Authentication, CheckedOptions, Claims, GuardRequest } from '../types.ts';
+import { ignoreRejection, isPromise, whenSettled } from '../values/promises.ts';
+import type { RoutePolicy } from './requirements.ts';
+
+/*
+ * The order in which a request is checked. Each check is in the room that its import names.
+ * What a rejection says is decided in rejection.ts, and what a route requires in requirements.ts.
+ */
+
+/** A decision about a request: what it is accepted with, nothing where a token is optional, or the response that rejects it. */
+export type Decision = AcceptedToken | Response | undefined;
+
+/** What a request is accepted with, and the claims as its token has them. */
+export interface AcceptedToken extends Pick<Authentication, 'claims' | 'token'> {
+  readonly ownClaims: Claims;
+}
+
+/** Returns the response to a request that is rejected on a route with this policy. */
+export type RejectRequest = (
+  request: GuardRequest,
+  refusal: Refusal,
+  scheme: Scheme,
+  policy: Pick<RoutePolicy, 'challenge'>,
+) => Response;
+
+interface DecideParts {
+  readonly verifier: Verifier;
+  readonly reject: RejectRequest;
+  /** Whether a token grants a scope at all, if that is required of every token. */
+  readonly checkAnyScope: RoutePolicy['check'] | undefined;
+  /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
+  readonly now: (() => number) | undefined;
+}
+
+/**
+ * Returns a function that decides about a request: at once if its token is cached, otherwise as a promise. The checks follow in
+ * the order of the standards, and the first that fails decides. Does NOT check `jti` of a token, that there is a `sub`, nor who
+ * may see which resource: the last is for `authorize` in Elysia, and for the handler elsewhere.
+ */
+export function createDecide(options: CheckedOptions, { verifier, reject, checkAnyScope, now }: DecideParts) {
+  const { isRevoked, onAccepted } = options;
+  const readCredentials = createCredentialsReader(options.dpop);
+  const share = createSharing(options.dpop);
+  const checkBinding = createBindingCheck({ ...options, now });
+  const applySchema = createClaimsReader(options.claims);
+
+  function decide(request: GuardRequest, policy: RoutePolicy, isOptional: boolean): Decision | Promise<Decision> {
+    // One Authorization header with one scheme and one token (RFC 6750 §2.1, RFC 9449 §7.1). No other place is looked at.
+    const { scheme, token } = readCredentials(request);
+    const rejected = (refusal: Refusal) => {
+      const response = reject(request, refusal, scheme, policy);
+      if (isOptional) response.headers.append('vary', 'Authorization');
+      return response;
+    };
+    if (token instanceof Refusal) {
+      const isAnonymous = isOptional && policy.isEmpty && token.reason === 'credentials_missing';
+      return isAnonymous ? undefined : rejected(token);
+    }
+    const shared = share(request, token);
+    // Header, key, signature, then issuer, audience, required claims, time (RFC 7515 §5.2, RFC 7519 §7.2, RFC 9068 §4).
+    return whenSettled(verifyOnce(verifier, shared), (verified): Decision | Promise<Decision> => {
+      shared.verified = verified instanceof Refusal ? undefined : verified;
+      if (verified instanceof Refusal) return rejected(verified);
+      const { claims: ownClaims } = verified;
+      // The key or the certificate that the token is bound to (RFC 9449 §4.3 and §7.1, RFC 8705 §3).
+      return whenSettled(checkBinding(request, scheme, shared, ownClaims), (unbound): Decision | Promise<Decision> => {
+        if (unbound) return rejected(unbound);
+        const claims = applySchema(verified);
+        if (claims instanceof Refusal) return rejected(claims);
+        return whenSettled(isRevoked && checkRevocation(isRevoked, claims), (revoked): Decision => {
+          if (revoked) return rejected(revoked);
+          announce(request, shared, claims);
+          // Step-up (RFC 9470 §4), then scope (RFC 6750 §3.1).
+          const unmet = policy.check(ownClaims) ?? checkAnyScope?.(ownClaims);
+          return unmet ? rejected(unmet) : { claims, token, ownClaims };
+        });
+      });
+    });
+  }
+
+  function announce(request: GuardRequest, shared: Shared, claims: Claims): void {
+    if (!onAccepted || shared.isAnnounced) return;
+    ignoreRejection(onAccepted(request, claims));
+    shared.isAnnounced = true;
+  }
+
+  return { decide, schemeOf: (request: GuardRequest) => readCredentials(request).scheme };
+}
+
+/** The content of an Authorization header: a scheme, with a token or why there is none. */
+interface Credentials {
+  /** The scheme of the request, or the first accepted one. Challenges name it. */
+  readonly scheme: Scheme;
+  readonly token: string | Refusal;
+}
+
+/** Two headers arrive joined by a comma, so they have too many parts. */
+function createCredentialsReader(dpop: DpopMode): (request: GuardRequest) => Credentials {
+  const schemes = acceptedSchemes(dpop);
+  const [first = 'Bearer'] = schemes;
+  const missing = { scheme: first, token: refuse('credentials_missing') };
+  const unsupported = { scheme: first, token: refuse(dpop === 'required' ? 'scheme_not_dpop' : 'scheme_unsupported') };
+  const bearer = { scheme: first, token: refuse('dpop_required') };
+
+  return ({ headers }) => {
+    const authorization = headers.get('authorization');
+    if (authorization?.startsWith(`${first} `)) {
+      // The common form, eight times as fast as the general one below.
+      const token = authorization.slice(first.length + 1);
+      if (token !== '' && !token.includes(' ') && !token.includes('\t')) return { scheme: first, token };
+    }
+    const [word, token, ...rest] = authorization?.match(/[^ \t]+/g) ?? [];
+    if (word === undefined) return missing;
+    const scheme = schemes.find((name) => name.toLowerCase() === word.toLowerCase());
+    if (scheme === undefined) return dpop === 'required' && word.toLowerCase() === 'bearer' ? bearer : unsupported;
+    const isComplete = token !== undefined && rest.length === 0;
+    return { scheme, token: isComplete ? token : refuse('credentials_malformed') };
+  };
+}
+
+/** What the checks of one request share. If anything differs in the same object, it is another request. */
+interface Shared extends Presentation {
+  /** The verified token, or its pending verification. A refusal is not kept: time passes, and outages end. */
+  verified: VerifiedToken | Promise<Verification> | undefined;
+  /** Whether `onAccepted` was called. */
+  isAnnounced: boolean;
+}
+
+/**
+ * Returns a function that finds what earlier checks of a request left. There are three memories of one request: this one for each
+ * guard, by the request; the result of a proof for each guard, by what is shared here (proof.ts); and the use of a proof for
+ * each store of the process, by the request, because several guards can check it (presentation.ts).
+ */
+function createSharing(dpop: DpopMode): (request: GuardRequest, token: string) => Shared {
+  const sharedBy = new WeakMap<GuardRequest, Shared>();
+  return (request, token) => {
+    const { method, url, headers } = request;
+    const proof = dpop === 'off' ? null : headers.get('dpop');
+    const shared = { method, url, token, proof, verified: undefined, isAnnounced: false };
+    const known = sharedBy.get(request);
+    if (known !== undefined && isSamePresentation(known, shared)) return known;
+    sharedBy.set(request, shared);
+    return shared;
+  };
+}
+
+/** Verifies the token, unless another check of the request is doing so. A verification that throws is forgotten. */
+function verifyOnce(verifier: Verifier, shared: Shared): Verification | Promise<Verification> {
+  if (isPromise(shared.verified)) return shared.verified;
+  const outcome = verifier.verify(shared.token, shared.verified);
+  if (!isPromise(outcome)) return outcome;
+  shared.verified = outcome;
+  outcome.catch(() => {
+    shared.verified = undefined;
+  });
+  return outcome;
+}
