@@ -1,5 +1,8 @@
-export { type ResourceMetadataSettings, resourceMetadata } from './elysia/resource-metadata.ts';
-export { type PluginSettings, type RequirementContext, resourceServer } from './elysia/resource-server.ts';
+// Another version of Elysia is one error, before anything else is imported.
+import './elysia/internals.ts';
+
+export { createGuard, describeRejections } from './elysia/options.ts';
+export { resourceMetadata, resourceServer } from './elysia/plugins.ts';
 export { isGuarded, type ListedRoute } from './elysia/routes.ts';
 export type {
   Algorithm,
@@ -9,7 +12,6 @@ export type {
   Claims,
   ClaimsSchema,
   EnvironmentError,
-  ErrorBody,
   FixedScope,
   Guard,
   GuardOptions,
@@ -21,15 +23,12 @@ export type {
   RefusalDescription,
   RefusalReason,
   Rejection,
+  RejectionFormat,
   ReplayStore,
   Requirements,
+  ResourceMembers,
 } from './guard.ts';
-export {
-  clientCertificateFromHeader,
-  createGuard,
-  describeRejections,
-  issuerMetadata,
-  optionsFromEnvironment,
-} from './guard.ts';
+export { issuerMetadata, optionsFromEnvironment } from './guard.ts';
 export { guardResponses, scopeResponses } from './openapi/responses.ts';
 export { type SecuritySchemeOptions, scopesOf, securitySchemes } from './openapi/security.ts';
+export type { PluginSettings, RequirementContext } from './types.ts';

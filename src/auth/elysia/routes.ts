@@ -1,106 +1,128 @@
+/*
+ * Adds a route as Elysia does, then reads which guards and requirements its hooks have, and makes its plan, its documentation and
+ * its gate of them.
+ */
 import { documentRejections, withoutDocumented } from '../openapi/responses.ts';
 import { securityOf } from '../openapi/security.ts';
-import { closeRoute, contextHook, gateRoute, placeRequestHooks } from './gate.ts';
-import { type Hooks, hooksOf, type Instance, type Methods, type Route, withInherited } from './instance.ts';
-import { createPlan, type Protection, type Requirement, requirementsIn, withProtection } from './plan.ts';
+import { isPromise } from '../values/promises.ts';
+import { close, refuse } from './closing.ts';
+import { gateRoute, lockMount, placeGate } from './gate.ts';
 import {
-  isClosed,
-  isHandOver,
+  guardUsesIn,
   isPublic,
-  isSandbox,
-  protectionsOf,
-  refuseReplacedMacros,
-  usesMacros,
-} from './protections.ts';
-import { type Seal, sealHandler, sealOf, unaccepted, withSealedMount } from './seal.ts';
+  knowsRequirements,
+  putFunctionsFirst,
+  removeGuards,
+  replacedRequirement,
+  requirementsIn,
+} from './hooks.ts';
+import type { Hooks, Instance, Route, Store } from './internals.ts';
+import { createPlan, type Plan, plans } from './plan.ts';
 
 /** The part of a route in `app.routes` that is used here. */
-export type ListedRoute = Pick<Route, 'method' | 'path' | 'handler'> & { readonly hooks: object };
+export type ListedRoute = Pick<Route, 'method' | 'path'> & { readonly hooks: object };
 
 /** Whether a route in `app.routes` serves only requests that its guard accepted. Check all routes in a test. */
-export function isGuarded({ handler }: ListedRoute): boolean {
-  return sealOf(handler)?.plan?.isOpen === false;
+export function isGuarded({ hooks }: ListedRoute): boolean {
+  return plans.get(hooks)?.isOpen === false;
 }
 
-/** Adds a route as Elysia does, and protects it if its instance has a guard. */
-export function addRoute(
-  add: Methods['add'],
-  instance: Instance,
-  [method, path, handler, given, options]: Parameters<Methods['add']>,
-): unknown {
-  const hooks = withInherited(given ?? {});
-  if (isClosed(instance)) return add.call(instance, method, path, unaccepted, {}, options);
-  const inner = sealOf(handler);
-  if (isPublic(handler)) return addOpenRoute(add, instance, [method, path, handler, hooks, options]);
-  const own = protectionsOf(instance);
-  const protections = own.reduce(withProtection, inner?.plan?.protections ?? []);
-  if (own.length > 0) refuseReplacedMacros(instance);
-  const knowsMacros = usesMacros(instance);
-  // Elysia removes options that are macros.
-  const required = [...(knowsMacros ? requirementsIn(hooks) : []), ...(inner?.required ?? [])];
-  const seal: Seal = { handler: inner ? inner.handler : handler, required, plan: undefined };
-  if (protections.length === 0)
-    return knowsMacros || inner
-      ? addUnprotected(add, instance, [method, path, handler, withTruthy(hooks), options], seal)
-      : add.call(instance, method, path, handler, hooks, options);
+type Add = Instance['add'];
 
-  const sealed = sealHandler(seal);
-  const route = addUncompiled(add, instance, [
-    method,
-    path,
-    sealed,
-    withTruthy(withSealedMount(withoutDocumented(hooks), seal)),
-    options,
-  ]);
-  if (route && protections.length > 0) completeRoute(instance, route, seal, protections);
+const isLike = (route: Route) => (other: Route) => other.method === route.method && other.path === route.path;
+
+const hasParts = (hooks: Hooks) => guardUsesIn(hooks).length + requirementsIn(hooks).length > 0;
+
+/** Adds a route as Elysia does, and protects it if a guard has reached it. */
+export function addRoute(add: Add, instance: Instance, given: Parameters<Add>): unknown {
+  const [method, path, handler, hooks = {}, options] = given;
+  if (!knowsRequirements(instance) && ![instance.event, hooks].some(hasParts)) return add.apply(instance, given);
+  const { config, router } = instance;
+  const { precompile } = config;
+  const before = [...router.history];
+  // The hooks are completed after the route was added, so it is compiled later.
+  config.precompile = false;
+  const stores = collectStores(router, () =>
+    add.call(instance, method, path, toFunction(handler), withoutLosses(hooks), options),
+  );
+  config.precompile = precompile;
+  const place = router.history.findIndex((route, at) => route !== before[at]);
+  const route = router.history[place];
+  if (route === undefined) refuse(instance, `${method} ${path} is not among the routes after it was added`);
+  try {
+    const plan = completeRoute(instance, route, handler);
+    if (plan) gateRoute(instance, route, stores, plan);
+    const earlier = before[place] ?? before.find(isLike(route));
+    // Elysia replaces only functions at paths without parameters.
+    const isReplaced = config.aot !== false && !/[:*]/.test(route.path) && typeof earlier?.handler === 'function';
+    if (earlier && !isReplaced && isGuarded(route) && !isGuarded(earlier))
+      refuse(instance, `${method} ${route.path} was added before without the guard, and Elysia serves that route`);
+    if (precompile === true || Object(precompile).compose === true) route.compile?.();
+  } catch (error) {
+    throw close(instance, error);
+  }
   return undefined;
 }
 
-/** Adds a route that is compiled on its first request, because its hooks are completed after it was added. */
-function addUncompiled(add: Methods['add'], instance: Instance, given: Parameters<Methods['add']>): Route | undefined {
-  const { precompile } = instance.config;
-  instance.config.precompile = false;
-  try {
-    add.apply(instance, given);
-  } finally {
-    instance.config.precompile = precompile;
-  }
-  return instance.router.history.findLast(({ handler }) => handler === given[2]);
+/** Returns what Elysia registers in its router while it adds a route: what it finds for the path may be of another pattern. */
+function collectStores({ http }: Instance['router'], addOne: () => void): readonly Store[] {
+  const stores: Store[] = [];
+  const { add } = http;
+  http.add = (method, path, store, options) => {
+    stores.push(store);
+    return add.call(http, method, path, store, options);
+  };
+  addOne();
+  http.add = add;
+  return stores;
 }
 
-/** Adds a route that no guard protects. If a guard is meant to, it is not served until an instance with a guard takes it over. */
-function addUnprotected(add: Methods['add'], instance: Instance, given: Parameters<Methods['add']>, seal: Seal): void {
-  const route = addUncompiled(add, instance, given);
-  if (route === undefined) return;
-  const required = [...seal.required, ...requirementsIn(route.hooks)];
-  if (required.length > 0 || isSandbox(instance))
-    closeRoute(instance, route, sealHandler({ ...seal, required }), route.hooks);
+/** Returns options of which Elysia keeps all hooks: it drops them if the first option with a value is falsy. */
+function withoutLosses(given: Hooks): Hooks {
+  const hooks: Hooks = Object.assign(Object.create(Object.getPrototypeOf(given)), { detail: undefined }, given);
+  hooks.detail ||= {};
+  hooks.response = withoutDocumented(given.response);
+  return hooks;
 }
 
-/** A public route has no claims, even on an instance with a guard. */
-function addOpenRoute(...given: Parameters<typeof addUncompiled>): void {
-  const route = addUncompiled(...given);
-  if (route) route.hooks.transform = hooksOf(route.hooks, 'transform').filter((hook) => !isHandOver(hook));
+/** Values become functions, because Elysia serves some of them without any hook. */
+function toFunction(handler: unknown): unknown {
+  return typeof handler === 'function' || isHtmlBundle(handler) ? handler : () => copyOf(handler);
 }
 
-/** Elysia drops every hook of a route whose first option with a value is falsy. */
-function withTruthy({ detail, ...hooks }: Hooks): Hooks {
-  return { detail: detail || {}, ...hooks };
+/** A Response can be sent once. */
+function copyOf(value: unknown): unknown {
+  if (isPromise(value)) return value.then(copyOf);
+  const { clone } = Object(value) as Partial<Response>;
+  return typeof clone === 'function' ? clone.call(value) : value;
 }
 
-function completeRoute(instance: Instance, route: Route, seal: Seal, protections: readonly Protection[]): void {
-  const { hooks } = route;
-  const required: readonly Requirement[] = [...seal.required, ...requirementsIn(hooks)];
-  const plan = createPlan(protections, required);
-  Object.assign(seal, { required, plan });
-  const detail = typeof hooks.detail === 'object' ? hooks.detail : {};
-  hooks.detail = { security: securityOf(plan.alternatives, plan.isOpen), ...detail };
-  const documented = protections.filter(({ isDocumented }) => isDocumented).map(({ core }) => core.options);
-  if (documented.length > 0) documentRejections(hooks, documented, new Set(required.map(([name]) => name)));
-  if (plan.hasFunctions) {
-    const others = hooksOf(hooks, 'beforeHandle').filter(({ fn }) => fn !== contextHook.fn);
-    hooks.beforeHandle = [contextHook, ...others];
-  }
-  placeRequestHooks(instance);
-  gateRoute(instance, route, plan);
+const isHtmlBundle = (value: unknown) => Object.prototype.toString.call(value) === '[object HTMLBundle]';
+
+/** Completes hooks and documentation of a route, and returns its plan if guards have reached it. */
+function completeRoute(instance: Instance, route: Route, handler: unknown): Plan | undefined {
+  const { path, hooks } = route;
+  if (isPublic(hooks)) removeGuards(hooks);
+  const uses = guardUsesIn(hooks);
+  // Without a guard, the hooks of requirements fail.
+  if (uses.length === 0) return undefined;
+  const macro = guardUsesIn(instance.event).length > 0 && replacedRequirement(instance);
+  if (macro) refuse(instance, `a macro \`${macro}\` overrides the guard's route option. Rename the macro`);
+  if (isHtmlBundle(handler))
+    refuse(instance, `Bun serves the HTML bundle at ${path} without hooks. Use it without a guard`);
+  const required = requirementsIn(hooks);
+  const plan = createPlan(uses, required);
+  plans.set(hooks, plan);
+  if (lockMount(hooks, plan) && plan.hasFunctions && instance.config.aot === false)
+    refuse(
+      instance,
+      `with aot: false, Elysia mounts ${path} without hooks, so it calls no scope or authorize function`,
+    );
+  const { checks, isOpen } = plan;
+  hooks.detail = { security: securityOf(checks[0]?.policy.alternatives ?? [], isOpen), ...Object(hooks.detail) };
+  const documented = checks.flatMap(({ use: { isDocumented, core } }) => (isDocumented ? [core] : []));
+  if (documented.length > 0) documentRejections(hooks, documented, new Set(required.map(({ name }) => name)));
+  putFunctionsFirst(hooks);
+  if (instance.config.aot === false) placeGate(instance);
+  return plan;
 }

@@ -1,5 +1,5 @@
-import type { GuardOptions } from '../check-options.ts';
-import { coreOf, type Guard } from '../guard/guard.ts';
+import { coreOf, type OptionsFor } from '../guard/guard.ts';
+import type { Guard, GuardOptions } from '../types.ts';
 
 export interface SecuritySchemeOptions {
   /** URL at which clients get tokens with the client-credentials grant. */
@@ -16,7 +16,7 @@ export interface SecuritySchemeOptions {
  * @param given the guard or its options
  */
 export function securitySchemes(
-  given: Partial<GuardOptions> | Guard,
+  given: Partial<OptionsFor<unknown>> | Guard,
   { tokenEndpoint, scopes = [] }: SecuritySchemeOptions = {},
 ) {
   const { dpop = 'off' } = coreOf(given)?.options ?? (given as Partial<GuardOptions>);
@@ -24,7 +24,7 @@ export function securitySchemes(
   const flows = tokenEndpoint !== undefined && {
     clientCredentials: { tokenUrl: tokenEndpoint, scopes: describedScopes },
   };
-  const withProof = '`Authorization: DPoP <token>` and a proof in the header `DPoP` (RFC 9449)';
+  const withProof = '`Authorization: DPoP <token>` and a proof in the `DPoP` header (RFC 9449)';
   const hints = {
     off: 'Use an existing access token',
     on: `Use an existing access token. If it is bound to a key, send it with ${withProof}`,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia } from 'elysia';
-import type { Instance, Methods } from '../../../src/auth/elysia/instance.ts';
+import { type Instance, requireSupported } from '../../../src/auth/elysia/internals.ts';
 
 /** The undocumented behaviour of Elysia that the adapter relies on. A failure means that a new version must be examined. */
 const partsOf = (app: AnyElysia) => app as unknown as Instance;
@@ -8,16 +8,17 @@ const partsOf = (app: AnyElysia) => app as unknown as Instance;
 describe('Elysia', () => {
   for (const aot of [true, false])
     test(`has the parts of an instance that the adapter uses, with aot ${aot}`, () => {
-      const { config, event, extender, decorator, router, handleError } = partsOf(
-        new Elysia({ aot }).onRequest(() => {}).get('/a/:id', () => 'a'),
-      );
-      expect([config.aot ?? true, typeof extender.macro, typeof decorator]).toEqual([aot, 'object', 'object']);
+      const app = new Elysia({ aot }).onRequest(() => {}).get('/a/:id', () => 'a');
+      const { config, event, extender, router, handleError, add, _use, applyMacro, promisedModules } = partsOf(app);
+      expect([config.aot ?? true, typeof extender.macro]).toEqual([aot, 'object']);
       expect(event.request).toEqual([expect.objectContaining({ fn: expect.any(Function) })]);
       expect(router.history).toEqual([expect.objectContaining({ method: 'GET', path: '/a/:id' })]);
-      expect((aot ? router.http : router.dynamic).find('GET', '/a/1')?.store).toBeObject();
-      expect(router.response).toBeObject();
-      const { add, use, _use, applyMacro, guard, group, on } = Elysia.prototype as unknown as Methods;
-      for (const method of [handleError, add, use, _use, applyMacro, guard, group, on]) expect(method).toBeFunction();
+      const found = (aot ? router.http : router.dynamic).find('GET', '/a/1')?.store;
+      expect(found).toEqual(
+        expect.objectContaining(aot ? { compile: expect.any(Function) } : { hooks: router.history[0]?.hooks }),
+      );
+      for (const method of [handleError, add, _use, applyMacro, promisedModules.add]) expect(method).toBeFunction();
+      expect(partsOf(app)['~adapter'].handler.mapResponse).toBeFunction();
     });
 
   test('assigns getParent to a plugin that it uses, through which the plugin meets another copy of Elysia', () => {
@@ -25,6 +26,16 @@ describe('Elysia', () => {
     const app = new Elysia().use(plugin);
     expect((plugin as unknown as { getParent(): unknown }).getParent()).toBe(app);
   });
+
+  test.each(['1.4.30', '1.4.31', '1.4.31-exp.0'])('%s is supported', (version) =>
+    expect(requireSupported(version)).toBe(version),
+  );
+
+  test.each(['1.3.22', '1.4.29', '1.5.0', '2.0.0-exp.63'])('%s is not supported', (version) =>
+    expect(() => requireSupported(version)).toThrow(
+      `Cannot use Elysia ${version}: protected-api needs 1.4.30 or a later 1.4`,
+    ),
+  );
 
   test.each([
     ['a route', (app: AnyElysia) => app.get('/a', () => 'a')],
@@ -45,14 +56,13 @@ describe('Elysia', () => {
     expect(added).toContainEqual(expect.stringMatching(/^\/a/));
   });
 
-  test('serves a route with the function that `composed` returns', async () => {
+  test('serves a route with the function in `composed`, or in what it registers in its router', async () => {
     const app = new Elysia().get('/a', () => 'a').get('/b/:id', () => 'b');
+    const replaced = () => new Response('replaced');
     for (const route of partsOf(app).router.history) {
-      const replaced = () => new Response('replaced');
-      Object.defineProperty(route, 'composed', { get: () => replaced, set() {} });
-      route.compile = () => replaced;
+      Object.assign(route, { composed: replaced });
       const store = partsOf(app).router.http.find(route.method, route.path)?.store;
-      if (store) Object.assign(store, { handler: replaced, compile: () => replaced });
+      if (store) Object.assign(store, { handler: replaced });
     }
     for (const path of ['/a', '/b/1'])
       expect(await (await app.handle(new Request(`http://localhost${path}`))).text()).toBe('replaced');

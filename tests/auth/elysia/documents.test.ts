@@ -2,7 +2,7 @@ import { describe, expect, spyOn, test } from 'bun:test';
 import { openapi } from '@elysiajs/openapi';
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import { type AnyElysia, Elysia, t } from 'elysia';
-import type { GuardOptions, PluginSettings } from 'protected-api';
+import type { GuardOptions, PluginSettings, RefusalDescription, RejectionFormat } from 'protected-api';
 import { createGuard, scopesOf, securitySchemes } from 'protected-api';
 import { offline } from '../../support/checked.ts';
 import { guard, send, token } from './guarded.ts';
@@ -13,61 +13,86 @@ interface Operation {
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
   readonly responses?: Readonly<Record<string, { readonly content?: Content }>>;
 }
-type Content = Readonly<Record<string, { readonly schema: { properties?: { code: { enum: string[] } } } }>>;
+type Content = Readonly<Record<string, { readonly schema: { properties?: { error?: { enum: string[] } } } }>>;
 
 const operationOf = (app: AnyElysia, path: string): Operation =>
   JSON.parse(JSON.stringify(toOpenAPISchema(app).paths))[path].get;
 
-/** Returns the codes of each status that the document has. */
-function codesOf({ responses = {} }: Operation) {
-  const codes = Object.entries(responses).map(([status, { content }]) => {
-    return [status, content?.['application/json']?.schema.properties?.code?.enum];
+/** Returns the errors of each status that the document has. */
+function errorsOf({ responses = {} }: Operation) {
+  const errors = Object.entries(responses).map(([status, { content }]) => {
+    return [status, content?.['application/json']?.schema.properties?.error?.enum];
   });
-  return Object.fromEntries(codes);
+  return Object.fromEntries(errors);
 }
 
-const unauthorized = ['authorization_header_missing', 'invalid_header', 'invalid_claims', 'token_expired'];
-const defaults = { 401: expect.arrayContaining(unauthorized), 503: ['key_set_unavailable'] };
-const denied = { ...defaults, 403: ['Unauthorized'] };
-const stepUp = { ...defaults, 401: expect.arrayContaining(['insufficient_user_authentication']) };
-const dpop = { ...defaults, 503: expect.arrayContaining(['replay_store_unavailable']) };
+const unauthorized = ['missing_token', 'invalid_token'];
+const defaults = { 400: ['invalid_request'], 401: unauthorized, 503: ['temporarily_unavailable'] };
+const outOfScope = { ...defaults, 403: ['insufficient_scope'] };
+const denied = { ...defaults, 403: ['access_denied'] };
+const stepUp = { ...defaults, 401: [...unauthorized, 'insufficient_user_authentication'] };
+const dpop = { ...defaults, 401: expect.arrayContaining(['invalid_dpop_proof']) };
 const described = { detail: { responses: { 401: { description: 'Go away' } } } };
 
 interface Row {
   readonly route?: object;
   readonly options?: Partial<GuardOptions>;
   readonly settings?: PluginSettings;
-  readonly codes: object;
+  readonly errors: object;
 }
 
 const rows: Readonly<Record<string, Row>> = {
-  'without a schema': { codes: defaults },
-  'with a scope': { route: { scope: 'a' }, codes: denied },
-  'with authorize': { route: { authorize: () => true }, codes: denied },
-  'with step-up': { route: { maxAge: 60 }, codes: stepUp },
-  'with one schema': { route: { response: t.String() }, codes: { ...defaults, 200: undefined } },
-  'with a schema of anything': { route: { response: t.Any() }, codes: { ...defaults, 200: undefined } },
+  'without a schema': { errors: defaults },
+  'with a scope': { route: { scope: 'a' }, errors: outOfScope },
+  'with authorize': { route: { authorize: () => true }, errors: denied },
+  'with step-up': { route: { maxAge: 60 }, errors: stepUp },
+  'with one schema': { route: { response: t.String() }, errors: { ...defaults, 200: undefined } },
+  'with a schema of anything': { route: { response: t.Any() }, errors: { ...defaults, 200: undefined } },
   'with scope and schema': {
     route: { scope: 'a', response: { 200: t.String() } },
-    codes: { ...denied, 200: undefined },
+    errors: { ...outOfScope, 200: undefined },
   },
   'with a schema of its own for a status': {
     route: { response: { 200: t.String(), 401: t.String() } },
-    codes: { ...defaults, 200: undefined, 401: undefined },
+    errors: { ...defaults, 200: undefined, 401: undefined },
   },
-  'with responses of its own': { route: described, codes: { ...defaults, 401: undefined } },
-  'with DPoP': { options: { dpop: 'on', publicUrl }, codes: dpop },
-  'with own errors': { options: { errorBody: () => ({ message: 'no' }) }, codes: { 401: undefined, 503: undefined } },
-  'that leaves them out': { settings: { responses: false }, codes: {} },
+  'with responses of its own': { route: described, errors: { ...defaults, 401: undefined } },
+  'with DPoP': { options: { dpop: 'on', publicUrl }, errors: dpop },
+  'with own errors': {
+    options: { formatRejection: ({ status, reason }) => ({ status: Math.max(401, status), body: { error: reason } }) },
+    errors: { 401: expect.arrayContaining(['credentials_malformed', 'token_expired']), 503: ['keys_unavailable'] },
+  },
+  'that leaves them out': { settings: { responses: false }, errors: {} },
 };
 
 describe('the OpenAPI document of an application', () => {
-  for (const [name, { route = {}, options, settings, codes }] of Object.entries(rows))
+  for (const [name, { route = {}, options, settings, errors }] of Object.entries(rows))
     test(`declares the rejections of a route ${name}, even in a plugin that others use`, () => {
       const app = new Elysia().use(guard(options, settings)).get('/x', () => 'ok', { ...route } as object);
       const outer = new Elysia().use(new Elysia().use(app));
-      expect([app, outer].map((one) => codesOf(operationOf(one, '/x')))).toEqual([codes, codes]);
+      expect([app, outer].map((one) => errorsOf(operationOf(one, '/x')))).toEqual([errors, errors]);
     });
+
+  test('declares the status, the media types and the members that formatRejection() returns', () => {
+    const formatRejection = ({ status, error, description: title }: RefusalDescription): RejectionFormat =>
+      status === 503
+        ? { body: '<p>', contentType: 'text/html' }
+        : { status: 418, body: { status, error, title, at: [null] }, contentType: 'application/problem+json' };
+    const app = new Elysia().use(guard({ formatRejection })).get('/x', () => 'ok', { scope: 'a' });
+    const { responses = {} } = operationOf(app, '/x');
+    expect(Object.keys(responses)).toEqual(['418', '503']);
+    expect<unknown>(responses[503]?.content).toEqual({ 'text/html': { schema: { type: 'string', enum: ['<p>'] } } });
+    expect<unknown>(responses[418]?.content?.['application/problem+json']?.schema).toEqual({
+      type: 'object',
+      required: ['status', 'error', 'title', 'at'],
+      properties: {
+        status: { type: 'number', enum: [401, 400, 403] },
+        error: { type: 'string', enum: ['missing_token', 'invalid_request', 'invalid_token', 'insufficient_scope'] },
+        title: { type: 'string' },
+        at: { type: 'array', items: { type: 'null', enum: [null] } },
+      },
+    });
+  });
 
   test('declares rejections without using them to validate what handlers return', async () => {
     const handler = ({ set }: { readonly set: { status?: number | string } }) => {

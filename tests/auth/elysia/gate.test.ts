@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia, t } from 'elysia';
-import type { Instance } from '../../../src/auth/elysia/instance.ts';
 import { rawRequest } from '../../support/raw-http.ts';
 import { guard, request, statuses, token } from './guarded.ts';
 import { SECRET } from './matrix/routes.ts';
 
-/** The order of decisions, which the gate ensures without the seal. */
+/** The order of decisions. */
 
 const secret = () => SECRET;
 const guarded = (app: AnyElysia, options = {}) => app.use(guard()).get('/a', secret, { scope: 'a', ...options });
@@ -63,16 +62,6 @@ describe('the token is checked before the body', () => {
     await app.server?.stop(true);
     expect(status).toBe(401);
   });
-});
-
-test.each<[string, (app: AnyElysia) => unknown]>([
-  ['removes the hooks of requests', (app) => Object.assign((app as unknown as Instance).event, { request: undefined })],
-  ['replaces the request', (app) => app.onRequest((context) => void Object.assign(context, { request: granted() }))],
-  ['decorates with a request', (app) => app.decorate('request', granted())],
-])('a guard whose application %s lets nothing pass', async (_, change) => {
-  const app = guarded(new Elysia());
-  change(app);
-  expect(await statuses(app, '/a', [{}, token({ scope: 'a' })])).toEqual([500, 500]);
 });
 
 test.each([

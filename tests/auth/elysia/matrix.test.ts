@@ -17,7 +17,7 @@ const tables = {
     configuration,
     route: 'all',
     form: ['fetch', 'listen'],
-    requirement: ['none', 'scope of a class'],
+    requirement: ['none', 'scope'],
   }),
   'a requirement, no guard': cellsWith({ ...requirements, application: ['route of the parent of a guarded instance'] }),
   'a guard that arrives in any way': cellsWith({

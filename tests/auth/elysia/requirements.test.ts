@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { type AnyElysia, Elysia, t } from 'elysia';
+import { Elysia, t } from 'elysia';
 import type { RequirementContext } from '../../../src/auth/index.ts';
-import { guard, statuses, token } from './guarded.ts';
+import { guard, token } from './guarded.ts';
 
 const ofNotes = { 'content-type': 'application/json', 'mcp-name': 'read-notes' };
 const toNote = (scope: string) =>
@@ -69,43 +69,11 @@ describe('a requirement', () => {
         const text = await response.text();
         expect(text).not.toContain('secret');
         if (status === 500) expect(text).toBe('Internal error');
-        if (status === 403 && wanted === undefined)
-          expect(JSON.parse(text)).toEqual({ code: 'Unauthorized', description: 'Token does not allow this request' });
+        if (status === 403 && wanted === undefined) expect(JSON.parse(text)).toMatchObject({ error: 'access_denied' });
       }
       // No code of the application runs before the requirements are met.
       expect(hooks).toHaveLength(status === 200 ? 2 : 0);
     });
-
-  class Check {
-    beforeHandle() {
-      return new Response(null, { status: 403 });
-    }
-  }
-  const adds: Readonly<Record<string, (app: AnyElysia, options: object) => AnyElysia>> = {
-    'a route': (app, options) => app.get('/notes', () => 'ok', options),
-    'guard()': (app, options) => app.guard(options).get('/notes', () => 'ok'),
-    'guard() with a callback': (app, options) => app.guard(options, (inner) => inner.get('/notes', () => 'ok')),
-    'group()': (app, options) => app.group('/notes', options, (inner) => inner.get('', () => 'ok')),
-    'a macro': (app, options) => app.macro({ own: options }).get('/notes', () => 'ok', { own: true } as object),
-    'a macro that is a function': (app, options) =>
-      app.macro({ own: () => options }).get('/notes', () => 'ok', { own: true } as object),
-  };
-  for (const [name, add] of Object.entries(adds))
-    test(`stands beside a beforeHandle that counts where the options of ${name} are an instance of a class`, async () => {
-      for (const aot of [true, false])
-        expect(await statuses(add(new Elysia({ aot }).use(guard()), new Check()), '/notes', [token()])).toEqual([403]);
-    });
-
-  test('is an error in macros that are nested deeper than Elysia applies them, and routes are then not served', async () => {
-    const nested = Array.from({ length: 16 }, (_, depth) => [
-      depth,
-      depth < 15 ? { [depth + 1]: true } : { scope: 'a' },
-    ]);
-    const app = new Elysia().use(guard()).macro(Object.fromEntries(nested)) as AnyElysia;
-    expect(() => app.guard({ 0: true })).toThrow('macros are nested deeper');
-    expect((await app.post('/notes/:id', () => 'ok').handle(toNote('b'))).status).toBe(500);
-    expect(() => app.guard({ 1: true })).not.toThrow();
-  });
 
   test('is called in order: the scope, then authorize, and neither without a token', async () => {
     const askedFor = async (scope: string, create?: () => Request) => {

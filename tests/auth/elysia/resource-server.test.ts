@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type AnyElysia, Elysia, t } from 'elysia';
-import { createGuardCore } from '../../../src/auth/guard/create-guard.ts';
+import { createGuardCore } from '../../../src/auth/guard/core.ts';
 import { guardOf } from '../../../src/auth/guard/guard.ts';
 import { isGuarded, resourceServer } from '../../../src/auth/index.ts';
 import { offline } from '../../support/checked.ts';
@@ -32,7 +32,7 @@ describe('resourceServer()', () => {
         '/',
       );
       expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
-      expect(await response.json()).toMatchObject({ code: 'authorization_header_missing' });
+      expect(await response.json()).toMatchObject({ error: 'missing_token' });
     });
 
   test.each<[string, () => unknown, string]>([

@@ -43,16 +43,6 @@ function attempt(app: AnyElysia, use: (app: AnyElysia) => unknown): AnyElysia {
 }
 const wrapper = (p: Parts): AnyElysia => p.guarded(p.create()).as('scoped');
 
-/** Returns the instance that the callback of `guard` or `group` gets, with the route. */
-function callbackOf(use: (run: (app: AnyElysia) => AnyElysia) => unknown, p: Parts): AnyElysia {
-  const kept: AnyElysia[] = [];
-  use((inner) => {
-    kept.push(inner);
-    return p.route(inner);
-  });
-  return kept[0] ?? p.create();
-}
-
 /** Applications that differ only in how they are built. */
 const alike = (builds: Readonly<Record<string, Application['build']>>, others: Omit<Application, 'build'> = {}) =>
   Object.fromEntries(
@@ -167,9 +157,6 @@ const closed = alike(
       p.route(p.create().use(Promise.resolve().then(() => resourceServer({} as GuardOptions)))),
     'async function with a mistake of the guard': (p) =>
       p.route(p.create().use(async (app: AnyElysia) => app.use(resourceServer({} as GuardOptions)))),
-    'instance of a guard callback, kept': (p) => callbackOf((run) => p.guarded(p.create()).guard({}, run), p),
-    'instance of a group callback in another, kept': (p) =>
-      callbackOf((run) => p.guarded(p.create()).group('/a', (outer) => outer.group('/b', run)), p),
     'route before a guard, whose error is caught': (p) =>
       p.route(attempt(p.create().get('/first', open), (app) => p.guarded(app))),
   },

@@ -43,7 +43,17 @@ export function partsOf(cell: Cell, valid: string) {
   return { application, kind, path, configuration, effect: pick(effectsFor(`Bearer ${valid}`), cell.effect) };
 }
 
-export function isImpossible({ application, configuration, form, route, requirement, named, beside }: Cell): boolean {
+export function isImpossible({
+  application,
+  configuration,
+  form,
+  route,
+  requirement,
+  named,
+  beside,
+  hook,
+  effect,
+}: Cell): boolean {
   const { isApart = false, isServed, isPublic = false } = pick(applications, application);
   const isWeb = configuration === 'Web-standard adapter';
   return (
@@ -54,6 +64,8 @@ export function isImpossible({ application, configuration, form, route, requirem
     // Elysia reads the body of the one Response twice, and leaves a rejected promise behind.
     (configuration === 'aot: false' && route.startsWith('Response')) ||
     (isPublic && requirement === 'none') ||
+    // What an application puts in the place of the request before it is routed is the request that is checked.
+    (effect === 'sets request' && /trace|onRequest|decorate/i.test(hook)) ||
     // These plugins bring their own guard.
     (isServed === false && requirement !== 'none' && named === 'second plugin of one name') ||
     // The macro is unknown there, and types say so.

@@ -21,8 +21,6 @@ export async function expectationOf(cell: Cell): Promise<Expected> {
   const isHarmless = cell.hook === 'none';
   const others = { isHarmless, isListed: prefix === '' };
   const isWithoutContext = cell.configuration === 'aot: false' && /mount/i.test(cell.route);
-  // The names of requirements are unknown there, so nothing may be served.
-  if (cell.named.endsWith('without a guard') && cell.requirement !== 'none') return { ...others, isServed: false };
   if (
     isMeantToServe !== true ||
     !isHarmless ||

@@ -18,23 +18,18 @@ export function effectsFor(authorization: string): Readonly<Record<string, Effec
   const returns = (answer: () => unknown): Effect => ({ answer });
   const request = new Request('http://localhost/secret', { headers: { authorization } });
   return {
-    'sets route': sets({ route: metadataPath }),
-    'sets path': sets({ path: metadataPath, url: `http://localhost${metadataPath}` }),
+    'sets where it is': sets({ route: metadataPath, path: metadataPath, url: `http://localhost${metadataPath}` }),
     'sets status': sets({ status: () => undefined, error: () => undefined }),
     'sets request': sets({ request }),
     'sets headers': sets({ headers: { authorization } }),
     'sets claims': sets({ claims: { sub: 'nobody', scope: 'read:messages', scp: ['read:messages'] } }),
-    'sets set': sets({ set: { headers: {}, status: 200 } }),
-    'sets store': sets({ store: {} }),
-    'sets query and params': sets({ query: { route: metadataPath }, params: {}, body: {} }),
+    'sets set and store': sets({ set: { headers: {}, status: 200 }, store: {} }),
+    'sets query, params and body': sets({ query: { route: metadataPath }, params: {}, body: {} }),
     'sets response': sets({ response: ANSWER, responseValue: ANSWER }),
     'returns a string': returns(() => ANSWER),
     'returns a Response': returns(answer),
-    'returns nothing': returns(() => undefined),
     'returns null': returns(() => null),
-    'returns a promise': returns(async () => ANSWER),
     'returns a promise of a Response': returns(async () => answer()),
-    'returns a promise of nothing': returns(async () => undefined),
     'returns a claim': returns(() => ({ claims: { scope: 'read:messages' }, request })),
     throws: returns(() => {
       throw new TypeError('hook of the application');
@@ -70,24 +65,11 @@ const lifeCycle: Readonly<Record<string, Install>> = {
   'mapDerive, then derive': (app, { derive }, as) =>
     (app.mapDerive(as, () => ({})) as AnyElysia).derive(as, (context) => derive(context)),
   onAfterResponse: (app, { set }, as) => app.onAfterResponse(as, (context) => void Object.assign(context, set)),
-  'trace at once': (app, { set }, as) => app.trace(as, ({ context }) => void Object.assign(context, set)),
-  'trace of the request': (app, { set }, as) =>
-    app.trace(as, ({ context, onRequest }) => onRequest(() => void Object.assign(context, set))),
   trace: (app, { set }, as) =>
     app.trace(as, ({ context, onTransform, onBeforeHandle }) => {
       for (const listen of [onTransform, onBeforeHandle]) listen(() => void Object.assign(context, set));
     }),
 };
-
-/** Replaces later requests by the first one that had a token. */
-function replay(): (context: Context) => Context {
-  let seen: Request | undefined;
-  return (context) => {
-    const request = context.request as Request;
-    if (request.headers.get('authorization')?.includes('.')) seen ??= request;
-    return { request: seen ?? request };
-  };
-}
 
 /** Hooks of the whole application, wherever they are added. */
 const ofApplication: Readonly<Record<string, Install>> = {
@@ -103,10 +85,6 @@ const ofApplication: Readonly<Record<string, Install>> = {
       const returned: unknown = await act({});
       return returned instanceof Response ? returned : handle(request);
     }),
-  'wrap with a copy': (app) => app.wrap((handle: Handle) => (request: Request) => handle(new Request(request))),
-  'plugin named protected-api': (app) => app.use(new Elysia({ name: 'protected-api' })),
-  'derive of an earlier request': (app) => app.derive(replay()),
-  'mapDerive of an earlier request': (app) => app.mapDerive(() => ({})).derive(replay()),
 };
 
 /** Hooks among a route's own options. */

@@ -4,7 +4,6 @@ import type { Built, Parts } from './applications.ts';
 import { type Cell, partsOf } from './cells.ts';
 import { hostileHook } from './hooks.ts';
 import { type AddRoute, addRequiring } from './requirements.ts';
-import { join } from './routes.ts';
 import { ask, serve } from './serve.ts';
 
 export type Client = 'none' | 'forged' | 'unscoped' | 'valid';
@@ -44,7 +43,7 @@ export async function observe(
   const { application, configuration, effect, kind, path } = partsOf(cell, tokens.valid);
   const counts = { ...noCounts };
   const hostile = hostileHook(cell.hook, effect, cell.place, () => void counts.calls++);
-  const add: AddRoute = (app, options) => kind.add(app, join(options, hostile.options), () => void counts.runs++);
+  const add: AddRoute = (app, options) => kind.add(app, { ...options, ...hostile.options }, () => void counts.runs++);
   let error: unknown;
   let built: Built = { apps: [] };
   try {

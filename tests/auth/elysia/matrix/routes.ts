@@ -16,16 +16,6 @@ export interface RouteKind {
   readonly isSocket?: boolean;
 }
 
-/** Like spreading both, but with the members of the class of one. */
-export function join(one: object, other: object): Readonly<Record<string, unknown>> {
-  const prototypes = [one, other].map((each): object => Object.getPrototypeOf(each));
-  return Object.assign(
-    Object.create(prototypes.find((each) => each !== Object.prototype) ?? Object.prototype),
-    one,
-    other,
-  );
-}
-
 const path = '/secret';
 const secret = (run: () => void) => {
   run();
@@ -45,7 +35,7 @@ const asyncGenerator = (run: () => void) =>
 const route =
   (handler: (run: () => void) => unknown, { method = 'GET', at = path, ...own }: Record<string, unknown> = {}): Add =>
   (app, options, run) =>
-    app.route(method as 'GET', at as string, handler(run) as () => unknown, join(options, own));
+    app.route(method as 'GET', at as string, handler(run) as () => unknown, { ...options, ...own });
 
 const mount: Add = (app, options, run) => app.mount(path, () => new Response(secret(run)), options);
 const fourKinds = { parse() {}, transform() {}, beforeHandle() {}, afterHandle() {} };
@@ -73,14 +63,17 @@ export const routeKinds: Readonly<Record<string, RouteKind>> = {
   generator: { add: route(generator) },
   'async generator': { add: route(asyncGenerator) },
   WebSocket: {
-    add: (app, options, run) => app.ws(path, join(options, { upgrade: () => void run(), message() {} })),
+    add: (app, options, run) => app.ws(path, { ...options, upgrade: () => void run(), message() {} }),
     isSocket: true,
   },
   mount: { add: mount },
   'below a mount': { add: mount, path: '/secret/below' },
   'config.mount': {
     add: (app, options, run) =>
-      app.route('GET', path, plain(run), join(options, { config: { mount: () => new Response(secret(run)) } })),
+      app.route('GET', path, plain(run), {
+        ...options,
+        config: { mount: () => new Response(secret(run)) },
+      }),
   },
   all: { add: route(plain, { method: 'ALL' }), method: 'PATCH' },
   'OPTIONS of all': { add: route(plain, { method: 'ALL' }), method: 'OPTIONS' },

@@ -1,0 +1,46 @@
+/*
+ * Closes an application that would serve a route without the guard that its developer meant for it: it then serves nothing.
+ */
+import { type Instance, internalError } from './internals.ts';
+
+/** Why an instance is closed. */
+const closed = new WeakMap<Instance, unknown>();
+/** Errors that kept a guard from being added, and what to say instead if that guard was promised. */
+const failures = new WeakMap<object, unknown>();
+
+/** Remembers an error that kept a guard from being added, and returns it. */
+export function rememberFailure<Failure>(error: Failure, ofPromised: unknown = error): Failure {
+  failures.set(Object(error), ofPromised);
+  return error;
+}
+
+/** Closes an instance, and throws an error that says why. */
+export function refuse(instance: Instance, reason: string, reasonOfPromised = reason): never {
+  const [error, ofPromised] = [reason, reasonOfPromised].map((each) => new Error(`Cannot guard routes: ${each}`));
+  throw close(instance, rememberFailure(error, ofPromised));
+}
+
+/** Closes an instance that uses a closed one. */
+export function refuseClosed(instance: Instance, plugin: Instance): void {
+  if (closed.has(plugin)) throw close(instance, closed.get(plugin));
+}
+
+/** Closes an instance because a plugin that it waited for failed with an error of the guard. */
+export function closeAfter(instance: Instance, error: unknown): never {
+  const failure = failures.get(Object(error));
+  throw failure === undefined ? error : close(instance, rememberFailure(failure));
+}
+
+/** Makes an instance serve nothing, however it is asked, and fail with this error when a route is added. Returns the error. */
+export function close<Failure>(instance: Instance, error: Failure): Failure {
+  closed.set(instance, error);
+  const { event, router } = instance;
+  instance.add = () => {
+    throw error;
+  };
+  // Elysia compiles this hook into whatever it compiles from now on. The others are for what it has compiled.
+  event.request = [{ fn: internalError, isAsync: false, hasReturn: true }];
+  for (const route of router.history) Object.assign(route, { composed: internalError, compile: () => internalError });
+  Object.assign(router.http, { find: () => ({ store: { handler: internalError } }), build() {} });
+  return error;
+}

@@ -1,0 +1,124 @@
+/*
+ * The four members by which Elysia adds routes, plugins and macros, overridden where Elysia calls them. What Elysia would lose of
+ * a guard on the way is brought back, or refused with an error that says what to write instead. An application without a guard
+ * behaves as before.
+ */
+import { Elysia } from 'elysia';
+import { closeAfter, refuse, refuseClosed } from './closing.ts';
+import { guardUsesIn, isPublic, knowsRequirements } from './hooks.ts';
+import { type Instance, isInstance, type Route, version } from './internals.ts';
+import { type GuardUse, isSameUse, plans } from './plan.ts';
+import { addRoute } from './routes.ts';
+
+/** Overrides `add`, `_use`, `applyMacro` and `promisedModules`. */
+export function override(prototype: Instance): void {
+  const { add, _use, applyMacro } = prototype;
+  const { get: promisedModules } = Object.getOwnPropertyDescriptor(prototype, 'promisedModules') ?? {};
+
+  prototype.add = function (...route) {
+    return addRoute(add, this, route);
+  };
+
+  prototype._use = function (plugin) {
+    if (isInstance(plugin)) checkPlugin(this, plugin);
+    const returned = _use.call(this, plugin);
+    return typeof plugin === 'function' ? refuseIgnored(this, returned) : returned;
+  };
+
+  // Elysia stops at the first macro that is off, and takes a second function for the first one.
+  prototype.applyMacro = function (hooks, applied = hooks, state = { iteration: 0, applied: {} }) {
+    if (!knowsRequirements(this)) return applyMacro.call(this, hooks, applied, state);
+    for (const [name, value] of Object.entries(applied))
+      applyMacro.call(this, hooks, { [name]: value }, Object(value) === value ? { ...state, applied: {} } : state);
+  };
+
+  // Elysia only logs the error of a plugin that it waits for.
+  Object.defineProperty(prototype, 'promisedModules', {
+    configurable: true,
+    get(this: Instance) {
+      const group = promisedModules?.call(this);
+      if (!Object.hasOwn(group, 'add')) {
+        const { add } = group;
+        group.add = (promise: Promise<unknown>) => {
+          const checked = promise.then((returned) => refuseIgnored(this, returned));
+          return add.call(
+            group,
+            checked.catch((error) => closeAfter(this, error)),
+          );
+        };
+      }
+      return group;
+    },
+  });
+}
+
+/** How many named instances have a guard. */
+let guarded = 0;
+
+function checkPlugin(app: Instance, plugin: Instance): void {
+  refuseClosed(app, plugin);
+  if (!(plugin instanceof Elysia) && knowsRequirements(app)) refuse(app, anotherCopy);
+  if (isLost(plugin))
+    refuse(app, "a plugin uses the guard and has no routes, so they would stay open here. End it with .as('scoped')");
+  const reaching = reachOf(plugin);
+  if (reaching.length === 0) return;
+  refuseLate(app, reaching);
+  refuseOtherCopies(app);
+  // Elysia drops the hooks of a second plugin with the same name and seed.
+  if (app.config.name !== undefined) app.config.seed ||= `guarded ${guarded++}`;
+}
+
+/** Refuses guards for which a route was added too early. Preflights have no credentials, so their routes need no guard. */
+function refuseLate(app: Instance, guards: readonly GuardUse[]): void {
+  const isOpen = ({ method, hooks }: Route) =>
+    method !== 'OPTIONS' &&
+    !isPublic(hooks) &&
+    !guards.every((guard) => plans.get(hooks)?.checks.some(({ use }) => isSameUse(use, guard)));
+  const { method, path } = app.router.history.find(isOpen) ?? {};
+  if (path !== undefined)
+    refuse(
+      app,
+      `${method} ${path} was added before the guard and would stay open. Add it after the guard, or move public routes to a separate Elysia instance`,
+      `the guard was loaded asynchronously, so ${method} ${path} was added before it and would stay open. Write .use(await ...), and add routes after it`,
+    );
+}
+
+/** Returns the guards of a plugin that Elysia passes on to the application. */
+const reachOf = ({ event }: Instance) => guardUsesIn(event, ({ scope }) => scope !== 'local');
+
+/** Whether a plugin has a guard that protects nothing. */
+const isLost = (plugin: Instance) =>
+  guardUsesIn(plugin.event).length > 0 &&
+  reachOf(plugin).length === 0 &&
+  !plugin.router.history.some(({ method, hooks }) => method !== 'OPTIONS' && plans.get(hooks));
+
+/** Elysia ignores an instance that a function returns. If the function is asynchronous, Elysia takes over the routes only. */
+function refuseIgnored(app: Instance, returned: unknown): unknown {
+  if (isInstance(returned) && returned !== app && (isLost(returned) || reachOf(returned).length > 0))
+    refuse(app, 'Elysia ignores a guard that a function returns. Call the function, or app.use(guard) inside it');
+  return returned;
+}
+
+const anotherCopy = `it uses another copy of Elysia than protected-api, which has Elysia ${version} as an ES module. Install one version, and import both as ES modules`;
+
+/**
+ * Refuses an application of another copy of Elysia, such as the CommonJS one. Each plugin that it uses gets `getParent` from it,
+ * and of one that was promised it calls `default`.
+ */
+export function refuseOtherCopies(plugin: Instance): void {
+  let { getParent } = plugin;
+  const check = (app: Instance) => {
+    if (!(app instanceof Elysia)) refuse(app, anotherCopy);
+  };
+  Object.defineProperties(plugin, {
+    default: { configurable: true, value: check },
+    getParent: {
+      configurable: true,
+      get: () => getParent,
+      set(assigned: typeof getParent) {
+        check(assigned());
+        getParent = assigned;
+      },
+    },
+  });
+}

@@ -1,0 +1,120 @@
+/*
+ * The hooks by which Elysia carries guards and requirements to routes. They are the second lock too: each fails (500) for a request
+ * that no gate has accepted with a plan that it is part of, so the handler behind them is safe without its gate.
+ */
+import { status } from 'elysia';
+import type { DeniedRejection } from '../openapi/responses.ts';
+import type { RouteRequirements } from '../types.ts';
+import { type Hook, type Hooks, hooksOf, type Instance, type RouteContext } from './internals.ts';
+import { type GuardUse, isCalled, type Plan, type Requirement, requirementNames } from './plan.ts';
+
+/** The macros of the route options. Typed clients know the 403 of routes that can have it. */
+export type RequirementMacros<Format> = {
+  readonly [Name in keyof RouteRequirements]: (value: RouteRequirements[Name]) => {
+    beforeHandle(
+      context: RouteContext,
+    ): Name extends 'scope' | 'authorize' ? DeniedRejection<Format> | undefined : void;
+  };
+};
+
+const macroOf = (name: Requirement['name']) => (value: unknown) => ({ beforeHandle: requirementHook(name, value) });
+
+/** All plugins share these macros, so that one of the application that replaces one is noticed. */
+export const requirementMacros: Readonly<Record<string, unknown>> = Object.fromEntries(
+  requirementNames.map((name) => [name, macroOf(name)]),
+);
+
+const isOwn = ({ extender }: Instance, name: string) => extender.macro[name] === requirementMacros[name];
+
+/** Whether an instance has a route option of a guard. */
+export const knowsRequirements = (instance: Instance): boolean =>
+  requirementNames.some((name) => isOwn(instance, name));
+
+/** Returns a route option that a macro of the application has replaced, whose values would never reach the guard. */
+export const replacedRequirement = (instance: Instance): string | undefined =>
+  requirementNames.find((name) => !isOwn(instance, name));
+
+/** A request that was accepted with a plan. */
+interface Acceptance {
+  readonly plan: Plan;
+  readonly claims: unknown;
+}
+
+/** By request, because an application can change a context. */
+const acceptances = new WeakMap<object, Acceptance>();
+
+/** Records that a request was accepted with a plan. */
+export const accept = (request: Request, acceptance: Acceptance): void => void acceptances.set(request, acceptance);
+
+/** Returns the acceptance of a request with a plan that has these parts. Any other request fails (500). */
+export function acceptanceWith({ request }: RouteContext, ...parts: readonly (GuardUse | Requirement)[]): Acceptance {
+  const acceptance = acceptances.get(request);
+  if (acceptance !== undefined && parts.every((part) => acceptance.plan.parts.has(part))) return acceptance;
+  return failWith('No gate has accepted this request for this route');
+}
+
+/** Fails a request, and hides the cause from the client: without an `onError`, Elysia sends the text of an exception. */
+export function failWith(cause: unknown): never {
+  throw Object.assign(new Error('Internal error', { cause }), { status: 500 });
+}
+
+const guardUses = new WeakMap<object, GuardUse>();
+const requirements = new WeakMap<object, Requirement>();
+
+/** Elysia reads the source of a hook to find out what it needs: query, cookies, the body. */
+const needsNothing = <Fn extends object>(fn: Fn): Fn =>
+  Object.defineProperty(fn, 'toString', { value: () => '() => {}' });
+
+/** Returns the hook that hands the claims over to a route, and thereby guards it. */
+export function claimsHook<Handed>(use: GuardUse): (context: RouteContext) => { claims: Handed } {
+  const hook = (context: RouteContext) => ({ claims: acceptanceWith(context, use).claims as Handed });
+  guardUses.set(hook, use);
+  return needsNothing(hook);
+}
+
+/** Returns the hook of a macro, which requires something of a route, and calls it if it is a function of the context. */
+function requirementHook(name: Requirement['name'], value: unknown): Hook {
+  const requirement = { name, value };
+  const call = async (context: RouteContext) => {
+    const { plan, claims } = acceptanceWith(context, requirement);
+    // The application may have put other claims into the context.
+    const own = Object.create(context, { claims: { value: claims, enumerable: true } });
+    const returned = Promise.resolve(own).then(value as (context: unknown) => unknown);
+    const rejection = await returned.then((each) => plan.judge(name, each, context.request)).catch(failWith);
+    return rejection && status(rejection.status as 403, rejection);
+  };
+  const require = needsNothing((context: RouteContext) => void acceptanceWith(context, requirement));
+  const fn = isCalled(requirement) ? call : require;
+  requirements.set(fn, requirement);
+  // After a `resolve`, no other hook sees the rejection.
+  return fn === call ? { fn, subType: 'resolve', isAsync: true, hasReturn: true } : { fn };
+}
+
+/** The hook of a route that is public by design, even on an instance with a guard. */
+export const publicHook = (): void => {};
+
+export const isPublic = (hooks: Hooks): boolean => hooksOf(hooks, 'beforeHandle').some(({ fn }) => fn === publicHook);
+
+/** Returns the guards in the hooks of a route or an instance, the outer one first. */
+export function guardUsesIn(hooks: Hooks, isCounted: (hook: Hook) => boolean = () => true): readonly GuardUse[] {
+  const counted = hooksOf(hooks, 'transform').filter(isCounted);
+  return counted.flatMap(({ fn }) => guardUses.get(Object(fn)) ?? []);
+}
+
+/** Returns the requirements in the hooks of a route. */
+export const requirementsIn = (hooks: Hooks): readonly Requirement[] =>
+  hooksOf(hooks, 'beforeHandle').flatMap(({ fn }) => requirements.get(Object(fn)) ?? []);
+
+/** Removes the guards from the hooks of a route. */
+export function removeGuards(hooks: Hooks): void {
+  hooks.transform = hooksOf(hooks, 'transform').filter(({ fn }) => !guardUses.has(Object(fn)));
+}
+
+/** Calls the functions of requirements right after validation: before any hook of the application, and `authorize` last. */
+export function putFunctionsFirst(hooks: Hooks): void {
+  const rank = ({ fn }: Hook) => {
+    const requirement = requirements.get(Object(fn));
+    return requirement && isCalled(requirement) ? requirementNames.indexOf(requirement.name) : requirementNames.length;
+  };
+  hooks.beforeHandle = hooksOf(hooks, 'beforeHandle').toSorted((one, other) => rank(one) - rank(other));
+}

@@ -1,0 +1,100 @@
+/*
+ * The undocumented parts of Elysia that the adapter relies on (https://github.com/elysiajs/elysia/blob/1.4.30/src/index.ts), and the
+ * versions that have them. `tests/auth/elysia/canaries.test.ts` fails when a new version changes a part.
+ */
+import elysia from 'elysia/package.json' with { type: 'json' };
+
+/** The version of Elysia that this package uses. */
+export const version = requireSupported(elysia.version);
+
+/** Returns a version of Elysia, and throws an Error if the adapter was not made for it. */
+export function requireSupported(found: string): string {
+  const [major, minor, patch = 0] = found.split(/[.-]/).map(Number);
+  if (major === 1 && minor === 4 && patch >= 30) return found;
+  throw new Error(
+    `Cannot use Elysia ${found}: protected-api needs 1.4.30 or a later 1.4. protected-api/guard needs none`,
+  );
+}
+
+/** A hook in the lists of an instance or a route. */
+export interface Hook {
+  readonly fn: unknown;
+  readonly scope?: 'local' | 'scoped' | 'global';
+  readonly subType?: string;
+  readonly isAsync?: boolean;
+  readonly hasReturn?: boolean;
+}
+
+/** The hooks and options of a route. */
+export type Hooks = Record<string, unknown>;
+
+/** A route in `app.routes`. Without ahead-of-time compilation, it has no `compile`. */
+export interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly handler: unknown;
+  readonly hooks: Hooks;
+  /** Serves a path without parameters. */
+  composed?: unknown;
+  /** Returns everything that Elysia does for a request, and makes it `composed`. */
+  compile?: () => Composed;
+}
+
+export type Composed = (context: Context) => unknown;
+
+/** The part of a context that an application does not change. */
+export interface RouteContext {
+  readonly request: Request;
+}
+
+/** The context that Elysia creates for a request. */
+export interface Context extends RouteContext {
+  readonly set: { readonly headers: Record<string, unknown> };
+  readonly store: unknown;
+  /** The path by which Elysia found the route. Undefined if Bun found it. */
+  readonly path?: string;
+}
+
+/** What a router finds: `handler` with ahead-of-time compilation, `hooks` without. */
+export interface Store {
+  handler?: Composed;
+  hooks?: Hooks;
+}
+
+interface Router {
+  add(method: string, path: string, store: Store, options?: object): unknown;
+  find(method: string, path: string): { readonly store: Store } | null;
+  build(): void;
+}
+
+/** The members of an instance that the adapter uses. */
+export interface Instance {
+  add(method: string, path: string, handler: unknown, hooks?: Hooks, options?: object): unknown;
+  _use(plugin: unknown): unknown;
+  applyMacro(hooks: Hooks, applied?: Hooks, state?: { readonly iteration: number; readonly applied: object }): void;
+  getParent(): Instance;
+  handleError(context: Context, error: unknown): unknown;
+  readonly promisedModules: { add(promise: Promise<unknown>): Promise<unknown> };
+  readonly config: { readonly aot?: boolean; readonly name?: string; precompile?: unknown; seed?: unknown };
+  readonly event: Record<string, readonly Hook[] | undefined>;
+  readonly extender: { readonly macro: Hooks };
+  readonly store: unknown;
+  readonly router: { readonly history: Route[]; readonly http: Router; readonly dynamic: Router };
+  readonly '~adapter': {
+    readonly handler: { mapResponse(response: Response, set: object, request: Request): unknown };
+  };
+}
+
+/** Whether a value is an instance, of this copy of Elysia or another. */
+export function isInstance(value: unknown): value is Instance {
+  const { _use, router } = Object(value) as Partial<Instance>;
+  return typeof _use === 'function' && typeof router === 'object';
+}
+
+/** Elysia stores no hook, a single one, or a list. */
+export function hooksOf(hooks: Readonly<Record<string, unknown>>, kind: string): readonly Hook[] {
+  return [hooks[kind] ?? []].flat() as Hook[];
+}
+
+/** The response of an application that must not serve a request: the application is wrong, not the request. */
+export const internalError = (): Response => new Response('Internal error', { status: 500 });

@@ -1,0 +1,72 @@
+/*
+ * What the door `protected-api` takes besides the door of every server: Elysia's own `t` as the schema of the claims.
+ */
+
+import type { Static, TSchema } from 'elysia';
+import * as elysia from 'elysia';
+import { createGuardCore, type GuardCore } from '../guard/core.ts';
+import { describeRejections as describe, type Rejection } from '../guard/describe-rejections.ts';
+import { type ClaimsOf, coreOf, guardOf, type OptionsFor } from '../guard/guard.ts';
+import type { RejectionFormat } from '../refusals.ts';
+import { isStandardSchema } from '../token/claims-schema.ts';
+import type { Claims, ClaimsSchema, Guard, GuardOptions, Requirements } from '../types.ts';
+import { rememberFailure } from './closing.ts';
+
+/** A schema of claims: of any library with Standard Schema, or Elysia's own `t`. */
+export type AnySchema = ClaimsSchema | TSchema;
+
+/** The claims that handlers get with this schema. */
+export type ClaimsWith<Schema> = Schema extends TSchema ? Claims & Static<Schema> : ClaimsOf<Schema>;
+
+/**
+ * A guard, or the options of one. TypeScript knows by `check` which is meant, and by nothing else: if a guard had an optional `issuer`,
+ * TypeScript 5 would take `{ ...options }` for one.
+ */
+export type GuardOr<Options, Handed extends Claims = Claims, Format = unknown> =
+  | Guard<Handed, Format>
+  | (Options & { readonly check?: undefined });
+
+/** Returns a guard, as `createGuard` of `protected-api/guard` does. The schema of the claims can be Elysia's `t`. */
+export function createGuard<
+  Schema extends AnySchema | undefined = undefined,
+  Format extends RejectionFormat = Record<never, never>,
+>(options: OptionsFor<Schema, Format>): Guard<ClaimsWith<Schema>, Format> {
+  return guardOf(coreFrom(options as OptionsFor<AnySchema>));
+}
+
+/** Returns what `describeRejections` of `protected-api/guard` returns. The schema of the claims can be Elysia's `t`. */
+export function describeRejections(
+  given: OptionsFor<AnySchema> | Guard,
+  required?: Requirements,
+): readonly Rejection[] {
+  return describe(coreOf(given) ? (given as Guard) : withStandardSchema(given as OptionsFor<AnySchema>), required);
+}
+
+/**
+ * Returns the core of a guard, or of a new one with these options.
+ * @throws {TypeError} an option is missing, mistyped, out of range or unknown
+ */
+export function coreFrom(given: GuardOr<OptionsFor<AnySchema>>): GuardCore {
+  try {
+    return coreOf(given) ?? createGuardCore(withStandardSchema(given as OptionsFor<AnySchema>));
+  } catch (error) {
+    throw rememberFailure(error);
+  }
+}
+
+function withStandardSchema(options: OptionsFor<AnySchema>): GuardOptions {
+  const { claims } = Object(options) as OptionsFor<AnySchema>;
+  // The check of the options rejects any other value. Getters and inherited members of the options count.
+  if (typeof claims !== 'object' || !claims || isStandardSchema(claims)) return options as GuardOptions;
+  return Object.create(options, { claims: { value: toStandardSchema(claims), enumerable: true } });
+}
+
+function toStandardSchema(schema: TSchema): ClaimsSchema {
+  // Without `additionalProperties`, Elysia rejects every claim that the schema does not name, and so every token.
+  const validator = elysia.getSchemaValidator(schema, { dynamic: true, additionalProperties: true });
+  const validate = (claims: unknown) =>
+    validator.Check(claims)
+      ? { value: validator.Decode?.(claims) ?? claims }
+      : { issues: [...validator.Errors(claims)] };
+  return { '~standard': { version: 1, vendor: 'elysia', validate } };
+}

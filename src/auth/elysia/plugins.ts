@@ -1,0 +1,135 @@
+import * as elysia from 'elysia';
+import { Elysia } from 'elysia';
+import type { GuardCore } from '../guard/core.ts';
+import type { OptionsFor } from '../guard/guard.ts';
+import { resourceMetadataPath } from '../guard/metadata.ts';
+import type { GuardRejections, WithResponses } from '../openapi/responses.ts';
+import { warnOfMissingSchemes } from '../openapi/security.ts';
+import type { RejectionFormat } from '../refusals.ts';
+import type { Claims, PluginSettings, ResourceMembers } from '../types.ts';
+import { namesIn } from '../values/json.ts';
+import { override, refuseOtherCopies } from './composition.ts';
+import { claimsHook, publicHook, type RequirementMacros, requirementMacros } from './hooks.ts';
+import type { Instance } from './internals.ts';
+import { type AnySchema, type ClaimsWith, coreFrom, type GuardOr } from './options.ts';
+import { type GuardUse, plans } from './plan.ts';
+import type { ListedRoute } from './routes.ts';
+
+/** The plugin with these settings. */
+type Plugin<Handed, Settings extends PluginSettings, Format> = PluginOf<
+  IsUnset<Settings, 'optional', false> extends true ? Handed : Handed | undefined,
+  IsUnset<Settings, 'responses', true> extends true ? Format : unknown
+>;
+
+type PluginOf<Handed, Format> = WithResponses<ReturnType<typeof createPlugin<Handed, Format>>, GuardRejections<Format>>;
+
+/** Whether a setting certainly has its default. */
+type IsUnset<Settings extends PluginSettings, Name extends keyof PluginSettings, Default> = Name extends keyof Settings
+  ? Settings[Name] extends Default | undefined
+    ? true
+    : false
+  : true;
+
+/**
+ * Returns a plugin that guards every route added after it to the same Elysia instance, and routes of no other instance: a
+ * request without a valid access token is rejected before its body is read. Handlers get `claims`; the route options `scope`,
+ * `acr`, `maxAge` and `authorize` require more. Keys are fetched when the application starts or when they are first needed, and
+ * are refreshed in the background until it stops. Given a guard, the plugin uses that one.
+ * @example
+ * new Elysia()
+ *   .use(resourceServer({ issuer: 'https://tenant.example.com/', audience: 'https://api.example.com' }))
+ *   .get('/me', ({ claims }) => claims.sub)
+ *   .get('/reports', () => reports(), { scope: 'read:reports' })
+ * @throws {TypeError} an option or a setting is missing, mistyped, out of range or unknown; the message names it
+ * @throws {Error} from `.use()`: routes would stay open
+ */
+export function resourceServer<
+  Schema extends AnySchema | undefined = undefined,
+  Format extends RejectionFormat = Record<never, never>,
+  Handed extends Claims = ClaimsWith<Schema>,
+  Known = Format,
+  const Settings extends PluginSettings = Record<never, never>,
+>(given: GuardOr<OptionsFor<Schema, Format>, Handed, Known>, settings?: Settings): Plugin<Handed, Settings, Known> {
+  const plugin = createPlugin(coreFrom(given as OptionsFor<AnySchema>), checkSettings(settings ?? {}));
+  return plugin as unknown as Plugin<Handed, Settings, Known>;
+}
+
+function checkSettings(settings: PluginSettings) {
+  // Each is read once, because it may be a getter.
+  const { optional = false, responses = true } = settings;
+  const read: Readonly<Record<string, boolean>> = { optional, responses };
+  for (const name of [...namesIn(settings), ...Object.keys(read)]) {
+    if (!(name in read)) throw new TypeError(`Cannot guard routes: ${name} is not an option of the plugin`);
+    if (typeof read[name] !== 'boolean') throw new TypeError(`Cannot guard routes: ${name} must be true or false`);
+  }
+  return { optional, responses };
+}
+
+/** The applications that listen and use a guard. It stops with the last of them. */
+const usersOf = new WeakMap<GuardCore, Set<unknown>>();
+
+function createPlugin<Handed, Format>(core: GuardCore, settings: ReturnType<typeof checkSettings>) {
+  const users = usersOf.get(core) ?? new Set();
+  usersOf.set(core, users);
+  let hasBegun = false;
+  const begin = () => {
+    if (hasBegun) return;
+    hasBegun = true;
+    core.start();
+  };
+  const use: GuardUse = { core, isOptional: settings.optional, isDocumented: settings.responses, begin };
+
+  const plugin = new Elysia()
+    .onStart((app) => {
+      warnOfMissingSchemes(app.routes);
+      users.add(app);
+      hasBegun = true;
+      core.start();
+    })
+    .onStop((app) => {
+      users.delete(app);
+      if (users.size === 0) core.stop();
+    })
+    .derive({ as: 'scoped' }, claimsHook<Handed>(use))
+    .macro(requirementMacros as RequirementMacros<Format>);
+  refuseOtherCopies(plugin as unknown as Instance);
+  return plugin;
+}
+
+/**
+ * Returns a plugin that serves the metadata from which clients learn the authorization servers and scopes of this API
+ * (RFC 9728 §2), to browsers of every origin. The scopes are those of the routes that guards of this resource protect.
+ * `publicUrl` is required.
+ * @example
+ * const guard = createGuard({ issuer: 'https://tenant.example.com/', audience: 'https://api.example.com', publicUrl: 'https://api.example.com' });
+ * new Elysia().use(resourceMetadata(guard)).use(resourceServer(guard))
+ * @throws {TypeError} an option is invalid, or `publicUrl` is missing
+ */
+export function resourceMetadata(given: GuardOr<OptionsFor<AnySchema>>, members: ResourceMembers = {}) {
+  const core = coreFrom(given);
+  const resource = resourceOf(core);
+  if (resource === undefined) throw new TypeError('Cannot serve resource metadata: publicUrl is missing');
+  // When a plugin is used, Elysia gives it a method that returns the routes of the whole application.
+  const plugin = new Elysia() as Elysia & { getGlobalRoutes(): readonly ListedRoute[] };
+  const serve = ({ request }: { readonly request: Request }) => {
+    const response = core.metadata(request, () => scopesFor(resource, plugin.getGlobalRoutes()), members);
+    // Elysia also serves the path with a slash at its end.
+    return response ?? Promise.reject(new elysia.NotFoundError());
+  };
+  const path = resourceMetadataPath(resource);
+  // Without a route for HEAD, Elysia replaces the length of the document by that of the empty body.
+  for (const method of ['GET', 'HEAD', 'OPTIONS'])
+    plugin.route(method, path, serve, { detail: { hide: true }, beforeHandle: publicHook });
+  return plugin;
+}
+
+const resourceOf = ({ options: { publicUrl, resource = publicUrl } }: GuardCore) => resource;
+
+/** Returns the scopes that these routes require of tokens for this resource. */
+function scopesFor(resource: string, routes: readonly ListedRoute[]): string[] {
+  const checks = routes.flatMap(({ hooks }) => plans.get(hooks)?.checks ?? []);
+  const own = checks.filter(({ use }) => resourceOf(use.core) === resource);
+  return [...new Set(own.flatMap(({ policy }) => policy.alternatives.flat()))];
+}
+
+override(Elysia.prototype as unknown as Instance);
