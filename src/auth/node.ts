@@ -1,9 +1,10 @@
+export type { AuthOf } from './guard/guard.ts';
 export type { IncomingRequest } from './node/incoming.ts';
 export {
-  type AuthOf,
   authOf,
   checkIncoming,
   type Middleware,
   type OutgoingResponse,
   requireToken,
+  serveMetadata,
 } from './node/require-token.ts';

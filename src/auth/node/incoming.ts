@@ -1,6 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
-import type { GuardRequest } from '../guard/guard.ts';
+import type { GuardRequest } from '../types.ts';
+
+/*
+ * What a guard checks of a Node.js request: what the client sent, whatever a framework made of it.
+ * What is accepted is decided in guard/, and what is sent in require-token.ts.
+ */
 
 /** A request of `node:http`, or of the compatibility API of `node:http2`. */
 export type IncomingRequest = IncomingMessage | Http2ServerRequest;
@@ -8,32 +13,35 @@ export type IncomingRequest = IncomingMessage | Http2ServerRequest;
 const requests = new WeakMap<IncomingRequest, GuardRequest>();
 
 /**
- * Returns what a guard checks: the same object each time, so that all checks of a request share one use of its proof.
+ * Returns what a guard checks: the same object each time, so that all checks of a request share one use of its proof. It is not
+ * a `Request`, whose constructor throws for TRACE, CONNECT and some URLs.
  * @throws {TypeError} the value is not a Node.js request
  */
 export function requestOf(incoming: IncomingRequest): GuardRequest {
-  const request = requests.get(incoming) ?? createRequest(incoming);
+  const known = requests.get(incoming);
+  if (known) return known;
+  if (!Array.isArray(incoming.rawHeaders))
+    throw new TypeError(
+      'Cannot check a request: it must be a Node.js request (request.raw in Fastify, ctx.req in Koa)',
+    );
+  const request = {
+    method: String(incoming.method),
+    url: urlOf(incoming),
+    headers: { get: (name: string) => headerOf(incoming, name.toLowerCase()) },
+  };
   requests.set(incoming, request);
   return request;
 }
 
 /**
- * The result is not a `Request`, whose constructor throws for TRACE, CONNECT and some URLs. Headers come from `rawHeaders`,
- * because `headers` has only the first of two Authorization headers.
+ * Returns all values of a header, because `headers` has only the first of two Authorization headers. Only the headers that are
+ * asked for are read: with `insecureHTTPParser`, others may have values that `Headers` refuses.
  */
-function createRequest(incoming: IncomingRequest): GuardRequest {
-  const { method, rawHeaders } = incoming;
-  if (!Array.isArray(rawHeaders))
-    throw new TypeError(
-      'Cannot check a request: it must be a Node.js request (request.raw in Fastify, ctx.req in Koa)',
-    );
-  const headers = new Headers();
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const [name = '', value = ''] = rawHeaders.slice(at, at + 2);
-    // HTTP/2 has pseudo-headers, such as `:path`, which are not header names.
-    if (!name.startsWith(':')) headers.append(name, value);
-  }
-  return { method: String(method), url: urlOf(incoming), headers };
+function headerOf({ headers, rawHeaders }: IncomingRequest, name: string): string | null {
+  const isNamed = (_: string, at: number) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name;
+  // Adapters of functions, such as serverless-http, make requests with `headers` only.
+  const values = rawHeaders.length > 0 ? rawHeaders.filter(isNamed) : [headers[name] ?? []].flat();
+  return values.length > 0 ? values.join(', ') : null;
 }
 
 /**
@@ -41,7 +49,7 @@ function createRequest(incoming: IncomingRequest): GuardRequest {
  * CONNECT and of `OPTIONS *` have no path and stay as they are.
  */
 function urlOf(incoming: IncomingRequest & { readonly originalUrl?: unknown }): string {
-  // Express, Connect and Fastify rewrite `url`, and keep what the client sent.
+  // Express, Connect, Polka and Fastify rewrite `url`, and keep what the client sent.
   const target = String(incoming.originalUrl ?? incoming.url);
   return target.startsWith('/') ? `http://localhost${target}` : target;
 }

@@ -1,71 +1,92 @@
 import { Buffer } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
-import type { Authentication } from '../guard/authenticate.ts';
-import { type Anonymous, coreOf, type Guard } from '../guard/guard.ts';
-import type { Requirements } from '../guard/requirements.ts';
-import type { Claims } from '../token/claims.ts';
+import { type AuthOf, type OptionalRequirements, requireGuard, type StrictRequirements } from '../guard/guard.ts';
+import type { Anonymous, Authentication, Claims, Guard, MetadataMembers } from '../types.ts';
 import { type IncomingRequest, requestOf } from './incoming.ts';
 
 /** A response of `node:http`, or of the compatibility API of `node:http2`. */
 export type OutgoingResponse = ServerResponse | Http2ServerResponse;
 
-/** Middleware of Express, Connect and NestJS. */
+/** Middleware of Express, Connect and Polka. */
 export type Middleware = (
   request: IncomingRequest,
   response: OutgoingResponse,
   next: (error?: unknown) => void,
 ) => void;
 
-type Optional = Requirements & { readonly optional: true };
-type Strict = Requirements & { readonly optional?: false | undefined };
-
-/** What `authOf` returns. For a route where a token is optional, the type parameter is `Claims | undefined`. */
-export type AuthOf<AcceptedClaims extends Claims | undefined> = AcceptedClaims extends Claims
-  ? Authentication<AcceptedClaims>
-  : Anonymous;
-
 const results = new WeakMap<IncomingRequest, Authentication | Anonymous>();
 
 /**
- * Returns middleware for Express, Connect and NestJS. It rejects requests whose token does not meet the requirements, and passes
+ * Returns middleware for Express, Connect and Polka. It rejects requests whose token does not meet the requirements, and passes
  * errors, such as those of `onAccepted`, to `next`. A rejection keeps headers that are already set, such as CORS headers.
  * @example
  * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (req, res) => res.json(authOf(req).claims.sub));
- * @throws {TypeError} a requirement is not valid
+ * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
  */
-export function requireToken(guard: Guard, requirements: Optional | Strict = {}): Middleware {
-  coreOf(guard)?.readRequirements(requirements);
+export function requireToken(guard: Guard, requirements: OptionalRequirements | StrictRequirements = {}): Middleware {
+  requireGuard(guard, requirements);
   return (request, response, next) => {
-    checkIncoming(guard, request, response, requirements as Strict).then((result) => result && next(), next);
+    checkIncoming(guard, request, response, requirements as StrictRequirements).then(
+      (result) => result && next(),
+      next,
+    );
   };
 }
 
 /**
- * For Fastify and Koa: returns the authentication of a Node.js request, or sends the rejection and returns undefined.
+ * Returns middleware for Express, Connect and Polka that serves the metadata of the protected resource (RFC 9728), for which
+ * the guard needs `publicUrl`, and passes on every other request.
+ * @example
+ * app.use(serveMetadata(guard, { scopes: ['read:reports'] }));
+ * @throws {TypeError} the first argument is not a guard, or a scope is not valid
+ */
+export function serveMetadata(guard: Guard, members: MetadataMembers = {}): Middleware {
+  const { scopes = [] } = members;
+  requireGuard(guard, scopes.length > 0 ? { scope: scopes } : {});
+  return (request, response, next) => {
+    const metadata = guard.metadata(requestOf(request), members);
+    if (metadata) send(metadata, response).catch(next);
+    else next();
+  };
+}
+
+/**
+ * For NestJS, Koa and `node:http`: returns the authentication of a Node.js request, or sends the rejection and returns
+ * undefined. Await it: without `await`, the handler runs for every request.
  * @throws {TypeError} a requirement is not valid, or `request` is not a Node.js request
  */
 export function checkIncoming<AcceptedClaims extends Claims>(
   guard: Guard<AcceptedClaims>,
   request: IncomingRequest,
   response: OutgoingResponse,
-  requirements: Optional,
+  requirements: OptionalRequirements,
 ): Promise<Authentication<AcceptedClaims> | Anonymous | undefined>;
 export function checkIncoming<AcceptedClaims extends Claims>(
   guard: Guard<AcceptedClaims>,
   request: IncomingRequest,
   response: OutgoingResponse,
-  requirements?: Strict,
+  requirements?: StrictRequirements,
 ): Promise<Authentication<AcceptedClaims> | undefined>;
 export async function checkIncoming(
   guard: Guard,
   request: IncomingRequest,
   response: OutgoingResponse,
-  requirements?: Optional | Strict,
+  requirements?: OptionalRequirements | StrictRequirements,
 ): Promise<Authentication | Anonymous | undefined> {
-  const result = await guard.check(requestOf(request), requirements as Optional);
-  if (result instanceof Response) return send(result, response);
-  results.set(request, result);
+  const result = await authenticate(guard, request, requirements);
+  return 'claims' in result ? result : send(result, response);
+}
+
+/** Returns the authentication of a request, and remembers it for `authOf`; or the rejection, for the framework to send. */
+export async function authenticate(
+  guard: Guard,
+  request: IncomingRequest,
+  requirements?: OptionalRequirements | StrictRequirements,
+): Promise<Authentication | Anonymous | Response> {
+  const result = await guard.check(requestOf(request), requirements as OptionalRequirements);
+  // No `instanceof Response`: @hono/node-server replaces that global.
+  if ('claims' in result) results.set(request, result);
   return result;
 }
 
@@ -84,16 +105,16 @@ export function authOf<AcceptedClaims extends Claims | undefined = Claims>(
   return result as AuthOf<AcceptedClaims>;
 }
 
-/** Sends a rejection with the headers that the application has already set, unless a response was sent meanwhile. */
-async function send(rejection: Response, response: OutgoingResponse): Promise<undefined> {
-  const body = await rejection.text();
+/** Sends a response of the guard with the headers that the application has already set, unless one was sent meanwhile. */
+async function send(returned: Response, response: OutgoingResponse): Promise<undefined> {
+  const body = await returned.text();
   if (response.headersSent) return undefined;
-  response.statusCode = rejection.status;
-  for (const [name, value] of rejection.headers) {
+  response.statusCode = returned.status;
+  if (body !== '') response.setHeader('content-length', Buffer.byteLength(body));
+  for (const [name, value] of returned.headers) {
     const earlier = name === 'vary' ? response.getHeader(name) : undefined;
     response.setHeader(name, earlier === undefined ? value : `${earlier}, ${value}`);
   }
-  response.setHeader('content-length', Buffer.byteLength(body));
   response.end(body);
   return undefined;
 }

@@ -7,125 +7,301 @@ import { createRequire } from 'node:module';
 import { type AddressInfo, type Server, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
+import fastifyCompress from '@fastify/compress';
+import fastifyCors from '@fastify/cors';
+import fastifyHelmet from '@fastify/helmet';
+import { createAdaptorServer } from '@hono/node-server';
 import connect from 'connect';
+import cors from 'cors';
 import express from 'express';
+import fastify, { type FastifyRequest } from 'fastify';
+import { type Context, Hono } from 'hono';
+import { cors as honoCors } from 'hono/cors';
+import polka from 'polka';
+import * as forFastify from 'protected-api/fastify';
 import { type Claims, createGuard } from 'protected-api/guard';
-import { authOf, checkIncoming, type Middleware, requireToken } from 'protected-api/node';
+import * as forHono from 'protected-api/hono';
+import { authOf, checkIncoming, type Middleware, requireToken, serveMetadata } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';
+import serverless from 'serverless-http';
 import { rawRequest } from '../../support/raw-http.ts';
 
 const issuer = await createTestIssuer();
 const publicUrl = 'https://api.example.test';
-const path = '/api/reports';
 const scope = 'read:reports';
-const guard = createGuard({
+const origin = 'https://spa.example.test';
+const options = {
   ...issuer.options,
-  dpop: 'on',
+  dpop: 'on' as const,
   publicUrl,
-  onAccepted(_, { sub }) {
+  onAccepted(_: unknown, { sub }: Claims) {
     if (sub === 'fault') throw new Error('A fault of the application');
   },
-});
+};
+const guard = createGuard(options);
 const token = await issuer.token({ sub: 'ada', scope });
 const bound = await issuer.token({ sub: 'ada', scope }, { boundTo: 'dpop' });
-const proof = () => issuer.proof({ method: 'GET', url: publicUrl + path }, bound);
+const proof = (path: string) => issuer.proof({ method: 'GET', url: publicUrl + path }, bound);
 
 /** Starts a server on loopback before the tests of the enclosing describe(), and returns its URL. */
-function listening(server: Server) {
-  before(() => once(server.listen(0, '127.0.0.1'), 'listening'));
-  after(() => server.close());
-  return () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+function listening(create: () => Server | Promise<Server>) {
+  let server: Server | undefined;
+  let address: AddressInfo | undefined;
+  before(async () => {
+    server = await create();
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    address = server.address() as AddressInfo;
+  });
+  after(() => server?.close());
+  return () => `http://127.0.0.1:${address?.port}`;
 }
 
+/** The requests that reached a handler. */
+let handled: string[] = [];
+type Any = Claims | undefined;
+
 interface Application extends RequestListener {
-  use(path: string, ...middleware: readonly Middleware[]): Application;
+  use(path: string, middleware: Middleware): Application;
 }
-const servers: readonly (readonly [name: string, create: () => unknown])[] = [
-  ['Express 5', express],
-  ['Express 4', createRequire(import.meta.url)('express-4')],
-  ['Connect', connect],
+/** Serves the same application with Express, Connect or Polka. */
+function withMiddleware(app: Application, listener: RequestListener = app): Server {
+  const handler: Middleware = (request, response, next) => {
+    handled.push(String(request.method));
+    const respond = (body: string) => response.end(`${authOf<Any>(request).claims?.sub}${body}`);
+    text(request).then(respond).catch(next);
+  };
+  app
+    .use('/', serveMetadata(guard, { scopes: [scope] }))
+    .use('/', cors({ origin: [origin], exposedHeaders: ['WWW-Authenticate'] }) as Middleware)
+    .use('/reports', requireToken(guard))
+    .use('/reports', requireToken(guard, { scope }))
+    .use('/news', requireToken(guard, { optional: true }));
+  for (const path of ['/reports', '/news', '/open']) app.use(path, handler);
+  return createServer(listener);
+}
+
+async function withFastify(): Promise<Server> {
+  const handler = async (request: FastifyRequest) => {
+    handled.push(request.method);
+    return `${forFastify.authOf<Any>(request).claims?.sub}${request.body ?? ''}`;
+  };
+  const app = fastify()
+    .register(fastifyCors, { origin: [origin], exposedHeaders: ['WWW-Authenticate'] })
+    .register(fastifyHelmet)
+    .register(fastifyCompress, { threshold: 0 })
+    .register(async (part) => {
+      part.addHook('onRequest', forFastify.requireToken(guard));
+      part.all('/reports', { onRequest: forFastify.requireToken(guard, { scope }) }, handler);
+    })
+    .all('/news', { onRequest: forFastify.requireToken(guard, { optional: true }) }, handler)
+    .all('/open', handler);
+  await app.ready();
+  return app.server;
+}
+
+function withHono(): Server {
+  const handler = async (context: Context) => {
+    handled.push(context.req.method);
+    return context.body(`${forHono.authOf<Any>(context).claims?.sub}${await context.req.text()}`);
+  };
+  const app = new Hono()
+    .use(honoCors({ origin: [origin], exposeHeaders: ['WWW-Authenticate'] }))
+    .use('/reports', forHono.requireToken(guard))
+    .all('/reports', forHono.requireToken(guard, { scope }), handler)
+    .all('/news', forHono.requireToken(guard, { optional: true }), handler)
+    .all('/open', handler)
+    .onError((_, context) => context.body(null, 500));
+  // Replaces the global Request and Response.
+  return createAdaptorServer({ overrideGlobalObjects: false, fetch: app.fetch }) as Server;
+}
+
+const polkaApp = polka();
+const express4: typeof express = createRequire(import.meta.url)('express-4');
+const servers: readonly (readonly [name: string, create: () => Server | Promise<Server>])[] = [
+  ['Express 5', () => withMiddleware(express() as unknown as Application)],
+  ['Express 4', () => withMiddleware(express4() as unknown as Application)],
+  ['Connect', () => withMiddleware(connect() as unknown as Application)],
+  ['Polka', () => withMiddleware(polkaApp as unknown as Application, polkaApp.handler as RequestListener)],
+  ['Fastify', withFastify],
+  ['Hono', withHono],
+];
+
+const rows: readonly (readonly [
+  what: string,
+  line: string,
+  createToken: () => unknown,
+  status: number,
+  said?: string,
+])[] = [
+  ['a token', 'GET /reports', () => token, 200, 'ada'],
+  ['a token and a body', 'POST /reports', () => token, 200, 'adatea'],
+  ['no scope', 'GET /reports', () => issuer.token(), 403, 'error="insufficient_scope"'],
+  ['no token', 'GET /reports', () => '', 401, 'Bearer'],
+  ['no token', 'HEAD /reports', () => '', 401, 'Bearer'],
+  ['no token, before its body is read', 'POST /reports', () => '', 401, 'Bearer'],
+  ['no token, which is optional', 'GET /news', () => '', 200, 'undefined'],
+  ['a token, which is optional', 'GET /news', () => token, 200, 'ada'],
+  ['an invalid token, which is optional', 'GET /news', () => 'x', 401, 'error="invalid_token"'],
+  ['an error of a callback, which reaches the framework', 'GET /reports', () => issuer.token({ sub: 'fault' }), 500],
+  ['no guard that accepted it', 'GET /open', () => token, 500],
 ];
 
 for (const [name, create] of servers)
-  describe(`requireToken(), used twice in a part of ${name} that is mounted`, () => {
-    const app = create() as Application;
-    app.use('/api', requireToken(guard)).use('/api', requireToken(guard, { scope }));
-    const handled: unknown[] = [];
-    app.use('/', (request, response, next) => {
-      handled.push(request.method);
-      const subject = String(authOf(request).claims.sub);
-      text(request).then((body) => response.end(body || subject), next);
-    });
-    const url = listening(createServer(app));
+  describe(`requireToken(), used twice in ${name}`, () => {
+    const url = listening(create);
     const send = (line: string, ...lines: readonly string[]) =>
-      rawRequest(url(), [`${line} HTTP/1.1`, 'Host: a', 'Connection: close', ...lines]);
+      rawRequest(url(), [`${line} HTTP/1.1`, 'Host: a', `Origin: ${origin}`, 'Connection: close', ...lines]);
 
-    for (const [what, line, createToken, status] of [
-      ['a token', `GET ${path}`, () => token, 200],
-      ['a token', `TRACE ${path}`, () => token, 200],
-      ['a token', `POST ${path}`, () => token, 200],
-      ['no scope', `GET ${path}`, () => issuer.token(), 403],
-      ['no token', `TRACE ${path}`, () => 'none', 401],
-      ['an error, which reaches the framework', `GET ${path}`, () => issuer.token({ sub: 'fault' }), 500],
-      ['no guard that accepted it', 'GET /open', () => token, 500],
-    ] as const)
+    for (const [what, line, createToken, status, said = ''] of rows)
       test(`responds to ${line} with ${what}: ${status}`, async () => {
-        handled.length = 0;
-        const [method, at] = line.split(' ');
-        const body = method === 'POST' ? ['Content-Length: 3', '', 'ada'] : [];
-        const response = await send(line, `Authorization: Bearer ${await createToken()}`, ...body);
+        handled = [];
+        const body = line.startsWith('POST') ? ['Content-Type: text/plain', 'Content-Length: 3', '', 'tea'] : [];
+        const given = await createToken();
+        const response = await send(line, ...(given ? [`Authorization: Bearer ${given}`] : []), ...body);
         assert.equal(response.status, status);
-        assert.deepEqual(handled, status === 200 || at === '/open' ? [method] : []);
-        if (status === 200) assert.ok((await response.text()).includes('ada'));
+        if (status === 200) assert.equal((await response.text()).replace(/\s|^\w+(?=\r)/g, ''), said);
+        if (status === 200 || status === 500) return;
+        assert.deepEqual(handled, []);
+        const { headers } = response;
+        assert.ok(headers.get('www-authenticate')?.includes(said));
+        assert.equal(headers.get('access-control-allow-origin'), origin);
+        assert.equal(headers.get('access-control-expose-headers'), 'WWW-Authenticate');
+        assert.ok(headers.get('vary')?.includes('Origin'));
+        if (line === 'GET /news') assert.ok(headers.get('vary')?.includes('Authorization'));
+        if (name === 'Fastify') assert.equal(headers.get('x-content-type-options'), 'nosniff');
       });
 
-    test('compares a proof with the URL that the client sent, uses it once per request, and rejects the next request with it', async () => {
-      const lines = [`Authorization: DPoP ${bound}`, `DPoP: ${await proof()}`];
-      assert.equal((await send(`GET ${path}`, ...lines)).status, 200);
-      assert.equal((await send(`GET ${path}`, ...lines)).status, 401);
+    test('uses a proof once per request, and rejects the next request with it', async () => {
+      const lines = [`Authorization: DPoP ${bound}`, `DPoP: ${await proof('/reports')}`];
+      assert.equal((await send('GET /reports', ...lines)).status, 200);
+      assert.equal((await send('GET /reports', ...lines)).status, 401);
     });
   });
 
-describe('checkIncoming() in node:http2', () => {
-  const server = createHttp2Server(async (request, response) => {
-    const auth = await checkIncoming(guard, request, response, { scope });
-    if (auth) response.end(String(auth.claims.sub));
+const wellKnown = '/.well-known/oauth-protected-resource';
+for (const [name, create] of servers.slice(0, 4))
+  describe(`serveMetadata() in ${name}`, () => {
+    const url = listening(create);
+
+    for (const [method, status, length] of [
+      ['GET', 200, /^\d{2,}$/],
+      ['HEAD', 200, /^\d{2,}$/],
+      ['PUT', 405, /^\d{2,}$/],
+      ['OPTIONS', 204, /^0?$/],
+    ] as const)
+      test(`responds to ${method} with ${status}, which pages of every origin can read`, async () => {
+        const lines = [`${method} ${wellKnown} HTTP/1.1`, 'Host: a b', 'Connection: close'];
+        const response = await rawRequest(url(), lines);
+        const { headers } = response;
+        assert.equal(response.status, status);
+        if (method === 'GET') assert.ok((await response.text()).includes(`"scopes_supported":["${scope}"]`));
+        assert.match(headers.get('content-length') ?? '', length);
+        assert.equal(headers.get('access-control-allow-origin'), '*');
+      });
   });
-  const url = listening(server);
+
+for (const [name, guarding] of Object.entries({
+  'requireToken() of protected-api/node': requireToken,
+  'serveMetadata()': serveMetadata,
+  'requireToken() of protected-api/hono': forHono.requireToken,
+  'requireToken() of protected-api/fastify': forFastify.requireToken,
+} as Record<string, (...given: readonly unknown[]) => unknown>)) {
+  for (const [what, ...given] of [
+    ['nothing'],
+    ['null', null],
+    ['options', issuer.options],
+    ['itself', guarding],
+    ['middleware', requireToken(guard)],
+    ['a request, as middleware that is used without a call', {}, {}, () => {}],
+  ])
+    test(`${name} given ${what} throws a TypeError that says what to write`, () =>
+      assert.throws(() => guarding(...given), /^TypeError: Cannot set up a route: .*createGuard\(options\)/));
+
+  for (const requirements of guarding === serveMetadata ? [{ scopes: [''] }] : [{ scope: '' }, { optional: 'false' }])
+    test(`${name} throws a TypeError for ${JSON.stringify(requirements)}`, () =>
+      assert.throws(() => guarding(guard, requirements), TypeError));
+}
+
+describe('checkIncoming() in node:http2', () => {
+  const url = listening(() =>
+    createHttp2Server(async (request, response) => {
+      const auth = await checkIncoming(guard, request, response, { scope });
+      if (auth) response.end(String(auth.claims.sub));
+    }),
+  );
 
   for (const [what, createHeaders, status] of [
     ['a token with the scope', () => ({ authorization: `Bearer ${token}` }), 200],
     ['no token', () => ({}), 401],
-    ['a proof', async () => ({ authorization: `DPoP ${bound}`, dpop: await proof() }), 200],
-    ['two proofs', async () => ({ authorization: `DPoP ${bound}`, dpop: [await proof(), await proof()] }), 401],
+    ['a proof', async () => ({ authorization: `DPoP ${bound}`, dpop: await proof('/reports') }), 200],
+    [
+      'two proofs',
+      async () => ({ authorization: `DPoP ${bound}`, dpop: [await proof('/reports'), await proof('/reports')] }),
+      401,
+    ],
   ] as const)
     test(`responds to ${what}: ${status}`, async () => {
       const client = connectHttp2(url());
-      const [headers] = await once(client.request({ ':path': path, ...(await createHeaders()) }), 'response');
+      const [headers] = await once(client.request({ ':path': '/reports', ...(await createHeaders()) }), 'response');
       assert.equal(headers[':status'], status);
       client.destroy();
     });
 });
 
+// Under Bun, serverless-http cannot create a response.
+if (!process.versions.bun)
+  describe('requireToken() behind serverless-http', () => {
+    const handler = serverless(
+      express().use(requireToken(guard), (request, response) => {
+        response.send(authOf(request).claims.sub);
+      }),
+    );
+    for (const [what, authorization, status] of [
+      ['a token', [`Bearer ${token}`], 200],
+      ['no token', [], 401],
+      ['two Authorization headers', [`Bearer ${token}`, `Bearer ${token}`], 400],
+    ] as const)
+      test(`responds to ${what}: ${status}`, async () => {
+        const event = { httpMethod: 'GET', path: '/reports', multiValueHeaders: { authorization }, requestContext: {} };
+        const { statusCode } = (await handler(event, {})) as { readonly statusCode: number };
+        assert.equal(statusCode, status);
+      });
+  });
+
 function withoutConnection(method = 'GET', url = '/', rawHeaders: string[] = []) {
   const request = Object.assign(new IncomingMessage(new Socket()), { method, url, rawHeaders });
   return { request, response: new ServerResponse(request) };
 }
+const authorized = ['Authorization', `Bearer ${token}`];
 
 describe('checkIncoming()', () => {
-  for (const [method, url] of Object.entries({ CONNECT: 'api.example.test:443', OPTIONS: '*', TRACE: '//' }))
-    test(`rejects ${method} ${url} without a token`, async () => {
-      const { request, response } = withoutConnection(method, url);
-      assert.equal(await checkIncoming(guard, request, response), undefined);
-      assert.equal(response.statusCode, 401);
+  for (const [what, method, url, rawHeaders, status] of [
+    ['no token', 'CONNECT', 'api.example.test:443', [], 401],
+    ['no token', 'OPTIONS', '*', [], 401],
+    ['no token', 'TRACE', '//', [], 401],
+    ['two tokens', 'GET', '/', [...authorized, ...authorized], 400],
+    // With insecureHTTPParser, Node.js accepts headers that the Headers class does not.
+    ['a token and a header with NUL', 'GET', '/', [...authorized, 'X-Other', 'a\0b', 'x y', ''], undefined],
+    ['NUL in the token', 'GET', '/', ['Authorization', `Bearer ${token}\0`], 401],
+    ['NUL in the proof', 'GET', '/', ['Authorization', `DPoP ${bound}`, 'DPoP', 'a\0b'], 401],
+  ] as const)
+    test(`responds to ${method} ${url} with ${what}: ${status ?? 'accepted'}`, async () => {
+      const { request, response } = withoutConnection(method, url, [...rawHeaders]);
+      assert.equal((await checkIncoming(guard, request, response)) === undefined, status !== undefined);
+      if (status) assert.equal(response.statusCode, status);
     });
 
-  test('keeps the Vary header of the application', async () => {
-    const { request, response } = withoutConnection('GET', '/', ['Authorization', 'Bearer x']);
-    response.setHeader('vary', 'Origin');
-    assert.equal(await checkIncoming(guard, request, response, { optional: true }), undefined);
-    assert.equal(response.getHeader('vary'), 'Origin, Authorization');
-  });
+  for (const [what, authorization, status] of [
+    ['a token', `Bearer ${token}`, 200],
+    ['two tokens', [`Bearer ${token}`, `Bearer ${token}`] as never, 400],
+    ['no token', undefined, 401],
+  ] as const)
+    test(`responds to ${what} in a request that has no raw headers: ${status}`, async () => {
+      const { request, response } = withoutConnection();
+      Object.assign(request.headers, { authorization });
+      await checkIncoming(guard, request, response);
+      assert.equal(response.statusCode, status);
+    });
 
   test('sends nothing if a response was sent meanwhile', async () => {
     const { request, response } = withoutConnection();
@@ -139,15 +315,11 @@ describe('checkIncoming()', () => {
     const own = { raw: request } as unknown as typeof request;
     await assert.rejects(checkIncoming(guard, own, response), /^TypeError: .*request\.raw in Fastify/);
   });
-});
 
-test('authOf() returns no claims for a request without a token where a token is optional', async () => {
-  const { request, response } = withoutConnection();
-  assert.throws(() => authOf(request), TypeError);
-  await checkIncoming(guard, request, response, { optional: true });
-  assert.equal(authOf<Claims | undefined>(request).claims, undefined);
+  test('shares one use of a proof with other checks of the request', async () => {
+    const rawHeaders = ['Authorization', `DPoP ${bound}`, 'DPoP', await proof('/')];
+    const { request, response } = withoutConnection('GET', '/', rawHeaders);
+    const checks = [checkIncoming(guard, request, response), checkIncoming(createGuard(options), request, response)];
+    for (const auth of await Promise.all(checks)) assert.equal(auth?.claims.sub, 'ada');
+  });
 });
-
-for (const requirements of [{ scope: '' }, { optional: 'false' }])
-  test(`requireToken() throws a TypeError for ${JSON.stringify(requirements)}`, () =>
-    assert.throws(() => requireToken(guard, requirements as { scope: string }), TypeError));

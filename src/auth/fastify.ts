@@ -1,0 +1,55 @@
+import { type AuthOf, type OptionalRequirements, requireGuard, type StrictRequirements } from './guard/guard.ts';
+import type { Claims, Guard } from './guard.ts';
+import type { IncomingRequest } from './node/incoming.ts';
+import { authenticate, authOf as authOfIncoming } from './node/require-token.ts';
+
+export type { AuthOf };
+
+/** The part of a Fastify request that a guard reads. */
+export interface HookRequest {
+  readonly raw: IncomingRequest;
+}
+
+/** The part of a Fastify reply with which a rejection is sent. */
+export interface HookReply {
+  code(status: number): unknown;
+  getHeader(name: string): unknown;
+  header(name: string, value: string): unknown;
+  send(body: string): unknown;
+}
+
+/**
+ * Returns an `onRequest` hook of Fastify, which runs before the body is read. It rejects requests whose token does not meet the
+ * requirements. A rejection is sent through the reply, so it has the headers of plugins such as @fastify/cors.
+ * @example
+ * app.get('/reports', { onRequest: requireToken(guard, { scope: 'read:reports' }) }, (request) => authOf(request).claims.sub);
+ * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
+ */
+export function requireToken(
+  guard: Guard,
+  requirements: OptionalRequirements | StrictRequirements = {},
+): (request: HookRequest, reply: HookReply) => Promise<unknown> {
+  requireGuard(guard, requirements);
+  return async ({ raw }, reply) => {
+    const result = await authenticate(guard, raw, requirements);
+    if ('claims' in result) return undefined;
+    reply.code(result.status);
+    for (const [name, value] of result.headers) {
+      const earlier = name === 'vary' ? reply.getHeader(name) : undefined;
+      reply.header(name, earlier === undefined ? value : `${earlier}, ${value}`);
+    }
+    return reply.send(await result.text());
+  };
+}
+
+/**
+ * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. On a route where
+ * a token is optional, write `authOf<Claims | undefined>(request)`. Does NOT check that the type parameter is the type of the
+ * guard's claims.
+ * @throws {TypeError} no guard has accepted the request
+ */
+export function authOf<AcceptedClaims extends Claims | undefined = Claims>({
+  raw,
+}: HookRequest): AuthOf<AcceptedClaims> {
+  return authOfIncoming(raw);
+}

@@ -1,0 +1,56 @@
+import type { Context, MiddlewareHandler } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { type AuthOf, type OptionalRequirements, requireGuard, type StrictRequirements } from './guard/guard.ts';
+import type { Anonymous, Authentication, Claims, Guard } from './guard.ts';
+
+export type { AuthOf };
+
+/** What the handlers after `requireToken` know of their context, so that `authOf` has the type of the guard's claims. */
+export interface GuardedEnv<Auth> {
+  Variables: { readonly 'protected-api': Auth };
+}
+
+/**
+ * Returns Hono middleware. It rejects requests whose token does not meet the requirements. A rejection keeps headers that are
+ * already set, such as those of `cors()`.
+ * @example
+ * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (c) => c.json(authOf(c).claims.sub));
+ * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
+ */
+export function requireToken<AcceptedClaims extends Claims>(
+  guard: Guard<AcceptedClaims>,
+  requirements: OptionalRequirements,
+): MiddlewareHandler<GuardedEnv<Authentication<AcceptedClaims> | Anonymous>>;
+export function requireToken<AcceptedClaims extends Claims>(
+  guard: Guard<AcceptedClaims>,
+  requirements?: StrictRequirements,
+): MiddlewareHandler<GuardedEnv<Authentication<AcceptedClaims>>>;
+export function requireToken(
+  guard: Guard,
+  requirements: OptionalRequirements | StrictRequirements = {},
+): MiddlewareHandler {
+  requireGuard(guard, requirements);
+  return async (context, next) => {
+    const result = await guard.check(context.req.raw, requirements as OptionalRequirements);
+    if (!('claims' in result)) {
+      for (const [name, value] of result.headers) context.header(name, value, { append: name === 'vary' });
+      return context.body(await result.text(), result.status as ContentfulStatusCode);
+    }
+    context.set('protected-api', result);
+    return next();
+  };
+}
+
+/**
+ * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. If the types do
+ * not show which guard that was, write `authOf<Claims>(c)`, or `authOf<Claims | undefined>(c)` where a token is optional.
+ * @throws {TypeError} no guard has accepted the request
+ */
+export function authOf<Auth>(context: { readonly var: GuardedEnv<Auth>['Variables'] }): Auth;
+export function authOf<AcceptedClaims extends Claims | undefined = Claims>(context: Context): AuthOf<AcceptedClaims>;
+export function authOf({ var: variables }: { readonly var: Partial<GuardedEnv<unknown>['Variables']> }): unknown {
+  const result = variables['protected-api'];
+  if (result === undefined)
+    throw new TypeError('Cannot read claims: no guard has accepted the request. Add requireToken before the handler');
+  return result;
+}
