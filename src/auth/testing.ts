@@ -4,6 +4,6 @@ export {
   type DevelopmentIssuer,
   type DevelopmentIssuerOptions,
   type IssuerSecrets,
-} from './testing/development-issuer.ts';
-export { createTestIssuer, type TestIssuer, type TokenOptions } from './testing/test-issuer.ts';
-export type { Client } from './testing/token-endpoint.ts';
+} from './issuer/development-issuer.ts';
+export { createTestIssuer, type TestIssuer, type TokenOptions } from './issuer/test-issuer.ts';
+export type { Client } from './issuer/token-endpoint.ts';

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { isJsonObject } from '../jose/encoding.ts';
+import { isJsonObject } from '../values/json.ts';
 
 /** A request to the token endpoint, before the client is authenticated. */
 export interface TokenRequest {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { isText } from '../jose/encoding.ts';
-import { isLoopbackHost, isSecureUrl } from '../keys/url.ts';
 import { proofAlgorithms } from '../proof/proof-key.ts';
+import { isText } from '../values/json.ts';
+import { isLoopbackHost, isSecureUrl } from '../values/url.ts';
 import { createSigner, type Signer } from './signer.ts';
 import { type Client, createTokenEndpoint, json } from './token-endpoint.ts';
 
@@ -46,7 +46,7 @@ export interface DevelopmentIssuer {
   /** The clients with their secrets, at the time that they are read. */
   readonly clients: readonly Client[];
   /** The paths of the endpoints below the issuer. RFC 8414 §3.1 puts an issuer's path after the path of its metadata. */
-  readonly endpoints: Readonly<Record<'token' | 'keySet' | 'metadata', string>>;
+  readonly endpoints: Readonly<Record<'token' | 'keySet' | 'metadata' | 'authorization', string>>;
   readonly secrets: IssuerSecrets;
   /** Options of a guard that accepts its tokens. With `keys`, a guard in the same process fetches nothing. */
   readonly options: {
@@ -60,6 +60,7 @@ const endpoints = {
   token: '/oauth/token',
   keySet: '/.well-known/jwks.json',
   metadata: '/.well-known/oauth-authorization-server',
+  authorization: '/oauth/authorize',
 } as const;
 
 const kid = 'development';
@@ -89,6 +90,8 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
   const keys = [{ ...secrets.signer.jwk, kid, use: 'sig', alg: 'RS256' }];
   const describe = () => ({
     issuer,
+    // The clients of the MCP SDK require one to be named, whatever grant they use.
+    authorization_endpoint: base + endpoints.authorization,
     token_endpoint: url,
     jwks_uri: base + endpoints.keySet,
     scopes_supported: [...new Set(clients().flatMap(({ scope }) => scope.split(' ').filter(Boolean)))],
@@ -111,6 +114,7 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
       const [, path = ''] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)/i.exec(request.url) ?? [];
       if (path.endsWith(endpoints.token))
         return request.method === 'POST' ? (refuseHost(request) ?? respondToken(request)) : notAllowed('POST');
+      if (path.endsWith(endpoints.authorization)) return json(400, unsupported);
       const document = path.endsWith(endpoints.keySet)
         ? { keys }
         : `${path}/`.includes(`${endpoints.metadata}/`) && describe();
@@ -121,6 +125,12 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
 }
 
 const notAllowed = (allow: string) => json(405, { error: 'invalid_request' }, { allow });
+
+/** No client has a redirect URI, so the error is not sent to one (RFC 6749 §4.1.2.1). */
+const unsupported = {
+  error: 'unsupported_response_type',
+  error_description: 'Only the client-credentials grant is supported, which needs no authorization',
+};
 
 const misdirected = () =>
   json(421, {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { createGuard, type GuardOptions } from 'protected-api/guard';
 import { createTestIssuer } from 'protected-api/testing';
+import { formatRejection } from '../../../src/errors.ts';
 import { DEFAULTS, decide, type Outcome } from '../../adversary/oracle.ts';
 import { decideOnProof } from '../../adversary/proof-oracle.ts';
 import { certificate } from '../../support/certificates.ts';
@@ -14,7 +15,7 @@ const bytes = new Uint8Array(der);
 /** Returns the code with which a guard that contacts no server rejects a request with these headers, or `accepted`. */
 async function codeFor(headers: Readonly<Record<string, string>>, options: Partial<GuardOptions> = {}) {
   const fetch = () => Promise.reject(new Error('No test contacts a server'));
-  const { check } = createGuard({ ...issuer.options, fetch, ...options, claims: undefined });
+  const { check } = createGuard({ ...issuer.options, fetch, formatRejection, ...options, claims: undefined });
   const result = await check(new Request(`${publicUrl}/me`, { headers }));
   return result instanceof Response ? ((await result.json()) as { readonly code: string }).code : 'accepted';
 }

@@ -171,6 +171,7 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
       const read = async (path: string) => (await named.fetch(new Request(base + path))).json();
       expect(await read('/.well-known/oauth-authorization-server')).toEqual({
         issuer: named.options.issuer,
+        authorization_endpoint: `${base}/oauth/authorize`,
         token_endpoint: `${base}/oauth/token`,
         jwks_uri: `${base}/.well-known/jwks.json`,
         scopes_supported: ['read:reports', 'export', 'write:reports'],
@@ -188,6 +189,8 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
       ['HEAD', '/.well-known/jwks.json', 200],
       ['POST', '/.well-known/jwks.json', 405, 'GET, HEAD'],
       ['GET', '/oauth/token', 405, 'POST'],
+      ['GET', '/oauth/authorize', 400],
+      ['POST', '/oauth/authorize', 400],
       ['GET', '/elsewhere', 404],
       ['POST', '/my-oauth/token', 404],
       ['GET', '/.well-known/jwks.json', 200, null, 'evil.example'],

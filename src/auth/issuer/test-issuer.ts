@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
-import { sha256 } from '../jose/encoding.ts';
-import { type Certificate, certificateThumbprint } from '../proof/certificate.ts';
+import { certificateThumbprint } from '../proof/certificate.ts';
+import type { Certificate } from '../types.ts';
+import { sha256 } from '../values/base64url.ts';
 import { createSigner } from './signer.ts';
 
 /** What is special about a token. */
