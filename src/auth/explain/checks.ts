@@ -1,4 +1,4 @@
-import { algorithmOf } from '../jose/algorithms.ts';
+import { algorithmOf } from '../keys/algorithms.ts';
 import { type Check, check, type Explained, list, plural, show, showTime } from './explained.ts';
 import { describeBinding, describeRequirements } from './requirement-checks.ts';
 
@@ -8,14 +8,19 @@ export function describeChecks(explained: Explained): readonly Check[] {
   const wanted = `${nameOf('issuer')} is ${list(options.issuer)}`;
   const issuer = check('issuer', show(claims.iss), wanted, { issuer_mismatch: trustIssuer(explained) });
   const keys = describeKeys(explained);
-  return [
-    ...describeHeader(explained),
-    ...(options.issuer.length > 1 ? [issuer, ...keys] : [...keys, issuer]),
-    ...describeClaims(explained),
-    describeBinding(explained),
-    ...describeRequirements(explained),
-  ];
+  // A token without a kid is rejected before its issuer is looked at.
+  const isIssuerFirst = options.issuer.length > 1 && typeof explained.header.kid === 'string';
+  const found = explained.isIntrospected
+    ? [describeIntrospection(explained), issuer]
+    : [...describeHeader(explained), ...(isIssuerFirst ? [issuer, ...keys] : [...keys, issuer])];
+  return [...found, ...describeClaims(explained), describeBinding(explained), ...describeRequirements(explained)];
 }
+
+const describeIntrospection = ({ claims, nameOf }: Explained) =>
+  check('active', show(claims.active), `${nameOf('introspect')} must respond with active true`, {
+    token_inactive: 'the client must request a new token',
+    introspection_unavailable: `${nameOf('introspect')} failed, or returned no object`,
+  });
 
 function describeHeader({ text, header, options, nameOf }: Explained): readonly Check[] {
   const { algorithms, tokenType } = options;
@@ -35,7 +40,10 @@ function describeHeader({ text, header, options, nameOf }: Explained): readonly 
       ? 'the JSON has no access_token'
       : `${requestAudience(options)}. Then the issuer sends a JWT`,
     token_encrypted: 'configure the issuer to sign access tokens without encrypting them',
-    token_malformed: '',
+    // The longest line that a terminal of Linux and of macOS reads.
+    token_malformed: [4095, 1023].includes(text.length)
+      ? 'the terminal cut the token. Pipe it to standard input instead of pasting it'
+      : '',
   };
   const algorithm = algorithmOf(header.alg)
     ? `set ${nameOf('algorithms')} to ${show(header.alg)} if the issuer signs with it`
@@ -62,11 +70,11 @@ function describeHeader({ text, header, options, nameOf }: Explained): readonly 
 
 function describeKeys(explained: Explained): readonly Check[] {
   const { header, claims, options, lastFailure, nameOf } = explained;
-  const isOther = claims.iss !== undefined && !options.issuer.some((name) => name === claims.iss);
+  const isOther = claims.iss !== undefined && explained.issuer === undefined;
   // An issuer's keys never verify another issuer's token, and one slash more makes it another issuer.
   const unless = (advice: string) =>
     isOther ? trustIssuer(explained) : `${advice}. Check ${nameOf('issuer')} and ${nameOf('jwksUri')}`;
-  const issuer = options.issuer.find((name) => name === claims.iss) ?? list(options.issuer);
+  const issuer = explained.issuer ?? list(options.issuer);
   const source = options.jwksUri === undefined ? `${nameOf('issuer')} is ${issuer}` : `${nameOf('jwksUri')} is set`;
   const failure = Object.entries(lastFailure ?? {}).filter(([, value]) => value !== undefined);
   const kid = show(header.kid);
@@ -85,10 +93,12 @@ function describeKeys(explained: Explained): readonly Check[] {
 }
 
 const requestAudience = ({ audience }: Explained['options']) =>
-  `the client must request a token for ${audience.join(' or ')} (Auth0: the parameter audience)`;
+  `the client must request a token for ${audience.join(' or ')} (the parameter resource of RFC 8707, or audience)`;
 
-const trustIssuer = ({ claims, nameOf }: Explained) =>
-  `set ${nameOf('issuer')} to ${show(claims.iss)} if you trust this issuer. Every character counts`;
+const trustIssuer = ({ claims, issuer, nameOf }: Explained) =>
+  issuer === undefined
+    ? `set ${nameOf('issuer')} to ${show(claims.iss)} if you trust this issuer. Every character counts`
+    : `tid must be the tenant in iss, but is ${show(claims.tid)}`;
 
 function describeClaims({ claims, options, nowSeconds, nameOf }: Explained): readonly Check[] {
   const required = Object.entries(options.requiredClaims);
@@ -109,12 +119,29 @@ function describeClaims({ claims, options, nowSeconds, nameOf }: Explained): rea
     check('claims', found, names, {
       required_claim_mismatch: `change ${nameOf('requiredClaims')}, or the claims that the issuer adds`,
     }),
-    check('expiry', showTime(claims.exp, nowSeconds), wanted, {
-      token_expired: 'the client must request a new token',
-      claims_malformed: '',
-    }),
+    describeForms(claims),
+    check('expiry', showTime(claims.exp, nowSeconds), wanted, { token_expired: 'the client must request a new token' }),
     check('not before', start, wanted, {
       token_not_yet_valid: `the clocks of the issuer and of this machine differ. Raise ${tolerance} (at most 300)`,
     }),
   ];
+}
+
+const isTime = (value: unknown) => typeof value === 'number' && Number.isFinite(value);
+const isText = (value: unknown) => typeof value === 'string';
+
+/** RFC 7519 §4.1, RFC 8693 §4.3: the types of the claims that a guard reads, and which of them are required. */
+const forms = [
+  ['exp', 'a number', isTime],
+  ['nbf', 'a number', (value: unknown) => value === undefined || isTime(value)],
+  ['iat', 'a number', (value: unknown) => value === undefined || typeof value === 'number'],
+  ['sub', 'text', (value: unknown) => value === undefined || isText(value)],
+  ['client_id', 'text', (value: unknown) => value === undefined || isText(value)],
+] as const;
+
+function describeForms(claims: Explained['claims']): Check {
+  const wrong = forms.filter(([name, , isValid]) => !isValid(claims[name]));
+  const has = list(wrong.map(([name]) => `${name} ${show(claims[name])}`)) || undefined;
+  const wants = list(wrong.map(([name, form]) => `${name} must be ${form}`)) || 'the payload must be a JSON object';
+  return check('forms', has, wants, { claims_malformed: `the issuer must change the token: ${wants}` });
 }

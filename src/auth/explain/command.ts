@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { optionsFromEnvironment } from '../environment.ts';
+import { optionsFromEnvironment } from '../options/environment.ts';
 import { explainToken } from './explain-token.ts';
 
 const usage = `Usage: protected-api explain [--scope <scope>]...
@@ -33,6 +32,16 @@ function readArguments() {
   return fail(`${usage}\nDo not pass a token as an argument: paste it, or pipe it to standard input`);
 }
 
+/** A token has at most 8 KiB, so more than a megabyte is another file. */
+async function readInput(): Promise<string> {
+  let input = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) {
+    input += chunk;
+    if (input.length > 1_000_000) fail('Cannot explain a token: standard input has more than a megabyte');
+  }
+  return input;
+}
+
 const { scope, help } = readArguments();
 if (help) process.stdout.write(usage);
 else {
@@ -40,7 +49,7 @@ else {
     const options = optionsFromEnvironment(process.env);
     if (process.stdin.isTTY) process.stderr.write('Paste a token, then press Enter and Ctrl-D\n');
     const requirements = scope && { scope };
-    const explanation = await explainToken(await text(process.stdin), options, { words: 'settings', requirements });
+    const explanation = await explainToken(await readInput(), options, { words: 'settings', requirements });
     process.stdout.write(explanation.render(process.stdout.isTTY && !process.env.NO_COLOR));
     process.exitCode = explanation.status === 200 ? 0 : 1;
   } catch (error) {

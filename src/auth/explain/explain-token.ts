@@ -1,14 +1,15 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { type CheckedOptions, checkOptions, type GuardOptions } from '../check-options.ts';
-import { variableOf } from '../environment.ts';
 import { createGuard } from '../guard/guard.ts';
-import type { Requirements } from '../guard/requirements.ts';
-import type { Members } from '../jose/encoding.ts';
-import type { RefusalReason } from '../refusals.ts';
+import { createIssuerLookup } from '../keys/tenants.ts';
+import { checkOptions } from '../options/check-options.ts';
+import { settingOf } from '../options/environment.ts';
+import { identifierOf, optionsByIssuer } from '../options/issuers.ts';
+import { type RefusalReason, refusals } from '../refusals.ts';
 import { maxTokenLength } from '../token/header.ts';
-import { identifierOf, optionsByIssuer } from '../token/issuer-rules.ts';
+import type { Authentication, CheckedOptions, GuardOptions, Requirements } from '../types.ts';
+import { isText, type Members } from '../values/json.ts';
 import { describeChecks } from './checks.ts';
-import { type Check, show } from './explained.ts';
+import type { Check } from './explained.ts';
 import { type ExplainedCheck, type Explanation, renderExplanation } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
 
@@ -32,37 +33,72 @@ export async function explainToken(
   { requirements = {}, words = 'options' }: ExplainOptions = {},
 ): Promise<Explanation> {
   const options = checkOptions(given);
-  const token = decode(readPasted(text));
+  const decoded = decode(readPasted(text));
+  let introspected: Members | undefined;
+  const introspect =
+    options.introspect &&
+    (async (opaque: string) => {
+      introspected = {};
+      introspected = { ...(await options.introspect?.(opaque)) };
+      return introspected;
+    });
   const reasons: RefusalReason[] = [];
   const guard = createGuard({
     ...options,
     ...withoutCallbacks(options),
+    introspect,
     onRefused: (_, reason) => reasons.push(reason),
   });
-  const headers = { authorization: `${schemeFor(options, token.claims)} ${token.text}` };
+  const headers = { authorization: `${schemeFor(options, decoded.claims)} ${decoded.text}` };
   const result = await guard.check(new Request('http://localhost/', { headers }), requirements);
   guard.stop();
+  const token = { ...decoded, claims: introspected ?? decoded.claims, isIntrospected: introspected !== undefined };
   const { issuers } = guard.state();
 
+  const own = createIssuerLookup(optionsByIssuer(options))(token.claims.iss);
+  const [named] = own?.issuer.map(identifierOf) ?? [];
   const checks = describeChecks({
     ...token,
-    options: {
-      ...(optionsByIssuer(options).get(show(token.claims.iss)) ?? options),
-      issuer: options.issuer.map(identifierOf),
-    },
+    options: { ...(own ?? options), issuer: options.issuer.map(identifierOf) },
+    issuer: named,
     requirements,
     nowSeconds: Date.now() / 1000,
-    lastFailure: (issuers.find(({ issuer }) => issuer === token.claims.iss) ?? issuers[0])?.lastFailure,
+    lastFailure: (issuers.find(({ issuer }) => issuer === named) ?? issuers[0])?.lastFailure,
     nameOf: (option) => (words === 'options' ? option : settingOf(option)),
   });
   const [reason] = reasons;
   const isAccepted = !reason || reason === 'scope_insufficient' || reason === 'authentication_insufficient';
-  const explained = { isAccepted, checks: withVerdicts(checks, reason), status: 200, code: undefined, advice: '' };
-  if (!(result instanceof Response)) return withRender({ ...explained, advice: 'Token is accepted' });
-  const { code, description } = (await result.json()) as { readonly code: string; readonly description: string };
-  const advice = checks.flatMap((check) => (reason && check.advice[reason]) || []).join('') || description;
+  const explained = { isAccepted, checks: withVerdicts(checks, reason), status: 200, error: undefined, advice: '' };
+  if (!(result instanceof Response) || !reason) {
+    const advice = ['Token is accepted', ...doubtsAbout(token.claims, result)].join('. ');
+    return withRender({ ...explained, advice });
+  }
+  const advice = checks.flatMap((check) => check.advice[reason] || []).join('') || refusals[reason].description;
   const elsewhere = isAccepted ? '. Routes that require only a token return 200' : '';
-  return withRender({ ...explained, status: result.status, code, advice: advice + elsewhere });
+  return withRender({
+    ...explained,
+    status: result.status,
+    error: errorIn(await result.text()) ?? refusals[reason].error,
+    advice: advice + elsewhere,
+  });
+}
+
+/** Returns what may be wrong with a token that is accepted. */
+function doubtsAbout(claims: Members, result: Response | Authentication): readonly string[] {
+  const signs = ['nonce', 'at_hash', 'c_hash'].filter((name) => name in claims);
+  const grants = result instanceof Response || result.scopes.length > 0;
+  return [
+    ...(signs.length > 0
+      ? [`It looks like an ID token, because it has ${signs.join(', ')}: send an access token`]
+      : []),
+    ...(grants ? [] : ['It grants no scope']),
+  ];
+}
+
+/** Returns what a body names as its error. With `formatRejection`, a body can be anything. */
+function errorIn(body: string): string | undefined {
+  const { error, code } = attempt(() => JSON.parse(body));
+  return [error, code].find(isText);
 }
 
 const withRender = (explanation: Omit<Explanation, 'render'>): Explanation => ({
@@ -75,14 +111,10 @@ const withoutCallbacks = ({ clientCertificate }: CheckedOptions) => ({
   onAccepted: undefined,
   // Without a listener, a guard warns on the console.
   onKeySetEvent: () => {},
-  errorBody: undefined,
   errorHeaders: undefined,
   replayStore: undefined,
   clientCertificate: clientCertificate && (() => undefined),
 });
-
-/** The name of the setting for an option. A certificate is read from a header, which the setting names. */
-const settingOf = (option: string) => variableOf(option === 'clientCertificate' ? 'clientCertHeader' : option);
 
 /** A bound token is sent with a proof, unless it is bound to a certificate only. */
 function schemeFor({ dpop }: CheckedOptions, claims: Members): 'DPoP' | 'Bearer' {

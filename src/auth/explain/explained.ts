@@ -1,8 +1,6 @@
-import type { CheckedOptions } from '../check-options.ts';
-import type { Requirements } from '../guard/requirements.ts';
-import type { Members } from '../jose/encoding.ts';
-import type { FetchFault } from '../keys/fetch-json.ts';
 import type { RefusalReason } from '../refusals.ts';
+import type { CheckedOptions, FetchFault, Requirements } from '../types.ts';
+import type { Members } from '../values/json.ts';
 
 /** A check of the guard. Values of the token are not escaped. */
 export interface Check {
@@ -30,7 +28,11 @@ export interface Explained {
   /** Decoded but not verified, as are the claims. Empty if they cannot be decoded. */
   readonly header: Members;
   readonly claims: Members;
+  /** Whether the claims are what the application knows of a token that is not a JWT. */
+  readonly isIntrospected: boolean;
   readonly options: Omit<CheckedOptions, 'issuer'> & { readonly issuer: readonly string[] };
+  /** The configured issuer that the token names; undefined if there is none. */
+  readonly issuer: string | undefined;
   readonly requirements: Requirements;
   readonly nowSeconds: number;
   /** Why the keys of the token's issuer cannot be fetched. */

@@ -1,4 +1,4 @@
-import { printable } from '../keys/url.ts';
+import { printable } from '../values/url.ts';
 
 /** The result of one check. */
 export interface ExplainedCheck {
@@ -16,8 +16,8 @@ export interface Explanation {
   readonly isAccepted: boolean;
   /** Status of the response to a request with this token, on a route with the given requirements. */
   readonly status: number;
-  /** The code of that response; undefined if it is 200. */
-  readonly code: string | undefined;
+  /** The error that its body names, as `error` or as `code`; undefined if the status is 200. */
+  readonly error: string | undefined;
   /** What to change, or that the token is accepted. Not escaped. */
   readonly advice: string;
   /** Returns a line for each check and one for the response, for a terminal: only printable ASCII. Defaults to no colour. */
@@ -31,7 +31,7 @@ const maxValueLength = 80;
 
 /** Returns an explanation for a terminal, one line per check. A token can contain any characters, so everything is escaped. */
 export function renderExplanation(explanation: Omit<Explanation, 'render'>, hasColour: boolean): string {
-  const { checks, status, code, advice } = explanation;
+  const { checks, status, error, advice } = explanation;
   const paint = (colour: number, text: string) => (hasColour ? `\u001b[${colour}m${text}\u001b[0m` : text);
   const rows = checks.map(({ name, has, verdict, words }) => {
     const isCut = has.length > maxValueLength && verdict !== 'rejected';
@@ -40,7 +40,7 @@ export function renderExplanation(explanation: Omit<Explanation, 'render'>, hasC
   });
   const width = Math.min(maxValueLength, Math.max(...rows.map(({ value }) => value.length)));
   const lines = rows.map(({ name, value, end }) => `${name.padEnd(12)}${value.padEnd(width)}  ${end}`);
-  const response = `${status}${code === undefined ? '' : ` ${code}`}: ${advice}`;
+  const response = `${status}${error === undefined ? '' : ` ${error}`}: ${advice}`;
   return `${[...lines, paint(colours[status === 200 ? 'passed' : 'rejected'], escaped(response))].join('\n')}\n`;
 }
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Members } from '../jose/encoding.ts';
+import { isJsonObject, type Members } from '../values/json.ts';
 import { type Check, check, type Explained, list, show, showTime } from './explained.ts';
 
 /** Whether the token is bound to a certificate, or to a key, by this method. */

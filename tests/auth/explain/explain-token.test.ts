@@ -34,7 +34,7 @@ test('explainToken() explains the requirements of an application, by the names o
     ]),
   });
   expect((await explain({ acr: 'low', scope: { anyOf: ['a', 'b'] } })).render()).toMatch(
-    /step-up .* sufficient\nscope .*rejected: a or b is required, scopeClaim is scope\n403 Unauthorized: the client must request the scope a or b, /,
+    /step-up .* sufficient\nscope .*rejected: a or b is required, scopeClaim is scope\n403 insufficient_scope: the client must request the scope a or b, /,
   );
 });
 
@@ -42,7 +42,7 @@ test('explainToken() calls no function of the application, and renders colours f
   const fail = () => {
     throw new Error('Called');
   };
-  const callbacks = { isRevoked: fail, onAccepted: fail, onRefused: fail, onKeySetEvent: fail, errorBody: fail };
+  const callbacks = { isRevoked: fail, onAccepted: fail, onRefused: fail, onKeySetEvent: fail };
   const options = { ...offline(), ...callbacks, replayStore: { markUsed: fail }, clientCertificate: fail };
   const explanation = await explainToken(tokenOf(), options);
   expect(explanation.render(true)).toContain('\u001b[32mverified\u001b[0m');

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
-import { optionsFromEnvironment } from '../../../src/auth/environment.ts';
 import { explainToken } from '../../../src/auth/explain.ts';
+import { optionsFromEnvironment } from '../../../src/auth/options/environment.ts';
 import type { Environment } from '../../support/child-process.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { rsaKey } from '../../support/keys.ts';
@@ -56,12 +56,12 @@ explains('a valid token', withTime('exp', 100 * 86_400), [
 ]);
 explains('a token for another audience', { claims: { aud: ['https://other.example.test/', 'b'] } }, [
   'audience ["https://other.example.test/","b"] rejected: AUDIENCE is https://api.example.test/',
-  "401 invalid_claims: the client must request a token for https://api.example.test/ (Auth0: the parameter audience). If the token's audience identifies this API and no other, set AUDIENCE to it",
+  "401 invalid_token: the client must request a token for https://api.example.test/ (the parameter resource of RFC 8707, or audience). If the token's audience identifies this API and no other, set AUDIENCE to it",
 ]);
 explains('a token of another issuer', { claims: { iss: 'https://other.example.test' } }, [
   'signature by the key signing-key verified',
   'issuer https://other.example.test rejected: ISSUER is <issuer>',
-  '401 invalid_claims: set ISSUER to https://other.example.test if you trust this issuer. Every character counts',
+  '401 invalid_token: set ISSUER to https://other.example.test if you trust this issuer. Every character counts',
 ]);
 // Nothing listens there, and no name is looked up.
 const severalIssuers = { ISSUER: 'http://127.0.0.1:9/,http://127.0.0.1:9/b/' };
@@ -69,39 +69,75 @@ explains('a token of none of several issuers, which is not checked with any key'
   'issuer <issuer> rejected: ISSUER is http://127.0.0.1:9/, http://127.0.0.1:9/b/',
   'key signing-key not reached',
   'signature by the key signing-key not reached',
-  '401 invalid_claims: set ISSUER to <issuer> if …',
+  '401 invalid_token: set ISSUER to <issuer> if …',
 ]);
 explains('an expired token', withTime('exp', -7300), [
   'expiry 2 hours ago rejected: CLOCK_TOLERANCE_SECONDS is 0',
-  '401 token_expired: the client must request a new token',
+  '401 invalid_token: the client must request a new token',
 ]);
 explains('a token that is not valid yet', withTime('nbf', 299), [
   'not before in 4 minutes rejected: CLOCK_TOLERANCE_SECONDS is 0',
-  '401 invalid_header: the clocks of the issuer and of this machine differ. Raise CLOCK_TOLERANCE_SECONDS (at most 300)',
+  '401 invalid_token: the clocks of the issuer and of this machine differ. Raise CLOCK_TOLERANCE_SECONDS (at most 300)',
 ]);
 explains('a token without exp', { claims: { exp: undefined } }, [
-  'expiry none rejected: CLOCK_TOLERANCE_SECONDS is 0',
-  '401 invalid_header: Token claims are malformed',
+  'forms exp none rejected: exp must be a number',
+  '401 invalid_token: the issuer must change the token: exp must be a number',
 ]);
+for (const [name, value, form] of [
+  ['sub', 5, 'text'],
+  ['iat', 'yesterday', 'a number'],
+  ['nbf', 'now', 'a number'],
+] as const)
+  explains(`a malformed ${name}`, { claims: { [name]: value } }, [
+    `forms ${name} ${value} rejected: ${name} must be ${form}`,
+    `401 invalid_token: the issuer must change the token: ${name} must be ${form}`,
+  ]);
+explains('what looks like an ID token', { claims: { nonce: 'n', at_hash: 'h' } }, [
+  '200: Token is accepted. It looks like an ID token, because it has nonce, at_hash: send an access token',
+]);
+explains(
+  'a token that a terminal has cut',
+  () => text(mintToken(issuer.url, { claims: { a: 'x'.repeat(4000) } }).slice(0, 4095)),
+  ['401 invalid_token: the terminal cut the token. Pipe it to standard input instead of pasting it'],
+);
+explains('a token of a stranger without a kid', { header: { kid: undefined }, settings: severalIssuers }, [
+  'key none rejected: …',
+  'issuer <issuer> not reached',
+  '401 invalid_token: Token header has no kid',
+]);
+
+test('explainToken() explains an opaque token by what introspect returns', async () => {
+  const active = { active: true, aud: 'https://api.example.test/', exp: nowSeconds() + 300, iss: issuer.url };
+  for (const [response, verdict, end] of [
+    [active, 'active true accepted', '200: Token is accepted. It grants no scope'],
+    [{ active: false }, 'active false rejected', '401 invalid_token: the client must request a new token'],
+    [{ ...active, aud: 'b' }, 'audience b rejected', '401 invalid_token: the client must request a token for '],
+  ] as const) {
+    const explanation = await explainToken('opaque', { ...optionsWith(), introspect: () => response }, {});
+    const printed = explanation.render().trimEnd().replace(/ +/g, ' ').split('\n');
+    expect(printed).toContainEqual(expect.stringContaining(verdict));
+    expect(printed.at(-1)).toStartWith(end);
+  }
+});
 explains('a forged token', { key: rsaKey('stranger') }, [
   'signature by the key signing-key rejected: the signature matches no key with this kid',
-  '401 invalid_header: the token was changed, or another issuer signed it. Check ISSUER and JWKS_URI',
+  '401 invalid_token: the token was changed, or another issuer signed it. Check ISSUER and JWKS_URI',
 ]);
 explains('a token of an unknown key', { header: { kid: 'new' } }, [
   'key new rejected: ISSUER is <issuer>',
-  '401 invalid_header: <issuer> does not publish the key new. Check ISSUER and JWKS_URI',
+  '401 invalid_token: <issuer> does not publish the key new. Check ISSUER and JWKS_URI',
 ]);
 explains('an algorithm that can be allowed', { header: { alg: 'ES256' } }, [
   'algorithm ES256 rejected: ALGORITHMS is RS256',
-  '401 invalid_header: set ALGORITHMS to ES256 if the issuer signs with it',
+  '401 invalid_token: set ALGORITHMS to ES256 if the issuer signs with it',
 ]);
 explains('an algorithm that can never be allowed', { header: { alg: 'HS256' } }, [
   'algorithm HS256 rejected: ALGORITHMS is RS256',
-  '401 invalid_header: configure the issuer to sign with RS256',
+  '401 invalid_token: configure the issuer to sign with RS256',
 ]);
 explains('another type', { header: { typ: 'logout+jwt' } }, [
   'type logout+jwt rejected: TOKEN_TYPE is jwt',
-  '401 invalid_header: the client must send an access token, not another kind of JWT such as an ID token',
+  '401 invalid_token: the client must send an access token, not another kind of JWT such as an ID token',
 ]);
 explains('a token without a type where access tokens have one', { settings: { TOKEN_TYPE: 'at+jwt' } }, [
   'type JWT rejected: TOKEN_TYPE is at+jwt',
@@ -109,30 +145,30 @@ explains('a token without a type where access tokens have one', { settings: { TO
 ]);
 explains('a critical header', { header: { crit: ['exp'], exp: 1 } }, [
   'type crit ["exp"] rejected: no token with crit is accepted',
-  '401 invalid_header: …',
+  '401 invalid_token: …',
 ]);
 explains('an opaque token', text('c2VjcmV0LXRva2Vu'), [
   'format 16 characters in 1 part rejected: a signed JWT has three parts of base64url and at most 8192 characters',
   'algorithm none not reached',
   'signature none not reached',
-  '401 invalid_header: the client must request a token for https://api.example.test/ (Auth0: the parameter audience)…',
+  '401 invalid_token: the client must request a token for https://api.example.test/ (the parameter resource of RFC 8707, or audience)…',
   '. Then the issuer sends a JWT…',
 ]);
 explains('an encrypted token', text('a.b.c.d.e'), [
   'format 9 characters in 5 parts rejected: …',
-  '401 invalid_header: configure the issuer to sign access tokens without encrypting them',
+  '401 invalid_token: configure the issuer to sign access tokens without encrypting them',
 ]);
 const nested = Buffer.from(`{"iss":${'['.repeat(100_000)}${']'.repeat(100_000)}}`).toString('base64url');
 explains('an oversized token', text(`eyJ.${nested}.x`), [
   ' characters in 3 parts rejected: a signed JWT has three parts of base64url and at most 8192 characters…',
-  '401 invalid_header: Token is longer than 8192 characters',
+  '401 invalid_token: Token is longer than 8192 characters',
 ]);
-const nothing = '401 invalid_header: nothing was pasted. Paste a token, or pipe one to standard input';
+const nothing = '400 invalid_request: nothing was pasted. Paste a token, or pipe one to standard input';
 explains('nothing', text(''), ['format nothing rejected: a signed JWT has three parts…', nothing]);
 explains('only a scheme', text('Authorization: Bearer'), [nothing]);
-explains('other JSON', text('{"error":"invalid_client"}'), ['401 invalid_header: the JSON has no access_token']);
-explains('several words', text('eyJ.eyJ.x and more'), ['401 invalid_header: paste one token and no other text']);
-explains('Cyrillic', text('ключ\u001b[2J\n'), ['format 8 characters in 1 part rejected: …', '401 invalid_header: …']);
+explains('other JSON', text('{"error":"invalid_client"}'), ['401 invalid_token: the JSON has no access_token']);
+explains('several words', text('eyJ.eyJ.x and more'), ['400 invalid_request: paste one token and no other text']);
+explains('Cyrillic', text('ключ\u001b[2J\n'), ['format 8 characters in 1 part rejected: …', '401 invalid_token: …']);
 
 const realm = { roles: ['x'] };
 const withScope = (scope: string, settings: Environment): Given => ({ claims: { scope, realm }, settings });
@@ -140,11 +176,11 @@ const elsewhere = '. Routes that require only a token return 200';
 const scopeElsewhere = { SCOPE_CLAIM: 'scp,/realm/x', SCOPE_PREFIX: 'api:' };
 explains('a scope in another claim', withScope('read:messages', scopeElsewhere), [
   'scope scp none, realm {"roles":["x"]} rejected: api:read:messages is required, SCOPE_CLAIM is scp, /realm/x, SCOPE_PREFIX is api:',
-  `403 Unauthorized: the client must request the scope api:read:messages, and the issuer must grant it${elsewhere}`,
+  `403 insufficient_scope: the client must request the scope api:read:messages, and the issuer must grant it${elsewhere}`,
 ]);
 explains('a scope that grants another', withScope('admin', { SCOPE_IMPLIES: 'a=b,admin=c' }), [
   'scope scope admin rejected: read:messages is required, SCOPE_CLAIM is scope, SCOPE_IMPLIES is a=b, admin=c',
-  `403 Unauthorized: the client must request the scope read:messages, and the issuer must grant it${elsewhere}`,
+  `403 insufficient_scope: the client must request the scope read:messages, and the issuer must grant it${elsewhere}`,
 ]);
 for (const [claim, claims] of Object.entries({
   scp: { scp: 'x read:messages' },
@@ -154,11 +190,11 @@ for (const [claim, claims] of Object.entries({
 }))
   explains(`a scope in the claim ${claim}`, { claims: { scope: undefined, ...claims } }, [
     'scope scope none rejected: read:messages is required, SCOPE_CLAIM is scope',
-    `403 Unauthorized: set SCOPE_CLAIM to ${claim}, the claim that has the scope${elsewhere}`,
+    `403 insufficient_scope: set SCOPE_CLAIM to ${claim}, the claim that has the scope${elsewhere}`,
   ]);
 explains('a token without a required claim', { claims: { tid: 't' }, settings: { REQUIRED_CLAIMS: 'tid=t,org=o' } }, [
   'claims tid=t, org=none rejected: REQUIRED_CLAIMS is tid=t, org=o',
-  '401 invalid_claims: change REQUIRED_CLAIMS, or the claims that the issuer adds',
+  '401 invalid_token: change REQUIRED_CLAIMS, or the claims that the issuer adds',
 ]);
 
 const boundTo = (cnf: object, settings: Environment = {}): Given => ({
@@ -167,54 +203,54 @@ const boundTo = (cnf: object, settings: Environment = {}): Given => ({
 });
 explains('a bound token as a plain one', boundTo({ jkt: 'x' }), [
   'binding {"jkt":"x"} rejected: DPOP is off',
-  '401 invalid_header: set DPOP to on for clients that send proofs, or request a token that is not bound',
+  '401 invalid_token: set DPOP to on for clients that send proofs, or request a token that is not bound',
 ]);
 explains('a bound token with DPoP', boundTo({ jkt: 'x' }, { DPOP: 'on' }), [
   'binding {"jkt":"x"} rejected: DPOP is on',
-  '401 invalid_header: a request also needs a proof in the header DPoP, signed with one of DPOP_ALGORITHMS (ES256, …',
+  '401 invalid_dpop_proof: a request also needs a proof in the header DPoP, signed with one of DPOP_ALGORITHMS (ES256, …',
   'EdDSA), which cannot be checked here…',
 ]);
 explains('a certificate-bound token without DPoP', boundTo({ 'x5t#S256': 'x' }), [
-  'binding {"x5t#S256":"x"} rejected: DPOP is off, CLIENT_CERT_HEADER is not set',
-  "401 invalid_header: set CLIENT_CERT_HEADER to the header in which a proxy sends the client's certificate, or …",
+  'binding {"x5t#S256":"x"} rejected: DPOP is off, CLIENT_CERTIFICATE is not set',
+  "401 invalid_token: set CLIENT_CERTIFICATE to the header in which a proxy sends the client's certificate, or …",
 ]);
-const certHeader = { CLIENT_CERT_HEADER: 'Client-Cert' };
+const certHeader = { CLIENT_CERTIFICATE: 'Client-Cert' };
 explains('a certificate-bound token with a header', boundTo({ 'x5t#S256': 'x' }, certHeader), [
-  'binding {"x5t#S256":"x"} rejected: DPOP is off, CLIENT_CERT_HEADER is set',
-  "401 invalid_header: a request also needs the client's certificate, which cannot be checked here",
+  'binding {"x5t#S256":"x"} rejected: DPOP is off, CLIENT_CERTIFICATE is set',
+  "401 invalid_token: a request also needs the client's certificate, which cannot be checked here",
 ]);
 explains('a token that is bound to a key and a certificate', boundTo({ jkt: 'x', 'x5t#S256': 'x' }, { DPOP: 'on' }), [
-  'binding {"jkt":"x","x5t#S256":"x"} rejected: DPOP is on, CLIENT_CERT_HEADER is not set',
-  "401 invalid_header: set CLIENT_CERT_HEADER to the header in which a proxy sends the client's certificate",
+  'binding {"jkt":"x","x5t#S256":"x"} rejected: DPOP is on, CLIENT_CERTIFICATE is not set',
+  "401 invalid_token: set CLIENT_CERTIFICATE to the header in which a proxy sends the client's certificate",
 ]);
 explains('a token that is bound in another way', boundTo({ kid: 'x' }, { DPOP: 'on' }), [
   'binding {"kid":"x"} rejected: DPOP is on',
-  '401 invalid_header: request a token that is bound to a key (jkt), to a certificate (x5t#S256) or not at all',
+  '401 invalid_token: request a token that is bound to a key (jkt), to a certificate (x5t#S256) or not at all',
 ]);
 const required = { DPOP: 'required', PUBLIC_URL: 'https://api.example.test', REDIS_URL: 'redis://127.0.0.1:1' };
 explains('a plain token where a proof is required', { settings: required }, [
   'binding none rejected: DPOP is required',
-  '401 invalid_header: set DPOP to on to accept tokens without a proof as well',
+  '401 invalid_token: set DPOP to on to accept tokens without a proof as well',
 ]);
 
 explains('a key set that cannot be fetched', { settings: { JWKS_URI: 'http://127.0.0.1:1/keys?secret' } }, [
   'key signing-key rejected: JWKS_URI is set, failure network…',
-  '503 key_set_unavailable: the keys of <issuer> cannot be fetched. Check ISSUER and JWKS_URI',
+  '503 temporarily_unavailable: the keys of <issuer> cannot be fetched. Check ISSUER and JWKS_URI',
 ]);
 explains('escapes', { header: { kid: '\u001b]0;x\u0007\u202e\n' }, claims: { iss: '\u009b2J' } }, [
   'key \\u001b]0;x\\u0007\\u202e\\u000a rejected: ISSUER is <issuer>',
   'issuer \\u009b2J not reached',
-  '401 invalid_header: …',
+  '401 invalid_token: …',
 ]);
 
 const longIssuer = `https://tenant.example.test/${'realm/'.repeat(30)}`;
 explains('a rejected value and the value that is wanted without cutting them', { claims: { iss: longIssuer } }, [
   `issuer ${longIssuer} rejected: ISSUER is <issuer>`,
-  `401 invalid_claims: set ISSUER to ${longIssuer} if you trust this issuer. Every character counts`,
+  `401 invalid_token: set ISSUER to ${longIssuer} if you trust this issuer. Every character counts`,
 ]);
 
 test.each([
-  ['one slash too many', '', '/', 'failure status, URL http://\\S+/oauth-authorization-server/tenant, status 404'],
+  ['one slash too many', '', '/', 'failure status, URL http://\\S+/tenant/.well-known/jwks.json, status 404'],
   ['no slash', '/', '', 'failure issuer_mismatch, URL http://\\S+, found http://\\S+/tenant/$'],
 ])(
   'explainToken() names the issuer to set for %s, because the token is not wrong',
