@@ -12,7 +12,13 @@ const compilerOptions = {
 const silent = { default: { logLevel: 'none' } };
 const messages = { compilerMessageReporting: silent, extractorMessageReporting: silent, tsdocMessageReporting: silent };
 
-/** Returns a report of each door of the package, by file name: every declaration that it exports, and those that these name. */
+/** The folder of the reports. */
+export const reportsFolder = join(root, 'tests/api');
+
+/**
+ * Returns a report of each door of the package, by file name: the declarations that it exports, and those that these name, unless the
+ * report of an earlier door has them. `guard` comes first.
+ */
 export async function apiReports(): Promise<ReadonlyMap<string, string>> {
   await mkdir(join(root, 'dist'), { recursive: true });
   // Below the root, because the declarations of other packages are resolved from there.
@@ -24,6 +30,7 @@ export async function apiReports(): Promise<ReadonlyMap<string, string>> {
     const files = Object.values(manifest.exports).flatMap((target) =>
       typeof target === 'object' ? [target.types.replace(/^\.\/dist\/(.*)\.d\.ts$/, '$1')] : [],
     );
+    files.sort((one, other) => Number(other === 'guard') - Number(one === 'guard'));
     const configurations = files.map((file) => configure(folder, file));
     const [first, ...others] = configurations;
     if (first === undefined) throw new Error('Cannot report the API: the package has no doors');
@@ -31,14 +38,31 @@ export async function apiReports(): Promise<ReadonlyMap<string, string>> {
     const compilerState = CompilerState.create(first, { additionalEntryPoints });
     for (const configuration of configurations)
       Extractor.invoke(configuration, { compilerState, localBuild: true, messageCallback: silence });
-    const reports = files.map(async (file) => {
-      const name = `${file}.api.md`;
-      return [name, format(name, await Bun.file(join(folder, name)).text())] as const;
-    });
-    return new Map(await Promise.all(reports));
+    const names = files.map((file) => `${file}.api.md`);
+    const reports = await Promise.all(names.map((name) => Bun.file(join(folder, name)).text()));
+    const stated = new Set<string>();
+    return new Map(
+      reports.map((report, index) => [`${names[index]}`, format('report.md', withoutStated(report, stated))]),
+    );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Returns a report without the declarations that are in `stated`, to which it adds the others. Exported ones are only named. */
+function withoutStated(report: string, stated: Set<string>): string {
+  const [, body = ''] = /^```ts\n(.*)^```$/ms.exec(report) ?? [];
+  const repeated: string[] = [];
+  const declarations = body.split(/\n(?=\n)/).filter((text) => {
+    const [, keyword, declaration = ''] = /^\s*(?:\/\/[^\n]*\n)*(export )?(.*)/s.exec(text) ?? [];
+    const isStated = stated.has(declaration);
+    stated.add(declaration);
+    if (isStated && keyword) repeated.push(/^(?:declare |abstract )?\w+ (\w+)/.exec(declaration)?.[1] ?? declaration);
+    return !isStated;
+  });
+  if (repeated.length > 0)
+    declarations.push(`\n// Exported as in an earlier report: ${[...new Set(repeated)].join(', ')}\n`);
+  return `\`\`\`ts\n${declarations.join('\n').trim()}\n\`\`\`\n`;
 }
 
 const silence = (message: ExtractorMessage) => {
@@ -71,5 +95,4 @@ function configure(folder: string, file: string): ExtractorConfig {
   });
 }
 
-if (import.meta.main)
-  for (const [name, text] of await apiReports()) await Bun.write(join(root, 'docs/api', name), text);
+if (import.meta.main) for (const [name, text] of await apiReports()) await Bun.write(join(reportsFolder, name), text);
