@@ -1,6 +1,5 @@
 import { writeSync } from 'node:fs';
-import { escapeUnprintable } from './observe/escape.ts';
-import { localOrigin } from './settings.ts';
+import { escapeUnprintable, quote } from './observe/escape.ts';
 
 export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [--help] [--version]
 
@@ -9,7 +8,7 @@ export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [
                  check; exits with 0 if the token is accepted, else with 1
   --healthcheck  check the instance running on this machine (HOST and PORT);
                  exits with 0 if it is live, else with 1
-  --help         show this help
+  -h, --help     show this help
   --version      show the version
 
 Settings are environment variables; docs/settings.md lists them all.
@@ -41,21 +40,33 @@ export function fail(message: string): never {
 
 /** Returns which flags are among these arguments. Any other argument ends the process. */
 export function readFlags(args: readonly string[]): Readonly<Record<(typeof flags)[number], boolean>> {
-  const known: readonly string[] = flags.map((name) => `--${name}`);
-  const culprit = args.find((argument) => !known.includes(argument));
-  if (culprit !== undefined) {
-    // It may be a token, which is not for logs.
-    const shown = JSON.stringify(culprit.replace(/(?<=^.{16}).+/s, '...'));
-    const expected = known.join(', ');
-    fail(`Cannot read flags: ${shown} is not one of ${expected}. Settings are environment variables: PORT=3011`);
-  }
-  const entries = flags.map((name) => [name, args.includes(`--${name}`)]);
+  const given = args.map((argument) => (argument === '-h' ? '--help' : argument));
+  const culprit = given.find((argument) => !flags.some((name) => argument === `--${name}`));
+  // It may be a token, which is not for logs.
+  if (culprit !== undefined) fail(`Cannot read flags: ${quote(culprit, 16)} is not a flag, see --help`);
+  const entries = flags.map((name) => [name, given.includes(`--${name}`)]);
   return Object.fromEntries(entries);
 }
 
+/** Returns an address as URLs and messages have it. */
+export const formatAddress = (host: string, port: number) => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/** At which addresses of this machine a listener on all addresses responds. `::` includes IPv4, and only that without IPv6. */
+const localHosts: Readonly<Record<string, readonly string[]>> = {
+  '0.0.0.0': ['127.0.0.1'],
+  '::': ['::1', '127.0.0.1'],
+};
+
 /** Returns undefined if an instance on this machine responds to `/livez` with 200, otherwise a line that says why not. */
-export async function findFault(host: string, port: number | string): Promise<string | undefined> {
-  const url = `${localOrigin(host, port)}/livez`;
+export async function findFault(host: string, port: number): Promise<string | undefined> {
+  const faults = await Promise.all(
+    (localHosts[host] ?? [host]).map((local) => findFaultAt(formatAddress(local, port))),
+  );
+  return faults.includes(undefined) ? undefined : faults[0];
+}
+
+async function findFaultAt(address: string): Promise<string | undefined> {
+  const url = `http://${address}/livez`;
   const describe = (reason: unknown) => escapeUnprintable(`Not live: ${url}: ${reason}`);
   try {
     // A proxy named in the environment cannot reach this process.

@@ -1,9 +1,10 @@
 import { isIP } from 'node:net';
 import { isatty } from 'node:tty';
 import type { CheckedOptions } from 'protected-api/guard';
+import type { DevelopmentIssuer } from 'protected-api/testing';
 import packageJson from '../package.json' with { type: 'json' };
-import { fail, print } from './cli.ts';
-import { renderBanner } from './dev/banner.ts';
+import { fail, formatAddress, print } from './cli.ts';
+import { type BannerOptions, renderBanner } from './dev/banner.ts';
 import { createServiceIssuer, keptOverReloads } from './dev/issuer.ts';
 import { createResponses } from './http/responses.ts';
 import { BoundedDestination } from './observe/destination.ts';
@@ -27,20 +28,27 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
   const metricsServer = metricsPort === undefined ? undefined : listen(log, 'METRICS_PORT', metricsHost, metricsPort);
   for (const { message, ...warning } of settings.warnings) log.warn(warning, message);
   const options = settings.optionsAt(server.port ?? port);
+  const { publicUrl: origin = '' } = options;
   const service = createService({
     settings,
     options,
     log,
     droppedLogLines: destination.droppedLines,
     createIssuer:
-      settings.issuer === 'development' ? prepareIssuer(options, settings.docs, isatty(2) && hasColour) : undefined,
+      settings.issuer === 'development'
+        ? (scopes) => createServiceIssuer(origin, scopes, keptOverReloads().secrets)
+        : undefined,
   });
+  const { developmentIssuer: issuer } = service;
+  if (issuer) announce(issuer, origin, { hasDocumentation: settings.docs, hasColour: isatty(2) && hasColour });
   server.reload({ fetch: service.fetch });
   if (service.metrics) metricsServer?.reload({ fetch: service.metrics });
   keptOverReloads().stop = service.stop;
-  shutDownOnSignal(service, metricsServer ? [server, metricsServer] : [server], settings, log);
-  // On a terminal, SIGHUP ends the process.
-  if (![0, 1, 2].some(isatty)) replaceListeners('SIGHUP', () => reloadKeys(service, log));
+  const shutDown = createShutdown(service, metricsServer ? [server, metricsServer] : [server], settings, log);
+  // A terminal that is closed sends SIGHUP.
+  const hangUp = [0, 1, 2].some(isatty) ? shutDown : () => reloadKeys(service, log);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) replaceListeners(signal, shutDown);
+  replaceListeners('SIGHUP', hangUp);
   service.start();
   log.debug(withoutSecrets(options, settings), 'Settings');
   const ports = { port: server.port, metricsPort: metricsServer?.port };
@@ -65,11 +73,14 @@ function withoutSecrets(options: CheckedOptions, { warnings, issuer, redisUrl, .
   };
 }
 
-/** Why a listener cannot be created, and how to change it. */
-const listenFailures: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied. Set PORT to 1024 or higher',
-  EADDRINUSE: 'the port is in use. Set PORT to another port',
-  EADDRNOTAVAIL: 'the address does not belong to this machine. Change HOST',
+/** Bun responds to a longer body with an empty 413. The service reads only the short forms of its development issuer. */
+const maxBodyBytes = 64 * 1024;
+
+/** Why a listener cannot be created, and which setting to change. */
+const listenFailures: Readonly<Record<string, (port: string, host: string) => string>> = {
+  EACCES: (port) => `permission denied. Set ${port} to 1024 or higher`,
+  EADDRINUSE: (port) => `the port is in use. Set ${port} to another port`,
+  EADDRNOTAVAIL: (_, host) => `the address does not belong to this machine. Change ${host}`,
 };
 
 /**
@@ -86,8 +97,7 @@ function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: n
       development: false,
       // Longer than the 60 seconds for which load balancers keep an idle connection, and than a fetch of the key set.
       idleTimeout: 75,
-      // The application rejects large bodies itself, without reading them. Bun's own 413 has no body and no CORS headers.
-      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      maxRequestBodySize: maxBodyBytes,
       // Replaced below. The listener comes first, because the development issuer needs to know its port.
       fetch: () => new Response(null, { status: 503 }),
       error(error) {
@@ -97,23 +107,21 @@ function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: n
     });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const hostSetting = id === 'PORT' ? 'HOST' : 'METRICS_HOST';
     // For a name that cannot be resolved, Bun reports the code of an earlier system call.
-    const reason = listenFailures[code] ?? (isIP(hostname) === 0 ? 'the host is not known. Change HOST' : `${error}`);
-    const advice = reason.replace(/(?:PORT|HOST)\b/, (setting) => id.replace('PORT', setting));
-    return fail(`Cannot listen on ${hostname}:${port}: ${advice}`);
+    const unknown = isIP(hostname) === 0 ? `the host is not known. Change ${hostSetting}` : `${error}`;
+    return fail(
+      `Cannot listen on ${formatAddress(hostname, port)}: ${listenFailures[code]?.(id, hostSetting) ?? unknown}`,
+    );
   }
 }
 
-/** Returns the function that creates the development issuer, and prints how to use it, but not again after a reload. */
-function prepareIssuer({ publicUrl: origin = '' }: CheckedOptions, hasDocumentation: boolean, hasColour: boolean) {
-  return (scopes: () => readonly string[]) => {
-    const kept = keptOverReloads();
-    const issuer = createServiceIssuer(origin, scopes, kept.secrets);
-    const clients = new Map(issuer.clients.map(({ id, secret }) => [id, secret]));
-    if (!kept.secrets) print(2, renderBanner(origin, clients, { hasDocumentation, hasColour }));
-    kept.secrets = issuer.secrets;
-    return issuer;
-  };
+/** Prints how to use the development issuer, but not again after a reload, which keeps its secrets. */
+function announce(issuer: DevelopmentIssuer, origin: string, options: BannerOptions): void {
+  const kept = keptOverReloads();
+  const clients = new Map(issuer.clients.map(({ id, secret }) => [id, secret]));
+  if (!kept.secrets) print(2, renderBanner(origin, clients, options));
+  kept.secrets = issuer.secrets;
 }
 
 /** Replaces all listeners of an event of the process. There is no moment without one, so no signal is lost. */
@@ -151,10 +159,13 @@ async function drain(servers: readonly Server[]): Promise<void> {
   await Promise.race([closed, quiet()]);
 }
 
-/** On a signal, `/readyz` returns 503 first. Then no connection is accepted, and requests in flight are finished. */
-function shutDownOnSignal(service: Service, servers: readonly Server[], settings: Settings, log: Log): void {
+/**
+ * Returns the handler of signals that end the process. `/readyz` returns 503 first. Then no connection is accepted, and requests
+ * in flight are finished.
+ */
+function createShutdown(service: Service, servers: readonly Server[], settings: Settings, log: Log) {
   let isShuttingDown = false;
-  const shutDown = async (signal: string) => {
+  return async (signal: string) => {
     if (isShuttingDown) process.exit(1);
     isShuttingDown = true;
     log.info({ signal }, 'Shutting down');
@@ -164,7 +175,6 @@ function shutDownOnSignal(service: Service, servers: readonly Server[], settings
     log.info('Stopped');
     await exit(0, log);
   };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) replaceListeners(signal, shutDown);
 }
 
 /** An output that nothing reads must not keep the process alive. */

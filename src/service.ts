@@ -1,9 +1,11 @@
+import { scopesOf } from 'protected-api';
 import { type CheckedOptions, createGuard, describeRejections, type Fetch } from 'protected-api/guard';
-import { createApp, type Dependencies } from './app.ts';
+import type { DevelopmentIssuer } from 'protected-api/testing';
+import { createApp } from './app.ts';
+import { formatRejection } from './errors.ts';
 import { createCommonHeaders } from './http/responses.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
-import { createRequestCounts } from './observe/request-counts.ts';
 import { createObservation } from './observe/requests.ts';
 import { createTokenEndpoint } from './openapi/token-endpoint.ts';
 import { RedisReplayStore } from './redis/replay-store.ts';
@@ -20,7 +22,7 @@ export interface ServiceOptions {
   /** Fetches metadata and key sets; defaults to the global `fetch`. */
   readonly fetch?: Fetch;
   /** Returns the development issuer, which can grant the scopes of the routes. */
-  readonly createIssuer?: Dependencies['createIssuer'];
+  readonly createIssuer?: ((scopes: () => readonly string[]) => DevelopmentIssuer) | undefined;
 }
 
 export type Service = ReturnType<typeof createService>;
@@ -28,19 +30,29 @@ export type Service = ReturnType<typeof createService>;
 /** Returns the complete service without the process around it: no listener and no signal handlers. I/O begins with `start`. */
 export function createService({ settings, options, log, droppedLogLines, fetch, createIssuer }: ServiceOptions) {
   const reasons = describeRejections(options, { scope: 'any' }).map(({ reason }) => reason);
-  const counts = settings.metricsPort === undefined ? undefined : createRequestCounts(reasons);
-  const { onStoreEvent, requestIdOf, wrap, ...listeners } = createObservation(log, counts);
-  const commonHeaders = createCommonHeaders(options.dpop);
   const url = options.dpop === 'off' ? undefined : settings.redisUrl;
+  const isStoreUp = () => replayStore?.state().isConnected === true;
+  const sources = {
+    reasons,
+    droppedLogLines,
+    state: () => guard.state(),
+    isStoreUp: url === undefined ? undefined : isStoreUp,
+  };
+  const metrics = settings.metricsPort === undefined ? undefined : createMetrics(sources);
+  const { onStoreEvent, requestIdOf, wrap, ...listeners } = createObservation(log, metrics);
+  const commonHeaders = createCommonHeaders(options);
   const replayStore = url === undefined ? undefined : new RedisReplayStore({ url, onEvent: onStoreEvent });
-  const guard = createGuard({ ...options, ...listeners, errorHeaders: commonHeaders, fetch, replayStore });
-  const metrics = counts && createMetrics({ counts, state: guard.state, replayStore, droppedLogLines });
+  const format = { formatRejection, errorHeaders: commonHeaders };
+  const developmentIssuer = createIssuer?.(() => scopesOf(app.routes));
+  // Its keys are given, because whether this process reaches its own listener depends on the network.
+  const keys = developmentIssuer && { ...developmentIssuer.options, jwksUri: undefined };
+  const guard = createGuard({ ...options, ...keys, ...listeners, ...format, fetch, replayStore });
   const tokenEndpoint = createTokenEndpoint(guard);
   let isShuttingDown = false;
   const readiness = (): Readiness => {
     if (isShuttingDown) return 'shutting_down';
     if (!guard.state().issuers.some(({ keys }) => keys > 0)) return 'key_set_unavailable';
-    const isBlocked = options.dpop === 'required' && replayStore?.state().isConnected === false;
+    const isBlocked = options.dpop === 'required' && replayStore !== undefined && !isStoreUp();
     return isBlocked ? 'replay_store_unavailable' : 'ready';
   };
   const app = createApp({
@@ -50,21 +62,22 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
     readiness,
     hasDocumentation: settings.docs,
     tokenEndpoint,
-    createIssuer,
+    developmentIssuer,
     observe: wrap,
     isClosing: () => isShuttingDown,
     onInternalError: (error, request) =>
       log.error({ err: error, requestId: requestIdOf(request) }, 'Cannot respond to a request'),
   });
-  counts?.expect(app.routes);
+  metrics?.expect(app.routes);
 
   return {
+    developmentIssuer,
     fetch: app.fetch,
-    metrics,
+    metrics: metrics?.respond,
     start() {
       replayStore?.start();
       guard.start();
-      if (settings.docs && !createIssuer) void tokenEndpoint();
+      if (settings.docs && !developmentIssuer) void tokenEndpoint();
     },
     reload: guard.reload,
     /** Makes `/readyz` return 503 from now on, and every response end its connection. Requests are still served. */

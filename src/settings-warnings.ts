@@ -19,7 +19,7 @@ export const unsatisfied: readonly string[] = [
   'AUDIENCE_CLAIM',
   'REQUIRED_CLAIMS',
   'TOKEN_TYPE',
-  'CLIENT_CERT_HEADER',
+  'CLIENT_CERTIFICATE',
 ];
 
 const warn = (settings: readonly string[], message: string): readonly SettingsWarning[] =>
@@ -34,14 +34,17 @@ export function findWarnings(
   known: readonly string[],
   isDevelopment: boolean,
   { reusePort, redisUrl }: { readonly reusePort: boolean; readonly redisUrl: string | undefined },
-  { dpop, jwksAllowHttp }: CheckedOptions,
+  { dpop, jwksAllowHttp, issuer, requiredClaims }: CheckedOptions,
 ): readonly SettingsWarning[] {
   const isIgnored = (name: string) => isDevelopment && Boolean(environment[name]);
   const isAlone = dpop !== 'off' && redisUrl === undefined;
   const isUnused = dpop === 'off' && redisUrl !== undefined;
+  const isOpen =
+    requiredClaims.tid === undefined && issuer.some((each) => typeof each === 'string' && each.includes('{tenantid}'));
   const dangers = [
     [jwksAllowHttp, 'JWKS_ALLOW_HTTP', ': an attacker on the network can replace keys fetched over http'],
     [reusePort && isAlone, 'REUSE_PORT', ' without REDIS_URL: every process accepts the same DPoP proof once'],
+    [isOpen, 'ISSUER', ' for all tenants, but REQUIRED_CLAIMS has no tid: tokens of every tenant are accepted'],
     [isUnused, 'REDIS_URL', ', but has no effect, because DPOP is off'],
   ] as const;
   return [
@@ -53,15 +56,16 @@ export function findWarnings(
 }
 
 /**
- * Returns a warning for each variable that looks like one of the `known` settings but is not: at most two letters differ, or it
- * begins with `JWKS_` or `DPOP_`. A warning contains no value, because values can be secret.
+ * Returns a warning for each variable that looks like one of the `known` settings but is not: it has another case, at most two
+ * letters differ, or it begins with `JWKS_` or `DPOP_`. A warning contains no value, because values can be secret.
  */
 function warnOfUnknown(environment: Environment, known: readonly string[]): readonly SettingsWarning[] {
   return Object.keys(environment).flatMap((name) => {
+    const upper = name.toUpperCase();
+    if (!environment[name] || known.includes(name)) return [];
+    const [prefix] = /^(?:JWKS|DPOP)(?=_)/.exec(upper) ?? [];
     // Shorter names are close to too many others.
-    if (!environment[name] || !/^\w{5,}$/.test(name) || known.includes(name)) return [];
-    const [prefix] = /^(?:JWKS|DPOP)(?=_)/.exec(name) ?? [];
-    const close = known.filter((setting) => isClose(name, setting, 2));
+    const close = known.filter((setting) => setting === upper || (/^\w{5,}$/.test(name) && isClose(upper, setting, 2)));
     const meant = close.length > 0 ? close : known.filter((setting) => prefix && setting.startsWith(prefix));
     const message = `Ignoring ${name}, which is not a setting: did you mean ${meant.join(' or ')}?`;
     return warn(meant.length > 0 ? [name] : [], message);

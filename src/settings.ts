@@ -1,5 +1,5 @@
 import { type CheckedOptions, type EnvironmentError, optionsFromEnvironment } from 'protected-api/guard';
-import { escapeUnprintable } from './observe/escape.ts';
+import { quote } from './observe/escape.ts';
 import { type Environment, findWarnings, type SettingsWarning, unsatisfied } from './settings-warnings.ts';
 
 /** The settings of the service, read once at the start. */
@@ -67,8 +67,8 @@ export const processRules = {
   logLevel: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info'),
   /** After SIGTERM, how long requests are still accepted while `/readyz` returns 503: 0 to 3,600. Defaults to 0. */
   shutdownDelaySeconds: integer(0, 0, 3600),
-  /** How long requests in flight may take to finish after that delay: 0 to 3,600. Defaults to 10. */
-  shutdownTimeoutSeconds: integer(10, 0, 3600),
+  /** How long requests in flight may take to finish after that delay: 0 to 3,600. Defaults to 8. */
+  shutdownTimeoutSeconds: integer(8, 0, 3600),
 } as const;
 
 type ProcessRules = typeof processRules;
@@ -90,25 +90,25 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
   const isDevelopment = isDev || (isMissing && !isProduction);
   const own = readProcessSettings(environment, isDevelopment ? '127.0.0.1' : '0.0.0.0');
   const guard = readOptions(isDevelopment ? forDevelopment(environment, 'http://localhost') : environment);
-  const hint = ', got nothing. To run with a development issuer, start with --dev';
-  const problems = [...guard.problems, ...own.problems].map((problem) =>
-    isMissing ? problem.replace(/^((?:ISSUER|AUDIENCE) .*), got nothing$/, `$1${hint}`) : problem,
-  );
+  const problems = [...guard.problems, ...own.problems];
+  if (isMissing && !isDevelopment) problems.push('To run with a development issuer, start with --dev');
   const { host } = own.settings;
   if (isDevelopment && !isDev && !/^(?:localhost|::1|127(?:\.\d+){3})$/.test(host))
     problems.push(
       `HOST must be a loopback address with the development issuer (--dev allows other addresses), got ${quote(host)}`,
     );
-  const { options, names } = guard;
+  if (!isDevelopment && environment.NODE_TLS_REJECT_UNAUTHORIZED === '0')
+    problems.push(
+      'NODE_TLS_REJECT_UNAUTHORIZED must be unset or 1, because with 0 anyone can pretend to be the issuer',
+    );
+  const { options } = guard;
   if (problems.length > 0 || options === undefined) throw new SettingsError(problems);
 
   const optionsAt = (port: number) => {
     const origin = (environment.PUBLIC_URL && options.publicUrl) || `http://localhost:${port}`;
-    // It fetches its own keys, even if it listens on another address of this machine.
-    const local = { JWKS_URI: `${localOrigin(host, port)}/.well-known/jwks.json`, JWKS_ALLOW_HTTP: 'true' };
-    return optionsFromEnvironment({ ...forDevelopment(environment, origin), ...local });
+    return optionsFromEnvironment(forDevelopment(environment, origin));
   };
-  const known = [...names, ...Object.keys(processRules).map(variableOf)];
+  const known = [...optionsFromEnvironment.settingNames, ...Object.keys(processRules).map(variableOf)];
   return Object.freeze({
     ...own.settings,
     ...(isDevelopment ? { issuer: 'development', optionsAt } : { issuer: 'configured', optionsAt: () => options }),
@@ -128,45 +128,41 @@ function forDevelopment(environment: Environment, origin: string): Environment {
   };
 }
 
-/** Returns the options of the guard or what is wrong with them, and the names of their settings. */
+/** Returns the options of the guard, or what is wrong with them. */
 function readOptions(environment: Environment) {
-  const names = new Set<string>();
-  const watched = new Proxy(environment, {
-    get(target, name) {
-      names.add(String(name));
-      return Reflect.get(target, name);
-    },
-  });
   try {
-    return { options: optionsFromEnvironment(watched), problems: [], names };
+    return { options: optionsFromEnvironment(environment), problems: [] };
   } catch (error) {
-    if (error instanceof TypeError && 'problems' in error)
-      return { problems: (error as EnvironmentError).problems, names };
+    if (error instanceof TypeError && 'problems' in error) return { problems: (error as EnvironmentError).problems };
     throw error;
   }
+}
+
+/**
+ * Returns the address that the service listens on. All other settings are ignored.
+ * @throws {SettingsError} HOST or PORT is not valid
+ */
+export function readAddress({ HOST, PORT }: Environment): Pick<ProcessSettings, 'host' | 'port'> {
+  const { problems, settings } = readProcessSettings({ HOST, PORT }, '0.0.0.0');
+  if (problems.length > 0) throw new SettingsError(problems);
+  return settings;
 }
 
 function readProcessSettings(environment: Environment, defaultHost: string) {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, { read, fallback, expected }] of Object.entries(processRules)) {
-    const value = environment[variableOf(name)];
+    const variable = variableOf(name);
+    const value = environment[variable];
     values[name] = value ? read(value) : fallback;
-    if (value && values[name] === undefined)
-      problems.push(`${variableOf(name)} must be ${expected}, got ${quote(name === 'redisUrl' ? '***' : value)}`);
+    if (!value || values[name] !== undefined) continue;
+    // An env file of Docker is not a shell script.
+    if (/^(["']).*\1$/s.test(value)) problems.push(`${variable} must not begin and end with quotes: remove them`);
+    else problems.push(`${variable} must be ${expected}, got ${quote(name === 'redisUrl' ? '***' : value)}`);
   }
   const { host = defaultHost, metricsHost = host } = values;
   return { problems, settings: { ...values, host, metricsHost } as ProcessSettings };
 }
 
-/** Returns the origin at which a client on this machine reaches a listener on `host`. */
-export function localOrigin(host: string, port: number | string): string {
-  if (host === '0.0.0.0') return `http://127.0.0.1:${port}`;
-  if (host === '::') return `http://[::1]:${port}`;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
 /** Returns the name of the variable for a setting: `METRICS_PORT` for `metricsPort`. */
 const variableOf = (name: string) => name.replace(/[A-Z]/g, '_$&').toUpperCase();
-
-const quote = (value: string) => escapeUnprintable(JSON.stringify(value));

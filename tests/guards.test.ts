@@ -7,11 +7,13 @@ const openRoutes = new Set([
   'GET /api/public',
   'GET /livez',
   'GET /readyz',
-  'ALL /.well-known/oauth-protected-resource',
+  'GET /.well-known/oauth-protected-resource',
   'HEAD /.well-known/oauth-protected-resource',
+  'OPTIONS /.well-known/oauth-protected-resource',
   'GET /openapi',
   'GET /openapi/json',
   'GET /openapi/page.js',
+  'GET /openapi/request.js',
   'GET /openapi/token.js',
 ]);
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { certificate } from './support/certificates.ts';
 import { type Environment, until } from './support/child-process.ts';
+import { expectCrossOrigin } from './support/expect-error.ts';
 import { createServiceInProcess } from './support/in-process.ts';
 import { bearer, mintToken, nowSeconds, signingKeys } from './support/mint.ts';
 import { recordLog } from './support/recorded-log.ts';
@@ -61,9 +62,9 @@ describe('the log of the service', () => {
 
 const { thumbprint, field } = certificate('a');
 test.each<[name: string, status: number, settings: Environment, sent: object]>([
-  ['its certificate', 200, { CLIENT_CERT_HEADER: 'Client-Cert' }, { 'client-cert': field }],
-  ['no certificate', 401, { CLIENT_CERT_HEADER: 'Client-Cert' }, {}],
-  ['its certificate, but without CLIENT_CERT_HEADER', 401, {}, { 'client-cert': field }],
+  ['its certificate', 200, { CLIENT_CERTIFICATE: 'Client-Cert' }, { 'client-cert': field }],
+  ['no certificate', 401, { CLIENT_CERTIFICATE: 'Client-Cert' }, {}],
+  ['its certificate, but without CLIENT_CERTIFICATE', 401, {}, { 'client-cert': field }],
 ])('a bound token with %s is a %d', async (_name, status, settings, sent) => {
   const token = mintToken(GOOD, { claims: { cnf: { 'x5t#S256': thumbprint } } });
   expect((await create(settings).get('/api/private', { headers: { ...bearer(token), ...sent } })).status).toBe(status);
@@ -76,6 +77,15 @@ test('a preflight for the metadata allows the methods that they are served for, 
     expect(headers.get('access-control-allow-methods')).toBe(method === 'OPTIONS' ? 'GET, HEAD' : null);
     expect([status, headers.get('allow')]).toEqual(method === 'POST' ? [405, 'GET, HEAD'] : [expect.any(Number), null]);
   }
+});
+
+test.each<[name: string, settings: Environment, status: number, location: string | null]>([
+  ['is a redirect to the documentation', {}, 303, 'openapi'],
+  ['is not found without documentation', { DOCS: 'false' }, 404, null],
+])('GET / %s', async (_name, settings, status, location) => {
+  const response = await create(settings).get('/');
+  expectCrossOrigin(response);
+  expect([response.status, response.headers.get('location')]).toEqual([status, location]);
 });
 
 test.each([
@@ -110,12 +120,12 @@ test('the store is used with DPoP only and left when the service stops, and metr
   // A connection that fails is closed too, after a second.
   expect(service.messages().join()).not.toContain('replay store');
   const text = await scrape(service);
-  expect(text).toContain(`key_set_fetches_total{issuer="${GOOD}",result="success"} 1`);
-  expect(text).toContain(`key_set_fetches_total{issuer="${BAD}",result="network"} 1`);
+  expect(text).toContain(`protected_api_key_set_fetches_total{issuer="${GOOD}",result="success"} 1`);
+  expect(text).toContain(`protected_api_key_set_fetches_total{issuer="${BAD}",result="network"} 1`);
 
   const refused = create({ ...settings, DPOP: 'on', REDIS_URL: 'redis://127.0.0.1:1' });
   await refused.start();
-  const failures = 'replay_store_failures_total{failure="connection"}';
+  const failures = 'protected_api_replay_store_failures_total{failure="connection"}';
   await until(async () => !(await scrape(refused))?.includes(`${failures} 0`), 'a failure to be counted');
   refused.stop();
 });

@@ -44,16 +44,33 @@ describe('readSettings()', () => {
       if (setting === 'REDIS_URL') expect(problems[0]).toEndWith(', got "***"');
     });
 
+  test.each([
+    ['PORT', '"3010"', 'PORT must not begin and end with quotes: remove them'],
+    ['REDIS_URL', "'redis://:hunter2@h'", 'REDIS_URL must not begin and end with quotes: remove them'],
+    ['LOG_LEVEL', 'redis://:hunter2@h/0', 'LOG_LEVEL must be one of debug, info, warn, error, silent, got "***@h/0"'],
+    ['HOST', `a${' '.repeat(100_000)}`, `HOST must be a host name or an IP address, got "a${' '.repeat(63)}..."`],
+  ])('reports %s of %j without what is secret or long', (setting, value, problem) =>
+    expect(problemsOf({ ...good, [setting]: value })).toEqual([problem]),
+  );
+
+  test('refuses an environment that switches off the check of certificates, but not for the development issuer', () => {
+    const unchecked = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+    expect(problemsOf({ ...good, ...unchecked })).toEqual([expect.stringMatching(/^NODE_TLS_REJECT_UNAUTHORIZED /)]);
+    expect([problemsOf({ ...good, ...unchecked }, true), problemsOf(unchecked)]).toEqual([[], []]);
+    expect(problemsOf({ ...good, NODE_TLS_REJECT_UNAUTHORIZED: '1' })).toEqual([]);
+  });
+
   test('reports all problems together, those of the guard first, and says where --dev would help', () => {
     const oneOfEach = { ISSUER: 'x', ...Object.fromEntries(wrong.map(([setting, , [value]]) => [setting, value])) };
     const named = problemsOf(oneOfEach).map((problem) => problem.replace(/ .*/, ''));
     expect(named.slice(0, 2)).toEqual(['ISSUER', 'AUDIENCE']);
     expect(named.slice(2).sort()).toEqual(wrong.map(([setting]) => setting).sort());
-    const help = /^[A-Z]+ must be .*, got nothing. To run with a development issuer, start with --dev$/;
+    const required = expect.stringMatching(/^[A-Z]+ is required: /);
+    const help = 'To run with a development issuer, start with --dev';
     for (const NODE_ENV of ['production', 'PRODUCTION', ' Production '])
-      expect(problemsOf({ NODE_ENV, ISSUER: '' })).toEqual(Array(2).fill(expect.stringMatching(help)));
+      expect(problemsOf({ NODE_ENV, ISSUER: '' })).toEqual([required, required, help]);
     for (const given of [{ ISSUER: good.ISSUER }, { AUDIENCE: good.AUDIENCE }])
-      expect(problemsOf({ NODE_ENV: 'production', ...given })).toEqual([expect.not.stringContaining('--dev')]);
+      expect(problemsOf({ NODE_ENV: 'production', ...given })).toEqual([required]);
   });
 
   test.each([
@@ -97,14 +114,12 @@ describe('readSettings()', () => {
 
 describe('the options of a guard that trusts the development issuer', () => {
   test.each([
-    ['by default', {}, 'http://localhost:7', 'http://127.0.0.1:7'],
-    ['on all addresses', { HOST: '::' }, 'http://localhost:7', 'http://[::1]:7'],
-    ['on an address of the network', { HOST: '192.0.2.1' }, 'http://localhost:7', 'http://192.0.2.1:7'],
-    ['with a PUBLIC_URL', { PUBLIC_URL: 'https://x.test/v1/' }, 'https://x.test/v1', 'http://127.0.0.1:7'],
-  ])('name its port, and fetch its keys from this machine %s', (_name, environment, origin, local) => {
-    const options = readSettings({ ...good, ...environment }, true).optionsAt(7);
-    const expected = { issuer: [`${origin}/`], audience: [origin], publicUrl: origin };
-    expect(options).toMatchObject({ ...expected, jwksUri: `${local}/.well-known/jwks.json` });
+    ['its port by default', {}, 'http://localhost:7'],
+    ['its port on any address', { HOST: '::' }, 'http://localhost:7'],
+    ['PUBLIC_URL', { PUBLIC_URL: 'https://x.test/v1/' }, 'https://x.test/v1'],
+  ])('name %s', (_name, environment, origin) => {
+    const expected = { issuer: [`${origin}/`], audience: [origin], publicUrl: origin, jwksUri: undefined };
+    expect(readSettings({ ...good, ...environment }, true).optionsAt(7)).toMatchObject(expected);
   });
 
   test('lack settings that its tokens do not satisfy', () => {
@@ -115,7 +130,7 @@ describe('the options of a guard that trusts the development issuer', () => {
       AUDIENCE_CLAIM: 'azp',
       REQUIRED_CLAIMS: 'nonsense',
       TOKEN_TYPE: 'at+jwt',
-      CLIENT_CERT_HEADER: 'Client-Cert',
+      CLIENT_CERTIFICATE: 'Client-Cert',
     };
     const { optionsAt, warnings } = readSettings({ ...given, ...good, JWKS_URI: 'x' }, true);
     expect(optionsAt(7)).toEqual(readSettings({}, true).optionsAt(7));
@@ -126,6 +141,7 @@ describe('the options of a guard that trusts the development issuer', () => {
 
 describe('warnings', () => {
   const dpop = { DPOP: 'on', PUBLIC_URL: 'https://api.example.test' };
+  const tenants = { ISSUER: 'https://login.microsoftonline.com/{tenantid}/v2.0' };
   const store = { REDIS_URL: 'redis://:hunter2@h' };
 
   test.each<[name: string, environment: Environment, message: RegExp | undefined]>([
@@ -136,14 +152,18 @@ describe('warnings', () => {
     ['a shared port without DPoP', { REUSE_PORT: 'true' }, undefined],
     ['one process with DPoP', dpop, undefined],
     ['a store without DPoP', store, /^REDIS_URL is set, but has no effect, because DPOP is off$/],
+    ['all tenants', tenants, /^ISSUER is set for all tenants, but REQUIRED_CLAIMS has no tid: tokens of every tenant/],
+    ['listed tenants', { ...tenants, REQUIRED_CLAIMS: 'tid=a,tid=b' }, undefined],
     ['a letter less', { REQUIRED_CLAIM: 'hunter2' }, /^Ignoring REQUIRED_CLAIM, .*did you mean REQUIRED_CLAIMS\?$/],
     ['one too many', { SCOPE_CLAIMS: 'hunter2' }, /^Ignoring SCOPE_CLAIMS, .*did you mean SCOPE_CLAIM\?$/],
     ['one missing within', { ISSUR: 'hunter2' }, /^Ignoring ISSUR, .*did you mean ISSUER\?$/],
     ['two replaced', { AUDEINCE: 'hunter2' }, /^Ignoring AUDEINCE, .*did you mean AUDIENCE\?$/],
     ['of the process, one replaced', { REDIS_URI: 'hunter2' }, /^Ignoring REDIS_URI, .*did you mean REDIS_URL\?$/],
-    ['a beginning', { DPOP_MODE: 'hunter2' }, /^Ignoring DPOP_MODE, .*did you mean DPOP or DPOP_ALGORITHMS\?$/],
+    ['a beginning', { DPOP_MODE: 'hunter2' }, /^Ignoring DPOP_MODE, .*did you mean DPOP or DPOP_ALGORITHMS or /],
     ['another beginning', { JWKS_ENDPOINT: 'hunter2' }, /^Ignoring JWKS_ENDPOINT, .*did you mean JWKS_URI or JWKS_AL/],
     ['three letters off', { ISSUERURI: 'x', HOSTNAME: 'x', REDIS_PORT: 'x', DPOPMODE: 'x' }, undefined],
+    ['another case', { DPoP: 'required' }, /^Ignoring DPoP, which is not a setting: did you mean DPOP\?$/],
+    ['lower case', { issuer: 'hunter2' }, /^Ignoring issuer, which is not a setting: did you mean ISSUER\?$/],
     ['a short name', { PROT: 'x', DOC: 'x' }, undefined],
     ['an empty value', { REQUIRED_CLAIM: '' }, undefined],
     [

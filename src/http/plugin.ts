@@ -1,5 +1,5 @@
 import { Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, ValidationError } from 'elysia';
-import { exceedsLimit, isTooLarge, sentPathOf, withHttpUrl, withLimitedBody } from './incoming.ts';
+import { sentPathOf, withHttpUrl } from './incoming.ts';
 import { type CommonHeaders, createResponses } from './responses.ts';
 import { createRouteTable } from './route-table.ts';
 
@@ -28,8 +28,8 @@ export interface HttpPluginOptions {
 export const elysiaOptions = { strictPath: true, handler: { standardHostname: false } } as const;
 
 /**
- * Returns the plugin that gives all responses of an application common headers, exact content types and Error objects,
- * responds to preflights, and limits request bodies. Use it before any route.
+ * Returns the plugin that gives all responses of an application common headers, exact content types and Error objects, and
+ * responds to preflights. Use it before any route.
  *
  * It relies on some undocumented behaviour of Elysia and Bun, each with a link to the source.
  */
@@ -56,10 +56,6 @@ export function createHttpPlugin(options: HttpPluginOptions) {
         }
         return pipeline;
       })
-      .onTransform({ as: 'global' }, ({ request }) => {
-        // Even if the handler does not read the body. A guard has already decided.
-        if (isTooLarge(request)) throw new ParseError();
-      })
       // Without `return f(...)`: Elysia takes a hook that contains it for an asynchronous one, and every response for a Promise
       // (`isAsync` in its compose.ts), which costs a request a tenth.
       .mapResponse({ as: 'global' }, ({ responseValue, request, set }) => {
@@ -81,12 +77,10 @@ export function createHttpPlugin(options: HttpPluginOptions) {
         }
         return response;
       })
-      .onError({ as: 'global' }, async ({ error, request, path, set }) => {
+      .onError({ as: 'global' }, ({ error, request, path, set }) => {
         if (error instanceof ElysiaCustomStatusResponse) return undefined;
         sendUncopied(set);
-        if (isTooLarge(request)) return fail('payload_too_large');
         if (error instanceof NotFoundError) {
-          if (await exceedsLimit(request)) return fail('payload_too_large');
           const allowed = table.methodsOf(path);
           const isFound = table.find(request.method, path) !== undefined;
           return isFound || allowed.length === 0 ? fail('not_found') : fail('method_not_allowed', allowed);
@@ -103,9 +97,9 @@ export function createHttpPlugin(options: HttpPluginOptions) {
 }
 
 /**
- * Normalizes requests for all other code: an `http:` URL, and a body of limited length. Closes connections on which no further
- * request may follow: Bun treats the connection of a CONNECT as a tunnel (https://github.com/oven-sh/bun/pull/37585), and
- * responds to the trailer of a chunked body with an extra 400, which a proxy would send to the next client.
+ * Gives requests an `http:` URL for all other code. Closes connections on which no further request may follow: Bun treats the
+ * connection of a CONNECT as a tunnel (https://github.com/oven-sh/bun/pull/37585), and responds to the trailer of a chunked
+ * body with an extra 400, which a proxy would send to the next client.
  */
 function withConnections(fetch: Fetch, isClosing: () => boolean): Fetch {
   const close = (response: Response) => {
@@ -115,7 +109,7 @@ function withConnections(fetch: Fetch, isClosing: () => boolean): Fetch {
   const closeAtEnd = (response: Response) => (isClosing() ? close(response) : response);
   return (received) => {
     const isLast = received.method === 'CONNECT' || received.headers.has('transfer-encoding');
-    return whenSettled(fetch(withLimitedBody(withHttpUrl(received))), isLast ? close : closeAtEnd);
+    return whenSettled(fetch(withHttpUrl(received)), isLast ? close : closeAtEnd);
   };
 }
 

@@ -1,12 +1,12 @@
 import { cors } from '@elysiajs/cors';
 import { Elysia } from 'elysia';
+import type { GuardOptions } from 'protected-api/guard';
 
 /** Error responses that do not come from the guard, by their code. */
 export const failures = {
   invalid_request: { status: 400, description: 'Request does not match the schema of this path' },
   not_found: { status: 404, description: 'Path not found' },
   method_not_allowed: { status: 405, description: 'Method not allowed for this path' },
-  payload_too_large: { status: 413, description: 'Request body is larger than 64 KiB' },
   internal_error: { status: 500, description: 'Internal error' },
 } as const;
 
@@ -16,14 +16,18 @@ export type CommonHeaders = ReturnType<typeof createCommonHeaders>;
 /**
  * Returns the headers that let pages of any origin read a response, and that forbid storing and sniffing it. They are constant,
  * because @elysiajs/cors writes them for each request, which costs a fifth of the throughput.
- * @param dpop unless it is `off`, pages of other origins may also send the header `DPoP`
+ * With `dpop` on, pages of other origins may also send the header `DPoP`, and read `DPoP-Nonce` if the guard gives out nonces.
  */
-export function createCommonHeaders(dpop: 'off' | 'on' | 'required' = 'off') {
+export function createCommonHeaders({
+  dpop = 'off',
+  dpopNonceSecret,
+}: Pick<GuardOptions, 'dpop' | 'dpopNonceSecret'> = {}) {
+  const hasNonces = dpop !== 'off' && dpopNonceSecret !== undefined;
   return {
     'access-control-allow-origin': '*',
     'access-control-allow-headers':
       dpop === 'off' ? 'Content-Type, Authorization' : 'Content-Type, Authorization, DPoP',
-    'access-control-expose-headers': 'WWW-Authenticate, Retry-After',
+    'access-control-expose-headers': `WWW-Authenticate, Retry-After${hasNonces ? ', DPoP-Nonce' : ''}`,
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
   } as const;
@@ -62,7 +66,7 @@ export function createResponses(commonHeaders: CommonHeaders = createCommonHeade
     fail(code: keyof typeof failures, allow?: readonly string[]): Response {
       const { status, description } = failures[code];
       const response = json(status, { code, description });
-      if (allow) response.headers.set('allow', allow.join(', '));
+      if (allow) response.headers.set('Allow', allow.join(', '));
       return response;
     },
     /** Adds the common headers that neither the response nor `headers`, which Elysia adds later, contains. */

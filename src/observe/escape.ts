@@ -5,3 +5,12 @@
 export function escapeUnprintable(text: string): string {
   return text.replace(/[^\n\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
+
+/**
+ * Returns a value of an operator in the form for messages. It may be in the wrong place, such as a URL with a password in
+ * `LOG_LEVEL`, so credentials and queries are left out, and what is longer than `maxLength` is cut off.
+ */
+export function quote(value: string, maxLength = 64): string {
+  const shown = value.replace(/^.*@/s, '***@').replace(/([?#]).*/s, '$1***');
+  return escapeUnprintable(JSON.stringify(shown.length > maxLength ? `${shown.slice(0, maxLength)}...` : shown));
+}

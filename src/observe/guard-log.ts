@@ -1,5 +1,6 @@
 import type { KeySetEvent, RefusalReason } from 'protected-api/guard';
-import type { StoreEvent, StoreFailure } from '../redis/replay-store.ts';
+import type { StoreEvent } from '../redis/replay-store.ts';
+import type { StoreFailure } from '../redis/store-failure.ts';
 import type { Log } from './log.ts';
 
 /** Keys that are not used as their issuer may intend. */
@@ -29,7 +30,7 @@ export function logKeySetEvent(log: Log, event: KeySetEvent): void {
 export function createRefusalHints(log: Log): (reason: RefusalReason) => void {
   const hints: Partial<Record<RefusalReason, string>> = {
     token_opaque:
-      'A client sent an opaque access token. Request the token with an audience, so that the issuer returns a JWT',
+      'A client sent an opaque access token. Request the token with an audience (or resource, RFC 8707), so that it is a JWT',
     token_encrypted:
       'A client sent an encrypted access token. Configure the issuer to sign access tokens without encrypting them',
   };
@@ -50,9 +51,9 @@ const storeRejections: Partial<Readonly<Record<StoreFailure, string>>> = {
 /** Logs an outage of the replay store when it begins and when it ends, and the first proof that a connected store rejects. */
 export function logStoreEvent(log: Log, event: StoreEvent): void {
   if (event.type === 'failed') {
-    const { failure, failures } = event;
+    const { failure, failures, cause } = event;
     const message = storeRejections[failure] ?? 'Cannot use the replay store: requests with DPoP get a 503';
-    log[failures === 1 ? 'warn' : 'debug']({ failure, failures }, message);
+    log[failures === 1 || cause ? 'warn' : 'debug']({ failure, failures, cause }, message);
     return;
   }
   const { afterFailures, evicts } = event;

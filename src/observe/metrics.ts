@@ -1,103 +1,147 @@
-import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { GuardState, KeySetState } from 'protected-api/guard';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { FetchFailure, GuardState, RefusalReason } from 'protected-api/guard';
 import packageJson from '../../package.json' with { type: 'json' };
-import { durationBoundsSeconds, type RequestCounts, type RouteCounts } from './request-counts.ts';
+import { type StoreFailure, storeFailures } from '../redis/store-failure.ts';
 
-/** The sources from which metrics are read at a scrape, so that they cost a request almost nothing. */
 export interface MetricSources {
-  readonly counts: RequestCounts;
+  /** The reasons for which the service can reject a request. */
+  readonly reasons: readonly RefusalReason[];
   readonly state: () => GuardState;
-  /** The store that is shared with other processes, where there is one. */
-  readonly replayStore?: { state(): { readonly isConnected: boolean } } | undefined;
+  /** Whether the store that is shared with other processes can be used; undefined if there is none. */
+  readonly isStoreUp?: (() => boolean) | undefined;
   readonly droppedLogLines: () => number;
 }
 
-/** Metrics of prom-client that break the rules of Prometheus: gauges whose names end like those of counters. */
-const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** Upper bounds of the duration buckets, from a cached token on an idle machine to a request that waits for the key set. */
+export const durationBoundsSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
+
+/** The label of all unknown paths. */
+const unmatched = 'unmatched';
+
+/** The result of an attempt to fetch a key set. */
+type FetchResult = 'success' | FetchFailure;
+
+const fetchResults: Readonly<Record<FetchResult, 0>> = {
+  success: 0,
+  timeout: 0,
+  network: 0,
+  redirect: 0,
+  status: 0,
+  encoded: 0,
+  too_large: 0,
+  malformed: 0,
+  issuer_mismatch: 0,
+  insecure_address: 0,
+  no_usable_key: 0,
+};
+
+/** Rejections of requests whose token was accepted. */
+const denials: readonly RefusalReason[] = ['authentication_insufficient', 'scope_insufficient', 'access_denied'];
 
 /**
- * Returns a function that responds to a scrape of `/metrics` with the service's metrics: those of the process by prom-client, and
- * its own, which are counted elsewhere. Label values come from the service's own tables and settings: a client cannot create one.
- * Counters start at 0 for every value that is known in advance, because Prometheus sees no increase from nothing to 1.
+ * Returns the metrics of the service: functions that count, and `respond` for a scrape of `/metrics`. Label values come from the
+ * service's own tables and settings, so a client cannot create a series. Counters start at 0 for every value that is known in
+ * advance, because Prometheus sees no increase from nothing to 1.
  */
-export function createMetrics(sources: MetricSources) {
-  const register = new Registry();
-  // The delay of the event loop is sampled each 100 ms: each 10 ms, as by default, takes half a percent of a core when idle.
-  collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 100 });
-  for (const name of misnamed) register.removeSingleMetric(name);
-  return async (request: Request): Promise<Response> => {
-    if (new URL(request.url, 'http://localhost').pathname !== '/metrics') return new Response(null, { status: 404 });
-    const text = [await register.metrics(), ...readMetrics(sources).map(render)].join('\n');
-    return new Response(text, { headers: { 'content-type': register.contentType } });
+export function createMetrics({ reasons, state, isStoreUp, droppedLogLines }: MetricSources) {
+  const register = createRegister();
+  const { requests, durations, outcomes, fetches, failures, ...read } = createSeries(register, isStoreUp !== undefined);
+  for (const outcome of ['accepted', ...reasons]) outcomes.inc({ outcome }, 0);
+  for (const failure of storeFailures) failures?.inc({ failure }, 0);
+  /** Accepted since the last scrape. A token is accepted before the requirements of a route are checked. */
+  let accepted = 0;
+
+  function readSources(): void {
+    const { issuers, cacheHits, cacheEntries } = state();
+    read.cacheEntries.set(cacheEntries);
+    for (const [counter, value] of [
+      [read.cacheHits, cacheHits],
+      [read.droppedLines, droppedLogLines()],
+    ] as const) {
+      counter.reset();
+      counter.inc(value);
+    }
+    for (const { issuer, keys, ageMs = Number.NaN, nextAttemptMs } of issuers) {
+      for (const result of Object.keys(fetchResults)) fetches.inc({ issuer, result }, 0);
+      read.keys.set({ issuer }, keys);
+      read.ages.set({ issuer }, ageMs / 1000);
+      read.attempts.set({ issuer }, nextAttemptMs / 1000);
+    }
+    read.isStoreUp?.set(Number(isStoreUp?.()));
+    // Fewer than none if a request was accepted before the last scrape and denied after it.
+    if (accepted <= 0) return;
+    outcomes.inc({ outcome: 'accepted' }, accepted);
+    accepted = 0;
+  }
+
+  return {
+    /** Makes the statuses that these routes declare start at 0, and those that every route can have. */
+    expect(routes: readonly { readonly path: string; readonly hooks?: { readonly response?: object } }[]): void {
+      const declared = routes.map(
+        ({ path, hooks }) => [path, [200, 500, ...Object.keys(hooks?.response ?? {})]] as const,
+      );
+      for (const [route, statuses] of [...declared, [unmatched, [404, 500]] as const])
+        for (const status of statuses) requests.inc({ route, status }, 0);
+    },
+    countRequest(route = unmatched, status: number, durationMs: number): void {
+      requests.inc({ route, status });
+      durations.observe({ route }, durationMs / 1000);
+    },
+    countAcceptedToken(): void {
+      accepted += 1;
+    },
+    countRefusal(reason: RefusalReason): void {
+      outcomes.inc({ outcome: reason });
+      if (denials.includes(reason)) accepted -= 1;
+    },
+    countStoreFailure: (failure: StoreFailure) => failures?.inc({ failure }),
+    countFetch: (issuer: string, result: FetchResult) => fetches.inc({ issuer, result }),
+    async respond({ url }: Request): Promise<Response> {
+      if (new URL(url, 'http://localhost').pathname !== '/metrics') return new Response(null, { status: 404 });
+      readSources();
+      return new Response(await register.metrics(), { headers: { 'content-type': register.contentType } });
+    },
   };
 }
 
-type Sample = readonly [labels: Readonly<Record<string, string | number>>, value: number, suffix?: string];
+/** The metrics of prom-client that mean something under Bun. Others are always 0, or count memory that is only reserved. */
+const processMetrics =
+  /^process_(?:cpu_(?:user_|system_)?seconds_total|start_time_seconds|resident_memory_bytes|(?:open|max)_fds)$/;
 
-type Metric = readonly [
-  type: 'counter' | 'gauge' | 'histogram',
-  name: string,
-  help: string,
-  samples: readonly Sample[],
-];
-
-/** Returns a metric in the text format of Prometheus, in which labels are escaped as strings of JSON are. */
-function render([type, name, help, samples]: Metric): string {
-  const lines = samples.map(([labels, value, suffix = '']) => {
-    const pairs = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(String(text))}`);
-    return `${name}${suffix}${pairs.length > 0 ? `{${pairs}}` : ''} ${value}\n`;
-  });
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+function createRegister(): Registry {
+  const register = new Registry();
+  // Samples the delay of the event loop as rarely as possible, because it is not used.
+  collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 3_600_000 });
+  for (const { name } of register.getMetricsAsArray())
+    if (!processMetrics.test(name)) register.removeSingleMetric(name);
+  return register;
 }
 
-/** Returns a sample for each entry, which is named by this label. */
-const samplesBy = (label: string, entries: readonly (readonly [string, number])[], others = {}) =>
-  entries.map(([name, value]): Sample => [{ ...others, [label]: name }, value]);
-
-function durationSamples({ route, durations, durationSumMs }: RouteCounts): Sample[] {
-  let count = 0;
-  const buckets = [...durations].map((observed, index): Sample => {
-    count += observed;
-    return [{ le: durationBoundsSeconds[index] ?? '+Inf', route }, count, '_bucket'];
-  });
-  return [...buckets, [{ route }, durationSumMs / 1000, '_sum'], [{ route }, count, '_count']];
-}
-
-function readMetrics({ counts, state, replayStore, droppedLogLines }: MetricSources): readonly Metric[] {
-  const { issuers, cacheHits, cacheEntries } = state();
-  const byRoute = (read: (route: RouteCounts) => Sample[]) => counts.routes().flatMap(read);
-  const byIssuer = (read: (held: KeySetState) => number) =>
-    issuers.map((held): Sample => [{ issuer: held.issuer }, read(held)]);
-  const requests = byRoute(({ route, statuses }) => samplesBy('status', Object.entries(statuses), { route }));
-  const fetches = issuers.flatMap(({ issuer }) => samplesBy('result', counts.fetchesOf(issuer), { issuer }));
-  const ages = byIssuer(({ ageMs = Number.NaN }) => ageMs / 1000);
-  const attempts = byIssuer(({ nextAttemptMs }) => nextAttemptMs / 1000);
-  const outcomes = 'Requests to protected routes, by outcome: accepted, or the reason for the rejection.';
+function createSeries(register: Registry, hasStore: boolean) {
+  const named = (name: string, help: string, ...labelNames: string[]) => {
+    return { name: `protected_api_${name}`, help, labelNames, registers: [register] };
+  };
+  const tokens = 'Requests to protected routes, by outcome: accepted, or the reason for the rejection.';
   const results = 'Attempts to fetch the key set, by issuer and result: success, or the kind of failure.';
   const kinds = 'Failed attempts to connect to the replay store or to use it, by kind of failure.';
-  const ofProcess: readonly Metric[] = [
-    ['gauge', 'build_info', 'Always 1. Names the version.', [[{ version: packageJson.version }, 1]]],
-    ['counter', 'http_requests_total', 'Requests, by route pattern and status.', requests],
-    [
-      'histogram',
-      'http_request_duration_seconds',
-      'Time from request to response, by route pattern.',
-      byRoute(durationSamples),
-    ],
-    ['counter', 'access_token_outcomes_total', outcomes, samplesBy('outcome', counts.outcomes())],
-    ['counter', 'access_token_cache_hits_total', 'Tokens found in the cache of verified tokens.', [[{}, cacheHits]]],
-    ['gauge', 'access_token_cache_entries', 'Verified tokens in the cache.', [[{}, cacheEntries]]],
-    ['counter', 'log_lines_dropped_total', 'Log lines that could not be written.', [[{}, droppedLogLines()]]],
-    ['gauge', 'key_set_keys', 'Number of trusted key IDs.', byIssuer(({ keys }) => keys)],
-    ['gauge', 'key_set_age_seconds', 'Age of the cached keys; NaN if there are none.', ages],
-    ['gauge', 'key_set_next_attempt_seconds', 'Time until the next scheduled fetch.', attempts],
-    ['counter', 'key_set_fetches_total', results, fetches],
-  ];
-  if (replayStore === undefined) return ofProcess;
-  const isUp = Number(replayStore.state().isConnected);
-  return [
-    ...ofProcess,
-    ['gauge', 'replay_store_up', '1 while the replay store can be written to, else 0.', [[{}, isUp]]],
-    ['counter', 'replay_store_failures_total', kinds, samplesBy('failure', counts.storeFailures())],
-  ];
+  const durations = named('http_request_duration_seconds', 'Time from request to response, by route pattern.', 'route');
+  new Gauge(named('build_info', 'Always 1. Names the version.', 'version')).set({ version: packageJson.version }, 1);
+  return {
+    requests: new Counter(named('http_requests_total', 'Requests, by route pattern and status.', 'route', 'status')),
+    durations: new Histogram({ ...durations, buckets: durationBoundsSeconds }),
+    outcomes: new Counter(named('access_token_outcomes_total', tokens, 'outcome')),
+    cacheHits: new Counter(named('access_token_cache_hits_total', 'Tokens found in the cache of verified tokens.')),
+    cacheEntries: new Gauge(named('access_token_cache_entries', 'Verified tokens in the cache.')),
+    droppedLines: new Counter(named('log_lines_dropped_total', 'Log lines that could not be written.')),
+    keys: new Gauge(named('key_set_keys', 'Number of trusted key IDs.', 'issuer')),
+    ages: new Gauge(named('key_set_age_seconds', 'Age of the cached keys; NaN if there are none.', 'issuer')),
+    attempts: new Gauge(named('key_set_next_attempt_seconds', 'Time until the next scheduled fetch.', 'issuer')),
+    fetches: new Counter(named('key_set_fetches_total', results, 'issuer', 'result')),
+    ...(hasStore && {
+      isStoreUp: new Gauge(named('replay_store_up', '1 while the replay store can be written to, else 0.')),
+      failures: new Counter(named('replay_store_failures_total', kinds, 'failure')),
+    }),
+  };
 }

@@ -3,7 +3,7 @@ import { type Fetch, type RouteOf, whenSettled } from '../http/plugin.ts';
 import type { StoreEvent } from '../redis/replay-store.ts';
 import { createRefusalHints, logKeySetEvent, logStoreEvent } from './guard-log.ts';
 import type { Log } from './log.ts';
-import type { RequestCounts } from './request-counts.ts';
+import type { Metrics } from './metrics.ts';
 
 /** What the log line of a request contains besides the response. */
 interface RequestRecord {
@@ -15,9 +15,9 @@ interface RequestRecord {
 /**
  * Returns the functions that count and log: listeners for the guard and its replay store, and a wrapper for the application's
  * `fetch`. If metrics are disabled and the log level is above debug, requests only get their `X-Request-Id` back.
- * @param counts undefined if metrics are disabled
+ * @param metrics undefined if they are disabled
  */
-export function createObservation(log: Log, counts: RequestCounts | undefined) {
+export function createObservation(log: Log, metrics: Metrics | undefined) {
   const isLogged = log.isLevelEnabled('debug');
   const records = new WeakMap<object, RequestRecord>();
   const hint = createRefusalHints(log);
@@ -36,7 +36,7 @@ export function createObservation(log: Log, counts: RequestCounts | undefined) {
   }
 
   const onAccepted = (request: object, claims: Claims) => {
-    counts?.countAcceptedToken();
+    metrics?.countAcceptedToken();
     record(request, 'accepted', claims);
   };
 
@@ -44,28 +44,28 @@ export function createObservation(log: Log, counts: RequestCounts | undefined) {
     /** The `X-Request-Id` of the response, or undefined if it has none. */
     requestIdOf: (request: Request) =>
       records.get(request)?.requestId ?? (cleanRequestId(request.headers.get('x-request-id')) || undefined),
-    onAccepted: isLogged || counts ? onAccepted : undefined,
+    onAccepted: isLogged || metrics ? onAccepted : undefined,
     onRefused(request: object, reason: RefusalReason): void {
       hint(reason);
-      counts?.countRefusal(reason);
+      metrics?.countRefusal(reason);
       record(request, reason);
     },
     onKeySetEvent(event: KeySetEvent): void {
-      if (event.type === 'fetched') counts?.countFetch(event.issuer, 'success');
-      if (event.type === 'failed') counts?.countFetch(event.issuer, event.failure);
+      if (event.type === 'fetched') metrics?.countFetch(event.issuer, 'success');
+      if (event.type === 'failed') metrics?.countFetch(event.issuer, event.failure);
       logKeySetEvent(log, event);
     },
     onStoreEvent(event: StoreEvent): void {
-      if (event.type === 'failed') counts?.countStoreFailure(event.failure);
+      if (event.type === 'failed') metrics?.countStoreFailure(event.failure);
       logStoreEvent(log, event);
     },
     wrap(fetch: Fetch, routeOf: RouteOf): Fetch {
-      const respond = counts ? countRequests(fetch, routeOf, counts) : fetch;
+      const respond = metrics ? countRequests(fetch, routeOf, metrics) : fetch;
       const respondWithId = (request: Request, requestId: string) => {
         if (isLogged) records.set(request, { requestId });
         const startedAtMs = performance.now();
         return whenSettled(respond(request), (response) => {
-          if (requestId) response.headers.set('x-request-id', requestId);
+          if (requestId) response.headers.set('X-Request-Id', requestId);
           if (isLogged) logRequest(request, response, routeOf(request), performance.now() - startedAtMs);
           return response;
         });
@@ -80,11 +80,11 @@ export function createObservation(log: Log, counts: RequestCounts | undefined) {
 }
 
 /** Kept apart from logs and request ids: together they cost a request twice as much. */
-function countRequests(fetch: Fetch, routeOf: RouteOf, counts: RequestCounts): Fetch {
+function countRequests(fetch: Fetch, routeOf: RouteOf, { countRequest }: Metrics): Fetch {
   return (request) => {
     const startedAtMs = performance.now();
     return whenSettled(fetch(request), (response) => {
-      counts.countRequest(routeOf(request), response.status, performance.now() - startedAtMs);
+      countRequest(routeOf(request), response.status, performance.now() - startedAtMs);
       return response;
     });
   };

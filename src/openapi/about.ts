@@ -41,6 +41,3 @@ export const summary = 'A sample API with one public endpoint and two that requi
 export const pagePath = '/openapi';
 /** Path of the OpenAPI document. */
 export const documentPath = `${pagePath}/json`;
-
-/** Returns the fragment of an operation on the documentation page. Takes the paths of Elysia and of OpenAPI. */
-export const anchorOf = (method: string, path: string) => method.toLowerCase() + path.replace(/[^\w/.-]/g, '');

@@ -6,7 +6,7 @@ import type { DescribedApi, ResponseObject } from './about.ts';
 const descriptions: Readonly<Record<string, string>> = {
   401: 'The access token is missing or invalid',
   403: 'The access token does not have the required scope',
-  503: 'Signing keys are currently unavailable, so tokens cannot be verified',
+  503: 'Tokens cannot be verified at the moment',
   default: 'Any other error',
 };
 
@@ -16,7 +16,10 @@ const headerDescriptions: Readonly<Record<string, string>> = {
 };
 
 /** An error response as a client gets it. `name` distinguishes it from others with its code. */
-export type DescribedError = Omit<Rejection, 'reason' | 'status'> & { readonly name: string; readonly status: number };
+export interface DescribedError extends Pick<Rejection, 'status' | 'description' | 'headers'> {
+  readonly name: string;
+  readonly code: string;
+}
 
 /** Returns all error responses of a route that requires these scopes, which are written with the prefix. */
 export function errorsOf({ guard, options }: DescribedApi, scopes: readonly string[]): readonly DescribedError[] {
@@ -24,7 +27,12 @@ export function errorsOf({ guard, options }: DescribedApi, scopes: readonly stri
   const scope = scopes.map((name) => name.slice(scopePrefix.length));
   const rejections = describeRejections(guard, scope.length > 0 ? { scope } : {});
   return [
-    ...rejections.map(({ reason, ...rejection }) => ({ name: reason, ...rejection })),
+    ...rejections.map(({ reason, status, headers, body }) => ({
+      name: reason,
+      status,
+      headers,
+      ...(body as Pick<DescribedError, 'code' | 'description'>),
+    })),
     ...Object.entries(failures).map(([code, failure]) => ({ name: code, code, headers: {}, ...failure })),
   ];
 }

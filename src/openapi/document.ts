@@ -69,23 +69,24 @@ export function createDocument(app: AnyElysia, api: DescribedApi, tokenEndpoint:
   };
 }
 
-const withProof = '`Authorization: DPoP <token>`, with a proof in the header `DPoP` (RFC 9449)';
+const withProof = '`DPoP <token>`, with a proof in the `DPoP` header (RFC 9449)';
 const credentials: Readonly<Record<NonNullable<GuardOptions['dpop']>, string>> = {
-  off: '`Authorization: Bearer <token>`',
-  on: `\`Authorization: Bearer <token>\` or, if it is bound to a key, ${withProof}`,
+  off: '`Bearer <token>`',
+  on: `\`Bearer <token>\`, or, for a token that is bound to a key, ${withProof}`,
   required: withProof,
 };
 
-const describeApi = ({ guard, options: { audience, dpop } }: DescribedApi) => `\
-The API accepts access tokens that \`${guard
-  .state()
-  .issuers.map(({ issuer }) => issuer)
-  .join('` or `')}\` issues as JWTs for the audience \`${audience.join('` or `')}\`. Send one in the request header
-${credentials[dpop]}.
+const describeApi = ({ guard, options: { audience, dpop } }: DescribedApi) => {
+  const issuers = guard.state().issuers.map(({ issuer }) => issuer);
+  return `\
+The API accepts JWT access tokens that \`${issuers.join('` or `')}\` issues for the audience \`${audience.join('` or `')}\`. Send
+the token in the \`Authorization\` header: ${credentials[dpop]}.
 
 Every error response is a JSON object with a \`code\` for programs and a \`description\` for people. Each endpoint lists its
-errors. In addition, an unknown path returns 404, an unsupported method 405, and an unexpected failure 500. \`HEAD\` works wherever \`GET\` does. Browsers may call the API from any origin.
+errors. In addition, an unknown path returns 404, an unsupported method 405, and an unexpected failure 500. \`HEAD\` works
+wherever \`GET\` does. Web pages of any origin can call the API.
 `;
+};
 
 /** The responses that several operations share, by their names in `components.responses`. */
 const shared = { Unauthorized: '401', KeySetUnavailable: '503', UnexpectedError: 'default' } as const;

@@ -1,6 +1,6 @@
-import { anchorOf, type Operation, type ResponseObject } from './about.ts';
+import type { Operation, ResponseObject } from './about.ts';
 import type { OpenApiDocument } from './document.ts';
-import { type Html, html, paragraphs, renderRoute } from './layout.ts';
+import { type Html, html, inline, paragraphs } from './html.ts';
 
 type Components = OpenApiDocument['components'];
 type DescribedOperation = Operation & { readonly method: string; readonly path: string };
@@ -9,9 +9,12 @@ type DescribedOperation = Operation & { readonly method: string; readonly path: 
 export function renderOperation(operation: DescribedOperation, { responses: shared }: Components): Html {
   const { method, path, summary, description = '', parameters = [], requestBody } = operation;
   const { security = [], responses = {} } = operation;
-  const anchor = anchorOf(method, path);
+  const anchor = method + path.replace(/[^\w/.-]/g, '');
   const verb = method.toUpperCase();
   const title = html`<span class="hidden"> ${verb} ${path}</span>`;
+  // The first alternative is the one that the challenge names.
+  const scopes = security.find(({ bearer }) => bearer)?.bearer ?? [];
+  const words = (summary ?? '').split(' ').map((word) => (scopes.includes(word) ? `\`${word}\`` : word));
   const inputs = parameters
     .filter((parameter) => parameter.in === 'path' || parameter.in === 'query')
     .map(
@@ -20,20 +23,19 @@ export function renderOperation(operation: DescribedOperation, { responses: shar
     );
   return html`<article class="box" id="${anchor}" aria-label="${verb} ${path}">
 <div class="title">
-<h3><a href="#${anchor}">${renderRoute(verb, path)}</a></h3>
-${summary !== undefined && html`<span class="access">${summary}</span>`}
+<h3><a href="#${anchor}"><code class="method">${verb}</code> <code>${path}</code></a></h3>
+<span class="access">${inline(words.join(' '))}</span>
 </div>
 ${paragraphs(description)}
 <form class="request" data-method="${verb}" data-path="${path}"${security.length > 0 && html` data-is-protected`}>
-${inputs}${requestBody && html`<label>JSON body <textarea name="body" rows="4"></textarea></label>\n`}<button class="secondary">Send request${title}</button>
+${inputs}${requestBody && html`<label>JSON body <textarea name="body" rows="4"></textarea></label>\n`}<button>Send request${title}</button>
 </form>
 <div class="response" role="status" aria-label="Response to ${verb} ${path}"></div>
 <div class="sent" hidden>
-<p class="buttons"><button type="button" class="get-token secondary" aria-haspopup="dialog">Get a token</button>
-<button type="button" class="copy secondary">Copy as curl${title}</button> <span role="status"></span></p>
+<p class="buttons"><button type="button" class="use-token" aria-haspopup="dialog" data-scope="${scopes.join(' ')}">Use a token${scopes.length > 0 && html` with${scopes.map((scope) => html` <code>${scope}</code>`)}`}</button>
+<button type="button" class="copy">Copy as curl${title}</button> <span role="status"></span></p>
 <details>
 <summary>Request as sent${title}</summary>
-<pre></pre>
 <pre></pre>
 </details>
 </div>
@@ -48,7 +50,7 @@ ${Object.entries(responses).map(([status, response]) => renderResponse(status, s
 
 /** Returns a response with its first example as the server sends it, and links to the other error codes. */
 function renderResponse(status: string, { description, headers = {}, content }: ResponseObject): Html {
-  // Errors that any operation can return are described once, at the top.
+  // Errors that any operation can return are described once, at the end.
   if (status === 'default') return html``;
   const examples = Object.entries(content?.['application/json']?.examples ?? {});
   const [, ...otherCodes] = new Set(examples.map(([, { value }]) => codeOf(value)));

@@ -1,10 +1,13 @@
+import { createHash } from 'node:crypto';
 import type { Client } from 'protected-api/testing';
-import { type DescribedApi, name, version } from './about.ts';
+import { type DescribedApi, license, name, version } from './about.ts';
 import { type DescribedError, errorsOf } from './described-errors.ts';
 import type { OpenApiDocument } from './document.ts';
-import { type Html, html, pageHeaders, paragraphs, renderPage } from './layout.ts';
+import { Html, html, paragraphs } from './html.ts';
 import { renderOperation } from './operation.ts';
+import style from './page/page.css' with { type: 'text' };
 import pageScript from './page/page.js' with { type: 'text' };
+import requestScript from './page/request.js' with { type: 'text' };
 import tokenScript from './page/token.js' with { type: 'text' };
 import { renderDialog } from './token-dialog.ts';
 
@@ -23,16 +26,15 @@ export function createPage(document: OpenApiDocument, api: DescribedApi, clients
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
   );
   const scopes = [...new Set(operations.flatMap(({ security = [] }) => security.flatMap(({ bearer = [] }) => bearer)))];
-  const body = html`<header>
-<nav aria-label="Links"><a href="./">Home</a> <a href="openapi/json">OpenAPI document</a></nav>
+  const { markup } = renderPage(html`<header>
+<div class="title">
 <h1>${name} <small>${version}</small></h1>
+<a href="openapi/json">OpenAPI document</a>
+</div>
 <p class="lead">${info.summary}</p>
 ${paragraphs(info.description)}
 <noscript><p class="error">Enable JavaScript to send requests from this page.</p></noscript>
-<p class="buttons"><button type="button" id="get-token" class="get-token" aria-haspopup="dialog">Get a token</button>
-<button type="button" id="remove-token" class="secondary" hidden>Remove token</button></p>
-<p role="status" id="token">No access token. Protected endpoints return 401.</p>
-</header>
+${tokenPanel}</header>
 <main>
 <h2>Endpoints</h2>
 ${operations.map((operation) => renderOperation(operation, components))}
@@ -41,10 +43,10 @@ ${operations.map((operation) => renderOperation(operation, components))}
 ${renderErrorCodes(errorsOf(api, scopes))}
 </details>
 </main>
-${renderDialog(api, scopes, isUsable ? tokenUrl : undefined, clients)}`;
-  const markup = renderPage(body, head);
+${renderDialog(api, scopes, isUsable ? tokenUrl : undefined, clients)}`);
   const headers = {
-    ...pageHeaders(["script-src 'self'", `connect-src 'self'${isUsable ? ` ${tokenOrigin}` : ''}`]),
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': [...policy, `connect-src 'self'${isUsable ? ` ${tokenOrigin}` : ''}`].join('; '),
     'referrer-policy': 'no-referrer',
     // Any page may call the API, but no page of another origin may read the demo clients' secrets.
     ...(clients && { 'access-control-allow-origin': tokenOrigin || 'null' }),
@@ -52,14 +54,56 @@ ${renderDialog(api, scopes, isUsable ? tokenUrl : undefined, clients)}`;
   return () => new Response(markup, { headers });
 }
 
-const scripts = { page: pageScript, token: tokenScript };
+const scripts = { page: pageScript, request: requestScript, token: tokenScript };
 
 /** Returns a script of the page, which does not depend on the document. */
 export const respondScript = (script: keyof typeof scripts) =>
   new Response(scripts[script], { headers: { 'content-type': 'text/javascript; charset=utf-8' } });
 
-const head = html`<link rel="modulepreload" href="openapi/token.js">
-<script type="module" src="openapi/page.js"></script>`;
+const policy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  "script-src 'self'",
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+];
+
+const icon =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%231d4ed8'/%3E%3Cpath d='M5 7V5.5a3 3 0 0 1 6 0V7h.5v5h-7V7zm1.5 0h3V5.5a1.5 1.5 0 0 0-3 0z' fill='%23fff'/%3E%3C/svg%3E";
+
+/** The style is inline, because the first paint would wait for a file. */
+const renderPage = (body: Html) => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${name}</title>
+<link rel="icon" href="${icon}">
+${new Html(`<style>${style}</style>`)}
+<link rel="modulepreload" href="openapi/request.js">
+<link rel="modulepreload" href="openapi/token.js">
+<script type="module" src="openapi/page.js"></script>
+</head>
+<body>
+${body}
+<footer>${name} ${version} · ${license} license</footer>
+</body>
+</html>
+`;
+
+const tokenPanel = html`<section class="box" id="token" aria-label="Access token">
+<p><span role="status">No access token. Protected endpoints return 401.</span><span class="expiry"></span></p>
+<div class="buttons"><button type="button" class="use-token" aria-haspopup="dialog">Use a token</button>
+<button type="button" id="remove-token" hidden>Remove<span class="hidden"> token</span></button>
+<details hidden>
+<summary>Claims</summary>
+<pre></pre>
+</details></div>
+</section>
+`;
 
 /** Returns every error code with its status and the descriptions that it comes with. */
 function renderErrorCodes(errors: readonly DescribedError[]): Html {
@@ -70,7 +114,7 @@ function renderErrorCodes(errors: readonly DescribedError[]): Html {
   const entries = [...byCode].map(([code, outcomes]) => {
     const statuses = [...new Set(outcomes.map(({ status }) => status))].join(', ');
     const items = outcomes.map(({ description }) => html`<li>${description}</li>\n`);
-    return html`<dt id="${code}">${statuses} ${code}</dt>\n<dd><ul>\n${items}</ul></dd>\n`;
+    return html`<div id="${code}">\n<dt>${statuses} ${code}</dt>\n<dd><ul>\n${items}</ul></dd>\n</div>\n`;
   });
   return html`<dl>\n${entries}</dl>`;
 }

@@ -1,12 +1,17 @@
 import type { Client } from 'protected-api/testing';
 import type { DescribedApi } from './about.ts';
-import { type Html, html } from './layout.ts';
+import { type Html, html } from './html.ts';
 
-/** A way to get a token: a radio button and its fields. */
-type Way = readonly [value: string, label: Html, fields: Html];
+/** Whose token to use: a radio button, the scopes that the token can have, and the fields for it. */
+interface Way {
+  readonly value: string;
+  readonly label: Html;
+  readonly scope: string;
+  readonly fields: Html;
+}
 
 /**
- * Returns the dialog in which the user chooses how to get a token. The first way is preselected.
+ * Returns the dialog in which the user chooses whose token to use. The first way is preselected.
  * @param scopes those that the operations require
  * @param tokenEndpoint if it is undefined, the page only accepts an existing token
  */
@@ -21,37 +26,46 @@ export function renderDialog(
     publicUrl,
     audience: [audience = ''],
   } = options;
-  const other = clients.length > 0 ? 'Another client' : 'Client credentials';
-  const ways: readonly Way[] = [
-    ...clients.map(describeClient),
-    ...(tokenEndpoint === undefined ? [] : [['client', html`${other}`, renderCredentials(scopes)] as const]),
-    ['token', html`Paste a token`, renderPasting(dpop !== 'off')],
-  ];
+  const ways = clients.map(describeClient);
+  if (tokenEndpoint !== undefined)
+    ways.push({
+      value: 'client',
+      label: html`${clients.length > 0 ? 'another' : 'a'} client, with its ID and secret`,
+      scope: scopes.join(' '),
+      fields: renderCredentials(scopes),
+    });
+  ways.push({ value: 'token', label: html`your own: paste it`, scope: '', fields: renderPasting(dpop !== 'off') });
   const radios = ways.map(
-    ([value, label], index) =>
-      html`<label><input type="radio" name="way" value="${value}"${index === 0 && html` checked`}> <span>${label}</span></label>\n`,
+    ({ value, label, scope }, index) =>
+      html`<label><input type="radio" name="way" value="${value}" data-scope="${scope}"${index === 0 && html` checked`}> <span>${label}</span></label>\n`,
   );
   const fieldsets = ways.map(
-    ([value, , fields], index) =>
+    ({ value, fields }, index) =>
       html`<fieldset data-way="${value}"${index > 0 && html` hidden disabled`}>\n${fields}</fieldset>\n`,
   );
+  const hasChoice = ways.length > 1;
   return html`<dialog aria-labelledby="dialog-title">
 <form data-token-endpoint="${tokenEndpoint}" data-audience="${audience}" data-dpop="${dpop}"${publicUrl !== undefined && html` data-public-url="${publicUrl}"`}>
-<h2 id="dialog-title">Get a token</h2>
-${ways.length > 1 && html`<fieldset>\n<legend>Access token</legend>\n${radios}</fieldset>\n`}${fieldsets}<p role="alert" class="error"></p>
-<p class="buttons"><button>Get token</button> <button type="button" class="secondary" id="cancel">Cancel</button></p>
+<h2 id="dialog-title">Use a token${hasChoice && ' of'}</h2>
+${hasChoice && html`<div role="radiogroup" aria-labelledby="dialog-title">\n${radios}</div>\n`}${fieldsets}<p role="alert" class="error"></p>
+<p class="buttons"><button>Use token</button> <button type="button" id="cancel">Cancel</button></p>
 </form>
 </dialog>`;
 }
 
-const describeClient = ({ id, secret, scope }: Client): Way => [
-  id,
-  html`Demo client <strong>${id}</strong>, ${scope === '' ? 'without scopes' : html`with the scope <code>${scope}</code>`}`,
-  html`<input type="hidden" name="client_id" value="${id}">
+function describeClient({ id, secret, scope }: Client): Way {
+  const scopes = scope.split(' ').filter(Boolean);
+  const names = scopes.map((name) => html` <code>${name}</code>`);
+  return {
+    value: id,
+    label: html`<strong>${id}</strong>, a demo client ${names.length === 0 ? 'without scopes' : html`with the scope${names.length > 1 && 's'}${names}`}`,
+    scope,
+    fields: html`<input type="hidden" name="client_id" value="${id}">
 <input type="hidden" name="client_secret" value="${secret}">
 <input type="hidden" name="scope" value="${scope}">
 `,
-];
+  };
+}
 
 function renderCredentials(scopes: readonly string[]): Html {
   const checkboxes = scopes.map(

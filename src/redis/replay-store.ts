@@ -1,10 +1,7 @@
 import { RedisClient } from 'bun';
 import type { ReplayStore } from 'protected-api/guard';
-
-/** Why the store cannot determine whether a proof was used. Never the server's message, which can repeat what was sent. */
-export const storeFailures = ['connection', 'timeout', 'full', 'refused', 'overloaded', 'forgotten'] as const;
-
-export type StoreFailure = (typeof storeFailures)[number];
+import { findCause } from './find-cause.ts';
+import { failureOf, StoreError, type StoreFailure } from './store-failure.ts';
 
 export type StoreEvent =
   | {
@@ -13,8 +10,16 @@ export type StoreEvent =
       /** Whether the server deletes keys when it is full, so that a proof could be used again. */
       readonly evicts: boolean;
     }
-  /** `failures` counts attempts to connect, or proofs that a connected store rejected. */
-  | { readonly type: 'failed'; readonly failure: StoreFailure; readonly failures: number };
+  /**
+   * `failures` counts attempts to connect, or proofs that a connected store rejected. `cause` is what {@link findCause} returns for
+   * the first attempt.
+   */
+  | {
+      readonly type: 'failed';
+      readonly failure: StoreFailure;
+      readonly failures: number;
+      readonly cause?: string | undefined;
+    };
 
 export interface RedisReplayStoreOptions {
   /** URL of Redis 6.2 or later, or Valkey: `redis://` or `rediss://`, optionally with user, password and database. */
@@ -40,12 +45,6 @@ interface Connection {
   writes: number;
 }
 
-class StoreError extends Error {
-  constructor(readonly failure: StoreFailure) {
-    super(`Cannot mark a proof as used: ${failure}`);
-  }
-}
-
 /**
  * A store that all processes with the same `url` share. Marking a proof takes two commands, which are sent together; the second
  * shows that the server has lost no data and the connection no reply. While the server is known to be unavailable, `markUsed`
@@ -59,6 +58,8 @@ export class RedisReplayStore implements ReplayStore {
   #connection: Connection | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isStopped = false;
+  /** Whether the cause of this outage was looked for. */
+  #hasCause = false;
   /** Since the connection was made or lost. */
   #failures = 0;
   #pending = 0;
@@ -107,8 +108,16 @@ export class RedisReplayStore implements ReplayStore {
   async #check(): Promise<void> {
     const connection = this.#connection;
     if (connection) await within(this.#verify(connection)).catch((error) => this.#lose(connection, error));
-    else await this.#connect().catch((error) => this.#isStopped || this.#report(failureOf(error)));
+    else await this.#connect().catch((error) => this.#failed(failureOf(error)));
     if (!this.#isStopped) this.#timer = setTimeout(() => this.#check(), checkIntervalMs);
+  }
+
+  async #failed(failure: StoreFailure): Promise<void> {
+    if (this.#isStopped) return;
+    const isFirst = failure === 'connection' && !this.#hasCause;
+    this.#hasCause = true;
+    const cause = isFirst ? await findCause(this.options.url, timeoutMs).catch(() => undefined) : undefined;
+    if (!this.#isStopped) this.#report(failure, cause);
   }
 
   async #connect(): Promise<void> {
@@ -143,6 +152,7 @@ export class RedisReplayStore implements ReplayStore {
     const evicts = !/^maxmemory:0\b/m.test(info) && /^maxmemory_policy:(?!noeviction)/m.test(info);
     const afterFailures = this.#failures;
     this.#failures = 0;
+    this.#hasCause = false;
     this.#connection = connection;
     connection.client.onclose = () => this.#lose(connection, new StoreError('connection'));
     this.options.onEvent?.({ type: 'connected', afterFailures, evicts });
@@ -166,9 +176,9 @@ export class RedisReplayStore implements ReplayStore {
     return this.#report(failure);
   }
 
-  #report(failure: StoreFailure): StoreError {
+  #report(failure: StoreFailure, cause?: string): StoreError {
     this.#failures += 1;
-    this.options.onEvent?.({ type: 'failed', failure, failures: this.#failures });
+    this.options.onEvent?.({ type: 'failed', failure, failures: this.#failures, cause });
     return new StoreError(failure);
   }
 }
@@ -179,11 +189,4 @@ function within<Reply>(reply: Promise<Reply>): Promise<Reply> {
     const timer = setTimeout(() => setImmediate(() => reject(new StoreError('timeout'))), timeoutMs);
     reply.then(resolve, reject).finally(() => clearTimeout(timer));
   });
-}
-
-function failureOf(error: unknown): StoreFailure {
-  if (error instanceof StoreError) return error.failure;
-  const isReply = error instanceof Error && 'code' in error && error.code === 'ERR_REDIS_SERVER_ERROR';
-  if (!isReply) return 'connection';
-  return error.message.startsWith('OOM') ? 'full' : 'refused';
 }

@@ -15,8 +15,9 @@ const misdirected = {
 };
 
 /**
- * Returns the OpenAPI document of `app`, and a page to read it and send requests. Both are created, and their modules
- * loaded, on the first request, because most processes never get one, and again after a failure or for another token endpoint.
+ * Returns the OpenAPI document of `app`, and a page to read it and send requests, to which `/` leads. Both are created, and their
+ * modules loaded, on the first request, because most processes never get one, and again after a failure or for another token
+ * endpoint.
  */
 export function createDocumentation(app: () => AnyElysia, options: DocumentationOptions) {
   const { developmentIssuer: development } = options;
@@ -38,13 +39,18 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
     return documents;
   };
 
-  return new Elysia({ detail: { hide: true } })
-    .get(documentPath, async () => (await load()).document)
-    .get(pagePath, async ({ request, status }) =>
-      development?.refuseHost(request) ? status(421, misdirected) : (await load()).respondPage(),
-    )
-    .get(`${pagePath}/page.js`, async () => (await loadPage()).respondScript('page'))
-    .get(`${pagePath}/token.js`, async () => (await loadPage()).respondScript('token'));
+  return (
+    new Elysia({ detail: { hide: true } })
+      // Relative, because a gateway may add a path.
+      .get('/', ({ redirect }) => redirect(pagePath.slice(1), 303))
+      .get(documentPath, async () => (await load()).document)
+      .get(pagePath, async ({ request, status }) =>
+        development?.refuseHost(request) ? status(421, misdirected) : (await load()).respondPage(),
+      )
+      .get(`${pagePath}/page.js`, async () => (await loadPage()).respondScript('page'))
+      .get(`${pagePath}/request.js`, async () => (await loadPage()).respondScript('request'))
+      .get(`${pagePath}/token.js`, async () => (await loadPage()).respondScript('token'))
+  );
 }
 
 const loadPage = () => import('../openapi/page.ts');

@@ -1,5 +1,6 @@
 import { Elysia, t } from 'elysia';
-import { type Guard, guardResponses, resourceServer, scopeResponses } from 'protected-api';
+import { type Guard, resourceServer } from 'protected-api';
+import { guardResponses, scopeResponses } from './error-responses.ts';
 
 /** The schema of the Message object, with the message of one endpoint as its example. */
 const messageObject = (message: string) =>

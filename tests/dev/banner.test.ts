@@ -1,5 +1,6 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { renderBanner } from '../../src/dev/banner.ts';
+import { readSettings } from '../../src/settings.ts';
 import { type Environment, runToEnd, until } from '../support/child-process.ts';
 import { type CommandForm, executableForm, sourceForm } from '../support/forms.ts';
 import { statusesIn } from '../support/raw-http.ts';
@@ -58,9 +59,10 @@ async function seen(form: CommandForm, environment: Environment = {}): Promise<s
   };
   const env = { PORT: '0', TERM: 'xterm', ...environment };
   const child = Bun.spawn([...(await form.command())], { env, terminal: { cols: 80, rows: 24, data } });
-  await until(() => text.includes('Key set fetched'), 'the service to fetch its keys');
-  child.kill();
-  await child.exited;
+  await until(() => text.includes('Listening'), 'the service to listen');
+  // As a terminal that is closed.
+  child.kill('SIGHUP');
+  expect(await child.exited).toBe(0);
   return text.replaceAll('\r\n', '\n');
 }
 
@@ -86,26 +88,24 @@ test('the banner on a terminal shows its URLs last and without scrolling, and is
   expect(constant(plain)).toBe(constant(text));
 });
 
-describe('renderBanner()', () => {
-  const options = { hasDocumentation: true, hasColour: false };
-  const render = (origin: string) => renderBanner(origin, new Map([['reader', 'x']]), options);
-
-  const special = ['$(id)', '`id`', ';id', '&id', '>file', '"', "'", '\\', '\u001b[2J', '\n', ' ', ...'*(!#~'];
-  test.each(special)('escapes %j in a URL for the shell and the terminal', (text) => {
-    const encode = (letter: string) => `%${letter.charCodeAt(0).toString(16).padStart(2, '0')}`;
-    const banner = render(`https://x.test/${text}`);
-    expect(banner).not.toContain(`x.test/${text}`);
-    expect(banner.toLowerCase()).toContain(`x.test/${text.replace(/[^\w[]/g, encode)}`.toLowerCase());
-  });
-
-  test('encodes an audience as a form value, so that it arrives unchanged', () => {
-    const audience = 'https://x.test/a+b&c=%41';
-    const [, value] = /-d audience=(\S+)/.exec(render(audience)) ?? [];
-    expect(new URLSearchParams(`audience=${value}`).get('audience')).toBe(audience);
-  });
-
-  test('quotes each URL with the brackets of an IPv6 address, which zsh treats as a pattern', () => {
-    const quotes = render('http://[::1]:3010').match(/.(?=http:\/\/\[::1\])/g);
-    expect(quotes?.join('')).toBe("'".repeat(9));
-  });
+test('the commands of the banner are right for every character that PUBLIC_URL may contain', async () => {
+  const accepts = (path: string) => {
+    try {
+      return readSettings({ PUBLIC_URL: `https://x.test/${path}` }, true) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  const characters = Array.from({ length: 0x100 }, (_, code) => String.fromCharCode(code));
+  const url = `https://[::1]/${characters.filter((character) => accepts(`a${character}b`)).join('')}`;
+  expect(accepts(url)).toBe(true);
+  const banner = renderBanner(url, new Map(), { hasDocumentation: true, hasColour: false });
+  const curl = `curl() { printf '%s\\n' "$@" >&2; }\n`;
+  const { stdout, stderr } = await runToEnd(['bash', '-c', curl + banner], { PATH: process.env.PATH ?? '' });
+  const sent = stderr.split('\n').filter((argument) => argument.includes('//'));
+  const calls = ['public', 'private', 'private-scoped', 'private', 'private-scoped'].map(
+    (path) => `${url}/api/${path}`,
+  );
+  const requests = [`${url}/oauth/token`, `audience=${url}`];
+  expect({ sent, stdout }).toEqual({ sent: [...requests, ...requests, ...calls], stdout: '' });
 });

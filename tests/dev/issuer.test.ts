@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { auth, ClientCredentialsProvider } from '@modelcontextprotocol/client';
 import { decodeJwt } from 'jose';
 import { createIssuerRoutes } from '../../src/app.ts';
 import { createServiceIssuer } from '../../src/dev/issuer.ts';
@@ -6,15 +7,14 @@ import type { OpenApiDocument } from '../../src/openapi/document.ts';
 import { developmentFixtureFor } from '../support/development-issuer.ts';
 import { expectCrossOrigin, expectError } from '../support/expect-error.ts';
 import { sourceForm } from '../support/forms.ts';
-import { SCOPE } from '../support/mint.ts';
+import { bearer, SCOPE } from '../support/mint.ts';
 
 const ORIGIN = 'http://127.0.0.1:3010';
 const PUBLIC_URL = 'https://api.example.test/v1';
 const parameters = { grant_type: 'client_credentials', client_id: 'reader' };
 const scopes = ['read:messages'];
 const issuer = createServiceIssuer(ORIGIN, () => scopes);
-const secretsOf = ({ clients }: typeof issuer) => new Map(clients.map(({ id, secret }) => [id, secret]));
-const secrets = secretsOf(issuer);
+const secrets = new Map(issuer.clients.map(({ id, secret }) => [id, secret]));
 const routes = createIssuerRoutes(issuer);
 
 const json = { 'content-type': 'application/json' };
@@ -26,7 +26,7 @@ async function ask(body: string | URLSearchParams, headers: Readonly<Record<stri
 
 const credentialsOf = (id: string) => ({ ...parameters, client_id: id, client_secret: secrets.get(id) ?? '' });
 
-/** tests/auth/testing/development-issuer.test.ts has every request that a token endpoint accepts or rejects. */
+/** tests/auth/issuer/development-issuer.test.ts has every request that a token endpoint accepts or rejects. */
 test.each([
   ['a form', new URLSearchParams(credentialsOf('reader')), {}],
   ['JSON', JSON.stringify(credentialsOf('reader')), json],
@@ -46,37 +46,21 @@ test('createServiceIssuer() grants the reader each scope that the routes have at
   scopes.pop();
 });
 
-test('createServiceIssuer() makes new keys and secrets, or keeps those of an earlier issuer', () => {
-  const given = [undefined, issuer.secrets];
-  const [other, kept] = given.map((earlier) => [issuer, createServiceIssuer(ORIGIN, () => scopes, earlier)]);
-  for (const [issuers = [], keys, clientSecrets] of [
-    [other, 2, 4],
-    [kept, 1, 2],
-  ] as const) {
-    expect(new Set(issuers.map((one) => one.secrets.signer.jwk.n)).size).toBe(keys);
-    expect(new Set(issuers.flatMap((one) => [...secretsOf(one).values()])).size).toBe(clientSecrets);
-  }
-});
-
-/** DNS rebinding: a website points its own name at this machine, and its requests have that name as Host. */
+/** DNS rebinding: a website points its own name at this machine. tests/auth/issuer/development-issuer.test.ts has every host. */
 describe.each([
-  ['the development issuer', {}, ['127.0.0.1:1', '[::1]:3010'], ['localhost.evil.test', '10.0.0.1', '']],
-  ['a PUBLIC_URL', { PUBLIC_URL }, ['API.example.test:443', 'api.example.test'], ['api.example.test:8443']],
-])('the service with %s', (_name, settings, named, others) => {
+  ['the development issuer', {}, ['localhost', '[::1]:3010'], ['api.example.test', 'evil.test']],
+  ['a PUBLIC_URL', { PUBLIC_URL }, ['localhost', 'api.example.test'], ['evil.test']],
+])('the service with %s', (_name, settings, trusted, others) => {
   const fixture = developmentFixtureFor(sourceForm, settings);
-  const trusted = ['localhost', ...named];
-  const hosts = [...trusted, ...others, 'evil.test'];
-  test.each(hosts)('serves secrets and tokens to the Host %j only if it is trusted', async (host) => {
+  test.each([...trusted, ...others])('serves secrets and tokens to the Host %j only if it is trusted', async (host) => {
     const { service, reader } = fixture();
-    const isTrusted = trusted.includes(host);
+    const status = trusted.includes(host) ? 200 : 421;
     const headers = { host };
     const body = new URLSearchParams({ ...parameters, client_secret: reader.clientSecret });
     const token = await service.fetch('/oauth/token', { method: 'POST', body, headers });
-    expect(token.status).toBe(isTrusted ? 200 : 421);
-    expect((await token.text()).includes('access_token')).toBe(isTrusted);
+    expect([token.status, (await token.text()).includes('access_token')]).toEqual([status, status === 200]);
     const page = await service.fetch('/openapi', { headers });
-    expect(page.status).toBe(isTrusted ? 200 : 421);
-    expect((await page.text()).includes(reader.clientSecret)).toBe(isTrusted);
+    expect([page.status, (await page.text()).includes(reader.clientSecret)]).toEqual([status, status === 200]);
     for (const path of ['/.well-known/jwks.json', '/api/public'])
       expect((await service.fetch(path, { headers })).status).toBe(200);
   });
@@ -98,6 +82,14 @@ describe('the service with the development issuer', () => {
     expect(await keySet.json()).toMatchObject({ keys: [{ kty: 'RSA', alg: 'RS256' }] });
   });
 
+  test('gives a client of the MCP SDK, which knows the URL of the service only, a token for it', async () => {
+    const { issuer, reader, service } = fixture();
+    const provider = new ClientCredentialsProvider({ ...reader, expectedIssuer: issuer });
+    expect(await auth(provider, { serverUrl: issuer })).toBe('AUTHORIZED');
+    const headers = bearer(provider.tokens()?.access_token ?? '');
+    expect((await service.fetch('/api/private-scoped', { headers })).status).toBe(200);
+  });
+
   test('names its token endpoint in its document, and shows no secrets there', async () => {
     const text = await (await fixture().service.fetch('/openapi/json')).text();
     const { paths, components } = JSON.parse(text) as OpenApiDocument;
@@ -113,7 +105,7 @@ describe('the service with the development issuer', () => {
     expect(response.headers.get('cache-control')).toBe('no-store');
     const html = await response.text();
     for (const { clientId, clientSecret } of [fixture().reader, fixture().visitor]) {
-      expect(html).toContain(`Demo client <strong>${clientId}</strong>`);
+      expect(html).toContain(`<strong>${clientId}</strong>, a demo client`);
       expect(html).toContain(clientSecret);
     }
   });

@@ -22,7 +22,7 @@ for (const form of [inProcessForm, sourceForm, executableForm])
 
 test('DPOP=required is part of the documentation, with all its responses', async () => {
   const document = JSON.stringify(await exampleDocument({ DPOP: 'required', PUBLIC_URL }));
-  expect(document).toContain('in the request header\\n`Authorization: DPoP <token>`, with a proof');
+  expect(document).toContain('in the `Authorization` header: `DPoP <token>`, with a proof');
   for (const reason of ['dpop_required', 'proof_replayed', 'replay_unknown', 'replay_store_unavailable'])
     expect(document).toContain(`"${reason}"`);
   expect(document).not.toContain('"scheme_unsupported"');

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Elysia, NotFoundError, status, t } from 'elysia';
 import { resourceServer } from '../../src/auth/index.ts';
+import { formatRejection } from '../../src/errors.ts';
 import { createCommonHeaders } from '../../src/http/responses.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createObservation } from '../../src/observe/requests.ts';
@@ -62,7 +63,7 @@ const extension = new Elysia()
   .use(new Elysia().derive(() => status(401, 'guarded')).all('/anything', never))
   .use(
     new Elysia()
-      .use(resourceServer({ ...offline(), errorHeaders: createCommonHeaders() }))
+      .use(resourceServer({ ...offline(), formatRejection, errorHeaders: createCommonHeaders() }))
       .all('/plain', respond)
       .all('/scope', respond, { scope: 'a' })
       .all('/authorize-fails', respond, { authorize: fail(new Error(SECRET)) })

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { KeySetEvent } from '../../src/auth/keys/key-set.ts';
+import type { KeySetEvent } from '../../src/auth/types.ts';
 import { logKeySetEvent, logStoreEvent } from '../../src/observe/guard-log.ts';
 import type { StoreEvent } from '../../src/redis/replay-store.ts';
 import { readJsonLines, recordLog } from '../support/recorded-log.ts';

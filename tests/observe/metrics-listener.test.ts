@@ -29,25 +29,25 @@ describe.each([sourceForm, executableForm])('the metrics of $name', (form) => {
     const series = Object.fromEntries(lines.map((line) => [line.replace(/ \S+$/, ''), Number(line.split(' ').at(-1))]));
     const of = `issuer="${issuer.url}"`;
     expect(series).toMatchObject({
-      'http_requests_total{route="/api/public",status="200"}': 2,
-      'http_requests_total{route="/api/private",status="200"}': 2,
-      'http_requests_total{route="/api/private",status="401"}': 2,
-      'http_requests_total{route="/api/private-scoped",status="403"}': 1,
-      'http_request_duration_seconds_count{route="/api/private"}': 4,
-      'access_token_outcomes_total{outcome="accepted"}': 2,
-      'access_token_outcomes_total{outcome="token_expired"}': 1,
-      'access_token_outcomes_total{outcome="credentials_missing"}': 1,
-      'access_token_outcomes_total{outcome="scope_insufficient"}': 1,
-      access_token_cache_hits_total: 1,
-      access_token_cache_entries: 2,
-      [`key_set_fetches_total{${of},result="success"}`]: 1,
-      [`key_set_keys{${of}}`]: 1,
+      'protected_api_http_requests_total{route="/api/public",status="200"}': 2,
+      'protected_api_http_requests_total{route="/api/private",status="200"}': 2,
+      'protected_api_http_requests_total{route="/api/private",status="401"}': 2,
+      'protected_api_http_requests_total{route="/api/private-scoped",status="403"}': 1,
+      'protected_api_http_request_duration_seconds_count{route="/api/private"}': 4,
+      'protected_api_access_token_outcomes_total{outcome="accepted"}': 2,
+      'protected_api_access_token_outcomes_total{outcome="token_expired"}': 1,
+      'protected_api_access_token_outcomes_total{outcome="credentials_missing"}': 1,
+      'protected_api_access_token_outcomes_total{outcome="scope_insufficient"}': 1,
+      protected_api_access_token_cache_hits_total: 1,
+      protected_api_access_token_cache_entries: 2,
+      [`protected_api_key_set_fetches_total{${of},result="success"}`]: 1,
+      [`protected_api_key_set_keys{${of}}`]: 1,
     });
-    expect(series[`key_set_age_seconds{${of}}`]).toBeGreaterThan(0);
-    expect(series[`key_set_next_attempt_seconds{${of}}`]).toBeGreaterThan(500);
+    expect(series[`protected_api_key_set_age_seconds{${of}}`]).toBeGreaterThan(0);
+    expect(series[`protected_api_key_set_next_attempt_seconds{${of}}`]).toBeGreaterThan(500);
     expect(series.process_resident_memory_bytes).toBeGreaterThan(10_000_000);
     expect(series.process_cpu_seconds_total).toBeGreaterThan(0);
-    const unknown = lines.filter((line) => /^http_requests_total{.*status="404"/.test(line));
-    expect(unknown).toEqual(['http_requests_total{route="unmatched",status="404"} 5']);
+    const unknown = lines.filter((line) => /^protected_api_http_requests_total{.*status="404"/.test(line));
+    expect(unknown).toEqual(['protected_api_http_requests_total{route="unmatched",status="404"} 5']);
   });
 });

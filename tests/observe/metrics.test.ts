@@ -2,32 +2,21 @@ import { describe, expect, test } from 'bun:test';
 import { version } from '../../package.json' with { type: 'json' };
 import { describeRejections } from '../../src/auth/guard.ts';
 import type { DpopMode } from '../../src/auth/schemes.ts';
-import { createMetrics } from '../../src/observe/metrics.ts';
-import { createRequestCounts, durationBoundsSeconds } from '../../src/observe/request-counts.ts';
+import { durationBoundsSeconds } from '../../src/observe/metrics.ts';
+import { createTestMetrics } from '../support/test-metrics.ts';
 
 const issuer = 'https://issuer.example.test/';
 
-function countsWith(dpop: DpopMode) {
+function metricsWith(dpop: DpopMode) {
   const options = { issuer, audience: 'b', dpop, publicUrl: 'https://c.test' };
-  return createRequestCounts(describeRejections(options, { scope: 'd' }).map(({ reason }) => reason));
-}
-
-async function scrape(counts: ReturnType<typeof createRequestCounts>): Promise<string> {
-  const held = { issuer, keys: 0, ageMs: undefined, lastFailure: undefined, nextAttemptMs: 0 };
-  const metrics = createMetrics({
-    counts,
-    state: () => ({ issuers: [held], cacheHits: 0, cacheEntries: 0 }),
-    replayStore: { state: () => ({ isConnected: true }) },
-    droppedLogLines: () => 0,
-  });
-  return (await metrics(new Request('http://localhost/metrics'))).text();
+  return createTestMetrics(describeRejections(options, { scope: 'd' }).map(({ reason }) => reason));
 }
 
 /** The values of the last label of a metric before anything has happened, all of which are 0. */
 async function initialValues(metric: string, dpop: DpopMode): Promise<string[]> {
-  const counts = countsWith(dpop);
-  counts.expect([{ path: '/a', hooks: { response: { 200: {}, 401: {} } } }, { path: '/b' }]);
-  const lines = (await scrape(counts)).split('\n').filter((line) => line.startsWith(`${metric}{`));
+  const { metrics, scrape } = metricsWith(dpop);
+  metrics.expect([{ path: '/a', hooks: { response: { 200: {}, 401: {} } } }, { path: '/b' }]);
+  const lines = (await scrape()).split('\n').filter((line) => line.startsWith(`protected_api_${metric}{`));
   return lines.map((line) => /"([^"]+)"\} 0$/.exec(line)?.[1] ?? `not 0: ${line}`);
 }
 
@@ -36,7 +25,7 @@ describe('counters start at 0', () => {
   const failures = ['connection', 'timeout', 'full', 'refused', 'overloaded', 'forgotten'];
   test.each([
     // Of each route, and of unknown paths.
-    ['http_requests_total', '200 401 500 200 500 404 500'.split(' ')],
+    ['http_requests_total', '200 500 401 200 500 404 500'.split(' ')],
     ['key_set_fetches_total', [...fetched, 'issuer_mismatch', 'insecure_address', 'no_usable_key']],
     ['replay_store_failures_total', failures],
   ])('for each label of %s', async (metric, values) => expect(await initialValues(metric, 'on')).toEqual(values));
@@ -53,17 +42,44 @@ describe('counters start at 0', () => {
   });
 });
 
-test('build_info names the version', async () =>
-  expect(await scrape(countsWith('off'))).toContain(`\nbuild_info{version="${version}"} 1\n`));
+test('every metric has the prefix of this service, or describes the process with a value under Bun', async () => {
+  const text = await metricsWith('off').scrape();
+  const names = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name);
+  const ofProcess = names.filter((name) => !name.startsWith('protected_api_'));
+  expect(ofProcess).toEqual([
+    'process_cpu_user_seconds_total',
+    'process_cpu_system_seconds_total',
+    'process_cpu_seconds_total',
+    'process_start_time_seconds',
+    'process_resident_memory_bytes',
+    'process_open_fds',
+    'process_max_fds',
+  ]);
+  for (const name of ofProcess.slice(2))
+    expect(Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]), name).toBeGreaterThan(0);
+  expect(text).toContain(`\nprotected_api_build_info{version="${version}"} 1\n`);
+});
+
+test('a request that is accepted before a scrape and denied after it is counted once accepted and once denied', async () => {
+  const { metrics, outcomes } = createTestMetrics(['scope_insufficient']);
+  metrics.countAcceptedToken();
+  expect(await outcomes()).toEqual([['accepted', 1]]);
+  metrics.countRefusal('scope_insufficient');
+  for (const _ of [1, 2]) metrics.countAcceptedToken();
+  expect(await outcomes()).toEqual([
+    ['accepted', 2],
+    ['scope_insufficient', 1],
+  ]);
+});
 
 test('http_request_duration_seconds puts each duration below the bounds that it does not exceed, the bound itself included', async () => {
-  const counts = countsWith('off');
+  const { metrics, scrape } = metricsWith('off');
   const spreadMs = Array.from({ length: 1000 }, (_, index) => 0.01 * 1.015 ** index);
   const durationsMs = [0, ...durationBoundsSeconds.map((seconds) => seconds * 1000), ...spreadMs];
-  for (const durationMs of durationsMs) counts.countRequest('/a', 200, durationMs);
+  for (const durationMs of durationsMs) metrics.countRequest('/a', 200, durationMs);
 
-  const text = await scrape(counts);
-  const name = 'http_request_duration_seconds';
+  const text = await scrape();
+  const name = 'protected_api_http_request_duration_seconds';
   const lines = text.split('\n').filter((line) => line.startsWith(name));
   const atMost = (bound: number) => durationsMs.filter((durationMs) => durationMs <= bound * 1000).length;
   const sum = durationsMs.reduce((total, durationMs) => total + durationMs, 0) / 1000;

@@ -34,7 +34,7 @@ describe('the service whose output', () => {
       }
       const dropped = async () => {
         const text = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
-        return Number(/^log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
+        return Number(/^protected_api_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
       };
       await until(async () => (await dropped()) >= least, 'lines that were counted as dropped');
       process.signal('SIGTERM');

@@ -2,16 +2,17 @@ import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
 import { createGuard, resourceServer } from '../../src/auth/index.ts';
 import { createRouteTable } from '../../src/http/route-table.ts';
-import { createRequestCounts, type RequestCounts } from '../../src/observe/request-counts.ts';
+import type { Metrics } from '../../src/observe/metrics.ts';
 import { createObservation } from '../../src/observe/requests.ts';
 import { offline, tokenOf } from '../support/checked.ts';
 import { bearer } from '../support/mint.ts';
 import { readJsonLines, recordLog } from '../support/recorded-log.ts';
+import { createTestMetrics } from '../support/test-metrics.ts';
 
 /** An application that is observed as the service is. */
-function createObserved(level: string, counts: RequestCounts | undefined) {
+function createObserved(level: string, metrics: Metrics | undefined) {
   const { log, lines } = recordLog(level);
-  const { wrap, onAccepted, onRefused, requestIdOf } = createObservation(log, counts);
+  const { wrap, onAccepted, onRefused, requestIdOf } = createObservation(log, metrics);
   const app = new Elysia()
     .use(resourceServer(createGuard({ ...offline(), onAccepted, onRefused })))
     .get('/plain', () => 'ok')
@@ -47,10 +48,10 @@ describe('the X-Request-Id of a request', () => {
     ['"";', null],
   ] as const)
     for (const level of ['info', 'debug'])
-      test.each([undefined, createRequestCounts([])])(
-        `that brings ${given} is ${kept} at ${level}, where one is made for null at debug, with counts %p`,
-        async (counts) => {
-          const { get, ids, logged } = createObserved(level, counts);
+      test.each([false, true])(
+        `that brings ${given} is ${kept} at ${level}, where one is made for null at debug, with metrics: %p`,
+        async (hasMetrics) => {
+          const { get, ids, logged } = createObserved(level, hasMetrics ? createTestMetrics().metrics : undefined);
           const id = (await get('/plain', given ? { 'x-request-id': given } : {})).headers.get('x-request-id');
           if (kept === null && level === 'debug') expect(id).toMatch(/^[0-9a-f-]{36}$/);
           else expect(id).toBe(kept);
@@ -61,10 +62,11 @@ describe('the X-Request-Id of a request', () => {
 });
 
 test('the log and the counts name the route of each of many URLs', async () => {
-  const counts = createRequestCounts([]);
-  const { get, logged } = createObserved('debug', counts);
+  const { metrics, scrape } = createTestMetrics();
+  const { get, logged } = createObserved('debug', metrics);
   for (let query = 0; query < 200; query += 1) await get(`/notes/1?${query}`, {});
-  expect(counts.routes().map(({ route, statuses }) => [route, statuses[401]])).toEqual([['/notes/:id', 200]]);
+  const counted = (await scrape()).match(/^protected_api_http_requests_total.*$/gm);
+  expect(counted).toEqual(['protected_api_http_requests_total{route="/notes/:id",status="401"} 200']);
   expect(new Set(logged().map(({ route }) => route))).toEqual(new Set(['/notes/:id']));
 });
 
@@ -81,10 +83,10 @@ describe('a request has one outcome, in the log and in the metrics', () => {
     ['/acr', token, 401, 'authentication_insufficient', known],
     ['/authorize', () => token({ scope: 'a' }), 403, 'access_denied', known],
   ])('%s with %p: %d %s', async (path, headers, status, outcome, client) => {
-    const counts = createRequestCounts([]);
-    const { get, logged } = createObserved('debug', counts);
+    const { metrics, outcomes } = createTestMetrics();
+    const { get, logged } = createObserved('debug', metrics);
     expect((await get(path, headers())).status).toBe(status);
-    expect(counts.outcomes().filter(([, count]) => count !== 0)).toEqual([[outcome, 1]]);
+    expect(await outcomes()).toEqual([[outcome, 1]]);
     const [time, requestId, durationMs] = [expect.any(String), expect.any(String), expect.any(Number)];
     const request = { level: 'debug', msg: 'Request', method: 'GET', route: path };
     expect(logged()).toEqual([{ ...request, time, requestId, durationMs, status, outcome, ...client }]);

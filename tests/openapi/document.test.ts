@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Elysia, t } from 'elysia';
-import { resourceServer } from '../../src/auth/elysia/resource-server.ts';
+import { resourceServer } from '../../src/auth/elysia/plugins.ts';
+import { formatRejection } from '../../src/errors.ts';
 import { createDocument, type OpenApiDocument } from '../../src/openapi/document.ts';
 import { ISSUER } from '../support/checked.ts';
 import { fixtureFor } from '../support/fixture.ts';
@@ -78,7 +79,7 @@ describe('the OpenAPI document', () => {
     ['false', 404, undefined],
   ])('with DOCS=%s returns %d, and the metadata then name this page: %p', async (DOCS, status, page) => {
     const { get } = createServiceInProcess({ DOCS, PUBLIC_URL: 'https://api.example.test' });
-    for (const path of ['/openapi', '/openapi/json', '/openapi/page.js', '/openapi/token.js'])
+    for (const path of ['/openapi', '/openapi/json', '/openapi/page.js', '/openapi/request.js', '/openapi/token.js'])
       expect((await get(path)).status).toBe(status);
     const metadata = (await (await get('/.well-known/oauth-protected-resource')).json()) as Record<string, unknown>;
     expect(metadata.resource_documentation).toBe(page);
@@ -89,11 +90,12 @@ describe('the OpenAPI document', () => {
     ['all of a list', ['read:reports', 'audit'], [['read:reports', 'audit']]],
     ['one of several', { anyOf: ['read:reports', 'audit'] }, [['read:reports'], ['audit']]],
   ])('learns from the line that adds a route that it requires %s', async (_name, scope, alternatives) => {
+    const publicUrl = 'https://api.example.test';
     const { get } = createTestApp({
-      options: { publicUrl: 'https://api.example.test' },
+      options: { publicUrl },
       hasDocumentation: true,
       extension: new Elysia()
-        .use(resourceServer({ issuer: ISSUER, audience: AUDIENCE }))
+        .use(resourceServer({ issuer: ISSUER, audience: AUDIENCE, publicUrl, formatRejection }))
         .get('/reports', () => ({ reports: [] }), { scope }),
     });
     const document = (await (await get('/openapi/json')).json()) as OpenApiDocument;

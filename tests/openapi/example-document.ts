@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createGuard, optionsFromEnvironment } from '../../src/auth/guard.ts';
+import { formatRejection } from '../../src/errors.ts';
 import type { DescribedApi } from '../../src/openapi/about.ts';
 import type { OpenApiDocument } from '../../src/openapi/document.ts';
 import { ISSUER } from '../support/checked.ts';
@@ -13,7 +14,7 @@ export const committedDocument = Bun.file(join(import.meta.dir, '../../docs/open
 /** What a document describes besides the routes. */
 export function describedApi(): DescribedApi {
   const options = optionsFromEnvironment({ ISSUER, AUDIENCE });
-  return { guard: createGuard(options), options };
+  return { guard: createGuard({ ...options, formatRejection }), options };
 }
 
 /** Returns the OpenAPI document of the service with these settings, whose issuer cannot be reached. */

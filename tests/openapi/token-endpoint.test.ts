@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, jest, test } from 'bun:test';
 import { createGuard, type GuardOptions } from '../../src/auth/guard.ts';
 import { createTokenEndpoint } from '../../src/openapi/token-endpoint.ts';
 import { ISSUER } from '../support/checked.ts';
@@ -6,23 +6,23 @@ import { ISSUER } from '../support/checked.ts';
 const ASSUMED = `${ISSUER}oauth/token`;
 const ENDPOINT = 'https://login.example.test/token';
 
-/** Returns the look-up with a clock that stands still, and what it waited and fetched. */
+/** Returns the look-up, and how often it fetched metadata. */
 function createLookUp(respond: () => Promise<Response>, options: Partial<GuardOptions> = {}) {
-  const seen = { nowMs: 0, fetched: 0, waitedMs: [] as number[] };
+  const seen = { fetched: 0 };
   const fetch = (url: string) => {
     if (url.endsWith('/openid-configuration')) seen.fetched += 1;
     return respond();
   };
-  const guard = createGuard({ issuer: ISSUER, audience: 'any', fetch, ...options });
-  const find = createTokenEndpoint(guard, {
-    now: () => seen.nowMs,
-    wait(ms) {
-      seen.waitedMs.push(ms);
-      // Later than a response that is already there.
-      return new Promise((done) => setImmediate(done));
-    },
-  });
-  return { find, seen };
+  return { find: createTokenEndpoint(createGuard({ issuer: ISSUER, audience: 'any', fetch, ...options })), seen };
+}
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** Moves the clock, and then lets everything happen that is now possible. */
+async function pass(ms: number): Promise<void> {
+  jest.advanceTimersByTime(ms);
+  for (let turn = 0; turn < 50; turn += 1) await undefined;
 }
 
 const metadata = async (token_endpoint?: string, issuer = ISSUER) => Response.json({ issuer, token_endpoint });
@@ -43,10 +43,15 @@ describe('createTokenEndpoint()', () => {
   test('waits one second for the metadata, and uses them once they arrive', async () => {
     const response = Promise.withResolvers<Response>();
     const { find, seen } = createLookUp(() => response.promise);
-    expect([await find(), await find()]).toEqual([ASSUMED, ASSUMED]);
-    expect(seen).toEqual({ nowMs: 0, fetched: 1, waitedMs: [1000, 1000] });
+    const found: unknown[] = [];
+    void find().then((endpoint) => found.push(endpoint));
+    await pass(999);
+    expect(found).toEqual([]);
+    await pass(1);
+    expect(found).toEqual([ASSUMED]);
     response.resolve(await metadata(ENDPOINT));
     expect(await find()).toBe(ENDPOINT);
+    expect(seen.fetched).toBe(1);
   });
 
   test('tries again after a failure, but not before the cooldown has passed', async () => {
@@ -56,11 +61,13 @@ describe('createTokenEndpoint()', () => {
     );
     expect(await find()).toBe(ASSUMED);
     isDown = false;
-    for (const nowMs of [29_999, 30_000, 90_000]) {
-      const [endpoint, fetched] = nowMs < 30_000 ? [ASSUMED, 1] : [ENDPOINT, 2];
-      seen.nowMs = nowMs;
-      expect(await find()).toBe(endpoint);
-      expect(seen.fetched).toBe(fetched);
+    for (const [ms, endpoint, fetched] of [
+      [29_999, ASSUMED, 1],
+      [1, ENDPOINT, 2],
+      [60_000, ENDPOINT, 2],
+    ] as const) {
+      await pass(ms);
+      expect([await find(), seen.fetched]).toEqual([endpoint, fetched]);
     }
   });
 });

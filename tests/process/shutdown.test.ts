@@ -71,10 +71,24 @@ describe.concurrent('a signal', () => {
     expect(await service.close()).toBe(0);
   });
 
+  test('SIGHUP before the settings are read does nothing', async () => {
+    const hangUp = "process.kill(process.pid, 'SIGHUP'); await Bun.sleep(50);";
+    const unchanged = "return { contents: await Bun.file(path).text(), loader: 'ts' };";
+    const load = `onLoad({ filter: /src.process\\.ts$/ }, async ({ path }) => { ${hangUp} ${unchanged} })`;
+    const command = (await sourceForm.command()).toSpliced(2, 0, '--preload', './plant.ts');
+    const files = { 'plant.ts': `Bun.plugin({ name: 'plant', setup: ({ onLoad }) => void ${load} });` };
+    expect(await runToEnd([...command, '--version'], {}, files)).toMatchObject({ status: 0, stderr: '' });
+  });
+
   const end = "process.kill(process.pid, 'SIGTERM'); await Bun.sleep(60_000);";
   test.each([
     ['loads modules', [], 0, `({ onLoad }) => void onLoad({ filter: /src.process\\.ts$/ }, async () => { ${end} })`],
-    ['waits for a token', ['--explain'], 1, `() => { Bun.stdin.text = async () => { ${end} } }`],
+    [
+      'waits for a token',
+      ['--explain'],
+      1,
+      `() => { Bun.stdin.stream = () => new ReadableStream({ async pull() { ${end} } }); }`,
+    ],
   ])('ends a process that %s, with %p, with %d', async (_name, flags, status, setup) => {
     const command = (await sourceForm.command()).toSpliced(2, 0, '--preload', './plant.ts');
     const files = { 'plant.ts': `Bun.plugin({ name: 'plant', setup: ${setup} });` };

@@ -40,7 +40,7 @@ describe('RedisReplayStore', async () => {
 
   const expectOutage = (failure: StoreFailure) => {
     expect(store.state()).toEqual({ isConnected: false });
-    expect(events).toContainEqual({ type: 'failed', failure, failures: expect.any(Number) });
+    expect(events).toContainEqual(expect.objectContaining({ type: 'failed', failure }));
   };
 
   process.on('unhandledRejection', note);

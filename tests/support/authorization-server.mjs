@@ -52,6 +52,7 @@ const provider = new Provider(issuer, {
     clientCredentials: { enabled: true },
     devInteractions: { enabled: false },
     dPoP: { enabled: true },
+    introspection: { enabled: true, allowedPolicy: () => true },
     mTLS: {
       enabled: true,
       certificateBoundAccessTokens: true,
@@ -61,7 +62,12 @@ const provider = new Provider(issuer, {
     resourceIndicators: {
       enabled: true,
       defaultResource: () => audience,
-      getResourceServerInfo: (_, audience) => ({ audience, scope, accessTokenFormat: 'jwt', jwt: { sign: { alg } } }),
+      getResourceServerInfo: (_, audience) => ({
+        audience,
+        scope,
+        accessTokenFormat: audience.endsWith('/opaque') ? 'opaque' : 'jwt',
+        jwt: { sign: { alg } },
+      }),
     },
   },
 });

@@ -1,4 +1,4 @@
-import { createGuardCore, type GuardEnvironment } from '../../src/auth/guard/create-guard.ts';
+import { createGuardCore, type GuardEnvironment } from '../../src/auth/guard/core.ts';
 import { guardOf } from '../../src/auth/guard/guard.ts';
 import type { GuardOptions, Requirements } from '../../src/auth/guard.ts';
 import { AUDIENCE, bearer, mintToken, signingKeys, type TokenOverrides } from './mint.ts';

@@ -13,7 +13,7 @@ export async function readPrinted(output: () => string) {
   // The first is granted `read:messages`, the second nothing.
   const [reader, visitor] = clients as [PrintedClient, PrintedClient];
   const [, issuer = ''] = /(http\S+\/)oauth\/token/.exec(banner) ?? [];
-  const [, audience = ''] = /audience=(\S+)/.exec(banner) ?? [];
+  const [, audience = ''] = /audience='?([^\s']+)/.exec(banner) ?? [];
   return { issuer, audience, reader, visitor };
 }
 

@@ -22,7 +22,7 @@ export class Documentation {
   readonly dialog: Locator;
 
   constructor(readonly page: Page) {
-    this.dialog = page.getByRole('dialog', { name: 'Get a token' });
+    this.dialog = page.getByRole('dialog', { name: 'Use a token' });
     page.on('request', (request) => this.requested.push(request.url()));
     page.on('websocket', (socket) => this.requested.push(socket.url()));
     page.on('pageerror', (error) => this.complaints.push(error.message));
@@ -37,8 +37,8 @@ export class Documentation {
   response = (path: string) => this.page.getByRole('status', { name: `Response to GET ${path}`, exact: true });
   article = (path: string) => this.page.getByRole('article', { name: `GET ${path}`, exact: true });
   /** The button in the response of an endpoint. */
-  getTokenIn = (path: string) => this.article(path).getByRole('button', { name: 'Get a token' });
-  submit = () => this.dialog.getByRole('button', { name: /^(Get|Use) token$/ }).click();
+  useTokenIn = (path: string) => this.article(path).getByRole('button', { name: /^Use a token/ });
+  submit = () => this.dialog.getByRole('button', { name: 'Use token' }).click();
 
   /** Sends a request and returns the displayed response. */
   async send(path: string): Promise<string> {
@@ -56,9 +56,9 @@ export class Documentation {
     return statuses;
   }
 
-  /** Opens the dialog and selects a way to get a token. */
+  /** Opens the dialog and selects whose token to use. */
   async choose(way: string | RegExp): Promise<void> {
-    await this.page.getByRole('banner').getByRole('button', { name: 'Get a token' }).click();
+    await this.page.getByRole('banner').getByRole('button', { name: /^Use/ }).click();
     await this.dialog.getByRole('radio', { name: way }).check();
   }
 
@@ -68,13 +68,13 @@ export class Documentation {
     await this.submit();
   }
 
-  async getToken(way: string | RegExp, fields: Readonly<Record<string, string>> = {}): Promise<void> {
+  async useToken(way: string | RegExp, fields: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.choose(way);
     await this.fill(fields);
   }
 
   async authorizeAs(way: RegExp): Promise<void> {
-    await this.getToken(way);
+    await this.useToken(way);
     await this.dialog.waitFor({ state: 'hidden' });
   }
 }

@@ -1,4 +1,4 @@
-import type { Fetch } from '../../src/auth/keys/fetch-json.ts';
+import type { Fetch } from '../../src/auth/types.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createService } from '../../src/service.ts';
 import { readSettings } from '../../src/settings.ts';

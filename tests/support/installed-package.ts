@@ -1,13 +1,16 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { $ } from 'bun';
+import { $, type BunPlugin } from 'bun';
 import manifest from '../../package.json';
 import { name, version } from '../../src/auth/package.json';
 import { startedFor } from './fixture.ts';
-import { root } from './repository.ts';
+import { readText, root } from './repository.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const versions = { ...manifest.dependencies, ...manifest.devDependencies };
+/** A package in the version that package.json pins, or with a version of its own. */
+type Package = keyof typeof versions | `${string}@${string}`;
+const pin = (name: Package) => (name in versions ? `${name}@${versions[name as keyof typeof versions]}` : name);
 
 let tarball: Promise<string> | undefined;
 
@@ -23,13 +26,26 @@ async function pack() {
   return join(folder, `${name}-${version}.tgz`);
 }
 
-/** Installs the tarball and `others`, in the versions that package.json pins, into an empty folder. */
-async function install(others: readonly (keyof typeof versions)[], from: string, files: string[]) {
+/** The package manager of most applications, and one that takes a twentieth of the time. */
+const installers = {
+  npm: ['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts'],
+  bun: [process.execPath, 'add', '--ignore-scripts'],
+};
+
+/** Installs the tarball and `others` into an empty folder. */
+async function install(
+  others: readonly Package[],
+  from: string,
+  files: string[],
+  installer: keyof typeof installers = 'bun',
+) {
   const folder = temporaryFolder();
   await Bun.write(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
-  const pinned = others.map((name) => `${name}@${versions[name]}`);
-  await $`npm install --no-audit --no-fund --ignore-scripts ${await packed()} ${pinned}`.cwd(folder).quiet();
+  await $`${installers[installer]} ${await packed()} ${others.map(pin)}`.cwd(folder).quiet();
   for (const file of files) await copyFile(join(root, 'tests', from, file), join(folder, file));
+  // The servers in tests/runtimes respond with the codes of the service, which the HTTP tests expect.
+  const errors = new Bun.Transpiler({ loader: 'ts' }).transformSync(await readText('src/errors.ts'));
+  await Bun.write(join(folder, 'errors.mjs'), errors);
   return folder;
 }
 
@@ -38,9 +54,14 @@ export const installedPackage = (...options: Parameters<typeof install>) => star
 
 /** Compiles a TypeScript file into a folder with the package, because Node.js 20 runs none, and returns the path of the result. */
 export async function compiled(source: string, folder: string, change = (text: string) => text) {
-  // tsconfig.json leads the package to its sources, so it is named.
-  const external = ['protected-api', 'protected-api/*'];
-  const { outputs } = await Bun.build({ entrypoints: [source], target: 'node', packages: 'external', external });
+  // tsconfig.json leads the package to its sources, before Bun sees that it is external.
+  const installed: BunPlugin = {
+    name: 'installed',
+    setup: ({ onResolve }) =>
+      void onResolve({ filter: new RegExp(`^${name}(?:/|$)`) }, ({ path }) => ({ path, external: true })),
+  };
+  const options = { target: 'node', packages: 'external' } as const;
+  const { outputs } = await Bun.build({ ...options, entrypoints: [source], plugins: [installed] });
   const file = join(folder, 'compiled.mjs');
   await Bun.write(file, change((await outputs[0]?.text()) ?? ''));
   return file;

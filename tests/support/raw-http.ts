@@ -55,7 +55,9 @@ export async function rawRequest(origin: string, lines: readonly string[]): Prom
   const headers = new Headers();
   for (const [, name = '', value = ''] of fields.map((field) => /^([^:]*):\s*(.*)/.exec(field) ?? []))
     headers.append(name, value);
-  return new Response(toBytes(text().slice(headEnd + HEAD_END.length)), { status, headers });
+  const body = text().slice(headEnd + HEAD_END.length);
+  // The constructor refuses a body with 204 or 304, an empty one included.
+  return new Response(body === '' ? null : toBytes(body), { status, headers });
 }
 
 /** Sends the same bytes again and again until the service cuts the connection off; returns how many it took. */

@@ -8,9 +8,12 @@ export const root = join(import.meta.dir, '../..');
 export const readText = (path: string) => Bun.file(join(root, path)).text();
 
 /** Returns the paths of the pages that people read on GitHub. */
-export const pages = ['*.md', 'docs/*.md', 'bench/*.md', 'examples/*.md'].flatMap((pattern) => [
-  ...new Bun.Glob(pattern).scanSync(root),
-]);
+export const pages = [
+  '*.md',
+  '{bench,deploy,docs,examples}/*.md',
+  'docs/{guides,issuers,migration,start}/*.md',
+  'src/auth/*.md',
+].flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)]);
 
 /** Copies what is in the repository, committed or not, and the installed packages. */
 export async function copyRepository(folder: string): Promise<void> {

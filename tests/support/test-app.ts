@@ -1,8 +1,9 @@
 import type { AnyElysia } from 'elysia';
 import { createApp, type Dependencies } from '../../src/app.ts';
-import { createGuardCore, type GuardEnvironment } from '../../src/auth/guard/create-guard.ts';
+import { createGuardCore, type GuardEnvironment } from '../../src/auth/guard/core.ts';
 import { guardOf } from '../../src/auth/guard/guard.ts';
 import type { GuardOptions } from '../../src/auth/guard.ts';
+import { formatRejection } from '../../src/errors.ts';
 import { createCommonHeaders } from '../../src/http/responses.ts';
 import { ISSUER } from './checked.ts';
 import { AUDIENCE } from './mint.ts';
@@ -21,7 +22,8 @@ export function createTestApp({ options, environment, extension, ...dependencies
   const commonHeaders = createCommonHeaders();
   // Without a listener, a guard warns on the console.
   const onKeySetEvent = () => {};
-  const given = { issuer: ISSUER, audience: AUDIENCE, fetch, errorHeaders: commonHeaders, onKeySetEvent, ...options };
+  const format = { formatRejection, errorHeaders: commonHeaders };
+  const given = { issuer: ISSUER, audience: AUDIENCE, fetch, ...format, onKeySetEvent, ...options };
   const core = createGuardCore(given, environment);
   const app = createApp({
     guard: guardOf(core),

@@ -1,11 +1,8 @@
-// Runs in the browser: gets a token, sends requests and shows the responses.
-import { createElement, credentialsOf, describeToken, isolate, readPasted, requestToken } from './token.js';
+// Runs in the browser: chooses the token in use, sends requests and shows the responses.
+import { headersOf, readRequest, send, toCommand } from './request.js';
+import { createElement, describeExpiry, describeToken, readToken } from './token.js';
 
 /** @typedef {import('./token.js').Token} Token */
-/**
- * `provedUrl` is the URL in the proof: that of the API, which may differ from that of this page.
- * @typedef {{ method: string, url: string, provedUrl: string, body: string | null, token: Token | undefined }} Message
- */
 
 /** @type {<Type extends Element>(type: new () => Type, selector: string, parent?: ParentNode) => Type} */
 const find = (type, selector, parent = document) => {
@@ -17,10 +14,11 @@ const find = (type, selector, parent = document) => {
 const dialog = find(HTMLDialogElement, 'dialog');
 const form = find(HTMLFormElement, 'dialog form');
 const problem = find(HTMLElement, 'dialog .error');
-const description = find(HTMLElement, '#token');
-const getToken = find(HTMLElement, '#get-token');
+const panel = find(HTMLElement, '#token');
+const state = find(HTMLElement, '[role="status"]', panel);
+const useToken = find(HTMLElement, '.use-token', panel);
 const removeToken = find(HTMLElement, '#remove-token');
-const withoutToken = description.textContent;
+const withoutToken = state.textContent;
 
 /** Kept in memory only. @type {Token | undefined} */
 let accessToken;
@@ -28,15 +26,39 @@ let accessToken;
 /** @type {(token: Token | undefined) => void} */
 function setToken(token) {
   accessToken = token;
-  description.replaceChildren(...(token ? describeToken(token) : [withoutToken]));
-  getToken.classList.toggle('secondary', token !== undefined);
+  // Unlike session storage, the name of the window is never blocked. It tells the page after a reload that there was a token.
+  window.name = token ? 'had-token' : '';
+  document.body.classList.toggle('has-token', token !== undefined);
+  state.replaceChildren(...(token ? describeToken(token) : [withoutToken]));
+  showExpiry();
+  find(HTMLElement, 'details', panel).hidden = token?.claims === undefined;
+  find(HTMLElement, 'pre', panel).textContent = JSON.stringify(token?.claims, null, 2);
+  useToken.textContent = token ? 'Use another token' : 'Use a token';
   removeToken.hidden = token === undefined;
-  for (const button of document.querySelectorAll('.request button'))
-    button.classList.toggle('secondary', token === undefined);
+  for (const request of document.querySelectorAll('[data-is-protected]'))
+    request.closest('article')?.classList.add('outdated');
 }
 
-for (const button of document.querySelectorAll('.get-token'))
+function showExpiry() {
+  find(HTMLElement, '.expiry', panel).textContent = describeExpiry(accessToken?.claims?.exp);
+}
+setInterval(showExpiry, 10_000);
+
+if (window.name === 'had-token') {
+  window.name = '';
+  state.textContent = 'The token is gone, because this page was reloaded. Protected endpoints return 401.';
+}
+
+/** Gets the focus when a token is in use. @type {HTMLElement} */
+let next = useToken;
+
+for (const button of document.querySelectorAll('.use-token'))
   button.addEventListener('click', () => {
+    const scopes = button.getAttribute('data-scope')?.split(' ') ?? [''];
+    const grants = scopes.map((name) => `[data-scope~="${CSS.escape(name)}"]`);
+    const way = form.querySelector(`input${grants.join('')}`);
+    if (way instanceof HTMLInputElement) way.checked = true;
+    next = button.closest('article')?.querySelector('.request button') ?? useToken;
     showFields();
     dialog.showModal();
     find(HTMLElement, 'dialog input:checked, dialog textarea').focus();
@@ -44,7 +66,7 @@ for (const button of document.querySelectorAll('.get-token'))
 
 removeToken.addEventListener('click', () => {
   setToken(undefined);
-  getToken.focus();
+  useToken.focus();
 });
 
 find(HTMLElement, '#cancel').addEventListener('click', () => dialog.close());
@@ -54,131 +76,86 @@ function showFields() {
   problem.textContent = '';
   const way = new FormData(form).get('way');
   for (const fieldset of form.querySelectorAll('fieldset')) {
-    const { way: owner = way } = fieldset.dataset;
-    fieldset.hidden = fieldset.disabled = owner !== way;
+    const { way: owner } = fieldset.dataset;
+    fieldset.hidden = fieldset.disabled = way !== null && owner !== way;
   }
-  const isPasted = new FormData(form).has('token');
-  find(HTMLElement, 'dialog .buttons button').textContent = isPasted ? 'Use token' : 'Get token';
 }
 form.addEventListener('change', showFields);
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   problem.textContent = '';
-  const { tokenEndpoint = '', audience = '', dpop } = form.dataset;
-  const fields = new FormData(form);
-  const pasted = fields.get('token');
-  const scope = fields.getAll('scope').join(' ');
-  const parameters = {
-    grant_type: 'client_credentials',
-    client_id: String(fields.get('client_id')),
-    client_secret: String(fields.get('client_secret')),
-    audience,
-    ...(scope && { scope }),
-  };
   try {
-    setToken(pasted === null ? await requestToken(tokenEndpoint, parameters, dpop) : readPasted(String(pasted)));
+    setToken(await readToken(new FormData(form), form.dataset));
     dialog.close();
+    next.focus();
   } catch (error) {
-    const { message, cause } = error instanceof Error ? error : new Error(String(error));
-    problem.replaceChildren(message, cause ? isolate(cause) : '');
+    problem.textContent = messageOf(error);
   }
 });
 
 for (const article of document.querySelectorAll('article')) {
   const request = find(HTMLFormElement, 'form', article);
-  const [shownRequest, shownCommand] = article.querySelectorAll('.sent pre');
+  const command = find(HTMLElement, '.sent pre', article);
   const copied = find(HTMLElement, '.copy + [role="status"]', article);
-  /** @type {Message | undefined} */
+  /** @type {import('./request.js').Message | undefined} */
   let sent;
 
   request.addEventListener('submit', async (event) => {
     event.preventDefault();
+    article.classList.remove('outdated');
     copied.textContent = '';
     let status = 0;
     try {
-      sent = messageOf(request);
-      const headers = await headersOf(sent);
-      shownRequest?.replaceChildren(toText(sent, headers));
-      shownCommand?.replaceChildren(toCommand(sent, headers));
-      status = await send(sent, headers, article);
+      sent = readRequest(request, accessToken, form.dataset.publicUrl);
+      const startMs = performance.now();
+      const { headers, response } = await send(sent);
+      command.textContent = toCommand(sent, shorten(headers));
+      const text = await response?.text().catch(() => undefined);
+      if (response && text !== undefined) showResponse(article, response, performance.now() - startMs, text);
+      else show(article, 'failure', 'The server did not respond.', ' Is it still running?');
+      status = response?.status ?? 0;
     } catch (error) {
-      show(article, 'failure', 'No response', '', error instanceof Error ? error.message : String(error));
+      show(article, 'failure', messageOf(error));
     }
     find(HTMLElement, '.sent', article).hidden = false;
-    find(HTMLElement, '.sent .get-token', article).hidden = status !== 401;
+    find(HTMLElement, '.use-token', article).hidden = status !== 401 && status !== 403;
   });
 
   find(HTMLElement, '.copy', article).addEventListener('click', async () => {
-    if (!sent || !shownCommand) return;
-    // The proof that was sent is used, so the command needs a new one.
-    if (sent.token?.isBound) shownCommand.textContent = toCommand(sent, await headersOf(sent));
+    if (!sent) return;
+    const text = toCommand(sent, await headersOf(sent));
     try {
-      await navigator.clipboard.writeText(shownCommand.textContent);
-      copied.textContent = sent.token?.isBound
-        ? 'Copied. Its proof is valid for one request within a minute.'
-        : 'Copied';
+      await navigator.clipboard.writeText(text);
+      copied.textContent = sent.token?.isBound ? 'Copied. Its proof is valid for one request.' : 'Copied';
     } catch {
       // The clipboard is not available on pages from plain http.
+      command.textContent = text;
       find(HTMLDetailsElement, '.sent details', article).open = true;
-      getSelection()?.selectAllChildren(shownCommand);
+      getSelection()?.selectAllChildren(command);
       copied.textContent = 'Press Ctrl+C or ⌘C to copy the selected command.';
     }
   });
 }
 
-/** The API is where this page is. @type {(request: HTMLFormElement) => Message} */
-function messageOf(request) {
-  const { method = '', path: template = '', isProtected } = request.dataset;
-  const fields = new FormData(request);
-  const path = template.replace(/\{(.*?)\}/g, (_, name) => encodeURIComponent(String(fields.get(`path ${name}`))));
-  const url = new URL(`.${path}`, location.href);
-  for (const [name, value] of fields)
-    if (name.startsWith('query ') && value !== '') url.searchParams.append(name.slice('query '.length), String(value));
-  const { publicUrl } = form.dataset;
-  return {
-    method,
-    url: url.href,
-    provedUrl: publicUrl === undefined ? url.href : publicUrl + path,
-    token: isProtected === undefined ? undefined : accessToken,
-    body: fields.has('body') ? String(fields.get('body')) : null,
-  };
+document.body.classList.add('is-ready');
+
+/** @type {(error: unknown) => string} */
+const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+
+/** Tokens and proofs are too long to read. @type {(headers: Record<string, string>) => Record<string, string>} */
+const shorten = (headers) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, value.replace(/(\S{12})\S{12,}(\S{6})/, '$1…$2')]),
+  );
+
+/** @type {(article: Element, response: Response, durationMs: number, text: string) => void} */
+function showResponse(article, { ok, status, statusText, headers }, durationMs, text) {
+  const shown = ['WWW-Authenticate', 'Retry-After', 'Allow'].filter((name) => headers.has(name));
+  const lines = shown.map((name) => `${name}: ${headers.get(name)}`);
+  const details = ` · ${Math.round(durationMs)} ms · ${new Date().toLocaleTimeString()}`;
+  show(article, ok ? 'success' : 'failure', `${status} ${statusText}`, details, [...lines, format(text)].join('\n\n'));
 }
-
-/** @type {(message: Message) => Promise<Record<string, string>>} */
-const headersOf = async ({ method, provedUrl, token, body }) => ({
-  ...(token && (await credentialsOf(token, method, provedUrl))),
-  ...(body !== null && { 'Content-Type': 'application/json' }),
-});
-
-/** Sends a request, shows the response and returns its status. @type {(message: Message, headers: Record<string, string>, article: Element) => Promise<number>} */
-async function send({ method, url, body }, headers, article) {
-  const startMs = performance.now();
-  const response = await fetch(url, { method, headers, body, credentials: 'omit' });
-  const text = format(await response.text());
-  const { ok, status, statusText } = response;
-  const shown = ['WWW-Authenticate', 'Retry-After', 'Allow'].filter((name) => response.headers.has(name));
-  const lines = shown.map((name) => `${name}: ${response.headers.get(name)}`);
-  const details = ` · ${Math.round(performance.now() - startMs)} ms · ${new Date().toLocaleTimeString()}`;
-  show(article, ok ? 'success' : 'failure', `${status} ${statusText}`, details, [...lines, text].join('\n\n'));
-  return status;
-}
-
-/** @type {(message: Message, headers: Record<string, string>) => string} */
-const toText = ({ method, url, body }, headers) =>
-  [`${method} ${url}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)].join('\n') +
-  (body === null ? '' : `\n\n${body}`);
-
-/** Returns the request as a command for a POSIX shell. @type {(message: Message, headers: Record<string, string>) => string} */
-const toCommand = ({ method, url, body }, headers) =>
-  [
-    `curl -i${method === 'GET' ? '' : ` -X ${method}`} ${quote(url)}`,
-    ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
-    ...(body === null ? [] : [`--data-raw ${quote(body)}`]),
-  ].join(' \\\n  ');
-
-/** @type {(text: string) => string} */
-const quote = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** @type {(text: string) => string} */
 function format(text) {
@@ -189,10 +166,10 @@ function format(text) {
   }
 }
 
-/** @type {(article: Element, kind: string, status: string, details: string, text: string) => void} */
-function show(article, kind, status, details, text) {
+/** @type {(article: Element, kind: string, heading: string, details?: string, text?: string) => void} */
+function show(article, kind, heading, details = '', text = '') {
   const output = find(HTMLElement, '.response', article);
-  const heading = createElement('p', 'status', createElement('strong', kind, status), details);
-  output.replaceChildren(heading, createElement('pre', '', text));
+  const status = createElement('p', 'status', createElement('strong', kind, heading), details);
+  output.replaceChildren(status, ...(text ? [createElement('pre', '', text)] : []));
   output.scrollIntoView({ block: 'nearest' });
 }

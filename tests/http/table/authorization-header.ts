@@ -9,45 +9,24 @@ type Lines = Readonly<Record<string, string>>;
 
 const accepted: Lines = {
   'the scheme as the RFC writes it': 'Authorization: Bearer TOKEN',
-  'the scheme in any case': 'Authorization: bEaReR TOKEN',
-  'spaces between its parts': 'Authorization: Bearer    TOKEN',
-  'a tab between its parts': 'Authorization: Bearer\tTOKEN',
   'tabs and spaces around its parts': 'Authorization:  \t Bearer \t \t TOKEN\t ',
   'no space before its value': 'Authorization:Bearer TOKEN',
   'its name in another case': 'AUTHORIZATION: Bearer TOKEN',
 };
 const missing: Lines = {
   'no value': 'Authorization:',
-  'spaces for a value': 'Authorization:    ',
-  'tabs for a value': 'Authorization:\t\t',
-  'a token for a proxy': 'Proxy-Authorization: Bearer TOKEN',
-  'a token in a cookie': 'Cookie: access_token=TOKEN; Authorization=Bearer TOKEN',
-  'a token in another header': 'X-Access-Token: TOKEN',
+  'spaces and tabs for a value': 'Authorization:  \t ',
+  'a token in other headers':
+    'Proxy-Authorization: Bearer TOKEN\r\nX-Access-Token: TOKEN\r\nCookie: access_token=TOKEN',
 };
 const otherScheme: Lines = {
   'Basic credentials': 'Authorization: Basic dXNlcjpwYXNzd29yZA==',
-  'another scheme alone': 'Authorization: Basic',
-  'parameters of Digest': 'Authorization: Digest username="a", realm="b", nonce="c"',
-  'the scheme DPoP': 'Authorization: DPoP TOKEN',
-  'a token and no scheme': 'Authorization: TOKEN',
-  'a scheme that begins with Bearer': 'Authorization: BearerToken TOKEN',
-  'a scheme that ends with Bearer': 'Authorization: XBearer TOKEN',
-  'a colon behind the scheme': 'Authorization: Bearer: TOKEN',
-  'an equals sign behind the scheme': 'Authorization: Bearer=TOKEN',
-  'a comma behind the scheme': 'Authorization: Bearer, TOKEN',
-  'quotes around the scheme': 'Authorization: "Bearer" TOKEN',
-  'nothing between its parts': 'Authorization: BearerTOKEN',
   'a no-break space between its parts': 'Authorization: Bearer\u00a0TOKEN',
-  'a letter beyond ASCII in the scheme': 'Authorization: B\u00e9arer TOKEN',
   'a Cyrillic letter in the scheme, in UTF-8': 'Authorization: \u00d0\u0092earer TOKEN',
 };
 const malformed: Lines = {
   'the scheme alone': 'Authorization: Bearer',
   'blanks behind the scheme': 'Authorization: Bearer \t ',
-  'a word behind the token': 'Authorization: Bearer TOKEN x',
-  'tabs and a word behind the token': 'Authorization: Bearer\tTOKEN\tx',
-  'the token twice': 'Authorization: Bearer TOKEN TOKEN',
-  'the scheme twice': 'Authorization: Bearer Bearer TOKEN',
   'a second header with a token': 'Authorization: Bearer TOKEN\r\nAuthorization: Bearer TOKEN',
   'a second header of another scheme': 'Authorization: Bearer TOKEN\r\nAuthorization: Basic dTpw',
 };
@@ -57,7 +36,10 @@ const refused = [
   ['invalid_header', 'invalid_request', malformed],
 ] as const;
 
-/** Rows on the Authorization header before its token is verified, sent over raw connections. */
+/**
+ * Rows on the Authorization header before its token is verified, sent over raw connections. Those that need none are in
+ * tests/auth/guard/credentials.test.ts.
+ */
 export function authorizationHeaderRows(fixture: () => Fixture): void {
   const send = (path: string, ...lines: readonly string[]) => {
     const { service, mint } = fixture();

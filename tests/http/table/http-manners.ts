@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
 import type { Fixture } from '../../support/fixture.ts';
 import { bearer } from '../../support/mint.ts';
-import { rawRequest } from '../../support/raw-http.ts';
+import { exchange, rawRequest } from '../../support/raw-http.ts';
 import { PRIVATE, SCOPED } from './tokens.ts';
 
 const PUBLIC = '/api/public';
@@ -63,24 +63,18 @@ function rejections(fixture: () => Fixture): void {
     });
 }
 
-const bodies: Readonly<Record<string, (body: string) => RequestInit>> = {
-  'of known length': (body) => ({ body }),
-  'in chunks': (body) => ({ body: new Blob([body]).stream(), duplex: 'half' }) as RequestInit,
-};
-
-function bodyLimits(fixture: () => Fixture): void {
-  for (const [name, bodyOf] of Object.entries(bodies)) {
-    for (const path of [...PATHS, '/nothing'])
-      test(`a body ${name} of more than 64 KiB to ${path} is refused, and pages of any origin can read the response`, async () => {
-        const init = { method: 'POST', ...bodyOf('x'.repeat(64 * 1024 + 1)) };
-        await expectError(await fixture().service.fetch(path, init), 413, 'payload_too_large');
-      });
-  }
-}
-
 /** Over a connection in every form, because no Request can be made from these. */
 function rawRequests(fixture: () => Fixture): void {
   const send = (...lines: readonly string[]) => rawRequest(fixture().service.origin, lines);
+
+  test('the names of headers are written as the standards write them', async () => {
+    const port = Number(new URL(fixture().service.origin).port);
+    for (const request of [`GET ${PRIVATE}`, `POST ${PRIVATE}`, `OPTIONS ${PUBLIC}`, 'GET /nothing']) {
+      const { text } = await exchange(port, `${request} HTTP/1.1\r\nHost: a\r\nX-Request-Id: b\r\n\r\n`);
+      const names = [...text.matchAll(/^([\w-]+): /gm)].map(([, name]) => name);
+      expect(names.filter((name = '') => !/^(?:[A-Z][a-z]+|WWW|Id|X)(?:-(?:[A-Z][a-z]+))*$/.test(name))).toEqual([]);
+    }
+  });
 
   // Bun treats the bytes after a CONNECT as a tunnel, and the trailer of a chunked body as another request.
   for (const [request, status] of [
@@ -103,7 +97,6 @@ export function httpMannersRows(fixture: () => Fixture): void {
   describe('over HTTP', () => {
     messages(fixture);
     rejections(fixture);
-    bodyLimits(fixture);
     rawRequests(fixture);
 
     test('/livez is 200, and /readyz once keys are cached', async () => {

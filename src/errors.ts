@@ -1,0 +1,31 @@
+/*
+ * The specification's words for a rejection by the guard: one code for each reason, and 401 where the package has 400.
+ * The errors that do not come from the guard are in http/responses.ts.
+ */
+import type { RefusalDescription, RefusalReason } from 'protected-api/guard';
+
+/** Every other reason is a fault of the header, the token or its proof: `invalid_header`. */
+const codes = {
+  credentials_missing: 'authorization_header_missing',
+  token_expired: 'token_expired',
+  issuer_mismatch: 'invalid_claims',
+  audience_mismatch: 'invalid_claims',
+  required_claim_mismatch: 'invalid_claims',
+  claims_unexpected: 'invalid_claims',
+  authentication_insufficient: 'insufficient_user_authentication',
+  scope_insufficient: 'Unauthorized',
+  access_denied: 'Unauthorized',
+  keys_unavailable: 'key_set_unavailable',
+  replay_unknown: 'replay_store_unavailable',
+  revocation_unavailable: 'revocation_unavailable',
+  introspection_unavailable: 'introspection_unavailable',
+} as const satisfies Partial<Record<RefusalReason, string>>;
+
+const codeOf = (reason: RefusalReason): string =>
+  (codes as Partial<Record<RefusalReason, string>>)[reason] ?? 'invalid_header';
+
+/** Returns the response of the specification for a reason of the guard. */
+export const formatRejection = ({ reason, status, description }: RefusalDescription) => ({
+  status: status === 400 ? 401 : status,
+  body: { code: codeOf(reason), description },
+});

@@ -1,0 +1,14 @@
+import { expect, test } from 'bun:test';
+import { type RefusalReason, refusals } from '../src/auth/refusals.ts';
+import { formatRejection } from '../src/errors.ts';
+
+const reasons = Object.keys(refusals) as RefusalReason[];
+const sent = reasons.map((reason) => ({ reason, ...formatRejection({ reason, ...refusals[reason] }) }));
+
+test('only a 401 of the service has the code of every other fault', () =>
+  expect(sent.filter(({ status, body }) => body.code === 'invalid_header' && status !== 401)).toEqual([]));
+
+test('each outage has a code of its own', () => {
+  const codes = sent.filter(({ status }) => status === 503).map(({ body }) => body.code);
+  expect(new Set(codes).size).toBe(codes.length);
+});

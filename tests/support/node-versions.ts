@@ -1,0 +1,21 @@
+import { engines } from '../../src/auth/package.json';
+
+/** The lines of Node.js that the package is tested with: the oldest that it allows, and those that Node.js maintains. */
+export const nodeVersions = [engines.node.replace('>=', ''), '22', '24'];
+
+const found = new Map<string, string>();
+
+/** Returns the path of the newest Node.js of this line, which npm installs once on a machine. */
+export function nodePath(version: string): string {
+  const path = found.get(version) ?? installed(version);
+  found.set(version, path);
+  return path;
+}
+
+function installed(version: string): string {
+  const command = ['npx', '--yes', `--package=node@${version}`, '-c', 'command -v node'];
+  const { stdout, stderr } = Bun.spawnSync(command);
+  const path = stdout.toString().trim();
+  if (path === '') throw new Error(`Cannot install Node.js ${version}: ${stderr}`);
+  return path;
+}
