@@ -1,51 +1,90 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import biome from '../../biome.json';
+import { dirname, join, posix } from 'node:path';
 import { readText, root } from '../support/repository.ts';
 
+/** The rows of the two tables of CONTRIBUTING.md: rooms and files of src, and what each may import. */
 const page = await readText('CONTRIBUTING.md');
-const rows = [...page.matchAll(/^\| `([\w/]+\/)` +\|[^|\n]+\|([^|\n]*)\|$/gm)].map(([, room = '', names = '']) => ({
-  room,
-  names: [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
-}));
-const filesIn = (folder: string) =>
-  readdirSync(join(root, 'src', folder), { withFileTypes: true }).filter((entry) => entry.isFile());
+const rows = [...page.matchAll(/^\| (`[^|]+`) +\|[^|\n]+\|([^|\n]*)\|$/gm)].flatMap(([, places = '', cell = '']) => {
+  const names = [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+  return [...places.matchAll(/`([\w/.-]+(?:\/|\.ts))`/g)].map(([, place = '']) => ({
+    place,
+    imports: cell.includes('all rooms') ? undefined : names.map((name) => inPackage(place, name)),
+  }));
+});
+const order = rows.map(({ place }) => place);
 
-/** The files behind the door `guard.ts`, which Cloudflare Workers import: they have no Node.js modules. */
-const guardRooms = ['auth/guard/', 'auth/proof/', 'auth/token/', 'auth/keys/', 'auth/jose/'];
+/** The package and the service have tables of their own. Only names with a slash or an ending are places of src. */
+function inPackage(place: string, name: string): string {
+  return place.startsWith('auth/') && /(?:\/|\.ts)$/.test(name) ? `auth/${name}` : name;
+}
 
-/** The folders of a package that hold rooms. */
-const roomsIn = (folder: string) =>
-  readdirSync(join(root, 'src', folder), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !['auth', 'dist', 'node_modules'].includes(entry.name))
-    .map(({ name }) => `${folder}${name}/`);
+const sourceFiles = (readdirSync(join(root, 'src'), { recursive: true }) as string[])
+  .filter((name) => /\.(?:ts|js)$/.test(name) && !/(?:^|\/)(?:dist|node_modules)\//.test(name))
+  .toSorted();
 
-test('CONTRIBUTING.md names each room of src', () =>
-  expect(rows.map(({ room }) => room).toSorted()).toEqual([...roomsIn(''), ...roomsIn('auth/')].toSorted()));
+const placeOf = (file: string): string => {
+  const [first = '', second = '', third] = file.split('/');
+  if (first === 'auth') return third === undefined ? file : `auth/${second}/`;
+  return second === '' ? file : `${first}/`;
+};
 
-test.each(rows)('the linter lets $room import what CONTRIBUTING.md names, and nothing else', ({ room, names }) => {
-  const rules = biome.overrides.filter(({ includes }) => includes.join() === `src/${room}**`);
-  const isAdapter = names.includes('elysia') || !room.startsWith('auth/');
-  const allowed = names.filter((name) => name !== 'elysia').map((name) => `!../${name.replace(/\/$/, '/**')}`);
-  const isForWorkers = guardRooms.includes(room);
-  expect(rules.flatMap(({ linter }) => linter.rules.style?.noRestrictedImports?.options.patterns[0]?.group)).toEqual([
-    ...(isForWorkers ? ['node:*', 'node:*/**'] : []),
-    ...(isAdapter ? [] : ['elysia', 'elysia/**']),
-    '../**',
-    ...allowed,
-  ]);
+/** Returns each import of a file that its row does not name, types included. */
+function forbiddenImports(file: string, source: string): readonly string[] {
+  const place = placeOf(file);
+  const row = rows.find((each) => each.place === place);
+  const specifiers = [...source.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*['"]([^'"\n]+)['"]/g)].map(
+    ([, name = '']) => name,
+  );
+  return specifiers.filter((specifier) => !isAllowed(specifier, file, place, row?.imports));
+}
+
+function isAllowed(specifier: string, file: string, place: string, imports: readonly string[] | undefined): boolean {
+  const isOfPackage = place.startsWith('auth/');
+  if (!specifier.startsWith('.')) {
+    const name = specifier.startsWith('node:') ? 'node:' : (/^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier);
+    // Only the package says which packages each of its rooms needs.
+    return isOfPackage ? imports === undefined || imports.includes(name) : true;
+  }
+  const target = posix.normalize(posix.join(dirname(file), specifier));
+  if (target.startsWith('../')) return !isOfPackage && target === '../package.json';
+  const to = placeOf(target);
+  if (to === place) return true;
+  if (to.startsWith('auth/') !== isOfPackage) return false;
+  return imports === undefined || imports.includes(to);
+}
+
+test('CONTRIBUTING.md names each room and file of src once', () =>
+  expect(order.toSorted()).toEqual([...new Set(sourceFiles.map(placeOf))].toSorted()));
+
+test.each(sourceFiles)('%s imports only what CONTRIBUTING.md names', async (file) =>
+  expect(forbiddenImports(file, await readText(`src/${file}`))).toEqual([]),
+);
+
+test('each room is built only on rooms that come after it, so there is no circle', () => {
+  for (const { place, imports = [] } of rows)
+    for (const name of imports.filter((each) => /(?:\/|\.ts)$/.test(each)))
+      expect(order.indexOf(name), `${place} and ${name}`).toBeGreaterThan(order.indexOf(place));
 });
 
-test.each(rows)('$room is built only on rooms that come after it, so there is no circle', ({ room, names }) => {
-  const folder = room.startsWith('auth/') ? 'auth/' : '';
-  const order = rows.map((row) => row.room);
-  for (const name of names.filter((each) => each.endsWith('/')))
-    expect(order.indexOf(folder + name), name).toBeGreaterThan(order.indexOf(room));
+describe('forbiddenImports() finds', () => {
+  const planted: readonly (readonly [what: string, file: string, source: string])[] = [
+    ['a room that imports one above it', 'auth/keys/key-set.ts', "import { x } from '../token/claims.ts';"],
+    ['a type of a room above it', 'auth/token/claims.ts', "import type { X } from '../guard/scopes.ts';"],
+    ['Elysia behind the door of every server', 'auth/guard/core.ts', "import { Elysia } from 'elysia';"],
+    ['a module of Node.js behind that door', 'auth/proof/proof.ts', "import { createHash } from 'node:crypto';"],
+    ['the package in the service by its path', 'routes/messages.ts', "import { x } from '../auth/guard.ts';"],
+    ['the service in the package', 'auth/guard/core.ts', "import { x } from '../../settings.ts';"],
+    ['an import when it is needed', 'http/plugin.ts', "const x = await import('../openapi/document.ts');"],
+    ['an import for its effect', 'auth/values/json.ts', "import '../refusals.ts';"],
+    ['a dependency of another room', 'auth/values/url.ts', "import { LRUCache } from 'lru-cache';"],
+  ];
+  test.each(planted)('%s', (_, file, source) => expect(forbiddenImports(file, source)).toHaveLength(1));
 });
 
-test.each([['./', 9] as const, ...rows.map(({ room }) => [room, 9] as const), ['auth/', 12] as const])(
-  '%s has at most %d source files',
-  (room, most) =>
-    expect(filesIn(room).filter(({ name }) => /\.tsx?$|\.js$/.test(name)).length).toBeLessThanOrEqual(most),
+const countOf = (folder: string) => sourceFiles.filter((file) => `${dirname(file)}/` === folder).length;
+const folders = [...new Set(sourceFiles.map((file) => `${dirname(file)}/`))];
+
+test.each(folders)('%s has at most nine source files, and the folder of the package twelve', (folder) =>
+  expect(countOf(folder)).toBeLessThanOrEqual(folder === 'auth/' ? 12 : 9),
 );
