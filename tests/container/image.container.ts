@@ -24,11 +24,16 @@ async function startHealthy(settings: Readonly<Record<string, string>>, flags: r
 }
 
 describe('the image', () => {
-  test('holds nothing but the executable on top of its base', async () => {
+  test('holds nothing but the executable and the licences of what it contains on top of its base', async () => {
     const base = /^ARG RUNTIME_IMAGE=(.*)$/m.exec(await readText('Dockerfile'))?.[1] ?? '';
     const images = [await imageUnderTest(), base];
     const [layers, baseLayers] = await Promise.all(images.map((name) => inspect(name, '.RootFS.Layers')));
     expect(layers).toEqual([...baseLayers, expect.any(String)]);
+    const container = await docker('create', await imageUnderTest());
+    const folder = temporaryFolder();
+    await docker('cp', `${container}:/THIRD-PARTY-NOTICES`, folder);
+    await docker('rm', container);
+    expect(await Bun.file(join(folder, 'THIRD-PARTY-NOTICES')).text()).toContain('GNU LESSER GENERAL PUBLIC LICENSE');
   });
 
   test('runs the executable itself, as a numeric user that is not root', async () =>

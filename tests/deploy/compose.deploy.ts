@@ -9,8 +9,8 @@ import { fillIn, unknownSettings } from './checks.ts';
 
 const isPlugin = Bun.spawnSync(['docker', 'compose', 'version']).exitCode === 0;
 const file = await readText('deploy/compose.yaml');
-/** The instructions in the file: the command that copies the settings, and the one that starts the service. */
-const [copy = '', up = ''] = [...file.matchAll(/^# {3}(\w.*)$/gm)].map(([, command]) => command);
+/** The instructions in the file: the commands that copy the settings, start the service and show its log. */
+const [copy = '', up = '', logsCommand = ''] = [...file.matchAll(/^# {3}(\w.*)$/gm)].map(([, command]) => command);
 const settings = {
   ISSUER: 'https://issuer.invalid/',
   AUDIENCE: 'https://api.example.test/',
@@ -25,11 +25,17 @@ const settings = {
 /** A copy of the repository, so that the settings of the user stay unchanged. */
 const copied = temporaryFolder();
 const port = await freePort();
+const metricsAddress = `127.0.0.1:${await freePort()}`;
 
 /** Runs a command, such as one of the instructions, by the older docker-compose where Docker has no plugin of that name. */
 async function run(command: string): Promise<string> {
   const here = isPlugin ? command : command.replace('docker compose', 'docker-compose');
-  const environment = { ...process.env, COMPOSE_PROJECT_NAME: 'protected-api-test', PUBLISH: String(port) };
+  const environment = {
+    ...process.env,
+    COMPOSE_PROJECT_NAME: 'protected-api-test',
+    PUBLISH: String(port),
+    PUBLISH_METRICS: metricsAddress,
+  };
   return (await $`bash -c ${here}`.cwd(copied).env(environment).quiet()).stdout.toString();
 }
 const compose = (command: string) => run(`docker compose --file deploy/compose.yaml ${command}`);
@@ -68,13 +74,14 @@ test('its instructions start a service that responds within the limits of the fi
   const get = () => fetch(`http://127.0.0.1:${port}/api/public`).catch(() => undefined);
   await until(async () => (await get())?.status === 200, 'a response');
   await until(async () => (await inspect('.State.Health.Status')) === 'healthy', 'a healthy container');
+  expect((await fetch(`http://${metricsAddress}/metrics`)).status).toBe(200);
   expect(await inspect('.Config.Env')).toContain(`JWKS_URI=${settings.JWKS_URI}`);
   expect(await inspect('.HostConfig')).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'], Memory: 256 * 2 ** 20 });
 
   // The optional store, to which the service already tries to connect.
   await ensureStoreImage();
   await compose('--profile replay-store up --detach replay-store');
-  const logs = () => compose('logs protected-api');
+  const logs = () => run(logsCommand);
   await until(async () => (await logs()).includes('Connected to the replay store'), 'the store');
   await compose('--profile replay-store stop');
   expect(await inspect('.State.ExitCode')).toBe(0);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { $ } from 'bun';
 import dashboard from '../../deploy/grafana/dashboard.json';
 import { type Environment, freePort, run, until, untilProcess } from '../support/child-process.ts';
+import { serve } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
@@ -46,10 +47,17 @@ describe('a Prometheus that scrapes two instances, one of which cannot reach its
     PUBLIC_URL: 'https://api.example.test',
     REDIS_URL: 'redis://127.0.0.1:1',
   });
+  // Another service, with the names that libraries give by default.
+  const names = ['build_info', 'http_requests_total', 'http_request_duration_seconds_bucket', 'process_open_fds'];
+  const series = names.map((name) => `${name}{version="1",route="/api/a",status="500",le="+Inf"} 7\n`);
+  const other = serve(() => new Response(series.join(''), { headers: { 'content-type': 'text/plain' } }));
   const configuration = {
     global: { scrape_interval: '500ms', scrape_timeout: '500ms', evaluation_interval: '500ms' },
     rule_files: [join(root, rules)],
-    scrape_configs: [{ job_name: 'protected-api', static_configs: [{ targets: [reached.target, unreached.target] }] }],
+    scrape_configs: [
+      { job_name: 'protected-api', static_configs: [{ targets: [reached.target, unreached.target] }] },
+      { job_name: 'other', static_configs: [{ targets: [other.url.host] }] },
+    ],
   };
   const prometheus = run(
     ['prometheus', '--config.file=prometheus.json', '--web.listen-address=127.0.0.1:0', '--storage.tsdb.path=data'],
@@ -66,15 +74,17 @@ describe('a Prometheus that scrapes two instances, one of which cannot reach its
     expect(error, expression).toBeUndefined();
     return data.result;
   };
-  await until(async () => (await query('up == 1')).length === 2, 'two instances that were scraped');
+  await until(async () => (await query('up == 1')).length === 3, 'all instances to be scraped');
   afterAll(async () => {
     prometheus.signal('SIGKILL');
-    await Promise.all([prometheus.finished, reached.close(), unreached.close(), issuer.close()]);
+    await Promise.all([prometheus.finished, reached.close(), unreached.close(), issuer.close(), other.stop(true)]);
   });
   const fires = async ({ target }: typeof reached, result: string) => {
     const labels = `alertname="ProtectedApiKeySetFetchFailed",instance="${target}",result=~"${result}"`;
     return (await query(`ALERTS{${labels},alertstate="firing"}`)).length > 0;
   };
+
+  const targets = dashboard.panels.flatMap((panel) => ('targets' in panel ? (panel.targets ?? []) : []));
 
   test('alerts on failed fetches before any success', async () => {
     await until(() => fires(unreached, 'network'), 'the alert');
@@ -89,7 +99,6 @@ describe('a Prometheus that scrapes two instances, one of which cannot reach its
 
   test('has a result for every query of the dashboard', async () => {
     const headers = bearer(mintToken(issuer.url));
-    const targets = dashboard.panels.flatMap((panel) => ('targets' in panel ? (panel.targets ?? []) : []));
     expect(targets.length).toBeGreaterThan(15);
     for (const { expr } of targets) {
       const expression = expr.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.+');
@@ -102,14 +111,20 @@ describe('a Prometheus that scrapes two instances, one of which cannot reach its
     }
   });
 
+  test('has no result for another service', async () => {
+    expect(await query(`{instance="${other.url.host}",status="500"}`)).toHaveLength(names.length);
+    for (const { expr } of targets) {
+      const expression = expr.replaceAll('$__rate_interval', '1m').replaceAll('$instance', other.url.host);
+      expect({ expression, result: await query(expression) }).toEqual({ expression, result: [] });
+    }
+  });
+
   test('finds every metric that the alerts, the dashboard and the documentation name, and nothing to correct', async () => {
     const text = await (await fetch(`http://${unreached.target}/metrics`)).text();
     const { exitCode, stdout, stderr } = await $`promtool check metrics < ${new Response(text)}`.nothrow().quiet();
     expect({ exitCode, output: `${stdout}${stderr}` }).toEqual({ exitCode: 0, output: '' });
     for (const file of [rules, 'deploy/grafana/dashboard.json', 'docs/operations.md']) {
-      const names = (await readText(file)).match(
-        /\b(?:access_token|build|http|key_set|log_lines|process|replay_store)_\w+/g,
-      );
+      const names = (await readText(file)).match(/\b(?:protected_api|process)_\w+/g);
       const unknown = names?.filter((name) => !new RegExp(`^(?:# TYPE )?${name}[{ ]`, 'm').test(text));
       expect({ file, unknown }).toEqual({ file, unknown: [] });
     }

@@ -87,10 +87,9 @@ describe('two instances under systemd, in the sandbox of the unit', async () => 
   for (const command of systemctlCommands) expect(systemctl(...command.split(' ').slice(1))).toBe('');
   // Each listens to its metrics after its requests.
   const isUp = (metricsPort: number) => fetch(`http://127.0.0.1:${metricsPort}/metrics`).catch(() => undefined);
-  await until(
-    async () => (await Promise.all([9101, 9102].map(isUp))).every((response) => response?.ok),
-    'two instances',
-  );
+  const untilUp = () =>
+    until(async () => (await Promise.all([9101, 9102].map(isUp))).every((response) => response?.ok), 'two instances');
+  await untilUp();
 
   /** Sends requests over connections of their own, which the kernel distributes. */
   const expectAccepted = async () => {
@@ -128,6 +127,24 @@ describe('two instances under systemd, in the sandbox of the unit', async () => 
     const { fetches } = issuer;
     systemctl('reload', ...instances);
     await until(() => issuer.fetches === fetches + 2, 'two fetches');
+  });
+
+  test('survive a reload right after a restart, and start again after an exit with 0', async () => {
+    // systemd gives up after five starts in ten seconds.
+    for (let count = 0; count < 2; count += 1) {
+      systemctl('restart', ...instances);
+      systemctl('reload', ...instances);
+    }
+    const restarts = () =>
+      systemctl('show', '--value', '--property=NRestarts', ...instances)
+        .split(/\s+/)
+        .map(Number);
+    await untilUp();
+    const before = restarts();
+    systemctl('kill', '--signal=TERM', ...instances);
+    await until(() => restarts().every((count, index) => count > (before[index] ?? 0)), 'two restarts');
+    await untilUp();
+    expect(systemctl('is-active', ...instances)).toBe('active\nactive');
   });
 
   test('share the port and accept tokens, even while one of them stops with status 0', async () => {

@@ -42,7 +42,7 @@ for (const name of ['server', 'a', 'b']) {
 }
 await $`cat server.pem server.key > server.both`.cwd(folder).quiet();
 const provider = await startAuthorizationServer();
-const service = await sourceForm.start({ ISSUER: provider.issuer, AUDIENCE, CLIENT_CERT_HEADER: 'Client-Cert' });
+const service = await sourceForm.start({ ISSUER: provider.issuer, AUDIENCE, CLIENT_CERTIFICATE: 'Client-Cert' });
 const atProvider = await startProxy(nginx, new URL(provider.issuer).host, true);
 const grant = ['--user', 'certified:certified-secret', '--data', 'grant_type=client_credentials'];
 /** A token that oidc-provider bound to the certificate of client a. */

@@ -5,30 +5,48 @@ import { run } from '../support/child-process.ts';
 
 const PATH = `${process.env.PATH}:/usr/sbin`;
 
+const deployed = (file: string) => Bun.file(join(import.meta.dir, '../../deploy', file)).text();
+
 /** Starts HAProxy as deploy/ configures it, with more lines for its defaults. */
 export async function startHaproxy(FRONTEND: string, servers: readonly [string, string], defaults = '') {
-  const configuration = await Bun.file(join(import.meta.dir, '../../deploy/haproxy/haproxy.cfg')).text();
-  const text = configuration.replace('defaults\n', `defaults\n${defaults}`);
+  const text = (await deployed('haproxy/haproxy.cfg')).replace('defaults\n', `defaults\n${defaults}`);
   const [SERVER_1, SERVER_2] = servers;
   return run(['haproxy', '-db', '-f', 'haproxy.cfg'], { PATH, FRONTEND, SERVER_1, SERVER_2 }, { 'haproxy.cfg': text });
 }
+
+/** What `deploy/nginx` is included in. The pool of connections is so small that all clients share them. */
+const nginxConf = `daemon off;
+user root;
+worker_processes 1;
+pid nginx.pid;
+error_log stderr;
+events {}
+http {
+  access_log off;
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name};`).join('\n  ')}
+  include protected-api.conf;
+}
+`;
 
 export const haproxy = {
   name: 'HAProxy as deploy/ configures it',
   /** The options of a listener on which clients must have a certificate, with files of this folder. */
   mutualTls: (folder: string) => ` ssl crt ${folder}/server.both ca-file ${folder}/ca.pem verify required`,
-  /** Starts the proxy at `frontend`, with options, in front of the service at `server`, both `host:port`. */
+  /** Starts the proxy at `frontend`, with options, in front of the service at `server`, both `host:port`, as two servers. */
   start: (frontend: string, server: string) => startHaproxy(frontend, [server, server]),
 };
 
 export const nginx: typeof haproxy = {
-  name: 'nginx with connections that it reuses',
+  name: 'nginx as deploy/ configures it',
   mutualTls: (folder) => ` ssl; ssl_certificate ${folder}/server.pem; ssl_certificate_key ${folder}/server.key;
       ssl_client_certificate ${folder}/ca.pem; ssl_verify_client on`,
   async start(frontend, server) {
-    const configuration = await Bun.file(join(import.meta.dir, 'nginx.conf')).text();
-    const filled = configuration.replace(' FRONTEND;', ` ${frontend};`).replace(' SERVER;', ` ${server};`);
-    return run(['sh', '-c', 'exec nginx -p "$PWD" -c "$PWD/nginx.conf"'], { PATH }, { 'nginx.conf': filled });
+    const values: Readonly<Record<string, string>> = { FRONTEND: frontend, SERVER_1: server, SERVER_2: server };
+    const text = (await deployed('nginx/protected-api.conf.template'))
+      .replace(/\$\{(\w+)\}/g, (_, name) => values[name] ?? '')
+      .replace('keepalive 32', 'keepalive 2');
+    const files = { 'nginx.conf': nginxConf, 'protected-api.conf': text };
+    return run(['sh', '-c', 'exec nginx -p "$PWD" -c "$PWD/nginx.conf"'], { PATH }, files);
   },
 };
 
