@@ -1,14 +1,25 @@
 import { mkdirSync, mkdtempSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import manifest from '../package.json';
 import { billOfMaterials, bundledPackages, licenceProblems } from './bill-of-materials.ts';
+import { withoutSignature } from './code-signature.ts';
+import { thirdPartyNotices } from './third-party-notices.ts';
+
+/** The files that `build` writes. */
+export const [executableName, billName, noticesName] = [
+  'protected-api',
+  'protected-api.cdx.json',
+  'THIRD-PARTY-NOTICES',
+] as const;
 
 /**
- * Writes the executable to `outfile` and its bill of materials beside it, as `<outfile>.cdx.json`.
+ * Writes the executable, its bill of materials and the licences of what it contains to `folder`.
  *
- * @throws Error if the bundle fails or contains a package whose licence is not on the list.
+ * @throws Error if the bundle fails, or contains a package without a licence, or with one that is not on the list.
  */
-export async function build(outfile: string, target?: string): Promise<void> {
+export async function build(folder: string, target?: string): Promise<void> {
+  const outfile = join(folder, executableName);
   const { metafile } = await Bun.build({
     entrypoints: ['src/index.ts'],
     // An executable must not read configuration from the folder in which it is started.
@@ -30,19 +41,24 @@ export async function build(outfile: string, target?: string): Promise<void> {
   const packages = await bundledPackages(metafile);
   const problems = licenceProblems(packages);
   if (problems.length > 0) throw new Error(`Cannot ship the bundle:\n${problems.join('\n')}`);
-  const sha256 = new Bun.CryptoHasher('sha256').update(await Bun.file(outfile).bytes()).digest('hex');
-  await Bun.write(`${outfile}.cdx.json`, `${JSON.stringify(billOfMaterials(packages, sha256), null, 2)}\n`);
+  let executable: Buffer = Buffer.from(await Bun.file(outfile).arrayBuffer());
+  if (target === 'bun-darwin-x64') {
+    executable = withoutSignature(executable);
+    await Bun.write(outfile, executable);
+  }
+  const hash = { alg: 'SHA-256', content: new Bun.CryptoHasher('sha256').update(executable).digest('hex') };
+  await Bun.write(join(folder, billName), billOfMaterials({ manifest, type: 'application', hash }, packages));
+  await Bun.write(join(folder, noticesName), await thirdPartyNotices(packages));
 }
 
 if (import.meta.main) {
   // A target is a Bun release to embed, such as bun-linux-arm64. It defaults to the Bun that runs this script.
   const { values } = parseArgs({ options: { target: { type: 'string' } } });
-  const outfile = 'dist/protected-api';
   mkdirSync('dist', { recursive: true });
   // Built elsewhere and then moved, because another process may be starting the current executable, or building one too.
   const folder = mkdtempSync('dist/build-');
-  await build(join(folder, 'protected-api'), values.target);
-  for (const suffix of ['', '.cdx.json']) renameSync(join(folder, `protected-api${suffix}`), `${outfile}${suffix}`);
+  await build(folder, values.target);
+  for (const name of [executableName, billName, noticesName]) renameSync(join(folder, name), join('dist', name));
   rmdirSync(folder);
-  console.log(`${outfile}: ${(Bun.file(outfile).size / 1e6).toFixed(0)} MB`);
+  console.log(`dist/${executableName}: ${(Bun.file(`dist/${executableName}`).size / 1e6).toFixed(0)} MB`);
 }

@@ -61,7 +61,7 @@ async function changedLines(): Promise<ReadonlyMap<string, ReadonlySet<number>>>
   let file = '';
   for (const line of stdout.toString().split('\n')) {
     file = /^\+\+\+ b\/(.*)$/.exec(line)?.[1] ?? file;
-    const [, first, count = '1'] = /^@@ \S+ \+(\d+)(?:,(\d+))? @@/.exec(line) ?? [];
+    const [, first, count = '1'] = /^ \S+ \+(\d+)(?:,(\d+))? /.exec(line) ?? [];
     if (first === undefined || !file.endsWith('.ts') || file === 'src/auth/index.ts') continue;
     const added = Array.from({ length: Number(count) }, (_, index) => Number(first) + index);
     lines.set(file, new Set([...(lines.get(file) ?? []), ...added]));

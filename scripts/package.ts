@@ -1,7 +1,8 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { llmsText, onGitHub, readPage, sections } from '../docs/.vitepress/pages.ts';
 
-/** Writes JavaScript and declarations of the doors to `src/auth/dist`, which the npm package contains. */
+/** Writes what the npm package contains: JavaScript and declarations of the doors to `src/auth/dist`, and the pages to `src/auth/docs`. */
 const folder = join(import.meta.dir, '../src/auth');
 const outDir = join(folder, 'dist');
 await rm(outDir, { recursive: true, force: true });
@@ -13,4 +14,13 @@ for (const name of await readdir(outDir, { recursive: true })) {
   if (!name.endsWith('.d.ts')) continue;
   const file = Bun.file(join(outDir, name));
   await file.write((await file.text()).replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(?=['"])/g, '$1.js'));
+}
+
+/** The pages of the documentation, which the npm package contains for people and language models without a network. */
+const pagesDir = join(folder, 'docs');
+await rm(pagesDir, { recursive: true, force: true });
+await Bun.write(join(pagesDir, 'llms.txt'), llmsText(''));
+for (const page of Object.values(sections).flat()) {
+  const text = readPage(page).replace(/(?<=\]\()[^)\s]+/g, (href) => onGitHub(href, page) ?? href);
+  await Bun.write(join(pagesDir, `${page}.md`), text);
 }

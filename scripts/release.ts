@@ -1,59 +1,131 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { $ } from 'bun';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { $, CryptoHasher } from 'bun';
 import packageJson from '../package.json' with { type: 'json' };
-import { build } from './build.ts';
+import manifest from '../src/auth/package.json' with { type: 'json' };
+import { billOfMaterials, packagesIn } from './bill-of-materials.ts';
+import { billName, build, executableName, noticesName } from './build.ts';
+import { releaseNotes, tagProblems, tagsOf } from './release-plan.ts';
 
-const linux = ['linux-x64', 'linux-arm64', 'linux-x64-musl', 'linux-arm64-musl'] as const;
-const targets = [...linux, 'darwin-x64', 'darwin-arm64', 'windows-x64'] as const;
+const { version } = packageJson;
+const tag = `v${version}`;
+const targets = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'] as const;
+const folder = 'dist/release';
+const image = `ghcr.io/${packageJson.repository.replace('github:', '')}`;
 
-/** Returns why a tag cannot be released, based on the version in package.json and the changelog. Empty if it can be released. */
-export function tagProblems(tag: string, version: string, changelog: string): string[] {
-  const problems: string[] = [];
-  if (tag !== `v${version}`) problems.push(`Tag ${tag} is not v${version}, the version in package.json`);
-  const heading = `## [${version}] - `;
-  if (!changelog.split('\n').some((line) => line.startsWith(heading) && /- \d{4}-\d\d-\d\d$/.test(line)))
-    problems.push(`CHANGELOG.md has no heading "${heading}YYYY-MM-DD"`);
-  return problems;
+interface Release {
+  /** Prepares and checks everything, and publishes nothing. */
+  readonly isDryRun: boolean;
+  /** The versions on npm. */
+  readonly published: readonly string[];
+  readonly changelog: string;
 }
 
-/**
- * Writes an archive of the executable and the licence to `archive`. The same executable makes the same archive. Every system can
- * unpack it: Windows has had tar since 2018.
- */
-export async function pack(executable: string, archive: string): Promise<void> {
+/** The steps in their order: npm is first, because a version on npm cannot be replaced. Each leaves alone what is there. */
+export const steps = {
+  /** Publishes the package. Its name must be there: trusted publishing cannot create one. */
+  async npm({ isDryRun, published }) {
+    if (published.includes(version)) return console.log(`${manifest.name}@${version} is on npm`);
+    const flags = ['--access', 'public', '--tag', tagsOf(version, published).npm];
+    await $`npm publish ./${await packPackage()} ${flags} ${isDryRun ? '--dry-run' : '--provenance'}`;
+  },
+
+  /** Prints what the workflow needs to push the image: its tags, and its digest if it is there. */
+  async image({ isDryRun, published }) {
+    const names = tagsOf(version, published).image.map((each) => `${image}:${each}`);
+    console.log(`tags=${names.join()}`);
+    const inspect = $`docker buildx imagetools inspect ${names[0]} --format ${'{{.Manifest.Digest}}'}`;
+    console.log(`digest=${isDryRun ? '' : (await inspect.nothrow().quiet().text()).trim()}`);
+  },
+
+  /** Writes the files of the GitHub release, with their SHA-256 sums in SHA256SUMS. */
+  async assets() {
+    await rm(folder, { recursive: true, force: true });
+    for (const target of targets) {
+      const name = join(folder, `protected-api-${version}-${target}`);
+      const built = join(folder, target);
+      await mkdir(built, { recursive: true });
+      await build(built, `bun-${target}`);
+      await pack(built, `${name}.tar.gz`);
+      await rename(join(built, billName), `${name}.cdx.json`);
+      await rm(built, { recursive: true });
+    }
+    const tarball = await packPackage();
+    await Bun.write(`${tarball}.cdx.json`, await packageBill(tarball));
+    const names = (await readdir(folder)).toSorted();
+    const sums = names.map(async (name) => `${await digest('sha256', join(folder, name))}  ${name}\n`);
+    await Bun.write(join(folder, 'SHA256SUMS'), (await Promise.all(sums)).join(''));
+    console.log(names.join('\n'));
+  },
+
+  /** Makes the GitHub release of these files, a draft until it has all of them. */
+  async github({ isDryRun, changelog }) {
+    const notes = 'dist/release-notes.md';
+    await Bun.write(notes, releaseNotes(version, changelog));
+    const files = (await readdir(folder)).map((name) => join(folder, name));
+    if (isDryRun) return console.log(`Files of ${tag}: ${files.length}\n\n${await Bun.file(notes).text()}`);
+    const found = await $`gh release view ${tag} --json isDraft --jq .isDraft`.nothrow().quiet();
+    if (found.text().trim() === 'false') return console.log(`The release ${tag} is on GitHub`);
+    if (found.exitCode !== 0)
+      await $`gh release create ${tag} --draft --verify-tag --title ${tag} --notes-file ${notes}`;
+    await $`gh release upload ${tag} ${files} --clobber`;
+    await $`gh release edit ${tag} --draft=false`;
+  },
+} satisfies Record<string, (release: Release) => Promise<void>>;
+
+/** Writes an archive of an executable and its licences to `archive`. The same files make the same archive. */
+export async function pack(built: string, archive: string): Promise<void> {
   const reproducible = ['--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--mode=a+rX,u+w,go-w'];
-  const files = ['-C', dirname(executable), basename(executable), '-C', process.cwd(), 'LICENSE'];
+  const files = ['-C', built, executableName, noticesName, '-C', process.cwd(), 'LICENSE'];
   await $`tar --create --gzip --file ${archive} ${reproducible} ${files}`;
 }
 
-/** Writes an archive and a bill of materials for each target to `folder`, and their SHA-256 sums to SHA256SUMS. */
-async function release(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  for (const target of targets) {
-    const name = `protected-api-${packageJson.version}-${target}`;
-    const executable = join(folder, target.startsWith('windows') ? 'protected-api.exe' : 'protected-api');
-    await build(executable, `bun-${target}`);
-    await pack(executable, join(folder, `${name}.tar.gz`));
-    await rename(`${executable}.cdx.json`, join(folder, `${name}.cdx.json`));
-    await rm(executable);
-    console.log(join(folder, `${name}.tar.gz`));
-  }
-  const sums = (await readdir(folder)).toSorted().map(async (name) => {
-    const sum = new Bun.CryptoHasher('sha256').update(await Bun.file(join(folder, name)).bytes()).digest('hex');
-    return `${sum}  ${name}\n`;
-  });
-  await Bun.write(join(folder, 'SHA256SUMS'), (await Promise.all(sums)).join(''));
+/** Returns the path of the tarball of the package, which is the same each time. */
+async function packPackage(): Promise<string> {
+  await $`${process.execPath} pm pack --quiet --destination ${join(process.cwd(), folder)}`.cwd('src/auth').quiet();
+  return join(folder, `${manifest.name}-${version}.tgz`);
+}
+
+/** Returns the bill of materials of the package, with the versions of its dependencies that it is tested with. */
+export async function packageBill(tarball: string): Promise<string> {
+  const hash = { alg: 'SHA-512', content: await digest('sha512', tarball) };
+  const dependencies = await packagesIn(Object.keys(manifest.dependencies).map((name) => `node_modules/${name}`));
+  return billOfMaterials({ manifest, type: 'library', hash }, dependencies);
+}
+
+const digest = async (algorithm: 'sha256' | 'sha512', file: string) =>
+  new CryptoHasher(algorithm).update(await Bun.file(file).bytes()).digest('hex');
+
+/** Returns the versions of the package on npm, which are none before its name is created. */
+async function publishedVersions(): Promise<string[]> {
+  const { stdout } = await $`npm view ${manifest.name} versions --json`.nothrow().quiet();
+  const found: string | string[] | { readonly error: { readonly code: string } } = JSON.parse(stdout.toString());
+  if (typeof found === 'string' || Array.isArray(found)) return [found].flat();
+  if (found.error.code === 'E404') return [];
+  throw new Error(`Cannot read the versions on npm: ${found.error.code}`);
 }
 
 if (import.meta.main) {
-  const { GITHUB_REF_TYPE, GITHUB_REF_NAME = '' } = process.env;
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { 'dry-run': { type: 'boolean', default: false } },
+  });
+  const isDryRun = values['dry-run'];
   const changelog = await Bun.file('CHANGELOG.md').text();
-  const problems = GITHUB_REF_TYPE === 'tag' ? tagProblems(GITHUB_REF_NAME, packageJson.version, changelog) : [];
+  const problems = tagProblems(
+    isDryRun ? tag : `${process.env.GITHUB_REF}`.replace('refs/tags/', ''),
+    version,
+    changelog,
+  );
   if (problems.length > 0) {
     console.error(`Cannot release:\n${problems.join('\n')}`);
-    process.exit(1);
+    if (!isDryRun) process.exit(1);
   }
-  await release('dist/release');
+  const release = { isDryRun, published: await publishedVersions(), changelog };
+  for (const [name, step] of Object.entries(steps)) {
+    if (positionals.length > 0 && !positionals.includes(name)) continue;
+    console.error(`== ${name}`);
+    await step(release);
+  }
 }

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { isRequired } from '../src/auth/check-options.ts';
-import { pairFormats, settingRules, variableOf } from '../src/auth/environment.ts';
-import type { OptionKind } from '../src/auth/option-kinds.ts';
-import { optionRules } from '../src/auth/options.ts';
+import { isRequired } from '../src/auth/options/check-options.ts';
+import { settingOf } from '../src/auth/options/environment.ts';
+import type { OptionKind } from '../src/auth/options/kinds.ts';
+import { optionRules } from '../src/auth/options/rules.ts';
 import { processRules } from '../src/settings.ts';
 import { format } from './format.ts';
 
@@ -25,16 +25,16 @@ const src = join(import.meta.dir, '../src');
 async function documentRules(path: string, rules: Readonly<Record<string, Rule>>) {
   const source = await Bun.file(join(src, path)).text();
   return Object.entries(rules).map(([name, rule]): DocumentedRule => {
-    const comment = new RegExp(String.raw`/\*\*((?:(?!\*/)[^])*)\*/\n  ${name}:`).exec(source)?.[1] ?? '';
+    const comment =
+      new RegExp(String.raw`/\*\*((?:(?!\*/)[^])*)\*/\n  (?:readonly )?${name}\??:`).exec(source)?.[1] ?? '';
     const [meaning, example] = comment.replaceAll(/\s*\n \s*\*?\s*/g, ' ').split(' @example ');
     if (!meaning?.trim()) throw new Error(`Cannot document ${name}: it has no comment`);
     return { ...rule, name, meaning: meaning.trim(), example: example?.trim() };
   });
 }
 
-export const options = await documentRules('auth/options.ts', optionRules);
-const guardSettings = await documentRules('auth/environment.ts', settingRules);
-export const processSettings = [...guardSettings, ...(await documentRules('settings.ts', processRules))];
+export const options = await documentRules('auth/types.ts', optionRules);
+export const processSettings = await documentRules('settings.ts', processRules);
 const settings = [...options.filter(({ kind }) => kind !== 'code'), ...processSettings];
 
 /** Returns the default as it is written in the environment. Empty if there is none. */
@@ -47,38 +47,56 @@ function defaultOf({ name, kind, fallback }: DocumentedRule): string {
  * Returns the meaning with the names of settings, such as `JWKS_ALLOW_HTTP` for `jwksAllowHttp`, without the content of other
  * columns.
  */
-function meaningOf({ name, kind, meaning }: DocumentedRule): string {
+function meaningOf({ kind, meaning, expected }: DocumentedRule): string {
   const words = meaning.replace(/ (?:Required|Defaults to [^.:]+)\.$/, '');
   const named = words.replace(/`([a-z]+[A-Z]\w*)`/g, (quoted, option: string) =>
-    settings.some((setting) => setting.name === option) ? `\`${variableOf(option)}\`` : quoted,
+    settings.some((setting) => setting.name === option) ? `\`${settingOf(option)}\`` : quoted,
   );
-  return kind === 'pairs' ? `${named} Pairs: \`${pairFormats[name]?.replace(/,.*/, '')}\`.` : named;
+  return kind === 'pairs' ? `${named} Pairs: \`${expected.split(';')[0]}\`.` : named;
 }
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]) => {
-  const lines = [head, head.map(() => '---'), ...rows];
-  return lines.map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`).join('\n');
-};
 
 const code = (text: string) => (text === '' ? '' : `\`${text}\``);
 
+/** The groups of the page, in the order in which a reader meets them. What no other group holds belongs to Tokens. */
+const groups: Readonly<Record<string, (rule: DocumentedRule) => boolean>> = {
+  Required: ({ name }) => isRequired(name),
+  Tokens: () => false,
+  Scopes: ({ name }) => /^scope|^requireScope/.test(name),
+  Keys: ({ name }) => /^jwks|^(?:keys|fetch)$/.test(name),
+  'DPoP and certificates': ({ name }) => /^dpop|^client|^(?:publicUrl|resource|replayStore|redisUrl)$/.test(name),
+  'Responses and callbacks': ({ name }) => /^on[A-Z]|^error|^formatRejection$/.test(name),
+  Service: (rule) => !options.includes(rule),
+};
+const groupOf = (rule: DocumentedRule) => Object.keys(groups).find((title) => groups[title]?.(rule)) ?? 'Tokens';
+
+/** Returns the title of each group, followed by the texts of its rules. */
+const grouped = (rules: readonly DocumentedRule[], textOf: (rule: DocumentedRule) => string) =>
+  Object.keys(groups).flatMap((title) => {
+    const held = rules.filter((rule) => groupOf(rule) === title);
+    return held.length === 0 ? [] : [`## ${title}`, ...held.map(textOf)];
+  });
+
+/** Returns the line below a name: the option, and the default or the value. */
+function formOf(rule: DocumentedRule): string {
+  if (rule.kind === 'code') return `Option only: ${rule.expected}.`;
+  const option = options.includes(rule) ? rule.name : undefined;
+  const named = option === undefined ? 'Setting only.' : `Option ${code(option)}.`;
+  const value = isRequired(rule.name) ? ' Required.' : ` Default: ${code(defaultOf(rule)) || 'none'}.`;
+  return `${named}${value}`;
+}
+
 /** Returns `docs/settings.md`. */
 export function settingsPage(): string {
-  const settingRows = settings.map((rule) => [
-    code(variableOf(rule.name)),
-    options.includes(rule) ? code(rule.name) : guardSettings.includes(rule) ? code('clientCertificate') : '',
-    isRequired(rule.name) ? 'required' : code(defaultOf(rule)),
-    meaningOf(rule),
-  ]);
-  const codeRows = options
-    .filter(({ kind }) => kind === 'code')
-    .map(({ name, expected, meaning }) => [code(name), expected, meaning]);
   const pairs = options.filter(({ kind }) => kind === 'pairs');
+  const sections = grouped([...settings, ...options.filter(({ kind }) => kind === 'code')], (rule) => {
+    const [name, meaning] = rule.kind === 'code' ? [rule.name, rule.meaning] : [settingOf(rule.name), meaningOf(rule)];
+    return `### ${name}\n\n${formOf(rule)}\n\n${meaning}`;
+  });
   return format(
     'settings.md',
-    `# Settings and options
+    `# Configuration
 
-<!-- Generated by \`bun run docs\` from src/auth/options.ts and src/settings.ts. Change the comments there. -->
+<!-- Generated by \`bun run docs\` from src/auth/types.ts and src/settings.ts. Change the comments there. -->
 
 The service reads **settings** from the environment. A guard takes **options**: \`createGuard\`, \`resourceServer\` and \`resourceMetadata\`
 have the same ones. Where both exist, they have the same meaning, default and bounds, and \`optionsFromEnvironment(process.env)\` returns
@@ -87,36 +105,30 @@ the options that the settings describe.
 - Numbers are plain decimal integers. An empty setting counts as unset.
 - Lists are comma-separated in settings and arrays in options. \`issuer\` and \`audience\` also take one string.
 - Pairs are \`name=value\` in settings, separated by commas, and objects in options: ${pairs.map(({ name, example }) => `\`${name}: ${example}\``).join(', ')}.
-  Several narrower scopes of \`SCOPE_IMPLIES\` are several pairs.
+  To give a name several values, repeat the pair: \`SCOPE_IMPLIES=admin=read:a,admin=write:a\`.
 - All mistakes are reported together: by the service on standard error before it exits with status 1, by a guard in a \`TypeError\` when it is created.
+- \`bun run\` also reads a file named \`.env\`; [.env.example](../.env.example) is a template. A file \`.env.local\` takes precedence over it, and the
+  environment over both. The executable and the image read neither.
 
-## Settings
-
-\`bun run\` also reads a file named \`.env\`; [.env.example](../.env.example) is a template. A file \`.env.local\` takes precedence over it, and the
-environment over both. The executable and the image read neither.
-
-${table(['Setting', 'Option', 'Default', 'Meaning'], settingRows)}
-
-## Options that only code can give
-
-${table(['Option', 'Value', 'Meaning'], codeRows)}
+${sections.join('\n\n')}
 `,
   );
 }
 
 /** Returns `.env.example`. */
 export function envExample(): string {
-  const entries = settings.map((rule) => {
+  const sections = grouped(settings, (rule) => {
     const words = meaningOf(rule).replaceAll('`', '');
-    const assignment = `${variableOf(rule.name)}=${defaultOf(rule)}`;
-    return `${words.replaceAll(/(.{1,118})(?: |$)/g, '# $1\n')}${isRequired(rule.name) ? '' : '# '}${assignment}\n`;
+    const assignment = `${settingOf(rule.name)}=${defaultOf(rule)}`;
+    return `${words.replaceAll(/(.{1,118})(?: |$)/g, '# $1\n')}${isRequired(rule.name) ? '' : '# '}${assignment}`;
   });
   return `# Settings of the service, read from the environment. Only ISSUER and AUDIENCE are required.
 # A line that begins with # is a comment: the other settings show their defaults, so remove the # to change one.
 # Numbers are plain decimal integers. Lists, and pairs name=value, are separated by commas. An empty value counts as unset.
 # Generated by \`bun run docs\`; docs/settings.md explains the format of lists and pairs.
 
-${entries.join('\n')}`;
+${sections.join('\n\n')}
+`;
 }
 
 if (import.meta.main) {

