@@ -1,7 +1,7 @@
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 
-// A server of Deno. To start it:
-// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com deno run --allow-env --allow-net examples/deno-serve.ts
+// A server of Deno. Start it with:
+// ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com deno run --allow-env --allow-net deno-serve.ts
 const guard = createGuard(optionsFromEnvironment(Deno.env.toObject()));
 guard.start();
 

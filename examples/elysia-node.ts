@@ -2,7 +2,7 @@ import { node } from '@elysiajs/node';
 import { Elysia } from 'elysia';
 import { optionsFromEnvironment, resourceServer } from 'protected-api';
 
-// Elysia on Node.js. To start it in Node.js 22.18 or later:
+// Elysia on Node.js. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node elysia-node.ts
 const reports = new Elysia()
   .use(resourceServer(optionsFromEnvironment(process.env)))

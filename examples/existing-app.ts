@@ -2,11 +2,11 @@ import { cors } from '@elysiajs/cors';
 import { Elysia, t } from 'elysia';
 import { optionsFromEnvironment, resourceServer } from 'protected-api';
 
-// An application with public routes, CORS and an error format of its own (RFC 9457) adds the guard. To start it:
+// An application with public routes, CORS and an error format of its own (RFC 9457) adds the guard. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run existing-app.ts
 const guard = resourceServer({
   ...optionsFromEnvironment(process.env),
-  errorBody: ({ status, description }) => problem(status, description),
+  formatRejection: ({ status, description }) => ({ body: problem(status, description) }),
   onRefused: (request, reason) => console.warn(`Rejected ${request.method} ${request.url}: ${reason}`),
 });
 

@@ -2,9 +2,9 @@ import type { AddressInfo } from 'node:net';
 import cors from 'cors';
 import express from 'express';
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
-import { authOf, requireToken } from 'protected-api/node';
+import { authOf, requireToken, serveMetadata } from 'protected-api/node';
 
-// Express 5 or 4. To start it in Node.js 22.18 or later:
+// Express 5 or 4. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node express.ts
 const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
@@ -12,12 +12,8 @@ guard.start();
 const app = express();
 // Before the guard, so that pages of other origins can read why a request was rejected.
 app.use(cors({ exposedHeaders: ['WWW-Authenticate', 'Retry-After'] }));
-// With PUBLIC_URL, the metadata that the challenges name (RFC 9728).
-app.use(async ({ method, originalUrl }, response, next) => {
-  const metadata = guard.metadata({ method, url: `http://localhost${originalUrl}`, headers: new Headers() });
-  if (metadata === undefined) return next();
-  response.writeHead(metadata.status, Object.fromEntries(metadata.headers)).end(await metadata.text());
-});
+// If PUBLIC_URL is set, serves the metadata that challenges link to.
+app.use(serveMetadata(guard));
 app.get('/health', (_request, response) => {
   response.send('ok');
 });

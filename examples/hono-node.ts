@@ -1,27 +1,23 @@
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
-import { createMiddleware } from 'hono/factory';
-import { type Claims, createGuard, optionsFromEnvironment, type Requirements } from 'protected-api/guard';
+import { cors } from 'hono/cors';
+import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { authOf, requireToken } from 'protected-api/hono';
 
-// Hono on Node.js. To start it in Node.js 22.18 or later:
+// Hono on Node.js. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node hono-node.ts
 const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
 
-const guarded = (requirements: Requirements = {}) =>
-  createMiddleware<{ Variables: { claims: Claims } }>(async (context, next) => {
-    const result = await guard.check(context.req.raw, requirements);
-    if (result instanceof Response) return result;
-    context.set('claims', result.claims);
-    return next();
-  });
-
 const app = new Hono()
+  // Before the guard, so that pages of other origins can read why a request was rejected.
+  .use(cors({ origin: '*', exposeHeaders: ['WWW-Authenticate', 'Retry-After'] }))
+  // If PUBLIC_URL is set, serves the metadata that challenges link to.
+  .use(async ({ req }, next) => guard.metadata(req.raw) ?? next())
   .get('/health', (context) => context.text('ok'))
-  .get('/reports', guarded({ scope: 'read:reports' }), (context) => {
-    const { sub } = context.get('claims');
-    return context.json({ hello: String(sub) });
-  });
+  .get('/reports', requireToken(guard, { scope: 'read:reports' }), (context) =>
+    context.json({ hello: String(authOf(context).claims.sub) }),
+  );
 
 serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(process.env.PORT ?? 3010) }, ({ port }) =>
   console.log(`Listening on http://127.0.0.1:${port}`),

@@ -3,7 +3,7 @@ import Koa from 'koa';
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 import { checkIncoming } from 'protected-api/node';
 
-// Koa. To start it in Node.js 22.18 or later:
+// Koa. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node koa.ts
 const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
@@ -14,7 +14,7 @@ app.use(async (context, next) => {
   context.set('access-control-allow-origin', '*');
   context.set('access-control-expose-headers', 'WWW-Authenticate, Retry-After');
   const { method, originalUrl } = context;
-  // With PUBLIC_URL, the metadata that the challenges name (RFC 9728).
+  // If PUBLIC_URL is set, serves the metadata that challenges link to.
   const metadata = guard.metadata({ method, url: `http://localhost${originalUrl}`, headers: new Headers() });
   if (metadata) context.body = metadata;
   else if (context.path === '/health') context.body = 'ok';
@@ -22,7 +22,7 @@ app.use(async (context, next) => {
 });
 app.use(async (context) => {
   const auth = await checkIncoming(guard, context.req, context.res, { scope: 'read:reports' });
-  // Without auth, the rejection was sent.
+  // If auth is undefined, the guard has already responded.
   if (auth && context.path === '/reports') context.body = { hello: auth.claims.sub };
 });
 

@@ -1,6 +1,7 @@
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 
-// AWS Lambda behind an HTTP API or a function URL, with the variables ISSUER and AUDIENCE. Keys are kept between invocations.
+// AWS Lambda behind an HTTP API or a function URL, with the variables ISSUER and AUDIENCE. Start it by deploying it as:
+// lambda.handler
 const guard = createGuard(optionsFromEnvironment(process.env));
 
 /** The used part of an event in payload format 2.0. */

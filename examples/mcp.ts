@@ -1,3 +1,4 @@
+import { cors } from '@elysiajs/cors';
 import {
   createMcpHandler,
   localhostAllowedOrigins,
@@ -5,10 +6,10 @@ import {
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import { Elysia } from 'elysia';
-import { createGuard, resourceMetadata, resourceServer } from 'protected-api';
+import { createGuard, resourceServer } from 'protected-api';
 
 // A Model Context Protocol server over HTTP, for clients of revision 2026-07-28 and of older ones. Clients that send no token
-// find the authorization server, and request a token for this server. To start it:
+// find the authorization server, and request a token for this server. Start it with:
 // ISSUER=https://tenant.example.com/ bun run mcp.ts
 const { ISSUER = '', PORT = '3010' } = process.env;
 
@@ -23,16 +24,22 @@ const scopesOfTools = new Map([
   ['read-notes', [scope]],
   ['add-note', [scope, 'notes:write']],
 ]);
+const allScopes = [...new Set([...scopesOfTools.values()].flat())];
 const notes: string[] = [];
 
 /**
- * The scopes of the tools that a message calls, or a batch of messages. Revision 2026-07-28 also has the name in a header, and
- * the handler rejects a request whose header and body differ.
+ * The names of the tools that a message calls, or a batch of messages. Revision 2026-07-28 also has the name in a header, and the
+ * handler rejects a request whose header and body differ.
  */
-function scopesOf(body: unknown): string[] {
+function toolsIn(body: unknown): readonly unknown[] {
   const messages = [body].flat() as ({ method?: unknown; params?: { name?: unknown } } | null)[];
-  const calls = messages.filter((message) => message?.method === 'tools/call');
-  return calls.flatMap((call) => scopesOfTools.get(String(call?.params?.name)) ?? [...scopesOfTools.values()].flat());
+  return messages.filter((message) => message?.method === 'tools/call').map((call) => call?.params?.name);
+}
+
+/** The scopes of the tools that a body calls. The route responds with 400 to a name that is not a string. */
+function scopesOf(body: unknown): string[] {
+  const names = toolsIn(body).filter((name) => typeof name === 'string');
+  return names.flatMap((name) => scopesOfTools.get(name) ?? allScopes);
 }
 
 const handler = createMcpHandler(({ authInfo }) => {
@@ -49,18 +56,22 @@ const handler = createMcpHandler(({ authInfo }) => {
 new Elysia()
   // Pages of other origins must not reach a server on this machine (DNS rebinding).
   .onRequest(({ request }) => originValidationResponse(request, localhostAllowedOrigins()))
-  .use(resourceMetadata(guard))
+  // Also lists the scopes that only some tools require.
+  .onRequest(({ request }) => guard.metadata(request, { scopes: allScopes }))
+  .use(cors({ credentials: false, exposeHeaders: ['WWW-Authenticate', 'Retry-After', 'DPoP-Nonce'] }))
   .use(resourceServer(guard))
   // A 401 names this scope, so that clients request it at once.
   .guard({ scope })
   .post(
     '/mcp',
-    async ({ request, body }) => {
+    async ({ request, body, status }) => {
+      if (!toolsIn(body).every((name) => typeof name === 'string'))
+        return status(400, 'The name of a tool must be a string');
       // The token was already checked. A second check costs nothing and returns the granted scopes.
       const auth = await guard.check(request);
       if (auth instanceof Response) return auth;
-      const { claims, token, scopes } = auth;
-      const authInfo = { token, clientId: String(claims.client_id), scopes: [...scopes], expiresAt: claims.exp };
+      const { claims, token, scopes, clientId = 'unknown' } = auth;
+      const authInfo = { token, clientId, scopes: [...scopes], expiresAt: claims.exp };
       return handler.fetch(request, { authInfo, parsedBody: body });
     },
     { scope: ({ body }) => scopesOf(body), parse: 'json' },

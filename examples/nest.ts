@@ -1,15 +1,24 @@
 import 'reflect-metadata';
-import type { IncomingMessage } from 'node:http';
-import { Controller, Get, type MiddlewareConsumer, Module, Req } from '@nestjs/common';
+import { type CanActivate, Controller, Get, Module, Req, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import type { NextFunction, Request, Response } from 'express';
-import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
-import { authOf, requireToken } from 'protected-api/node';
+import { createGuard, optionsFromEnvironment, type Requirements } from 'protected-api/guard';
+import { authOf, checkIncoming, type IncomingRequest, serveMetadata } from 'protected-api/node';
 
-// NestJS on Express. To start it, compile it with `experimentalDecorators`, then:
+// NestJS on Express. Compile it with `experimentalDecorators`, and start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node nest.js
 const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
+
+/** A guard of NestJS. Middleware would be bypassed, because NestJS before 11.2 matches its paths differently from those of routes. */
+const accessToken = (requirements: Requirements = {}): CanActivate => ({
+  async canActivate(context) {
+    const http = context.switchToHttp();
+    const [request, response] = [http.getRequest(), http.getResponse()];
+    // Fastify wraps the request and response of Node.js.
+    const auth = await checkIncoming(guard, request.raw ?? request, response.raw ?? response, requirements);
+    return auth !== undefined;
+  },
+});
 
 @Controller('health')
 class Health {
@@ -20,27 +29,21 @@ class Health {
 }
 
 @Controller('reports')
+@UseGuards(accessToken({ scope: 'read:reports' }))
 class Reports {
   @Get()
-  read(@Req() request: IncomingMessage) {
+  read(@Req() request: IncomingRequest) {
+    // On Fastify: authOf(request.raw)
     return { hello: authOf(request).claims.sub };
   }
 }
 
 @Module({ controllers: [Health, Reports] })
-class Application {
-  configure(consumer: MiddlewareConsumer) {
-    consumer.apply(requireToken(guard, { scope: 'read:reports' })).forRoutes(Reports);
-  }
-}
+class Application {}
 
 const cors = { exposedHeaders: ['WWW-Authenticate', 'Retry-After'] };
 const app = await NestFactory.create(Application, { cors, logger: ['warn', 'error'] });
-// With PUBLIC_URL, the metadata that the challenges name (RFC 9728).
-app.use(async ({ method, originalUrl }: Request, response: Response, next: NextFunction) => {
-  const metadata = guard.metadata({ method, url: `http://localhost${originalUrl}`, headers: new Headers() });
-  if (metadata === undefined) return next();
-  response.writeHead(metadata.status, Object.fromEntries(metadata.headers)).end(await metadata.text());
-});
+// If PUBLIC_URL is set, serves the metadata that challenges link to.
+app.use(serveMetadata(guard));
 await app.listen(Number(process.env.PORT ?? 3010), '127.0.0.1');
 console.log(`Listening on ${await app.getUrl()}`);

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 
-// A Cloudflare Worker. ISSUER and AUDIENCE are variables in its wrangler.toml. To start it: npx wrangler dev workers.ts
-// Requests share the keys, because the guard is created once. Keys are fetched when a request needs them.
-const guard = createGuard(optionsFromEnvironment(env));
+// A Cloudflare Worker, with the variables ISSUER and AUDIENCE in wrangler.toml. Start it with:
+// npx wrangler dev workers.ts
+// Workers stop background work when a request ends, so this is how long a withdrawn key stays trusted.
+const guard = createGuard({ ...optionsFromEnvironment(env), jwksMaxStaleSeconds: 3600 });
 
 // biome-ignore lint/style/noDefaultExport: this is how a Worker is written.
 export default {

@@ -1,20 +1,49 @@
 import { join } from 'node:path';
+import { createDevelopmentIssuer } from 'protected-api/testing';
 import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { freePort, run, untilReachable } from '../support/child-process.ts';
-import { startedFor } from '../support/fixture.ts';
+import { serve, startedFor } from '../support/fixture.ts';
 
-/** Starts an MCP server of the examples, and an authorization server whose clients know its URL and nothing else. */
-export const mcpServer = (example: string) =>
+const scope = 'notes:read notes:write';
+
+/** An authorization server of oidc-provider, whose audience is the resource that a client requests a token for. */
+const oidcProvider = () => startAuthorizationServer(['https://unnamed.example.test', 'RS256', scope]);
+
+/** The development issuer, as the README of the package has it. */
+export async function developmentIssuer(audience: string) {
+  const server = serve((request) => issuer.fetch(request));
+  const clients = [{ id: 'reader', secret: 'reader-secret', scope }];
+  const issuer = createDevelopmentIssuer({ issuer: `http://localhost:${server.port}/`, audience, clients });
+  const form = { grant_type: 'client_credentials', client_id: 'reader', client_secret: 'reader-secret' };
+  return {
+    issuer: issuer.options.issuer,
+    close: () => server.stop(true),
+    /** Returns a token with all scopes. */
+    async token() {
+      const response = await fetch(new URL('oauth/token', issuer.options.issuer), {
+        method: 'POST',
+        body: new URLSearchParams(form),
+      });
+      return ((await response.json()) as { readonly access_token: string }).access_token;
+    },
+  };
+}
+
+interface AuthorizationServer {
+  readonly issuer: string;
+  close(): Promise<void>;
+}
+
+/** Starts an MCP server of the examples, and an authorization server, whose clients know the URL of the MCP server only. */
+export const mcpServer = <Started extends AuthorizationServer = Awaited<ReturnType<typeof oidcProvider>>>(
+  example: string,
+  startIssuer: (url: string) => Promise<Started> = oidcProvider as () => Promise<never>,
+) =>
   startedFor(
     async () => {
       const PORT = String(await freePort());
       const url = `http://localhost:${PORT}/mcp`;
-      // Its audience is the resource that a client requests a token for.
-      const issuer = await startAuthorizationServer([
-        'https://unnamed.example.test',
-        'RS256',
-        'notes:read notes:write',
-      ]);
+      const issuer = await startIssuer(url);
       const script = join(import.meta.dir, `../../examples/${example}.ts`);
       const settings = { PATH: process.env.PATH ?? '', ISSUER: issuer.issuer, PORT };
       const server = run([process.execPath, 'run', script], settings);

@@ -11,7 +11,7 @@ import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { decodeJwt } from 'jose';
 import { clientCredentialsGrant } from 'openid-client';
-import { mcpServer } from './mcp-server.ts';
+import { developmentIssuer, mcpServer } from './mcp-server.ts';
 
 const REVISION = '2026-07-28';
 const OLDER_REVISION = '2025-11-25';
@@ -22,7 +22,7 @@ const meta = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
+describe.each(['mcp', 'mcp-hono'])('examples/%s.ts', (example) => {
   const started = mcpServer(example);
   /** The messages of the last client to the server and their responses, in order. */
   let exchanges: { readonly sent: Headers; readonly status: number; readonly challenge: string | null }[];
@@ -117,6 +117,23 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
     expect(exchanges.map(({ sent }) => sent.get('authorization')?.slice(0, 5))).toEqual([undefined, 'DPoP ', 'DPoP ']);
   });
 
+  test('lets pages of this machine read its challenges and its metadata, which list all scopes', async () => {
+    const { url } = started();
+    const page = 'http://localhost:6274';
+    const send = (to: string, init: RequestInit = {}) =>
+      fetch(to, { keepalive: false, ...init, headers: { origin: page, ...init.headers } });
+    const rejection = await send(url, { method: 'POST', body: '{}' });
+    expect(rejection.status).toBe(401);
+    expect(rejection.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
+    const headers = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' };
+    const preflight = await send(url, { method: 'OPTIONS', headers });
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization');
+    const metadata = await send(new URL('/.well-known/oauth-protected-resource/mcp', url).href);
+    expect(await metadata.json()).toMatchObject({ resource: url, scopes_supported: ['notes:read', 'notes:write'] });
+    for (const { headers } of [rejection, preflight, metadata])
+      expect(headers.get('access-control-allow-origin')).toBeOneOf(['*', page]);
+  });
+
   const old = { 'mcp-protocol-version': OLDER_REVISION };
   const call = (name: unknown) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } });
   const newCall = (name: string) => ({ ...call(name), params: { ...call(name).params, _meta: meta } });
@@ -130,7 +147,9 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
     ['an older revision', old, call('read-notes'), 200],
     ['an older revision and another tool', old, call('add-note'), 403],
     ['a batch of an older revision', old, [call('read-notes'), call('add-note')], 403],
-    ['a list as the name', old, call(['add-note']), 403],
+    ['a list as the name', old, call(['read-notes']), 400],
+    ['an object as the name', old, call({ toString: 1 }), 400],
+    ['no name', old, call(undefined), 400],
     ['a tool that is not listed', old, call('toString'), 403],
     ['no JSON', old, undefined, 400],
     ['the origin of a page', { ...old, origin: 'https://evil.example' }, call('read-notes'), 403],
@@ -150,5 +169,22 @@ describe.each(['mcp', 'mcp-fetch'])('examples/%s.ts', (example) => {
     const body = JSON.stringify(message) ?? '{';
     const response = await fetch(started().url, { method: 'POST', keepalive: false, headers, body });
     expect({ status: response.status, text: await response.text() }).toMatchObject({ status });
+  });
+});
+
+describe('examples/mcp.ts with the development issuer', () => {
+  const started = mcpServer('mcp', developmentIssuer);
+
+  test.each([
+    ['2', Client, StreamableHTTPClientTransport, ClientCredentialsProvider],
+    ['1', FirstClient, FirstTransport, FirstCredentialsProvider],
+  ])('a client of SDK %s calls a tool', async (_, SomeClient, Transport, Provider) => {
+    const expectedIssuer = started().issuer.issuer;
+    const authProvider = new Provider({ clientId: 'reader', clientSecret: 'reader-secret', expectedIssuer });
+    const client = new SomeClient(clientInfo);
+    await client.connect(new Transport(new URL(started().url), { authProvider }) as never);
+    const { content } = await client.callTool({ name: 'add-note' });
+    expect(content).toContainEqual({ type: 'text', text: 'A note of reader' });
+    await client.close();
   });
 });

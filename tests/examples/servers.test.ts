@@ -1,24 +1,39 @@
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { run, runToEnd } from '../support/child-process.ts';
-import { root } from '../support/repository.ts';
+import { readText, root } from '../support/repository.ts';
 import { runWorker } from '../support/worker.ts';
 import { serverRows } from './server-rows.ts';
 
 for (const name of ['bun-serve', 'express', 'fastify', 'koa']) serverRows(`examples/${name}.ts`);
 
 // Only the sources of the package, without Node.js modules.
-serverRows('examples/workers.ts', (environment) => runWorker(join(root, 'examples/workers.ts'), environment));
+for (const name of ['workers', 'hono-workers'])
+  serverRows(`examples/${name}.ts`, (environment) => runWorker(join(root, `examples/${name}.ts`), environment));
 
-const nextRoute = join(root, 'examples/next-route.ts');
-// Next.js calls the exported function of the method, GET for HEAD too, as the routes of Bun.serve do.
-serverRows('examples/next-route.ts', (environment) => {
+const next = join(root, 'examples/next');
+// Next.js calls the proxy, then the exported function of the method, GET for HEAD too, as the routes of Bun.serve do.
+serverRows('examples/next', (environment) => {
   const script = `
-    const { GET } = await import(${JSON.stringify(nextRoute)});
-    const routes = { '/reports': { GET, HEAD: GET }, '/health': new Response('ok') };
+    const { proxy } = await import('${next}/proxy.ts');
+    const { GET } = await import('${next}/app/reports/route.ts');
+    const route = async (request) => (await proxy(request)) ?? GET(request);
+    const routes = { '/reports': { GET: route, HEAD: route }, '/health': new Response('ok') };
     Bun.serve({ hostname: '127.0.0.1', port: process.env.PORT, routes });`;
   return run([process.execPath, '-e', script], environment);
 });
 
-test('examples/next-route.ts can be built ahead of time, without settings', async () =>
-  expect(await runToEnd([process.execPath, nextRoute])).toEqual({ status: 0, stdout: '', stderr: '' }));
+test.each(['proxy.ts', 'app/reports/route.ts'])(
+  'examples/next/%s can be built ahead of time, without settings',
+  async (file) =>
+    expect(await runToEnd([process.execPath, join(next, file)])).toEqual({ status: 0, stdout: '', stderr: '' }),
+);
+
+test.each([...new Bun.Glob('examples/**/*.ts').scanSync(root)])('%s says how to start it', async (file) => {
+  const name = /examples\/(next)?/.exec(file)?.[1] ?? basename(file, '.ts');
+  // The other files of Next.js are not started.
+  if (/next\/(?!proxy)/.test(file)) return;
+  expect(await readText(file)).toMatch(
+    new RegExp(` (?:S|s)tart it (?:with|by deploying it as):\n// (?:[A-Z_]+=\\S+ )*.*${name}`),
+  );
+});

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { bearer, nowSeconds } from '../support/mint.ts';
 import { exampleFixture } from './server-rows.ts';
 
-describe('examples/websocket.ts', () => {
-  const fixture = exampleFixture('examples/websocket.ts');
+describe.each(['websocket', 'ws'])('examples/%s.ts', (name) => {
+  const fixture = exampleFixture(`examples/${name}.ts`);
 
   /** Opens a socket, sends a message, and resolves with what happened until it was closed. */
   const talk = (headers: Record<string, string>) =>

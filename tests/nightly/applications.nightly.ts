@@ -2,11 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { $ } from 'bun';
-import { mcpServer } from '../examples/mcp-server.ts';
+import { developmentIssuer, mcpServer } from '../examples/mcp-server.ts';
 import { serverRows } from '../examples/server-rows.ts';
 import { createBrowser } from '../support/authorization-server.ts';
 import { run, runToEnd, until } from '../support/child-process.ts';
-import { startedFor } from '../support/fixture.ts';
+import { serve, startedFor } from '../support/fixture.ts';
 import { packed } from '../support/installed-package.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -24,10 +24,11 @@ const inPackages = (path: string) => join(folder(), 'node_modules', path);
 
 // Node.js passes only the first of two Authorization headers to Next.js.
 serverRows(
-  'examples/next-route.ts, built with next build and started with next start',
+  'examples/next, built with next build and started with next start',
   async (environment) => {
     const next = ['node', inPackages('next/dist/bin/next')];
-    await Bun.write(join(folder(), 'app/reports/route.ts'), Bun.file(join(examples, 'next-route.ts')));
+    for (const file of ['guard.ts', 'proxy.ts', 'app/reports/route.ts'])
+      await Bun.write(join(folder(), file), Bun.file(join(examples, 'next', file)));
     await Bun.write(join(folder(), 'app/health/route.ts'), "export const GET = () => new Response('ok');");
     const silent = { PATH, NEXT_TELEMETRY_DISABLED: '1' };
     const { status, stdout, stderr } = await runToEnd([...next, 'build', folder()], silent);
@@ -37,7 +38,7 @@ serverRows(
   200,
 );
 
-describe.each(['mcp', 'mcp-fetch'])('the MCP Inspector with examples/%s.ts', (example) => {
+describe.each(['mcp', 'mcp-hono'])('the MCP Inspector with examples/%s.ts', (example) => {
   const started = mcpServer(example);
 
   /** Runs a command of the Inspector like a user who logs in when asked to. Also returns how often that was. */
@@ -74,5 +75,29 @@ describe.each(['mcp', 'mcp-fetch'])('the MCP Inspector with examples/%s.ts', (ex
     ['calls that tool in an older revision', ['tools/call', '--tool-name', 'add-note'], 0, 'A note of reader'],
   ] as const)('%s', async (_, args, logins, part) =>
     expect(await inspect(...args)).toEqual({ status: 0, logins, output: expect.stringContaining(part) }),
+  );
+});
+
+describe.each(['mcp', 'mcp-hono'])('the conformance suite of MCP with examples/%s.ts', (example) => {
+  const started = mcpServer(example, developmentIssuer);
+
+  // The suite sends no token, so a proxy adds one. The examples have what these scenarios test; none tests authorization.
+  test.each(['server-initialize', 'ping', 'tools-list', 'http-header-validation', 'dns-rebinding-protection'])(
+    'passes %s behind the guard',
+    async (scenario) => {
+      const { url, issuer } = started();
+      const token = await issuer.token();
+      await using proxy = serve(({ method, headers, body }) => {
+        headers.set('authorization', `Bearer ${token}`);
+        return fetch(url, { method, headers, body, decompress: false, keepalive: false });
+      });
+      const suite = [process.execPath, inPackages('@modelcontextprotocol/conformance/dist/index.js'), 'server'];
+      const target = ['--url', `http://localhost:${proxy.port}/mcp`, '--scenario', scenario];
+      const { status, stdout } = await runToEnd([...suite, ...target, '--output-dir', folder()], { PATH });
+      expect({ status, stdout }).toEqual({
+        status: 0,
+        stdout: expect.stringMatching(/Passed: ([1-9]\d*)\/\1, 0 failed/),
+      });
+    },
   );
 });

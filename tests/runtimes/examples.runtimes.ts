@@ -35,6 +35,24 @@ const servers: readonly (readonly [string, string, ((text: string) => string)?, 
   ['AWS Lambda', 'lambda', (text) => text + lambda],
 ];
 
+const deno = ['deno', 'run', '--allow-env', '--allow-net', '--no-prompt'];
+/** Bun and Deno serve what a file exports by default, as Workers do, which is bundled below. */
+const honoRuntimes: readonly (readonly [name: string, command: (port: string) => readonly string[]])[] = [
+  ['Bun', () => [process.execPath, 'run']],
+  ['Deno', (port) => [...deno.with(1, 'serve'), '--host', '127.0.0.1', '--port', port]],
+];
+for (const [title, command] of honoRuntimes)
+  describe(`Hono under ${title}, with the tarball`, () => {
+    const folder = installedPackage(packages.get('hono-workers') ?? [], 'runtimes', []);
+    serverRows('examples/hono-workers.ts', async (environment) => {
+      const ofProcess = (text: string) => text.replace(/import.*"cloudflare:workers";/, 'const { env } = process;');
+      const file = await compiled(join(examples, 'hono-workers.ts'), folder(), ofProcess);
+      // Deno finds packages by its working directory.
+      const inFolder = ['sh', '-c', 'cd "$0" && exec "$@"', folder(), ...command(environment.PORT ?? ''), file];
+      return run(inFolder, { ...environment, NO_COLOR: '1' });
+    });
+  });
+
 for (const [title, name, change, others = []] of servers)
   describe(`${title} under Node.js, with the tarball`, () => {
     const folder = installedPackage([...(packages.get(name) ?? []), ...others], 'runtimes', []);
@@ -46,17 +64,17 @@ for (const [title, name, change, others = []] of servers)
   });
 
 type Start = (file: string, environment: Environment) => ReturnType<typeof runWorker> | ReturnType<typeof run>;
-const deno = ['deno', 'run', '--allow-env', '--allow-net', '--no-prompt'];
 /** The runtimes that run TypeScript. workerd has none of the modules of Node.js. */
 const runtimes: readonly (readonly [name: string, start: Start])[] = [
   ['deno-serve', (file, environment) => run([...deno, file], { ...environment, NO_COLOR: '1' })],
   ['bun-serve', (file, environment) => run([process.execPath, 'run', file], environment)],
   ['workers', runWorker],
+  ['hono-workers', runWorker],
 ];
 
 for (const [name, start] of runtimes)
   describe('With the tarball', () => {
-    const folder = installedPackage([], 'runtimes', []);
+    const folder = installedPackage(packages.get(name) ?? [], 'runtimes', []);
     serverRows(`examples/${name}.ts`, async (environment) => {
       const file = join(folder(), 'example.ts');
       await copyFile(join(examples, `${name}.ts`), file);

@@ -4,6 +4,6 @@ import { Elysia } from 'elysia';
 import { resourceServer } from 'protected-api';
 
 const { ISSUER: issuer, AUDIENCE: audience, TOKEN } = process.env;
-const app = new Elysia().use(resourceServer({ issuer, audience })).get('/me', ({ claims }) => ({ code: claims.sub }));
+const app = new Elysia().use(resourceServer({ issuer, audience })).get('/me', ({ claims }) => ({ error: claims.sub }));
 const response = await app.fetch(new Request('http://localhost/me', { headers: { authorization: `Bearer ${TOKEN}` } }));
-console.log(response.status, (await response.json()).code);
+console.log(response.status, (await response.json()).error);

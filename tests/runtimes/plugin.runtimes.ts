@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { $, semver } from 'bun';
 import { authorizationHeaderRows } from '../http/table/authorization-header.ts';
 import { dpopRows, PUBLIC_URL } from '../http/table/dpop.ts';
 import { crowdedKeySet, keySetRows } from '../http/table/key-set.ts';
@@ -12,13 +11,18 @@ import { installedPackage } from '../support/installed-package.ts';
 import { type IssuerMode, startIssuer } from '../support/issuer.ts';
 import { publish, signingKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID, signingKeys } from '../support/mint.ts';
+import { nodePath, nodeVersions } from '../support/node-versions.ts';
 import { workerForm } from '../support/worker.ts';
 
 /** The command of each runtime, before the script. */
-const runtimes = { bun: ['bun'], node: ['node'], deno: ['deno', 'run', '--allow-all'] } as const;
+const runtimes: Readonly<Record<string, readonly string[]>> = {
+  bun: ['bun'],
+  ...Object.fromEntries(nodeVersions.map((version) => [`node ${version}`, [nodePath(version)]])),
+  deno: ['deno', 'run', '--allow-all'],
+};
 const environment = { PATH: process.env.PATH ?? '', NO_COLOR: '1' };
 
-const outage = '503 key_set_unavailable\n';
+const outage = '503 temporarily_unavailable\n';
 /** What the issuer does, and what the script writes. */
 const endings: readonly (readonly [what: string, mode: IssuerMode, output: string])[] = [
   ['publishes its keys', { kind: 'keys' }, '200 client-1\n'],
@@ -29,12 +33,20 @@ const endings: readonly (readonly [what: string, mode: IssuerMode, output: strin
   ['sends 40 MB', { kind: 'huge' }, outage],
 ];
 
-const folder = installedPackage(['elysia'], 'runtimes', ['server.mjs', 'one-token.mjs', 'worker.mjs']);
+const folder = installedPackage(['elysia'], 'runtimes', [
+  'server.mjs',
+  'one-token.mjs',
+  'worker.mjs',
+  'elysia-worker.mjs',
+]);
 
 const keys = [publish(signingKey('ML-DSA-44', SIGNING_KID), SIGNING_KID)];
-const nodeVersion = (await $`node --version`.text()).trim();
 /** The runtimes that support ML-DSA. */
-const hasMlDsa = ['bun', 'deno', ...(semver.satisfies(nodeVersion, '>=24.7') ? ['node'] : [])];
+const hasMlDsa = [
+  'bun',
+  'deno',
+  ...nodeVersions.filter((version) => Number(version) >= 24).map((version) => `node ${version}`),
+];
 
 function httpTable(form: Form): void {
   const fixture = fixtureFor(form, { keys: crowdedKeySet });
@@ -70,6 +82,17 @@ function httpTable(form: Form): void {
 }
 
 describe('the guard under workerd', () => httpTable(workerForm(() => join(folder(), 'worker.mjs'))));
+
+describe('the plugin under workerd', () => {
+  const form = workerForm(() => join(folder(), 'elysia-worker.mjs'));
+  httpTable(form);
+
+  test('calls a function of the context, and finds parameters', async () => {
+    await using fixture = await startFixture(form);
+    const statusOf = async (id: string) => (await fixture.get(`/api/owners/${id}`, fixture.mint())).status;
+    expect([await statusOf('7'), await statusOf('8')]).toEqual([200, 403]);
+  });
+});
 
 for (const [name, command] of Object.entries(runtimes))
   describe(`the plugin under ${name}`, () => {

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import process from 'node:process';
 import { Elysia } from 'elysia';
 import { resourceServer } from 'protected-api';
+import { formatRejection } from './errors.mjs';
 
 const {
   ISSUER: issuer,
@@ -19,7 +20,7 @@ const reply = (message) =>
 const app = new Elysia()
   .use(
     new Elysia()
-      .use(resourceServer({ issuer, audience, publicUrl, dpop, ...JSON.parse(options) }))
+      .use(resourceServer({ issuer, audience, publicUrl, dpop, formatRejection, ...JSON.parse(options) }))
       .get('/api/private', ({ claims }) => reply(`Hello from ${claims.iss}`))
       .get('/api/private-scoped', () => reply('Hello to those with the scope'), { scope: 'read:messages' }),
   )

@@ -2,24 +2,81 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { runToEnd } from '../support/child-process.ts';
 import { compiled, installedPackage } from '../support/installed-package.ts';
+import { nodePath, nodeVersions } from '../support/node-versions.ts';
+import { readText } from '../support/repository.ts';
 
 const folder = installedPackage([], 'runtimes', ['own-tests.mjs']);
 
-// Deno finds packages by its working directory, and does not type-check a tarball.
-for (const command of ['bun test --timeout 60000', 'node --test', 'deno test --no-prompt --no-check'])
-  test(`an application without Elysia is tested by ${command}`, async () => {
+const commands = [
+  ['Bun', 'bun test --timeout 60000'],
+  ...nodeVersions.map((version) => [`Node.js ${version}`, `${nodePath(version)} --test`]),
+  // Deno finds packages by its working directory, and does not type-check a tarball.
+  ['Deno', 'deno test --no-prompt --no-check'],
+] as const;
+
+for (const [name, command] of commands)
+  test(`an application without Elysia is tested by ${name}`, async () => {
     const inFolder = ['sh', '-c', `cd "$0" && exec ${command} ./own-tests.mjs`, folder()];
     const { status, stdout, stderr } = await runToEnd(inFolder, { PATH: process.env.PATH ?? '', NO_COLOR: '1' });
     expect(status, stdout + stderr).toBe(0);
     expect(stdout + stderr).toMatch(/\b2 pass(ed)?\b|pass 2\b/);
   });
 
-describe('servers of Node.js, with the tarball', () => {
-  const folder = installedPackage(['connect', 'express', 'express-4'], 'runtimes', []);
+describe('Jest, as docs/guides/testing.md has it', async () => {
+  const [, section = ''] = (await readText('docs/guides/testing.md')).split('## Jest\n');
+  const [, command = ''] = /```sh\n(.*)\n/.exec(section) ?? [];
+  const [babelConfig = '', jestConfig = ''] = section.match(/^module\.exports = .*?;$/gms) ?? [];
+  const jest = ['jest@30.5.2', '@babel/plugin-transform-modules-commonjs@7.29.14'] as const;
+  const folder = installedPackage(jest, 'runtimes', []);
+  const lines = `
+    test('a token with the scope is accepted', async () => {
+      const issuer = await createTestIssuer();
+      const headers = { authorization: \`Bearer \${await issuer.token({ scope: 'read:reports' })}\` };
+      const request = new Request('http://localhost/', { headers });
+      const result = await createGuard(issuer.options).check(request, { scope: 'read:reports' });
+      expect(result).toMatchObject({ claims: { sub: 'test' } });
+    });`;
+  const imported = (name: string, door: string) => `import { ${name} } from 'protected-api/${door}';`;
+  const required = (name: string, door: string) => `const { ${name} } = require('protected-api/${door}');`;
 
-  test('pass the tests of tests/auth/node under Node.js', async () => {
+  test.each([
+    ['app.test.mjs', imported, command, {}],
+    ['app.test.cjs', required, 'npx jest', { 'jest.config.cjs': jestConfig, 'babel.config.cjs': babelConfig }],
+  ] as const)('%s passes', async (name, load, run, files) => {
+    const text = `${load('createGuard', 'guard')}${load('createTestIssuer', 'testing')}${lines}`;
+    for (const [file, content] of Object.entries({ [name]: text, ...files }))
+      await Bun.write(join(folder(), file), content);
+    const inFolder = ['sh', '-c', `cd "$0" && ${run} ${name}`, folder()];
+    const { status, stdout, stderr } = await runToEnd(inFolder, { PATH: process.env.PATH ?? '', HOME: folder() });
+    expect(status, stdout + stderr).toBe(0);
+    expect(stderr).toContain('1 passed');
+  });
+});
+
+describe('servers of Node.js, with the tarball', () => {
+  const folder = installedPackage(
+    [
+      ...([
+        'express',
+        'express-4',
+        'connect',
+        'cors',
+        'polka',
+        'hono',
+        '@hono/node-server',
+        'serverless-http',
+      ] as const),
+      ...(['fastify', '@fastify/compress', '@fastify/cors', '@fastify/helmet'] as const),
+    ],
+    'runtimes',
+    [],
+  );
+
+  test.each(nodeVersions)('pass the tests of tests/auth/node under Node.js %s', async (version) => {
     const file = await compiled(join(import.meta.dir, '../auth/node/servers.test.ts'), folder());
-    const { status, stdout, stderr } = await runToEnd(['node', '--test', file], { PATH: process.env.PATH ?? '' });
+    const { status, stdout, stderr } = await runToEnd([nodePath(version), '--test', file], {
+      PATH: process.env.PATH ?? '',
+    });
     expect(status, stdout + stderr).toBe(0);
     expect(stdout).toMatch(/pass [1-9]\d/);
   });

@@ -1,10 +1,11 @@
 // A Cloudflare Worker of somebody else. It is bundled with the installed package and runs in workerd, without nodejs_compat.
 import { env } from 'cloudflare:workers';
 import { createGuard } from 'protected-api/guard';
+import { formatRejection } from './errors.mjs';
 
 const { ISSUER: issuer, AUDIENCE: audience, PUBLIC_URL: publicUrl, DPOP: dpop, OPTIONS: options = '{}' } = env;
 // Here, Workers allow neither a timer nor a random number nor a fetch.
-const guard = createGuard({ issuer, audience, publicUrl, dpop, ...JSON.parse(options) });
+const guard = createGuard({ issuer, audience, publicUrl, dpop, formatRejection, ...JSON.parse(options) });
 const scoped = { scope: 'read:messages' };
 const routes = { '/livez': undefined, '/api/public': undefined, '/api/private': {}, '/api/private-scoped': scoped };
 

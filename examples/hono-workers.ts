@@ -1,0 +1,23 @@
+import { env } from 'cloudflare:workers';
+import { Hono } from 'hono';
+import { cors } from 'hono/cors';
+import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { authOf, requireToken } from 'protected-api/hono';
+
+// Hono on Cloudflare Workers, with the variables ISSUER and AUDIENCE in wrangler.toml. Start it with:
+// npx wrangler dev hono-workers.ts
+// Workers stop background work when a request ends, so this is how long a withdrawn key stays trusted.
+const guard = createGuard({ ...optionsFromEnvironment(env), jwksMaxStaleSeconds: 3600 });
+
+const app = new Hono()
+  // Before the guard, so that pages of other origins can read why a request was rejected.
+  .use(cors({ origin: '*', exposeHeaders: ['WWW-Authenticate', 'Retry-After'] }))
+  // If PUBLIC_URL is set, serves the metadata that challenges link to.
+  .use(async ({ req }, next) => guard.metadata(req.raw) ?? next())
+  .get('/health', (context) => context.text('ok'))
+  .get('/reports', requireToken(guard, { scope: 'read:reports' }), (context) =>
+    context.json({ hello: String(authOf(context).claims.sub) }),
+  );
+
+// biome-ignore lint/style/noDefaultExport: this is how a Worker is written.
+export default app;

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { exampleFixture } from '../examples/server-rows.ts';
+import { run } from '../support/child-process.ts';
+import { compiled, installedPackage } from '../support/installed-package.ts';
+import { bearer } from '../support/mint.ts';
+import { rawRequest } from '../support/raw-http.ts';
+import { root } from '../support/repository.ts';
+
+const example = join(root, 'examples/nest.ts');
+const scope = 'read:reports';
+
+/** The first lets requests bypass middleware, and the second too, because it is before 11.2. */
+const versions = ['10.4.20', '11.1.9', '12.5.0'];
+const platforms = {
+  express: (text: string) => text,
+  fastify: (text: string) =>
+    `import { FastifyAdapter } from '@nestjs/platform-fastify';\n${text}`
+      .replace('create(Application, ', 'create(Application, new FastifyAdapter(), ')
+      .replace('authOf(request)', 'authOf(request.raw)'),
+};
+
+/** Targets that a router may read as /reports, and middleware as something else. */
+const targets = [
+  ...['/reports', '/reports/', '//reports', '/./reports', '/x/../reports', '/Reports', '/reports;x', '/reports;/x'],
+  ...[
+    '/%72eports',
+    '/%2572eports',
+    '/reports%2f',
+    '/reports%00',
+    '/reports%3fx',
+    '/reports?x',
+    '/reports#x',
+    '\\reports',
+  ],
+  ...[
+    'http://a/reports',
+    'http://a//reports',
+    'HTTP://a/%72eports',
+    '/reports//',
+    '/reports.',
+    '/reports%20',
+    '/%5creports',
+  ],
+];
+const methods = ['GET', 'HEAD', 'POST', 'OPTIONS', 'TRACE', 'QUERY'];
+
+for (const version of versions)
+  for (const [platform, change] of Object.entries(platforms))
+    describe(`NestJS ${version} on ${platform}, with the tarball under Node.js`, () => {
+      const nest = ['common', 'core', `platform-${platform}`].map((name) => `@nestjs/${name}@${version}` as const);
+      const folder = installedPackage([...nest, 'reflect-metadata', 'rxjs'], 'runtimes', []);
+      const fixture = exampleFixture('examples/nest.ts', async (environment) =>
+        run(['node', await compiled(example, folder(), change)], environment),
+      );
+
+      test.each([
+        ['the scope', { claims: { scope } }, 200],
+        ['no scope', {}, 403],
+        ['an expired token', { claims: { scope, exp: 1 } }, 401],
+        ['no token', undefined, 401],
+      ])('responds to a request with %s', async (_, token, status) => {
+        const { service, mint } = fixture();
+        const response = await service.fetch('/reports', { headers: token ? bearer(mint(token)) : {} });
+        expect(response.status).toBe(status);
+        if (status === 200) expect(await response.json()).toEqual({ hello: 'client-1' });
+        else expect(response.headers.get('www-authenticate')).toContain(scope);
+      });
+
+      test('runs no handler for a request without a token, however it writes the path', async () => {
+        const { origin } = fixture().service;
+        for (const method of methods)
+          for (const target of targets) {
+            const response = await rawRequest(origin, [`${method} ${target} HTTP/1.1`, 'Host: a', 'Connection: close']);
+            // The handler responds with 500 if no guard has accepted the request.
+            expect(response.status, `${method} ${target}`).toBeOneOf([204, 400, 401, 404, 405]);
+          }
+        expect(await (await fixture().service.fetch('/health')).text()).toBe('ok');
+      });
+    });
