@@ -1,65 +1,102 @@
 import { expect } from 'bun:test';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { decodeJwt } from 'jose';
-import { createSigner } from '../../src/auth/testing/signer.ts';
+import { createSigner } from '../../src/auth/issuer/signer.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { serve } from '../support/fixture.ts';
 import { bearer } from '../support/mint.ts';
-import { readText, root } from '../support/repository.ts';
+import { pages, readText, root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { migrationCells } from './migration-cells.ts';
 
-const pages = ['README.md', 'docs/guard.md', 'docs/dpop.md', 'docs/coming-from.md', 'src/auth/README.md'];
-
-/** Returns the TypeScript blocks of a page, each with the heading above it and the file that a test writes it to. */
-async function blocksOf(page: string) {
-  const sections = (await readText(page)).split(/^#+ /m).slice(1);
-  const blocks = sections.flatMap((section) =>
-    [...section.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, text = '']) => ({ heading: section.split('\n')[0], text })),
-  );
-  const name = page.replace(/\W+/g, '-').toLowerCase();
-  return blocks.map((block, index) => {
-    const isTest = block.text.includes("from 'node:test'");
-    return { ...block, file: `${name}-${index}${isTest ? '.test' : ''}.ts` };
-  });
-}
-
-export const blocks = (await Promise.all(pages.map(blocksOf))).flat();
 export const issuer = await createTestIssuer();
 export const ecSigner = createSigner('ES256');
 const keys = [...issuer.options.keys.keys, { ...ecSigner.jwk, kid: 'ec' }];
-/** Publishes metadata and keys of two issuers in one document each, and exchanges a token for a sentence about it. */
+/** Publishes metadata and keys of every issuer below its URL in one document each, and exchanges a token for one that names its form. */
 const tenant = serve(async (request) => {
-  const issuer = request.url.replace(/\.well-known.*/, '');
-  if (request.method === 'GET') return Response.json({ issuer, jwks_uri: issuer, token_endpoint: issuer, keys });
-  const form = Object.fromEntries(await request.formData());
-  const { grant_type, subject_token, audience, client_id, client_secret } = form;
+  const url = request.url.replace(/\.well-known.*/, '');
+  const named = url.replace(/common\/v2\.0\/$/, '{tenantid}/v2.0');
+  if (request.method === 'GET') return Response.json({ issuer: named, jwks_uri: url, token_endpoint: url, keys });
+  const { subject_token, audience, client_id } = Object.fromEntries(await request.formData());
   const { sub } = decodeJwt(String(subject_token));
-  return new Response([grant_type, sub, audience, client_id, client_secret].join(' '));
+  return Response.json({ access_token: [sub, audience, client_id].join(' ') });
 });
+tenant.unref();
 export const url = tenant.url.href;
-export const options = { issuer: url, audience: 'https://api.example.com' };
+export const audience = 'https://api.example.com';
 export const github = `${url}github/`;
 export const folder = temporaryFolder('dist');
 
+/** A block in a page: the page with the heading above it, as in `guides/scopes#Roles 2` for the second, and the file that a test writes it to. */
+interface Block {
+  readonly id: string;
+  readonly file: string;
+  readonly text: string;
+}
+
+/** A page shows the lines that matter. What they need to compile and to serve a request is here: a server of either kind. */
+const frames = {
+  elysia: (lines: string) => `import { Elysia, t } from 'elysia';
+import { createGuard, type RequirementContext, resourceServer } from 'protected-api';
+import { audience, issuer } from './options.ts';
+${/const app\b/.test(lines) ? '' : 'const app = new Elysia().use(resourceServer({ issuer, audience }));'}
+${lines}
+export { app };`,
+  fetch: (lines: string) => `import { createGuard } from 'protected-api/guard';
+import { z } from 'zod';
+import { audience, issuer } from './options.ts';
+export async function fetch(request: Request): Promise<Response> {
+  ${/const guard\b/.test(lines) ? '' : 'const guard = createGuard({ issuer, audience });'}
+  ${lines}
+  ${/const result\b/.test(lines) ? '' : 'const result = await guard.check(request);'}
+  ${/^return /m.test(lines) ? '' : 'return result instanceof Response ? result : Response.json(result.claims);'}
+}`,
+};
+
+/** Returns the lines of a block in their frame, unless they are a complete file. */
+const framed = (lines: string) =>
+  /^(?:im|ex)port /m.test(lines) ? lines : frames[/\bapp\b/.test(lines) ? 'elysia' : 'fetch'](lines);
+
+/** Returns the TypeScript blocks of a page. */
+async function blocksOf(page: string): Promise<readonly Block[]> {
+  const name = page.replace(/^docs\/|\.md$/g, '');
+  const [first = '', ...others] = (await readText(page)).split(/^##+ /m);
+  const sections = [['', first], ...others.map((section) => [`#${section.split('\n')[0]}`, section])] as const;
+  const found = sections.flatMap(([heading, section]) => {
+    const texts = Array.from(section.matchAll(/^```ts\n(.*?)^```$/gms), ([, text = '']) => text);
+    return texts.map((text, index) => ({ id: `${name}${heading}${index > 0 ? ` ${index + 1}` : ''}`, text }));
+  });
+  return found.map(({ id, text }, index) => {
+    const suffix = text.includes("from 'node:test'") ? '.test' : '';
+    return { id, text, file: `${name.replace(/\W+/g, '-').toLowerCase()}-${index}${suffix}.ts` };
+  });
+}
+
+// The blocks of CONTRIBUTING.md are changes of this repository.
+export const blocks = (await Promise.all(pages.filter((page) => page !== 'CONTRIBUTING.md').map(blocksOf))).flat();
+
 // No test looks up a name: the issuers are on loopback.
-for (const { file, text } of blocks)
-  await Bun.write(
-    join(folder, text.includes('export const options') ? 'options.ts' : file),
-    text
-      .replaceAll('https://tenant.example.com/', url)
-      .replaceAll('https://token.actions.githubusercontent.com', github),
-  );
-await Bun.write(join(folder, 'cells.ts'), await migrationCells());
+const onLoopback = (text: string) =>
+  text
+    .replaceAll(/https:\/\/(?:tenant\.example|login\.microsoftonline)\.com\//g, url)
+    .replaceAll('https://token.actions.githubusercontent.com', github);
+const withoutPorts = (text: string) => text.replace(/(?:\n {2})?\.listen\(.*\)/, '');
+/** Writes a module beside the blocks. */
+export const write = (file: string, text: string) => Bun.write(join(folder, file), onLoopback(text));
+
+for (const { file, text } of blocks) await write(file, framed(withoutPorts(text)));
+await write('options.ts', `export const issuer = '${url}';\nexport const audience = '${audience}';\n`);
+for (const [index, cells] of (await migrationCells()).entries()) await write(`cells-${index}.ts`, cells);
 const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false };
-await Bun.write(
-  join(folder, 'tsconfig.json'),
-  JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'], exclude: [] }),
-);
-tenant.unref();
+const project = { extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'], exclude: [] };
+await write('tsconfig.json', JSON.stringify(project));
+
+/** Whether a block serves requests: it exports an application, or a function of a request. */
+export const isServed = ({ text }: Block) =>
+  /export (?:const app|\{ app \}|async function fetch|default)/.test(framed(text));
 
 /** What is special about a request. */
 export interface Special {
@@ -67,59 +104,52 @@ export interface Special {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-type Listener = (request: IncomingMessage, response: ServerResponse) => void;
-/** A block that serves requests exports an application, or a function of a request. */
-interface Served {
-  readonly fetch: (request: Request, server: object) => Promise<Response>;
+interface FetchServer {
+  readonly fetch: (request: Request, server: object) => Response | Promise<Response>;
 }
-export const isServed = ({ text }: { readonly text: string }) =>
-  /export (?:const app|async function fetch|function createApp)/.test(text);
-type Application = { readonly fetch: (request: Request) => Response | Promise<Response> } | Listener | FastifyInstance;
+type Application = FetchServer | RequestListener | FastifyInstance | { callback(): RequestListener };
+type Exported = FetchServer | { readonly app: Application } | { readonly default: FetchServer };
 
-type Exported = { readonly app: Application } | { readonly createApp: (options: object) => Application };
-const appOf = (exported: Exported) => ('app' in exported ? exported.app : exported.createApp(options));
+/** Returns what the block with this name exports. */
+export const load = async (id: string) =>
+  import(join(folder, blocks.find((block) => block.id === id && isServed(block))?.file ?? ''));
 
-/** Sends a request to an application: a function of a request, that of a server of Node.js, or Fastify. */
+/** Sends a request to an application: a function of a request, or a server of Node.js, which gets method, path and headers. */
 async function respond(app: Application, request: Request): Promise<Response> {
-  if ('fetch' in app) return app.fetch(request);
+  if ('fetch' in app) return app.fetch(request, { upgrade: () => false });
   if ('ready' in app) await app.ready();
-  const server = 'ready' in app ? app.server : createServer(app);
+  const server = 'ready' in app ? app.server : createServer('callback' in app ? app.callback() : app);
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo;
-  const url = new URL(request.url);
+  const { method, headers } = request;
   try {
-    return await fetch(`http://127.0.0.1:${port}${url.pathname}`, { headers: request.headers, keepalive: false });
+    return await fetch(`http://127.0.0.1:${port}${new URL(request.url).pathname}`, {
+      method,
+      headers,
+      keepalive: false,
+    });
   } finally {
     server.close();
   }
 }
 
-/** Returns what the block under a heading exports. */
-export const load = (heading: string) =>
-  import(join(folder, blocks.find((each) => each.heading === heading && isServed(each))?.file ?? ''));
-
-/** Returns the status, three headers and the body with which the application of a block responds. */
-export async function send(heading: string, request: string, claims?: object, special: Special = {}): Promise<string> {
-  const served: Exported | Served = await load(heading);
-  const app =
-    'fetch' in served ? { fetch: (sent: Request) => served.fetch(sent, { upgrade: () => false }) } : appOf(served);
-  const [method = '', path, body] = request.split(' ');
-  const claimed = claims && { iss: url, aud: options.audience, auth_time: Math.floor(Date.now() / 1000), ...claims };
+/** Returns the status, three headers and the body with which a block responds to a request such as `GET /me`. */
+export async function send(id: string, sent: string, claims?: object, special: Special = {}): Promise<string> {
+  const exported: Exported = await load(id);
+  const app = 'fetch' in exported ? exported : 'app' in exported ? exported.app : exported.default;
+  const [method = '', path, body] = sent.split(' ');
+  const claimed = claims && { iss: url, aud: audience, auth_time: Math.floor(Date.now() / 1000), ...claims };
   // The token is sent in each header that a recipe reads.
   const token = claimed && (await issuer.token(claimed, { boundTo: special.boundTo }));
   const headers = {
     'content-type': 'application/json',
-    ...(heading === 'WebSockets' && { upgrade: 'websocket' }),
     ...(token && { ...bearer(token), 'cf-access-jwt-assertion': token, 'sec-websocket-protocol': `bearer, ${token}` }),
     ...special.headers,
   };
-  const response = await respond(
-    app,
-    new Request(`http://localhost${path}`, { method, headers, ...(body && { body }) }),
-  );
+  const request = new Request(`http://localhost${path}`, { method, headers, ...(body && { body }) });
+  const response = await respond(app, request);
   const names = ['access-control-allow-origin', 'content-type', 'www-authenticate'];
-  const said = [...names.map((name) => response.headers.get(name)), await response.text()];
-  return `${response.status} ${said.join(' ')}`;
+  return [response.status, ...names.map((name) => response.headers.get(name)), await response.text()].join(' ');
 }
 
 /** Runs a file of the folder as a test. */

@@ -1,8 +1,12 @@
-import { readText } from '../support/repository.ts';
+import { pages, readText } from '../support/repository.ts';
 
-/** What the cells assume. */
-const head = `import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RequirementContext } from 'protected-api';
+/** The door of the servers from which a page leads, and what its `authOf` takes. */
+const doorOf = (page: string) =>
+  page.includes('hono') ? ['hono', 'c'] : page.includes('fastify') ? ['fastify', 'request'] : ['node', 'req'];
+
+/** What the cells of a page assume. */
+const headFor = (door = '', request = '') => `import type { RequirementContext } from 'protected-api';
+import { authOf, requireToken } from 'protected-api/${door}';
 import {
   type Authentication,
   createGuard,
@@ -10,29 +14,32 @@ import {
   optionsFromEnvironment,
   type Requirements,
 } from 'protected-api/guard';
-import { authOf, checkIncoming, requireToken } from 'protected-api/node';
-import { options } from './options.ts';
+import { audience, issuer } from './options.ts';
 type Options = Partial<GuardOptions> & { authorize?: (context: RequirementContext) => boolean };
 type Claim = 'iss' | 'sub' | 'client_id' | 'iat' | 'jti' | 'kid';
-type Name = keyof GuardOptions | Claim | 'requireToken' | 'ISSUER' | 'AUDIENCE';
-const { issuer, audience } = options;
-const guard = createGuard(options);
-declare const [req, res]: [IncomingMessage, { locals: object }];
-declare const [request, reply]: [Request & { raw: IncomingMessage }, { raw: ServerResponse }];
-declare const [c, result]: [{ get(name: 'auth'): Authentication }, Authentication | Response];`;
+type Name = keyof GuardOptions | Claim | 'requireToken' | 'ISSUER' | 'AUDIENCE' | '@fastify/cors';
+const guard = createGuard({ issuer, audience });
+declare const ${request}: Parameters<typeof authOf>[0];
+${request === 'request' ? '' : 'declare const request: Request;'}
+declare const res: { locals: object };
+declare const result: Authentication | Response;`;
 
 /** Returns the code of a cell as a statement: the name of an option or claim, options, requirements, or a statement already. */
 function statementOf(code: string): string {
-  if (/^\w+$/.test(code)) return `'${code}' satisfies Name;`;
+  if (/^[@/\w]+$/.test(code)) return `'${code}' satisfies Name;`;
   if (/^\w+: /.test(code)) return `({ ${code} }) satisfies Options;`;
   return code.startsWith('{') ? `(${code}) satisfies Requirements;` : `${code};`;
 }
 
-/** Returns TypeScript that compiles if what the last columns of the tables in docs/coming-from.md name exists. */
-export async function migrationCells(): Promise<string> {
-  const cells = [...(await readText('docs/coming-from.md')).matchAll(/^\|.*\| (.*) \|$/gm)];
-  const statements = cells.flatMap(([, cell = '']) =>
-    Array.from(cell.matchAll(/`(.*?)`/g), ([, code = '']) => statementOf(code.replaceAll('…', "'' as never"))),
+/** Returns a module for each page that compiles if what the last columns of its tables name exists. */
+export async function migrationCells(): Promise<readonly string[]> {
+  const migration = pages.filter((page) => page.startsWith('docs/migration/'));
+  return Promise.all(
+    migration.map(async (page) => {
+      const statements = [...(await readText(page)).matchAll(/^\|.*\| (.*) \|$/gm)].flatMap(([, cell = '']) =>
+        Array.from(cell.matchAll(/`(.*?)`/g), ([, code = '']) => statementOf(code.replaceAll('…', "'' as never"))),
+      );
+      return `${headFor(...doorOf(page))}\nexport async function cells() {\n${statements.join('\n')}\n}`;
+    }),
   );
-  return `${head}\nexport async function cells() {\n${statements.join('\n')}\n}`;
 }

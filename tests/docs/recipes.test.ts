@@ -2,14 +2,16 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { context, metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { decodeJwt } from 'jose';
+import { clientCredentialsGrant } from 'openid-client';
+import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { bearer } from '../support/mint.ts';
-import { blocks, ecSigner, folder, issuer, load, options, url } from './blocks.ts';
+import { audience, blocks, ecSigner, folder, issuer, load, url, write } from './blocks.ts';
 
 describe('the recipe', () => {
-  test('The WebSocket of a browser: the server selects the subprotocol bearer', async () => {
-    const { fetch } = await load('The WebSocket of a browser');
+  test('guides/websockets: the server selects the subprotocol bearer', async () => {
+    const { fetch } = await load('guides/websockets#Browsers');
     await using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch, websocket: { message() {} } });
-    const token = await issuer.token({ iss: url, aud: options.audience });
+    const token = await issuer.token({ iss: url, aud: audience });
     const protocol = (...protocols: readonly string[]) =>
       new Promise<string>((done) => {
         const socket = new WebSocket(server.url.href.replace('http', 'ws'), [...protocols]);
@@ -19,12 +21,12 @@ describe('the recipe', () => {
     expect([await protocol('bearer', token), await protocol('bearer', `${token}x`)]).toEqual(['bearer', 'rejected']);
   });
 
-  test('FAPI 2.0: a request with a proof is accepted once, and only with a token of type at+jwt', async () => {
-    const { fetch } = await load('FAPI 2.0');
-    const claims = decodeJwt(await issuer.token({ iss: url, aud: options.audience }, { boundTo: 'dpop' }));
+  test('guides/fapi: a request with a proof is accepted once, and only with a token of type at+jwt', async () => {
+    const { fetch } = await load('guides/fapi');
+    const claims = decodeJwt(await issuer.token({ iss: url, aud: audience }, { boundTo: 'dpop' }));
     const requestWith = async (typ: string) => {
       const token = ecSigner.sign({ kid: 'ec', typ }, claims);
-      const request = new Request(options.audience, { headers: { authorization: `DPoP ${token}` } });
+      const request = new Request(audience, { headers: { authorization: `DPoP ${token}` } });
       request.headers.set('dpop', await issuer.proof(request, token));
       return request;
     };
@@ -35,7 +37,7 @@ describe('the recipe', () => {
     expect(challenges).toEqual([undefined, 'invalid_dpop_proof', 'invalid_token']);
   });
 
-  test('OpenTelemetry: a rejection is counted by its reason, and the client is an attribute of the span', async () => {
+  test('guides/observability: a rejection is counted by its reason, and the client is an attribute of the span', async () => {
     /** A counter or attribute, and its values. */
     const observed: unknown[] = [];
     const createCounter = (name: string) => ({ add: (...given: unknown[]) => observed.push([name, ...given]) });
@@ -43,49 +45,100 @@ describe('the recipe', () => {
     const span = { setAttribute: (...given: unknown[]) => observed.push(given) };
     context.setGlobalContextManager({ active: () => trace.setSpan(ROOT_CONTEXT, span as never) } as never);
     // Another test may have imported the block before there was anything to observe it.
-    const text = blocks.find(({ heading }) => heading === 'OpenTelemetry')?.text ?? '';
-    await Bun.write(join(folder, 'observed.ts'), text.replaceAll('https://tenant.example.com/', url));
+    const text = blocks.find(({ id }) => id === 'guides/observability')?.text ?? '';
+    await write('observed.ts', text);
     const { fetch } = await import(join(folder, 'observed.ts'));
-    const token = await issuer.token({ iss: url, aud: options.audience, client_id: 'app' });
-    await fetch(new Request(options.audience, { headers: bearer(token) }));
-    await fetch(new Request(options.audience));
+    const token = await issuer.token({ iss: url, aud: audience, client_id: 'app' });
+    await fetch(new Request(audience, { headers: bearer(token) }));
+    await fetch(new Request(audience));
     expect(observed).toEqual([
       ['client.id', 'app'],
       ['access_token_rejections', 1, { reason: 'credentials_missing' }],
     ]);
   });
 
-  test('Keys that outlive a cold start: a guard that starts during an outage uses an entry of the cache until it expires', async () => {
-    const block = blocks.find(({ text }) => text.includes('export const cache'));
-    await using server = Bun.serve({
+  test('guides/token-exchange: the client gets what the next API returns for the exchanged token', async () => {
+    await using orders = Bun.serve({
       hostname: '127.0.0.1',
       port: 0,
-      routes: {
-        '/.well-known/openid-configuration': (): Response => Response.json({ issuer: url, jwks_uri: `${url}keys` }),
-        '/keys': Response.json(issuer.options.keys),
-      },
-      fetch: () => new Response(null, { status: 404 }),
+      fetch: ({ headers }) => Response.json(headers.get('authorization')),
     });
-    const url: string = server.url.href;
-    const options = { issuer: url, audience: issuer.options.audience };
-    await Bun.write(
-      join(folder, 'fetching.ts'),
-      `export const options = { ...${JSON.stringify(options)}, onKeySetEvent() {} };`,
+    const text = blocks.find(({ id }) => id === 'guides/token-exchange')?.text ?? '';
+    await write('exchange.ts', text.replace("'https://orders.example.com/orders'", `'${orders.url}'`));
+    const { fetch } = await import(join(folder, 'exchange.ts'));
+    const token = await issuer.token({ iss: url, aud: audience, sub: 'ada', scope: 'read:orders' });
+    const response = await fetch(new Request(audience, { headers: bearer(token) }));
+    expect(await response.json()).toBe('Bearer ada https://orders.example.com my-api');
+  });
+
+  test('guides/opaque-tokens: a real server says whether its token is active', async () => {
+    const server = await startAuthorizationServer(['https://api.example.com/opaque']);
+    const { reader } = server.clients;
+    const changes: readonly [string | RegExp, string][] = [
+      ['https://tenant.example.com/', server.issuer],
+      ['}token/introspection', '}/token/introspection'],
+      ["'my-api'", `'${reader.id}'`],
+      ["process.env.CLIENT_SECRET ?? ''", `'${reader.secret}'`],
+      // Loopback has no certificate.
+      [/(?<=secret,\s+token),\s+/, ', { [oauth.allowInsecureRequests]: true }'],
+      ["audience: 'https://api.example.com'", "audience: 'https://api.example.com/opaque'"],
+    ];
+    const text = blocks.find(({ id }) => id === 'guides/opaque-tokens')?.text ?? '';
+    await write(
+      'opaque.ts',
+      changes.reduce((changed, [part, other]) => changed.replace(part, other), text),
     );
-    const authorization = bearer(await issuer.token({ iss: url }));
-    /** Starts a guard with the entries of another one's cache, and returns that cache and the status of a request. */
-    const start = async (name: string, entries: Iterable<readonly [string, { expiresMs: number }]> = []) => {
-      const text = block?.text.replace('./options.ts', './fetching.ts');
-      await Bun.write(join(folder, `${name}.ts`), text ?? '');
-      const { cache, fetch } = await import(join(folder, `${name}.ts`));
+    const { guard } = await import(join(folder, 'opaque.ts'));
+    const { access_token: token } = await clientCredentialsGrant(await server.discover('reader'), {
+      resource: 'https://api.example.com/opaque',
+    });
+    const check = (token: string) => guard.check(new Request(audience, { headers: bearer(token) }));
+    expect(await check(token)).toMatchObject({ token, clientId: reader.id });
+    expect(await check(`${token}x`)).toMatchObject({ status: 401 });
+    await server.close();
+  });
+
+  describe('guides/key-cache', () => {
+    /** Starts a guard with the entries of another one's cache, and returns its cache and the status of a request. */
+    async function start(name: string, issuerUrl: string, entries: Iterable<readonly [string, object]> = []) {
+      const text = blocks.find(({ id }) => id === 'guides/key-cache')?.text ?? '';
+      await write(`${name}.ts`, text.replace('https://tenant.example.com/', issuerUrl));
+      const { cache, guard } = await import(join(folder, `${name}.ts`));
       for (const entry of entries) cache.set(...entry);
-      return { cache, status: (await fetch(new Request('http://localhost/', { headers: authorization }))).status };
-    };
-    const { cache, status } = await start('running');
-    expect([status, cache.size]).toEqual([200, 3]);
-    await server.stop(true);
-    expect(await start('cold', cache)).toMatchObject({ status: 200 });
-    for (const entry of cache.values()) entry.expiresMs = Date.now();
-    expect(await start('late', cache)).toMatchObject({ status: 503 });
+      const headers = bearer(await issuer.token({ iss: issuerUrl, aud: audience }));
+      const result = await guard.check(new Request(audience, { headers }));
+      return { cache, status: result instanceof Response ? result.status : 200 };
+    }
+
+    test('a guard that starts during an outage uses an entry of the cache until it expires', async () => {
+      await using server = Bun.serve({
+        hostname: '127.0.0.1',
+        port: 0,
+        routes: {
+          '/.well-known/openid-configuration': (): Response => Response.json({ issuer: url, jwks_uri: `${url}keys` }),
+          '/keys': Response.json(issuer.options.keys),
+        },
+        fetch: () => new Response(null, { status: 404 }),
+      });
+      const url: string = server.url.href;
+      const { cache, status } = await start('running', url);
+      expect([status, cache.size]).toEqual([200, 3]);
+      await server.stop(true);
+      expect(await start('cold', url, cache)).toMatchObject({ status: 200 });
+      for (const entry of cache.values()) entry.expiresMs = Date.now();
+      expect(await start('late', url, cache)).toMatchObject({ status: 503 });
+    });
+
+    test.each([
+      [
+        'is endless',
+        () => new Response(new ReadableStream({ pull: (body) => body.enqueue(new Uint8Array(2 ** 16).fill(32)) })),
+      ],
+      ['is compressed', () => new Response(Bun.gzipSync('{}'), { headers: { 'content-encoding': 'gzip' } })],
+    ])('keeps no response that %s', async (_, respond) => {
+      await using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: respond });
+      const { cache, status } = await start(`without-${server.port}`, server.url.href);
+      expect([status, cache.size]).toEqual([503, 0]);
+    });
   });
 });

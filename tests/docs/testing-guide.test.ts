@@ -1,26 +1,32 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createGuard } from '../../src/auth/guard.ts';
-import manifest from '../../src/auth/package.json';
 import { bearer } from '../support/mint.ts';
 import { readText } from '../support/repository.ts';
 import { blocks, folder, passes } from './blocks.ts';
 
-describe('the README of the package', () => {
+const page = await readText('docs/guides/testing.md');
+const inPage = blocks.filter(({ id }) => id.startsWith('guides/testing'));
+
+describe('the guide to tests', () => {
   test('has lines for Express that test its application', async () => {
-    const [, lines] = /^```js\n(.*?)^```$/ms.exec(await readText('src/auth/README.md')) ?? [];
-    const express = blocks.find(({ text }) => text.includes('export function createApp') && text.includes("'express'"));
+    const [, lines] = /^```js\n(.*?)^```$/ms.exec(page) ?? [];
+    const createApp = `const createApp = (options) =>
+      express().get('/reports', requireToken(createGuard(options), { scope: 'read:reports' }), (_, res) => res.json([]));`;
     const changes: readonly [RegExp, string][] = [
       [
         /^.*'elysia';\n.*'protected-api';$/m,
-        `import { once } from 'node:events';\nimport { createApp } from './${express?.file}';`,
+        `import { once } from 'node:events';
+        import express from 'express';
+        import { createGuard } from 'protected-api/guard';
+        import { requireToken } from 'protected-api/node';`,
       ],
       [/\{ test \}/, '{ after, test }'],
-      [/^const createApp = .*?\n\n/ms, ''],
-      [/^const app = .*\nconst get = .*\n/m, `${lines}`],
+      [/^const createApp = .*?\n\n/ms, createApp],
+      [/^const app = .*(?=^const bearer)/ms, `${lines}`],
       [/^test\('every route is guarded'.*/ms, ''],
     ];
-    const given = blocks.find(({ file }) => file.endsWith('.test.ts'))?.text ?? '';
+    const given = inPage.find(({ file }) => file.endsWith('.test.ts'))?.text ?? '';
     for (const [place] of changes) expect(given).toMatch(place);
     const text = changes.reduce((changed, change) => changed.replace(...change), given);
     await Bun.write(join(folder, 'express.test.js'), text);
@@ -28,9 +34,8 @@ describe('the README of the package', () => {
   });
 
   test('has a command that gets a token from its development issuer, which a guard accepts', async () => {
-    const readme = await readText('src/auth/README.md');
-    const [, url = '', data = ''] = /`curl (http:\/\/localhost:3011\S+) ([^`]*)`/.exec(readme) ?? [];
-    const block = blocks.find(({ text }) => text.includes('createDevelopmentIssuer('));
+    const [, url = '', data = ''] = /^curl (http:\/\/localhost:3011\S+) (.*)$/m.exec(page) ?? [];
+    const block = inPage.find(({ text }) => text.includes('createDevelopmentIssuer('));
     // Its port may be in use, so that nothing listens.
     const text = `${block?.text.replace('Bun.serve(', 'export const server = (')}`;
     await Bun.write(join(folder, 'development-issuer.ts'), text);
@@ -42,10 +47,5 @@ describe('the README of the package', () => {
     expect(scope).toBe('read:reports');
     const sent = new Request('http://localhost/', { headers: bearer(token) });
     expect(await createGuard(issuer.options).check(sent, { scope })).toMatchObject({ claims: { sub: 'reader' } });
-  });
-
-  test('names the tarball that it packs', async () => {
-    const readme = await readText('src/auth/README.md');
-    expect(readme.match(/protected-api-[\d.]+\.tgz/g)).toEqual([`protected-api-${manifest.version}.tgz`]);
   });
 });

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+
+export const repository = 'https://github.com/protected-api/protected-api';
+export const docs = join(import.meta.dirname, '..');
+
+export const readPage = (page: string) => readFileSync(join(docs, `${page}.md`), 'utf8');
+export const titleOf = (page: string) => /^# (.*)$/m.exec(readPage(page))?.[1]?.replaceAll('`', '') ?? page;
+
+const inFolder = (folder: string, names: string) => names.split(' ').map((name) => `${folder}/${name}`);
+/** Returns the pages of a folder in the order in which its index links to them. */
+const linksOf = (folder: string) =>
+  Array.from(readPage(`${folder}/index`).matchAll(/\]\(([\w-]+)\.md\)/g), ([, page]) => `${folder}/${page}`);
+
+/** The pages of each section that people write, in reading order. */
+export const sections: Readonly<Record<string, readonly string[]>> = {
+  Start: ['index', ...inFolder('start', 'elysia hono express fastify nestjs koa fetch workers nextjs mcp')],
+  Guides: [
+    ...inFolder('guides', 'scopes step-up owners typed-claims optional-tokens testing errors observability'),
+    ...inFolder(
+      'guides',
+      'several-issuers revocation opaque-tokens dpop certificates other-headers websockets openapi',
+    ),
+    ...inFolder('guides', 'token-exchange key-cache fapi'),
+  ],
+  Issuers: ['issuers/index', ...linksOf('issuers')],
+  Configuration: ['settings'],
+  Operations: ['operations', 'upgrade'],
+  Help: ['troubleshooting', 'security', 'standards'],
+  Migration: ['migration/index', ...linksOf('migration')],
+};
+
+/** Returns the URL of a file of the repository that is no page of the site. Pages link to it by its path, as GitHub shows it. */
+export function onGitHub(href: string, page: string): string | undefined {
+  if (/^(?:[a-z]+:|#|\/)/.test(href)) return undefined;
+  const path = posix.join('docs', posix.dirname(page), href);
+  return path.startsWith('docs/') ? undefined : `${repository}/blob/main/${path}`;
+}
+
+/** Returns the list of pages that language models read first (llmstxt.org). */
+export function llmsText(base: string): string {
+  const lists = Object.entries(sections).map(([title, pages]) => {
+    const links = pages.map((page) => `- [${titleOf(page)}](${base}${page}.md)\n`);
+    return `## ${title}\n\n${links.join('')}`;
+  });
+  return `# Protected API\n\n> Check OAuth 2.0 access tokens in any JavaScript server\n\n${lists.join('\n')}`;
+}

@@ -1,0 +1,49 @@
+import { Converter, ReflectionKind } from 'typedoc';
+import { MarkdownPageEvent } from 'typedoc-plugin-markdown';
+import manifest from '../src/auth/package.json' with { type: 'json' };
+
+const files = Object.values(manifest.exports).flatMap(
+  ({ types }) => types?.replace('./dist/', '').replace('.d.ts', '') ?? [],
+);
+
+/** Names each page after the import, not the file, and each destructured parameter after its type. */
+function nameDoors({ converter, renderer }) {
+  converter.on(Converter.EVENT_END, ({ project }) => {
+    const elysia = project.getChildByName('index');
+    if (elysia) elysia.name = manifest.name;
+    for (const parameter of project.getReflectionsByKind(ReflectionKind.Parameter))
+      if (parameter.name === '__namedParameters')
+        parameter.name = /[A-Z][a-z]+$/.exec(parameter.type?.name ?? 'Settings')?.[0].toLowerCase() ?? 'settings';
+  });
+  renderer.on(MarkdownPageEvent.END, (page) => {
+    if (files.includes(page.model.name)) page.contents = page.contents?.replace(/^# /, `# ${manifest.name}/`);
+  });
+}
+
+/** Writes a page for each door of the package, from the docstrings. */
+export default {
+  name: 'Reference',
+  // The first door that exports a name describes it.
+  entryPoints: ['guard', ...files.filter((file) => file !== 'guard')].map((file) => `../src/auth/${file}.ts`),
+  sortEntryPoints: false,
+  excludeReferences: true,
+  tsconfig: '../src/auth/tsconfig.json',
+  out: 'reference',
+  entryFileName: 'index',
+  router: 'module',
+  plugin: ['typedoc-plugin-markdown', nameDoors],
+  readme: 'none',
+  excludeExternals: true,
+  disableSources: true,
+  hideBreadcrumbs: true,
+  hidePageHeader: true,
+  useCodeBlocks: true,
+  groupOrder: ['Functions', 'Variables', 'Interfaces', 'Type Aliases'],
+  interfacePropertiesFormat: 'table',
+  parametersFormat: 'table',
+  propertyMembersFormat: 'table',
+  typeAliasPropertiesFormat: 'table',
+  typeDeclarationFormat: 'table',
+  validation: { notExported: false },
+  logLevel: 'Warn',
+};
