@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs';
 import { compactVerify, importJWK, importSPKI, jwtVerify } from 'jose';
 import { measure } from 'mitata';
 import { median } from 'simple-statistics';
-import { checkOptions } from '../src/auth/check-options.ts';
+import { checkOptions } from '../src/auth/options/check-options.ts';
 import { createProofVerifier } from '../src/auth/proof/proof.ts';
-import { createMemoryReplayStore, type ReplayStore } from '../src/auth/proof/replay-store.ts';
+import { createMemoryReplayStore } from '../src/auth/proof/replay-store.ts';
+import { createTrusts } from '../src/auth/token/trust.ts';
 import { createVerifier } from '../src/auth/token/verifier.ts';
+import type { ReplayStore } from '../src/auth/types.ts';
 import { RedisReplayStore } from '../src/redis/replay-store.ts';
 import { until } from '../tests/support/child-process.ts';
 import { nowSeconds } from '../tests/support/mint.ts';
@@ -53,7 +55,9 @@ async function measureStep({ prepare }: Step) {
 const key = await importSPKI(readFileSync(tokens.publicKeyFile, 'utf8'), 'RS256');
 const found = [{ cryptoKey: key, algorithm: 'RS256', identity: '', isCurrent: true }] as const;
 const keySets = new Map([[issuer, { find: () => found, isCurrent: () => true }]]);
-const verifier = createVerifier({ ...checkOptions({ issuer, audience }), tokenCacheSize: 0, keySets });
+const options = checkOptions({ issuer, audience });
+const trusts = createTrusts(new Map([[issuer, options]]), keySets);
+const verifier = createVerifier({ ...options, trusts, tokenCacheSize: 0 });
 const { many } = tokens.lists;
 let used = 0;
 const tokenStep = (label: string, run: (token: string) => unknown): Step => ({
