@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
-import { type RefusalReason, refusals } from '../src/auth/refusals.ts';
+import { refusals } from '../src/auth/refusals.ts';
+import type { RefusalReason } from '../src/auth/types.ts';
 import { format } from './format.ts';
 
 type Members = Readonly<Record<string, unknown>>;

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { type RefusalReason, refusals } from '../src/auth/refusals.ts';
+import { refusals } from '../src/auth/refusals.ts';
+import type { RefusalReason } from '../src/auth/types.ts';
 import { formatRejection } from '../src/errors.ts';
 
 const reasons = Object.keys(refusals) as RefusalReason[];

@@ -1,7 +1,7 @@
-import { type AuthOf, type OptionalRequirements, requireGuard, type StrictRequirements } from './guard/guard.ts';
-import type { Claims, Guard } from './guard.ts';
+import { requireGuard } from './guard/guard.ts';
 import type { IncomingRequest } from './node/incoming.ts';
 import { authenticate, authOf as authOfIncoming } from './node/require-token.ts';
+import type { AuthOf, Claims, Guard, OptionalRequirements, StrictRequirements } from './types.ts';
 
 export type { AuthOf };
 

@@ -2,7 +2,6 @@ export { describeRejections, type Rejection } from './guard/describe-rejections.
 export { createGuard } from './guard/guard.ts';
 export { type IssuerMetadata, issuerMetadata } from './guard/issuer-metadata.ts';
 export { optionsFromEnvironment } from './options/environment.ts';
-export type { RefusalDescription, RefusalReason, RejectionFormat } from './refusals.ts';
 export type {
   Algorithm,
   Anonymous,
@@ -24,6 +23,9 @@ export type {
   KeySetEvent,
   KeySetState,
   MetadataMembers,
+  RefusalDescription,
+  RefusalReason,
+  RejectionFormat,
   ReplayStore,
   Requirements,
   ResourceMembers,

@@ -1,7 +1,15 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { type AuthOf, type OptionalRequirements, requireGuard, type StrictRequirements } from './guard/guard.ts';
-import type { Anonymous, Authentication, Claims, Guard } from './guard.ts';
+import { requireGuard } from './guard/guard.ts';
+import type {
+  Anonymous,
+  Authentication,
+  AuthOf,
+  Claims,
+  Guard,
+  OptionalRequirements,
+  StrictRequirements,
+} from './types.ts';
 
 export type { AuthOf };
 

@@ -1,4 +1,3 @@
-export type { AuthOf } from './guard/guard.ts';
 export type { IncomingRequest } from './node/incoming.ts';
 export {
   authOf,
@@ -8,3 +7,4 @@ export {
   requireToken,
   serveMetadata,
 } from './node/require-token.ts';
+export type { AuthOf } from './types.ts';

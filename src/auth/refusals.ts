@@ -1,43 +1,20 @@
-import type { DpopMode } from './schemes.ts';
+import type { CheckedOptions, RefusalDescription, RefusalReason } from './types.ts';
 
-/** What a client gets for a refusal: by default, `error` and `description` are the body (RFC 6749 §5.2). */
-interface RefusalDetails {
-  readonly status: 400 | 401 | 403 | 503;
-  /** The challenge has it too (RFC 6750 §3.1, RFC 9449 §7.1), unless there were no credentials. */
-  readonly error:
-    | 'missing_token'
-    | 'invalid_request'
-    | 'invalid_token'
-    | 'invalid_dpop_proof'
-    | 'use_dpop_nonce'
-    | 'insufficient_user_authentication'
-    | 'insufficient_scope'
-    | 'access_denied'
-    | 'temporarily_unavailable';
-  readonly description: string;
-  /** Whether the settings of a guard allow it. Always, if undefined. */
-  readonly when?: ((settings: Circumstances) => boolean) | undefined;
+/** What a client gets for a refusal by default. */
+interface RefusalDetails extends Omit<RefusalDescription, 'reason'> {
+  /** Whether the options of a guard allow it. Always, if undefined. */
+  readonly when?: ((options: CheckedOptions) => boolean) | undefined;
 }
 
-/** The settings of a guard that decide which rejections can occur. */
-export interface Circumstances {
-  readonly dpop: DpopMode;
-  readonly dpopNonceSecret?: unknown;
-  readonly clientCertificate?: unknown;
-  readonly claims?: unknown;
-  readonly isRevoked?: unknown;
-  readonly introspect?: unknown;
-}
-
-const withNonces = (settings: Circumstances) => withDpop(settings) && settings.dpopNonceSecret !== undefined;
-const withDpopOnly = ({ dpop }: Circumstances) => dpop === 'required';
-const withRevocation = ({ isRevoked }: Circumstances) => isRevoked !== undefined;
-const withIntrospection = ({ introspect }: Circumstances) => introspect !== undefined;
-const withSchema = ({ claims }: Circumstances) => claims !== undefined;
-const withDpop = ({ dpop }: Circumstances) => dpop !== 'off';
-const withBearer = ({ dpop }: Circumstances) => dpop !== 'required';
-const withBoundTokens = (settings: Circumstances) => withDpop(settings) || withCertificates(settings);
-const withCertificates = ({ clientCertificate }: Circumstances) => clientCertificate !== undefined;
+const withNonces = (options: CheckedOptions) => withDpop(options) && options.dpopNonceSecret !== undefined;
+const withDpopOnly = ({ dpop }: CheckedOptions) => dpop === 'required';
+const withRevocation = ({ isRevoked }: CheckedOptions) => isRevoked !== undefined;
+const withIntrospection = ({ introspect }: CheckedOptions) => introspect !== undefined;
+const withSchema = ({ claims }: CheckedOptions) => claims !== undefined;
+const withDpop = ({ dpop }: CheckedOptions) => dpop !== 'off';
+const withBearer = ({ dpop }: CheckedOptions) => dpop !== 'required';
+const withBoundTokens = (options: CheckedOptions) => withDpop(options) || withCertificates(options);
+const withCertificates = ({ clientCertificate }: CheckedOptions) => clientCertificate !== undefined;
 
 const refusal =
   (status: RefusalDetails['status'], error: RefusalDetails['error'], usually?: RefusalDetails['when']) =>
@@ -57,7 +34,7 @@ const unavailable = refusal(503, 'temporarily_unavailable');
  * Every reason to reject a request. The reason itself is only for logs and metrics. Clients get the error and a constant
  * description, so responses never contain parts of a token, a key or an exception.
  */
-export const refusals = {
+export const refusals: Readonly<Record<RefusalReason, RefusalDetails>> = {
   credentials_missing: missingToken('Authorization header is expected'),
   scheme_unsupported: missingToken('Authorization header must start with Bearer', withBearer),
   scheme_not_dpop: missingToken('Authorization header must start with DPoP', withDpopOnly),
@@ -127,10 +104,7 @@ export const refusals = {
   introspection_unavailable: unavailable('Token introspection is currently unavailable', withIntrospection),
   replay_unknown: unavailable('Replay detection is currently unavailable', withDpop),
   keys_unavailable: unavailable('Signing keys are currently unavailable'),
-} as const;
-
-/** The internal reason of a rejection. */
-export type RefusalReason = keyof typeof refusals;
+};
 
 /** A decision to reject a request. It is a value, which is returned and never thrown. */
 export class Refusal {
@@ -156,19 +130,3 @@ const constants = Object.fromEntries(
 export function refuse(reason: RefusalReason): Refusal {
   return constants[reason];
 }
-
-/** Whether a guard with these settings can reject a request for this reason. */
-export function canOccur(reason: RefusalReason, settings: Circumstances): boolean {
-  return refusals[reason].when?.(settings) ?? true;
-}
-
-/** What `formatRejection` gets: what a client gets by default, and the internal reason. */
-export interface RefusalDescription extends Pick<RefusalDetails, 'status' | 'error' | 'description'> {
-  readonly reason: RefusalReason;
-}
-
-/** What a rejection has instead of the defaults. The body is sent as JSON, or as text with its media type. */
-export type RejectionFormat = { readonly status?: number | undefined } & (
-  | { readonly body?: object | undefined; readonly contentType?: string | undefined }
-  | { readonly body: string; readonly contentType: string }
-);

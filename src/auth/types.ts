@@ -2,8 +2,6 @@
  * The API on one page: options, requirements, authentications, events, stores. Rooms pick their types from here.
  * This file says what values mean and which bounds they have. It does not say how they are checked: options/ does.
  */
-import type { RefusalDescription, RefusalReason, RejectionFormat } from './refusals.ts';
-import type { DpopMode } from './schemes.ts';
 
 /** A signature algorithm. All of them are asymmetric. */
 export type Algorithm =
@@ -25,6 +23,12 @@ export type TokenType = 'jwt' | 'at+jwt';
 
 /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
 export type FixedScope = string | readonly string[] | { readonly anyOf: readonly string[] };
+
+/** The authorization schemes for access tokens (RFC 6750 §2.1, RFC 9449 §7.1). */
+export type Scheme = 'Bearer' | 'DPoP';
+
+/** `on` accepts DPoP-bound tokens with a proof, and plain bearer tokens. `required` rejects plain ones, and `off` bound ones. */
+export type DpopMode = 'off' | 'on' | 'required';
 
 /** A JWK Set (RFC 7517 §5). */
 export interface JwkSet {
@@ -185,6 +189,15 @@ export interface IssuersWithAudience {
   readonly audience?: undefined;
 }
 
+/** Options whose schema decides the type of the claims, and whose format that of rejections. */
+export type OptionsFor<Schema, Format = unknown> = Omit<
+  GuardOptions,
+  'claims' | 'formatRejection' | 'issuer' | 'audience'
+> & {
+  readonly claims?: Schema | undefined;
+  readonly formatRejection?: ((refusal: RefusalDescription) => Format) | undefined;
+} & (Pick<GuardOptions, 'issuer' | 'audience'> | IssuersWithAudience);
+
 /** The options that always have a value. */
 type DefaultedName =
   | 'jwksAllowHttp'
@@ -258,6 +271,9 @@ export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly unknown[] };
 
+/** The claims that a guard with this schema accepts: those of every token, merged with the schema's output. */
+export type ClaimsOf<Schema> = Schema extends ClaimsSchema<infer Output> ? Claims & Output : Claims;
+
 /** What a token must have besides being valid. */
 export interface Requirements {
   /** The accepted authentication context class references: the token's `acr` must be one of them (RFC 9470 §4). */
@@ -267,6 +283,10 @@ export interface Requirements {
   /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
   readonly scope?: FixedScope | undefined;
 }
+
+/** Requirements of a route that also accepts requests without a token, and of one that does not. */
+export type OptionalRequirements = Requirements & { readonly optional: true };
+export type StrictRequirements = Requirements & { readonly optional?: false | undefined };
 
 /** The settings of the Elysia plugin. */
 export interface PluginSettings {
@@ -322,6 +342,11 @@ export interface Anonymous {
   readonly scopes: readonly string[];
 }
 
+/** What `authOf` returns. For a route where a token is optional, the type parameter is `Claims | undefined`. */
+export type AuthOf<AcceptedClaims extends Claims | undefined> = AcceptedClaims extends Claims
+  ? Authentication<AcceptedClaims>
+  : Anonymous;
+
 /** Decides about requests. */
 export interface Guard<AcceptedClaims extends Claims = Claims, Format = unknown> {
   /** Only a type: what `formatRejection` returns, for typed clients. */
@@ -336,12 +361,9 @@ export interface Guard<AcceptedClaims extends Claims = Claims, Format = unknown>
    */
   check(
     request: GuardRequest,
-    requirements: Requirements & { readonly optional: true },
+    requirements: OptionalRequirements,
   ): Promise<Authentication<AcceptedClaims> | Anonymous | Response>;
-  check(
-    request: GuardRequest,
-    requirements?: Requirements & { readonly optional?: false | undefined },
-  ): Promise<Authentication<AcceptedClaims> | Response>;
+  check(request: GuardRequest, requirements?: StrictRequirements): Promise<Authentication<AcceptedClaims> | Response>;
   /**
    * Returns the metadata from which clients learn the issuers and the scopes of this API (RFC 9728), its preflight response, or a
    * 405 for another method. All of them are readable by every origin. Returns undefined for any other request, and always without
@@ -360,6 +382,89 @@ export interface Guard<AcceptedClaims extends Claims = Claims, Format = unknown>
   reload(): Promise<GuardState>;
   state(): GuardState;
 }
+
+/** The internal reason of a rejection, for logs and metrics. */
+export type RefusalReason =
+  | 'credentials_missing'
+  | 'scheme_unsupported'
+  | 'scheme_not_dpop'
+  | 'dpop_required'
+  | 'credentials_malformed'
+  | 'token_oversized'
+  | 'token_opaque'
+  | 'token_encrypted'
+  | 'token_malformed'
+  | 'algorithm_unsupported'
+  | 'key_id_missing'
+  | 'critical_header'
+  | 'type_unsupported'
+  | 'key_unknown'
+  | 'signature_invalid'
+  | 'claims_malformed'
+  | 'issuer_mismatch'
+  | 'audience_mismatch'
+  | 'required_claim_mismatch'
+  | 'token_not_yet_valid'
+  | 'token_expired'
+  | 'token_bound'
+  | 'token_key_bound'
+  | 'certificate_missing'
+  | 'certificate_mismatch'
+  | 'token_certificate_bound'
+  | 'token_confirmation_unsupported'
+  | 'token_unbound'
+  | 'proof_missing'
+  | 'proof_repeated'
+  | 'proof_oversized'
+  | 'proof_malformed'
+  | 'proof_type'
+  | 'proof_algorithm'
+  | 'proof_critical_header'
+  | 'proof_key'
+  | 'proof_method'
+  | 'proof_url'
+  | 'proof_time'
+  | 'proof_token_hash'
+  | 'proof_id'
+  | 'proof_signature'
+  | 'proof_nonce_missing'
+  | 'proof_nonce_stale'
+  | 'proof_replayed'
+  | 'proof_key_mismatch'
+  | 'claims_unexpected'
+  | 'token_revoked'
+  | 'token_inactive'
+  | 'authentication_insufficient'
+  | 'scope_insufficient'
+  | 'access_denied'
+  | 'revocation_unavailable'
+  | 'introspection_unavailable'
+  | 'replay_unknown'
+  | 'keys_unavailable';
+
+/** What `formatRejection` gets: what a client gets by default, and the internal reason. */
+export interface RefusalDescription {
+  readonly reason: RefusalReason;
+  readonly status: 400 | 401 | 403 | 503;
+  /** By default, `error` and `description` are the body (RFC 6749 §5.2). The challenge has the error too (RFC 6750 §3.1, RFC 9449 §7.1), unless there were no credentials. */
+  readonly error:
+    | 'missing_token'
+    | 'invalid_request'
+    | 'invalid_token'
+    | 'invalid_dpop_proof'
+    | 'use_dpop_nonce'
+    | 'insufficient_user_authentication'
+    | 'insufficient_scope'
+    | 'access_denied'
+    | 'temporarily_unavailable';
+  readonly description: string;
+}
+
+/** What a rejection has instead of the defaults. The body is sent as JSON, or as text with its media type. */
+export type RejectionFormat = { readonly status?: number | undefined } & (
+  | { readonly body?: object | undefined; readonly contentType?: string | undefined }
+  | { readonly body: string; readonly contentType: string }
+);
 
 /** What the metadata of a protected resource show to people (RFC 9728 §2). */
 export interface ResourceMembers {

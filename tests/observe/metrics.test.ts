@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { version } from '../../package.json' with { type: 'json' };
 import { describeRejections } from '../../src/auth/guard.ts';
-import type { DpopMode } from '../../src/auth/schemes.ts';
+import type { DpopMode } from '../../src/auth/types.ts';
 import { durationBoundsSeconds } from '../../src/observe/metrics.ts';
 import { createTestMetrics } from '../support/test-metrics.ts';
 

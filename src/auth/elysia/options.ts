@@ -6,10 +6,18 @@ import type { Static, TSchema } from 'elysia';
 import * as elysia from 'elysia';
 import { createGuardCore, type GuardCore } from '../guard/core.ts';
 import { describeRejections as describe, type Rejection } from '../guard/describe-rejections.ts';
-import { type ClaimsOf, coreOf, guardOf, type OptionsFor } from '../guard/guard.ts';
-import type { RejectionFormat } from '../refusals.ts';
+import { coreOf, guardOf } from '../guard/guard.ts';
 import { isStandardSchema } from '../token/claims-schema.ts';
-import type { Claims, ClaimsSchema, Guard, GuardOptions, Requirements } from '../types.ts';
+import type {
+  Claims,
+  ClaimsOf,
+  ClaimsSchema,
+  Guard,
+  GuardOptions,
+  OptionsFor,
+  RejectionFormat,
+  Requirements,
+} from '../types.ts';
 import { rememberFailure } from './closing.ts';
 
 /** A schema of claims: of any library with Standard Schema, or Elysia's own `t`. */

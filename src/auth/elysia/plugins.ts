@@ -1,12 +1,10 @@
 import * as elysia from 'elysia';
 import { Elysia } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
-import type { OptionsFor } from '../guard/guard.ts';
 import { resourceMetadataPath } from '../guard/metadata.ts';
 import type { GuardRejections, WithResponses } from '../openapi/responses.ts';
 import { warnOfMissingSchemes } from '../openapi/security.ts';
-import type { RejectionFormat } from '../refusals.ts';
-import type { Claims, PluginSettings, ResourceMembers } from '../types.ts';
+import type { Claims, OptionsFor, PluginSettings, RejectionFormat, ResourceMembers } from '../types.ts';
 import { namesIn } from '../values/json.ts';
 import { override, refuseOtherCopies } from './composition.ts';
 import { claimsHook, publicHook, type RequirementMacros, requirementMacros } from './hooks.ts';

@@ -1,5 +1,4 @@
-import type { RefusalReason } from '../refusals.ts';
-import type { CheckedOptions, FetchFault, Requirements } from '../types.ts';
+import type { CheckedOptions, FetchFault, RefusalReason, Requirements } from '../types.ts';
 import type { Members } from '../values/json.ts';
 
 /** A check of the guard. Values of the token are not escaped. */

@@ -1,12 +1,12 @@
 import { createBindingCheck } from '../proof/binding.ts';
 import { isSamePresentation, type Presentation } from '../proof/presentation.ts';
 import { Refusal, refuse } from '../refusals.ts';
-import { acceptedSchemes, type DpopMode, type Scheme } from '../schemes.ts';
 import { createClaimsReader } from '../token/claims-schema.ts';
 import { checkRevocation } from '../token/revocation.ts';
 import type { Verification, VerifiedToken, Verifier } from '../token/verifier.ts';
-import type { Authentication, CheckedOptions, Claims, GuardRequest } from '../types.ts';
+import type { Authentication, CheckedOptions, Claims, DpopMode, GuardRequest, Scheme } from '../types.ts';
 import { ignoreRejection, isPromise, whenSettled } from '../values/promises.ts';
+import { acceptedSchemes } from './rejection.ts';
 import type { RoutePolicy } from './requirements.ts';
 
 /*

@@ -1,6 +1,6 @@
 import { checkOptions } from '../options/check-options.ts';
-import { canOccur, Refusal, type RefusalDescription, type RefusalReason, refusals } from '../refusals.ts';
-import type { Guard, GuardOptions, Requirements } from '../types.ts';
+import { Refusal, refusals } from '../refusals.ts';
+import type { Guard, GuardOptions, RefusalDescription, RefusalReason, Requirements } from '../types.ts';
 import type { GuardCore } from './core.ts';
 import { coreOf } from './guard.ts';
 import { resourceMetadataUrl } from './metadata.ts';
@@ -45,7 +45,7 @@ export function rejectionsOf(core: Describable, requirements: Requirements): rea
   if (challenge.acrValues === undefined && challenge.maxAge === undefined)
     withoutCause.add('authentication_insufficient');
   const reasons = (Object.keys(refusals) as RefusalReason[]).filter(
-    (reason) => canOccur(reason, options) && !withoutCause.has(reason),
+    (reason) => (refusals[reason].when?.(options) ?? true) && !withoutCause.has(reason),
   );
   return reasons.map((reason) => {
     const { error, description } = refusals[reason];

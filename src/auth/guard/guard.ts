@@ -1,38 +1,17 @@
-import type { RefusalDescription, RejectionFormat } from '../refusals.ts';
 import type {
   Anonymous,
-  Authentication,
   Claims,
+  ClaimsOf,
   ClaimsSchema,
   Guard,
   GuardOptions,
   GuardRequest,
-  IssuersWithAudience,
   MetadataMembers,
+  OptionsFor,
+  RejectionFormat,
   Requirements,
 } from '../types.ts';
 import { createGuardCore, type GuardCore } from './core.ts';
-
-/** Requirements of a route that also accepts requests without a token, and of one that does not. */
-export type OptionalRequirements = Requirements & { readonly optional: true };
-export type StrictRequirements = Requirements & { readonly optional?: false | undefined };
-
-/** What `authOf` returns. For a route where a token is optional, the type parameter is `Claims | undefined`. */
-export type AuthOf<AcceptedClaims extends Claims | undefined> = AcceptedClaims extends Claims
-  ? Authentication<AcceptedClaims>
-  : Anonymous;
-
-/** The claims that a guard with this schema accepts: those of every token, merged with the schema's output. */
-export type ClaimsOf<Schema> = Schema extends ClaimsSchema<infer Output> ? Claims & Output : Claims;
-
-/** Options whose schema decides the type of the claims, and whose format that of rejections. */
-export type OptionsFor<Schema, Format = unknown> = Omit<
-  GuardOptions,
-  'claims' | 'formatRejection' | 'issuer' | 'audience'
-> & {
-  readonly claims?: Schema | undefined;
-  readonly formatRejection?: ((refusal: RefusalDescription) => Format) | undefined;
-} & (Pick<GuardOptions, 'issuer' | 'audience'> | IssuersWithAudience);
 
 const cores = new WeakMap<object, GuardCore>();
 

@@ -1,6 +1,5 @@
-import { type Refusal, type RefusalReason, refusals } from '../refusals.ts';
-import { acceptedSchemes, type Scheme } from '../schemes.ts';
-import type { CheckedOptions } from '../types.ts';
+import { type Refusal, refusals } from '../refusals.ts';
+import type { CheckedOptions, DpopMode, RefusalReason, Scheme } from '../types.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
 import { ignoreRejection, isPromise } from '../values/promises.ts';
 import type { ChallengeParameters } from './requirements.ts';
@@ -115,6 +114,12 @@ function readFormat(returned: unknown): Partial<PreparedRejection> {
 
 /** RFC 9110 §8.3.1, without quotes. */
 const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?: ?; ?[\w-]+=[\w.-]+)*$/;
+
+/** Returns the accepted schemes, the preferred one last. */
+export function acceptedSchemes(dpop: DpopMode): readonly Scheme[] {
+  if (dpop === 'off') return ['Bearer'];
+  return dpop === 'on' ? ['Bearer', 'DPoP'] : ['DPoP'];
+}
 
 /** A client of the scheme Bearer learns from the challenge that it needs the other scheme (RFC 9449 §7.1). */
 const wantingProofs: readonly RefusalReason[] = ['dpop_required', 'token_key_bound'];

@@ -1,8 +1,17 @@
 import { Buffer } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
-import { type AuthOf, type OptionalRequirements, requireGuard, type StrictRequirements } from '../guard/guard.ts';
-import type { Anonymous, Authentication, Claims, Guard, MetadataMembers } from '../types.ts';
+import { requireGuard } from '../guard/guard.ts';
+import type {
+  Anonymous,
+  Authentication,
+  AuthOf,
+  Claims,
+  Guard,
+  MetadataMembers,
+  OptionalRequirements,
+  StrictRequirements,
+} from '../types.ts';
 import { type IncomingRequest, requestOf } from './incoming.ts';
 
 /** A response of `node:http`, or of the compatibility API of `node:http2`. */

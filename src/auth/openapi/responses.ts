@@ -1,7 +1,7 @@
 import { type Elysia, type ElysiaCustomStatusResponse, type TSchema, t } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
 import { type Rejection, rejectionsOf } from '../guard/describe-rejections.ts';
-import type { RefusalDescription, RejectionFormat } from '../refusals.ts';
+import type { RefusalDescription, RejectionFormat } from '../types.ts';
 import { schemaOf } from './schema-of.ts';
 
 /** The schema of an error. Does not name types of TypeBox, which a package manager may hide from users of this package. */

@@ -1,5 +1,5 @@
-import { coreOf, type OptionsFor } from '../guard/guard.ts';
-import type { Guard, GuardOptions } from '../types.ts';
+import { coreOf } from '../guard/guard.ts';
+import type { Guard, GuardOptions, OptionsFor } from '../types.ts';
 
 export interface SecuritySchemeOptions {
   /** URL at which clients get tokens with the client-credentials grant. */

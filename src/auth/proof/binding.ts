@@ -1,7 +1,6 @@
 import { type Refusal, refuse } from '../refusals.ts';
-import type { Scheme } from '../schemes.ts';
 import { ownClaim } from '../token/claims.ts';
-import type { CheckedOptions, Claims, ClientCertificate, GuardRequest } from '../types.ts';
+import type { CheckedOptions, Claims, ClientCertificate, GuardRequest, Scheme } from '../types.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
 import { whenSettled } from '../values/promises.ts';
 import { refuseCertificate } from './certificate.ts';

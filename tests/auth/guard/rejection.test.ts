@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { createGuard, describeRejections, type RejectionFormat } from '../../../src/auth/guard.ts';
-import { type RefusalReason, refusals } from '../../../src/auth/refusals.ts';
-import type { DpopMode } from '../../../src/auth/schemes.ts';
+import { refusals } from '../../../src/auth/refusals.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
+import type { DpopMode, RefusalReason } from '../../../src/auth/types.ts';
 import { bearer } from '../../support/mint.ts';
 
 const issuer = await createTestIssuer();

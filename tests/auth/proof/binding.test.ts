@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { type BindingOptions, createBindingCheck } from '../../../src/auth/proof/binding.ts';
-import type { Scheme } from '../../../src/auth/schemes.ts';
+import type { Scheme } from '../../../src/auth/types.ts';
 import { certificate } from '../../support/certificates.ts';
 import { bound, makeProof } from '../../support/proof.ts';
 

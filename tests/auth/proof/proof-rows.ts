@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { ProofVerifierOptions } from '../../../src/auth/proof/proof.ts';
-import type { RefusalReason } from '../../../src/auth/refusals.ts';
+import type { RefusalReason } from '../../../src/auth/types.ts';
 import { exactRsaKey } from '../../support/keys.ts';
 import { goodProofParts, type ProofOverrides, proofKey, publicJwk, sha256, thumbprintOf } from '../../support/proof.ts';
 import { smallOrder } from '../../support/signatures.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createProofVerifier } from '../../../src/auth/proof/proof.ts';
 import { createMemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';
-import type { RefusalReason } from '../../../src/auth/refusals.ts';
-import type { ReplayStore } from '../../../src/auth/types.ts';
+import type { RefusalReason, ReplayStore } from '../../../src/auth/types.ts';
 import { makeProof, proofKey, sha256, thumbprintOf } from '../../support/proof.ts';
 import { type Change, now, otherKey, path, proofRows, publicUrl, target } from './proof-rows.ts';
 

@@ -1,5 +1,5 @@
 import { createHmac, createPublicKey } from 'node:crypto';
-import type { RefusalReason } from '../../../src/auth/refusals.ts';
+import type { RefusalReason } from '../../../src/auth/types.ts';
 import { publish, rsaKey, signingKey } from '../../support/keys.ts';
 import { base64url, mintToken, SIGNING_KID, type TokenOverrides } from '../../support/mint.ts';
 import { attackersKeys, bytesOf, changePart, each, headers, payload, type TokenRow } from '../../support/token-rows.ts';

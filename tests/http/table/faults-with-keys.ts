@@ -1,5 +1,5 @@
 import { sign } from 'node:crypto';
-import type { RefusalReason } from '../../../src/auth/refusals.ts';
+import type { RefusalReason } from '../../../src/auth/types.ts';
 import { rsaKey } from '../../support/keys.ts';
 import { AUDIENCE, base64url, mintToken, nowSeconds, SIGNING_KID, type TokenOverrides } from '../../support/mint.ts';
 import { forgeCubeRoot, signOneModulusUp } from '../../support/signatures.ts';

@@ -1,4 +1,4 @@
-import type { RefusalReason } from '../../../src/auth/refusals.ts';
+import type { RefusalReason } from '../../../src/auth/types.ts';
 import { AUDIENCE, nowSeconds } from '../../support/mint.ts';
 import { attackersKeys, claims, headers, type TokenRow } from '../../support/token-rows.ts';
 import { beforeKeys } from './faults-before-keys.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { RefusalReason } from '../../../src/auth/refusals.ts';
+import type { RefusalReason } from '../../../src/auth/types.ts';
 import { expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
 import type { Fixture } from '../../support/fixture.ts';
 import { ELSEWHERE, inWords, type TokenRow, tokenTextOf } from '../../support/token-rows.ts';
