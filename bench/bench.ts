@@ -1,19 +1,18 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Context, contestants, ours, serviceOf } from './harness/contestants.ts';
-import { startKeySetServer } from './harness/key-set-server.ts';
-import { describeMachine, writeSection } from './harness/machine.ts';
+import { describeMachine, writePage } from './harness/machine.ts';
 import { type Measurement, runRound } from './harness/measure.ts';
 import { renderPage } from './harness/page.ts';
 import { pinSelf, startContestant } from './harness/server-process.ts';
 import { prepareTokens } from './harness/tokens.ts';
 import type { Received, Responses } from './servers/environment.ts';
 
-const usage = `Measures the service and other servers, and writes a section of bench/results.md
+const usage = `Measures the service and other servers, and writes bench/results.md
   --rounds N    fresh processes of each server (4)
   --only A,B    these servers: ${contestants.map(({ name }) => name).join(', ')}
   --other DIR   measure the service of another checkout as well; dependencies must be installed there
-  --print       print the section instead of writing it`;
+  --print       print the page instead of writing it`;
 
 /** Returns the service's responses to the three requests that other servers are sent too. */
 async function readResponses(context: Context): Promise<Responses> {
@@ -42,8 +41,10 @@ async function main(rounds: number, only?: readonly string[], other?: string) {
   const machine = describeMachine();
   pinSelf(1);
   const tokens = prepareTokens();
-  const keySet = startKeySetServer(tokens.jwks);
-  const context = { tokens, keySet, responses: await readResponses({ tokens, keySet }) };
+  // Idle, it takes nothing from the load generator's core.
+  const keySet = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.json(tokens.jwks) });
+  const service = { tokens, jwksUri: keySet.url.href };
+  const context = { ...service, responses: await readResponses(service) };
 
   const measurements: Measurement[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -51,10 +52,10 @@ async function main(rounds: number, only?: readonly string[], other?: string) {
     // A process that starts later is placed elsewhere in memory.
     measurements.push(...(await runRound(round % 2 === 0 ? servers : servers.toReversed(), context)));
   }
-  await keySet.stop();
-  const section = renderPage(machine, measurements, servers, rounds);
-  if (flags.print) console.log(section);
-  else await writeSection('bench', section);
+  await keySet.stop(true);
+  const page = renderPage(machine, measurements, servers, rounds);
+  if (flags.print) console.log(page);
+  else await writePage(page);
   return measurements.flatMap(({ problems }) => problems);
 }
 

@@ -7,22 +7,17 @@ export interface Case {
   readonly status: number;
   /** Sent in rotation, where requests have a token. */
   readonly tokens?: TokenFile;
-  /** The key set returns 500, and every second token is valid. */
-  readonly isOutage?: boolean;
 }
 
 const path = '/api/private';
 
-/** The outage comes last, because a server may take long to recover from it. */
 export const cases = {
   public: { path: '/api/public', status: 200 },
   'one token': { path, status: 200, tokens: 'one' },
-  'one token, scope': { path: '/api/private-scoped', status: 200, tokens: 'one' },
   'no header': { path, status: 401 },
   'every token new': { path, status: 200, tokens: 'many' },
   'bad signature': { path, status: 401, tokens: 'forged' },
   'unknown kid': { path, status: 401, tokens: 'unknown-kids' },
-  outage: { path, status: 200, tokens: 'every-second-kid-unknown', isOutage: true },
 } as const satisfies Readonly<Record<string, Case>>;
 
 export type CaseName = keyof typeof cases;

@@ -12,7 +12,7 @@ export function pinSelf(core: number): void {
 }
 
 /** Starts a contestant on core 0, and waits until it accepts a token: it holds its keys when it is measured. */
-export async function startContestant(contestant: Contestant, { tokens, keySet, responses }: Context) {
+export async function startContestant(contestant: Contestant, { tokens, jwksUri, responses }: Context) {
   const { name, command, settings, files } = contestant;
   const port = await freePort();
   const environment = {
@@ -22,7 +22,7 @@ export async function startContestant(contestant: Contestant, { tokens, keySet, 
     PORT: String(port),
     ISSUER: issuer,
     AUDIENCE: audience,
-    JWKS_URI: keySet.uri(name),
+    JWKS_URI: jwksUri,
     ...(responses && { RESPONSES: JSON.stringify(responses) }),
     ...settings,
   };
