@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { llmsText, onGitHub, readPage, sections } from '../docs/.vitepress/pages.ts';
+import { llmsText, sections, standalone } from '../docs/.vitepress/pages.ts';
 
 /** Writes what the npm package contains: JavaScript and declarations of the doors to `src/auth/dist`, and the pages to `src/auth/docs`. */
 const folder = join(import.meta.dir, '../src/auth');
@@ -20,7 +20,4 @@ for (const name of await readdir(outDir, { recursive: true })) {
 const pagesDir = join(folder, 'docs');
 await rm(pagesDir, { recursive: true, force: true });
 await Bun.write(join(pagesDir, 'llms.txt'), llmsText(''));
-for (const page of Object.values(sections).flat()) {
-  const text = readPage(page).replace(/(?<=\]\()[^)\s]+/g, (href) => onGitHub(href, page) ?? href);
-  await Bun.write(join(pagesDir, `${page}.md`), text);
-}
+for (const page of Object.values(sections).flat()) await Bun.write(join(pagesDir, `${page}.md`), standalone(page));

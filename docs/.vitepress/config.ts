@@ -1,16 +1,18 @@
-import { copyFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
 import manifest from '../../src/auth/package.json' with { type: 'json' };
-import { docs, llmsText, onGitHub, repository, sections, titleOf } from './pages.ts';
+import { llmsText, onGitHub, repository, sections, standalone, titleOf } from './pages.ts';
 
 const base = '/protected-api/';
 /** TypeDoc has written a page for each door. */
-const doors = Object.keys(manifest.exports)
-  .filter((door) => door !== './package.json')
-  .map((door) => `reference/${door.replace(/^\.\/?/, '') || manifest.name}`);
+const reference = {
+  Reference: Object.keys(manifest.exports)
+    .filter((door) => door !== './package.json')
+    .map((door) => `reference/${door.replace(/^\.\/?/, '') || manifest.name}`),
+};
 
-const sidebar = Object.entries({ ...sections, Reference: doors }).map(([text, pages]) => ({
+const sidebar = Object.entries({ ...sections, ...reference }).map(([text, pages]) => ({
   text,
   items: pages.map((page) => ({ text: titleOf(page), link: `/${page.replace(/index$/, '')}` })),
   // Long sections are closed until one of their pages is open.
@@ -62,7 +64,7 @@ export default defineConfig({
   },
   /** Publishes the sources of the pages too, with a list of them for language models. */
   async buildEnd({ outDir, pages }) {
-    await writeFile(join(outDir, 'llms.txt'), llmsText(`https://protected-api.github.io${base}`));
-    for (const page of pages) await copyFile(join(docs, page), join(outDir, page));
+    await writeFile(join(outDir, 'llms.txt'), llmsText(`https://protected-api.github.io${base}`, reference));
+    for (const page of pages) await writeFile(join(outDir, page), standalone(page.replace(/\.md$/, '')));
   },
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 
 export const repository = 'https://github.com/protected-api/protected-api';
-export const docs = join(import.meta.dirname, '..');
+const docs = join(import.meta.dirname, '..');
 
 export const readPage = (page: string) => readFileSync(join(docs, `${page}.md`), 'utf8');
 export const titleOf = (page: string) => /^# (.*)$/m.exec(readPage(page))?.[1]?.replaceAll('`', '') ?? page;
@@ -14,7 +14,7 @@ const linksOf = (folder: string) =>
 
 /** The pages of each section that people write, in reading order. */
 export const sections: Readonly<Record<string, readonly string[]>> = {
-  Start: ['index', ...inFolder('start', 'elysia hono express fastify nestjs koa fetch workers nextjs mcp')],
+  Start: ['index', ...inFolder('start', 'install elysia hono express fastify nestjs koa fetch workers nextjs mcp')],
   Guides: [
     ...inFolder('guides', 'scopes step-up owners typed-claims optional-tokens testing errors observability'),
     ...inFolder(
@@ -37,9 +37,13 @@ export function onGitHub(href: string, page: string): string | undefined {
   return path.startsWith('docs/') ? undefined : `${repository}/blob/main/${path}`;
 }
 
+/** Returns the text of a page with links that lead anywhere without the repository. */
+export const standalone = (page: string): string =>
+  readPage(page).replace(/(?<=\]\()[^)\s]+/g, (href) => onGitHub(href, page) ?? href);
+
 /** Returns the list of pages that language models read first (llmstxt.org). */
-export function llmsText(base: string): string {
-  const lists = Object.entries(sections).map(([title, pages]) => {
+export function llmsText(base: string, others: typeof sections = {}): string {
+  const lists = Object.entries({ ...sections, ...others }).map(([title, pages]) => {
     const links = pages.map((page) => `- [${titleOf(page)}](${base}${page}.md)\n`);
     return `## ${title}\n\n${links.join('')}`;
   });

@@ -33,19 +33,22 @@ describe('the guide to tests', () => {
     await passes('express.test.js');
   });
 
-  test('has a command that gets a token from its development issuer, which a guard accepts', async () => {
-    const [, url = '', data = ''] = /^curl (http:\/\/localhost:3011\S+) (.*)$/m.exec(page) ?? [];
+  test.each([
+    ['reader', '200'],
+    ['other', '403'],
+  ])('has a command that gets a token of %s from its development issuer, whose response is a %s', async (...row) => {
+    const [client, status] = row;
+    const [, url = '', given = ''] = /^token\(\) \{ curl -sS (http:\/\/localhost:3011\S+) (.*) \|/m.exec(page) ?? [];
+    const data = given.replace('$1', client);
     const block = inPage.find(({ text }) => text.includes('createDevelopmentIssuer('));
     // Its port may be in use, so that nothing listens.
     const text = `${block?.text.replace('Bun.serve(', 'export const server = (')}`;
     await Bun.write(join(folder, 'development-issuer.ts'), text);
     const { issuer, server } = await import(join(folder, 'development-issuer.ts'));
     const body = new URLSearchParams(data.replaceAll('-d ', '').replaceAll(' ', '&'));
-    const { access_token: token, scope } = await (
-      await server.fetch(new Request(url, { method: 'POST', body }))
-    ).json();
-    expect(scope).toBe('read:reports');
-    const sent = new Request('http://localhost/', { headers: bearer(token) });
-    expect(await createGuard(issuer.options).check(sent, { scope })).toMatchObject({ claims: { sub: 'reader' } });
+    const granted = await server.fetch(new Request(url, { method: 'POST', body }));
+    const sent = new Request('http://localhost/', { headers: bearer((await granted.json()).access_token) });
+    const result = await createGuard(issuer.options).check(sent, { scope: 'read:reports' });
+    expect(result).toMatchObject(status === '200' ? { claims: { sub: client } } : { status: Number(status) });
   });
 });

@@ -115,7 +115,7 @@ function checkGrantType(grantType: string | undefined): void {
 function readTarget(parameters: ReadonlyMap<string, string>, audience: readonly string[]): string | undefined {
   const [target = audience[0], other = target] = ['audience', 'resource'].flatMap((name) => parameters.get(name) ?? []);
   if (other !== target || !audience.some((known) => known === target))
-    throw new GrantError('invalid_target', 'Unknown audience');
+    throw new GrantError('invalid_target', `Tokens are issued for ${audience.join(', ')} only`);
   return target;
 }
 
