@@ -20,7 +20,7 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
   const destination = new BoundedDestination();
   // Not process.stdout.isTTY: reading it makes the pipe non-blocking for every process that shares it.
   const log = createLog(settings.logLevel, { isTerminal: isatty(1), hasColour }, destination);
-  keptOverReloads().stop?.();
+  keptOverReloads.stop?.();
   endOnFatalError(log);
 
   const { host: hostname, port, metricsHost, metricsPort, reusePort } = settings;
@@ -36,14 +36,14 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
     droppedLogLines: destination.droppedLines,
     createIssuer:
       settings.issuer === 'development'
-        ? (scopes) => createServiceIssuer(origin, scopes, keptOverReloads().secrets)
+        ? (scopes) => createServiceIssuer(origin, scopes, keptOverReloads.secrets)
         : undefined,
   });
   const { developmentIssuer: issuer } = service;
   if (issuer) announce(issuer, origin, { hasDocumentation: settings.docs, hasColour: isatty(2) && hasColour });
   server.reload({ fetch: service.fetch });
   if (service.metrics) metricsServer?.reload({ fetch: service.metrics });
-  keptOverReloads().stop = service.stop;
+  keptOverReloads.stop = service.stop;
   const shutDown = createShutdown(service, metricsServer ? [server, metricsServer] : [server], settings, log);
   // A terminal that is closed sends SIGHUP.
   const hangUp = [0, 1, 2].some(isatty) ? shutDown : () => reloadKeys(service, log);
@@ -118,10 +118,9 @@ function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: n
 
 /** Prints how to use the development issuer, but not again after a reload, which keeps its secrets. */
 function announce(issuer: DevelopmentIssuer, origin: string, options: BannerOptions): void {
-  const kept = keptOverReloads();
   const clients = new Map(issuer.clients.map(({ id, secret }) => [id, secret]));
-  if (!kept.secrets) print(2, renderBanner(origin, clients, options));
-  kept.secrets = issuer.secrets;
+  if (!keptOverReloads.secrets) print(2, renderBanner(origin, clients, options));
+  keptOverReloads.secrets = issuer.secrets;
 }
 
 /** Replaces all listeners of an event of the process. There is no moment without one, so no signal is lost. */

@@ -17,7 +17,7 @@ export function createServiceIssuer(origin: string, scopes: () => readonly strin
 }
 
 /** What a reload by `bun run dev` keeps. */
-export interface Kept {
+interface Kept {
   /** So that tokens and credentials of the development issuer stay valid. */
   secrets?: IssuerSecrets;
   /** Stops what the modules before the reload have started, apart from listeners, which Bun reuses. */
@@ -25,10 +25,8 @@ export interface Kept {
 }
 
 const name = Symbol.for('protected-api.kept');
+const holder = globalThis as { [name]?: Kept };
+holder[name] ??= {};
 
-/** Returns what is kept. `bun --hot` evaluates all modules again in the same process, in which only `globalThis` stays. */
-export function keptOverReloads(): Kept {
-  const holder = globalThis as { [name]?: Kept };
-  holder[name] ??= {};
-  return holder[name];
-}
+/** `bun --hot` evaluates all modules again in the same process, in which only `globalThis` stays. */
+export const keptOverReloads = holder[name];

@@ -1,7 +1,6 @@
 import { Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, ValidationError } from 'elysia';
-import { sentPathOf, withHttpUrl } from './incoming.ts';
 import { type CommonHeaders, createResponses } from './responses.ts';
-import { createRouteTable } from './route-table.ts';
+import { createRouteTable, sentPathOf } from './route-table.ts';
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
 
@@ -111,6 +110,17 @@ function withConnections(fetch: Fetch, isClosing: () => boolean): Fetch {
     const isLast = received.method === 'CONNECT' || received.headers.has('transfer-encoding');
     return whenSettled(fetch(withHttpUrl(received)), isLast ? close : closeAtEnd);
   };
+}
+
+/**
+ * Returns the request with a URL of the form `http://host/path`. Callers of a Web-standard `fetch` may pass https.
+ * An HTTP/1.0 request without a Host header has only a path.
+ */
+function withHttpUrl(request: Request): Request {
+  const { url } = request;
+  if (url.startsWith('http:')) return request;
+  if (url.startsWith('https:')) return new Request(`http${url.slice('https'.length)}`, request);
+  return url.startsWith('/') ? new Request(`http://localhost${url}`, request) : request;
 }
 
 /** Does not defer a response that is already available. */

@@ -1,7 +1,6 @@
 import type { AnyElysia } from 'elysia';
 import { encodePath } from 'elysia/utils';
 import { Memoirist } from 'memoirist';
-import { sentPathOf } from './incoming.ts';
 
 /** Methods listed for a route that allows all methods. */
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -58,4 +57,11 @@ function listedMethods(method: string): readonly string[] {
   if (method === 'ALL') return everyMethod;
   if (method === 'WS') return ['GET'];
   return method === 'GET' ? ['GET', 'HEAD'] : [method];
+}
+
+/** Returns the path of an absolute URL as it was sent, percent-encoding included. */
+export function sentPathOf(url: string): string {
+  const start = url.indexOf('/', 'http://'.length);
+  const end = url.indexOf('?', start);
+  return url.slice(start, end === -1 ? undefined : end);
 }

@@ -2,14 +2,6 @@ import type { Client } from 'protected-api/testing';
 import type { DescribedApi } from './about.ts';
 import { type Html, html } from './html.ts';
 
-/** Whose token to use: a radio button, the scopes that the token can have, and the fields for it. */
-interface Way {
-  readonly value: string;
-  readonly label: Html;
-  readonly scope: string;
-  readonly fields: Html;
-}
-
 /**
  * Returns the dialog in which the user chooses whose token to use. The first way is preselected.
  * @param scopes those that the operations require
@@ -53,7 +45,8 @@ ${hasChoice && html`<div role="radiogroup" aria-labelledby="dialog-title">\n${ra
 </dialog>`;
 }
 
-function describeClient({ id, secret, scope }: Client): Way {
+/** Whose token to use: a radio button, the scopes that the token can have, and the fields for it. */
+function describeClient({ id, secret, scope }: Client) {
   const scopes = scope.split(' ').filter(Boolean);
   const names = scopes.map((name) => html` <code>${name}</code>`);
   return {

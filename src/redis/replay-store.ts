@@ -1,7 +1,6 @@
 import { RedisClient } from 'bun';
 import type { ReplayStore } from 'protected-api/guard';
-import { findCause } from './find-cause.ts';
-import { failureOf, StoreError, type StoreFailure } from './store-failure.ts';
+import { failureOf, findCause, StoreError, type StoreFailure } from './store-failure.ts';
 
 export type StoreEvent =
   | {

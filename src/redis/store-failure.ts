@@ -1,3 +1,6 @@
+import { connect as connectTcp } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
 /** Why the store cannot determine whether a proof was used. Never the server's message, which can repeat what was sent. */
 export const storeFailures = ['connection', 'timeout', 'full', 'refused', 'overloaded', 'forgotten'] as const;
 
@@ -17,3 +20,36 @@ export function failureOf(error: unknown): StoreFailure {
   if (!isReply) return 'connection';
   return error.message.startsWith('OOM') ? 'full' : 'refused';
 }
+
+/**
+ * Returns why a server cannot be used, because Bun's client does not say it: the code of the system or of a certificate, such as
+ * `ECONNREFUSED` and `CERT_HAS_EXPIRED`, or the first word of what the server replies, such as `WRONGPASS` and `NOAUTH`. Returns
+ * undefined if nothing is wrong.
+ * @param url of Redis, as for {@link RedisReplayStore}
+ * @throws {URIError} the password is not percent-encoded
+ */
+export async function findCause(url: string, timeoutMs: number): Promise<string | undefined> {
+  const { protocol, hostname, port, username, password } = new URL(url);
+  const address = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6379) };
+  const credentials = [username, password].filter(Boolean).map(decodeURIComponent);
+  return new Promise((resolve) => {
+    const isTls = protocol === 'rediss:' || protocol === 'valkeys:';
+    const socket = isTls ? connectTls({ ...address, rejectUnauthorized: true }) : connectTcp(address);
+    const finish = (cause: string | undefined) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(cause);
+    };
+    const timer = setTimeout(finish, timeoutMs, 'ETIMEDOUT');
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => finish(code));
+    socket.on('close', () => finish('ECONNRESET'));
+    socket.on('data', (reply) => finish(/^-([A-Z]{2,32}) /.exec(String(reply))?.[1]));
+    socket.on(isTls ? 'secureConnect' : 'connect', () =>
+      socket.write(toCommand(password === '' ? ['PING'] : ['AUTH', ...credentials])),
+    );
+  });
+}
+
+/** @see https://redis.io/docs/latest/develop/reference/protocol-spec/#arrays */
+const toCommand = (words: readonly string[]) =>
+  [`*${words.length}`, ...words.flatMap((word) => [`$${Buffer.byteLength(word)}`, word]), ''].join('\r\n');

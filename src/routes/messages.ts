@@ -1,6 +1,5 @@
 import { Elysia, t } from 'elysia';
 import { type Guard, resourceServer } from 'protected-api';
-import { guardResponses, scopeResponses } from './error-responses.ts';
 
 /** The schema of the Message object, with the message of one endpoint as its example. */
 const messageObject = (message: string) =>
@@ -8,6 +7,19 @@ const messageObject = (message: string) =>
     { message: t.String({ description: 'Human-readable text' }) },
     { title: 'Message', examples: [{ message }] },
   );
+
+const errorObject = <const Codes extends [string, ...string[]]>(...values: Codes) =>
+  // Without `default`, the type would have the first code as its default.
+  t.Object({ code: t.UnionEnum(values, { default: undefined }), description: t.String() }, { title: 'Error' });
+
+/** The rejections of a route that requires a token, for its `response`. */
+const guardResponses = {
+  401: errorObject('authorization_header_missing', 'invalid_header', 'invalid_claims', 'token_expired'),
+  503: errorObject('key_set_unavailable'),
+};
+
+/** The rejection of a token without the scope that a route requires. */
+const scopeResponses = { 403: errorObject('Unauthorized') };
 
 /** The scope that one of the routes requires. */
 export const messagesScope = 'read:messages';

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { logStoreEvent } from '../../src/observe/guard-log.ts';
-import { findCause } from '../../src/redis/find-cause.ts';
 import { RedisReplayStore } from '../../src/redis/replay-store.ts';
+import { findCause } from '../../src/redis/store-failure.ts';
 import { certificate } from '../support/certificates.ts';
 import { until } from '../support/child-process.ts';
 import { rsaKey } from '../support/keys.ts';
