@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, setSystemTime, test } from 'bun:test';
-import { certificate } from './support/certificates.ts';
 import { type Environment, until } from './support/child-process.ts';
 import { expectCrossOrigin } from './support/expect-error.ts';
 import { createServiceInProcess } from './support/in-process.ts';
@@ -58,16 +57,6 @@ describe('the log of the service', () => {
     expect(messages().filter((message) => message.startsWith(`A client sent an ${kind} access token`))).toHaveLength(1);
     expect(messages().join()).not.toContain(token);
   });
-});
-
-const { thumbprint, field } = certificate('a');
-test.each<[name: string, status: number, settings: Environment, sent: object]>([
-  ['its certificate', 200, { CLIENT_CERTIFICATE: 'Client-Cert' }, { 'client-cert': field }],
-  ['no certificate', 401, { CLIENT_CERTIFICATE: 'Client-Cert' }, {}],
-  ['its certificate, but without CLIENT_CERTIFICATE', 401, {}, { 'client-cert': field }],
-])('a bound token with %s is a %d', async (_name, status, settings, sent) => {
-  const token = mintToken(GOOD, { claims: { cnf: { 'x5t#S256': thumbprint } } });
-  expect((await create(settings).get('/api/private', { headers: { ...bearer(token), ...sent } })).status).toBe(status);
 });
 
 test('a preflight for the metadata allows the methods that they are served for, and a 405 lists the same', async () => {

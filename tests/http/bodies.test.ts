@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, mock, test } from 'bun:test';
 import { Elysia, t } from 'elysia';
 import { resourceServer } from '../../src/auth/index.ts';
 import { formatRejection } from '../../src/errors.ts';
@@ -19,35 +19,20 @@ const extension = new Elysia()
       .use(resourceServer({ ...offline(), formatRejection, errorHeaders: createCommonHeaders() }))
       .post('/guarded', ({ body }) => ({ body }), { body: t.Any() })
       .post('/scoped', ({ body }) => ({ body }), { body: t.Any(), scope: SCOPE })
-      .post('/decided', ({ body }) => ({ body }), { body: t.Any(), authorize: ({ claims }) => claims.sub === 'ada' })
-      .post('/unread', () => ({ body: 'none' })),
+      .post('/decided', ({ body }) => ({ body }), { body: t.Any(), authorize: ({ claims }) => claims.sub === 'ada' }),
   );
 const { app, get } = createTestApp({ options: offline(), extension });
 
-/** How often the last stream was read. */
-const seen = { pulls: 0 };
-beforeEach(() => {
-  seen.pulls = 0;
-});
-
-/** A body of JSON texts that goes on while it is read, or is cut off after the first. */
-const stream = (isCutOff = false) =>
-  new ReadableStream(
-    {
-      pull(controller) {
-        seen.pulls += 1;
-        if (isCutOff && seen.pulls > 1) controller.error(new Error('connection lost'));
-        else controller.enqueue(new TextEncoder().encode(`"${'x'.repeat(1022)}"`));
-      },
+/** A body that is cut off after its first part. */
+const cutOff = () => {
+  let pulls = 0;
+  return new ReadableStream({
+    pull(controller) {
+      pulls += 1;
+      if (pulls > 1) controller.error(new Error('connection lost'));
+      else controller.enqueue(new TextEncoder().encode('"x'));
     },
-    { highWaterMark: 0 },
-  );
-const bodies: Readonly<Record<string, () => RequestInit>> = {
-  'never ends': () => ({ body: stream() }),
-  'is declared as 100 MB': () => ({ body: stream(), headers: { 'content-length': '100000000' } }),
-  'is cut off': () => ({ body: stream(true) }),
-  'is malformed JSON': () => ({ body: '{"a":' }),
-  'is good JSON': () => ({ body: '{"a":1}' }),
+  });
 };
 
 const json = { 'content-type': 'application/json' };
@@ -59,29 +44,22 @@ const post = (path: string, init: RequestInit = {}, authorization: object = {}) 
     headers: { ...json, ...init.headers, ...authorization } as Record<string, string>,
   });
 
-describe('a request without a sufficient token is rejected before its body is read', () => {
-  for (const [body, init] of Object.entries(bodies))
-    test.each([
-      ['/guarded', 401, 'authorization_header_missing', () => ({})],
-      ['/guarded', 401, 'invalid_header', () => bearer('opaque')],
-      ['/scoped', 401, 'authorization_header_missing', () => ({})],
-      ['/scoped', 403, 'Unauthorized', () => withScopes('other')],
-      ['/unread', 401, 'authorization_header_missing', () => ({})],
-    ] as const)(`%s: %d %s, where the body ${body}`, async (path, status, code, headers) => {
-      await expectError(await post(path, init(), headers()), status, code);
-      expect(seen.pulls).toBe(0);
-    });
+/** tests/auth/elysia/gate.test.ts has what is sent without a token. */
+test('a request without the scope is rejected before its body is read', async () => {
+  const pull = mock();
+  const body = new ReadableStream({ pull }, { highWaterMark: 0 });
+  await expectError(await post('/scoped', { body }, withScopes('other')), 403, 'Unauthorized');
+  expect(pull).not.toHaveBeenCalled();
 });
 
 describe('an accepted request', () => {
   for (const path of ['/open', '/guarded', '/scoped', '/decided'])
     test.each([
-      ['is cut off', 400, 'invalid_request', 2],
-      ['is malformed JSON', 400, 'invalid_request', 0],
-    ] as const)(`to ${path} whose body %s is a %d`, async (body, status, code, atMostPulls) => {
-      await expectError(await post(path, bodies[body]?.(), withScopes(SCOPE)), status, code);
-      expect(seen.pulls).toBeLessThanOrEqual(atMostPulls);
-    });
+      ['is cut off', cutOff],
+      ['is malformed JSON', () => '{"a":'],
+    ])(`to ${path} whose body %s is a 400`, async (_name, body) =>
+      expectError(await post(path, { body: body() }, withScopes(SCOPE)), 400, 'invalid_request'),
+    );
 
   test.each(['{"text":', '{"text":1}', '[]', '"secret"', ''])(
     'learns nothing about its invalid body %p',
@@ -111,9 +89,4 @@ describe('an accepted request', () => {
       expect(await status.promise).toBe(400);
     },
   );
-
-  test('gets the response of a route that does not read the body, and the body is never read', async () => {
-    expect((await post('/unread', bodies['never ends']?.(), withScopes(SCOPE))).status).toBe(200);
-    expect(seen.pulls).toBe(0);
-  });
 });

@@ -6,6 +6,8 @@ import { readJsonLines, recordLog } from '../support/recorded-log.ts';
 
 const issuer = 'https://issuer.example.test/';
 const fault = { issuer, failure: 'issuer_mismatch', address: `${issuer}keys`, status: 200, found: 'other' } as const;
+const keys = ['a'];
+const skipped = { level: 'warn', issuer, keys };
 const failed = { ...fault, type: 'failed', cause: undefined } as const;
 const fetched = { issuer, type: 'fetched', afterFailures: 0, added: [], removed: [] } as const;
 const down = { type: 'failed', failure: 'timeout' } as const;
@@ -29,22 +31,12 @@ const rows: Readonly<Record<string, Row>> = {
     { level: 'info', msg: 'Key set fetched', issuer, added: ['b'], removed: ['a'] },
   ],
   'keys that leave their algorithm open': [
-    [{ issuer, type: 'ambiguous', keys: ['a'] }],
-    {
-      level: 'warn',
-      issuer,
-      keys: ['a'],
-      msg: "Keys without alg match several ALGORITHMS and are used only for the first: list the issuer's algorithm first",
-    },
+    [{ issuer, type: 'ambiguous', keys }],
+    { ...skipped, msg: expect.stringMatching(/^Keys without alg .*: list the issuer's algorithm first$/) },
   ],
   'keys that the runtime does not support': [
-    [{ issuer, type: 'unsupported', keys: ['a'] }],
-    {
-      level: 'warn',
-      issuer,
-      keys: ['a'],
-      msg: 'Keys are skipped, because this runtime does not support their algorithm',
-    },
+    [{ issuer, type: 'unsupported', keys }],
+    { ...skipped, msg: 'Keys are skipped, because this runtime does not support their algorithm' },
   ],
   'keys that expire': [[{ issuer, type: 'expired' }], { level: 'error', issuer, msg: 'Key set expired' }],
   'an outage of the store once, and its end': [

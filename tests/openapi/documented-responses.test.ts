@@ -1,12 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import Ajv from 'ajv/dist/2020';
-import { Elysia } from 'elysia';
 import type { ResponseObject } from '../../src/openapi/about.ts';
 import type { OpenApiDocument } from '../../src/openapi/document.ts';
 import { fixtureFor } from '../support/fixture.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { bearer, type TokenOverrides } from '../support/mint.ts';
-import { createTestApp } from '../support/test-app.ts';
 
 /** One request for each status, whose response is the example with this name: a token, or what is sent instead. */
 const requests: Readonly<Record<string, { readonly token?: TokenOverrides; readonly init?: RequestInit }>> = {
@@ -88,23 +86,4 @@ describe('a documented response', () => {
   });
   test('keys_unavailable is sent as it is shown', () =>
     expectAsShown(documented, 'keys_unavailable', (path) => outage().get(path, outage().mint())));
-});
-
-test('the documented response internal_error is sent as it is shown', async () => {
-  const fail = () => {
-    throw new Error('Unexpected');
-  };
-  const { get } = createTestApp({
-    options: { onRefused: fail },
-    onInternalError: () => {},
-    hasDocumentation: true,
-    extension: new Elysia().get('/broken', fail),
-  });
-  const documented = documentedIn((await (await get('/openapi/json')).json()) as OpenApiDocument);
-  // The public route cannot fail, so another public route replaces it.
-  await expectAsShown(documented, 'internal_error', async (path) => {
-    const response = await get(path === '/api/public' ? '/broken' : path, { headers: bearer('a.b.c') });
-    expect(response.status).toBe(500);
-    return response;
-  });
 });
