@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 import { type Issuer, type IssuerToken, issuerPages, issuers } from '../../scripts/issuer-pages.ts';
-import { refusals } from '../../src/auth/refusals.ts';
-import { createServiceInProcess } from '../support/in-process.ts';
 import { publish, rsaKey, signingKey } from '../support/keys.ts';
 import { bearer, mintToken, SCOPE } from '../support/mint.ts';
 import { bound, proven } from '../support/proof.ts';
@@ -58,16 +56,6 @@ describe.each(issuers)('$name', (issuer) => {
       if (!(result instanceof Response)) reasons.push(undefined);
     }
     expect(reasons).toEqual(expected);
-
-    const service = createServiceInProcess(settings, fetch);
-    for (const [index, path] of paths.entries()) {
-      const response = await service.get(path, { headers: headersFor(path) });
-      const { status, description } = refusals[expected[index] ?? 'scope_insufficient'];
-      const body = (await response.json()) as Readonly<Record<string, string>>;
-      if (expected[index] === undefined) expect(response.status, body.description).toBe(200);
-      else expect([response.status, body.description]).toEqual([status, description]);
-    }
-    service.stop();
   });
 });
 
