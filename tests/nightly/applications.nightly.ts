@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { $ } from 'bun';
 import { developmentIssuer, mcpServer } from '../examples/mcp-server.ts';
 import { serverRows } from '../examples/server-rows.ts';
-import { createBrowser } from '../support/authorization-server.ts';
+import { browse } from '../support/authorization-server.ts';
 import { run, runToEnd, until } from '../support/child-process.ts';
 import { serve, startedFor } from '../support/fixture.ts';
 import { packed } from '../support/installed-package.ts';
@@ -59,7 +59,7 @@ describe.each(['mcp', 'mcp-hono'])('the MCP Inspector with examples/%s.ts', (exa
       const page = pages[logins];
       if (page !== undefined) {
         logins += 1;
-        await createBrowser()(page);
+        await browse(page);
       }
       return isEnded;
     }, `the Inspector: ${args}`);

@@ -1,12 +1,12 @@
 // A real authorization server in a process of its own: it brings no types, and writes warnings of its own to the terminal.
-// Arguments: the API identifier, the algorithm, the scopes, the address for logout tokens. Prints one line of JSON, its issuer
-// identifier and two clients, once it listens. A person logs in without a page: an hour ago with the acr `low`, or as asked for.
+// Arguments: the API identifier, the algorithm, the scopes. Prints one line of JSON, its issuer identifier and two clients, once
+// it listens. A person logs in without a page: an hour ago with the acr `low`, or as asked for.
 
 import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
 import { signingKey } from './keys.ts';
 
-const [audience, alg = 'RS256', scope = 'read:messages', logoutUri] = process.argv.slice(2);
+const [audience, alg = 'RS256', scope = 'read:messages'] = process.argv.slice(2);
 const server = createServer();
 await new Promise((done) => server.listen(0, '127.0.0.1', done));
 const issuer = `http://127.0.0.1:${server.address().port}`;
@@ -17,8 +17,6 @@ const client = (id, others) => ({
   grant_types: ['client_credentials', 'authorization_code'],
   redirect_uris: ['https://app.example.test/callback', 'http://127.0.0.1:6276/oauth/callback'],
   response_types: ['code'],
-  backchannel_logout_uri: logoutUri,
-  backchannel_logout_session_required: true,
   id_token_signed_response_alg: alg,
   ...others,
 });
@@ -34,10 +32,10 @@ const provider = new Provider(issuer, {
   acrValues: ['low', 'high'],
   cookies: { keys: ['not a secret'] },
   findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
-  // RFC 9470 §6.1; the session is what a logout token names.
+  // RFC 9470 §6.1.
   extraTokenClaims({ oidc }) {
-    const { acr, authTime, sid } = oidc.entities.AuthorizationCode ?? {};
-    return { acr, auth_time: authTime, sid };
+    const { acr, authTime } = oidc.entities.AuthorizationCode ?? {};
+    return { acr, auth_time: authTime };
   },
   interactions: { url: (_, { uid }) => `/login/${uid}` },
   async loadExistingGrant({ oidc }) {
@@ -48,7 +46,6 @@ const provider = new Provider(issuer, {
     return grant;
   },
   features: {
-    backchannelLogout: { enabled: true },
     clientCredentials: { enabled: true },
     devInteractions: { enabled: false },
     dPoP: { enabled: true },
