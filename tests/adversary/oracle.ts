@@ -1,16 +1,8 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { cryptoOf } from '../support/signatures.ts';
 
-/**
- * The possible outcomes of a request, apart from scope, by the contract's code. The last is for an issuer without usable keys.
- */
-export type Outcome =
-  | 'accepted'
-  | 'authorization_header_missing'
-  | 'invalid_header'
-  | 'invalid_claims'
-  | 'token_expired'
-  | 'key_set_unavailable';
+/** The possible outcomes of a request, apart from scope, by the contract's code. */
+type Outcome = 'accepted' | 'authorization_header_missing' | 'invalid_header' | 'invalid_claims' | 'token_expired';
 
 /** The outcomes that the contract allows for a request: several only if a token has faults that it does not rank. */
 export interface Decision {
@@ -71,7 +63,6 @@ function decideOnToken(token: string, world: World): Decision {
   if (published === undefined)
     return jws.claims ? only('invalid_claims') : { outcomes: ['invalid_claims', 'invalid_header'], scopes: [] };
   const keys = world.algorithms.flatMap((algorithm) => usableKeys(published, algorithm, world.algorithms));
-  if (keys.length === 0) return only('key_set_unavailable');
   const isSigned = keys.some(
     ({ kid, algorithm, publicKey }) =>
       kid === named.kid && algorithm === named.algorithm && isSignedBy(publicKey, algorithm, jws),

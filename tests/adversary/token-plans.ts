@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { crowdedKeySet, keyRows } from '../http/table/key-set.ts';
 import { acceptedTokens, tokenFaults } from '../http/table/token-faults.ts';
 import { ISSUER } from '../support/checked.ts';
 import { publish, rsaKey, signingKey } from '../support/keys.ts';
@@ -74,10 +73,6 @@ const claims = fc.oneof(
   member('token_use', ['access', 'id', 'ACCESS', ['access']]),
   anyMember(['iss', 'aud', 'exp', 'nbf', 'scope', 'sub', 'jti', 'Exp', '__proto__']),
 );
-const signedBy = (scheme: string, name: string): TokenRow => [
-  `a signature of ${scheme} by ${name}`,
-  { signedAs: scheme, key: signingKey(scheme, name) },
-];
 /** Rows of the table of faults, each reason as likely as any other, and members that are anything. */
 const change: fc.Arbitrary<TokenRow> = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...acceptedTokens) },
@@ -88,7 +83,10 @@ const change: fc.Arbitrary<TokenRow> = fc.oneof(
   { weight: 20, arbitrary: claims.map((changed): TokenRow => ['claims', { claims: changed }]) },
   fc
     .tuple(fc.constantFrom(...ALGORITHMS), fc.constantFrom(ISSUER, OTHER_ISSUER, 'first twin', 'stranger'))
-    .map((by) => signedBy(...by)),
+    .map(([scheme, name]): TokenRow => {
+      const by = { signedAs: scheme, key: signingKey(scheme, name) };
+      return [`a signature of ${scheme} by ${name}`, by];
+    }),
 );
 const plansFrom = (base: fc.Arbitrary<Plan['base']>) =>
   fc.record<Plan>({ base, changes: few(change, 3, 3), edits: editsOf(8) });
@@ -123,26 +121,3 @@ export const authorizations: fc.Arbitrary<string | null> = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(before, credentials, before, credentials).map((pieces) => pieces.join('')) },
   { weight: 1, arbitrary: fc.constantFrom(null, '', ' ', '\t') },
 );
-
-/** Key sets with good, odd and broken keys in any order, and a token that one of them may verify. */
-export function keySets() {
-  const names = fc.constantFrom(SIGNING_KID, 'first twin', 'second twin', 'stranger');
-  const oddKey = fc
-    .tuple(names, fc.constantFrom(SIGNING_KID, SIGNING_KID, 'twins'), few(fc.constantFrom(...keyRows), 2, 3))
-    .map(([name, kid, rows]) => publish(rsaKey(name), kid, merged(rows.map(([, , changed]) => changed))));
-  const key = fc.oneof(
-    { weight: 4, arbitrary: fc.constant(publish(rsaKey(SIGNING_KID), SIGNING_KID)) },
-    { weight: 6, arbitrary: oddKey },
-    fc.constantFrom<unknown>(...crowdedKeySet(), publish(rsaKey('weak', 1024), SIGNING_KID)),
-    fc.jsonValue(),
-  );
-  const change = fc.oneof(
-    { weight: 8, arbitrary: names.map((name) => signedBy('RS256', name)) },
-    fc.constant<TokenRow>(['no scope', { claims: { scope: undefined } }]),
-  );
-  const signed = change.map((one): Plan => ({ base: onlyBase, changes: [one], edits: [] }));
-  return fc.record({
-    keys: fc.array(key, { maxLength: 5 }),
-    plan: fc.oneof({ weight: 8, arbitrary: signed }, { weight: 2, arbitrary: plans }),
-  });
-}

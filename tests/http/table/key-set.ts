@@ -28,7 +28,7 @@ const unusable: readonly KeyRow[] = [
   ['alg PS256', 'for-ps256', { alg: 'PS256' }],
 ];
 
-export const keyRows = [...usable, ...unusable];
+const keyRows = [...usable, ...unusable];
 const publishRow = ([, kid, overrides, signer = rsaKey(kid)]: KeyRow) => publish(signer, kid, overrides);
 
 /** Returns a key set with every kind of faulty key, and every key that an attack could use. The valid keys in it must still work. */
