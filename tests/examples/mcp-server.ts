@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createDevelopmentIssuer } from 'protected-api/testing';
 import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { freePort, run, untilReachable } from '../support/child-process.ts';
+import { requestToken } from '../support/development-issuer.ts';
 import { serve, startedFor } from '../support/fixture.ts';
 
 const scope = 'notes:read notes:write';
@@ -14,18 +15,12 @@ export async function developmentIssuer(audience: string) {
   const server = serve((request) => issuer.fetch(request));
   const clients = [{ id: 'reader', secret: 'reader-secret', scope }];
   const issuer = createDevelopmentIssuer({ issuer: `http://localhost:${server.port}/`, audience, clients });
-  const form = { grant_type: 'client_credentials', client_id: 'reader', client_secret: 'reader-secret' };
+  const reader = { clientId: 'reader', clientSecret: 'reader-secret' };
   return {
     issuer: issuer.options.issuer,
     close: () => server.stop(true),
     /** Returns a token with all scopes. */
-    async token() {
-      const response = await fetch(new URL('oauth/token', issuer.options.issuer), {
-        method: 'POST',
-        body: new URLSearchParams(form),
-      });
-      return ((await response.json()) as { readonly access_token: string }).access_token;
-    },
+    token: () => requestToken(issuer.options.issuer, audience, reader),
   };
 }
 

@@ -8,7 +8,6 @@ import { readText } from '../support/repository.ts';
 import { runWorker } from '../support/worker.ts';
 
 const examples = join(import.meta.dir, '../../examples');
-type Packages = Parameters<typeof installedPackage>[0];
 
 /** Calls a handler as an HTTP API of AWS does. */
 const lambda = `;
@@ -21,12 +20,12 @@ createServer(async ({ method, url, headersDistinct }, response) => {
 }).listen(process.env.PORT, '127.0.0.1');`;
 
 const table = (await readText('examples/README.md')).matchAll(/^\| \[([\w-]+)\.ts\].*?\| (?:`(.*)`)? *\|$/gm);
-const packages = new Map([...table].map(([, name, list]) => [name, (list?.split(' ') ?? []) as Packages]));
+const packages = new Map([...table].map(([, name, list]) => [name, list ?? '']));
 
 /** The example, the changes to its compiled text, and packages to install in addition to those in the README. */
-const servers: readonly (readonly [string, string, ((text: string) => string)?, Packages?])[] = [
+const servers: readonly (readonly [string, string, ((text: string) => string)?, string?])[] = [
   ['Express 5', 'express'],
-  ['Express 4', 'express', (text) => text.replace('"express"', '"express-4"'), ['express-4']],
+  ['Express 4', 'express', (text) => text.replace('"express"', '"express-4"'), 'express-4'],
   ['NestJS', 'nest'],
   ['Fastify', 'fastify'],
   ['Koa', 'koa'],
@@ -43,7 +42,7 @@ const honoRuntimes: readonly (readonly [name: string, command: (port: string) =>
 ];
 for (const [title, command] of honoRuntimes)
   describe(`Hono under ${title}, with the tarball`, () => {
-    const folder = installedPackage(packages.get('hono-workers') ?? [], 'runtimes', []);
+    const folder = installedPackage(packages.get('hono-workers'));
     serverRows('examples/hono-workers.ts', async (environment) => {
       const ofProcess = (text: string) => text.replace(/import.*"cloudflare:workers";/, 'const { env } = process;');
       const file = await compiled(join(examples, 'hono-workers.ts'), folder(), ofProcess);
@@ -53,9 +52,9 @@ for (const [title, command] of honoRuntimes)
     });
   });
 
-for (const [title, name, change, others = []] of servers)
+for (const [title, name, change, others = ''] of servers)
   describe(`${title} under Node.js, with the tarball`, () => {
-    const folder = installedPackage([...(packages.get(name) ?? []), ...others], 'runtimes', []);
+    const folder = installedPackage(`${packages.get(name)} ${others}`);
     const start = async (environment: Environment) => {
       const file = await compiled(join(examples, `${name}.ts`), folder(), change);
       return run(['node', file], environment);
@@ -74,7 +73,7 @@ const runtimes: readonly (readonly [name: string, start: Start])[] = [
 
 for (const [name, start] of runtimes)
   describe('With the tarball', () => {
-    const folder = installedPackage(packages.get(name) ?? [], 'runtimes', []);
+    const folder = installedPackage(packages.get(name));
     serverRows(`examples/${name}.ts`, async (environment) => {
       const file = join(folder(), 'example.ts');
       await copyFile(join(examples, `${name}.ts`), file);

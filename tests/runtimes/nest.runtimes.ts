@@ -21,35 +21,17 @@ const platforms = {
 };
 
 /** Targets that a router may read as /reports, and middleware as something else. */
-const targets = [
-  ...['/reports', '/reports/', '//reports', '/./reports', '/x/../reports', '/Reports', '/reports;x', '/reports;/x'],
-  ...[
-    '/%72eports',
-    '/%2572eports',
-    '/reports%2f',
-    '/reports%00',
-    '/reports%3fx',
-    '/reports?x',
-    '/reports#x',
-    '\\reports',
-  ],
-  ...[
-    'http://a/reports',
-    'http://a//reports',
-    'HTTP://a/%72eports',
-    '/reports//',
-    '/reports.',
-    '/reports%20',
-    '/%5creports',
-  ],
-];
+const targets = `
+  /reports /reports/ /reports// //reports /./reports /x/../reports /Reports /reports. /reports;x /reports;/x /reports?x /reports#x
+  /%72eports /%2572eports /reports%2f /reports%00 /reports%3fx /reports%20 /%5creports \\reports
+  http://a/reports http://a//reports HTTP://a/%72eports`;
 const methods = ['GET', 'HEAD', 'POST', 'OPTIONS', 'TRACE', 'QUERY'];
 
 for (const version of versions)
   for (const [platform, change] of Object.entries(platforms))
     describe(`NestJS ${version} on ${platform}, with the tarball under Node.js`, () => {
-      const nest = ['common', 'core', `platform-${platform}`].map((name) => `@nestjs/${name}@${version}` as const);
-      const folder = installedPackage([...nest, 'reflect-metadata', 'rxjs'], 'runtimes', []);
+      const nest = ['common', 'core', `platform-${platform}`].map((name) => `@nestjs/${name}@${version}`);
+      const folder = installedPackage(`${nest.join(' ')} reflect-metadata rxjs`);
       const fixture = exampleFixture('examples/nest.ts', async (environment) =>
         run(['node', await compiled(example, folder(), change)], environment),
       );
@@ -70,7 +52,7 @@ for (const version of versions)
       test('runs no handler for a request without a token, however it writes the path', async () => {
         const { origin } = fixture().service;
         for (const method of methods)
-          for (const target of targets) {
+          for (const target of targets.trim().split(/\s+/)) {
             const response = await rawRequest(origin, [`${method} ${target} HTTP/1.1`, 'Host: a', 'Connection: close']);
             // The handler responds with 500 if no guard has accepted the request.
             expect(response.status, `${method} ${target}`).toBeOneOf([204, 400, 401, 404, 405]);

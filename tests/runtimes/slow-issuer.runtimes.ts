@@ -6,7 +6,7 @@ import { publish, rsaKey } from '../support/keys.ts';
 import { AUDIENCE, bearer, mintToken, SIGNING_KID, signingKeys } from '../support/mint.ts';
 import { workerForm } from '../support/worker.ts';
 
-const folder = installedPackage([], 'runtimes', ['worker.mjs']);
+const folder = installedPackage('', 'runtimes', ['worker.mjs']);
 
 /** On Cloudflare Workers, a fetch ends with the request that started it: most background refreshes never end. */
 describe.each([0, 60])(

@@ -5,7 +5,7 @@ import { compiled, installedPackage } from '../support/installed-package.ts';
 import { nodePath, nodeVersions } from '../support/node-versions.ts';
 import { readText } from '../support/repository.ts';
 
-const folder = installedPackage([], 'runtimes', ['own-tests.mjs']);
+const folder = installedPackage('', 'runtimes', ['own-tests.mjs']);
 
 const commands = [
   ['Bun', 'bun test --timeout 60000'],
@@ -26,8 +26,7 @@ describe('Jest, as docs/guides/testing.md has it', async () => {
   const [, section = ''] = (await readText('docs/guides/testing.md')).split('## Jest\n');
   const [, command = ''] = /```sh\n(.*)\n/.exec(section) ?? [];
   const [babelConfig = '', jestConfig = ''] = section.match(/^module\.exports = .*?;$/gms) ?? [];
-  const jest = ['jest@30.5.2', '@babel/plugin-transform-modules-commonjs@7.29.14'] as const;
-  const folder = installedPackage(jest, 'runtimes', []);
+  const folder = installedPackage('jest@30.5.2 @babel/plugin-transform-modules-commonjs@7.29.14');
   const lines = `
     test('a token with the scope is accepted', async () => {
       const issuer = await createTestIssuer();
@@ -54,22 +53,9 @@ describe('Jest, as docs/guides/testing.md has it', async () => {
 });
 
 describe('servers of Node.js, with the tarball', () => {
+  const fastify = 'fastify @fastify/compress @fastify/cors @fastify/helmet';
   const folder = installedPackage(
-    [
-      ...([
-        'express',
-        'express-4',
-        'connect',
-        'cors',
-        'polka',
-        'hono',
-        '@hono/node-server',
-        'serverless-http',
-      ] as const),
-      ...(['fastify', '@fastify/compress', '@fastify/cors', '@fastify/helmet'] as const),
-    ],
-    'runtimes',
-    [],
+    `${fastify} express express-4 connect cors polka hono @hono/node-server serverless-http`,
   );
 
   test.each(nodeVersions)('pass the tests of tests/auth/node under Node.js %s', async (version) => {

@@ -7,10 +7,13 @@ import { startedFor } from './fixture.ts';
 import { readText, root } from './repository.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-const versions = { ...manifest.dependencies, ...manifest.devDependencies };
-/** A package in the version that package.json pins, or with a version of its own. */
-type Package = keyof typeof versions | `${string}@${string}`;
-const pin = (name: Package) => (name in versions ? `${name}@${versions[name as keyof typeof versions]}` : name);
+const versions: Readonly<Record<string, string>> = { ...manifest.dependencies, ...manifest.devDependencies };
+/** Returns a package with the version that package.json pins, unless it has a version of its own. */
+function pin(name: string): string {
+  const version = versions[name];
+  if (version === undefined && !/.@/.test(name)) throw new Error(`package.json pins no ${name}`);
+  return version === undefined ? name : `${name}@${version}`;
+}
 
 let tarball: Promise<string> | undefined;
 
@@ -32,16 +35,16 @@ const installers = {
   bun: [process.execPath, 'add', '--ignore-scripts'],
 };
 
-/** Installs the tarball and `others` into an empty folder. */
+/** Installs the tarball and `others`, separated by blanks, into an empty folder, with these files of a folder of tests. */
 async function install(
-  others: readonly Package[],
-  from: string,
-  files: string[],
+  others = '',
+  from = '',
+  files: readonly string[] = [],
   installer: keyof typeof installers = 'bun',
 ) {
   const folder = temporaryFolder();
   await Bun.write(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
-  await $`${installers[installer]} ${await packed()} ${others.map(pin)}`.cwd(folder).quiet();
+  await $`${installers[installer]} ${await packed()} ${others.split(' ').filter(Boolean).map(pin)}`.cwd(folder).quiet();
   for (const file of files) await copyFile(join(root, 'tests', from, file), join(folder, file));
   // The servers in tests/runtimes respond with the codes of the service, which the HTTP tests expect.
   const errors = new Bun.Transpiler({ loader: 'ts' }).transformSync(await readText('src/errors.ts'));
@@ -49,7 +52,7 @@ async function install(
   return folder;
 }
 
-/** Installs the package, with these files from a folder of tests beside it, before the tests of the enclosing describe(). */
+/** Does so before the tests of the enclosing describe(). */
 export const installedPackage = (...options: Parameters<typeof install>) => startedFor(() => install(...options));
 
 /** Compiles a TypeScript file into a folder with the package, because Node.js 20 runs none, and returns the path of the result. */
