@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { createProofVerifier } from '../../src/auth/proof/proof.ts';
 import { createMemoryReplayStore } from '../../src/auth/proof/replay-store.ts';
 import { refusals } from '../../src/auth/refusals.ts';
-import { makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
+import { anyProof, makeProof, proofKey, thumbprintOf } from '../support/proof.ts';
 import { holds, propertyTimeoutMs, tokens } from './arbitraries.ts';
 import { decideOnProof } from './proof-oracle.ts';
 import { buildProof, proofPlans } from './proof-plans.ts';
@@ -16,7 +16,7 @@ test('the service and an independent verifier agree on proofs', () =>
   holds('proofs', proofPlans, tokens / 5, expected, async (plan) => {
     const { proof, world } = buildProof(plan);
     const now = () => world.nowSeconds * 1000;
-    const verify = createProofVerifier({ ...world, now, replayStore: createMemoryReplayStore({ now }) });
+    const verify = createProofVerifier({ ...anyProof, ...world, now, replayStore: createMemoryReplayStore({ now }) });
     const show = async () => {
       const { method, path, token, thumbprint } = world;
       const presented = { method, url: `http://127.0.0.1:3010${path}?query`, token, proof };
@@ -63,7 +63,7 @@ test('no order of uses, pauses and clock changes lets a proof be accepted twice'
         if (calls === step.pausedCall) nowMs += step.pauseMs;
         return nowMs;
       };
-      const verify = createProofVerifier({ publicUrl, replayStore, now });
+      const verify = createProofVerifier({ ...anyProof, publicUrl, replayStore, now });
       const show = async () => {
         const presented = { method: 'GET', url: target.url, token: target.token, proof: step.proof };
         const refusal = await verify({}, presented, thumbprintOf(proofKey()));

@@ -1,6 +1,7 @@
-import { createGuardCore, type GuardEnvironment } from '../../src/auth/guard/core.ts';
+import { createGuardCore } from '../../src/auth/guard/core.ts';
 import { guardOf } from '../../src/auth/guard/guard.ts';
 import type { GuardOptions, Requirements } from '../../src/auth/guard.ts';
+import type { TimeAndRandom } from '../../src/auth/values/clock.ts';
 import { AUDIENCE, bearer, mintToken, signingKeys, type TokenOverrides } from './mint.ts';
 
 export const ISSUER = 'https://issuer.example.test/';
@@ -33,7 +34,7 @@ export const tokenOf = (overrides?: TokenOverrides | string) =>
   typeof overrides === 'string' ? overrides : mintToken(ISSUER, overrides);
 
 /** Returns a function that sends a token or headers to such a guard, and returns the result and the reason of a rejection. */
-export function createChecker(options: Partial<GuardOptions> = {}, environment: GuardEnvironment = {}) {
+export function createChecker(options: Partial<GuardOptions> = {}, environment: Partial<TimeAndRandom> = {}) {
   const reasons = new WeakMap<object, string>();
   const onRefused = (request: object, reason: string) => reasons.set(request, reason);
   const core = createGuardCore({ ...offline(), onRefused, ...options }, environment);

@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { proofAlgorithms } from '../../src/auth/proof/proof-key.ts';
 import { signingKey } from './keys.ts';
 import { assemble, nowSeconds as now, type TokenOverrides } from './mint.ts';
 
@@ -32,6 +33,14 @@ interface ProofTarget {
   /** When the proof is made: by default now. */
   readonly nowSeconds?: number;
 }
+
+/** The options of a guard about proofs, by default. */
+export const anyProof = {
+  dpopAlgorithms: proofAlgorithms,
+  dpopProofMaxAgeSeconds: 60,
+  dpopNonceSecret: undefined,
+  now: Date.now,
+};
 
 /** Returns the header and the claims of a proof that is accepted once. */
 export function goodProofParts(target: ProofTarget, key: KeyObject, alg: string) {

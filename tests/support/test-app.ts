@@ -1,8 +1,9 @@
 import type { AnyElysia } from 'elysia';
 import { createApp, type Dependencies } from '../../src/app.ts';
-import { createGuardCore, type GuardEnvironment } from '../../src/auth/guard/core.ts';
+import { createGuardCore } from '../../src/auth/guard/core.ts';
 import { guardOf } from '../../src/auth/guard/guard.ts';
 import type { GuardOptions } from '../../src/auth/guard.ts';
+import type { TimeAndRandom } from '../../src/auth/values/clock.ts';
 import { formatRejection } from '../../src/errors.ts';
 import { createCommonHeaders } from '../../src/http/responses.ts';
 import { ISSUER } from './checked.ts';
@@ -10,7 +11,7 @@ import { AUDIENCE } from './mint.ts';
 
 interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options'>> {
   readonly options?: Partial<GuardOptions>;
-  readonly environment?: GuardEnvironment;
+  readonly environment?: Partial<TimeAndRandom>;
   readonly extension?: AnyElysia;
 }
 

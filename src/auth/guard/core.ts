@@ -5,10 +5,9 @@ import type { Refusal } from '../refusals.ts';
 import { createTrusts } from '../token/trust.ts';
 import { createVerifier } from '../token/verifier.ts';
 import type { CheckedOptions, Claims, GuardOptions, GuardRequest, GuardState, Requirements } from '../types.ts';
-import type { Clock } from '../values/clock.ts';
-import { ignoreRejection } from '../values/promises.ts';
-import { createDecide, type Decision, type RejectRequest } from './decide.ts';
-import { createMetadata, type RespondMetadata, resourceMetadataUrl } from './metadata.ts';
+import { systemClock, type TimeAndRandom } from '../values/clock.ts';
+import { createDecide, type Decision } from './decide.ts';
+import { createMetadata, type RespondMetadata } from './metadata.ts';
 import { createReject, type PreparedRejections, prepareRejections } from './rejection.ts';
 import { createPolicyReader, type RoutePolicy } from './requirements.ts';
 
@@ -16,16 +15,6 @@ import { createPolicyReader, type RoutePolicy } from './requirements.ts';
  * Puts the parts of a guard together, for the doors and the adapters.
  * It decides nothing itself: the order of the checks is in decide.ts.
  */
-
-/** The environment of a guard, for tests. */
-export interface GuardEnvironment {
-  /** Monotonic time, for the age of keys. */
-  readonly clock?: Clock;
-  /** Wall-clock time in milliseconds since 1970, for `exp` and `nbf`. */
-  readonly now?: () => number;
-  /** At least 0 and below 1. */
-  readonly random?: () => number;
-}
 
 /** The parts of a guard that adapters use. */
 export interface GuardCore {
@@ -52,23 +41,17 @@ export interface GuardCore {
  * Creates a guard.
  * @throws {TypeError} an option is missing, mistyped, out of range or unknown
  */
-export function createGuardCore(given: GuardOptions, { clock, now, random }: GuardEnvironment = {}): GuardCore {
+export function createGuardCore(
+  given: GuardOptions,
+  { clock = systemClock, now = Date.now, random = Math.random }: Partial<TimeAndRandom> = {},
+): GuardCore {
   const options = checkOptions(given);
   const issuers = optionsByIssuer(options);
   const keys = createIssuerKeys(issuers, { clock, random });
   const verifier = createVerifier({ ...options, trusts: createTrusts(issuers, keys.byIssuer), now, random });
-  const {
-    readRequirements,
-    readReturnedScope: readScope,
-    scopesOf,
-    checkAnyScope,
-  } = createPolicyReader({ ...options, now });
+  const { readRequirements, readScope, scopesOf, checkAnyScope } = createPolicyReader({ ...options, now });
   const prepared = prepareRejections(options.formatRejection);
-  const respond = createReject({ ...options, prepared, resourceMetadata: resourceMetadataUrl(options) });
-  const reject: RejectRequest = (request, refusal, scheme, { challenge }) => {
-    ignoreRejection(options.onRefused?.(request, refusal.reason));
-    return respond(refusal, scheme, challenge);
-  };
+  const reject = createReject(options, prepared);
   const { decide, schemeOf } = createDecide(options, { verifier, reject, checkAnyScope, now });
   const state = () => ({ ...verifier.state(), issuers: keys.state() });
 

@@ -2,11 +2,11 @@ import { createBindingCheck } from '../proof/binding.ts';
 import { isSamePresentation, type Presentation } from '../proof/presentation.ts';
 import { Refusal, refuse } from '../refusals.ts';
 import { createClaimsReader } from '../token/claims-schema.ts';
-import { checkRevocation } from '../token/revocation.ts';
 import type { Verification, VerifiedToken, Verifier } from '../token/verifier.ts';
 import type { Authentication, CheckedOptions, Claims, DpopMode, GuardRequest, Scheme } from '../types.ts';
-import { ignoreRejection, isPromise, whenSettled } from '../values/promises.ts';
-import { acceptedSchemes } from './rejection.ts';
+import type { TimeAndRandom } from '../values/clock.ts';
+import { attempt, ignoreRejection, isPromise, whenSettled } from '../values/promises.ts';
+import { acceptedSchemes, type RejectRequest } from './rejection.ts';
 import type { RoutePolicy } from './requirements.ts';
 
 /*
@@ -22,21 +22,11 @@ export interface AcceptedToken extends Pick<Authentication, 'claims' | 'token'> 
   readonly ownClaims: Claims;
 }
 
-/** Returns the response to a request that is rejected on a route with this policy. */
-export type RejectRequest = (
-  request: GuardRequest,
-  refusal: Refusal,
-  scheme: Scheme,
-  policy: Pick<RoutePolicy, 'challenge'>,
-) => Response;
-
-interface DecideParts {
+interface DecideParts extends Pick<TimeAndRandom, 'now'> {
   readonly verifier: Verifier;
   readonly reject: RejectRequest;
   /** Whether a token grants a scope at all, if that is required of every token. */
   readonly checkAnyScope: RoutePolicy['check'] | undefined;
-  /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
-  readonly now: (() => number) | undefined;
 }
 
 /**
@@ -92,6 +82,15 @@ export function createDecide(options: CheckedOptions, { verifier, reject, checkA
   }
 
   return { decide, schemeOf: (request: GuardRequest) => readCredentials(request).scheme };
+}
+
+/** Asks the application whether a token is revoked. Anything but `false` rejects it; an exception is not the token's fault. */
+function checkRevocation(isRevoked: NonNullable<CheckedOptions['isRevoked']>, claims: Claims) {
+  return whenSettled<unknown, Refusal | undefined>(
+    attempt(() => isRevoked(claims)),
+    (returned) => (returned === false ? undefined : refuse('token_revoked')),
+    () => refuse('revocation_unavailable'),
+  );
 }
 
 /** The content of an Authorization header: a scheme, with a token or why there is none. */

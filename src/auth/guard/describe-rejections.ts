@@ -1,11 +1,8 @@
-import { checkOptions } from '../options/check-options.ts';
 import { Refusal, refusals } from '../refusals.ts';
 import type { Guard, GuardOptions, RefusalDescription, RefusalReason, Requirements } from '../types.ts';
-import type { GuardCore } from './core.ts';
+import { createGuardCore, type GuardCore } from './core.ts';
 import { coreOf } from './guard.ts';
-import { resourceMetadataUrl } from './metadata.ts';
-import { prepareRejections, rejectionHeaders } from './rejection.ts';
-import { createPolicyReader } from './requirements.ts';
+import { rejectionHeaders } from './rejection.ts';
 
 /** A rejection as a client gets it, for documents and metrics. */
 export interface Rejection extends Pick<RefusalDescription, 'reason' | 'error' | 'description'> {
@@ -23,22 +20,13 @@ export interface Rejection extends Pick<RefusalDescription, 'reason' | 'error' |
  * @throws {TypeError} an option or a requirement is not valid
  */
 export function describeRejections(given: GuardOptions | Guard, requirements: Requirements = {}): readonly Rejection[] {
-  const core = coreOf(given) ?? describable(checkOptions(given as GuardOptions));
+  const core = coreOf(given) ?? createGuardCore(given as GuardOptions);
   return rejectionsOf(core, requirements).filter(({ reason }) => reason !== 'access_denied');
 }
 
-type Describable = Pick<GuardCore, 'options' | 'prepared' | 'readRequirements'>;
-
-const describable = (options: GuardCore['options']): Describable => ({
-  options,
-  prepared: prepareRejections(options.formatRejection),
-  readRequirements: createPolicyReader(options).readRequirements,
-});
-
 /** Returns every rejection on a route with these requirements, and that by `authorize`. */
-export function rejectionsOf(core: Describable, requirements: Requirements): readonly Rejection[] {
+export function rejectionsOf(core: GuardCore, requirements: Requirements): readonly Rejection[] {
   const { options, prepared } = core;
-  const challengeOptions = { ...options, resourceMetadata: resourceMetadataUrl(options) };
   const { challenge } = core.readRequirements(requirements);
   const withoutCause = new Set<RefusalReason>();
   if (challenge.scope === undefined && !options.requireScope) withoutCause.add('scope_insufficient');
@@ -53,7 +41,7 @@ export function rejectionsOf(core: Describable, requirements: Requirements): rea
     const scheme = options.dpop === 'required' || reason.startsWith('proof_') ? 'DPoP' : 'Bearer';
     // A cooldown may have begun some seconds ago.
     const refusal = new Refusal(reason, reason === 'keys_unavailable' ? options.jwksCooldownSeconds : 1);
-    const headers = rejectionHeaders(refusal, scheme, challenge, challengeOptions);
+    const headers = rejectionHeaders(refusal, scheme, challenge, options);
     return { reason, status, error, description, headers, contentType, body: isJson ? JSON.parse(text) : text };
   });
 }

@@ -1,17 +1,9 @@
 import { type Refusal, refusals } from '../refusals.ts';
-import type { CheckedOptions, DpopMode, RefusalReason, Scheme } from '../types.ts';
+import type { CheckedOptions, DpopMode, GuardRequest, RefusalReason, Scheme } from '../types.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
 import { ignoreRejection, isPromise } from '../values/promises.ts';
-import type { ChallengeParameters } from './requirements.ts';
-
-export interface ChallengeOptions extends Pick<CheckedOptions, 'dpop' | 'dpopAlgorithms'> {
-  /** URL of the resource's metadata (RFC 9728 §5.1). */
-  readonly resourceMetadata: string | undefined;
-}
-
-export interface RejectionOptions extends ChallengeOptions, Partial<Pick<CheckedOptions, 'errorHeaders'>> {
-  readonly prepared: PreparedRejections;
-}
+import { resourceMetadataUrl } from './metadata.ts';
+import type { ChallengeParameters, RoutePolicy } from './requirements.ts';
 
 /** What is sent for a reason, but for its challenge or `Retry-After`. */
 export interface PreparedRejection {
@@ -24,20 +16,24 @@ export interface PreparedRejection {
 
 export type PreparedRejections = Readonly<Record<RefusalReason, PreparedRejection>>;
 
-/** Returns the response to a request that is rejected on a route with these requirements. */
-export type Reject = (refusal: Refusal, scheme: Scheme, challenge?: ChallengeParameters) => Response;
+/** Returns the response to a request that is rejected on a route with this policy. */
+export type RejectRequest = (
+  request: GuardRequest,
+  refusal: Refusal,
+  scheme: Scheme,
+  policy: Pick<RoutePolicy, 'challenge'>,
+) => Response;
 
 /**
- * Returns a function from a refusal to the complete response: status, body, and `WWW-Authenticate` (RFC 6750 §3) or, during an
- * outage, `Retry-After`.
+ * Returns a function that calls `onRefused`, and makes the complete response of a refusal: status, body, and `WWW-Authenticate`
+ * (RFC 6750 §3) or, during an outage, `Retry-After`.
  */
-export function createReject({ prepared, errorHeaders = {}, ...options }: RejectionOptions): Reject {
+export function createReject(options: CheckedOptions, prepared: PreparedRejections): RejectRequest {
   // Copying a Headers object takes a third of the time of an object literal.
-  const known = new WeakMap<ChallengeParameters, Record<Scheme, Map<string, Headers>>>();
-  const nothing: ChallengeParameters = {};
+  const known = new WeakMap<ChallengeParameters, Map<string, Headers>>();
 
   function createHeaders(refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Headers {
-    const headers = new Headers(errorHeaders);
+    const headers = new Headers(options.errorHeaders);
     const { contentType } = prepared[refusal.reason];
     const own = { 'content-type': contentType, ...rejectionHeaders(refusal, scheme, challenge, options) };
     // Bun sends this name as it is written here, and the others as the standards write them.
@@ -49,20 +45,16 @@ export function createReject({ prepared, errorHeaders = {}, ...options }: Reject
   function headersOf(refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Headers {
     if (refusal.retryAfterSeconds > 1 || refusal.nonce !== undefined) return createHeaders(refusal, scheme, challenge);
     // A route passes the same object each time.
-    let ofRoute = known.get(challenge);
-    if (!ofRoute) {
-      ofRoute = { Bearer: new Map(), DPoP: new Map() };
-      known.set(challenge, ofRoute);
-    }
-    let headers = ofRoute[scheme].get(refusal.reason);
-    if (!headers) {
-      headers = createHeaders(refusal, scheme, challenge);
-      ofRoute[scheme].set(refusal.reason, headers);
-    }
+    const ofRoute = known.get(challenge) ?? new Map<string, Headers>();
+    known.set(challenge, ofRoute);
+    const key = `${scheme} ${refusal.reason}`;
+    const headers = ofRoute.get(key) ?? createHeaders(refusal, scheme, challenge);
+    ofRoute.set(key, headers);
     return headers;
   }
 
-  return (refusal, scheme, challenge = nothing) => {
+  return (request, refusal, scheme, { challenge }) => {
+    ignoreRejection(options.onRefused?.(request, refusal.reason));
     const { status, text } = prepared[refusal.reason];
     return new Response(text, { status, headers: headersOf(refusal, scheme, challenge) });
   };
@@ -129,8 +121,9 @@ export function rejectionHeaders(
   { reason, retryAfterSeconds, nonce }: Refusal,
   scheme: Scheme,
   challenge: ChallengeParameters,
-  { dpop, dpopAlgorithms, resourceMetadata }: ChallengeOptions,
+  options: CheckedOptions,
 ): Readonly<Record<string, string>> {
+  const { dpop, dpopAlgorithms } = options;
   const { status, description, error } = refusals[reason];
   if (status === 503) return { 'retry-after': String(retryAfterSeconds) };
   // Another token would not help the client.
@@ -145,7 +138,7 @@ export function rejectionHeaders(
       acr_values: challenge.acrValues,
       max_age: challenge.maxAge,
       algs: name === 'DPoP' ? dpopAlgorithms.join(' ') : undefined,
-      resource_metadata: resourceMetadata,
+      resource_metadata: resourceMetadataUrl(options),
     };
     const quoted = Object.entries(parameters).flatMap(([key, value]) =>
       value === undefined ? [] : [`${key}="${value}"`],

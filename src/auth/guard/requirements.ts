@@ -1,6 +1,7 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import { ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, Claims, Requirements } from '../types.ts';
+import type { TimeAndRandom } from '../values/clock.ts';
 import { isJsonObject, isListOf, namesIn } from '../values/json.ts';
 import { createGrantReader, createScopeReader, type ScopeRules } from './scopes.ts';
 
@@ -27,10 +28,7 @@ export interface RoutePolicy {
   readonly check: Check;
 }
 
-interface StepUpOptions extends Pick<CheckedOptions, 'clockToleranceSeconds'> {
-  /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
-  readonly now?: (() => number) | undefined;
-}
+type StepUpOptions = Pick<CheckedOptions, 'clockToleranceSeconds'> & Pick<TimeAndRandom, 'now'>;
 
 function createPolicy(
   challenge: ChallengeParameters,
@@ -87,7 +85,7 @@ const requirementNames = ['scope', 'acr', 'maxAge', 'optional'];
  */
 export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<CheckedOptions, 'requireScope'>) {
   const grantedBy = createGrantReader(options);
-  const readScope = createScopeReader(options, grantedBy);
+  const policyOf = createScopeReader(options, grantedBy);
   const scopesOf = (claims: Claims): readonly string[] =>
     Object.freeze([...new Set(grantedBy(claims))].filter((name) => name !== ''));
 
@@ -97,13 +95,14 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
     if (unknown !== undefined) throw new TypeError(`Cannot read requirements: ${unknown} is not a requirement`);
     // Each is read once, because it may be a getter.
     const { scope: wanted, acr, maxAge, optional } = requirements as GivenRequirements;
-    if (wanted === undefined) refuseGiven(requirements, 'scope');
-    if (acr === undefined) refuseGiven(requirements, 'acr');
-    if (maxAge === undefined) refuseGiven(requirements, 'maxAge');
-    if (optional === undefined) refuseGiven(requirements, 'optional');
+    const given: Readonly<Record<string, unknown>> = { scope: wanted, acr, maxAge, optional };
+    // Such as an unset variable, which must not open a route.
+    const unset = requirementNames.find((name) => given[name] === undefined && name in requirements);
+    if (unset !== undefined)
+      throw new TypeError(`Cannot read requirements: ${unset} is undefined. Leave it out for none`);
     if (optional !== undefined && typeof optional !== 'boolean')
       throw new TypeError('Cannot read requirements: optional must be true or false');
-    const scope = wanted === undefined ? undefined : readScope(wanted);
+    const scope = wanted === undefined ? undefined : policyOf(wanted);
     const acrValues = readAcr(acr);
     return createPolicy(
       {
@@ -118,8 +117,8 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
   };
 
   /** Reads the scope that a function returned, which may be an empty list. */
-  const readReturnedScope = (returned: unknown): RoutePolicy => {
-    const { named, alternatives, check } = readScope(returned, true);
+  const readScope = (returned: unknown): RoutePolicy => {
+    const { named, alternatives, check } = policyOf(returned, true);
     return createPolicy({ scope: named }, alternatives, [], named === undefined ? [] : [check]);
   };
 
@@ -127,16 +126,10 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
 
   return {
     readRequirements,
-    readReturnedScope,
+    readScope,
     scopesOf,
     checkAnyScope: options.requireScope ? checkAnyScope : undefined,
   };
-}
-
-/** A name with the value undefined, such as that of an unset variable, must not open a route. */
-function refuseGiven(requirements: object, name: string): void {
-  if (name in requirements)
-    throw new TypeError(`Cannot read requirements: ${name} is undefined. Leave it out for none`);
 }
 
 const isAcr = (value: unknown): value is string =>
@@ -159,7 +152,7 @@ function readMaxAge(maxAge: number): number {
 function createStepUpCheck(
   acrValues: readonly string[] | undefined,
   maxAge: number | undefined,
-  { clockToleranceSeconds, now = Date.now }: StepUpOptions,
+  { clockToleranceSeconds, now }: StepUpOptions,
 ): Check {
   const isRecent = (claims: Claims) => {
     if (maxAge === undefined) return true;

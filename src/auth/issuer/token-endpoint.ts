@@ -1,5 +1,6 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { checkProof } from '../proof/proof.ts';
+import { proofAlgorithms } from '../proof/proof-key.ts';
 import { Refusal, refusals } from '../refusals.ts';
 import type { Signer } from './signer.ts';
 import { GrantError, readTokenRequest, type TokenRequest } from './token-request.ts';
@@ -88,7 +89,15 @@ function respondError({ error, description }: GrantError, request: Request): Res
 async function readKeyOfClient(request: Request, url: string): Promise<string | undefined> {
   const text = request.headers.get('dpop');
   if (text === null) return undefined;
-  const proof = await checkProof(text, { method: 'POST', url, token: undefined, nowMs: Date.now() });
+  const expected = {
+    method: 'POST',
+    url,
+    token: undefined,
+    nowMs: Date.now(),
+    algorithms: proofAlgorithms,
+    maxAgeSeconds: 60,
+  };
+  const proof = await checkProof(text, expected);
   if (proof instanceof Refusal) throw new GrantError('invalid_dpop_proof', refusals[proof.reason].description);
   return proof.thumbprint;
 }

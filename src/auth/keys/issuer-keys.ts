@@ -1,5 +1,5 @@
 import type { CheckedOptions, JwkSet, KeySetEvent, KeySetState } from '../types.ts';
-import type { Clock } from '../values/clock.ts';
+import type { TimeAndRandom } from '../values/clock.ts';
 import { createKeySetSource, type KeySetSource } from './discovery.ts';
 import { FetchError } from './fetch-json.ts';
 import { isNamed, readJwkSet } from './jwk-set.ts';
@@ -40,7 +40,7 @@ export interface IssuerKeys extends Pick<KeySet, 'start' | 'stop' | 'reload'> {
  */
 export function createIssuerKeys(
   issuers: ReadonlyMap<string, IssuerKeysOptions>,
-  environment: { readonly clock?: Clock | undefined; readonly random?: (() => number) | undefined },
+  environment: Pick<TimeAndRandom, 'clock' | 'random'>,
 ): IssuerKeys {
   const keySetOf = (issuer: string, options: IssuerKeysOptions) => {
     const { algorithms, onKeySetEvent: onEvent = createWarn(issuer, options) } = options;

@@ -1,6 +1,6 @@
 import { Refusal } from '../refusals.ts';
 import type { Algorithm, FetchFault, KeySetEvent, KeySetState } from '../types.ts';
-import { type Clock, systemClock } from '../values/clock.ts';
+import type { Clock, TimeAndRandom } from '../values/clock.ts';
 import { printable } from '../values/url.ts';
 import type { KeySetSource } from './discovery.ts';
 import { FetchError } from './fetch-json.ts';
@@ -19,7 +19,7 @@ export type FoundKeys = readonly VerificationKey[] | Refusal;
 /** Its exceptions and rejections are ignored, so that a listener cannot make a fetch fail. */
 export type OnKeySetEvent = (event: KeySetEvent) => unknown;
 
-export interface KeySetOptions {
+export interface KeySetOptions extends Pick<TimeAndRandom, 'clock' | 'random'> {
   /** Named in events and state. */
   readonly issuer: string;
   readonly source: KeySetSource;
@@ -34,9 +34,6 @@ export interface KeySetOptions {
   /** Time limit of one fetch, including discovery and the body. */
   readonly timeoutMs: number;
   readonly onEvent?: OnKeySetEvent | undefined;
-  readonly clock?: Clock | undefined;
-  /** At least 0 and below 1; defaults to `Math.random`. */
-  readonly random?: (() => number) | undefined;
 }
 
 /** A fetch that has not ended. */
@@ -70,7 +67,7 @@ export class KeySet {
 
   constructor(options: KeySetOptions) {
     this.#options = options;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.clock;
   }
 
   /**
@@ -274,8 +271,7 @@ export class KeySet {
   }
 
   #jittered(delayMs: number): number {
-    const { random = Math.random } = this.#options;
-    return delayMs * (1 + random() / 10);
+    return delayMs * (1 + this.#options.random() / 10);
   }
 }
 

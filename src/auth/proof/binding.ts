@@ -5,19 +5,11 @@ import { isJsonObject, type Members } from '../values/json.ts';
 import { whenSettled } from '../values/promises.ts';
 import { refuseCertificate } from './certificate.ts';
 import type { Presentation } from './presentation.ts';
-import { createProofVerifier } from './proof.ts';
+import { createProofVerifier, type ProofVerifierOptions } from './proof.ts';
 import { sharedMemoryStore } from './replay-store.ts';
 
-export type BindingOptions = Pick<CheckedOptions, 'dpop' | 'publicUrl'> &
-  Partial<
-    Pick<
-      CheckedOptions,
-      'dpopAlgorithms' | 'dpopProofMaxAgeSeconds' | 'dpopNonceSecret' | 'replayStore' | 'clientCertificate'
-    >
-  > & {
-    /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
-    readonly now?: (() => number) | undefined;
-  };
+export type BindingOptions = Omit<ProofVerifierOptions, 'publicUrl' | 'replayStore'> &
+  Pick<CheckedOptions, 'dpop' | 'publicUrl' | 'replayStore' | 'clientCertificate'>;
 
 /** Returns why a verified token cannot be used by this request, or undefined if it can. */
 export type RefuseBinding = (

@@ -3,11 +3,12 @@ import { importPublicJwk, type PublicJwk } from '../keys/jwk.ts';
 import { Refusal, refuse } from '../refusals.ts';
 import type { CheckedOptions, ProofAlgorithm, ReplayStore } from '../types.ts';
 import { isCanonicalBase64Url, sha256 } from '../values/base64url.ts';
+import type { TimeAndRandom } from '../values/clock.ts';
 import { parseJsonObject } from '../values/json.ts';
 import { createNonces, type Nonces } from './nonces.ts';
 import { normalizeUrl, pathOf } from './normalize-url.ts';
 import { type Presentation, useProof } from './presentation.ts';
-import { proofAlgorithmOf, proofAlgorithms, readProofKey } from './proof-key.ts';
+import { proofAlgorithmOf, readProofKey } from './proof-key.ts';
 import { clockDifferenceMs } from './replay-store.ts';
 
 /**
@@ -24,18 +25,13 @@ export type VerifyProof = (
   thumbprint: string,
 ) => Promise<Refusal | undefined>;
 
-export interface ProofVerifierOptions extends Partial<ProofOptions> {
+export interface ProofVerifierOptions
+  extends Pick<CheckedOptions, 'dpopAlgorithms' | 'dpopProofMaxAgeSeconds' | 'dpopNonceSecret'>,
+    Pick<TimeAndRandom, 'now'> {
   /** The URL at which clients reach the API, without a trailing slash. The Host header is never used. */
   readonly publicUrl: string;
   readonly replayStore: ReplayStore;
-  /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
-  readonly now?: (() => number) | undefined;
 }
-
-type ProofOptions = Pick<CheckedOptions, 'dpopAlgorithms' | 'dpopProofMaxAgeSeconds' | 'dpopNonceSecret'>;
-
-/** Of proofs at a token endpoint, and by default. */
-const usualMaxAgeSeconds = 60;
 
 /** The values that a proof must have. */
 export interface ExpectedProof {
@@ -45,10 +41,9 @@ export interface ExpectedProof {
   /** Undefined at a token endpoint, where no token exists yet. */
   readonly token: string | undefined;
   readonly nowMs: number;
-  /** Defaults to {@link proofAlgorithms}. */
-  readonly algorithms?: readonly ProofAlgorithm[] | undefined;
-  /** Maximum difference between `iat` and the current time, in either direction. Defaults to 60. */
-  readonly maxAgeSeconds?: number | undefined;
+  readonly algorithms: readonly ProofAlgorithm[];
+  /** Maximum difference between `iat` and the current time, in either direction. */
+  readonly maxAgeSeconds: number;
 }
 
 /** A proof with a valid signature and the expected values. It may have been used before. */
@@ -77,8 +72,8 @@ const maxIdLength = 256;
  * one proof is bounded, and only a valid proof signed with the right key reaches the store.
  */
 export function createProofVerifier(options: ProofVerifierOptions): VerifyProof {
-  const { publicUrl, replayStore, dpopAlgorithms: algorithms, dpopNonceSecret: secrets, now = Date.now } = options;
-  const { dpopProofMaxAgeSeconds: maxAgeSeconds = usualMaxAgeSeconds } = options;
+  const { publicUrl, replayStore, dpopAlgorithms: algorithms, dpopNonceSecret: secrets, now } = options;
+  const { dpopProofMaxAgeSeconds: maxAgeSeconds } = options;
   const nonces = secrets && createNonces(secrets, maxAgeSeconds, now);
   const outcomes = new WeakMap<Presentation, Promise<Refusal | undefined>>();
 
@@ -121,7 +116,7 @@ async function refuseNonce(nonces: Nonces, nonce: unknown): Promise<Refusal | un
 
 /** Returns a proof with the expected values, or why it is rejected. Does NOT check whether it was used before. */
 export async function checkProof(text: string | null, expected: ExpectedProof): Promise<GoodProof | Refusal> {
-  const proof = readProof(text, expected.algorithms ?? proofAlgorithms);
+  const proof = readProof(text, expected.algorithms);
   if (proof instanceof Refusal) return proof;
   const refusal = (await refuseClaims(proof.claims, expected)) ?? (await refuseSignature(proof));
   if (refusal !== undefined) return refusal;
@@ -174,7 +169,7 @@ async function refuseSignature({ text, algorithm, jwk }: SignedProof): Promise<R
 
 function isTimely(
   issuedAtMs: number,
-  { nowMs, maxAgeSeconds = usualMaxAgeSeconds }: Pick<ExpectedProof, 'nowMs' | 'maxAgeSeconds'>,
+  { nowMs, maxAgeSeconds }: Pick<ExpectedProof, 'nowMs' | 'maxAgeSeconds'>,
 ): boolean {
   return Math.abs(nowMs - issuedAtMs) <= maxAgeSeconds * 1000;
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { TimeAndRandom } from '../values/clock.ts';
 
 export interface TokenCache<Entry> {
   /** Tokens in the cache. */
@@ -19,15 +20,13 @@ export interface CacheEntry {
   readonly claims: unknown;
 }
 
-export interface TokenCacheOptions<Entry> {
+export interface TokenCacheOptions<Entry> extends Pick<TimeAndRandom, 'random'> {
   /** At least 1. */
   readonly maxEntries: number;
   /** Limit of the estimated heap size; defaults to 64 MiB. */
   readonly maxBytes?: number;
   /** Whether an entry is still valid. An invalid one can always be replaced. */
   readonly isGood: (entry: Entry) => boolean;
-  /** At least 0 and below 1; defaults to `Math.random`. */
-  readonly random?: () => number;
 }
 
 /**
@@ -45,7 +44,7 @@ const smallestBytes = 2 * entryBytes;
  * entry were admitted, a rotation of more tokens than the cache holds would evict each token before its next use.
  */
 export function createTokenCache<Entry extends CacheEntry>(options: TokenCacheOptions<Entry>): TokenCache<Entry> {
-  const { maxEntries, maxBytes = 64 * 1024 * 1024, isGood, random = Math.random } = options;
+  const { maxEntries, maxBytes = 64 * 1024 * 1024, isGood, random } = options;
   const maxEntrySize = Math.ceil(maxBytes / 512);
   const cache = new LRUCache<string, Entry>({
     // The cache allocates its tables at once, so they are no larger than the heap limit allows.

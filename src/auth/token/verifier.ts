@@ -4,6 +4,7 @@ import type { VerificationKey } from '../keys/key-set.ts';
 import { isKeyFor } from '../keys/tenants.ts';
 import { Refusal, refuse } from '../refusals.ts';
 import type { Algorithm, CheckedOptions, Claims, VerifierState } from '../types.ts';
+import type { TimeAndRandom } from '../values/clock.ts';
 import { parseJsonObject } from '../values/json.ts';
 import { checkTime, readClaims } from './claims.ts';
 import { createHeaderReader, readUnverifiedIssuer, type TokenHeader } from './header.ts';
@@ -33,12 +34,9 @@ export interface Verifier {
 }
 
 export interface VerifierOptions
-  extends Pick<CheckedOptions, 'tokenType' | 'tokenCacheSize' | 'clockToleranceSeconds' | 'introspect'> {
+  extends Pick<CheckedOptions, 'tokenType' | 'tokenCacheSize' | 'clockToleranceSeconds' | 'introspect'>,
+    Pick<TimeAndRandom, 'now' | 'random'> {
   readonly trusts: Trusts;
-  /** Wall-clock time in milliseconds since 1970; defaults to `Date.now`. */
-  readonly now?: (() => number) | undefined;
-  /** At least 0 and below 1; defaults to `Math.random`. */
-  readonly random?: (() => number) | undefined;
 }
 
 /** A token whose signature was verified. Without a key, it was introspected. */
@@ -55,7 +53,7 @@ const isTrusted = ({ key, keys }: CachedToken) => key === undefined || keys?.isC
  * token is valid until it expires or its key leaves the key set.
  */
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { trusts, introspect, tokenCacheSize, clockToleranceSeconds, now = Date.now, random = Math.random } = options;
+  const { trusts, introspect, tokenCacheSize, clockToleranceSeconds, now, random } = options;
   const { sole } = trusts;
   const nowSeconds = () => now() / 1000;
   const isGood = (entry: CachedToken) =>

@@ -9,6 +9,16 @@ export interface Clock {
   schedule(callback: () => void, delayMs: number): () => void;
 }
 
+/** What differs each time that the same code runs. Tests replace it. */
+export interface TimeAndRandom {
+  /** Monotonic time, for the age of keys. */
+  readonly clock: Clock;
+  /** Wall-clock time in milliseconds since 1970, for times in tokens and proofs. */
+  readonly now: () => number;
+  /** At least 0 and below 1. */
+  readonly random: () => number;
+}
+
 /** The clock of the process. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => performance.now(),

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { type BindingOptions, createBindingCheck } from '../../../src/auth/proof/binding.ts';
 import type { Scheme } from '../../../src/auth/types.ts';
 import { certificate } from '../../support/certificates.ts';
-import { bound, makeProof } from '../../support/proof.ts';
+import { anyProof, bound, makeProof } from '../../support/proof.ts';
 
 const publicUrl = 'https://api.example.test';
 const url = `${publicUrl}/api/private`;
@@ -15,6 +15,7 @@ describe('createBindingCheck()', () => {
   const both = { ...bound, ...certified };
 
   const methods = ['jwk', 'jwe', 'kid', 'jku', 'osc'];
+  const unset = { replayStore: undefined, clientCertificate: undefined };
   type Outcome = string | undefined;
   /** One outcome without, one with the option `clientCertificate`, if it differs. No request has a proof. */
   const rows: readonly (readonly [scheme: Scheme, cnf: unknown, without: Outcome, withIt?: Outcome])[] = [
@@ -49,7 +50,7 @@ describe('createBindingCheck()', () => {
     cnf: unknown,
     proof: string | null = null,
   ) => {
-    const check = createBindingCheck({ dpop: 'on', publicUrl, ...options });
+    const check = createBindingCheck({ ...anyProof, ...unset, dpop: 'on', publicUrl, ...options });
     const presented = { method: 'GET', url, token, proof };
     const refusal = await check(new Request(url), scheme, presented, claimsWith(cnf));
     return refusal?.reason as Outcome;

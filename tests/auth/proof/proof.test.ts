@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createProofVerifier } from '../../../src/auth/proof/proof.ts';
 import { createMemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';
 import type { RefusalReason, ReplayStore } from '../../../src/auth/types.ts';
-import { makeProof, proofKey, sha256, thumbprintOf } from '../../support/proof.ts';
+import { anyProof, makeProof, proofKey, sha256, thumbprintOf } from '../../support/proof.ts';
 import { type Change, now, otherKey, path, proofRows, publicUrl, target } from './proof-rows.ts';
 
 const { nowSeconds, token } = target;
@@ -10,7 +10,8 @@ const { nowSeconds, token } = target;
 async function outcomeOf(change: Change): Promise<RefusalReason | 'accepted'> {
   const { method = 'GET', requested: url = `http://127.0.0.1:3010${path}` } = change;
   const { key = proofKey(change.algorithm), thumbprint = thumbprintOf(key) } = change;
-  const verify = createProofVerifier({ publicUrl, replayStore: createMemoryReplayStore({ now }), now, ...change });
+  const replayStore = createMemoryReplayStore({ now });
+  const verify = createProofVerifier({ ...anyProof, publicUrl, replayStore, now, ...change });
   const presented = { method, url, token, proof: new Headers({ dpop: makeProof(target, change) }).get('dpop') };
   return (await verify({}, presented, thumbprint))?.reason ?? 'accepted';
 }

@@ -6,7 +6,7 @@ const MiB = 1024 * 1024;
 const entry = { claims: {} };
 
 function newCache(options: { maxEntries?: number; maxBytes?: number; random?: () => number } = {}) {
-  return createTokenCache({ maxEntries: 2, isGood: () => true, ...options });
+  return createTokenCache({ maxEntries: 2, isGood: () => true, random: Math.random, ...options });
 }
 
 test('one in eight new entries replaces the least recently used one in a cache full of valid entries', () => {

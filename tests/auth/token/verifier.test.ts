@@ -195,7 +195,8 @@ test('createVerifier() treats a defective key set or an unsuitable key neither a
   for (const find of [() => Promise.reject(new TypeError('a defect')), () => [key]]) {
     const keySets = new Map([[ISSUER, { find, isCurrent: () => true }]]);
     const options = checkOptions(offline());
-    const { verify } = createVerifier({ ...options, trusts: createTrusts(new Map([[ISSUER, options]]), keySets) });
+    const trusts = createTrusts(new Map([[ISSUER, options]]), keySets);
+    const { verify } = createVerifier({ ...options, trusts, now: Date.now, random: Math.random });
     await expect(Promise.resolve(verify(tokenOf()))).rejects.toBeInstanceOf(TypeError);
   }
 });
