@@ -507,8 +507,11 @@ export interface KeySetState {
   readonly nextAttemptMs: number;
 }
 
-/** What happened to an issuer's keys. Key IDs are shortened and escaped. */
-export type KeySetEvent = { readonly issuer: string } & (
+/** What happened to the keys of an issuer. */
+export type KeySetEvent = { readonly issuer: string } & KeySetChange;
+
+/** What happened. Key IDs are shortened and escaped. */
+export type KeySetChange =
   | {
       readonly type: 'fetched';
       /** IDs of the keys that were added and removed. A replaced key is in both. */
@@ -532,8 +535,7 @@ export type KeySetEvent = { readonly issuer: string } & (
       readonly type: 'ambiguous' | 'unsupported';
       /** IDs of these keys. */
       readonly keys: readonly string[];
-    }
-);
+    };
 
 /** Why an issuer's document cannot be used: a word from a fixed list, for metrics. */
 export type FetchFailure =

@@ -1,4 +1,4 @@
-import { algorithmRules } from '../keys/algorithms.ts';
+import { namesOf } from '../keys/algorithms.ts';
 import { inTenant } from '../keys/tenants.ts';
 import { optionsByIssuer } from '../options/issuers.ts';
 import { pathOf } from '../proof/normalize-url.ts';
@@ -37,7 +37,7 @@ export function createMetadata(options: CheckedOptions): RespondMetadata {
     bearer_methods_supported: ['header'],
     ...(clientCertificate && { tls_client_certificate_bound_access_tokens: true }),
     ...(dpop !== 'off' && {
-      dpop_signing_alg_values_supported: dpopAlgorithms.flatMap((name) => algorithmRules[name].names),
+      dpop_signing_alg_values_supported: dpopAlgorithms.flatMap(namesOf),
       dpop_bound_access_tokens_required: dpop === 'required',
     }),
   };

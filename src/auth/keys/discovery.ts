@@ -1,17 +1,10 @@
-import type { Fetch } from '../types.ts';
+import type { CheckedOptions, Fetch } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
 import { isAllowedInMetadata, printable, printableUrl } from '../values/url.ts';
 import { FetchError, fetchJson } from './fetch-json.ts';
 import { withCommonTenant } from './tenants.ts';
 
-export interface KeySetSourceOptions {
-  readonly issuer: string;
-  /** URL of the key set, if configured. By default it is discovered. */
-  readonly jwksUri?: string | undefined;
-  /** Whether metadata may name a URL with plain http on a host other than loopback. */
-  readonly allowHttp: boolean;
-  readonly fetch: Fetch;
-}
+export type KeySetSourceOptions = Pick<CheckedOptions, 'jwksUri' | 'jwksAllowHttp' | 'fetch'>;
 
 /** A document that may be a JWK Set: that is checked later. */
 export interface FetchedDocument {
@@ -28,7 +21,10 @@ export type KeySetSource = (signal: AbortSignal, isAnew?: boolean) => Promise<Fe
  * a slash. If the response to that is anything but a JWK Set, or the issuer has no trailing slash, the URL in its metadata, which
  * is used until it fails.
  */
-export function createKeySetSource({ issuer, jwksUri, allowHttp, fetch }: KeySetSourceOptions): KeySetSource {
+export function createKeySetSource(
+  issuer: string,
+  { jwksUri, jwksAllowHttp, fetch = globalThis.fetch }: KeySetSourceOptions,
+): KeySetSource {
   const usual = jwksUri ?? (issuer.endsWith('/') ? `${withCommonTenant(issuer)}.well-known/jwks.json` : undefined);
   let found: string | undefined;
 
@@ -37,7 +33,7 @@ export function createKeySetSource({ issuer, jwksUri, allowHttp, fetch }: KeySet
   async function look(signal: AbortSignal): Promise<FetchedDocument> {
     const { url, jwksUri: named } = await fetchMetadata(fetch, issuer, signal);
     if (named === undefined) throw new FetchError('malformed', url);
-    if (!isAllowedInMetadata(named, issuer, allowHttp))
+    if (!isAllowedInMetadata(named, issuer, jwksAllowHttp))
       throw new FetchError('insecure_address', url, { found: printableUrl(named) });
     const document = await fetchFrom(named, signal);
     found = named;

@@ -11,21 +11,6 @@ import { isTemplate } from './tenants.ts';
  * Issuers share nothing: no keys, no cooldown, no failure.
  */
 
-export type IssuerKeysOptions = Pick<
-  CheckedOptions,
-  | 'jwksUri'
-  | 'keys'
-  | 'jwksAllowHttp'
-  | 'algorithms'
-  | 'requiredClaims'
-  | 'jwksMaxAgeSeconds'
-  | 'jwksMaxStaleSeconds'
-  | 'jwksCooldownSeconds'
-  | 'jwksTimeoutSeconds'
-  | 'fetch'
-  | 'onKeySetEvent'
->;
-
 /** The keys of a guard's issuers. */
 export interface IssuerKeys extends Pick<KeySet, 'start' | 'stop' | 'reload'> {
   readonly byIssuer: ReadonlyMap<string, KeySet>;
@@ -39,10 +24,10 @@ export interface IssuerKeys extends Pick<KeySet, 'start' | 'stop' | 'reload'> {
  * @throws {TypeError} given keys are not a JWK Set, or none of them can be used
  */
 export function createIssuerKeys(
-  issuers: ReadonlyMap<string, IssuerKeysOptions>,
+  issuers: ReadonlyMap<string, CheckedOptions>,
   environment: Pick<TimeAndRandom, 'clock' | 'random'>,
 ): IssuerKeys {
-  const keySetOf = (issuer: string, options: IssuerKeysOptions) => {
+  const keySetOf = (issuer: string, options: CheckedOptions) => {
     const { algorithms, onKeySetEvent: onEvent = createWarn(issuer, options) } = options;
     return new KeySet({ issuer, algorithms, onEvent, ...sourceOf(issuer, options), ...environment });
   };
@@ -59,8 +44,8 @@ export function createIssuerKeys(
   };
 }
 
-function sourceOf(issuer: string, options: IssuerKeysOptions) {
-  const { keys, jwksUri, jwksAllowHttp: allowHttp, algorithms, fetch = globalThis.fetch } = options;
+function sourceOf(issuer: string, options: CheckedOptions) {
+  const { keys, algorithms } = options;
   const timeoutMs = options.jwksTimeoutSeconds * 1000;
   if (keys !== undefined) {
     const never = Number.POSITIVE_INFINITY;
@@ -68,7 +53,7 @@ function sourceOf(issuer: string, options: IssuerKeysOptions) {
     return { source, timeoutMs, maxAgeMs: never, maxStaleMs: never, cooldownMs: never };
   }
   return {
-    source: createKeySetSource({ issuer, jwksUri, allowHttp, fetch }),
+    source: createKeySetSource(issuer, options),
     timeoutMs,
     maxAgeMs: options.jwksMaxAgeSeconds * 1000,
     maxStaleMs: options.jwksMaxStaleSeconds * 1000,
@@ -77,7 +62,7 @@ function sourceOf(issuer: string, options: IssuerKeysOptions) {
 }
 
 /** Returns the source of a copy of given keys. Points that are not on their curve are found only when keys are imported. */
-function givenKeys(keys: JwkSet, algorithms: IssuerKeysOptions['algorithms']): KeySetSource {
+function givenKeys(keys: JwkSet, algorithms: CheckedOptions['algorithms']): KeySetSource {
   if (!keys.keys.every(isNamed)) throw new TypeError('Cannot create a guard: each key in keys must have a kid');
   try {
     readJwkSet(keys, algorithms);
@@ -95,7 +80,7 @@ function givenKeys(keys: JwkSet, algorithms: IssuerKeysOptions['algorithms']): K
  * Returns a listener for an application without `onKeySetEvent`: it warns of keys that cannot be used, once when an outage
  * begins, and once when the keys of all tenants are there but no list of tenants is.
  */
-function createWarn(issuer: string, { requiredClaims }: IssuerKeysOptions): (event: KeySetEvent) => void {
+function createWarn(issuer: string, { requiredClaims }: CheckedOptions): (event: KeySetEvent) => void {
   let acceptsAny = isTemplate(issuer) && requiredClaims.tid === undefined;
   return (event) => {
     let warning = describe(event);

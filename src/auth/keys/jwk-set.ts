@@ -1,9 +1,8 @@
 import type { CryptoKey } from 'jose';
-import type { Algorithm, FetchFault } from '../types.ts';
+import type { Algorithm } from '../types.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
 import { printable } from '../values/url.ts';
-import type { FetchedDocument } from './discovery.ts';
-import { FetchError, faultOf } from './fetch-json.ts';
+import { FetchError } from './fetch-json.ts';
 import { importPublicJwk, type PublicJwk, readPublicJwk } from './jwk.ts';
 
 /** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
@@ -58,20 +57,6 @@ export interface ImportedKeys {
   readonly ambiguous: readonly string[];
   /** The IDs of keys that are skipped, because the runtime does not support their algorithm. */
   readonly unsupported: readonly string[];
-}
-
-/** Resolves to the usable keys of a JWK Set that `source` fetches, or to why there are none. Reuses those that are held by then. */
-export async function fetchKeys(
-  source: () => Promise<FetchedDocument>,
-  accepted: readonly Algorithm[],
-  held: () => Keys,
-): Promise<ImportedKeys | FetchFault> {
-  try {
-    const { json, url } = await source();
-    return await importKeys(readJwkSet(json, accepted, url), held(), url);
-  } catch (error) {
-    return faultOf(error);
-  }
 }
 
 /**

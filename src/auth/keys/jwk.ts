@@ -2,7 +2,7 @@ import { base64url, type CryptoKey, importJWK } from 'jose';
 import type { Algorithm } from '../types.ts';
 import { isCanonicalBase64Url } from '../values/base64url.ts';
 import type { Members } from '../values/json.ts';
-import { type AlgorithmRule, algorithmOf, algorithmRules } from './algorithms.ts';
+import { algorithmOf, algorithmRules } from './algorithms.ts';
 
 /** The public members of a key, which are imported and from which its thumbprint is computed (RFC 7638 §3.2). */
 export type PublicJwk = Readonly<
@@ -25,7 +25,7 @@ export interface KeyLimits {
  * {@link importPublicJwk} does.
  */
 export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLimits = {}): PublicJwk | undefined {
-  const { kty, crv, partBytes }: AlgorithmRule = algorithmRules[algorithm];
+  const { kty, crv, partBytes } = algorithmRules[algorithm];
   if (jwk.kty !== kty || !isForVerifying(jwk, algorithm)) return undefined;
   const read = (name: string) => decode(jwk[name], limits);
   const { n, e, x, y } = jwk as PublicJwk;

@@ -1,10 +1,10 @@
 import { Refusal } from '../refusals.ts';
-import type { Algorithm, FetchFault, KeySetEvent, KeySetState } from '../types.ts';
+import type { Algorithm, FetchFault, KeySetChange, KeySetEvent, KeySetState } from '../types.ts';
 import type { Clock, TimeAndRandom } from '../values/clock.ts';
 import { printable } from '../values/url.ts';
 import type { KeySetSource } from './discovery.ts';
-import { FetchError } from './fetch-json.ts';
-import { fetchKeys, type ImportedKey, type ImportedKeys, type Keys, replaceKeys } from './jwk-set.ts';
+import { FetchError, faultOf } from './fetch-json.ts';
+import { type ImportedKey, type ImportedKeys, importKeys, type Keys, readJwkSet, replaceKeys } from './jwk-set.ts';
 
 /*
  * When keys are fetched, how long they are trusted, and what a lookup waits for.
@@ -15,9 +15,6 @@ import { fetchKeys, type ImportedKey, type ImportedKeys, type Keys, replaceKeys 
 export type VerificationKey = Readonly<ImportedKey>;
 
 export type FoundKeys = readonly VerificationKey[] | Refusal;
-
-/** Its exceptions and rejections are ignored, so that a listener cannot make a fetch fail. */
-export type OnKeySetEvent = (event: KeySetEvent) => unknown;
 
 export interface KeySetOptions extends Pick<TimeAndRandom, 'clock' | 'random'> {
   /** Named in events and state. */
@@ -33,13 +30,12 @@ export interface KeySetOptions extends Pick<TimeAndRandom, 'clock' | 'random'> {
   readonly cooldownMs: number;
   /** Time limit of one fetch, including discovery and the body. */
   readonly timeoutMs: number;
-  readonly onEvent?: OnKeySetEvent | undefined;
+  /** Its exceptions and rejections are ignored, so that a listener cannot make a fetch fail. */
+  readonly onEvent: (event: KeySetEvent) => unknown;
 }
 
 /** A fetch that has not ended. */
 interface Attempt {
-  /** When the attempt before it started. */
-  readonly attemptedBefore: number;
   readonly abort: AbortController;
   readonly ended: Promise<void>;
 }
@@ -122,16 +118,12 @@ export class KeySet {
    * fetch that begins after all of them. Resolves when it has ended, successfully or not.
    */
   reload(): Promise<void> {
-    this.#nextReload ??= this.#pendingEnded().then(async () => {
+    this.#nextReload ??= Promise.resolve(this.#pending && this.#waitFor(this.#pending)).then(async () => {
       // A later call may be about a key that is withdrawn from now on.
       this.#nextReload = undefined;
       await this.#waitFor(this.#begin(true), true);
     });
     return this.#nextReload;
-  }
-
-  async #pendingEnded(): Promise<void> {
-    if (this.#pending) await this.#waitFor(this.#pending);
   }
 
   /** @param mayFetch whether keys that are due are fetched; after `stop`, only for a lookup */
@@ -180,22 +172,19 @@ export class KeySet {
 
   /** @param isAnew whether the URL of the keys is looked up again */
   #begin(isAnew = false): Attempt {
-    const attemptedBefore = this.#attemptedAt;
     this.#attemptedAt = this.#clock.now();
     this.#nextAttemptAt = Number.POSITIVE_INFINITY;
     const abort = new AbortController();
-    this.#pending = { attemptedBefore, abort, ended: this.#attempt(abort, isAnew) };
+    this.#pending = { abort, ended: this.#attempt(abort, isAnew) };
     return this.#pending;
   }
 
   async #attempt(abort: AbortController, isAnew: boolean): Promise<void> {
     const { source, algorithms, timeoutMs } = this.#options;
     const cancelTimeout = this.#clock.schedule(() => abort.abort(), timeoutMs);
-    const outcome = await fetchKeys(
-      () => source(abort.signal, isAnew),
-      algorithms,
-      () => this.#keys,
-    );
+    const outcome = await source(abort.signal, isAnew)
+      .then(({ json, url }) => importKeys(readJwkSet(json, algorithms, url), this.#keys, url))
+      .catch(faultOf);
     cancelTimeout();
     // Otherwise it was stopped, or given up as lost.
     if (this.#pending?.abort !== abort) return;
@@ -207,7 +196,7 @@ export class KeySet {
 
   /** Gives up the pending attempt. A stopped attempt does not count; one that can no longer end is a failure. */
   #giveUp(isStopped: boolean): void {
-    if (isStopped) this.#attemptedAt = this.#pending?.attemptedBefore ?? this.#attemptedAt;
+    if (isStopped) this.#attemptedAt = Number.NEGATIVE_INFINITY;
     else this.#lastFailure = new FetchError('timeout').fault;
     this.#pending = undefined;
     this.#nextAttemptAt = Math.max(this.#clock.now(), this.#earliestAttemptAt());
@@ -215,7 +204,7 @@ export class KeySet {
   }
 
   #succeeded(imported: ImportedKeys): void {
-    const { issuer, maxAgeMs, maxStaleMs, onEvent } = this.#options;
+    const { maxAgeMs, maxStaleMs } = this.#options;
     const { keys } = imported;
     const afterFailures = this.#failures;
     const change = replaceKeys(this.#keys, keys);
@@ -226,24 +215,22 @@ export class KeySet {
     this.#nextAttemptAt = Math.max(this.#fetchedAt + this.#jittered(maxAgeMs), this.#earliestAttemptAt());
     this.#failures = 0;
     this.#lastFailure = undefined;
-    emit(onEvent, { issuer, type: 'fetched', ...change, afterFailures });
-    reportKeys(onEvent, issuer, imported, this.#reported);
+    this.#emit({ type: 'fetched', ...change, afterFailures });
+    for (const type of ['ambiguous', 'unsupported'] as const) this.#reportOnce(type, imported[type]);
   }
 
   #failed(fault: FetchFault): void {
     this.#failures += 1;
     this.#lastFailure = fault;
     this.#nextAttemptAt = this.#attemptedAt + this.#jittered(this.#cooldownMs());
-    const { issuer, onEvent } = this.#options;
-    emit(onEvent, { issuer, type: 'failed', ...fault, failures: this.#failures });
+    this.#emit({ type: 'failed', ...fault, failures: this.#failures });
   }
 
   #expire(): void {
     replaceKeys(this.#keys, new Map());
     this.#keys = new Map();
     this.#expiresAt = Number.POSITIVE_INFINITY;
-    const { issuer, onEvent } = this.#options;
-    emit(onEvent, { issuer, type: 'expired' });
+    this.#emit({ type: 'expired' });
   }
 
   /** Waits for the next fetch or for the expiry, whichever comes first, so that an idle process refreshes its keys too. */
@@ -273,25 +260,16 @@ export class KeySet {
   #jittered(delayMs: number): number {
     return delayMs * (1 + this.#options.random() / 10);
   }
-}
+  /** Reports keys that are not used as their issuer may intend. */
+  #reportOnce(type: 'ambiguous' | 'unsupported', kids: readonly string[]): void {
+    if (kids.length === 0 || this.#reported.has(type)) return;
+    this.#reported.add(type);
+    this.#emit({ type, keys: [...new Set(kids.map((kid) => printable(kid)))] });
+  }
 
-/** Calls the listener, which is responsible for its own errors, thrown or in a promise. */
-export function emit(onEvent: OnKeySetEvent | undefined, event: KeySetEvent): void {
-  const notify = async () => onEvent?.(event);
-  notify().catch(() => {});
-}
-
-/** Reports keys that are not used as their issuer may intend: each kind once. */
-export function reportKeys(
-  onEvent: OnKeySetEvent | undefined,
-  issuer: string,
-  imported: ImportedKeys,
-  reported = new Set<string>(),
-): void {
-  for (const type of ['ambiguous', 'unsupported'] as const) {
-    const keys = [...new Set(imported[type].map((kid) => printable(kid)))];
-    if (keys.length === 0 || reported.has(type)) continue;
-    reported.add(type);
-    emit(onEvent, { issuer, type, keys });
+  #emit(change: KeySetChange): void {
+    const { issuer, onEvent } = this.#options;
+    const notify = async () => onEvent({ issuer, ...change });
+    notify().catch(() => {});
   }
 }

@@ -1,5 +1,5 @@
 import { compactVerify, errors, type VerifyOptions } from 'jose';
-import { algorithmRules, algorithms } from '../keys/algorithms.ts';
+import { algorithms, namesOf } from '../keys/algorithms.ts';
 import type { VerificationKey } from '../keys/key-set.ts';
 import { isKeyFor } from '../keys/tenants.ts';
 import { Refusal, refuse } from '../refusals.ts';
@@ -111,9 +111,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
 }
 
 /** jose compares the `alg` of the header, which may have any name of the algorithm. */
-const verifyOptions = Object.fromEntries(
-  algorithms.map((name) => [name, { algorithms: [...algorithmRules[name].names] }]),
-) as Readonly<Record<Algorithm, VerifyOptions>>;
+const verifyOptions = Object.fromEntries(algorithms.map((name) => [name, { algorithms: namesOf(name) }])) as Readonly<
+  Record<Algorithm, VerifyOptions>
+>;
 
 /** The header was checked before, so any error of jose is about the signature. */
 function ignoreBadSignature(error: unknown): undefined {

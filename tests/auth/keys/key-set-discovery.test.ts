@@ -21,7 +21,7 @@ const usually = { [OPENID]: metadata(), [KEYS]: keys };
 const moved = { [OPENID]: metadata({ jwks_uri: MOVED }), [MOVED]: keys };
 
 /** Returns a function that makes one attempt, and returns which URLs it fetched, and after those how it failed. */
-function setUp(options: Partial<KeySetSourceOptions> = {}) {
+function setUp(options: Partial<KeySetSourceOptions> = {}, issuer = ISSUER) {
   let documents: Documents = {};
   let asked: unknown[] = [];
   const fetch = async (url: string) => {
@@ -30,7 +30,7 @@ function setUp(options: Partial<KeySetSourceOptions> = {}) {
     if (document instanceof Error) throw document;
     return typeof document === 'number' ? new Response('', { status: document }) : Response.json(document);
   };
-  const source = createKeySetSource({ issuer: ISSUER, allowHttp: false, fetch, ...options });
+  const source = createKeySetSource(issuer, { jwksUri: undefined, jwksAllowHttp: false, fetch, ...options });
   return async (published: Documents, isAnew?: boolean) => {
     documents = published;
     asked = [];
@@ -142,7 +142,7 @@ describe('createKeySetSource()', () => {
   for (const [slash, rows] of Object.entries({ '': attempts, '/': belowSlash }))
     for (const [name, steps] of Object.entries(rows))
       test(`${name}${slash && ', for an issuer with a slash'}`, async () => {
-        const attempt = setUp({ issuer: ISSUER + slash });
+        const attempt = setUp({}, ISSUER + slash);
         for (const [documents, asked, isAnew] of steps) expect(await attempt(documents, isAnew)).toEqual([...asked]);
       });
 
@@ -157,7 +157,8 @@ describe('createKeySetSource()', () => {
     for (const [named, issuer = ORIGIN, allowHttp = false] of rows)
       test(`${outcome}: ${named} named by ${issuer}${allowHttp ? ', plain http allowed' : ''}`, async () => {
         const document = `${issuer}/.well-known/openid-configuration`;
-        expect(await setUp({ issuer, allowHttp })({ [document]: { issuer, jwks_uri: named }, [named]: keys })).toEqual([
+        const attempt = setUp({ jwksAllowHttp: allowHttp }, issuer);
+        expect(await attempt({ [document]: { issuer, jwks_uri: named }, [named]: keys })).toEqual([
           document,
           outcome === 'fetches' ? named : outcome,
         ]);
@@ -171,7 +172,9 @@ describe('createKeySetSource()', () => {
     test(`names the URL that was fetched, and what its metadata name, for ${failure}: ${found}`, async () => {
       const fetch = async (url: string) =>
         url === OPENID ? Response.json(metadata(overrides)) : new Response('', { status: 404 });
-      const attempt = createKeySetSource({ issuer: ISSUER, allowHttp: false, fetch })(new AbortController().signal);
+      const attempt = createKeySetSource(ISSUER, { jwksUri: undefined, jwksAllowHttp: false, fetch })(
+        new AbortController().signal,
+      );
       await expect(attempt).rejects.toMatchObject({ fault: { failure, address: OPENID, found } });
     });
 
