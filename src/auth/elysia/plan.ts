@@ -4,7 +4,7 @@
  */
 import type { GuardCore } from '../guard/core.ts';
 import type { Decision } from '../guard/decide.ts';
-import { allOf } from '../guard/requirements.ts';
+import { type ChallengeParameters, createPolicy, type RoutePolicy } from '../guard/requirements.ts';
 import { haveEqualOptions } from '../options/check-options.ts';
 import { refuse } from '../refusals.ts';
 import type { Requirements } from '../types.ts';
@@ -100,6 +100,31 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
     check: (request: Request) => checkFrom(request, checks.length - 1),
     judge,
   };
+}
+
+/** Returns the policy that is met if all of these are. */
+export function allOf(policies: readonly RoutePolicy[]): RoutePolicy {
+  return createPolicy(
+    namedTogether(policies.map(({ challenge }) => challenge)),
+    everyCombination(policies.map(({ alternatives }) => alternatives)),
+    policies.flatMap(({ stepUpChecks }) => stepUpChecks),
+    policies.flatMap(({ scopeChecks }) => scopeChecks),
+  );
+}
+
+/** All scopes, and the lowest age. */
+function namedTogether(challenges: readonly ChallengeParameters[]): ChallengeParameters {
+  const scopes = new Set(challenges.flatMap(({ scope }) => scope?.split(' ') ?? []));
+  const ages = challenges.flatMap(({ maxAge }) => maxAge ?? []);
+  const maxAge = ages.length > 0 ? Math.min(...ages) : undefined;
+  return Object.assign({}, ...challenges, { scope: [...scopes].join(' ') || undefined, maxAge });
+}
+
+/** One of the alternatives of each policy, in every combination. */
+function everyCombination(policies: readonly RoutePolicy['alternatives'][]): RoutePolicy['alternatives'] {
+  const combine = (some: readonly string[], others: RoutePolicy['alternatives']) =>
+    others.map((more) => [...new Set([...some, ...more])]);
+  return policies.reduce((each, others) => each.flatMap((some) => combine(some, others)), [[]]);
 }
 
 /** Adds a guard to others, unless an equal one is there: a request is then verified once. */

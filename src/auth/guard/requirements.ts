@@ -30,7 +30,8 @@ export interface RoutePolicy {
 
 type StepUpOptions = Pick<CheckedOptions, 'clockToleranceSeconds'> & Pick<TimeAndRandom, 'now'>;
 
-function createPolicy(
+/** Returns a policy that consists of these checks. */
+export function createPolicy(
   challenge: ChallengeParameters,
   alternatives: RoutePolicy['alternatives'],
   stepUpChecks: readonly Check[],
@@ -45,34 +46,6 @@ function createPolicy(
     return undefined;
   };
   return { challenge, alternatives, isEmpty: checks.length === 0, stepUpChecks, scopeChecks, check };
-}
-
-/** Returns the policy that is met if all of these are. */
-export function allOf(policies: readonly RoutePolicy[]): RoutePolicy {
-  const [only] = policies;
-  if (only !== undefined && policies.length === 1) return only;
-  return createPolicy(
-    namedTogether(policies.map(({ challenge }) => challenge)),
-    everyCombination(policies.map(({ alternatives }) => alternatives)),
-    policies.flatMap(({ stepUpChecks }) => stepUpChecks),
-    policies.flatMap(({ scopeChecks }) => scopeChecks),
-  );
-}
-
-/** All scopes, and the lowest age. */
-function namedTogether(challenges: readonly ChallengeParameters[]): ChallengeParameters {
-  const scopes = new Set(challenges.flatMap(({ scope }) => scope?.split(' ') ?? []));
-  const ages = challenges.flatMap(({ maxAge }) => maxAge ?? []);
-  const maxAge = ages.length > 0 ? Math.min(...ages) : undefined;
-  return Object.assign({}, ...challenges, { scope: [...scopes].join(' ') || undefined, maxAge });
-}
-
-/** One of the alternatives of each policy, in every combination. */
-function everyCombination(policies: readonly RoutePolicy['alternatives'][]): RoutePolicy['alternatives'] {
-  const [first = [[]], ...rest] = policies;
-  if (rest.length === 0) return first;
-  const others = everyCombination(rest);
-  return first.flatMap((some) => others.map((more) => [...new Set([...some, ...more])]));
 }
 
 type GivenRequirements = Requirements & { readonly optional?: unknown };
