@@ -3,7 +3,7 @@
  * that no gate has accepted with a plan that it is part of, so the handler behind them is safe without its gate.
  */
 import { status } from 'elysia';
-import type { DeniedRejection } from '../openapi/responses.ts';
+import type { DeniedRejection, GuardRejection } from '../openapi/responses.ts';
 import type { RouteRequirements } from '../types.ts';
 import { type Hook, type Hooks, hooksOf, type Instance, type RouteContext } from './internals.ts';
 import { type GuardUse, isCalled, type Plan, type Requirement, requirementNames } from './plan.ts';
@@ -17,11 +17,9 @@ export type RequirementMacros<Format> = {
   };
 };
 
-const macroOf = (name: Requirement['name']) => (value: unknown) => ({ beforeHandle: requirementHook(name, value) });
-
 /** All plugins share these macros, so that one of the application that replaces one is noticed. */
 export const requirementMacros: Readonly<Record<string, unknown>> = Object.fromEntries(
-  requirementNames.map((name) => [name, macroOf(name)]),
+  requirementNames.map((name) => [name, (value: unknown) => ({ beforeHandle: requirementHook(name, value) })]),
 );
 
 const isOwn = ({ extender }: Instance, name: string) => extender.macro[name] === requirementMacros[name];
@@ -66,7 +64,9 @@ const needsNothing = <Fn extends object>(fn: Fn): Fn =>
   Object.defineProperty(fn, 'toString', { value: () => '() => {}' });
 
 /** Returns the hook that hands the claims over to a route, and thereby guards it. */
-export function claimsHook<Handed>(use: GuardUse): (context: RouteContext) => { claims: Handed } {
+export function claimsHook<Handed, Format>(
+  use: GuardUse,
+): (context: RouteContext) => { claims: Handed } | GuardRejection<Format> {
   const hook = (context: RouteContext) => ({ claims: acceptanceWith(context, use).claims as Handed });
   guardUses.set(hook, use);
   return needsNothing(hook);

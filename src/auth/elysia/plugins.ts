@@ -2,7 +2,6 @@ import * as elysia from 'elysia';
 import { Elysia } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
 import { resourceMetadataPath } from '../guard/metadata.ts';
-import type { GuardRejections, WithResponses } from '../openapi/responses.ts';
 import { warnOfMissingSchemes } from '../openapi/security.ts';
 import type { Claims, OptionsFor, PluginSettings, RejectionFormat, ResourceMembers } from '../types.ts';
 import { namesIn } from '../values/json.ts';
@@ -14,19 +13,12 @@ import { type GuardUse, plans } from './plan.ts';
 import type { ListedRoute } from './routes.ts';
 
 /** The plugin with these settings. */
-type Plugin<Handed, Settings extends PluginSettings, Format> = PluginOf<
-  IsUnset<Settings, 'optional', false> extends true ? Handed : Handed | undefined,
-  IsUnset<Settings, 'responses', true> extends true ? Format : unknown
+type Plugin<Handed, Settings extends PluginSettings, Format> = ReturnType<
+  typeof createPlugin<
+    Settings extends PluginSettings & { readonly optional?: false | undefined } ? Handed : Handed | undefined,
+    Settings extends PluginSettings & { readonly responses?: true | undefined } ? Format : unknown
+  >
 >;
-
-type PluginOf<Handed, Format> = WithResponses<ReturnType<typeof createPlugin<Handed, Format>>, GuardRejections<Format>>;
-
-/** Whether a setting certainly has its default. */
-type IsUnset<Settings extends PluginSettings, Name extends keyof PluginSettings, Default> = Name extends keyof Settings
-  ? Settings[Name] extends Default | undefined
-    ? true
-    : false
-  : true;
 
 /**
  * Returns a plugin that guards every route added after it to the same Elysia instance, and routes of no other instance: a
@@ -88,7 +80,7 @@ function createPlugin<Handed, Format>(core: GuardCore, settings: ReturnType<type
       users.delete(app);
       if (users.size === 0) core.stop();
     })
-    .derive({ as: 'scoped' }, claimsHook<Handed>(use))
+    .derive({ as: 'scoped' }, claimsHook<Handed, Format>(use))
     .macro(requirementMacros as RequirementMacros<Format>);
   refuseOtherCopies(plugin as unknown as Instance);
   return plugin;

@@ -1,7 +1,8 @@
-import { type Elysia, type ElysiaCustomStatusResponse, type TSchema, t } from 'elysia';
+import { type ElysiaCustomStatusResponse, type TSchema, t } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
 import { type Rejection, rejectionsOf } from '../guard/describe-rejections.ts';
 import type { RefusalDescription, RejectionFormat } from '../types.ts';
+import { groupBy } from '../values/group-by.ts';
 import { schemaOf } from './schema-of.ts';
 
 /** The schema of an error. Does not name types of TypeBox, which a package manager may hide from users of this package. */
@@ -33,72 +34,46 @@ export const guardResponses = {
 /** The response to a token without the scope that a route requires. */
 export const scopeResponses = { 403: errorSchema('insufficient_scope') };
 
-interface ErrorBody<Name extends RefusalDescription['error'] = RefusalDescription['error']> {
+export interface ErrorBody<Name extends RefusalDescription['error'] = RefusalDescription['error']> {
   readonly error: Name;
   readonly error_description: string;
 }
 
-type UsualRejections = Readonly<
-  Record<400, ErrorBody<'invalid_request'>> &
-    Record<
-      401,
-      ErrorBody<'missing_token' | 'invalid_token' | 'invalid_dpop_proof' | 'insufficient_user_authentication'>
-    > &
-    Record<503, ErrorBody<'temporarily_unavailable'>>
->;
-
-/** What is known of the rejections of a guard, by what its `formatRejection` returns. */
-type FormatKind<Format> = unknown extends Format
-  ? 'unknown'
+/** The bodies of the usual rejections by status, as `formatRejection` changes them. Nothing is known of an unknown format. */
+type BodiesByStatus<Format, Usual> = unknown extends Format
+  ? Record<never, never>
   : [keyof Format] extends [never]
-    ? 'usual'
+    ? Usual
     : RejectionFormat extends Format
-      ? 'unknown'
-      : [StatusOf<Format>] extends [never]
-        ? 'usual statuses'
-        : 'own statuses';
+      ? Record<never, never>
+      : Readonly<Record<KnownStatus<StatusOf<Format, keyof Usual>>, BodyOf<Format>>>;
 type BodyOf<Format> = Format extends { readonly body: infer Body } ? Body : ErrorBody;
-type StatusOf<Format> = Format extends { readonly status: infer Status } ? Status : never;
+type StatusOf<Format, Usual> = Format extends { readonly status: infer Status } ? Status : Usual;
+type KnownStatus<Status> = number extends Status ? never : Status & number;
+
+/** What a hook would return for Elysia to infer these rejections. */
+type Returned<Bodies> = {
+  [Status in keyof Bodies & number]: ElysiaCustomStatusResponse<Status, Bodies[Status]>;
+}[keyof Bodies & number];
 
 /** What typed clients know about the rejections of a guarded route. Handlers can still return any status. */
-export type GuardRejections<Format> = {
-  readonly usual: UsualRejections;
-  readonly 'usual statuses': Readonly<Record<400 | 401 | 503, BodyOf<Format>>>;
-  readonly 'own statuses': number extends StatusOf<Format>
-    ? Record<never, never>
-    : Readonly<Record<StatusOf<Format> & number, BodyOf<Format>>>;
-  readonly unknown: Record<never, never>;
-}[FormatKind<Format>];
-
-/** The rejection of a token that a route denies. Statuses of its own are among those of the guard. */
-export type DeniedRejection<Format> = {
-  readonly usual: ElysiaCustomStatusResponse<403, ErrorBody<'insufficient_scope' | 'access_denied'>, 403>;
-  readonly 'usual statuses': ElysiaCustomStatusResponse<403, BodyOf<Format>, 403>;
-  readonly 'own statuses': undefined;
-  readonly unknown: undefined;
-}[FormatKind<Format>];
-
-/** Adds responses to those that Elysia infers for the routes behind a plugin, as it does for a hook that returns them. */
-export type WithResponses<Instance, Responses extends Readonly<Record<number, unknown>>> =
-  Instance extends Elysia<
-    infer Path,
-    infer Singleton,
-    infer Definitions,
-    infer Metadata,
-    infer Routes,
-    infer Scoped,
-    infer Local
+export type GuardRejection<Format> = Returned<
+  BodiesByStatus<
+    Format,
+    {
+      readonly 400: ErrorBody<'invalid_request'>;
+      readonly 401: ErrorBody<
+        'missing_token' | 'invalid_token' | 'invalid_dpop_proof' | 'insufficient_user_authentication'
+      >;
+      readonly 503: ErrorBody<'temporarily_unavailable'>;
+    }
   >
-    ? Elysia<
-        Path,
-        Singleton,
-        Definitions,
-        Metadata,
-        Routes,
-        Omit<Scoped, 'response'> & { readonly response: Responses },
-        Local
-      >
-    : never;
+>;
+
+/** The rejection of a token that a route denies. */
+export type DeniedRejection<Format> = Returned<
+  BodiesByStatus<Format, { readonly 403: ErrorBody<'insufficient_scope' | 'access_denied'> }>
+>;
 
 const descriptions: Readonly<Record<number, string>> = {
   400: 'The Authorization header is malformed',
@@ -113,7 +88,7 @@ const documenting = new WeakSet<object>();
 /** Returns the schemas of a route's responses without those that only document. */
 export function withoutDocumented(response: unknown): unknown {
   if (!isByStatus(response)) return response;
-  return Object.fromEntries(Object.entries(response).filter(([, one]) => !isDocumenting(one)));
+  return Object.fromEntries(Object.entries(response).filter(([, one]) => !documenting.has(Object(one))));
 }
 
 /**
@@ -162,14 +137,6 @@ function documentingSchema(status: number, rejections: readonly Rejection[]): TS
   documenting.add(schema);
   return schema;
 }
-
-function groupBy<Key, Value>(values: readonly Value[], keyOf: (value: Value) => Key): ReadonlyMap<Key, Value[]> {
-  const groups = new Map<Key, Value[]>();
-  for (const value of values) groups.set(keyOf(value), [...(groups.get(keyOf(value)) ?? []), value]);
-  return groups;
-}
-
-const isDocumenting = (schema: unknown) => typeof schema === 'object' && schema !== null && documenting.has(schema);
 
 /** Whether a route has a schema for each status, instead of one for 200. */
 function isByStatus(response: unknown): response is Readonly<Record<string, unknown>> {

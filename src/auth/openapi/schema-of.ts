@@ -1,14 +1,11 @@
+import { groupBy } from '../values/group-by.ts';
+
 /**
  * Returns a JSON schema that these values match, and no wider than a client can use: words are listed, because programs compare
  * them; sentences are not, because people read them.
  */
 export function schemaOf(values: readonly unknown[]): object {
-  const schemas = [...new Set(values.map(typeOf))].map((type) =>
-    schemaOfType(
-      type,
-      values.filter((value) => typeOf(value) === type),
-    ),
-  );
+  const schemas = [...groupBy(values, typeOf)].map(([type, alike]) => schemaOfType(type, alike));
   return schemas.length > 1 ? { anyOf: schemas } : { ...schemas[0] };
 }
 
