@@ -45,14 +45,14 @@ export function gateRoute(instance: Instance, route: Route, stores: readonly Sto
       (error) => instance.handleError(context, error),
     );
   const prepare = () => {
-    inner = compile();
+    inner ??= compile();
     // Elysia makes what it has compiled serve the route.
     route.composed = gated;
     return inner;
   };
   route.composed = gated;
   route.compile = () => {
-    inner ??= prepare();
+    prepare();
     return gated;
   };
   for (const store of stores) store.handler = gated;

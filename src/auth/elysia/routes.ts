@@ -4,7 +4,7 @@
  */
 import { documentRejections, withoutDocumented } from '../openapi/responses.ts';
 import { securityOf } from '../openapi/security.ts';
-import { isPromise } from '../values/promises.ts';
+import { whenSettled } from '../values/promises.ts';
 import { close, refuse } from './closing.ts';
 import { gateRoute, lockMount, placeGate } from './gate.ts';
 import {
@@ -29,8 +29,6 @@ export function isGuarded({ hooks }: ListedRoute): boolean {
 
 type Add = Instance['add'];
 
-const isLike = (route: Route) => (other: Route) => other.method === route.method && other.path === route.path;
-
 const hasParts = (hooks: Hooks) => guardUsesIn(hooks).length + requirementsIn(hooks).length > 0;
 
 /** Adds a route as Elysia does, and protects it if a guard has reached it. */
@@ -46,13 +44,12 @@ export function addRoute(add: Add, instance: Instance, given: Parameters<Add>): 
     add.call(instance, method, path, toFunction(handler), withoutLosses(hooks), options),
   );
   config.precompile = precompile;
-  const place = router.history.findIndex((route, at) => route !== before[at]);
-  const route = router.history[place];
+  const route = router.history.find((each, place) => each !== before[place]);
   if (route === undefined) refuse(instance, `${method} ${path} is not among the routes after it was added`);
   try {
     const plan = completeRoute(instance, route, handler);
     if (plan) gateRoute(instance, route, stores, plan);
-    const earlier = before[place] ?? before.find(isLike(route));
+    const earlier = before.find((each) => each.method === route.method && each.path === route.path);
     // Elysia replaces only functions at paths without parameters.
     const isReplaced = config.aot !== false && !/[:*]/.test(route.path) && typeof earlier?.handler === 'function';
     if (earlier && !isReplaced && isGuarded(route) && !isGuarded(earlier))
@@ -79,20 +76,17 @@ function collectStores({ http }: Instance['router'], addOne: () => void): readon
 
 /** Returns options of which Elysia keeps all hooks: it drops them if the first option with a value is falsy. */
 function withoutLosses(given: Hooks): Hooks {
-  const hooks: Hooks = Object.assign(Object.create(Object.getPrototypeOf(given)), { detail: undefined }, given);
-  hooks.detail ||= {};
-  hooks.response = withoutDocumented(given.response);
-  return hooks;
+  const { detail, response, ...others } = given;
+  return { detail: detail || {}, ...others, response: withoutDocumented(response) };
 }
 
 /** Values become functions, because Elysia serves some of them without any hook. */
 function toFunction(handler: unknown): unknown {
-  return typeof handler === 'function' || isHtmlBundle(handler) ? handler : () => copyOf(handler);
+  return typeof handler === 'function' || isHtmlBundle(handler) ? handler : () => whenSettled(handler, copyOf);
 }
 
 /** A Response can be sent once. */
 function copyOf(value: unknown): unknown {
-  if (isPromise(value)) return value.then(copyOf);
   const { clone } = Object(value) as Partial<Response>;
   return typeof clone === 'function' ? clone.call(value) : value;
 }
