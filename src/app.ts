@@ -12,7 +12,7 @@ export interface Dependencies extends DescribedApi, Omit<HttpPluginOptions, 'rou
   readonly readiness: () => Readiness;
   /** Whether the OpenAPI document and its page are served. */
   readonly hasDocumentation: boolean;
-  /** Returns the token endpoint, or undefined if it is unknown. Not called with a development issuer. */
+  /** Returns the token endpoint, or undefined if it is unknown. */
   readonly tokenEndpoint: () => Promise<string | undefined>;
   readonly developmentIssuer?: DevelopmentIssuer | undefined;
 }

@@ -47,7 +47,9 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
   // Its keys are given, because whether this process reaches its own listener depends on the network.
   const keys = developmentIssuer && { ...developmentIssuer.options, jwksUri: undefined };
   const guard = createGuard({ ...options, ...keys, ...listeners, ...format, fetch, replayStore });
-  const tokenEndpoint = createTokenEndpoint(guard);
+  const tokenEndpoint = developmentIssuer
+    ? async () => developmentIssuer.options.issuer.replace(/\/$/, '') + developmentIssuer.endpoints.token
+    : createTokenEndpoint(guard);
   let isShuttingDown = false;
   const readiness = (): Readiness => {
     if (isShuttingDown) return 'shutting_down';
@@ -77,7 +79,7 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
     start() {
       replayStore?.start();
       guard.start();
-      if (settings.docs && !developmentIssuer) void tokenEndpoint();
+      if (settings.docs) void tokenEndpoint();
     },
     reload: guard.reload,
     /** Makes `/readyz` return 503 from now on, and every response end its connection. Requests are still served. */

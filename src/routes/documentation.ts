@@ -5,7 +5,7 @@ import { type DescribedApi, documentPath, pagePath } from '../openapi/about.ts';
 export interface DocumentationOptions extends DescribedApi {
   /** Returns the token endpoint, or undefined if it is unknown. Called for each request, because it can become known later. */
   readonly tokenEndpoint: () => Promise<string | undefined>;
-  /** Its token endpoint replaces `tokenEndpoint`. The page contains its clients' secrets, so it requires a trusted Host. */
+  /** The page contains its clients' secrets, so it requires a trusted Host. */
   readonly developmentIssuer?: DevelopmentIssuer | undefined;
 }
 
@@ -21,9 +21,6 @@ const misdirected = {
  */
 export function createDocumentation(app: () => AnyElysia, options: DocumentationOptions) {
   const { developmentIssuer: development } = options;
-  const findTokenEndpoint = development
-    ? async () => development.options.issuer.replace(/\/$/, '') + development.endpoints.token
-    : options.tokenEndpoint;
   const create = async (tokenEndpoint: string | undefined) => {
     const [{ createDocument }, { createPage }] = await Promise.all([import('../openapi/document.ts'), loadPage()]);
     const document = createDocument(app(), options, tokenEndpoint);
@@ -32,7 +29,7 @@ export function createDocumentation(app: () => AnyElysia, options: Documentation
   /** By token endpoint: the assumed one, and that of the metadata. */
   const created = new Map<string | undefined, ReturnType<typeof create>>();
   const load = async () => {
-    const tokenEndpoint = await findTokenEndpoint();
+    const tokenEndpoint = await options.tokenEndpoint();
     const documents = created.get(tokenEndpoint) ?? create(tokenEndpoint);
     created.set(tokenEndpoint, documents);
     documents.catch(() => created.delete(tokenEndpoint));

@@ -40,8 +40,8 @@ async function faultsOf({ page }: Documentation, when: string): Promise<string[]
 
 describe('the documentation page', () => {
   const fixture = developmentFixtureFor(sourceForm);
-  const openPage = browserForTests();
   const origin = () => new URL(fixture().issuer).origin;
+  const openPage = browserForTests(origin);
 
   test.each([
     ['a desktop, dark', DESKTOP, 'dark'],
@@ -106,7 +106,6 @@ describe('the documentation page', () => {
       expect(await isFocusOn(focus)).toBe(true);
     };
 
-    await documentation.open(origin());
     await sendScoped('401');
     await enter(/^Use a token with read:messages$/);
     expect(await isFocusOn('dialog input:checked')).toBe(true);
@@ -149,7 +148,6 @@ describe('the documentation page', () => {
         const isBelow = access.getBoundingClientRect().top >= path.getBoundingClientRect().bottom;
         return [method, path].map((element) => getComputedStyle(element).fontSize).join() + isBelow;
       })`);
-    await documentation.open(origin());
     expect(new Set(await layouts())).toEqual(new Set([`15px,15px${viewport === PHONE}`]));
     await documentation.send('/api/private-scoped');
     const top = async () => (await documentation.article('/api/private-scoped').boundingBox())?.y;
@@ -161,8 +159,7 @@ describe('the documentation page', () => {
   });
 
   test('keeps code in one piece, however wide the screen is', async () => {
-    const { page, open } = await openPage();
-    await open(origin());
+    const { page } = await openPage();
     const divided = await page.evaluate<number>(`Array.from({ length: 60 }, (_, index) => {
       document.body.style.width = 300 + 2 * index + 'px';
       return [...document.querySelectorAll('code')].filter((code) => code.getClientRects().length > 1).length;
@@ -172,7 +169,6 @@ describe('the documentation page', () => {
 
   test('shows the whole response on a phone, with nothing over it', async () => {
     const documentation = await openPage({ viewport: PHONE });
-    await documentation.open(origin());
     await documentation.authorizeAs(/visitor/);
     for (const path of ENDPOINTS) {
       await documentation.send(path);
@@ -210,7 +206,6 @@ describe('the documentation page', () => {
 
   test('says that the server did not respond, in its own words', async () => {
     const documentation = await openPage();
-    await documentation.open(origin());
     await documentation.page.context().setOffline(true);
     await documentation.page.getByRole('button', { name: 'Send request GET /api/public' }).click();
     await documentation
@@ -247,7 +242,6 @@ describe('the documentation page', () => {
 
   test('marks what it received with another token, until the next request', async () => {
     const documentation = await openPage();
-    await documentation.open(origin());
     const isMarked = () =>
       documentation.page.evaluate<boolean[]>(`[...document.querySelectorAll('.response .status')].map(
         (status) => getComputedStyle(status, '::after').content.includes('before the token changed'))`);
@@ -276,13 +270,12 @@ describe.each([
   { dpop: 'required', form: sourceForm },
 ])('the documentation page of $form.name with DPOP=$dpop', ({ dpop, form }) => {
   const fixture = developmentFixtureFor(form, { DPOP: dpop });
-  const openPage = browserForTests();
+  const openPage = browserForTests(() => new URL(fixture().issuer).origin);
 
   test('contacts no other host, shows whose token it has, sends it, and copies a command that is accepted', async () => {
     const documentation = await openPage({ permissions: ['clipboard-read', 'clipboard-write'] });
     const { page } = documentation;
     const { origin } = new URL(fixture().issuer);
-    await documentation.open(origin);
     expect(await documentation.statuses()).toEqual(['200', '401', '401']);
     await documentation.authorizeAs(/reader/);
     const state = await page.getByRole('region', { name: 'Access token' }).locator('p').textContent();
@@ -320,7 +313,6 @@ describe.each([
       if (nonce === String(sent.length - 1)) return route.fulfill({ response: await route.fetch(), headers });
       return route.fulfill({ status: 401, headers });
     });
-    await documentation.open(new URL(fixture().issuer).origin);
     await documentation.authorizeAs(/reader/);
     expect(await documentation.send('/api/private')).toStartWith('200');
     expect(sent).toEqual([undefined, '1', '2']);
@@ -328,7 +320,6 @@ describe.each([
 });
 
 describe('the documentation page with an issuer elsewhere', async () => {
-  const browser = browserForTests();
   const forms: URLSearchParams[] = [];
   const issuer = serve(async (request) => {
     if (!request.url.endsWith('/oauth/token')) return new Response(null, { status: 404 });
@@ -340,11 +331,7 @@ describe('the documentation page with an issuer elsewhere', async () => {
   });
   const service = await inProcessForm.start({ ISSUER: issuer.url.href, AUDIENCE });
   afterAll(() => Promise.all([service.close(), issuer.stop(true)]));
-  const openPage = async (origin = service.origin) => {
-    const documentation = await browser();
-    await documentation.open(origin);
-    return documentation;
-  };
+  const openPage = browserForTests(() => service.origin);
 
   const credentials = { 'Client ID': 'closed', 'Client secret': 'secret' };
   const opaque = 'not a JWT, so its claims are unknown';
@@ -405,7 +392,8 @@ describe('the documentation page with an issuer elsewhere', async () => {
     await using gateway = serve(({ url, headers }) =>
       service.fetch(new URL(url).pathname.replace('/base/', '/'), { headers }),
     );
-    const documentation = await openPage(`${gateway.url.origin}/base`);
+    const documentation = await openPage();
+    await documentation.open(`${gateway.url.origin}/base`);
     expect(await documentation.statuses()).toEqual(['200', '401', '401']);
     expect(documentation.complaints).toEqual([]);
     await documentation.page.goto(`${gateway.url.origin}/base/`);

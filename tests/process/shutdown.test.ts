@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { version } from '../../package.json' with { type: 'json' };
 import { type Environment, runToEnd, until } from '../support/child-process.ts';
 import { startFixture } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
@@ -71,28 +72,26 @@ describe.concurrent('a signal', () => {
     expect(await service.close()).toBe(0);
   });
 
-  test('SIGHUP before the settings are read does nothing', async () => {
-    const hangUp = "process.kill(process.pid, 'SIGHUP'); await Bun.sleep(50);";
-    const unchanged = "return { contents: await Bun.file(path).text(), loader: 'ts' };";
-    const load = `onLoad({ filter: /src.process\\.ts$/ }, async ({ path }) => { ${hangUp} ${unchanged} })`;
-    const command = (await sourceForm.command()).toSpliced(2, 0, '--preload', './plant.ts');
-    const files = { 'plant.ts': `Bun.plugin({ name: 'plant', setup: ({ onLoad }) => void ${load} });` };
-    expect(await runToEnd([...command, '--version'], {}, files)).toMatchObject({ status: 0, stderr: '' });
-  });
-
   const end = "process.kill(process.pid, 'SIGTERM'); await Bun.sleep(60_000);";
+  const hangUp = `process.kill(process.pid, 'SIGHUP'); await Bun.sleep(50);
+    return { contents: await Bun.file(path).text(), loader: 'ts' };`;
+  const onLoad = (body: string) => `Bun.plugin({ name: 'plant', setup(build) {
+    build.onLoad({ filter: /src.process\\.ts$/ }, async ({ path }) => { ${body} });
+  } });`;
   test.each([
-    ['loads modules', [], 0, `({ onLoad }) => void onLoad({ filter: /src.process\\.ts$/ }, async () => { ${end} })`],
+    ['SIGHUP before the settings are read does nothing', onLoad(hangUp), '--version', 0],
+    ['ends a process that loads modules', onLoad(end), '--dev', 0],
     [
-      'waits for a token',
-      ['--explain'],
+      'ends a process that waits for a token',
+      `Bun.stdin.stream = () => new ReadableStream({ async pull() { ${end} } });`,
+      '--explain',
       1,
-      `() => { Bun.stdin.stream = () => new ReadableStream({ async pull() { ${end} } }); }`,
     ],
-  ])('ends a process that %s, with %p, with %d', async (_name, flags, status, setup) => {
+  ])('%s', async (_name, plant, flag, status) => {
     const command = (await sourceForm.command()).toSpliced(2, 0, '--preload', './plant.ts');
-    const files = { 'plant.ts': `Bun.plugin({ name: 'plant', setup: ${setup} });` };
-    const ended = await runToEnd([...command, ...flags], { ISSUER: 'http://127.0.0.1:9/', AUDIENCE }, files);
-    expect(ended).toEqual({ status, stdout: '', stderr: '' });
+    const settings = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE };
+    const ended = await runToEnd([...command, flag], settings, { 'plant.ts': plant });
+    const stdout = flag === '--version' ? `${version}\n` : '';
+    expect(ended).toEqual({ status, stdout, stderr: '' });
   });
 });

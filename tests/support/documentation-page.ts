@@ -79,8 +79,11 @@ export class Documentation {
   }
 }
 
-/** Starts a browser before the tests of the enclosing describe() and returns a function that opens pages in profiles of their own. */
-export function browserForTests() {
+/**
+ * Starts a browser before the tests of the enclosing describe() and returns a function that opens pages in profiles of their own,
+ * with the documentation at `originOf()` if there is one.
+ */
+export function browserForTests(originOf?: () => string) {
   const browser = startedFor(launchChromium, (launched) => launched.close());
   afterEach(async () => {
     for (const context of browser().contexts()) await context.close();
@@ -90,6 +93,8 @@ export function browserForTests() {
     const context = await browser().newContext({ viewport: { width: 1280, height: 844 }, ...options });
     // Below the bound of a test, so that the failure says what was waited for.
     context.setDefaultTimeout(20_000);
-    return new Documentation(await context.newPage());
+    const documentation = new Documentation(await context.newPage());
+    if (originOf) await documentation.open(originOf());
+    return documentation;
   };
 }
