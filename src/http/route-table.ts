@@ -14,35 +14,30 @@ const asked: Readonly<Record<string, readonly string[]>> = { GET: ['GET', 'WS', 
  * @see https://github.com/elysiajs/elysia/blob/1.4.30/src/compose.ts (`composeGeneralHandler`)
  */
 export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][number], 'method' | 'path'>[]) {
-  const fixed = new Map<string, { readonly path: string; readonly methods: Set<string> }>();
+  const listed = routes.filter(({ method }) => method !== 'OPTIONS');
   // Elysia's own router, which prefers the most specific pattern.
-  const patterns = new Memoirist<string>();
-  const allMethods = new Set<string>();
-  for (const { method, path } of routes.filter((route) => route.method !== 'OPTIONS')) {
-    for (const listed of listedMethods(method)) allMethods.add(listed);
-    // Elysia serves a path under both spellings.
-    for (const sent of new Set([path, encodePath(path, { dynamic: true })])) {
-      if (/[:*]/.test(path)) patterns.add(method, sent, path);
-      else if (!fixed.get(sent)?.methods.add(method)) fixed.set(sent, { path, methods: new Set([method]) });
-    }
-  }
+  const [fixed, patterns] = [new Memoirist<string>(), new Memoirist<string>()];
+  // Elysia serves a path under both spellings.
+  for (const { method, path } of listed)
+    for (const sent of new Set([path, encodePath(path, { dynamic: true })]))
+      (/[:*]/.test(path) ? patterns : fixed).add(method, sent, path);
 
   /** Returns the pattern of the route for such a request, or undefined if there is none. */
   const find = (method: string, path: string) => {
     const candidates = asked[method] ?? [method, 'ALL'];
-    const exact = fixed.get(path);
-    if (exact && candidates.some((candidate) => exact.methods.has(candidate))) return exact.path;
-    for (const candidate of candidates) {
-      const found = patterns.find(candidate, path);
-      if (found) return found.store;
-    }
+    for (const router of [fixed, patterns])
+      for (const candidate of candidates) {
+        const found = router.find(candidate, path);
+        if (found) return found.store;
+      }
     return undefined;
   };
   /** Returns the methods of a path, none for an unknown one. OPTIONS is left out, because any path has a response to preflights. */
   const methodsOf = (path: string): readonly string[] => {
     // The methods of the path itself come first. A path such as /notes/new also allows the methods of /notes/:id.
-    const own = [...(fixed.get(path)?.methods ?? [])].flatMap(listedMethods);
-    return [...new Set([...own, ...allMethods])].filter((method) => find(method, path) !== undefined);
+    const own = listed.filter((route) => fixed.find(route.method, path)?.store === route.path);
+    const methods = [...own, ...listed].flatMap(({ method }) => listedMethods(method));
+    return [...new Set(methods)].filter((method) => find(method, path) !== undefined);
   };
   /** Returns the route pattern for a request, even if its path does not allow the method. */
   const routeOf = ({ method, url }: Request): string | undefined => {
