@@ -12,6 +12,9 @@ export interface MetricSources {
   readonly droppedLogLines: () => number;
 }
 
+/** How a request to a protected route ends: accepted, or the reason for the rejection. */
+export type Outcome = 'accepted' | RefusalReason;
+
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Upper bounds of the duration buckets, from a cached token on an idle machine to a request that waits for the key set. */
@@ -37,9 +40,6 @@ const fetchResults: Readonly<Record<FetchResult, 0>> = {
   no_usable_key: 0,
 };
 
-/** Rejections of requests whose token was accepted. */
-const denials: readonly RefusalReason[] = ['authentication_insufficient', 'scope_insufficient', 'access_denied'];
-
 /**
  * Returns the metrics of the service: functions that count, and `respond` for a scrape of `/metrics`. Label values come from the
  * service's own tables and settings, so a client cannot create a series. Counters start at 0 for every value that is known in
@@ -50,8 +50,6 @@ export function createMetrics({ reasons, state, isStoreUp, droppedLogLines }: Me
   const { requests, durations, outcomes, fetches, failures, ...read } = createSeries(register, isStoreUp !== undefined);
   for (const outcome of ['accepted', ...reasons]) outcomes.inc({ outcome }, 0);
   for (const failure of storeFailures) failures?.inc({ failure }, 0);
-  /** Accepted since the last scrape. A token is accepted before the requirements of a route are checked. */
-  let accepted = 0;
 
   function readSources(): void {
     const { issuers, cacheHits, cacheEntries } = state();
@@ -70,10 +68,6 @@ export function createMetrics({ reasons, state, isStoreUp, droppedLogLines }: Me
       read.attempts.set({ issuer }, nextAttemptMs / 1000);
     }
     read.isStoreUp?.set(Number(isStoreUp?.()));
-    // Fewer than none if a request was accepted before the last scrape and denied after it.
-    if (accepted <= 0) return;
-    outcomes.inc({ outcome: 'accepted' }, accepted);
-    accepted = 0;
   }
 
   return {
@@ -85,16 +79,11 @@ export function createMetrics({ reasons, state, isStoreUp, droppedLogLines }: Me
       for (const [route, statuses] of [...declared, [unmatched, [404, 500]] as const])
         for (const status of statuses) requests.inc({ route, status }, 0);
     },
-    countRequest(route = unmatched, status: number, durationMs: number): void {
+    /** `outcome` is undefined if no guard has checked the request. */
+    countRequest(route = unmatched, status: number, durationMs: number, outcome?: Outcome): void {
       requests.inc({ route, status });
       durations.observe({ route }, durationMs / 1000);
-    },
-    countAcceptedToken(): void {
-      accepted += 1;
-    },
-    countRefusal(reason: RefusalReason): void {
-      outcomes.inc({ outcome: reason });
-      if (denials.includes(reason)) accepted -= 1;
+      if (outcome) outcomes.inc({ outcome });
     },
     countStoreFailure: (failure: StoreFailure) => failures?.inc({ failure }),
     countFetch: (issuer: string, result: FetchResult) => fetches.inc({ issuer, result }),

@@ -3,13 +3,13 @@ import { type Fetch, type RouteOf, whenSettled } from '../http/plugin.ts';
 import type { StoreEvent } from '../redis/replay-store.ts';
 import { createRefusalHints, logKeySetEvent, logStoreEvent } from './guard-log.ts';
 import type { Log } from './log.ts';
-import type { Metrics } from './metrics.ts';
+import type { Metrics, Outcome } from './metrics.ts';
 
-/** What the log line of a request contains besides the response. */
+/** What is known about a request besides its response. */
 interface RequestRecord {
   readonly requestId: string;
-  outcome?: 'accepted' | RefusalReason;
-  claims?: Claims;
+  readonly outcome?: Outcome;
+  readonly claims?: Claims;
 }
 
 /**
@@ -22,34 +22,28 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
   const isObserved = isLogged || metrics !== undefined;
   const records = new WeakMap<object, RequestRecord>();
   const hint = createRefusalHints(log);
+  /** The last outcome counts: a token is accepted before the requirements of a route are checked. */
+  const note = (request: object, known: Omit<RequestRecord, 'requestId'>) =>
+    void Object.assign(records.get(request) ?? {}, known);
 
   function logRequest(request: Request, { status }: Response, route = 'unmatched', durationMs: number): void {
     const { requestId, outcome, claims } = records.get(request) ?? {};
-    const client = { sub: shorten(claims?.sub), client_id: shorten(claims?.client_id) };
     const { method } = request;
+    const client = { sub: shorten(claims?.sub), client_id: shorten(claims?.client_id) };
     const duration = Number(durationMs.toFixed(3));
     log.debug({ requestId, method, route, status, durationMs: duration, outcome, ...client }, 'Request');
   }
 
-  function record(request: object, outcome: RequestRecord['outcome'], claims?: Claims): void {
-    const known = isLogged ? records.get(request) : undefined;
-    if (known) Object.assign(known, { outcome }, claims && { claims });
-  }
-
-  const onAccepted = (request: object, claims: Claims) => {
-    metrics?.countAcceptedToken();
-    record(request, 'accepted', claims);
-  };
-
   return {
     /** The `X-Request-Id` of the response, or undefined if it has none. */
     requestIdOf: (request: Request) =>
-      records.get(request)?.requestId ?? (cleanRequestId(request.headers.get('x-request-id')) || undefined),
-    onAccepted: isObserved ? onAccepted : undefined,
+      (records.get(request)?.requestId ?? cleanRequestId(request.headers.get('x-request-id'))) || undefined,
+    onAccepted: isObserved
+      ? (request: object, claims: Claims) => note(request, { outcome: 'accepted', claims })
+      : undefined,
     onRefused(request: object, reason: RefusalReason): void {
       hint(reason);
-      metrics?.countRefusal(reason);
-      record(request, reason);
+      note(request, { outcome: reason });
     },
     onKeySetEvent(event: KeySetEvent): void {
       if (event.type === 'fetched') metrics?.countFetch(event.issuer, 'success');
@@ -65,13 +59,14 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
         const givenId = request.headers.get('x-request-id');
         if (givenId === null && !isObserved) return fetch(request);
         const requestId = cleanRequestId(givenId) || (isLogged ? crypto.randomUUID() : '');
-        if (isLogged) records.set(request, { requestId });
+        const record: RequestRecord = { requestId };
+        if (isObserved) records.set(request, record);
         const startedAtMs = performance.now();
         return whenSettled(fetch(request), (response) => {
           const durationMs = performance.now() - startedAtMs;
           if (requestId) response.headers.set('X-Request-Id', requestId);
           const route = isObserved ? routeOf(request) : undefined;
-          metrics?.countRequest(route, response.status, durationMs);
+          metrics?.countRequest(route, response.status, durationMs, record.outcome);
           if (isLogged) logRequest(request, response, route, durationMs);
           return response;
         });

@@ -60,18 +60,6 @@ test('every metric has the prefix of this service, or describes the process with
   expect(text).toContain(`\nprotected_api_build_info{version="${version}"} 1\n`);
 });
 
-test('a request that is accepted before a scrape and denied after it is counted once accepted and once denied', async () => {
-  const { metrics, outcomes } = createTestMetrics(['scope_insufficient']);
-  metrics.countAcceptedToken();
-  expect(await outcomes()).toEqual([['accepted', 1]]);
-  metrics.countRefusal('scope_insufficient');
-  for (const _ of [1, 2]) metrics.countAcceptedToken();
-  expect(await outcomes()).toEqual([
-    ['accepted', 2],
-    ['scope_insufficient', 1],
-  ]);
-});
-
 test('http_request_duration_seconds counts in seconds, up to the bounds of its buckets', async () => {
   const { metrics, scrape } = metricsWith('off');
   metrics.countRequest('/a', 200, 2.5);
