@@ -1,6 +1,5 @@
 import { expect } from 'bun:test';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { decodeJwt } from 'jose';
@@ -8,6 +7,7 @@ import { createSigner } from '../../src/auth/issuer/signer.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { serve } from '../support/fixture.ts';
 import { bearer } from '../support/mint.ts';
+import { listen } from '../support/raw-http.ts';
 import { pages, readText, root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { migrationCells } from './migration-cells.ts';
@@ -119,15 +119,10 @@ async function respond(app: Application, request: Request): Promise<Response> {
   if ('fetch' in app) return app.fetch(request, { upgrade: () => false });
   if ('ready' in app) await app.ready();
   const server = 'ready' in app ? app.server : createServer('callback' in app ? app.callback() : app);
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${await listen(server)}${new URL(request.url).pathname}`;
   const { method, headers } = request;
   try {
-    return await fetch(`http://127.0.0.1:${port}${new URL(request.url).pathname}`, {
-      method,
-      headers,
-      keepalive: false,
-    });
+    return await fetch(url, { method, headers, keepalive: false });
   } finally {
     server.close();
   }

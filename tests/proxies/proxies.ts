@@ -1,7 +1,8 @@
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { run } from '../support/child-process.ts';
+import { listen } from '../support/raw-http.ts';
 
 const PATH = `${process.env.PATH}:/usr/sbin`;
 
@@ -64,7 +65,5 @@ export async function startRelay(port: number) {
     // Whichever ends first, the other one is ended too.
     pipeline(client, connect(port, '127.0.0.1'), client, () => {});
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port: ownPort } = server.address() as AddressInfo;
-  return { port: ownPort, connections: () => connections, close: () => void server.close() };
+  return { port: await listen(server), connections: () => connections, close: () => void server.close() };
 }

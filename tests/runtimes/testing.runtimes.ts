@@ -54,9 +54,7 @@ describe('Jest, as docs/guides/testing.md has it', async () => {
 
 describe('servers of Node.js, with the tarball', () => {
   const fastify = 'fastify @fastify/compress @fastify/cors @fastify/helmet';
-  const folder = installedPackage(
-    `${fastify} express express-4 connect cors polka hono @hono/node-server serverless-http`,
-  );
+  const folder = installedPackage(`${fastify} express express-4 connect cors polka hono @hono/node-server`);
 
   test.each(nodeVersions)('pass the tests of tests/auth/node under Node.js %s', async (version) => {
     const file = await compiled(join(import.meta.dir, '../auth/node/servers.test.ts'), folder());

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { signingKeys } from './mint.ts';
+import { listen } from './raw-http.ts';
 
 /**
  * How the key-set endpoint responds:
@@ -50,8 +50,7 @@ export async function startIssuer(keys: readonly unknown[] = signingKeys()) {
       server.close(() => done());
       server.closeAllConnections();
     });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
 
   const issuer = {
     /** The issuer identifier: the URL with its trailing slash. */

@@ -1,11 +1,17 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
 
 const HEAD_END = '\r\n\r\n';
 const LAST_ID = 'the-last-request';
 const LAST_REQUEST = `GET /livez HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${LAST_ID}\r\nConnection: close${HEAD_END}`;
 
 const toBytes = (text: string) => Buffer.from(text, 'latin1');
+
+/** Listens on a free port of loopback, which it returns. */
+export async function listen(server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
 
 /** Opens a connection on which errors are expected: half of what is sent over it should be cut off. */
 export async function open(port: number): Promise<Socket> {

@@ -39,13 +39,6 @@ describe('createIssuerKeys() with given keys', () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test('reports those without alg', async () => {
-    const { keySet, events } = setUp([publish(rsaKey('one'), 'one')]);
-    keySet.start();
-    expect(await keySet.find('one')).toMatchObject([{ algorithm: 'RS256' }]);
-    expect(events).toContainEqual({ issuer, type: 'ambiguous', keys: ['one'] });
-  });
-
   test('has no keys to verify with if no point is on its curve, and reports that', async () => {
     const { keySet, events } = setUp([publish(signingKey('ES256', 'one'), 'one', { x: 'A'.repeat(43) })]);
     for (const _ of [1, 2]) expect(await keySet.find('one')).toEqual(new Refusal('keys_unavailable'));
@@ -54,8 +47,6 @@ describe('createIssuerKeys() with given keys', () => {
     expect(events).toEqual([expect.objectContaining({ issuer, type: 'failed', failures: 1, ...fault })]);
   });
 
-  test.each([
-    ['without a key for an accepted algorithm', [{ ...rsa, alg: 'RS512' }]],
-    ['with a key that has no kid', [{ ...rsa, kid: undefined }]],
-  ])('throws a TypeError for a set %s', (_, keys) => expect(() => setUp(keys)).toThrow(TypeError));
+  test('throws a TypeError for a set without a key for an accepted algorithm', () =>
+    expect(() => setUp([{ ...rsa, alg: 'RS512' }])).toThrow(TypeError));
 });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
 import { createRequire } from 'node:module';
-import { type AddressInfo, type Server, Socket } from 'node:net';
+import { type Server, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import fastifyCompress from '@fastify/compress';
@@ -23,8 +23,7 @@ import { type Claims, createGuard } from 'protected-api/guard';
 import * as forHono from 'protected-api/hono';
 import { authOf, checkIncoming, type Middleware, requireToken, serveMetadata } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';
-import serverless from 'serverless-http';
-import { rawRequest } from '../../support/raw-http.ts';
+import { listen, rawRequest } from '../../support/raw-http.ts';
 
 const issuer = await createTestIssuer();
 const publicUrl = 'https://api.example.test';
@@ -46,14 +45,13 @@ const proof = (path: string) => issuer.proof({ method: 'GET', url: publicUrl + p
 /** Starts a server on loopback before the tests of the enclosing describe(), and returns its URL. */
 function listening(create: () => Server | Promise<Server>) {
   let server: Server | undefined;
-  let address: AddressInfo | undefined;
+  let port = 0;
   before(async () => {
     server = await create();
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    address = server.address() as AddressInfo;
+    port = await listen(server);
   });
   after(() => server?.close());
-  return () => `http://127.0.0.1:${address?.port}`;
+  return () => `http://127.0.0.1:${port}`;
 }
 
 /** The requests that reached a handler. */
@@ -247,26 +245,6 @@ describe('checkIncoming() in node:http2', () => {
       client.destroy();
     });
 });
-
-// Under Bun, serverless-http cannot create a response.
-if (!process.versions.bun)
-  describe('requireToken() behind serverless-http', () => {
-    const handler = serverless(
-      express().use(requireToken(guard), (request, response) => {
-        response.send(authOf(request).claims.sub);
-      }),
-    );
-    for (const [what, authorization, status] of [
-      ['a token', [`Bearer ${token}`], 200],
-      ['no token', [], 401],
-      ['two Authorization headers', [`Bearer ${token}`, `Bearer ${token}`], 400],
-    ] as const)
-      test(`responds to ${what}: ${status}`, async () => {
-        const event = { httpMethod: 'GET', path: '/reports', multiValueHeaders: { authorization }, requestContext: {} };
-        const { statusCode } = (await handler(event, {})) as { readonly statusCode: number };
-        assert.equal(statusCode, status);
-      });
-  });
 
 function withoutConnection(method = 'GET', url = '/', rawHeaders: string[] = []) {
   const request = Object.assign(new IncomingMessage(new Socket()), { method, url, rawHeaders });

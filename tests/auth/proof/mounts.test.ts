@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import connect from 'connect';
 import { Elysia } from 'elysia';
 import express from 'express';
@@ -17,6 +15,7 @@ import { requireToken as requireTokenInHono } from 'protected-api/hono';
 import { checkIncoming, type Middleware, requireToken } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';
 import { serve } from '../../support/fixture.ts';
+import { listen } from '../../support/raw-http.ts';
 
 type Serve = (guard: Guard) => ((request: Request) => Response | Promise<Response>) | RequestListener;
 const handler: Middleware = (_, response) => response.end('');
@@ -84,8 +83,7 @@ describe('only a proof for the URL that the client calls is accepted below a mou
       expect(await statuses(server.url.origin)).toEqual([200, 401, 401]);
     } else {
       const server = createServer(listener as RequestListener);
-      await once(server.listen(0, '127.0.0.1'), 'listening');
-      expect(await statuses(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)).toEqual([200, 401, 401]);
+      expect(await statuses(`http://127.0.0.1:${await listen(server)}`)).toEqual([200, 401, 401]);
       server.close();
     }
   });
