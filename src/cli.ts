@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { escapeUnprintable, quote } from './observe/escape.ts';
+import { abbreviate, escapeUnprintable } from './observe/escape.ts';
 
 export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [--help] [--version]
 
@@ -43,7 +43,7 @@ export function readFlags(args: readonly string[]): Readonly<Record<(typeof flag
   const given = args.map((argument) => (argument === '-h' ? '--help' : argument));
   const culprit = given.find((argument) => !flags.some((name) => argument === `--${name}`));
   // It may be a token, which is not for logs.
-  if (culprit !== undefined) fail(`Cannot read flags: ${quote(culprit, 16)} is not a flag, see --help`);
+  if (culprit !== undefined) fail(`Cannot read flags: ${abbreviate(culprit, 16)} is not a flag, see --help`);
   const entries = flags.map((name) => [name, given.includes(`--${name}`)]);
   return Object.fromEntries(entries);
 }

@@ -1,5 +1,5 @@
 import { type CheckedOptions, type EnvironmentError, optionsFromEnvironment } from 'protected-api/guard';
-import { quote } from './observe/escape.ts';
+import { abbreviate } from './observe/escape.ts';
 import { type Environment, findWarnings, type SettingsWarning, unsatisfied } from './settings-warnings.ts';
 
 /** The settings of the service, read once at the start. */
@@ -95,7 +95,7 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
   const { host } = own.settings;
   if (isDevelopment && !isDev && !/^(?:localhost|::1|127(?:\.\d+){3})$/.test(host))
     problems.push(
-      `HOST must be a loopback address with the development issuer (--dev allows other addresses), got ${quote(host)}`,
+      `HOST must be a loopback address with the development issuer (--dev allows other addresses), got ${abbreviate(host)}`,
     );
   if (!isDevelopment && environment.NODE_TLS_REJECT_UNAUTHORIZED === '0')
     problems.push(
@@ -158,7 +158,7 @@ function readProcessSettings(environment: Environment, defaultHost: string) {
     if (!value || values[name] !== undefined) continue;
     // An env file of Docker is not a shell script.
     if (/^(["']).*\1$/s.test(value)) problems.push(`${variable} must not begin and end with quotes: remove them`);
-    else problems.push(`${variable} must be ${expected}, got ${quote(name === 'redisUrl' ? '***' : value)}`);
+    else problems.push(`${variable} must be ${expected}, got ${abbreviate(name === 'redisUrl' ? '***' : value)}`);
   }
   const { host = defaultHost, metricsHost = host } = values;
   return { problems, settings: { ...values, host, metricsHost } as ProcessSettings };

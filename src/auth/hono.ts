@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { requireGuard } from './guard/guard.ts';
+import { requireAccepted, requireGuard } from './guard/guard.ts';
 import type {
   Anonymous,
   Authentication,
@@ -57,8 +57,5 @@ export function requireToken(
 export function authOf<Auth>(context: { readonly var: GuardedEnv<Auth>['Variables'] }): Auth;
 export function authOf<AcceptedClaims extends Claims | undefined = Claims>(context: Context): AuthOf<AcceptedClaims>;
 export function authOf({ var: variables }: { readonly var: Partial<GuardedEnv<unknown>['Variables']> }): unknown {
-  const result = variables['protected-api'];
-  if (result === undefined)
-    throw new TypeError('Cannot read claims: no guard has accepted the request. Add requireToken before the handler');
-  return result;
+  return requireAccepted(variables['protected-api']);
 }

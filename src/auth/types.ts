@@ -483,12 +483,9 @@ export interface MetadataMembers extends ResourceMembers {
 }
 
 /** The state of a guard's keys and token cache: enough for a readiness probe and for metrics. */
-export interface GuardState extends VerifierState {
+export interface GuardState {
   /** In the order of the option `issuer`. */
   readonly issuers: readonly KeySetState[];
-}
-
-export interface VerifierState {
   /** Number of tokens that were found in the cache since the start. */
   readonly cacheHits: number;
   /** Number of tokens in the cache. */

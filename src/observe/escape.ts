@@ -10,7 +10,7 @@ export function escapeUnprintable(text: string): string {
  * Returns a value of an operator in the form for messages. It may be in the wrong place, such as a URL with a password in
  * `LOG_LEVEL`, so credentials and queries are left out, and what is longer than `maxLength` is cut off.
  */
-export function quote(value: string, maxLength = 64): string {
+export function abbreviate(value: string, maxLength = 64): string {
   const shown = value.replace(/^.*@/s, '***@').replace(/([?#]).*/s, '$1***');
   return escapeUnprintable(JSON.stringify(shown.length > maxLength ? `${shown.slice(0, maxLength)}...` : shown));
 }

@@ -128,15 +128,15 @@ function describeClaims({ claims, options, nowSeconds, nameOf }: Explained): rea
 }
 
 const isTime = (value: unknown) => typeof value === 'number' && Number.isFinite(value);
-const isText = (value: unknown) => typeof value === 'string';
+const isMissingOr = (type: 'number' | 'string') => (value: unknown) => value === undefined || typeof value === type;
 
 /** RFC 7519 §4.1, RFC 8693 §4.3: the types of the claims that a guard reads, and which of them are required. */
 const forms = [
   ['exp', 'a number', isTime],
   ['nbf', 'a number', (value: unknown) => value === undefined || isTime(value)],
-  ['iat', 'a number', (value: unknown) => value === undefined || typeof value === 'number'],
-  ['sub', 'text', (value: unknown) => value === undefined || isText(value)],
-  ['client_id', 'text', (value: unknown) => value === undefined || isText(value)],
+  ['iat', 'a number', isMissingOr('number')],
+  ['sub', 'text', isMissingOr('string')],
+  ['client_id', 'text', isMissingOr('string')],
 ] as const;
 
 function describeForms(claims: Explained['claims']): Check {

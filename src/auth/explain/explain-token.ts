@@ -68,19 +68,15 @@ export async function explainToken(
   });
   const [reason] = reasons;
   const isAccepted = !reason || reason === 'scope_insufficient' || reason === 'authentication_insufficient';
-  const explained = { isAccepted, checks: withVerdicts(checks, reason), status: 200, error: undefined, advice: '' };
+  const explained = { isAccepted, checks: withVerdicts(checks, reason) };
   if (!(result instanceof Response) || !reason) {
     const advice = ['Token is accepted', ...doubtsAbout(token.claims, result)].join('. ');
-    return withRender({ ...explained, advice });
+    return withRender({ ...explained, status: 200, error: undefined, advice });
   }
   const advice = checks.flatMap((check) => check.advice[reason] || []).join('') || refusals[reason].description;
   const elsewhere = isAccepted ? '. Routes that require only a token return 200' : '';
-  return withRender({
-    ...explained,
-    status: result.status,
-    error: errorIn(await result.text()) ?? refusals[reason].error,
-    advice: advice + elsewhere,
-  });
+  const error = errorIn(await result.text()) ?? refusals[reason].error;
+  return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere });
 }
 
 /** Returns what may be wrong with a token that is accepted. */
@@ -97,7 +93,7 @@ function doubtsAbout(claims: Members, result: Response | Authentication): readon
 
 /** Returns what a body names as its error. With `formatRejection`, a body can be anything. */
 function errorIn(body: string): string | undefined {
-  const { error, code } = attempt(() => JSON.parse(body));
+  const { error, code } = membersOf(() => JSON.parse(body));
   return [error, code].find(isText);
 }
 
@@ -156,10 +152,10 @@ function decode(pasted: string) {
   const text = pasted.replace(/[^\x20-\x7e\t]/g, '?');
   // The guard does not decode a longer token either. Its JSON may be nested too deeply to print.
   if (text.length > maxTokenLength) return { text, header: {}, claims: {} };
-  return { text, header: attempt(() => decodeProtectedHeader(text)), claims: attempt(() => decodeJwt(text)) };
+  return { text, header: membersOf(() => decodeProtectedHeader(text)), claims: membersOf(() => decodeJwt(text)) };
 }
 
-function attempt(read: () => object): Members {
+function membersOf(read: () => object): Members {
   try {
     return { ...read() };
   } catch {

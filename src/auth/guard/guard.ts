@@ -34,6 +34,15 @@ export function requireGuard(guard: unknown, requirements: Requirements): void {
 }
 
 /**
+ * Returns what a request was accepted with.
+ * @throws {TypeError} no guard has accepted the request
+ */
+export function requireAccepted<Accepted>(accepted: Accepted | undefined): Accepted {
+  if (accepted !== undefined) return accepted;
+  throw new TypeError('Cannot read claims: no guard has accepted the request. Add requireToken before the handler');
+}
+
+/**
  * Returns a guard: a function of a Web-standard Request, for any server.
  * @example
  * const guard = createGuard({ issuer: 'https://tenant.example.com/', audience: 'https://api.example.com' });

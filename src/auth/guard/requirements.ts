@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../refusals.ts';
-import { ownClaim } from '../token/claims.ts';
+import { isPlainWord, ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, Claims, Requirements } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { isJsonObject, isListOf, namesIn } from '../values/json.ts';
@@ -105,12 +105,9 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
   };
 }
 
-const isAcr = (value: unknown): value is string =>
-  typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
-
 function readAcr(acr: Requirements['acr']): readonly string[] | undefined {
   const values = typeof acr === 'string' ? [acr] : acr;
-  if (values === undefined || (isListOf(values, isAcr) && values.length > 0)) return values && [...values];
+  if (values === undefined || (isListOf(values, isPlainWord) && values.length > 0)) return values && [...values];
   throw new TypeError(
     'Cannot read requirements: acr must be one or more values of printable ASCII without spaces, quotes or backslashes',
   );

@@ -1,13 +1,12 @@
 import { createIssuerLookup } from '../keys/tenants.ts';
-import { identifierOf } from '../options/issuers.ts';
+import { optionsByIssuer } from '../options/issuers.ts';
 import { type Refusal, refuse } from '../refusals.ts';
-import { isScope, isStringList, ownClaim } from '../token/claims.ts';
+import { isPlainWord, isStringList, ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, Claims } from '../types.ts';
 import { isListOf } from '../values/json.ts';
 
 /** The options that decide which scopes a token grants. An issuer can have a `scopeClaim` of its own. */
-export type ScopeRules = Pick<CheckedOptions, 'scopeClaim' | 'scopePrefix' | 'scopeImplies'> &
-  Partial<Pick<CheckedOptions, 'issuer'>>;
+export type ScopeRules = Pick<CheckedOptions, 'issuer' | 'scopeClaim' | 'scopePrefix' | 'scopeImplies'>;
 
 export interface ScopePolicy {
   /** What a challenge names: all that are required, or the first of `anyOf`. */
@@ -18,18 +17,14 @@ export interface ScopePolicy {
 }
 
 /** Returns a function that lists the scopes that a token grants, implied ones included, without the prefix. */
-export function createGrantReader({ issuer = [], scopeClaim, scopePrefix = '', scopeImplies }: ScopeRules) {
+export function createGrantReader(rules: ScopeRules) {
+  const { issuer, scopeClaim, scopePrefix = '', scopeImplies } = rules;
   const readersOf = (names: readonly string[]) =>
     names.map((name) => (name.startsWith('/') ? pointerReader(name) : nameReader(name)));
   const readers = readersOf(scopeClaim);
-  const own = new Map(
-    issuer.map((each) => [
-      identifierOf(each),
-      typeof each === 'object' && each.scopeClaim ? readersOf(each.scopeClaim) : readers,
-    ]),
-  );
-  const hasOwn = [...own.values()].some((each) => each !== readers);
-  const ownOf = createIssuerLookup(own);
+  const hasOwn = issuer.some((each) => typeof each === 'object' && each.scopeClaim !== undefined);
+  const own = [...optionsByIssuer(rules)].map(([name, each]) => [name, readersOf(each.scopeClaim)] as const);
+  const ownOf = createIssuerLookup(new Map(own));
   const implied = impliedBy(scopeImplies);
 
   const isPrefixed = (name: string) => name.startsWith(scopePrefix);
@@ -60,7 +55,7 @@ export function createScopeReader(rules: ScopeRules, grantedBy = createGrantRead
   return (scope: unknown, allowsNone = false): ScopePolicy => {
     const isAny = typeof scope === 'object' && scope !== null && 'anyOf' in scope;
     const listed: unknown = isAny ? scope.anyOf : typeof scope === 'string' ? [scope] : scope;
-    if (!isListOf(listed, isScope) || (listed.length === 0 && (isAny || !allowsNone)))
+    if (!isListOf(listed, isPlainWord) || (listed.length === 0 && (isAny || !allowsNone)))
       throw new TypeError(
         'Cannot read requirements: scope must be a scope, a list of scopes or { anyOf: [...] } (RFC 6749 section 3.3)',
       );

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
-import { requireGuard } from '../guard/guard.ts';
+import { requireAccepted, requireGuard } from '../guard/guard.ts';
 import type {
   Anonymous,
   Authentication,
@@ -108,10 +108,7 @@ export async function authenticate(
 export function authOf<AcceptedClaims extends Claims | undefined = Claims>(
   request: IncomingRequest,
 ): AuthOf<AcceptedClaims> {
-  const result = results.get(request);
-  if (result === undefined)
-    throw new TypeError('Cannot read claims: no guard has accepted the request. Add requireToken before the handler');
-  return result as AuthOf<AcceptedClaims>;
+  return requireAccepted(results.get(request)) as AuthOf<AcceptedClaims>;
 }
 
 /** Sends a response of the guard with the headers that the application has already set, unless one was sent meanwhile. */

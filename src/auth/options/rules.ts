@@ -1,7 +1,7 @@
 import { algorithmOf, algorithms } from '../keys/algorithms.ts';
 import { clientCertificateFromHeader, isCertificateHeader } from '../proof/certificate.ts';
 import { proofAlgorithmOf, proofAlgorithms } from '../proof/proof-key.ts';
-import { isScope } from '../token/claims.ts';
+import { isPlainWord } from '../token/claims.ts';
 import { isStandardSchema } from '../token/claims-schema.ts';
 import type { Algorithm, CheckedOptions, ClientCertificate, OwnName, ProofAlgorithm } from '../types.ts';
 import { isJsonObject, isListOf, isText } from '../values/json.ts';
@@ -91,9 +91,9 @@ export const optionRules: Rules<keyof CheckedOptions> = {
   jwksAllowHttp: boolean(false),
   tokenType: choice(['jwt', 'at+jwt'], 'jwt'),
   requireScope: boolean(false),
-  scopePrefix: text('printable ASCII without spaces, quotes or backslashes', isScope),
+  scopePrefix: text('printable ASCII without spaces, quotes or backslashes', isPlainWord),
   scopeImplies: pairs('broad=narrow', 'an object that maps each scope to the scopes that it grants', (broad, narrow) =>
-    isScope(broad) && isListOf(narrow, isScope) ? [...narrow] : undefined,
+    isPlainWord(broad) && isListOf(narrow, isPlainWord) ? [...narrow] : undefined,
   ),
   audienceClaim: withDefault(text('the name of a claim'), 'aud'),
   dpop: choice(['off', 'on', 'required'], 'off'),

@@ -67,6 +67,6 @@ export function isStringList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((member) => typeof member === 'string');
 }
 
-/** The characters of a scope (RFC 6749 §3.3). They need no escaping in a challenge. */
-export const isScope = (value: unknown): value is string =>
+/** Whether a value is printable ASCII without spaces, quotes and backslashes, as a scope is (RFC 6749 §3.3). Challenges need not escape it. */
+export const isPlainWord = (value: unknown): value is string =>
   typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);

@@ -11,8 +11,7 @@ import type { ClaimRules } from './claims.ts';
 /** What tokens of one issuer are verified with. */
 export interface Trust {
   readonly keys: Pick<KeySet, 'find' | 'isCurrent'>;
-  readonly rules: ClaimRules;
-  readonly algorithms: readonly Algorithm[];
+  readonly rules: ClaimRules & Pick<CheckedOptions, 'algorithms'>;
 }
 
 /** The issuers of a guard. */
@@ -25,21 +24,19 @@ export interface Trusts {
   of(issuer: unknown): Trust | undefined;
 }
 
-type IssuerRules = Omit<ClaimRules, 'issuer'> & Pick<CheckedOptions, 'algorithms'>;
-
 /** @param issuers the rules for each issuer, by its identifier, as `keySets` are its keys */
 export function createTrusts(
-  issuers: ReadonlyMap<string, IssuerRules>,
+  issuers: ReadonlyMap<string, Omit<Trust['rules'], 'issuer'>>,
   keySets: ReadonlyMap<string, Trust['keys']>,
 ): Trusts {
   const trusts = new Map<unknown, Trust>();
-  for (const [issuer, { algorithms, ...rules }] of issuers) {
+  for (const [issuer, rules] of issuers) {
     const keys = keySets.get(issuer);
-    if (keys) trusts.set(issuer, { keys, rules: { ...rules, issuer }, algorithms });
+    if (keys) trusts.set(issuer, { keys, rules: { ...rules, issuer } });
   }
   const all = [...trusts.values()];
   return {
-    algorithms: [...new Set(all.flatMap(({ algorithms }) => algorithms))],
+    algorithms: [...new Set(all.flatMap(({ rules }) => rules.algorithms))],
     sole: all.length === 1 ? all[0] : undefined,
     of: createIssuerLookup(trusts),
   };

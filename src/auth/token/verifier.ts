@@ -3,7 +3,7 @@ import { algorithms, namesOf } from '../keys/algorithms.ts';
 import type { VerificationKey } from '../keys/key-set.ts';
 import { isKeyFor } from '../keys/tenants.ts';
 import { Refusal, refuse } from '../refusals.ts';
-import type { Algorithm, CheckedOptions, Claims, VerifierState } from '../types.ts';
+import type { Algorithm, CheckedOptions, Claims, GuardState } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { parseJsonObject } from '../values/json.ts';
 import { checkTime, readClaims } from './claims.ts';
@@ -30,7 +30,7 @@ export interface Verifier {
    * @param earlier what this verifier returned for the token before: its time and its key are checked again, but its signature is not
    */
   verify(token: string, earlier?: VerifiedToken): Verification | Promise<Verification>;
-  state(): VerifierState;
+  state(): Omit<GuardState, 'issuers'>;
 }
 
 export interface VerifierOptions
@@ -103,7 +103,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const trust = sole ?? trusts.of(readUnverifiedIssuer(token));
       if (!trust) return refuse('issuer_mismatch');
       // The header was compared with the algorithms of all issuers.
-      if (!trust.algorithms.includes(header.algorithm)) return refuse('algorithm_unsupported');
+      if (!trust.rules.algorithms.includes(header.algorithm)) return refuse('algorithm_unsupported');
       return verifyByKeyId(token, header, trust);
     },
     state: () => ({ cacheHits, cacheEntries: cache?.size ?? 0 }),

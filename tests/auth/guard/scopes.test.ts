@@ -44,7 +44,7 @@ const others: readonly Row[] = [
   ['another prefix', ['scope'], { scope: 'other/a' }, 'api/'],
 ];
 
-const defaults = { scopeClaim: ['scope'], scopePrefix: undefined, scopeImplies: {} };
+const defaults = { issuer: [], scopeClaim: ['scope'], scopePrefix: undefined, scopeImplies: {} };
 const check = (rules: Partial<ScopeRules>, claims: object, scope: FixedScope) =>
   createScopeReader({ ...defaults, ...rules })(scope).check({ iss: '', exp: 0, ...claims });
 
