@@ -108,9 +108,11 @@ export class KeySet {
     this.#isStopped = true;
     this.#cancelTimer();
     if (this.#waiting > 0 || !this.#pending) return;
-    const { abort } = this.#pending;
-    this.#giveUp(true);
-    abort.abort();
+    this.#pending.abort.abort();
+    this.#pending = undefined;
+    // A fetch that was stopped does not count.
+    this.#attemptedAt = Number.NEGATIVE_INFINITY;
+    this.#nextAttemptAt = this.#clock.now();
   }
 
   /**
@@ -130,7 +132,7 @@ export class KeySet {
   #checkAge(mayFetch: boolean): void {
     const now = this.#clock.now();
     if (now >= this.#expiresAt) this.#expire();
-    if (this.#pending && now >= this.#attemptedAt + 2 * this.#options.timeoutMs) this.#giveUp(false);
+    if (this.#pending && now >= this.#attemptedAt + 2 * this.#options.timeoutMs) this.#lose();
     if (now >= this.#nextAttemptAt && mayFetch) this.#begin();
   }
 
@@ -166,7 +168,7 @@ export class KeySet {
     );
     this.#waiting -= 1;
     cancel();
-    if (isLost && this.#pending === attempt) this.#giveUp(false);
+    if (isLost && this.#pending === attempt) this.#lose();
     return !isLost;
   }
 
@@ -194,10 +196,9 @@ export class KeySet {
     this.#sleep();
   }
 
-  /** Gives up the pending attempt. A stopped attempt does not count; one that can no longer end is a failure. */
-  #giveUp(isStopped: boolean): void {
-    if (isStopped) this.#attemptedAt = Number.NEGATIVE_INFINITY;
-    else this.#lastFailure = new FetchError('timeout').fault;
+  /** Counts a pending attempt that can no longer end as a failure. */
+  #lose(): void {
+    this.#lastFailure = new FetchError('timeout').fault;
     this.#pending = undefined;
     this.#nextAttemptAt = Math.max(this.#clock.now(), this.#earliestAttemptAt());
     this.#sleep();
@@ -260,6 +261,7 @@ export class KeySet {
   #jittered(delayMs: number): number {
     return delayMs * (1 + this.#options.random() / 10);
   }
+
   /** Reports keys that are not used as their issuer may intend. */
   #reportOnce(type: 'ambiguous' | 'unsupported', kids: readonly string[]): void {
     if (kids.length === 0 || this.#reported.has(type)) return;
