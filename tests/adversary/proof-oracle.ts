@@ -72,7 +72,8 @@ function areClaimsGood(claims: Members, { publicUrl, method, path, token, nowSec
 /** RFC 3986 §6.2: taken apart by its appendix B, normalized, and put together without query and fragment. */
 function normalize(uri: string): string | undefined {
   const [, scheme = '', authority, path = ''] = /^(https?):\/\/([^/?#]+)([^?#]*)/is.exec(uri) ?? [];
-  if (authority === undefined) return undefined;
+  // §3.2: one port at most.
+  if (authority === undefined || /:\d*:/.test(authority)) return undefined;
   const port = lower(scheme) === 'https' ? /:(?:443)?$/ : /:(?:80)?$/;
   return `${lower(scheme)}://${lower(spell(authority)).replace(port, '')}${withoutDots(spell(path))}`;
 }

@@ -4,7 +4,7 @@ import { optionsByIssuer } from '../options/issuers.ts';
 import type { Refusal } from '../refusals.ts';
 import { createTrusts } from '../token/trust.ts';
 import { createVerifier } from '../token/verifier.ts';
-import type { CheckedOptions, Claims, GuardOptions, GuardRequest, GuardState, Requirements } from '../types.ts';
+import type { CheckedOptions, Claims, Guard, GuardOptions, GuardRequest, Requirements } from '../types.ts';
 import { systemClock, type TimeAndRandom } from '../values/clock.ts';
 import { createDecide, type Decision } from './decide.ts';
 import { createMetadata, type RespondMetadata } from './metadata.ts';
@@ -17,7 +17,7 @@ import { createPolicyReader, type RoutePolicy } from './requirements.ts';
  */
 
 /** The parts of a guard that adapters use. */
-export interface GuardCore {
+export interface GuardCore extends Pick<Guard, 'start' | 'stop' | 'reload' | 'state'> {
   readonly options: CheckedOptions;
   readRequirements(requirements: Requirements): RoutePolicy;
   /** Reads the scope that a function of the application returned. */
@@ -31,10 +31,6 @@ export interface GuardCore {
   /** What is sent for each reason. */
   readonly prepared: PreparedRejections;
   readonly metadata: RespondMetadata;
-  start(): void;
-  stop(): void;
-  reload(): Promise<GuardState>;
-  state(): GuardState;
 }
 
 /**

@@ -1,17 +1,17 @@
-const httpUrl = /^(https?):\/\/([^/?#]+)([^?#]*)/i;
+/**
+ * What `URL` reads as RFC 3986 does. It also reads blanks, backslashes, credentials, ports that begin with 0 and characters that
+ * URLs do not have, and then treats URLs as equal that are not.
+ */
+const plainUrl = /^https?:\/\/(?:[\w.%-]+|\[[\da-f:.]+\])(?::(?:[1-9]\d*)?)?(?:\/[!$-;=@-[\]_a-z|~]*)?(?:[?#]|$)/i;
 
 /**
  * Returns the normalized form of an http or https URL (RFC 3986 §6.2.2 and §6.2.3) without query and fragment, or undefined
- * for anything else. `URL` is not used, because it treats URLs as equal that RFC 3986 distinguishes, such as those with a
- * backslash and a slash.
+ * for anything else.
  */
 export function normalizeUrl(url: string): string | undefined {
-  const [, scheme, authority, path] = httpUrl.exec(url) ?? [];
-  if (scheme === undefined || authority === undefined || path === undefined) return undefined;
-  const isSecure = scheme.length === 'https'.length;
-  const host = toLowerAscii(decodeUnreserved(authority)).replace(isSecure ? /:(?:443)?$/ : /:(?:80)?$/, '');
-  const start = isSecure ? 'https://' : 'http://';
-  return start + host + removeDotSegments(decodeUnreserved(path));
+  if (!plainUrl.test(url) || !URL.canParse(url)) return undefined;
+  const { origin, pathname } = new URL(url);
+  return origin + decodeUnreserved(pathname);
 }
 
 /** Decodes the octets that need no encoding, and writes the others in upper case. */
@@ -20,23 +20,6 @@ function decodeUnreserved(text: string): string {
     const character = String.fromCharCode(Number.parseInt(triplet.slice(1), 16));
     return /[\w.~-]/.test(character) ? character : triplet.toUpperCase();
   });
-}
-
-/** Not only toLowerCase(), which turns the Kelvin sign into a k. */
-function toLowerAscii(text: string): string {
-  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-}
-
-/** RFC 3986 §5.2.4. An empty path is a slash. */
-function removeDotSegments(path: string): string {
-  const kept: string[] = [];
-  let isFolder = false;
-  for (const segment of path.split('/').slice(1)) {
-    isFolder = segment === '.' || segment === '..';
-    if (segment === '..') kept.pop();
-    else if (!isFolder) kept.push(segment);
-  }
-  return `/${kept.join('/')}${isFolder && kept.length > 0 ? '/' : ''}`;
 }
 
 /**

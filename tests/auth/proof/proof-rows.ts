@@ -133,6 +133,7 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
     below(target.url, target.url),
     below('http://localhost:3010', `http://localhost${path}`),
     below('http://localhost:8080', `http://localhost80${path}`),
+    below('http://localhost:3010', `http://localhost:3010:${path}`),
     // The Kelvin sign.
     below('https://k.example.test', `https://\u212a.example.test${path}`),
     at('a host that the request names', `https://evil.example.test${path}`, `https://evil.example.test${path}`),
