@@ -6,7 +6,7 @@ import { pathOf } from '../proof/normalize-url.ts';
 import { attempt, whenSettled } from '../values/promises.ts';
 import { accept, acceptanceWith, failWith } from './hooks.ts';
 import type { Composed, Context, Hooks, Instance, Route, Store } from './internals.ts';
-import { type Plan, plans } from './plan.ts';
+import { type GuardUse, type Plan, plans, type Requirement } from './plan.ts';
 
 /** Returns the rejection, or undefined once the acceptance is recorded. */
 function decide(context: Context, plan: Plan): Response | undefined | Promise<Response | undefined> {
@@ -81,7 +81,7 @@ export function placeGate(instance: Instance): void {
 }
 
 /** Locks a mounted handler, which Elysia calls without any hook with `aot: false`. Returns whether there is one. */
-export function lockMount(hooks: Hooks, { parts }: Plan): boolean {
+export function lockMount(hooks: Hooks, parts: readonly (GuardUse | Requirement)[]): boolean {
   const config = Object(hooks.config) as { readonly mount?: (request: Request) => unknown };
   const { mount } = config;
   const locked = (request: Request) => acceptanceWith({ request }, ...parts) && mount?.(request);

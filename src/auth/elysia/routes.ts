@@ -97,17 +97,19 @@ const isHtmlBundle = (value: unknown) => Object.prototype.toString.call(value) =
 function completeRoute(instance: Instance, route: Route, handler: unknown): Plan | undefined {
   const { path, hooks } = route;
   if (isPublic(hooks)) removeGuards(hooks);
+  if (!hasParts(hooks)) return undefined;
+  if (isHtmlBundle(handler))
+    refuse(instance, `Bun serves the HTML bundle at ${path} without hooks. Use it without a guard`);
   const uses = guardUsesIn(hooks);
+  const required = requirementsIn(hooks);
+  const isMount = lockMount(hooks, [...uses, ...required]);
   // Without a guard, the hooks of requirements fail.
   if (uses.length === 0) return undefined;
   const macro = guardUsesIn(instance.event).length > 0 && replacedRequirement(instance);
   if (macro) refuse(instance, `a macro \`${macro}\` overrides the guard's route option. Rename the macro`);
-  if (isHtmlBundle(handler))
-    refuse(instance, `Bun serves the HTML bundle at ${path} without hooks. Use it without a guard`);
-  const required = requirementsIn(hooks);
   const plan = createPlan(uses, required);
   plans.set(hooks, plan);
-  if (lockMount(hooks, plan) && plan.hasFunctions && instance.config.aot === false)
+  if (isMount && plan.hasFunctions && instance.config.aot === false)
     refuse(
       instance,
       `with aot: false, Elysia mounts ${path} without hooks, so it calls no scope or authorize function`,

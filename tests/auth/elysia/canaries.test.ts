@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia } from 'elysia';
-import { type Instance, requireSupported } from '../../../src/auth/elysia/internals.ts';
+import { requireSupported } from '../../../src/auth/elysia/internals.ts';
+import { partsOf } from './guarded.ts';
 
 /** The undocumented behaviour of Elysia that the adapter relies on. A failure means that a new version must be examined. */
-const partsOf = (app: AnyElysia) => app as unknown as Instance;
-
 describe('Elysia', () => {
   for (const aot of [true, false])
     test(`has the parts of an instance that the adapter uses, with aot ${aot}`, () => {
@@ -24,7 +23,7 @@ describe('Elysia', () => {
   test('assigns getParent to a plugin that it uses, through which the plugin meets another copy of Elysia', () => {
     const plugin = new Elysia();
     const app = new Elysia().use(plugin);
-    expect((plugin as unknown as { getParent(): unknown }).getParent()).toBe(app);
+    expect<unknown>(partsOf(plugin).getParent()).toBe(app);
   });
 
   test.each(['1.4.30', '1.4.31', '1.4.31-exp.0'])('%s is supported', (version) =>

@@ -1,4 +1,5 @@
 import type { AnyElysia } from 'elysia';
+import type { Instance } from '../../../src/auth/elysia/internals.ts';
 import { type GuardOptions, resourceServer } from '../../../src/auth/index.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
 import { bearer } from '../../support/mint.ts';
@@ -8,6 +9,9 @@ const shared = offline();
 /** Plugins with the same options are equal: nested ones verify a token once. */
 export const guard = (options: Partial<GuardOptions> = {}, settings: object = {}) =>
   resourceServer({ ...shared, ...options }, settings);
+
+/** Returns an application with the parts that the adapter uses. */
+export const partsOf = (app: AnyElysia) => app as unknown as Instance;
 
 /** Returns the headers of a request whose token has these claims. */
 export const token = (claims: Record<string, unknown> = {}) => bearer(tokenOf({ claims }));

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia } from 'elysia';
-import type { Hooks, Instance } from '../../../src/auth/elysia/internals.ts';
+import type { Hooks } from '../../../src/auth/elysia/internals.ts';
 import { isGuarded } from '../../../src/auth/index.ts';
-import { guard, request, statuses, token } from './guarded.ts';
+import { guard, partsOf, request, statuses, token } from './guarded.ts';
 import { loadCopy } from './matrix/load-copy.ts';
 import { routeKinds, SECRET } from './matrix/routes.ts';
 import { ask, serve } from './matrix/serve.ts';
 
 /** Each of the two locks, with the other taken out. */
-const partsOf = (app: AnyElysia) => app as unknown as Instance;
 const bearer = token({ scope: 'a' });
 const valid = bearer.authorization.slice('Bearer '.length);
 
@@ -34,11 +33,12 @@ describe('the hooks without the gate', () => {
     'four kinds of hooks': { scope: 'a', parse() {}, transform() {}, beforeHandle() {}, afterHandle() {} },
   }))
     test(`serve no route that no guard has reached: ${name}`, async () => {
-      for (const handler of [() => SECRET, SECRET, new Response(SECRET)])
+      for (const kind of ['function', 'string', 'Response', 'mount', 'config.mount'])
         for (const aot of [true, false]) {
           const guarded = new Elysia({ aot }).use(guard()).get('/own', () => 'own');
-          const app = new Elysia({ aot }).use(guarded).get('/a', handler as () => unknown, { ...route } as object);
-          expect(await statuses(app as AnyElysia, '/a', [{}, bearer])).toEqual([500, 500]);
+          const app = new Elysia({ aot }).use(guarded) as AnyElysia;
+          routeKinds[kind]?.add(app, { ...route }, () => {});
+          expect(await statuses(app, '/secret', [{}, bearer])).toEqual([500, 500]);
           expect(app.routes.filter(isGuarded).map(({ path }) => path)).toEqual(['/own']);
         }
     });

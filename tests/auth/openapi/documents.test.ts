@@ -1,0 +1,158 @@
+import { describe, expect, spyOn, test } from 'bun:test';
+import { openapi } from '@elysiajs/openapi';
+import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
+import { type AnyElysia, Elysia, t } from 'elysia';
+import type { GuardOptions, PluginSettings, RefusalDescription, RejectionFormat } from 'protected-api';
+import { createGuard, scopesOf, securitySchemes } from 'protected-api';
+import { offline } from '../../support/checked.ts';
+import { guard, send, token } from '../elysia/guarded.ts';
+
+const publicUrl = 'https://api.example.test';
+
+interface Operation {
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly responses?: Readonly<Record<string, { readonly content?: Content }>>;
+}
+type Content = Readonly<Record<string, { readonly schema: { properties?: { error?: { enum: string[] } } } }>>;
+
+const operationOf = (app: AnyElysia, path: string): Operation =>
+  JSON.parse(JSON.stringify(toOpenAPISchema(app).paths))[path].get;
+
+/** Returns the errors of each status that the document has. */
+function errorsOf({ responses = {} }: Operation) {
+  const errors = Object.entries(responses).map(([status, { content }]) => {
+    return [status, content?.['application/json']?.schema.properties?.error?.enum];
+  });
+  return Object.fromEntries(errors);
+}
+
+const unauthorized = ['missing_token', 'invalid_token'];
+const defaults = { 400: ['invalid_request'], 401: unauthorized, 503: ['temporarily_unavailable'] };
+const outOfScope = { ...defaults, 403: ['insufficient_scope'] };
+const denied = { ...defaults, 403: ['access_denied'] };
+const stepUp = { ...defaults, 401: [...unauthorized, 'insufficient_user_authentication'] };
+const dpop = { ...defaults, 401: expect.arrayContaining(['invalid_dpop_proof']) };
+const described = { detail: { responses: { 401: { description: 'Go away' } } } };
+
+interface Row {
+  readonly route?: object;
+  readonly options?: Partial<GuardOptions>;
+  readonly settings?: PluginSettings;
+  readonly errors: object;
+}
+
+const rows: Readonly<Record<string, Row>> = {
+  'without a schema': { errors: defaults },
+  'with a scope': { route: { scope: 'a' }, errors: outOfScope },
+  'with authorize': { route: { authorize: () => true }, errors: denied },
+  'with step-up': { route: { maxAge: 60 }, errors: stepUp },
+  'with one schema': { route: { response: t.String() }, errors: { ...defaults, 200: undefined } },
+  'with a schema of anything': { route: { response: t.Any() }, errors: { ...defaults, 200: undefined } },
+  'with scope and schema': {
+    route: { scope: 'a', response: { 200: t.String() } },
+    errors: { ...outOfScope, 200: undefined },
+  },
+  'with a schema of its own for a status': {
+    route: { response: { 200: t.String(), 401: t.String() } },
+    errors: { ...defaults, 200: undefined, 401: undefined },
+  },
+  'with responses of its own': { route: described, errors: { ...defaults, 401: undefined } },
+  'with DPoP': { options: { dpop: 'on', publicUrl }, errors: dpop },
+  'with own errors': {
+    options: { formatRejection: ({ status, reason }) => ({ status: Math.max(401, status), body: { error: reason } }) },
+    errors: { 401: expect.arrayContaining(['credentials_malformed', 'token_expired']), 503: ['keys_unavailable'] },
+  },
+  'that leaves them out': { settings: { responses: false }, errors: {} },
+};
+
+describe('the OpenAPI document of an application', () => {
+  for (const [name, { route = {}, options, settings, errors }] of Object.entries(rows))
+    test(`declares the rejections of a route ${name}, even in a plugin that others use`, () => {
+      const app = new Elysia().use(guard(options, settings)).get('/x', () => 'ok', { ...route } as object);
+      const outer = new Elysia().use(new Elysia().use(app));
+      expect([app, outer].map((one) => errorsOf(operationOf(one, '/x')))).toEqual([errors, errors]);
+    });
+
+  test('declares the status, the media types and the members that formatRejection() returns', () => {
+    const formatRejection = ({ status, error, description: title }: RefusalDescription): RejectionFormat =>
+      status === 503
+        ? { body: '<p>', contentType: 'text/html' }
+        : { status: 418, body: { status, error, title, at: [null] }, contentType: 'application/problem+json' };
+    const app = new Elysia().use(guard({ formatRejection })).get('/x', () => 'ok', { scope: 'a' });
+    const { responses = {} } = operationOf(app, '/x');
+    expect(Object.keys(responses)).toEqual(['418', '503']);
+    expect<unknown>(responses[503]?.content).toEqual({ 'text/html': { schema: { type: 'string', enum: ['<p>'] } } });
+    expect<unknown>(responses[418]?.content?.['application/problem+json']?.schema).toEqual({
+      type: 'object',
+      required: ['status', 'error', 'title', 'at'],
+      properties: {
+        status: { type: 'number', enum: [401, 400, 403] },
+        error: { type: 'string', enum: ['missing_token', 'invalid_request', 'invalid_token', 'insufficient_scope'] },
+        title: { type: 'string' },
+        at: { type: 'array', items: { type: 'null', enum: [null] } },
+      },
+    });
+  });
+
+  test('declares rejections without using them to validate what handlers return', async () => {
+    const handler = ({ set }: { readonly set: { status?: number | string } }) => {
+      set.status = 401;
+      return 'of the handler';
+    };
+    const routes = new Elysia().use(guard()).get('/x', handler, { response: { 200: t.String() } });
+    const app = new Elysia().use(new Elysia().use(routes));
+    const response = await send(app, '/x', { headers: token() });
+    expect([response.status, await response.text()]).toEqual([401, 'of the handler']);
+  });
+
+  test('declares the security of guarded routes, with the prefix of scopes, and nothing for open routes', () => {
+    const guarded = new Elysia()
+      .use(guard({ scopePrefix: 'api/' }))
+      .get('/me', () => 'ok')
+      .get('/scoped', () => 'ok', { scope: ['a', 'b'] });
+    const app = new Elysia().use(guarded).get('/open', () => 'ok');
+    expect(operationOf(app, '/me').security).toEqual([{ oauth2: [] }, { bearer: [] }]);
+    expect(operationOf(app, '/scoped').security).toEqual([{ oauth2: ['api/a', 'api/b'] }, { bearer: [] }]);
+    expect(scopesOf(app.routes)).toEqual(['api/a', 'api/b']);
+    expect(operationOf(app, '/open')).not.toContainAnyKeys(['security', 'responses']);
+  });
+
+  test.each<[string, object, object, string]>([
+    ['any of', {}, { scope: { anyOf: ['a', 'b'] } }, 'a|b'],
+    ['any of two lists', { scope: { anyOf: ['a', 'b'] } }, { scope: { anyOf: ['a', 'c'] } }, 'a|a b|a c|b c'],
+    ['all of and any of', { scope: ['a', 'b'] }, { scope: { anyOf: ['c', 'd'] } }, 'a b c|a b d'],
+  ])('declares each alternative of a route that requires %s', (_, around, route, alternatives) => {
+    const inside = (inner: AnyElysia) => inner.get('/x', () => 'ok', { ...route });
+    const { security } = operationOf(new Elysia().use(guard()).guard({ ...around }, inside), '/x');
+    const named = security?.map(({ oauth2 }) => oauth2?.toSorted().join(' ')).toSorted();
+    expect(named).toEqual([...alternatives.split('|'), undefined]);
+  });
+
+  for (const [name, components, said] of [
+    ['the first of them', {}, 'does not define the security schemes oauth2, bearer: use openapi('],
+    ['none of them', { securitySchemes: securitySchemes(createGuard(offline())) }, ''],
+  ] as const)
+    test(`names ${name} of the schemes that it does not define, once the application listens`, async () => {
+      const warned = spyOn(console, 'warn').mockImplementation(() => {});
+      const app = new Elysia()
+        .use(openapi({ documentation: { components } }))
+        .use(['/x', '/y'].map((path) => new Elysia().use(guard()).get(path, () => 'ok')))
+        .listen({ port: 0, hostname: '127.0.0.1' });
+      await app.stop(true);
+      const lines = warned.mock.calls.flat();
+      warned.mockRestore();
+      expect(lines).toEqual(said === '' ? [] : [expect.stringContaining(said)]);
+    });
+
+  for (const dpop of ['off', 'on', 'required'] as const)
+    for (const tokenEndpoint of ['https://tenant.example.test/oauth/token', undefined])
+      test(`has the schemes of securitySchemes() under dpop ${dpop} with the token endpoint ${tokenEndpoint}`, () => {
+        const schemes = securitySchemes({ dpop }, { tokenEndpoint, scopes: ['read:reports'] });
+        expect(Object.keys(schemes)).toEqual(['oauth2', 'bearer']);
+        const scopes = { 'read:reports': expect.any(String) };
+        const flows = tokenEndpoint === undefined ? {} : { clientCredentials: { tokenUrl: tokenEndpoint, scopes } };
+        expect(schemes.oauth2.flows).toEqual(flows);
+        expect(schemes.bearer.scheme).toBe(dpop === 'required' ? 'dpop' : 'bearer');
+        expect(schemes.bearer.description.includes('RFC 9449')).toBe(dpop !== 'off');
+      });
+});
