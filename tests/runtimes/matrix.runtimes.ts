@@ -1,18 +1,36 @@
 import { beforeAll, test } from 'bun:test';
 import { join } from 'node:path';
 import { $ } from 'bun';
-import { expectNoFaults, expectSpread, runBundle } from '../auth/elysia/matrix/bundle.ts';
+import { build } from 'esbuild';
+import { clients, expectNoFaults, expectSpread, type Report } from '../auth/elysia/matrix/report.ts';
+import { runToEnd } from '../support/child-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const seed = Number(process.env.MATRIX_SEED ?? 20);
 const cells = Number(process.env.MATRIX_CELLS ?? 200);
 
+const main = join(import.meta.dir, 'matrix-main.ts');
 const binary = join(temporaryFolder(), 'matrix');
 /** The flags are those of the build, which Elysia's reading of source text survives. */
 beforeAll(async () => {
-  const main = join(import.meta.dir, '../auth/elysia/matrix/main.ts');
   await $`${process.execPath} build --compile --minify-whitespace --minify-syntax --outfile ${binary} ${main}`.quiet();
 });
+
+/** Compiles the matrix, the plugin and Elysia for old browsers, to a module with the name that commands use. */
+async function bundleMatrix() {
+  const { outputFiles } = await build({
+    entryPoints: [main],
+    write: false,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'es2016',
+    supported: { 'import-meta': true },
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    logLevel: 'error',
+  });
+  return { 'matrix.mjs': outputFiles[0]?.text ?? '' };
+}
 
 for (const [name, ...command] of [
   ['es2016 under Bun', 'bun', 'matrix.mjs'],
@@ -21,7 +39,11 @@ for (const [name, ...command] of [
   ['a binary', binary],
 ])
   test(`the matrix as ${name}`, async () => {
-    const report = await runBundle(command, cells, seed);
+    const settings = { CLIENTS: JSON.stringify(clients()), COUNT: String(cells), SEED: String(seed) };
+    const environment = { PATH: process.env.PATH ?? '', NO_COLOR: '1', ...settings };
+    const { status, stdout, stderr } = await runToEnd(command, environment, await bundleMatrix());
+    if (status !== 0) throw new Error(`The matrix ended with ${status}: ${stderr}`);
+    const report: Report = JSON.parse(stdout);
     expectNoFaults(report, seed);
     expectSpread(report, cells);
   }, 3_600_000);

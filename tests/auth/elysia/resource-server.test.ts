@@ -52,18 +52,15 @@ describe('resourceServer()', () => {
 
   for (const [name, claims] of Object.entries({ 'no schema': undefined, 'a schema': t.Object({ iss: t.String() }) }))
     test(`reads options and settings that are getters or inherited, with ${name}`, async () => {
-      class Options {
-        readonly claims = claims;
+      const isRevoked = () => true;
+      const options = {
+        ...offline(),
+        claims,
         get isRevoked() {
-          return () => true;
-        }
-      }
-      class Settings {
-        get optional() {
-          return true;
-        }
-      }
-      const plugin = resourceServer(Object.assign(new Options(), offline()), new Settings());
+          return isRevoked;
+        },
+      };
+      const plugin = resourceServer(Object.create(options), Object.create({ optional: true }));
       const app = new Elysia().use(plugin).get('/', () => 'ok');
       expect(await statuses(app, '/', [{}, token()])).toEqual([200, 401]);
     });

@@ -18,6 +18,9 @@ describe('createGuard().metadata()', () => {
   const proofs = { dpop_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'] };
   for (const [name, options, path, more] of [
     ['DPoP off', {}, PATH, {}],
+    ['a slash at the end', { publicUrl: `${API}/` }, PATH, {}],
+    ['a port', { publicUrl: `${API}:8443` }, PATH, { resource: `${API}:8443` }],
+    ['a path', { publicUrl: `${API}/a/b/` }, `${PATH}/a/b`, { resource: `${API}/a/b` }],
     ['a resource', { resource: `${API}/mcp` }, `${PATH}/mcp`, { resource: `${API}/mcp` }],
     ['a prefix', { scopePrefix: 'api/' }, PATH, { scopes_supported: ['api/a', 'api/b'] }],
     ['certificates', { clientCertificate() {} }, PATH, { tls_client_certificate_bound_access_tokens: true }],
@@ -44,7 +47,8 @@ describe('createGuard().metadata()', () => {
         });
       }
       const challenge = describeRejections(guard)[0]?.headers['www-authenticate'];
-      expect(challenge).toContain(`resource_metadata="${API}${path}"`);
+      const { origin } = new URL('resource' in more ? more.resource : API);
+      expect(challenge).toContain(`resource_metadata="${origin}${path}"`);
     });
 
   test('returns a preflight, a HEAD without a body and a 405 with the Error object, to every origin', async () => {

@@ -52,20 +52,16 @@ const alike = (builds: Readonly<Record<string, Application['build']>>, others: O
 const served = alike({
   chain: (p) => p.route(p.guarded(p.create())),
   'guard callback': (p) => p.create().guard({}, (inner) => p.route(p.guarded(inner))),
-  'guard callback after the guard': (p) => p.guarded(p.create()).guard({}, (inner) => p.route(inner)),
   'nested instance': (p) => p.create().use(p.route(p.guarded(p.create()))),
   'wrapper that is scoped': (p) => p.route(p.create().use(wrapper(p))),
-  'wrapper with an open route': (p) => p.route(p.create().use(wrapper(p)).use(p.create().get('/open', open))),
   'promise of a guarded instance': (p) => p.create().use(Promise.resolve(p.route(p.guarded(p.create())))),
   async 'route after an awaited guard'(p) {
     const app = p.create().use(Promise.resolve(wrapper(p)));
     await app.modules;
     return p.route(app).compile();
   },
-  'two guards': (p) => p.route(p.guarded(p.create()).use(p.guard('different'))),
   'two guards of two instances': (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard('different')))),
   'equal guards nested': (p) => p.guarded(p.create()).use(p.route(p.create().use(p.guard()))),
-  'equal guards in one chain': (p) => p.route(p.guarded(p.create()).use(p.guard())),
   'route before a second guard of equal options': (p) => p.route(p.guarded(p.create())).use(p.guard()),
   'scoped guard in a group of a guarded instance': (p) =>
     p.guarded(p.create()).group('', (group) => p.route(group.use(wrapper(p)))),
@@ -75,12 +71,6 @@ const served = alike({
   'guard in two applications'(p) {
     const guard = p.guard();
     return { apps: [p.route(p.create().use(guard)), p.route(p.create().use(guard))] };
-  },
-  'guard in an open application too'(p) {
-    const guard = p.guard();
-    const app = p.route(p.create().use(guard));
-    withOpen(p).use(p.create().use(guard).get('/other', open));
-    return app;
   },
   'instance in two applications'(p) {
     const shared = p.route(p.guarded(p.create()));
@@ -101,12 +91,6 @@ const served = alike({
   'plugin function': (p) => p.route(p.create().use((app: AnyElysia) => p.guarded(app))),
   'list of plugins': (p) => p.route(p.create().use([p.guard(), p.create()])),
   'routes of the plugin itself': (p) => p.create().use(p.route(p.guard())),
-  'plugin served by itself': (p) => p.route(p.guard()),
-  'fetch read before the guard'(p) {
-    const app = p.create();
-    if (typeof app.fetch !== 'function') throw new TypeError('fetch is missing');
-    return p.route(p.guarded(app)).compile();
-  },
 });
 
 const inGroup = alike(
@@ -117,10 +101,6 @@ const inGroup = alike(
     'nested twice': (p) => p.create().use(p.create({ prefix: '/a' }).use(p.route(p.guarded(p.create())))),
     'mounted application': (p) => p.create().mount('/a', p.route(p.guarded(p.create())).fetch),
     'mounted instance': (p) => p.create().mount('/a', p.route(p.guarded(p.create()))),
-    'open route before a group': (p) =>
-      withOpen(p)
-        .group('/a', (group) => p.route(p.guarded(group)))
-        .get('/open-too', open),
   },
   { prefix: '/a' },
 );
@@ -143,8 +123,6 @@ const closed = alike(
     promise: (p) => p.route(p.create().use(Promise.resolve(p.guard()))),
     'promise in a guard callback': (p) =>
       p.create().guard({}, (inner) => p.route(inner.use(Promise.resolve(p.guard())))),
-    'promise in a child in a guard callback': (p) =>
-      p.create().guard({}, (inner) => inner.use(p.route(p.create().use(Promise.resolve(p.guard()))))),
     'promise in an instance of two applications'(p) {
       const shared = p.route(p.create().use(Promise.resolve(p.guard())));
       return { apps: [p.create().use(shared), p.create().use(async () => shared), p.create().use(shared), shared] };
@@ -155,8 +133,6 @@ const closed = alike(
       p.route(p.create().use(Promise.resolve({ default: () => wrapper(p) }))),
     'promise that a mistake of the guard rejects': (p) =>
       p.route(p.create().use(Promise.resolve().then(() => resourceServer({} as GuardOptions)))),
-    'async function with a mistake of the guard': (p) =>
-      p.route(p.create().use(async (app: AnyElysia) => app.use(resourceServer({} as GuardOptions)))),
     'route before a guard, whose error is caught': (p) =>
       p.route(attempt(p.create().get('/first', open), (app) => p.guarded(app))),
   },

@@ -43,33 +43,23 @@ export function partsOf(cell: Cell, valid: string) {
   return { application, kind, path, configuration, effect: pick(effectsFor(`Bearer ${valid}`), cell.effect) };
 }
 
-export function isImpossible({
-  application,
-  configuration,
-  form,
-  route,
-  requirement,
-  named,
-  beside,
-  hook,
-  effect,
-}: Cell): boolean {
-  const { isApart = false, isServed, isPublic = false } = pick(applications, application);
-  const isWeb = configuration === 'Web-standard adapter';
+export function isImpossible({ form, route, named, ...cell }: Cell): boolean {
+  const { isApart = false, isServed, isPublic = false } = pick(applications, cell.application);
+  const isWeb = cell.configuration === 'Web-standard adapter';
+  const isCompiled = cell.configuration !== 'aot: false';
+  const requires = cell.requirement !== 'none';
   return (
     (form === 'listen' && typeof Bun === 'undefined') ||
     (isWeb && (form === 'listen' || route === 'WebSocket')) ||
     // Elysia has such an instance ask itself for its server, without end, with any guard or none.
-    (application.includes('async function') && route === 'WebSocket' && configuration !== 'aot: false') ||
+    (isCompiled && cell.application.includes('async function') && route === 'WebSocket') ||
     // Elysia reads the body of the one Response twice, and leaves a rejected promise behind.
-    (configuration === 'aot: false' && route.startsWith('Response')) ||
-    (isPublic && requirement === 'none') ||
-    // What an application puts in the place of the request before it is routed is the request that is checked.
-    (effect === 'sets request' && /trace|onRequest|decorate/i.test(hook)) ||
+    (!isCompiled && route.startsWith('Response')) ||
+    (isPublic && !requires) ||
     // These plugins bring their own guard.
-    (isServed === false && requirement !== 'none' && named === 'second plugin of one name') ||
+    (isServed === false && requires && named === 'second plugin of one name') ||
     // The macro is unknown there, and types say so.
-    (isApart && isServed !== false && requirement !== 'none' && (named !== 'route' || beside !== 'nothing'))
+    (isApart && isServed !== false && requires && (named !== 'route' || cell.beside !== 'nothing'))
   );
 }
 

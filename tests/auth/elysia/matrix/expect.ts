@@ -2,35 +2,35 @@ import { type Cell, partsOf } from './cells.ts';
 import { type Observed, type Outcome, observeUnguarded } from './observe.ts';
 import { SECRET } from './routes.ts';
 
-/** What must become of the requests to the applications of a cell. Whatever it is, no hostile client is served. */
-export interface Expected {
-  /** Whether a valid token is served: certainly, certainly not, or either. */
-  readonly isServed: boolean | 'maybe';
-  /** Whether nothing but the guard decides about the status of a response. */
-  readonly isHarmless: boolean;
-  /** Whether the route is one of the application itself, of which `isGuarded` is asked. */
-  readonly isListed: boolean;
-}
+type Expected = Awaited<ReturnType<typeof expectationOf>>;
 
 const statuses = { none: 401, forged: 401, unscoped: 403, valid: 200 };
 const isServed = ({ runs, body }: Outcome) => runs > 0 || body.includes(SECRET);
 
-export async function expectationOf(cell: Cell): Promise<Expected> {
-  const { application } = partsOf(cell, '');
-  const { isServed: isMeantToServe = true, prefix = '' } = application;
+/** Returns what must become of the requests to the applications of a cell. Whatever it is, no hostile client is served. */
+export async function expectationOf(cell: Cell) {
+  const { isServed: isMeant = true, prefix = '' } = partsOf(cell, '').application;
   const isHarmless = cell.hook === 'none';
-  const others = { isHarmless, isListed: prefix === '' };
-  const isWithoutContext = cell.configuration === 'aot: false' && /mount/i.test(cell.route);
-  if (
-    isMeantToServe !== true ||
-    !isHarmless ||
-    (isWithoutContext && /function|authorize|met/.test(cell.requirement + cell.beside))
-  )
-    return { ...others, isServed: isMeantToServe === false ? false : 'maybe' };
+  const isMountWithoutContext =
+    cell.configuration === 'aot: false' &&
+    /mount/i.test(cell.route) &&
+    /function|authorize|met/.test(cell.requirement + cell.beside);
+  const isCertain = isMeant === true && isHarmless && !isMountWithoutContext && (await isServedAlone(cell));
+  return {
+    /** Whether a valid token is served: certainly, certainly not, or either. */
+    isServed: isCertain || (isMeant !== false && 'maybe'),
+    /** Whether nothing but the guard decides about the status of a response. */
+    isHarmless,
+    /** Whether the route is one of the application itself, of which `isGuarded` is asked. */
+    isListed: prefix === '',
+  };
+}
+
+/** Whether Elysia without a guard serves the route of a cell. */
+async function isServedAlone(cell: Cell): Promise<boolean> {
   const { apps } = await observeUnguarded(cell);
   const last = apps.flatMap(({ outcomes }) => outcomes.slice(-1));
-  const isPossible = last.every((outcome) => isServed(outcome) && outcome.status > 0 && outcome.status < 300);
-  return { ...others, isServed: isPossible || 'maybe' };
+  return last.every((outcome) => isServed(outcome) && outcome.status > 0 && outcome.status < 300);
 }
 
 function faultsOfOutcome(expected: Expected, outcome: Outcome): string[] {

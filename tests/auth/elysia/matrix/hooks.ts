@@ -8,32 +8,24 @@ interface Effect {
   readonly answer?: () => unknown;
 }
 
-const ANSWER = 'response of the application';
-const metadataPath = '/.well-known/oauth-protected-resource';
-const answer = () => new Response(ANSWER);
+const answer = () => new Response('response of the application');
 
-/** By name. A `request` with the good token is one that no client has sent. */
+/** By name. */
 export function effectsFor(authorization: string): Readonly<Record<string, Effect>> {
-  const sets = (set: Context): Effect => ({ set });
-  const returns = (answer: () => unknown): Effect => ({ answer });
-  const request = new Request('http://localhost/secret', { headers: { authorization } });
   return {
-    'sets where it is': sets({ route: metadataPath, path: metadataPath, url: `http://localhost${metadataPath}` }),
-    'sets status': sets({ status: () => undefined, error: () => undefined }),
-    'sets request': sets({ request }),
-    'sets headers': sets({ headers: { authorization } }),
-    'sets claims': sets({ claims: { sub: 'nobody', scope: 'read:messages', scp: ['read:messages'] } }),
-    'sets set and store': sets({ set: { headers: {}, status: 200 }, store: {} }),
-    'sets query, params and body': sets({ query: { route: metadataPath }, params: {}, body: {} }),
-    'sets response': sets({ response: ANSWER, responseValue: ANSWER }),
-    'returns a string': returns(() => ANSWER),
-    'returns a Response': returns(answer),
-    'returns null': returns(() => null),
-    'returns a promise of a Response': returns(async () => answer()),
-    'returns a claim': returns(() => ({ claims: { scope: 'read:messages' }, request })),
-    throws: returns(() => {
-      throw new TypeError('hook of the application');
-    }),
+    'sets status': { set: { status: () => undefined, error: () => undefined } },
+    'sets headers': { set: { headers: { authorization } } },
+    'sets claims': { set: { claims: { sub: 'nobody', scope: 'read:messages', scp: ['read:messages'] } } },
+    'sets set and store': { set: { set: { headers: {}, status: 200 }, store: {} } },
+    'returns a string': { answer: () => 'response of the application' },
+    'returns a Response': { answer },
+    'returns null': { answer: () => null },
+    'returns a promise of a Response': { answer: async () => answer() },
+    throws: {
+      answer() {
+        throw new TypeError('hook of the application');
+      },
+    },
   };
 }
 

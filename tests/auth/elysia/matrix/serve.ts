@@ -4,20 +4,17 @@ import { type RouteKind, SECRET } from './routes.ts';
 /** Sends to an application in one of the forms `listen`, `fetch` and `handle`. It may throw at the start, and serve nevertheless. */
 export function serve(app: AnyElysia, form: string) {
   let origin = 'http://localhost';
-  let thrown = '';
   if (form === 'listen') {
     try {
       app.listen({ port: 0, hostname: '127.0.0.1', error: (error) => new Response(String(error), { status: 500 }) });
-    } catch (error) {
-      thrown = String(error);
-    }
+    } catch {}
     origin = `http://127.0.0.1:${app.server?.port ?? 0}`;
   }
   const send = (path: string, init: RequestInit) =>
     form === 'listen'
       ? fetch(origin + path, init)
       : app[form === 'fetch' ? 'fetch' : 'handle'](new Request(origin + path, init));
-  return { origin, thrown, send, close: () => app.server?.stop(true) };
+  return { origin, send, close: () => app.server?.stop(true) };
 }
 
 /** Requests a route. Status 0 means no response. */
