@@ -63,15 +63,11 @@ test('the option clientCertificate is called for every request, even if the toke
   expect(reasons).toEqual([undefined, 'certificate_missing', 'certificate_mismatch', undefined]);
 });
 
-test.each([
-  ['Basic t', 'scheme_unsupported'],
-  // Headers would trim it.
-  ['Bearer ', 'credentials_malformed'],
-])('createGuard().check() rejects the header %p with %s', async (authorization, want) => {
+test('createGuard().check() rejects a scheme and a blank, which the class Headers would trim', async () => {
   const reasons: string[] = [];
   const { check } = createGuard({ ...offline(), onRefused: (_, reason) => reasons.push(reason) });
-  await check({ method: 'GET', url: 'http://localhost/', headers: { get: () => authorization } });
-  expect(reasons).toEqual([want]);
+  await check({ method: 'GET', url: 'http://localhost/', headers: { get: () => 'Bearer ' } });
+  expect(reasons).toEqual(['credentials_malformed']);
 });
 
 describe('createGuard().check()', () => {
