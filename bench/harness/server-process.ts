@@ -16,7 +16,6 @@ export async function startContestant(contestant: Contestant, { tokens, jwksUri,
   const { name, command, settings, files } = contestant;
   const port = await freePort();
   const environment = {
-    PATH: process.env.PATH ?? '',
     NODE_ENV: 'production',
     HOST: '127.0.0.1',
     PORT: String(port),

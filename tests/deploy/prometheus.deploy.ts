@@ -61,7 +61,7 @@ describe('a Prometheus that scrapes two instances, one of which cannot reach its
   };
   const prometheus = run(
     ['prometheus', '--config.file=prometheus.json', '--web.listen-address=127.0.0.1:0', '--storage.tsdb.path=data'],
-    { PATH: process.env.PATH ?? '' },
+    {},
     { 'prometheus.json': JSON.stringify(configuration) },
   );
   const address = () => /msg="Listening on" address=(\S+)/.exec(prometheus.stderr())?.[1];

@@ -13,8 +13,7 @@ test('the script of docs/operations.md starts a process for each core on one por
   const here = script.replace('./protected-api', executable).replace(/ISSUER=\S+/, `ISSUER=${issuer.url}`);
   const port = String(await freePort());
   const cores = Number(await $`nproc`.text());
-  const environment = { PATH: process.env.PATH ?? '', HOST: '127.0.0.1', PORT: port };
-  const shell = run(['bash', '-c', here], environment);
+  const shell = run(['bash', '-c', here], { HOST: '127.0.0.1', PORT: port });
 
   const count = (message: string) => shell.stdout().split(`"msg":"${message}"`).length - 1;
   await untilProcess(shell, () => count('Listening') === cores, 'a process for each core');

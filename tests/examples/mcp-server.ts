@@ -40,8 +40,7 @@ export const mcpServer = <Started extends AuthorizationServer = Awaited<ReturnTy
       const url = `http://localhost:${PORT}/mcp`;
       const issuer = await startIssuer(url);
       const script = join(import.meta.dir, `../../examples/${example}.ts`);
-      const settings = { PATH: process.env.PATH ?? '', ISSUER: issuer.issuer, PORT };
-      const server = run([process.execPath, 'run', script], settings);
+      const server = run([process.execPath, 'run', script], { ISSUER: issuer.issuer, PORT });
       await untilReachable(url, server);
       return { url, issuer, server };
     },

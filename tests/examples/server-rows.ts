@@ -18,8 +18,7 @@ export function exampleFixture(
   start: Start = (environment) => run([process.execPath, 'run', join(root, name)], environment),
   settings: Environment = {},
 ) {
-  const launch: Start = (environment) => start({ PATH: process.env.PATH ?? '', ...environment });
-  const form: Form = { name, start: (given) => startService(launch, given) };
+  const form: Form = { name, start: (given) => startService(start, given) };
   return fixtureFor(form, { settings });
 }
 

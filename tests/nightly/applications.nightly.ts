@@ -11,7 +11,6 @@ import { packed } from '../support/installed-package.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const examples = join(import.meta.dir, '../../examples');
-const PATH = process.env.PATH ?? '';
 
 const folder = startedFor(async () => {
   const folder = temporaryFolder();
@@ -30,7 +29,7 @@ serverRows(
     for (const file of ['guard.ts', 'proxy.ts', 'app/reports/route.ts'])
       await Bun.write(join(folder(), file), Bun.file(join(examples, 'next', file)));
     await Bun.write(join(folder(), 'app/health/route.ts'), "export const GET = () => new Response('ok');");
-    const silent = { PATH, NEXT_TELEMETRY_DISABLED: '1' };
+    const silent = { NEXT_TELEMETRY_DISABLED: '1' };
     const { status, stdout, stderr } = await runToEnd([...next, 'build', folder()], silent);
     expect(status, stdout + stderr).toBe(0);
     return run([...next, 'start', folder(), '-H', '127.0.0.1', '-p', environment.PORT ?? ''], environment);
@@ -47,7 +46,7 @@ describe.each(['mcp', 'mcp-hono'])('the MCP Inspector with examples/%s.ts', (exa
     const client = ['--transport', 'http', '--client-id', 'reader', '--client-secret', 'reader-secret'];
     const cli = run(
       ['sh', '-c', 'echo y | node "$0" "$@"', launcher, '--cli', started().url, ...client, '--method', ...args],
-      { PATH, HOME: folder(), MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' },
+      { HOME: folder(), MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' },
     );
     let logins = 0;
     let isEnded = false;
@@ -93,7 +92,7 @@ describe.each(['mcp', 'mcp-hono'])('the conformance suite of MCP with examples/%
       });
       const suite = [process.execPath, inPackages('@modelcontextprotocol/conformance/dist/index.js'), 'server'];
       const target = ['--url', `http://localhost:${proxy.port}/mcp`, '--scenario', scenario];
-      const { status, stdout } = await runToEnd([...suite, ...target, '--output-dir', folder()], { PATH });
+      const { status, stdout } = await runToEnd([...suite, ...target, '--output-dir', folder()]);
       expect({ status, stdout }).toEqual({
         status: 0,
         stdout: expect.stringMatching(/Passed: ([1-9]\d*)\/\1, 0 failed/),

@@ -120,7 +120,7 @@ describe('the package, installed from its tarball', () => {
 
   test.each([...nodeVersions, 'Bun'])('explains a token by its command under %s', async (runtime) => {
     await using issuer = await startIssuer();
-    const environment = { ISSUER: issuer.url, AUDIENCE, TOKEN: mintToken(issuer.url), PATH: process.env.PATH ?? '' };
+    const environment = { ISSUER: issuer.url, AUDIENCE, TOKEN: mintToken(issuer.url) };
     // npx would ask the registry for another version of npm.
     const command = inFolder('node_modules/.bin', manifest.name);
     const start = runtime === 'Bun' ? [process.execPath, '--bun', command] : [nodePath(runtime), command];

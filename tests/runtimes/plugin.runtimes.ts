@@ -20,7 +20,7 @@ const runtimes: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(nodeVersions.map((version) => [`node ${version}`, [nodePath(version)]])),
   deno: ['deno', 'run', '--allow-all'],
 };
-const environment = { PATH: process.env.PATH ?? '', NO_COLOR: '1' };
+const environment = { NO_COLOR: '1' };
 
 const outage = '503 temporarily_unavailable\n';
 /** What the issuer does, and what the script writes. */

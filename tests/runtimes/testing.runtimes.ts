@@ -17,7 +17,7 @@ const commands = [
 for (const [name, command] of commands)
   test(`an application without Elysia is tested by ${name}`, async () => {
     const inFolder = ['sh', '-c', `cd "$0" && exec ${command} ./own-tests.mjs`, folder()];
-    const { status, stdout, stderr } = await runToEnd(inFolder, { PATH: process.env.PATH ?? '', NO_COLOR: '1' });
+    const { status, stdout, stderr } = await runToEnd(inFolder, { NO_COLOR: '1' });
     expect(status, stdout + stderr).toBe(0);
     expect(stdout + stderr).toMatch(/\b2 pass(ed)?\b|pass 2\b/);
   });
@@ -46,7 +46,7 @@ describe('Jest, as docs/guides/testing.md has it', async () => {
     for (const [file, content] of Object.entries({ [name]: text, ...files }))
       await Bun.write(join(folder(), file), content);
     const inFolder = ['sh', '-c', `cd "$0" && ${run} ${name}`, folder()];
-    const { status, stdout, stderr } = await runToEnd(inFolder, { PATH: process.env.PATH ?? '', HOME: folder() });
+    const { status, stdout, stderr } = await runToEnd(inFolder, { HOME: folder() });
     expect(status, stdout + stderr).toBe(0);
     expect(stderr).toContain('1 passed');
   });
@@ -58,9 +58,7 @@ describe('servers of Node.js, with the tarball', () => {
 
   test.each(nodeVersions)('pass the tests of tests/auth/node under Node.js %s', async (version) => {
     const file = await compiled(join(import.meta.dir, '../auth/node/servers.test.ts'), folder());
-    const { status, stdout, stderr } = await runToEnd([nodePath(version), '--test', file], {
-      PATH: process.env.PATH ?? '',
-    });
+    const { status, stdout, stderr } = await runToEnd([nodePath(version), '--test', file]);
     expect(status, stdout + stderr).toBe(0);
     expect(stdout).toMatch(/pass [1-9]\d/);
   });

@@ -26,7 +26,7 @@ export async function startAuthorizationServer(
   args: readonly string[] = [AUDIENCE],
   script = join(import.meta.dir, 'authorization-server.mjs'),
 ) {
-  const server = run([process.execPath, script, ...args], { PATH: process.env.PATH ?? '' });
+  const server = run([process.execPath, script, ...args]);
   await untilProcess(server, () => server.stdout().includes('\n'), script);
   const announcement: Announcement = JSON.parse(server.stdout());
   return {

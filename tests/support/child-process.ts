@@ -27,7 +27,7 @@ function collect(stream: ReadableStream<Uint8Array>) {
   return { text: () => text, ended: read() };
 }
 
-/** Runs a command in a folder that has only `files`, with only this environment, and keeps its output. */
+/** Runs a command in a folder that has only `files`, with only PATH and this environment, and keeps its output. */
 export function run(
   command: readonly string[],
   environment: Environment = {},
@@ -35,7 +35,7 @@ export function run(
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'protected-api-'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  const env = { HOME: folder, ...environment };
+  const env = { HOME: folder, PATH: process.env.PATH ?? '', ...environment };
   const child = Bun.spawn([...command], { cwd: folder, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   living.set(child, folder);
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];

@@ -15,7 +15,7 @@ export async function startRedis(args: readonly string[] = [], urlOf = (port: nu
     /** Restarts it on the same port, optionally with other arguments. */
     async start(moreArgs = args): Promise<void> {
       const fixed = ['--bind', '127.0.0.1', '--port', String(port), '--save', '', '--appendonly', 'no'];
-      child = run(['redis-server', ...fixed, ...moreArgs], { PATH: process.env.PATH ?? '' });
+      child = run(['redis-server', ...fixed, ...moreArgs]);
       await untilProcess(child, () => server.command('PING').then(Boolean, () => false), 'redis-server');
     },
     async kill() {

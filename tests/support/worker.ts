@@ -37,7 +37,7 @@ export async function bundle(script: string): Promise<string> {
 export async function runWorker(script: string, settings: Environment) {
   const files = { 'worker.js': await bundle(script), 'config.capnp': configOf(settings) };
   const command = `echo http://127.0.0.1:${settings.PORT}; exec "$0" serve config.capnp`;
-  return run(['/bin/sh', '-c', command, workerd], { PATH: process.env.PATH ?? '' }, files);
+  return run(['/bin/sh', '-c', command, workerd], {}, files);
 }
 
 export const workerForm = (script: () => string): Form => ({
