@@ -1,8 +1,6 @@
 import { describe, expect, mock, test } from 'bun:test';
 import { Elysia, t } from 'elysia';
 import { resourceServer } from '../../src/auth/index.ts';
-import { formatRejection } from '../../src/errors.ts';
-import { createCommonHeaders } from '../../src/http/responses.ts';
 import { offline, tokenOf } from '../support/checked.ts';
 import { expectError } from '../support/expect-error.ts';
 import { serve } from '../support/fixture.ts';
@@ -10,18 +8,21 @@ import { bearer, SCOPE } from '../support/mint.ts';
 import { open } from '../support/raw-http.ts';
 import { createTestApp } from '../support/test-app.ts';
 
-const extension = new Elysia()
-  .post('/open', ({ body }) => ({ body }), { body: t.Any() })
-  .post('/notes', ({ body }) => body, { body: t.Object({ text: t.String() }) })
-  .post('/own', ({ request }) => request.text(), { parse: 'none' })
-  .use(
+const { app, get } = createTestApp({
+  options: offline(),
+  extension: (guard) =>
     new Elysia()
-      .use(resourceServer({ ...offline(), formatRejection, errorHeaders: createCommonHeaders() }))
-      .post('/guarded', ({ body }) => ({ body }), { body: t.Any() })
-      .post('/scoped', ({ body }) => ({ body }), { body: t.Any(), scope: SCOPE })
-      .post('/decided', ({ body }) => ({ body }), { body: t.Any(), authorize: ({ claims }) => claims.sub === 'ada' }),
-  );
-const { app, get } = createTestApp({ options: offline(), extension });
+      .post('/open', ({ body }) => ({ body }), { body: t.Any() })
+      .post('/notes', ({ body }) => body, { body: t.Object({ text: t.String() }) })
+      .post('/own', ({ request }) => request.text(), { parse: 'none' })
+      .use(
+        new Elysia()
+          .use(resourceServer(guard))
+          .post('/guarded', ({ body }) => ({ body }), { body: t.Any() })
+          .post('/scoped', ({ body }) => ({ body }), { body: t.Any(), scope: SCOPE })
+          .post('/decided', ({ body }) => body, { body: t.Any(), authorize: ({ claims }) => claims.sub === 'ada' }),
+      ),
+});
 
 /** A body that is cut off after its first part. */
 const cutOff = () => {

@@ -1,8 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Elysia, NotFoundError, status, t } from 'elysia';
-import { resourceServer } from '../../src/auth/index.ts';
-import { formatRejection } from '../../src/errors.ts';
-import { createCommonHeaders } from '../../src/http/responses.ts';
+import { type Guard, resourceServer } from '../../src/auth/index.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createObservation } from '../../src/observe/requests.ts';
 import { offline, tokenOf } from '../support/checked.ts';
@@ -26,50 +24,51 @@ const never = () => 'never';
 const respond = () => ({ a: 1 });
 const forbid = () => status(403, finished as never);
 
-const extension = new Elysia()
-  .get('/notes/:id', ({ params }) => params)
-  .post('/notes/new', () => 'new')
-  .post('/notes', ({ body }) => body, { body: t.Object({ text: t.String() }) })
-  .get('/returned', () => status(409, { state: 'taken' }))
-  .get('/thrown', () => {
-    throw status(409, { state: 'taken' });
-  })
-  .get('/list', () => [1, 2])
-  .get('/created', ({ set }) => {
-    set.status = 'Created';
-    return { id: 1 };
-  })
-  .get('/cookies', ({ set }) => {
-    set.headers['set-cookie'] = ['a=1', 'b=2'];
-    return { id: 1 };
-  })
-  .get('/text', () => 'plain')
-  .get('/response', () => new Response('own', { status: 202, headers: { 'x-own': '1' } }))
-  .get('/finished', () => finished)
-  .get('/forbidden', never, { response: { 403: t.String() }, beforeHandle: forbid })
-  .get('/set', ({ query, set }) => {
-    set.headers['cache-control'] = 'private';
-    return query.json ? { own: true } : new Response('own');
-  })
-  .get('/missing', fail(new NotFoundError()))
-  .get('/mistyped', () => ({ count: untyped as number }), { response: t.Object({ count: t.Number() }) })
-  .get('/throws-an-error', fail(new Error(SECRET)))
-  .get('/throws-an-error-with-a-code-and-a-status', fail(new CodedError(SECRET)))
-  .get('/throws-text', fail(SECRET))
-  .get('/throws-a-response', fail(new Response(SECRET)))
-  .get('/rejects', () => Promise.reject(new Error(SECRET)))
-  .get('/returns-an-error', () => new Error(SECRET))
-  .get('/returns-an-error-with-a-code-and-a-status', () => new CodedError(SECRET))
-  .use(new Elysia().derive(() => status(401, 'guarded')).all('/anything', never))
-  .use(
-    new Elysia()
-      .use(resourceServer({ ...offline(), formatRejection, errorHeaders: createCommonHeaders() }))
-      .all('/plain', respond)
-      .all('/scope', respond, { scope: 'a' })
-      .all('/authorize-fails', respond, { authorize: fail(new Error(SECRET)) })
-      .all('/query', respond, { query: t.Object({ page: t.Number() }) })
-      .all('/fails', fail(new Error(SECRET))),
-  );
+const extension = (guard: Guard) =>
+  new Elysia()
+    .get('/notes/:id', ({ params }) => params)
+    .post('/notes/new', () => 'new')
+    .post('/notes', ({ body }) => body, { body: t.Object({ text: t.String() }) })
+    .get('/returned', () => status(409, { state: 'taken' }))
+    .get('/thrown', () => {
+      throw status(409, { state: 'taken' });
+    })
+    .get('/list', () => [1, 2])
+    .get('/created', ({ set }) => {
+      set.status = 'Created';
+      return { id: 1 };
+    })
+    .get('/cookies', ({ set }) => {
+      set.headers['set-cookie'] = ['a=1', 'b=2'];
+      return { id: 1 };
+    })
+    .get('/text', () => 'plain')
+    .get('/response', () => new Response('own', { status: 202, headers: { 'x-own': '1' } }))
+    .get('/finished', () => finished)
+    .get('/forbidden', never, { response: { 403: t.String() }, beforeHandle: forbid })
+    .get('/set', ({ query, set }) => {
+      set.headers['cache-control'] = 'private';
+      return query.json ? { own: true } : new Response('own');
+    })
+    .get('/missing', fail(new NotFoundError()))
+    .get('/mistyped', () => ({ count: untyped as number }), { response: t.Object({ count: t.Number() }) })
+    .get('/throws-an-error', fail(new Error(SECRET)))
+    .get('/throws-an-error-with-a-code-and-a-status', fail(new CodedError(SECRET)))
+    .get('/throws-text', fail(SECRET))
+    .get('/throws-a-response', fail(new Response(SECRET)))
+    .get('/rejects', () => Promise.reject(new Error(SECRET)))
+    .get('/returns-an-error', () => new Error(SECRET))
+    .get('/returns-an-error-with-a-code-and-a-status', () => new CodedError(SECRET))
+    .use(new Elysia().derive(() => status(401, 'guarded')).all('/anything', never))
+    .use(
+      new Elysia()
+        .use(resourceServer(guard))
+        .all('/plain', respond)
+        .all('/scope', respond, { scope: 'a' })
+        .all('/authorize-fails', respond, { authorize: fail(new Error(SECRET)) })
+        .all('/query', respond, { query: t.Object({ page: t.Number() }) })
+        .all('/fails', fail(new Error(SECRET))),
+    );
 
 const told: unknown[] = [];
 beforeEach(() => void told.splice(0));
@@ -126,7 +125,7 @@ describe('a route that is added', () => {
     await expectError(response, status, code);
   });
 
-  const mistakes = extension.routes.filter(({ path }) => /mistyped|throws|rejects|returns/.test(path));
+  const mistakes = app.routes.filter(({ path }) => /mistyped|throws|rejects|returns/.test(path));
   test.each(mistakes)('that goes wrong as $path is a 500 without details (CWE-209), and logged', async ({ path }) => {
     const response = await get(path);
     expect(await response.clone().text()).not.toContain(SECRET);

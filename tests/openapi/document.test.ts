@@ -2,13 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Elysia, t } from 'elysia';
 import { resourceServer } from '../../src/auth/elysia/plugins.ts';
-import { formatRejection } from '../../src/errors.ts';
 import { createDocument, type OpenApiDocument } from '../../src/openapi/document.ts';
 import { ISSUER } from '../support/checked.ts';
 import { fixtureFor } from '../support/fixture.ts';
 import { executableForm } from '../support/forms.ts';
 import { createServiceInProcess } from '../support/in-process.ts';
-import { AUDIENCE, SCOPE } from '../support/mint.ts';
+import { SCOPE } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
 import { committedDocument, describedApi, exampleDocument } from './example-document.ts';
 
@@ -94,9 +93,7 @@ describe('the OpenAPI document', () => {
     const { get } = createTestApp({
       options: { publicUrl },
       hasDocumentation: true,
-      extension: new Elysia()
-        .use(resourceServer({ issuer: ISSUER, audience: AUDIENCE, publicUrl, formatRejection }))
-        .get('/reports', () => ({ reports: [] }), { scope }),
+      extension: (guard) => new Elysia().use(resourceServer(guard)).get('/reports', () => ({ reports: [] }), { scope }),
     });
     const document = (await (await get('/openapi/json')).json()) as OpenApiDocument;
     expect(await errorsOf(document)).toEqual([]);

@@ -2,7 +2,7 @@ import type { AnyElysia } from 'elysia';
 import { createApp, type Dependencies } from '../../src/app.ts';
 import { createGuardCore } from '../../src/auth/guard/core.ts';
 import { guardOf } from '../../src/auth/guard/guard.ts';
-import type { GuardOptions } from '../../src/auth/guard.ts';
+import type { Guard, GuardOptions } from '../../src/auth/guard.ts';
 import type { TimeAndRandom } from '../../src/auth/values/clock.ts';
 import { formatRejection } from '../../src/errors.ts';
 import { createCommonHeaders } from '../../src/http/responses.ts';
@@ -12,7 +12,8 @@ import { AUDIENCE } from './mint.ts';
 interface TestAppOptions extends Partial<Omit<Dependencies, 'guard' | 'options'>> {
   readonly options?: Partial<GuardOptions>;
   readonly environment?: Partial<TimeAndRandom>;
-  readonly extension?: AnyElysia;
+  /** Returns the routes that are added, those for which a token is required on an instance with the guard. */
+  readonly extension?: (guard: Guard) => AnyElysia;
 }
 
 /**
@@ -26,8 +27,9 @@ export function createTestApp({ options, environment, extension, ...dependencies
   const format = { formatRejection, errorHeaders: commonHeaders };
   const given = { issuer: ISSUER, audience: AUDIENCE, fetch, ...format, onKeySetEvent, ...options };
   const core = createGuardCore(given, environment);
+  const guard = guardOf(core);
   const app = createApp({
-    guard: guardOf(core),
+    guard,
     options: core.options,
     commonHeaders,
     readiness: () => 'ready',
@@ -38,7 +40,7 @@ export function createTestApp({ options, environment, extension, ...dependencies
     tokenEndpoint: async () => `${ISSUER}oauth/token`,
     ...dependencies,
   });
-  if (extension) app.use(extension);
+  if (extension) app.use(extension(guard));
   const get = async (path: string, init?: RequestInit) => app.fetch(new Request(`http://localhost${path}`, init));
   return { app, guard: core, get };
 }
