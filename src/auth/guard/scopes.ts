@@ -1,20 +1,12 @@
 import { createIssuerLookup } from '../keys/tenants.ts';
 import { optionsByIssuer } from '../options/issuers.ts';
-import { type Refusal, refuse } from '../refusals.ts';
+import { refuse } from '../refusals.ts';
 import { isPlainWord, isStringList, ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, Claims } from '../types.ts';
 import { isListOf } from '../values/json.ts';
 
 /** The options that decide which scopes a token grants. An issuer can have a `scopeClaim` of its own. */
 export type ScopeRules = Pick<CheckedOptions, 'issuer' | 'scopeClaim' | 'scopePrefix' | 'scopeImplies'>;
-
-export interface ScopePolicy {
-  /** What a challenge names: all that are required, or the first of `anyOf`. */
-  readonly named: string | undefined;
-  /** The lists of scopes of which one is required, with the prefix. */
-  readonly alternatives: readonly (readonly string[])[];
-  check(claims: Claims): Refusal | undefined;
-}
 
 /** Returns a function that lists the scopes that a token grants, implied ones included, without the prefix. */
 export function createGrantReader(rules: ScopeRules) {
@@ -52,7 +44,7 @@ export function createGrantReader(rules: ScopeRules) {
 export function createScopeReader(rules: ScopeRules, grantedBy = createGrantReader(rules)) {
   const { scopePrefix = '' } = rules;
 
-  return (scope: unknown, allowsNone = false): ScopePolicy => {
+  return (scope: unknown, allowsNone = false) => {
     const isAny = typeof scope === 'object' && scope !== null && 'anyOf' in scope;
     const listed: unknown = isAny ? scope.anyOf : typeof scope === 'string' ? [scope] : scope;
     if (!isListOf(listed, isPlainWord) || (listed.length === 0 && (isAny || !allowsNone)))
@@ -62,9 +54,10 @@ export function createScopeReader(rules: ScopeRules, grantedBy = createGrantRead
     const names = [...listed];
     const scopes = names.map((name) => scopePrefix + name);
     return {
+      /** What a challenge names: all that are required, or the first of `anyOf`. */
       named: (isAny ? scopes[0] : scopes.join(' ')) || undefined,
       alternatives: isAny ? scopes.map((one) => [one]) : [scopes],
-      check(claims) {
+      check(claims: Claims) {
         const granted = grantedBy(claims);
         const isGranted = (name: string) => granted.includes(name);
         return (isAny ? names.some(isGranted) : names.every(isGranted)) ? undefined : refuse('scope_insufficient');

@@ -1,7 +1,6 @@
 import { withCommonTenant } from '../keys/tenants.ts';
 import type { CheckedOptions, GuardOptions } from '../types.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
-import { isSimilar } from '../values/similar.ts';
 import { isSecureUrl, printable } from '../values/url.ts';
 import { hasNoTenant, identifierOf, optionsByIssuer } from './issuers.ts';
 import { anHttpsUrl, optionRules } from './rules.ts';
@@ -115,6 +114,25 @@ function describeUnknown(name: string): string {
     return 'optional is not an option: it is the second argument of resourceServer, or a requirement of check';
   const [meant] = optionNames.filter((known) => isSimilar(name, known));
   return `${name} is not an option${meant === undefined ? '' : `. Did you mean ${meant}?`}`;
+}
+
+/**
+ * Whether a name may be a misspelling of a known one: they are equal but for case and underscores, one begins with the other, or
+ * at most two letters differ.
+ */
+function isSimilar(name: string, known: string): boolean {
+  const [a, b] = [name, known].map((each) => each.toLowerCase().replaceAll('_', '')) as [string, string];
+  const [shorter, longer] = a.length < b.length ? [a, b] : [b, a];
+  return (shorter.length > 4 && longer.startsWith(shorter)) || isClose(a, b, 2);
+}
+
+/** Whether at most so many letters must be inserted, removed or replaced to turn `a` into `b`. */
+function isClose(a: string, b: string, edits: number): boolean {
+  if (edits < 0) return false;
+  if (a === '' || b === '') return a.length + b.length <= edits;
+  const [restA, restB] = [a.slice(1), b.slice(1)];
+  if (a[0] === b[0]) return isClose(restA, restB, edits);
+  return isClose(restA, b, edits - 1) || isClose(a, restB, edits - 1) || isClose(restA, restB, edits - 1);
 }
 
 /** Quotes a value for a message: without credentials, query and fragment, at most 256 characters, all but printable ASCII escaped. */

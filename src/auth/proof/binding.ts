@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import { ownClaim } from '../token/claims.ts';
-import type { CheckedOptions, Claims, ClientCertificate, GuardRequest, Scheme } from '../types.ts';
+import type { CheckedOptions, Claims, GuardRequest, Scheme } from '../types.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
 import { whenSettled } from '../values/promises.ts';
 import { refuseCertificate } from './certificate.ts';
@@ -31,47 +31,31 @@ const unsupportedMethods = ['jwk', 'jwe', 'kid', 'jku', 'osc'];
  */
 export function createBindingCheck(options: BindingOptions): RefuseBinding {
   const { dpop, publicUrl = '', clientCertificate, replayStore = sharedMemoryStore() } = options;
-  if (dpop === 'off') return createBearerCheck(clientCertificate);
   const verifyProof = createProofVerifier({ ...options, publicUrl, replayStore });
-  const refuseBearer =
-    dpop === 'required' ? () => refuse('dpop_required') : createBearerCheck(clientCertificate, 'token_key_bound');
+
+  function refuseBearer(request: GuardRequest, claims: Claims): ReturnType<RefuseBinding> {
+    if (dpop === 'required') return refuse('dpop_required');
+    if (!Object.hasOwn(claims, 'cnf')) return undefined;
+    const confirmation = confirmationOf(claims);
+    if (Object.hasOwn(confirmation, keyMethod)) return refuse(dpop === 'off' ? 'token_bound' : 'token_key_bound');
+    if (!clientCertificate || !Object.hasOwn(confirmation, certificateMethod)) return refuse('token_bound');
+    if (hasUnsupportedMethod(confirmation)) return refuse('token_confirmation_unsupported');
+    return refuseCertificate(clientCertificate(request), confirmation[certificateMethod]);
+  }
 
   return (request, scheme, presented, claims) => {
-    if (scheme === 'Bearer') return refuseBearer(request, scheme, presented, claims);
+    if (scheme === 'Bearer') return refuseBearer(request, claims);
     const confirmation = confirmationOf(claims);
     const thumbprint = ownClaim(confirmation, keyMethod);
+    const needsCertificate = Object.hasOwn(confirmation, certificateMethod);
     if (hasUnsupportedMethod(confirmation)) return refuse('token_confirmation_unsupported');
-    if (Object.hasOwn(confirmation, certificateMethod) && !clientCertificate) return refuse('token_certificate_bound');
+    if (needsCertificate && !clientCertificate) return refuse('token_certificate_bound');
     if (typeof thumbprint !== 'string') return refuse('token_unbound');
     return whenSettled(
-      refuseConfirmation(request, confirmation, clientCertificate),
+      needsCertificate ? refuseCertificate(clientCertificate?.(request), confirmation[certificateMethod]) : undefined,
       (refusal) => refusal ?? verifyProof(request, presented, thumbprint),
     );
   };
-}
-
-/** @param keyBound why a token that is bound to a key is rejected, which depends on whether proofs are accepted */
-function createBearerCheck(
-  clientCertificate: ClientCertificate | undefined,
-  keyBound: 'token_bound' | 'token_key_bound' = 'token_bound',
-): RefuseBinding {
-  return (request, _scheme, _presented, claims) => {
-    if (!Object.hasOwn(claims, 'cnf')) return undefined;
-    const confirmation = confirmationOf(claims);
-    if (Object.hasOwn(confirmation, keyMethod)) return refuse(keyBound);
-    if (!clientCertificate || !Object.hasOwn(confirmation, certificateMethod)) return refuse('token_bound');
-    if (hasUnsupportedMethod(confirmation)) return refuse('token_confirmation_unsupported');
-    return refuseConfirmation(request, confirmation, clientCertificate);
-  };
-}
-
-function refuseConfirmation(
-  request: GuardRequest,
-  confirmation: Members,
-  clientCertificate: ClientCertificate | undefined,
-): Promise<Refusal | undefined> | undefined {
-  if (!Object.hasOwn(confirmation, certificateMethod)) return undefined;
-  return refuseCertificate(clientCertificate?.(request), confirmation[certificateMethod]);
 }
 
 /** Returns the methods by which a token is bound (RFC 7800 §3.1). */
