@@ -1,13 +1,14 @@
 import { afterEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { type Environment, until } from './support/child-process.ts';
-import { expectCrossOrigin } from './support/expect-error.ts';
+import { challengeOf, expectCrossOrigin } from './support/expect-error.ts';
 import { createServiceInProcess } from './support/in-process.ts';
-import { bearer, mintToken, nowSeconds, signingKeys } from './support/mint.ts';
+import { bearer, mintToken, nowSeconds, SCOPE, signingKeys } from './support/mint.ts';
 import { recordLog } from './support/recorded-log.ts';
 
 const GOOD = 'https://good.example.test/';
 const BAD = 'https://bad.example.test/';
 const PUBLIC_URL = 'https://api.example.test';
+const METADATA = '/.well-known/oauth-protected-resource';
 
 /** Returns a service without a process, the messages that it logs, and how often it fetched. Only the issuer GOOD is up. */
 function create(environment: Environment) {
@@ -59,10 +60,34 @@ describe('the log of the service', () => {
   });
 });
 
+test('the metadata are where each challenge says, for every origin, and name the documentation', async () => {
+  const { get } = create({ PUBLIC_URL: `${PUBLIC_URL}/base` });
+  const response = await get(`${METADATA}/base`);
+  expectCrossOrigin(response);
+  expect(await response.json()).toEqual({
+    resource: `${PUBLIC_URL}/base`,
+    authorization_servers: [GOOD],
+    scopes_supported: expect.arrayContaining([SCOPE]),
+    bearer_methods_supported: ['header'],
+    resource_documentation: `${PUBLIC_URL}/base/openapi`,
+  });
+  expect((await get(METADATA)).status).toBe(404);
+  for (const authorization of ['', 'Basic x', 'Bearer', 'Bearer x']) {
+    const challenge = challengeOf(await get('/api/private', { headers: { authorization } }));
+    expect(challenge.resource_metadata).toBe(`${PUBLIC_URL}${METADATA}/base`);
+  }
+});
+
+test('without PUBLIC_URL there are no metadata, and challenges do not name them', async () => {
+  const { get } = create({});
+  expect((await get(METADATA)).status).toBe(404);
+  expect(challengeOf(await get('/api/private'))).toEqual({});
+});
+
 test('a preflight for the metadata allows the methods that they are served for, and a 405 lists the same', async () => {
   const { get } = create({ PUBLIC_URL });
   for (const method of ['HEAD', 'POST', 'OPTIONS']) {
-    const { status, headers } = await get('/.well-known/oauth-protected-resource', { method });
+    const { status, headers } = await get(METADATA, { method });
     expect(headers.get('access-control-allow-methods')).toBe(method === 'OPTIONS' ? 'GET, HEAD' : null);
     expect([status, headers.get('allow')]).toEqual(method === 'POST' ? [405, 'GET, HEAD'] : [expect.any(Number), null]);
   }

@@ -3,47 +3,10 @@ import { cors } from '@elysiajs/cors';
 import { type AnyElysia, Elysia } from 'elysia';
 import { createGuard, resourceMetadata, resourceServer } from '../../../src/auth/index.ts';
 import { offline } from '../../support/checked.ts';
-import { challengeOf, expectCrossOrigin } from '../../support/expect-error.ts';
-import { SCOPE } from '../../support/mint.ts';
-import { createTestApp } from '../../support/test-app.ts';
 
-const { keys } = offline();
 const PATH = '/.well-known/oauth-protected-resource';
 const API = 'https://api.example.test';
-const get = (app: AnyElysia, path: string, headers = {}): Promise<Response> =>
-  app.handle(new Request(`http://localhost${path}`, { headers }));
-
-describe('the metadata of the service', () => {
-  const publicUrl = `${API}/base`;
-
-  for (const [name, hasDocumentation, more] of [
-    ['name its documentation', true, { resource_documentation: `${publicUrl}/openapi` }],
-    ['do not name a disabled documentation', false, {}],
-  ] as const)
-    test(`${name}, and every challenge names them`, async () => {
-      const { app } = createTestApp({ options: { keys, publicUrl }, hasDocumentation });
-      const response = await get(app, `${PATH}/base`);
-      expectCrossOrigin(response);
-      expect(await response.json()).toEqual({
-        resource: publicUrl,
-        authorization_servers: ['https://issuer.example.test/'],
-        scopes_supported: expect.arrayContaining([SCOPE]),
-        bearer_methods_supported: ['header'],
-        ...more,
-      });
-      expect((await get(app, PATH)).status).toBe(404);
-      for (const authorization of ['', 'Basic x', 'Bearer', 'Bearer x']) {
-        const { resource_metadata: named } = challengeOf(await get(app, '/api/private', { authorization }));
-        expect(named).toBe(`${API}${PATH}/base`);
-      }
-    });
-
-  test('do not exist without a publicUrl, and challenges do not name them', async () => {
-    const { app } = createTestApp({ options: { keys } });
-    expect((await get(app, PATH)).status).toBe(404);
-    expect(challengeOf(await get(app, '/api/private'))).toEqual({});
-  });
-});
+const get = (app: AnyElysia, path: string): Promise<Response> => app.handle(new Request(`http://localhost${path}`));
 
 describe('resourceMetadata()', () => {
   const publicUrl = `${API}/base`;
