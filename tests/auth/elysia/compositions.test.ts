@@ -258,7 +258,6 @@ test('a class that an application puts in the place of Request changes nothing',
 
 describe('a request by whose host Elysia finds another path', () => {
   const publicUrl = 'https://api.example.test';
-  const hosts = { a: 400, abc: 400, 'abc?': 400, 'api.example#': 400, 'api.example': 200 };
   for (const aot of [true, false])
     test(`is rejected where a proof is compared with the path, with aot ${aot}`, async () => {
       const { options, token: issue, proof } = await createTestIssuer();
@@ -267,19 +266,17 @@ describe('a request by whose host Elysia finds another path', () => {
         .get('/:id', secret)
         .get('/notes/:id', secret);
       const bound = await issue({}, { boundTo: 'dpop' });
-      for (const [host, status] of Object.entries(hosts))
-        for (const url of ['/notes/7', '/7', '/']) {
-          const dpop = await proof({ method: 'GET', url: publicUrl + url }, bound);
-          const headers = new Headers({ authorization: `DPoP ${bound}`, dpop });
-          // Bun and workerd take such a host over.
-          const sent = { method: 'GET', url: `http://${host}/notes/7?x=/y`, headers } as Request;
-          const response = await app.handle(sent);
-          expect([host, url, response.status]).toEqual([
-            host,
-            url,
-            status === 200 && url !== '/notes/7' ? 401 : status,
-          ]);
-        }
+      const statusOf = async (host: string, url: string) => {
+        const dpop = await proof({ method: 'GET', url: publicUrl + url }, bound);
+        const headers = new Headers({ authorization: `DPoP ${bound}`, dpop });
+        // Bun and workerd take such a host over.
+        return (await app.handle({ method: 'GET', url: `http://${host}/notes/7?x=/y`, headers } as Request)).status;
+      };
+      for (const url of ['/notes/7', '/7', '/']) {
+        for (const host of ['a', 'abc', 'abc?', 'api.example#'])
+          expect([host, url, await statusOf(host, url)]).toEqual([host, url, 400]);
+        expect(await statusOf('api.example', url)).toBe(url === '/notes/7' ? 200 : 401);
+      }
     });
 
   test('is served where Elysia finds the path behind the host', async () => {

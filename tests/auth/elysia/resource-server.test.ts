@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import { createGuardCore } from '../../../src/auth/guard/core.ts';
 import { guardOf } from '../../../src/auth/guard/guard.ts';
 import { isGuarded, resourceServer } from '../../../src/auth/index.ts';
 import { offline } from '../../support/checked.ts';
-import { runToEnd, until } from '../../support/child-process.ts';
+import { until } from '../../support/child-process.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { guard, send, statuses, token } from './guarded.ts';
 
@@ -111,29 +110,4 @@ describe('resourceServer()', () => {
       const response = await send(app, '/', { headers: headersOf() });
       expect([response.status, await response.text()]).toEqual([500, expect.not.stringMatching(/callback|SECRET/)]);
     });
-
-  /** The runner fails a test that leaves a rejected promise behind. */
-  test('ignores callbacks that return rejected promises', async () => {
-    const calls: string[] = [];
-    const rejecting = (name: string) => () => {
-      calls.push(name);
-      return Promise.reject(new Error('callback'));
-    };
-    const names = ['onAccepted', 'onRefused', 'onKeySetEvent'];
-    const callbacks = Object.fromEntries(names.map((name) => [name, rejecting(name)]));
-    const { keys, ...options } = offline();
-    const app = new Elysia()
-      .use(resourceServer({ ...options, ...callbacks, fetch: async () => Response.json(keys) }))
-      .get('/', () => 'ok', { scope: 'a' });
-    expect(await statuses(app, '/', [{}, granted('b'), granted('a')])).toEqual([401, 403, 200]);
-    expect(new Set(calls)).toEqual(new Set(names));
-  });
-
-  test('does not keep a process alive while it keeps its keys fresh', async () => {
-    const script = `
-      const { createGuard } = await import('${join(import.meta.dir, '../../../src/auth/guard.ts')}');
-      createGuard({ issuer: 'http://127.0.0.1:1/', audience: 'a' }).start();`;
-    const { status } = await runToEnd([process.execPath, '-e', script], { PATH: process.env.PATH ?? '' });
-    expect(status).toBe(0);
-  });
 });

@@ -1,7 +1,9 @@
 import { describe, expect, mock, test } from 'bun:test';
+import { join } from 'node:path';
 import { createGuard } from '../../../src/auth/guard.ts';
 import { certificate } from '../../support/certificates.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
+import { runToEnd } from '../../support/child-process.ts';
 import { bearer } from '../../support/mint.ts';
 
 describe('the option isRevoked', () => {
@@ -136,3 +138,27 @@ test.each(['scope', 'acr', 'maxAge', 'optional'])('check() rejects the requireme
     new TypeError(`Cannot read requirements: ${name} is undefined. Leave it out for none`),
   ),
 );
+
+/** The runner fails a test that leaves a rejected promise behind. */
+test('createGuard() ignores rejected promises that its callbacks return', async () => {
+  const calls = new Set<string>();
+  const rejecting = (name: string) => () => {
+    calls.add(name);
+    return Promise.reject(new Error('callback'));
+  };
+  const names = ['onAccepted', 'onRefused', 'onKeySetEvent'];
+  const callbacks = Object.fromEntries(names.map((name) => [name, rejecting(name)]));
+  const { keys } = offline();
+  const check = createChecker({ keys: undefined, fetch: async () => Response.json(keys), ...callbacks });
+  expect((await check({}, { scope: 'other' })).result).toMatchObject({ status: 403 });
+  expect((await check({})).result).not.toBeInstanceOf(Response);
+  expect(calls).toEqual(new Set(names));
+});
+
+test('createGuard().start() does not keep a process alive', async () => {
+  const script = `
+    const { createGuard } = await import('${join(import.meta.dir, '../../../src/auth/guard.ts')}');
+    createGuard({ issuer: 'http://127.0.0.1:1/', audience: 'a' }).start();`;
+  const { status } = await runToEnd([process.execPath, '-e', script], { PATH: process.env.PATH ?? '' });
+  expect(status).toBe(0);
+});
