@@ -7,7 +7,7 @@ import { runToEnd } from '../support/child-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const seed = Number(process.env.MATRIX_SEED ?? 20);
-const cells = Number(process.env.MATRIX_CELLS ?? 200);
+const cells = Number(process.env.MATRIX_CELLS ?? 250);
 
 const main = join(import.meta.dir, 'matrix-main.ts');
 const binary = join(temporaryFolder(), 'matrix');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { type AnyElysia, Elysia } from 'elysia';
+import { Elysia } from 'elysia';
 import { requireSupported } from '../../../src/auth/elysia/internals.ts';
 import { partsOf } from './guarded.ts';
 
@@ -35,25 +35,6 @@ describe('Elysia', () => {
       `Cannot use Elysia ${version}: protected-api needs 1.4.30 or a later 1.4`,
     ),
   );
-
-  test.each([
-    ['a route', (app: AnyElysia) => app.get('/a', () => 'a')],
-    ['a group', (app: AnyElysia) => app.group('/a', (group) => group.get('', () => 'a'))],
-    ['a guard', (app: AnyElysia) => app.guard({}, (inner) => inner.get('/a', () => 'a'))],
-    ['a plugin', (app: AnyElysia) => app.use(new Elysia().get('/a', () => 'a'))],
-    ['a mounted handler', (app: AnyElysia) => app.mount('/a', () => new Response('a'))],
-    ['a WebSocket', (app: AnyElysia) => app.ws('/a', {})],
-  ])('adds %s by the method add of the instance', (_, extend) => {
-    const app = new Elysia();
-    const added: string[] = [];
-    const { add } = partsOf(app);
-    partsOf(app).add = function (method, path, ...others) {
-      added.push(path);
-      return add.call(this, method, path, ...others);
-    };
-    extend(app);
-    expect(added).toContainEqual(expect.stringMatching(/^\/a/));
-  });
 
   test('serves a route with the function in `composed`, or in what it registers in its router', async () => {
     const app = new Elysia().get('/a', () => 'a').get('/b/:id', () => 'b');

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { type AnyElysia, Elysia } from 'elysia';
 import { isGuarded } from '../../../src/auth/index.ts';
+import { seeded } from '../../support/seeded.ts';
 import { guard, token } from './guarded.ts';
 import { serve } from './matrix/serve.ts';
 
@@ -8,11 +9,7 @@ import { serve } from './matrix/serve.ts';
 const seed = Number(process.env.MATRIX_SEED ?? 20);
 const requests = Number(process.env.COMPARED_REQUESTS ?? 3_000);
 
-let state = seed;
-const random = (below: number) => {
-  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-  return Math.floor((state / 2 ** 32) * below);
-};
+const random = seeded(seed);
 const pick = <Value>(values: readonly [Value, ...Value[]]): Value => values[random(values.length)] ?? values[0];
 
 const segments = ['a', 'b', 'c', 'é', ':x', ':x', ':x?', '*'] as const;

@@ -5,7 +5,7 @@ import { runCells } from './matrix/run.ts';
 
 /** Nightly runs use another seed and more cells. */
 const seed = Number(process.env.MATRIX_SEED ?? 20);
-const count = Number(process.env.MATRIX_CELLS ?? 300);
+const count = Number(process.env.MATRIX_CELLS ?? 400);
 
 const configuration = ['default', 'aot: false'];
 const requirements = { configuration, requirement: 'all', named: 'all', beside: 'all' } as const;
@@ -20,6 +20,12 @@ const tables = {
     requirement: ['none', 'scope'],
   }),
   'a requirement, no guard': cellsWith({ ...requirements, application: ['route of the parent of a guarded instance'] }),
+  'any route, no guard': cellsWith({
+    configuration,
+    application: ['route of the parent of a guarded instance'],
+    route: 'all',
+    requirement: ['scope', 'authorize'],
+  }),
   'a guard that arrives in any way': cellsWith({
     configuration,
     application: 'all',

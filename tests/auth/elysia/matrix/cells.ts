@@ -1,4 +1,5 @@
 import { WebStandardAdapter } from 'elysia/adapter/web-standard';
+import { seeded } from '../../../support/seeded.ts';
 import { applications } from './applications.ts';
 import { effectsFor, hookNames, places } from './hooks.ts';
 import { requirementAxes } from './requirements.ts';
@@ -79,30 +80,13 @@ export function cellsWith(values: Partial<Readonly<Record<Axis, readonly string[
   ) as Cell[];
 }
 
-/** Returns so many cells, each the one of some random ones with the most pairs that no cell before it had. A quarter has no hook. */
+/** Returns so many random cells, of which a quarter has no hook. */
 export function sampleCells(count: number, seed: number): Cell[] {
-  let state = seed;
-  /** Gives the same numbers for the same seed in every runtime. */
-  const random = () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-  const seen = new Set<string>();
-  const draw = () => {
-    const drawn = names.map((name) => [name, axes[name][Math.floor(random() * axes[name].length)]]);
-    const hostile: Cell = Object.fromEntries(drawn);
-    const isHarmless = random() < 0.25 || hostile.hook === 'none';
-    const cell = isHarmless ? { ...hostile, hook: 'none', effect: 'throws', place: 'before' } : hostile;
-    const pairs = names.flatMap((one, at) =>
-      names.slice(at + 1).map((two) => `${one}=${cell[one]} ${two}=${cell[two]}`),
-    );
-    return { cell, fresh: pairs.filter((pair) => !seen.has(pair)) };
-  };
+  const random = seeded(seed);
   return Array.from({ length: count }, () => {
-    const { cell, fresh } = Array.from({ length: 12 }, draw).reduce((one, two) =>
-      two.fresh.length > one.fresh.length ? two : one,
-    );
-    for (const pair of fresh) seen.add(pair);
-    return cell;
+    const drawn = names.map((name) => [name, axes[name][random(axes[name].length)]]);
+    const hostile: Cell = Object.fromEntries(drawn);
+    const isHarmless = random(4) === 0 || hostile.hook === 'none';
+    return isHarmless ? { ...hostile, hook: 'none', effect: 'throws', place: 'before' } : hostile;
   });
 }

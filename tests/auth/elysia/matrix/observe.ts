@@ -20,26 +20,12 @@ export interface Outcome {
 }
 
 /** What the applications of a cell did. */
-export interface Observed {
-  readonly error?: unknown;
-  readonly apps: readonly {
-    readonly outcomes: readonly Outcome[];
-    /** Whether `isGuarded` is true of any route. */
-    readonly isCalledGuarded: boolean;
-    /** The routes that are open and of which `isGuarded` is true. */
-    readonly lies: readonly string[];
-  }[];
-}
+export type Observed = Awaited<ReturnType<typeof observe>>;
 
 const noCounts = { runs: 0, calls: 0 };
 
 /** Builds the applications of a cell with this guard, and sends the requests of these clients to each. */
-export async function observe(
-  cell: Cell,
-  guard: Parts['guard'],
-  clients: readonly Client[],
-  tokens: Tokens,
-): Promise<Observed> {
+async function observe(cell: Cell, guard: Parts['guard'], clients: readonly Client[], tokens: Tokens) {
   const { application, configuration, effect, kind, path } = partsOf(cell, tokens.valid);
   const counts = { ...noCounts };
   const hostile = hostileHook(cell.hook, effect, cell.place, () => void counts.calls++);
@@ -59,7 +45,7 @@ export async function observe(
   }
   await Promise.all(built.apps.map((app) => app.modules));
 
-  const apps: Observed['apps'][number][] = [];
+  const apps = [];
   for (const app of built.apps) {
     const service = serve(app, cell.form);
     if (built.later) await ask(service, '/first');
@@ -77,7 +63,13 @@ export async function observe(
     const lies: string[] = [];
     for (const { path: open } of app.routes.filter((route) => isGuarded(route) && route.path.startsWith('/open')))
       if ((await ask(service, open)).body === 'open') lies.push(open);
-    apps.push({ outcomes, isCalledGuarded: app.routes.some(isGuarded), lies });
+    apps.push({
+      outcomes,
+      /** Whether `isGuarded` is true of any route. */
+      isCalledGuarded: app.routes.some(isGuarded),
+      /** The routes that are open and of which `isGuarded` is true. */
+      lies,
+    });
     await service.close();
   }
   return { error, apps };
@@ -90,7 +82,7 @@ const noGuard = (): AnyElysia => {
 };
 
 /** Observes what Elysia does with an unguarded cell. Some routes are served only once, so the request is repeated. */
-export const observeUnguarded = (cell: Cell): Promise<Observed> =>
+export const observeUnguarded = (cell: Cell) =>
   observe(cell, noGuard, ['none', 'none'], { none: '', forged: '', unscoped: '', valid: '' });
 
 /** Observes what a guard does with a cell: hostile clients come before and after one with a valid token. */
