@@ -69,12 +69,13 @@ test('releaseNotes() has what the changelog says about this version, and what th
   );
 });
 
-test('until the changelog has the date of a release, pages say that the package is not on npm yet, and then no more', async () => {
+test('until the changelog has the date of a release, pages say that it is not on npm or not released yet, and then no more', async () => {
   const isReleased = /^## \[.+\] - \d{4}-\d\d-\d\d$/m.test(await readText('CHANGELOG.md'));
   const texts = await Promise.all(['src/auth/README.md', ...pages].map(readText));
   const installing = texts.filter((text) => /^npm install \S*protected-api/m.test(text));
   expect(installing).not.toBeEmpty();
   expect(texts.filter((text) => /not on npm yet/i.test(text))).toEqual(isReleased ? [] : installing);
+  expect(texts.some((text) => /not released yet/.test(text))).toBe(!isReleased);
   for (const text of installing) {
     const [install] = /^npm install \S*protected-api\S*/m.exec(text) ?? [];
     expect(install).toBe(`npm install ${isReleased ? 'protected-api' : `/tmp/protected-api-${version}.tgz`}`);
