@@ -21,3 +21,4 @@ const pagesDir = join(folder, 'docs');
 await rm(pagesDir, { recursive: true, force: true });
 await Bun.write(join(pagesDir, 'llms.txt'), llmsText(''));
 for (const page of Object.values(sections).flat()) await Bun.write(join(pagesDir, `${page}.md`), standalone(page));
+await Bun.write(join(pagesDir, 'public/request.svg'), Bun.file(join(import.meta.dir, '../docs/public/request.svg')));

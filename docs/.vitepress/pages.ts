@@ -24,7 +24,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     ...inFolder('guides', 'token-exchange key-cache fapi'),
   ],
   Issuers: ['issuers/index', ...linksOf('issuers')],
-  Configuration: ['settings'],
+  Settings: ['settings'],
   Operations: ['operations', 'upgrade'],
   Help: ['troubleshooting', 'security', 'standards'],
   Migration: ['migration/index', ...linksOf('migration')],

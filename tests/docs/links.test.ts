@@ -9,6 +9,22 @@ const anchorsOf = (text: string) =>
     heading.replace(/[^\w\s-]/g, '').replaceAll(' ', '-'),
   );
 
+/** Returns the pages to which a page links by a relative path. */
+const linksOf = async (page: string) =>
+  Array.from((await readText(page)).matchAll(/\]\((?!https?:)([^)\s#]+\.md)/g), ([, link = '']) =>
+    join(dirname(page), link),
+  );
+
+// GitHub and the npm package have no sidebar, and the package has only the folder docs.
+test.each([
+  ['README.md', ''],
+  ['docs/index.md', 'docs/'],
+])('links lead from %s to every page of the repository that begins with "%s"', async (start, folder) => {
+  const reached = new Set([start]);
+  for (const page of reached) for (const link of await linksOf(page)) if (link.startsWith(folder)) reached.add(link);
+  expect(pages.filter((page) => page.startsWith(folder) && !reached.has(page))).toEqual([]);
+});
+
 test.each(pages)('every relative link of %s has a target', async (page) => {
   const links = [...(await readText(page)).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link);
   const isBroken = async (link: string) => {
