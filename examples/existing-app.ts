@@ -2,7 +2,7 @@ import { cors } from '@elysiajs/cors';
 import { Elysia, t } from 'elysia';
 import { optionsFromEnvironment, resourceServer } from 'protected-api';
 
-// An application with public routes, CORS and an error format of its own (RFC 9457) adds the guard. Start it with:
+// An application with public routes, CORS and its own error format (RFC 9457) adds the guard. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run existing-app.ts
 const guard = resourceServer({
   ...optionsFromEnvironment(process.env),
@@ -10,7 +10,7 @@ const guard = resourceServer({
   onRefused: (request, reason) => console.warn(`Rejected ${request.method} ${request.url}: ${reason}`),
 });
 
-// The guard protects routes that are added after it to the same instance. The protected routes have an instance of their own, so
+// The guard protects routes that are added after it to the same instance. The protected routes have a separate instance, so
 // the public routes below stay public.
 const orders = new Elysia({ prefix: '/orders' })
   .use(guard)

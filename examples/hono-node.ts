@@ -10,7 +10,7 @@ const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
 
 const app = new Hono()
-  // Before the guard, so that pages of other origins can read why a request was rejected.
+  // Before the guard, so that cross-origin pages can read why a request was rejected.
   .use(cors({ origin: '*', exposeHeaders: ['WWW-Authenticate', 'Retry-After'] }))
   // If PUBLIC_URL is set, serves the metadata that challenges link to.
   .use(async ({ req }, next) => guard.metadata(req.raw) ?? next())

@@ -36,7 +36,7 @@ function toolsIn(body: unknown): readonly unknown[] {
 }
 
 const app = new Hono()
-  // Pages of other origins must not reach a server on this machine (DNS rebinding).
+  // Cross-origin pages must not reach a server on this machine (DNS rebinding).
   .use(async ({ req }, next) => originValidationResponse(req.raw, localhostAllowedOrigins()) ?? next())
   .use(cors({ origin: '*', exposeHeaders: ['WWW-Authenticate', 'Retry-After', 'DPoP-Nonce'] }))
   // Also lists the scope that only some tools require.

@@ -54,7 +54,7 @@ const handler = createMcpHandler(({ authInfo }) => {
 });
 
 new Elysia()
-  // Pages of other origins must not reach a server on this machine (DNS rebinding).
+  // Cross-origin pages must not reach a server on this machine (DNS rebinding).
   .onRequest(({ request }) => originValidationResponse(request, localhostAllowedOrigins()))
   // Also lists the scopes that only some tools require.
   .onRequest(({ request }) => guard.metadata(request, { scopes: allScopes }))

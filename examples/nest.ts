@@ -9,12 +9,12 @@ import { authOf, checkIncoming, type IncomingRequest, serveMetadata } from 'prot
 const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
 
-/** A guard of NestJS. Middleware would be bypassed, because NestJS before 11.2 matches its paths differently from those of routes. */
+/** A NestJS guard. Middleware would be bypassed, because NestJS before 11.2 matches its paths differently from those of routes. */
 const accessToken = (requirements: Requirements = {}): CanActivate => ({
   async canActivate(context) {
     const http = context.switchToHttp();
     const [request, response] = [http.getRequest(), http.getResponse()];
-    // Fastify wraps the request and response of Node.js.
+    // Fastify wraps the Node.js request and response.
     const auth = await checkIncoming(guard, request.raw ?? request, response.raw ?? response, requirements);
     return auth !== undefined;
   },
