@@ -1,14 +1,12 @@
 import { expect } from 'bun:test';
-import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
-import type { FastifyInstance } from 'fastify';
 import { decodeJwt } from 'jose';
 import { createSigner } from '../../src/auth/issuer/signer.ts';
 import { createTestIssuer } from '../../src/auth/testing.ts';
 import { serve } from '../support/fixture.ts';
 import { bearer } from '../support/mint.ts';
-import { listen } from '../support/raw-http.ts';
 import { pages, readText, root } from '../support/repository.ts';
+import { type Application, type FetchServer, respond } from '../support/respond.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { migrationCells } from './migration-cells.ts';
 
@@ -104,29 +102,11 @@ export interface Special {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface FetchServer {
-  readonly fetch: (request: Request, server: object) => Response | Promise<Response>;
-}
-type Application = FetchServer | RequestListener | FastifyInstance | { callback(): RequestListener };
 type Exported = FetchServer | { readonly app: Application } | { readonly default: FetchServer };
 
 /** Returns what the block with this name exports. */
 export const load = async (id: string) =>
   import(join(folder, blocks.find((block) => block.id === id && isServed(block))?.file ?? ''));
-
-/** Sends a request to an application: a function of a request, or a server of Node.js, which gets method, path and headers. */
-async function respond(app: Application, request: Request): Promise<Response> {
-  if ('fetch' in app) return app.fetch(request, { upgrade: () => false });
-  if ('ready' in app) await app.ready();
-  const server = 'ready' in app ? app.server : createServer('callback' in app ? app.callback() : app);
-  const url = `http://127.0.0.1:${await listen(server)}${new URL(request.url).pathname}`;
-  const { method, headers } = request;
-  try {
-    return await fetch(url, { method, headers, keepalive: false });
-  } finally {
-    server.close();
-  }
-}
 
 /** Returns the status, three headers and the body with which a block responds to a request such as `GET /me`. */
 export async function send(id: string, sent: string, claims?: object, special: Special = {}): Promise<string> {
