@@ -98,15 +98,8 @@ const anonymous: Anonymous = Object.freeze({
 });
 
 /** RFC 9068 §2.2 names it client_id; Auth0 and Keycloak azp, Okta cid, Entra azp or appid. */
-function clientOf(claims: Claims): string | undefined {
-  for (const name of clientClaims) {
-    const { [name]: client } = claims;
-    if (typeof client === 'string') return client;
-  }
-  return undefined;
-}
-
-const clientClaims = ['client_id', 'azp', 'cid', 'appid'];
+const clientOf = ({ client_id, azp, cid, appid }: Claims): string | undefined =>
+  [client_id, azp, cid, appid].find((client) => typeof client === 'string');
 
 function requireRequest(request: unknown): asserts request is GuardRequest {
   const { method, url, headers } = Object(request) as Partial<GuardRequest>;

@@ -1,4 +1,4 @@
-import type { CheckedOptions, JwkSet, KeySetEvent, KeySetState } from '../types.ts';
+import type { CheckedOptions, JwkSet, KeySetEvent } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { createKeySetSource, type KeySetSource } from './discovery.ts';
 import { FetchError } from './fetch-json.ts';
@@ -11,27 +11,22 @@ import { isTemplate } from './tenants.ts';
  * Issuers share nothing: no keys, no cooldown, no failure.
  */
 
-/** The keys of a guard's issuers. */
-export interface IssuerKeys extends Pick<KeySet, 'start' | 'stop' | 'reload'> {
-  readonly byIssuer: ReadonlyMap<string, KeySet>;
-  /** In the order of the issuers. */
-  state(): readonly KeySetState[];
-}
-
 /**
- * Returns the keys of each issuer.
+ * Returns the keys of a guard's issuers, and functions for all of them.
  * @param issuers the options for each issuer, by its identifier
  * @throws {TypeError} given keys are not a JWK Set, or none of them can be used
  */
 export function createIssuerKeys(
   issuers: ReadonlyMap<string, CheckedOptions>,
   environment: Pick<TimeAndRandom, 'clock' | 'random'>,
-): IssuerKeys {
+) {
   const keySetOf = (issuer: string, options: CheckedOptions) => {
     const { algorithms, onKeySetEvent: onEvent = createWarn(issuer, options) } = options;
     return new KeySet({ issuer, algorithms, onEvent, ...sourceOf(issuer, options), ...environment });
   };
-  const byIssuer = new Map([...issuers].map(([issuer, options]) => [issuer, keySetOf(issuer, options)]));
+  const byIssuer: ReadonlyMap<string, KeySet> = new Map(
+    [...issuers].map(([issuer, options]) => [issuer, keySetOf(issuer, options)]),
+  );
   const all = [...byIssuer.values()];
   return {
     byIssuer,
@@ -40,6 +35,7 @@ export function createIssuerKeys(
     async reload() {
       await Promise.all(all.map((keys) => keys.reload()));
     },
+    /** In the order of the issuers. */
     state: () => all.map((keys) => keys.state()),
   };
 }

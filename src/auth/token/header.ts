@@ -25,7 +25,7 @@ const allowedTypes: Readonly<Record<TokenType, ReadonlySet<unknown>>> = {
  * rejected, as far as this can be decided without a key. Members such as `jwk`, `jku` and `x5u` are ignored: a token never
  * supplies its own key.
  */
-export function createHeaderReader(accepted: readonly Algorithm[], tokenType: TokenType = 'jwt') {
+export function createHeaderReader(accepted: readonly Algorithm[], tokenType: TokenType) {
   // An issuer's tokens mostly have the same header.
   let last: { readonly text: string; readonly header: TokenHeader } | undefined;
 
