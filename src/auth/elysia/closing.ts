@@ -16,8 +16,8 @@ export function rememberFailure<Failure>(error: Failure, ofPromised: unknown = e
 
 /** Closes an instance, and throws an error that says why. */
 export function refuse(instance: Instance, reason: string, reasonOfPromised = reason): never {
-  const [error, ofPromised] = [reason, reasonOfPromised].map((each) => new Error(`Cannot guard routes: ${each}`));
-  throw close(instance, rememberFailure(error, ofPromised));
+  const errorOf = (text: string) => new Error(`Cannot guard routes: ${text}`);
+  throw close(instance, rememberFailure(errorOf(reason), errorOf(reasonOfPromised)));
 }
 
 /** Closes an instance that uses a closed one. */
