@@ -5,7 +5,8 @@
 import type { GuardCore } from '../guard/core.ts';
 import type { Decision } from '../guard/decide.ts';
 import { type ChallengeParameters, createPolicy, type RoutePolicy } from '../guard/requirements.ts';
-import { haveEqualOptions } from '../options/check-options.ts';
+import { requirementError } from '../guard/scopes.ts';
+import { describeValue, haveEqualOptions } from '../options/check-options.ts';
 import { refuse } from '../refusals.ts';
 import type { Requirements } from '../types.ts';
 import { whenSettled } from '../values/promises.ts';
@@ -43,20 +44,21 @@ export const plans = new WeakMap<object, Plan>();
 /**
  * Returns the plan of a route with these parts.
  * @param uses the guards, the outer one first
+ * @param route the method and the path, which errors name
  * @throws {TypeError} a requirement is not valid
  */
-export function createPlan(uses: readonly GuardUse[], required: readonly Requirement[]) {
+export function createPlan(uses: readonly GuardUse[], required: readonly Requirement[], route: string) {
   const unset = required.find(({ value }) => value === undefined);
-  if (unset) throw new TypeError(`Cannot read requirements: ${unset.name} is undefined`);
+  if (unset) throw requirementError(`${unset.name} is undefined. If it is not required, leave it out`, route);
   const fixed = required.filter((each) => !isCalled(each));
-  if (fixed.some(({ name }) => name === 'authorize'))
-    throw new TypeError('Cannot read requirements: authorize must be a function');
+  const uncallable = fixed.find(({ name }) => name === 'authorize');
+  if (uncallable) throw requirementError(`authorize must be a function, got ${describeValue(uncallable.value)}`, route);
   const hasFunctions = fixed.length < required.length;
   const isVaried = uses.every(({ isOptional }) => isOptional);
   const isOptional = !hasFunctions && isVaried;
   const checks = uses.reduceRight(withUse, []).map((use) => ({
     use,
-    policy: allOf(fixed.map(({ name, value }) => use.core.readRequirements({ [name]: value } as Requirements))),
+    policy: allOf(fixed.map(({ name, value }) => use.core.readRequirements({ [name]: value } as Requirements, route))),
   }));
   const [inner] = checks;
 
@@ -78,7 +80,7 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
         ? undefined
         : inner?.use.core.reject(request, refuse('access_denied'), { challenge: {} });
     for (const { core } of checks.map(({ use }) => use)) {
-      const decision = await core.decide(request, core.readScope(returned), false);
+      const decision = await core.decide(request, core.readScope(returned, route), false);
       if (decision && !('claims' in decision)) return decision;
     }
     return undefined;

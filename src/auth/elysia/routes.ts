@@ -107,7 +107,7 @@ function completeRoute(instance: Instance, route: Route, handler: unknown): Plan
   if (uses.length === 0) return undefined;
   const macro = guardUsesIn(instance.event).length > 0 && replacedRequirement(instance);
   if (macro) refuse(instance, `a macro \`${macro}\` overrides the guard's route option. Rename the macro`);
-  const plan = createPlan(uses, required);
+  const plan = createPlan(uses, required, `${route.method} ${path}`);
   plans.set(hooks, plan);
   if (isMount && plan.hasFunctions && instance.config.aot === false)
     refuse(

@@ -19,9 +19,10 @@ import { createPolicyReader, type RoutePolicy } from './requirements.ts';
 /** The parts of a guard that adapters use. */
 export interface GuardCore extends Pick<Guard, 'start' | 'stop' | 'reload' | 'state'> {
   readonly options: CheckedOptions;
-  readRequirements(requirements: Requirements): RoutePolicy;
+  /** @param route is named in the error for a requirement that is not valid */
+  readRequirements(requirements: Requirements, route?: string): RoutePolicy;
   /** Reads the scope that a function of the application returned. */
-  readScope(returned: unknown): RoutePolicy;
+  readScope(returned: unknown, route?: string): RoutePolicy;
   /** Decides about a request as of now. Checks of one request share the verification of its token and the use of its proof. */
   decide(request: GuardRequest, policy: RoutePolicy, isOptional: boolean): Decision | Promise<Decision>;
   /** Returns the scopes that a token grants, without the prefix. */

@@ -1,9 +1,10 @@
+import { describeValue } from '../options/check-options.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 import { isPlainWord, ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, Claims, Requirements } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { isJsonObject, isListOf, namesIn } from '../values/json.ts';
-import { createGrantReader, createScopeReader, type ScopeRules } from './scopes.ts';
+import { createGrantReader, createScopeReader, requirementError, type ScopeRules } from './scopes.ts';
 
 /** What a challenge names (RFC 6750 §3, RFC 9470 §3), whether the token has it or not. */
 export interface ChallengeParameters {
@@ -53,7 +54,7 @@ type GivenRequirements = Requirements & { readonly optional?: unknown };
 const requirementNames = ['scope', 'acr', 'maxAge', 'optional'];
 
 /**
- * Returns functions that validate requirements.
+ * Returns functions that validate requirements. Their errors name the route, if it is given.
  * @throws {TypeError} from these functions: an unknown name, or a value that is not a scope, an `acr` or a number of seconds
  */
 export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<CheckedOptions, 'requireScope'>) {
@@ -62,26 +63,31 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
   const scopesOf = (claims: Claims): readonly string[] =>
     Object.freeze([...new Set(grantedBy(claims))].filter((name) => name !== ''));
 
-  const readRequirements = (requirements: Requirements): RoutePolicy => {
-    if (!isJsonObject(requirements)) throw new TypeError('Cannot read requirements: they must be an object');
+  const readRequirements = (requirements: Requirements, route?: string): RoutePolicy => {
+    if (!isJsonObject(requirements))
+      throw requirementError(
+        `they must be an object such as { scope: 'read:reports' }, got ${describeValue(requirements)}`,
+        route,
+      );
     const unknown = namesIn(requirements).find((name) => !requirementNames.includes(name));
-    if (unknown !== undefined) throw new TypeError(`Cannot read requirements: ${unknown} is not a requirement`);
+    if (unknown !== undefined)
+      throw requirementError(`${unknown} is not a requirement. Use ${requirementNames.join(', ')}`, route);
     // Each is read once, because it may be a getter.
     const { scope: wanted, acr, maxAge, optional } = requirements as GivenRequirements;
     const given: Readonly<Record<string, unknown>> = { scope: wanted, acr, maxAge, optional };
     // Such as an unset variable, which must not open a route.
     const unset = requirementNames.find((name) => given[name] === undefined && name in requirements);
     if (unset !== undefined)
-      throw new TypeError(`Cannot read requirements: ${unset} is undefined. Leave it out for none`);
+      throw requirementError(`${unset} is undefined. If it is not required, leave it out`, route);
     if (optional !== undefined && typeof optional !== 'boolean')
-      throw new TypeError('Cannot read requirements: optional must be true or false');
-    const scope = wanted === undefined ? undefined : policyOf(wanted);
-    const acrValues = readAcr(acr);
+      throw requirementError(`optional must be true or false, got ${describeValue(optional)}`, route);
+    const scope = wanted === undefined ? undefined : policyOf(wanted, route);
+    const acrValues = readAcr(acr, route);
     return createPolicy(
       {
         ...(scope && { scope: scope.named }),
         ...(acrValues && { acrValues: acrValues.join(' ') }),
-        ...(maxAge !== undefined && { maxAge: readMaxAge(maxAge) }),
+        ...(maxAge !== undefined && { maxAge: readMaxAge(maxAge, route) }),
       },
       scope?.alternatives ?? [[]],
       acrValues || maxAge !== undefined ? [createStepUpCheck(acrValues, maxAge, options)] : [],
@@ -90,8 +96,8 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
   };
 
   /** Reads the scope that a function returned, which may be an empty list. */
-  const readScope = (returned: unknown): RoutePolicy => {
-    const { named, alternatives, check } = policyOf(returned, true);
+  const readScope = (returned: unknown, route?: string): RoutePolicy => {
+    const { named, alternatives, check } = policyOf(returned, route, true);
     return createPolicy({ scope: named }, alternatives, [], named === undefined ? [] : [check]);
   };
 
@@ -105,17 +111,18 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
   };
 }
 
-function readAcr(acr: Requirements['acr']): readonly string[] | undefined {
+function readAcr(acr: Requirements['acr'], route?: string): readonly string[] | undefined {
   const values = typeof acr === 'string' ? [acr] : acr;
   if (values === undefined || (isListOf(values, isPlainWord) && values.length > 0)) return values && [...values];
-  throw new TypeError(
-    'Cannot read requirements: acr must be one or more values of printable ASCII without spaces, quotes or backslashes',
+  throw requirementError(
+    `acr must be printable ASCII without spaces, quotes or backslashes, or a list of such values, got ${describeValue(acr)}`,
+    route,
   );
 }
 
-function readMaxAge(maxAge: number): number {
+function readMaxAge(maxAge: number, route?: string): number {
   if (Number.isSafeInteger(maxAge) && maxAge >= 0) return maxAge;
-  throw new TypeError('Cannot read requirements: maxAge must be a whole number of seconds, 0 or more');
+  throw requirementError(`maxAge must be a whole number of seconds, 0 or more, got ${describeValue(maxAge)}`, route);
 }
 
 /** Returns the check of step-up authentication (RFC 9470). A token without the claims does not pass it. */

@@ -1,12 +1,18 @@
 import { createIssuerLookup } from '../keys/tenants.ts';
+import { describeValue, quote } from '../options/check-options.ts';
 import { optionsByIssuer } from '../options/issuers.ts';
 import { refuse } from '../refusals.ts';
 import { isPlainWord, isStringList, ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, Claims } from '../types.ts';
 import { isListOf } from '../values/json.ts';
+import { printable } from '../values/url.ts';
 
 /** The options that decide which scopes a token grants. An issuer can have a `scopeClaim` of its own. */
 export type ScopeRules = Pick<CheckedOptions, 'issuer' | 'scopeClaim' | 'scopePrefix' | 'scopeImplies'>;
+
+/** Returns the error for a requirement that is not valid, of a route if it is known. */
+export const requirementError = (problem: string, route?: string): TypeError =>
+  new TypeError(`Cannot read requirements${route === undefined ? '' : ` of ${route}`}: ${problem}`);
 
 /** Returns a function that lists the scopes that a token grants, implied ones included, without the prefix. */
 export function createGrantReader(rules: ScopeRules) {
@@ -44,13 +50,11 @@ export function createGrantReader(rules: ScopeRules) {
 export function createScopeReader(rules: ScopeRules, grantedBy = createGrantReader(rules)) {
   const { scopePrefix = '' } = rules;
 
-  return (scope: unknown, allowsNone = false) => {
+  return (scope: unknown, route?: string, allowsNone = false) => {
     const isAny = typeof scope === 'object' && scope !== null && 'anyOf' in scope;
     const listed: unknown = isAny ? scope.anyOf : typeof scope === 'string' ? [scope] : scope;
     if (!isListOf(listed, isPlainWord) || (listed.length === 0 && (isAny || !allowsNone)))
-      throw new TypeError(
-        'Cannot read requirements: scope must be a scope, a list of scopes or { anyOf: [...] } (RFC 6749 section 3.3)',
-      );
+      throw requirementError(problemOf(scope, listed), route);
     const names = [...listed];
     const scopes = names.map((name) => scopePrefix + name);
     return {
@@ -64,6 +68,22 @@ export function createScopeReader(rules: ScopeRules, grantedBy = createGrantRead
       },
     };
   };
+}
+
+/** Returns what is wrong with a required scope, and what to write instead. */
+function problemOf(scope: unknown, listed: unknown): string {
+  const members: readonly unknown[] = Array.isArray(listed) ? Array.from(listed) : [listed];
+  if (members.length === 0) return 'scope is an empty list. To require no scope, leave it out';
+  const wrong = members.find((member) => !isPlainWord(member));
+  if (typeof wrong !== 'string') {
+    const found = scope === listed ? describeValue(scope) : `{ anyOf: ${describeValue(listed)} }`;
+    return `scope must be a string, a list of strings or { anyOf: [...] }, got ${found}`;
+  }
+  const separate = wrong.split(' ');
+  const list = printable(`[${separate.map((name) => `'${name}'`).join(', ')}]`);
+  return separate.length > 1 && separate.every(isPlainWord)
+    ? `scope ${quote(wrong)} is not a single scope. Write ${list} to require all, or { anyOf: ${list} } to require one`
+    : `scope ${quote(wrong)} is not valid: a scope is printable ASCII without spaces, quotes or backslashes`;
 }
 
 /** Returns, for each scope that implies others, all that it grants, directly or through others, and itself. */

@@ -105,8 +105,7 @@ function describeProblem(problem: OptionProblem, options: object): string {
   const value: unknown = Reflect.get(options, name);
   if (value === undefined) return `${name} ${isRequired(name) ? 'is required:' : 'must be'} ${expectedInCode}`;
   if (optionRules[name].isSecret) return `${name} must be ${expectedInCode}, got ***`;
-  const found = Array.isArray(value) ? `[${Array.from(value, describe).join(', ').slice(0, 100)}]` : describe(value);
-  return `${name} must be ${expectedInCode}, got ${found}`;
+  return `${name} must be ${expectedInCode}, got ${describeValue(value)}`;
 }
 
 function describeUnknown(name: string): string {
@@ -141,7 +140,11 @@ export function quote(value: string): string {
   return `"${printable(JSON.stringify(shown).slice(1, -1))}"`;
 }
 
-/** Describes a value for the programmer who gave it. Objects may hold secrets, so only their type is named. */
+/** Describes a value, or the members of a list, for the programmer who gave it. */
+export const describeValue = (value: unknown): string =>
+  Array.isArray(value) ? `[${Array.from(value, describe).join(', ').slice(0, 100)}]` : describe(value);
+
+/** Objects may hold secrets, so only their type is named. */
 function describe(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (typeof value === 'string') return quote(value);

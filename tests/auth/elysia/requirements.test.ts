@@ -110,9 +110,9 @@ describe('a requirement', () => {
     ...['scope', 'acr', 'maxAge'].map((name) => ({ [name]: undefined })),
     ...[[], '', 'with space', 'with"quote', ['good', 'b\\d']].map((scope) => ({ scope })),
   ])
-    test(`cannot be ${Bun.inspect(route)}`, async () => {
+    test(`cannot be ${Bun.inspect(route)}, and the error names the route`, async () => {
       const message =
-        /(scope|acr|maxAge|authorize) is undefined|authorize must be a function|scope must be a scope, a list of scopes or/;
+        /^Cannot read requirements of POST \/notes\/:id: ((scope|acr|maxAge|authorize) is undefined|authorize must be a function, got (true|"yes"|a value|null)|scope (is an empty list|"with space" is not a single scope\. Write \['with', 'space'\]|".*" is not valid))/;
       const error = { name: 'TypeError', message: expect.stringMatching(message) };
       await expect(responsesOf(route)).rejects.toThrow(expect.objectContaining(error));
     });

@@ -12,7 +12,11 @@ test.each<[name: string, args: string[], changes: { status: number; stdout?: str
   ['a token that it accepts', ['explain'], { status: 0, stdout: matching(/\n200: Token is accepted\n$/) }],
   ['a scope', ['explain', '--scope', 'read:messages'], { status: 0, stdout: prints(' sufficient for ') }],
   ['two scopes', ['explain', '--scope=read:messages', '--scope=b'], { status: 1, stdout: prints('\n403 ') }],
-  ['no scope', ['explain', '--scope', 'a b'], { status: 1, stderr: matching(/^Cannot .*: scope must be .*\n$/) }],
+  [
+    'no scope',
+    ['explain', '--scope', 'a b'],
+    { status: 1, stderr: matching(/^Cannot .*: scope "a b" is not a single scope. .*\n$/) },
+  ],
   ['--help', ['--help'], { status: 0, stdout: matching(/^Usage: protected-api explain /) }],
   ['no command', [], { status: 1, stderr: matching(/^Usage: /) }],
   ['an unknown flag', ['explain', '--scop'], { status: 1, stderr: matching(/^Usage: /) }],

@@ -1,6 +1,7 @@
 import { describe, expect, mock, test } from 'bun:test';
 import { join } from 'node:path';
 import { createGuard } from '../../../src/auth/guard.ts';
+import type { Requirements } from '../../../src/auth/types.ts';
 import { certificate } from '../../support/certificates.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { runToEnd } from '../../support/child-process.ts';
@@ -135,7 +136,33 @@ describe('the option requireScope', () => {
 
 test.each(['scope', 'acr', 'maxAge', 'optional'])('check() rejects the requirement %s of an unset variable', (name) =>
   expect(createGuard(offline()).check(new Request('http://localhost/'), { [name]: undefined })).rejects.toThrow(
-    new TypeError(`Cannot read requirements: ${name} is undefined. Leave it out for none`),
+    new TypeError(`Cannot read requirements: ${name} is undefined. If it is not required, leave it out`),
+  ),
+);
+
+const mistakes: readonly (readonly [requirements: unknown, problem: string])[] = [
+  [
+    { scope: 'a b' },
+    `scope "a b" is not a single scope. Write ['a', 'b'] to require all, or { anyOf: ['a', 'b'] } to require one`,
+  ],
+  [{ scope: 'a"b' }, `scope "a\\"b" is not valid: a scope is printable ASCII without spaces, quotes or backslashes`],
+  [{ scope: ['a', ''] }, 'scope "" is not valid: a scope is printable ASCII without spaces, quotes or backslashes'],
+  [{ scope: [] }, 'scope is an empty list. To require no scope, leave it out'],
+  [{ scope: 1 }, 'scope must be a string, a list of strings or { anyOf: [...] }, got 1'],
+  [{ scope: Array(1) }, 'scope must be a string, a list of strings or { anyOf: [...] }, got [nothing]'],
+  [{ scope: { anyOf: 'a' } }, 'scope must be a string, a list of strings or { anyOf: [...] }, got { anyOf: "a" }'],
+  [
+    { acr: ['a', 'b c'] },
+    'acr must be printable ASCII without spaces, quotes or backslashes, or a list of such values, got ["a", "b c"]',
+  ],
+  [{ maxAge: '60' }, 'maxAge must be a whole number of seconds, 0 or more, got "60"'],
+  [{ optional: 'false' }, 'optional must be true or false, got "false"'],
+  [{ scopes: 'a' }, 'scopes is not a requirement. Use scope, acr, maxAge, optional'],
+  ['a', `they must be an object such as { scope: 'read:reports' }, got "a"`],
+];
+test.each(mistakes)('check() names what is wrong with the requirements %j', (requirements, problem) =>
+  expect(createGuard(offline()).check(new Request('http://localhost/'), requirements as Requirements)).rejects.toThrow(
+    new TypeError(`Cannot read requirements: ${problem}`),
   ),
 );
 

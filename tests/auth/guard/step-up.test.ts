@@ -55,7 +55,9 @@ describe('createGuard().check() with acr and maxAge', () => {
 
   test('is checked before the scope, whichever of several requirements has it, and the challenge names the lowest maxAge', () => {
     const { readRequirements } = createGuardCore(offline());
-    const policies = [{ scope: 'other', maxAge: 60 }, { maxAge: 600 }, { acr: 'high' }].map(readRequirements);
+    const policies = [{ scope: 'other', maxAge: 60 }, { maxAge: 600 }, { acr: 'high' }].map((each) =>
+      readRequirements(each),
+    );
     const { check, challenge } = allOf(policies);
     expect(check({ iss: '', exp: 0, auth_time: Date.now() / 1000 })?.reason).toBe('authentication_insufficient');
     expect(challenge).toEqual({ scope: 'other', maxAge: 60, acrValues: 'high' });
