@@ -1,4 +1,5 @@
 import { algorithmOf } from '../keys/algorithms.ts';
+import { describeFault } from '../keys/fetch-json.ts';
 import { type Check, check, type Explained, list, plural, show, showTime } from './explained.ts';
 import { describeBinding, describeRequirements } from './requirement-checks.ts';
 
@@ -76,7 +77,6 @@ function describeKeys(explained: Explained): readonly Check[] {
     isOther ? trustIssuer(explained) : `${advice}. Check ${nameOf('issuer')} and ${nameOf('jwksUri')}`;
   const issuer = explained.issuer ?? list(options.issuer);
   const source = options.jwksUri === undefined ? `${nameOf('issuer')} is ${issuer}` : `${nameOf('jwksUri')} is set`;
-  const failure = Object.entries(lastFailure ?? {}).filter(([, value]) => value !== undefined);
   const kid = show(header.kid);
   const signedBy = header.kid === undefined ? kid : `by the key ${kid}`;
   const key = {
@@ -85,7 +85,8 @@ function describeKeys(explained: Explained): readonly Check[] {
     keys_unavailable: unless(`the keys of ${issuer} cannot be fetched`),
   };
   const signature = { signature_invalid: unless('the token was changed, or another issuer signed it') };
-  const wanted = list([source, ...failure.map(([name, value]) => `${name === 'address' ? 'URL' : name} ${value}`)]);
+  const but = lastFailure?.failure === 'issuer_mismatch' ? `, but ${source}` : '';
+  const wanted = lastFailure === undefined ? source : describeFault(lastFailure) + but;
   return [
     check('key', kid, wanted, key, 'found in the key set'),
     check('signature', signedBy, 'the signature matches no key with this kid', signature, 'verified'),

@@ -12,10 +12,30 @@ export class FetchError extends Error {
     { cause, status, found }: Partial<Pick<FetchFault, 'cause' | 'status' | 'found'>> = {},
   ) {
     const address = url && printableUrl(url);
-    super(`Cannot fetch ${address ?? 'the key set'}: ${[failure, status, cause].filter(Boolean).join(', ')}`);
-    this.fault = { failure, address, cause, status, found };
+    const fault = { failure, address, cause, status, found };
+    super(`Cannot use a document of the issuer: ${describeFault(fault)}`);
+    this.fault = fault;
   }
 }
+
+type Clause = (fault: FetchFault) => string;
+
+const clauses: Readonly<Record<FetchFailure, Clause>> = {
+  timeout: () => 'did not respond within the time limit',
+  network: ({ cause }) => `cannot be reached${cause === undefined ? '' : `: ${cause}`}`,
+  redirect: ({ status }) => `redirects (status ${status}), and redirects are not followed`,
+  status: ({ status }) => `returned the status ${status}`,
+  encoded: () => 'returned a compressed response',
+  too_large: () => 'returned more than 1 MiB',
+  malformed: () => 'returned no valid key set or metadata',
+  issuer_mismatch: ({ found }) => (found === undefined ? 'names no issuer' : `names the issuer ${found}`),
+  insecure_address: ({ found }) => `names a key set URL that is not secure: ${found}`,
+  no_usable_key: ({ found }) => `has no usable key, only ${found}`,
+};
+
+/** Returns a clause that says what is wrong with an issuer's document: `https://… returned the status 404`. */
+export const describeFault = (fault: FetchFault): string =>
+  `${fault.address ?? 'the key set'} ${clauses[fault.failure](fault)}`;
 
 /** Returns the fault of an error that a fetch has thrown. */
 export const faultOf = (error: unknown): FetchFault =>

@@ -1,7 +1,7 @@
 import type { CheckedOptions, JwkSet, KeySetEvent } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { createKeySetSource, type KeySetSource } from './discovery.ts';
-import { FetchError } from './fetch-json.ts';
+import { describeFault, FetchError } from './fetch-json.ts';
 import { isNamed, readJwkSet } from './jwk-set.ts';
 import { KeySet } from './key-set.ts';
 import { isTemplate } from './tenants.ts';
@@ -82,7 +82,7 @@ function createWarn(issuer: string, { requiredClaims }: CheckedOptions): (event:
     let warning = describe(event);
     if (event.type === 'fetched' && acceptsAny) {
       acceptsAny = false;
-      warning = `Accepting tokens of every tenant of ${issuer}: list those that you trust in requiredClaims, as tid`;
+      warning = `Accepting tokens of every tenant of ${issuer}: list the tenants that you trust in requiredClaims: { tid: [...] }`;
     }
     // biome-ignore lint/suspicious/noConsole: without it, a wrong issuer would show only as 503.
     if (warning !== undefined) console.warn(warning);
@@ -94,8 +94,6 @@ function describe(event: KeySetEvent): string | undefined {
   if (event.type === 'unsupported')
     return `Cannot use keys of ${issuer}: this runtime does not support the algorithm of ${event.keys.join(', ')}`;
   if (event.type !== 'failed' || event.failures > 1) return undefined;
-  const { failure, status, cause, address, found } = event;
-  const reason = [failure, status, cause, found && `found ${found}`].filter(Boolean).join(', ');
-  const use = failure === 'no_usable_key' ? 'use' : 'fetch';
-  return `Cannot ${use} the keys of ${issuer}${address ? ` from ${address}` : ''}: ${reason}`;
+  const use = event.failure === 'no_usable_key' ? 'use' : 'fetch';
+  return `Cannot ${use} the keys of ${issuer}: ${describeFault(event)}`;
 }

@@ -234,7 +234,7 @@ explains('a plain token where a proof is required', { settings: required }, [
 ]);
 
 explains('a key set that cannot be fetched', { settings: { JWKS_URI: 'http://127.0.0.1:1/keys?secret' } }, [
-  'key signing-key rejected: JWKS_URI is set, failure network…',
+  'key signing-key rejected: http://127.0.0.1:1/keys cannot be reached: …',
   '503 temporarily_unavailable: the keys of <issuer> cannot be fetched. Check ISSUER and JWKS_URI',
 ]);
 explains('escapes', { header: { kid: '\u001b]0;x\u0007\u202e\n' }, claims: { iss: '\u009b2J' } }, [
@@ -250,8 +250,13 @@ explains('a rejected value and the value that is wanted without cutting them', {
 ]);
 
 test.each([
-  ['one slash too many', '', '/', 'failure status, URL http://\\S+/tenant/.well-known/jwks.json, status 404'],
-  ['no slash', '/', '', 'failure issuer_mismatch, URL http://\\S+, found http://\\S+/tenant/$'],
+  ['one slash too many', '', '/', '^rejected: http://\\S+/tenant/.well-known/jwks.json returned the status 404$'],
+  [
+    'no slash',
+    '/',
+    '',
+    '^rejected: http://\\S+ names the issuer http://\\S+/tenant/, but ISSUER is http://\\S+/tenant$',
+  ],
 ])(
   'explainToken() names the issuer to set for %s, because the token is not wrong',
   async (_name, end, other, cause) => {
@@ -263,7 +268,7 @@ test.each([
     const options = optionsWith({ ISSUER: configured });
     const { status, checks, advice } = await explainToken(mintToken(trusted), options, asService);
     expect(status).toBe(503);
-    expect(checks.find(({ name }) => name === 'key')?.words).toMatch(new RegExp(`ISSUER is ${configured}, ${cause}`));
+    expect(checks.find(({ name }) => name === 'key')?.words).toMatch(new RegExp(cause));
     expect(advice).toBe(`set ISSUER to ${trusted} if you trust this issuer. Every character counts`);
   },
 );

@@ -27,7 +27,7 @@ test('an outage causes one warning on the console, with the URL and the cause', 
     pause();
   }
   const address = `${ISSUER}.well-known/jwks.json`;
-  expect(warn.mock.calls).toEqual([[`Cannot fetch the keys of ${ISSUER} from ${address}: network, ECONNREFUSED`]]);
+  expect(warn.mock.calls).toEqual([[`Cannot fetch the keys of ${ISSUER}: ${address} cannot be reached: ECONNREFUSED`]]);
 });
 
 test('an outage is an event, and not a warning, if the application has a listener', async () => {

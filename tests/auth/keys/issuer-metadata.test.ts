@@ -36,7 +36,9 @@ describe('issuerMetadata()', () => {
     const { guard, fetched } = setUp(ENDPOINT, {}, 500);
     const paths = ['openid-configuration', 'oauth-authorization-server'].map((name) => `${issuer}.well-known/${name}`);
     for (const _ of [1, 2])
-      await expect(issuerMetadata(guard)).rejects.toThrow(`Cannot fetch ${paths[1]}: status, 500`);
+      await expect(issuerMetadata(guard)).rejects.toThrow(
+        `Cannot use a document of the issuer: ${paths[1]} returned the status 500`,
+      );
     expect(fetched).toEqual([...paths, ...paths]);
     await expect(issuerMetadata({} as never)).rejects.toThrow(TypeError);
   });

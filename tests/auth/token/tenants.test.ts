@@ -137,7 +137,7 @@ test('an introspected token has a tenant', async () => {
 describe('without a list of tenants', () => {
   const warn = spyOn(console, 'warn').mockImplementation(() => {});
   afterEach(() => void warn.mockClear());
-  const warning = `Accepting tokens of every tenant of ${template}: list those that you trust in requiredClaims, as tid`;
+  const warning = `Accepting tokens of every tenant of ${template}: list the tenants that you trust in requiredClaims: { tid: [...] }`;
 
   test.each<[name: string, options: Partial<GuardOptions>, want: readonly string[]]>([
     ['warns once', anyTenant, [warning]],
