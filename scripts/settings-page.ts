@@ -81,8 +81,11 @@ function formOf(rule: DocumentedRule): string {
   if (rule.kind === 'code') return `Option only: ${rule.expected}.`;
   const option = options.includes(rule) ? rule.name : undefined;
   const named = option === undefined ? 'Setting only.' : `Option ${code(option)}.`;
-  const value = isRequired(rule.name) ? ' Required.' : ` Default: ${code(defaultOf(rule)) || 'none'}.`;
-  return `${named}${value}`;
+  if (isRequired(rule.name)) return `${named} Required.`;
+  const type = rule.expected === 'true or false' ? ' Boolean.' : '';
+  // A default that is not a value, such as that of another setting.
+  const [, described = 'none'] = / Defaults to ([^.:]+)\.$/.exec(rule.meaning) ?? [];
+  return `${named}${type} Default: ${code(defaultOf(rule)) || described}.`;
 }
 
 /** Returns `docs/settings.md`. */

@@ -11,7 +11,8 @@ export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [
   -h, --help     show this help
   --version      show the version
 
-Settings are environment variables; docs/settings.md lists them all.
+Settings are environment variables. All of them are listed at
+https://protected-api.github.io/protected-api/settings
 
   ISSUER         issuer whose tokens are accepted: https://<domain>/
   AUDIENCE       identifier of this API, which tokens must have in aud

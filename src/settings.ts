@@ -40,7 +40,7 @@ const host = () => text('a host name or an IP address', (value) => /^[\w.:-]+$/.
 export const processRules = {
   /**
    * Redis (6.2 or later) or Valkey in which several processes share the used DPoP proofs, such as `redis://localhost:6379/0`.
-   * By default each process stores its own. Percent-encode a password.
+   * Without it, each process stores its own. Percent-encode the password.
    */
   redisUrl: text(
     'a redis:// or rediss:// URL with a percent-encoded password, a port other than 0, and no path except a database number',
@@ -52,16 +52,17 @@ export const processRules = {
   /** Port to listen on: 0 to 65,535, where 0 takes any free port. Defaults to 3010. */
   port: integer(3010, 0, 65535),
   /**
-   * IP address or host name to listen on. With the development issuer it defaults to `127.0.0.1`, and any address other than loopback requires `--dev`.
+   * IP address or host name to listen on. With the development issuer, the default is `127.0.0.1`, and an address other than
+   * loopback is accepted only with the flag `--dev`.
    */
   host: host(),
-  /** Lets several processes share the port, one per core: true or false. Defaults to false. */
+  /** Lets several processes share the port, one per core. Defaults to false. */
   reusePort: boolean(false),
-  /** Serves the OpenAPI document and its page: true or false. Defaults to true. */
+  /** Serves the OpenAPI document and its page. Defaults to true. */
   docs: boolean(true),
-  /** Port for Prometheus metrics at `/metrics`, on a listener of its own: 0 to 65,535. Off by default. */
+  /** Port of a separate listener for Prometheus metrics at `/metrics`: 0 to 65,535. Without it, no metrics are served. */
   metricsPort: integer(undefined, 0, 65535),
-  /** IP address or host name on which metrics are served. By default the same as `HOST`. */
+  /** IP address or host name on which metrics are served, if it is not the one in `HOST`. Defaults to the value of `HOST`. */
   metricsHost: host(),
   /** The lowest level that is logged: debug, info, warn, error or silent. `debug` adds a line per request. Defaults to info. */
   logLevel: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info'),

@@ -91,7 +91,7 @@ export const refusals: Readonly<Record<RefusalReason, RefusalDetails>> = {
   proof_nonce_missing: useNonce('Proof must have the nonce of the DPoP-Nonce header'),
   proof_nonce_stale: useNonce('Proof nonce is old or unknown: use that of the DPoP-Nonce header'),
   proof_replayed: invalidProof('Proof has already been used'),
-  proof_key_mismatch: invalidToken('Token is bound to a key other than the one that signed the proof', withDpop),
+  proof_key_mismatch: invalidToken('Token is bound to another key, not to the key that signed the proof', withDpop),
   claims_unexpected: invalidToken('Incorrect claims: a claim does not match the schema of this API', withSchema),
   token_revoked: invalidToken('Token is revoked', withRevocation),
   token_inactive: invalidToken('Token is not active', withIntrospection),

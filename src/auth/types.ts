@@ -47,17 +47,18 @@ export interface GuardOptions {
   /** The identifiers of this API; a token must name at least one in `aud`. Required. */
   readonly audience: string | readonly string[];
   /**
-   * URL of the key set, for a single issuer. By default `.well-known/jwks.json` below an issuer that ends with a slash, or else
-   * the URL in the issuer's metadata.
+   * URL of the key set, for a single issuer. By default, the guard looks for the key set: at `.well-known/jwks.json` below an
+   * issuer that ends with a slash, and if there is none, at the URL in the issuer's metadata. Defaults to discovery.
    */
   readonly jwksUri?: string | undefined;
-  /** Allows plain http for key sets and metadata on hosts other than loopback, for a private network: true or false. Defaults to false. */
+  /** Allows plain http for key sets and metadata on hosts other than loopback, for a private network. Defaults to false. */
   readonly jwksAllowHttp?: boolean | undefined;
   /**
-   * Accepted signature algorithms: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, also named Ed25519, and
-   * ML-DSA-44, ML-DSA-65 and ML-DSA-87 (RFC 9964; Bun, Deno and Node.js from 24.7), whose signatures take 3,227, 4,412 and
-   * 6,170 of the 8,192 characters of a token. HS256 is not accepted: with a shared secret, this API could sign tokens. A key without `alg` is used with the first listed algorithm that fits, so
-   * put the issuer's algorithm first. Defaults to RS256.
+   * Accepted signature algorithms: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA (or
+   * Ed25519), ML-DSA-44, ML-DSA-65 and ML-DSA-87. A key without `alg` is used only with the first listed algorithm that fits, so
+   * put the issuer's algorithm first. HS256 is not accepted, because whoever can verify such a token can also sign one. ML-DSA
+   * (RFC 9964) works on Bun, Deno and Node.js 24.7 or later. Its signatures are long: that of ML-DSA-87 takes 6,170 of the 8,192
+   * characters that a token may have. Defaults to RS256.
    */
   readonly algorithms?: readonly (Algorithm | 'Ed25519')[] | undefined;
   /** `jwt`, or `at+jwt` to accept only tokens whose header says that they are access tokens (RFC 9068 §4). Defaults to jwt. */
@@ -68,9 +69,8 @@ export interface GuardOptions {
    */
   readonly scopeClaim?: readonly string[] | undefined;
   /**
-   * Rejects a token that grants no scope at all, on every route: true or false. Set it where one identifier names both an
-   * application and its API, as with Microsoft Entra ID, to reject ID tokens and applications without a permission. Defaults to
-   * false.
+   * Rejects a token that grants no scope at all, on every route. Set it where one identifier names both an application and its
+   * API, as with Microsoft Entra ID, to reject ID tokens and applications without a permission. Defaults to false.
    */
   readonly requireScope?: boolean | undefined;
   /** Removes this prefix from scopes; scopes without it are ignored. Challenges name scopes with the prefix. */
@@ -81,12 +81,12 @@ export interface GuardOptions {
    */
   readonly scopeImplies?: Readonly<Record<string, readonly string[]>> | undefined;
   /**
-   * The claim that names the audience of a token without `aud`, such as `client_id` (Amazon Cognito) or `azp` (Clerk). Defaults
-   * to aud: a token without it is rejected.
+   * For issuers whose tokens have no `aud`: the claim that is compared with the accepted audiences instead, such as `client_id`
+   * (Amazon Cognito) or `azp` (Clerk). By default, a token without `aud` is rejected. Defaults to aud.
    */
   readonly audienceClaim?: string | undefined;
   /**
-   * Claims that must have exactly this string, or one of these.
+   * Claims that a token must have, each with exactly the given string, or with one of several.
    * @example { azp: 'my-client' }
    */
   readonly requiredClaims?: Readonly<Record<string, string | readonly string[]>> | undefined;
@@ -95,7 +95,7 @@ export interface GuardOptions {
    * plain ones. The values `on` and `required` need `publicUrl`. Defaults to off.
    */
   readonly dpop?: DpopMode | undefined;
-  /** Accepted algorithms of DPoP proofs: ES256, ES384, RS256, PS256 and EdDSA, also named Ed25519. Defaults to all. */
+  /** Accepted algorithms of DPoP proofs: ES256, ES384, RS256, PS256 and EdDSA (or Ed25519). Defaults to all. */
   readonly dpopAlgorithms?: readonly (ProofAlgorithm | 'Ed25519')[] | undefined;
   /** How far `iat` of a proof may be from now, either way, and so how long used proofs are kept: 10 to 300. Defaults to 60. */
   readonly dpopProofMaxAgeSeconds?: number | undefined;
@@ -125,10 +125,11 @@ export interface GuardOptions {
   /** Verified tokens to cache, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
   readonly tokenCacheSize?: number | undefined;
   /**
-   * Returns the client's certificate as DER or PEM, or undefined; or the header in which a proxy sends it: `Client-Cert` (RFC
-   * 9440), or one with the URL-encoded PEM of nginx. Tokens with `cnf["x5t#S256"]` are then accepted together with exactly that
-   * certificate (RFC 8705 §3). The proxy must set or delete the header in every request. It cannot be a header that clients set
-   * or proxies consume, such as `authorization`, `dpop`, `cookie`, `host` or `connection`.
+   * The name of the header in which a proxy sends the client's certificate: `Client-Cert` (RFC 9440), or one with the URL-encoded
+   * PEM that nginx sends. In code, it can also be a function that returns the certificate as DER or PEM, or undefined. Tokens
+   * with `cnf["x5t#S256"]` are then accepted together with exactly that certificate (RFC 8705 §3). The proxy must set or delete
+   * the header in every request. A header that clients set or proxies consume is not allowed, such as `authorization`, `dpop`,
+   * `cookie`, `host` or `connection`.
    */
   readonly clientCertificate?: ClientCertificate | string | undefined;
   /** The identifier of the protected resource (RFC 9728). It has the origin of `publicUrl`, and is `publicUrl` by default. */
@@ -143,25 +144,25 @@ export interface GuardOptions {
   /** Stores which proofs were used. Defaults to the memory of this process. Several processes must share a store. */
   readonly replayStore?: ReplayStore | undefined;
   /**
-   * Called for every request, including those with a cached token. Anything but `false` rejects the request. If it throws or its
-   * promise is rejected, the response is a 503, because that is not the token's fault.
+   * Called with the claims of every request, cached tokens included. Any result but `false` rejects the request. If the function
+   * throws or its promise is rejected, the client gets a 503, because that is not the token's fault.
    */
   readonly isRevoked?: ((claims: Claims) => boolean | Promise<boolean>) | undefined;
   /**
    * Called for each request with a token that is not a JWT: returns what an introspection endpoint responds (RFC 7662), or what
-   * a verifier of the application knows. The token is rejected unless `active` is `true`. Then the response is checked as the
-   * claims of a JWT are; `iss` may be missing if there is a single issuer. If it throws, its promise is rejected or the response
-   * is not an object, the response to the client is a 503. Nothing is cached. Tokens over 8,192 characters are rejected before.
+   * a verifier of the application knows. The token is rejected unless `active` is `true`. If it is, the returned object is checked
+   * like the claims of a JWT; `iss` may be missing if there is a single issuer. If the function throws, its promise is rejected or
+   * it returns no object, the client gets a 503. Nothing is cached. Tokens over 8,192 characters are rejected without a call.
    */
   readonly introspect?: ((token: string) => object | Promise<object>) | undefined;
   /** Called with the claims of every accepted token, before requirements are checked. An exception fails the request. */
   readonly onAccepted?: ((request: GuardRequest, claims: Claims) => unknown) | undefined;
   /** Called with the internal reason of every rejection. An exception fails the request. */
   readonly onRefused?: ((request: GuardRequest, reason: RefusalReason) => unknown) | undefined;
-  /** Called when keys were fetched, could not be fetched, or expired. Exceptions are ignored. */
+  /** Called when keys were fetched, could not be fetched, or expired. Its exceptions are ignored. */
   readonly onKeySetEvent?: ((event: KeySetEvent) => unknown) | undefined;
   /**
-   * Returns the status, the body and its media type for a reason to reject a request, or any of them. Called once for each
+   * Returns any of `status`, `body` and `contentType` for a rejection. What it leaves out keeps its default. Called once for each
    * reason when the guard is created. It cannot change the challenge or `Retry-After`. The body defaults to `error` and
    * `error_description` (RFC 6749 §5.2).
    */
@@ -172,7 +173,7 @@ export interface GuardOptions {
   readonly fetch?: Fetch | undefined;
 }
 
-/** An issuer with options of its own. Each replaces the guard's for the tokens of this issuer, and for no others. */
+/** An issuer with its own options. Each replaces that of the guard, for the tokens of this issuer only. */
 export interface IssuerOptions extends OwnOptions {
   /** Its identifier, as in the option `issuer`. */
   readonly issuer: string;
@@ -180,7 +181,7 @@ export interface IssuerOptions extends OwnOptions {
 
 type OwnOptions = { readonly [Name in OwnName]?: GuardOptions[Name] | undefined };
 
-/** The options that an issuer can have of its own. */
+/** The options that a single issuer of a guard can have. */
 export type OwnName = 'jwksUri' | 'keys' | 'algorithms' | 'requiredClaims' | 'scopeClaim' | 'audience';
 
 /** The `issuer` of a guard that needs no `audience`, because each issuer has its own. */
@@ -288,7 +289,7 @@ export interface Requirements {
 export type OptionalRequirements = Requirements & { readonly optional: true };
 export type StrictRequirements = Requirements & { readonly optional?: false | undefined };
 
-/** The settings of the Elysia plugin. */
+/** The options of the Elysia plugin. */
 export interface PluginSettings {
   /** Accepts requests without an Authorization header, with `claims` undefined. Defaults to false. */
   readonly optional?: boolean | undefined;
@@ -352,8 +353,8 @@ export interface Guard<AcceptedClaims extends Claims = Claims, Format = unknown>
   /** Only a type: what `formatRejection` returns, for typed clients. */
   readonly '~format'?: Format;
   /**
-   * Returns the claims and the token of the request, or the response that rejects it: 401, 403 or 503. Never rejects for
-   * anything that a client or an issuer does. Does NOT check `jti`, that there is a `sub`, or who may see which resource.
+   * Returns the claims and the token of the request, or the response that rejects it: 400, 401, 403 or 503. Whatever a client or
+   * an issuer sends, the promise is fulfilled. Does NOT check `jti`, that there is a `sub`, or who may see which resource.
    *
    * Each call decides as of now. Calls with the same request object share the verification of its token and the use of its DPoP
    * proof, as long as method, URL, token and proof are the same.
@@ -466,7 +467,7 @@ export type RejectionFormat = { readonly status?: number | undefined } & (
   | { readonly body: string; readonly contentType: string }
 );
 
-/** What the metadata of a protected resource show to people (RFC 9728 §2). */
+/** What the metadata of a protected resource shows to people (RFC 9728 §2). */
 export interface ResourceMembers {
   readonly resourceName?: string | undefined;
   /** URL of a page for developers. */
@@ -526,8 +527,8 @@ export type KeySetChange =
   | { readonly type: 'expired' }
   | {
       /**
-       * Reported once: keys without `alg` fit several accepted algorithms, and serve the first of them only, or the runtime does
-       * not support the algorithm of keys, which are skipped.
+       * Reported once. `ambiguous`: keys without `alg` fit several accepted algorithms, and are used only with the first.
+       * `unsupported`: the runtime does not support the algorithm of these keys, so they are skipped.
        */
       readonly type: 'ambiguous' | 'unsupported';
       /** IDs of these keys. */
@@ -557,8 +558,8 @@ export interface FetchFault {
   /** The HTTP status, for the failures `status` and `redirect`. */
   readonly status: number | undefined;
   /**
-   * What the issuer or its metadata name instead: an issuer, for `issuer_mismatch`; the URL of a key set, for `insecure_address`;
-   * the algorithms of the keys, or their types, for `no_usable_key`, and whether this runtime does not support one.
+   * What the issuer's document has instead. For `issuer_mismatch`, the issuer that it names. For `insecure_address`, the URL of
+   * the key set. For `no_usable_key`, the algorithms or types of the keys, each with a note if this runtime does not support it.
    */
   readonly found: string | undefined;
 }
@@ -575,8 +576,8 @@ export type ClientCertificate = (request: GuardRequest) => Certificate | undefin
 export interface ReplayStore {
   /**
    * Marks `key` as used for `lifetimeMs`. Returns true for the first caller, and false for all others until that time has passed.
-   * Rejects or throws if it is unknown whether the key was used. Must have a time limit of its own, because the request waits
-   * for it.
+   * Throws, or returns a promise that is rejected, if it is unknown whether the key was used. Must have its own time limit,
+   * because the request waits for it.
    * @param key at most 64 characters of base64url
    * @param lifetimeMs a whole number from 30000 to 630000
    * @param issuedAtMs when the proof was created, in milliseconds since 1970: a store must reject a proof that is older than its

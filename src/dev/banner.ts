@@ -29,8 +29,8 @@ export function renderBanner(
   return `
 : Development mode: tokens come from the development issuer, which runs in this
 : process. Keys and secrets are lost when you stop the process with Ctrl+C.
-: To use your own issuer, set ISSUER and AUDIENCE. If clients use another URL,
-: such as that of the published port of a container, set PUBLIC_URL.
+: To use your own issuer, set ISSUER and AUDIENCE. If clients reach the service
+: at another URL, such as a published container port, set PUBLIC_URL to it.
 : Paste all of this into a shell to try it. A leading colon is a no-op there.
 
 ${paint(2, ': Get a token with the scope read:messages, and one without a scope:')}

@@ -59,7 +59,10 @@ function checkPlugin(app: Instance, plugin: Instance): void {
   refuseClosed(app, plugin);
   if (!(plugin instanceof Elysia) && knowsRequirements(app)) refuse(app, anotherCopy);
   if (isLost(plugin))
-    refuse(app, "a plugin uses the guard and has no routes, so they would stay open here. End it with .as('scoped')");
+    refuse(
+      app,
+      "a plugin adds the guard but has no routes, so the routes of this instance would stay open. End the plugin with .as('scoped')",
+    );
   const reaching = reachOf(plugin);
   if (reaching.length === 0) return;
   refuseLate(app, reaching);

@@ -78,7 +78,7 @@ export type DeniedRejection<Format> = Returned<
 const descriptions: Readonly<Record<number, string>> = {
   400: 'The Authorization header is malformed',
   401: 'The access token is missing or is not accepted',
-  403: 'The access token does not allow this request',
+  403: 'This access token may not make this request',
   503: 'The access token cannot be checked at the moment',
 };
 
