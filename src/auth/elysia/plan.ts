@@ -6,9 +6,10 @@ import type { GuardCore } from '../guard/core.ts';
 import type { Decision } from '../guard/decide.ts';
 import { type ChallengeParameters, createPolicy, type RoutePolicy } from '../guard/requirements.ts';
 import { requirementError } from '../guard/scopes.ts';
-import { describeValue, haveEqualOptions } from '../options/check-options.ts';
+import { haveEqualOptions } from '../options/check-options.ts';
 import { refuse } from '../refusals.ts';
 import type { Requirements } from '../types.ts';
+import { describeValue } from '../values/describe-value.ts';
 import { whenSettled } from '../values/promises.ts';
 
 /** A guard, and how a plugin uses it. */

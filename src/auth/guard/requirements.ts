@@ -1,8 +1,8 @@
-import { describeValue } from '../options/check-options.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 import { isPlainWord, ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, Claims, Requirements } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
+import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, isListOf, namesIn } from '../values/json.ts';
 import { createGrantReader, createScopeReader, requirementError, type ScopeRules } from './scopes.ts';
 

@@ -1,9 +1,9 @@
 import { createIssuerLookup } from '../keys/tenants.ts';
-import { describeValue, quote } from '../options/check-options.ts';
 import { optionsByIssuer } from '../options/issuers.ts';
 import { refuse } from '../refusals.ts';
 import { isPlainWord, isStringList, ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, Claims } from '../types.ts';
+import { describeValue, quote } from '../values/describe-value.ts';
 import { isListOf } from '../values/json.ts';
 import { printable } from '../values/url.ts';
 

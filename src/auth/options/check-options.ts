@@ -1,8 +1,10 @@
 import { withCommonTenant } from '../keys/tenants.ts';
 import type { CheckedOptions, GuardOptions } from '../types.ts';
+import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
-import { isSecureUrl, printable } from '../values/url.ts';
+import { isSecureUrl } from '../values/url.ts';
 import { hasNoTenant, identifierOf, optionsByIssuer } from './issuers.ts';
+import type { Wording } from './kinds.ts';
 import { anHttpsUrl, optionRules } from './rules.ts';
 
 /*
@@ -11,10 +13,8 @@ import { anHttpsUrl, optionRules } from './rules.ts';
  */
 
 /** An option that is not valid, and what it must be. */
-export interface OptionProblem {
+export interface OptionProblem extends Wording {
   readonly name: keyof GuardOptions;
-  readonly expected: string;
-  readonly expectedInCode?: string | undefined;
 }
 
 const optionNames = Object.keys(optionRules) as readonly (keyof GuardOptions)[];
@@ -41,12 +41,11 @@ export function readOptions(given: Readonly<Record<string, unknown>>) {
   const found: OptionProblem[] = [];
   const values: Record<string, unknown> = {};
   for (const name of optionNames) {
-    const { read, fallback, expected, expectedInCode } = optionRules[name];
+    const { read, fallback, ...wording } = optionRules[name];
     // Read once, because it may be a getter.
     const { [name]: value } = given;
     const checked = value === undefined ? undefined : read(value);
-    if (checked === undefined && (value !== undefined || isRequired(name)))
-      found.push({ name, expected, expectedInCode });
+    if (checked === undefined && (value !== undefined || isRequired(name))) found.push({ name, ...wording });
     values[name] = checked ?? fallback;
   }
   const { issuer = [], audience = [], publicUrl } = values as Partial<CheckedOptions>;
@@ -80,7 +79,7 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   const uris = issuer.flatMap((entry) => (typeof entry === 'object' ? (entry.jwksUri ?? []) : []));
   const identifiers = issuer.map(identifierOf);
   if (![...identifiers.map(withCommonTenant), ...uris].every(isAllowed)) mustBeValid('issuer');
-  if (identifiers.some(hasNoTenant)) conflicts.push({ name: 'issuer', ...oneTenantOrTemplate });
+  if (identifiers.some(hasNoTenant)) conflicts.push({ name: 'issuer', ...oneTenant });
   if (jwksUri !== undefined && !isAllowed(jwksUri)) mustBeValid('jwksUri');
   if (jwksUri !== undefined && issuer.length > 1) must('jwksUri', 'unset when there are several issuers');
   if (keys !== undefined && issuer.length > 1) must('keys', 'unset when there are several issuers');
@@ -93,19 +92,22 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   return conflicts;
 }
 
-const tenantOrTemplate = (list: string) =>
-  `the issuer of one tenant, or for all tenants have {tenantid} in place of common, organizations, consumers or *, with those that you trust in ${list}`;
-const oneTenantOrTemplate = {
-  expected: tenantOrTemplate('REQUIRED_CLAIMS, as tid=TENANT_ID'),
-  expectedInCode: tenantOrTemplate('requiredClaims, as { tid: [...] }'),
+const acceptSeveral = (listed: string) =>
+  `To accept several tenants, write {tenantid} instead of common, organizations, consumers or *, and list the tenants in ${listed}`;
+const oneTenant = {
+  expected: 'the issuer of one tenant',
+  advice: acceptSeveral('REQUIRED_CLAIMS: tid=TENANT_ID'),
+  adviceInCode: acceptSeveral('requiredClaims: { tid: [...] }'),
 };
 
 function describeProblem(problem: OptionProblem, options: object): string {
-  const { name, expected, expectedInCode = expected } = problem;
+  const { name, expected, expectedInCode = expected, advice, adviceInCode = advice } = problem;
   const value: unknown = Reflect.get(options, name);
   if (value === undefined) return `${name} ${isRequired(name) ? 'is required:' : 'must be'} ${expectedInCode}`;
   if (optionRules[name].isSecret) return `${name} must be ${expectedInCode}, got ***`;
-  return `${name} must be ${expectedInCode}, got ${describeValue(value)}`;
+  const detail = optionRules[name].findFault?.(value);
+  const found = `${describeValue(value)}${detail === undefined ? '' : `: ${detail}`}`;
+  return `${name} must be ${expectedInCode}, got ${found}${adviceInCode === undefined ? '' : `. ${adviceInCode}`}`;
 }
 
 function describeUnknown(name: string): string {
@@ -132,22 +134,4 @@ function isClose(a: string, b: string, edits: number): boolean {
   const [restA, restB] = [a.slice(1), b.slice(1)];
   if (a[0] === b[0]) return isClose(restA, restB, edits);
   return isClose(restA, b, edits - 1) || isClose(a, restB, edits - 1) || isClose(restA, restB, edits - 1);
-}
-
-/** Quotes a value for a message: without credentials, query and fragment, at most 256 characters, all but printable ASCII escaped. */
-export function quote(value: string): string {
-  const shown = value.replace(/^.*@/s, '***@').replace(/([?#]).*/s, '$1***');
-  return `"${printable(JSON.stringify(shown).slice(1, -1))}"`;
-}
-
-/** Describes a value, or the members of a list, for the programmer who gave it. */
-export const describeValue = (value: unknown): string =>
-  Array.isArray(value) ? `[${Array.from(value, describe).join(', ').slice(0, 100)}]` : describe(value);
-
-/** Objects may hold secrets, so only their type is named. */
-function describe(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  if (typeof value === 'string') return quote(value);
-  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value);
-  return `a value of the type ${typeof value}`;
 }

@@ -1,5 +1,6 @@
 import type { CheckedOptions, EnvironmentError } from '../types.ts';
-import { isRequired, type OptionProblem, quote, readOptions } from './check-options.ts';
+import { quote } from '../values/describe-value.ts';
+import { isRequired, type OptionProblem, readOptions } from './check-options.ts';
 import type { OptionKind } from './kinds.ts';
 import { optionRules } from './rules.ts';
 
@@ -42,11 +43,12 @@ function readEnvironment(environment: object): EnvironmentOptions {
   throw Object.assign(new TypeError(message), { problems: lines }) satisfies EnvironmentError;
 }
 
-function describeProblem({ name, expected }: OptionProblem, value: unknown): string {
+function describeProblem({ name, expected, advice }: OptionProblem, value: unknown): string {
   const setting = settingOf(name);
   if (!value) return `${setting} ${isRequired(name) ? 'is required:' : 'must be'} ${expected}`;
   if (isQuoted(value)) return `${setting} must not begin and end with quotes: remove them`;
-  return `${setting} must be ${expected}, got ${quote(optionRules[name].isSecret ? '***' : String(value))}`;
+  const found = quote(optionRules[name].isSecret ? '***' : String(value));
+  return `${setting} must be ${expected}, got ${found}${advice === undefined ? '' : `. ${advice}`}`;
 }
 
 /** Files for `docker run --env-file` keep quotes, which no setting can begin and end with. */

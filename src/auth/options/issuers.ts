@@ -1,11 +1,12 @@
 import { withCommonTenant } from '../keys/tenants.ts';
 import type { CheckedIssuer, IssuerOptions, OwnName } from '../types.ts';
+import { describeValue, quote } from '../values/describe-value.ts';
 import { isJsonObject, isText, namesIn } from '../values/json.ts';
 import { isSecureUrl } from '../values/url.ts';
 import type { OptionRule } from './kinds.ts';
 
 /*
- * How the option `issuer` is read: a list of identifiers, and of issuers with options of their own.
+ * How the option `issuer` is read: a list of identifiers, and of issuers with their own options.
  * Whether http is allowed for an issuer is decided in check-options.ts, with the other options.
  */
 
@@ -34,6 +35,30 @@ function readIssuer(value: unknown, rules: OwnRules): string | CheckedIssuer | u
   }
   const isValid = own.issuer !== undefined && !Object.values(own).includes(undefined);
   return isValid ? (own as unknown as CheckedIssuer) : undefined;
+}
+
+/** Returns a function that says which member of an issuer's object is not valid. The value of a member is not shown if it is an object. */
+export const createFaultFinder = (rules: OwnRules) => (value: unknown) => {
+  const entries: readonly unknown[] = Array.isArray(value) ? Array.from(value) : [];
+  const faults = entries.flatMap((entry, index) =>
+    isJsonObject(entry) && readIssuer(entry, rules) === undefined
+      ? describeFault(entry, `issuer[${index}]`, rules)
+      : [],
+  );
+  return faults[0];
+};
+
+function describeFault(entry: Readonly<Record<string, unknown>>, place: string, rules: OwnRules): string {
+  const known = ['issuer', ...Object.keys(rules)];
+  const unknown = namesIn(entry).find((name) => !known.includes(name));
+  if (unknown !== undefined) return `${place} has an unknown member ${quote(unknown)}`;
+  const { issuer } = entry;
+  if (typeof issuer !== 'string' || readIssuer(issuer, rules) === undefined)
+    return `${place}.issuer must be such a URL, got ${describeValue(issuer)}`;
+  const wrong = Object.entries(rules).find(([name, { read }]) => entry[name] !== undefined && !read(entry[name]));
+  if (wrong === undefined) return `${place} is not valid`;
+  const [name, { expected, expectedInCode = expected }] = wrong;
+  return `${place}.${name} must be ${expectedInCode}, got ${describeValue(entry[name])}`;
 }
 
 /**

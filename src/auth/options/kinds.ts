@@ -8,13 +8,23 @@ import { isJsonObject, isText, namesIn } from '../values/json.ts';
 /** The format of an option in an environment variable. Options of the kind `code` are not settings. */
 export type OptionKind = 'text' | 'list' | 'pairs' | 'boolean' | 'integer' | 'code';
 
-/** The rule of one option. */
-export interface OptionRule<Checked = unknown> {
-  readonly kind: OptionKind;
+/** What the message for a value that is not valid says. */
+export interface Wording {
   /** Completes the sentence "… must be …". */
   readonly expected: string;
   /** The same for a value in code, if it has other forms there. */
   readonly expectedInCode?: string | undefined;
+  /** A sentence at the end of the message. */
+  readonly advice?: string | undefined;
+  /** The same for a value in code, if it has other names there. */
+  readonly adviceInCode?: string | undefined;
+}
+
+/** The rule of one option. */
+export interface OptionRule<Checked = unknown> extends Wording {
+  readonly kind: OptionKind;
+  /** Returns which part of a value in code is not valid, if the value itself does not show it. */
+  readonly findFault?: (value: unknown) => string | undefined;
   /** Whether messages never repeat the value. */
   readonly isSecret?: boolean;
   /** Returns the checked value, or undefined if it is not valid. */

@@ -6,7 +6,7 @@ import { isStandardSchema } from '../token/claims-schema.ts';
 import type { Algorithm, CheckedOptions, ClientCertificate, OwnName, ProofAlgorithm } from '../types.ts';
 import { isJsonObject, isListOf, isText } from '../values/json.ts';
 import { isSecureUrl } from '../values/url.ts';
-import { createIssuersReader, isUrl } from './issuers.ts';
+import { createFaultFinder, createIssuersReader, isUrl } from './issuers.ts';
 import {
   boolean,
   callback,
@@ -59,14 +59,11 @@ const ownRules: Rules<OwnName> = {
     ...text(keySetUrl('JWKS_ALLOW_HTTP'), (value) => isSecureUrl(value, true)),
     expectedInCode: keySetUrl('jwksAllowHttp'),
   },
-  algorithms: withDefault(
+  algorithms: {
+    ...withDefault(list<Algorithm>(`a list of ${algorithms.join(', ')} or Ed25519`, algorithmOf), ['RS256']),
     // RFC 8725 §3.1.
-    list<Algorithm>(
-      `a list of ${algorithms.join(', ')} or Ed25519 (with a shared secret, as for HS256, this API could sign tokens)`,
-      algorithmOf,
-    ),
-    ['RS256'],
-  ),
+    advice: 'HS256 is not accepted, because whoever can verify such a token can also sign one',
+  },
   scopeClaim: withDefault(list('a list of claim names, or JSON Pointers that begin with /', readClaimName), ['scope']),
   requiredClaims: pairs(
     'name=value; repeat a name to allow several values',
@@ -84,8 +81,13 @@ export const optionRules: Rules<keyof CheckedOptions> = {
   issuer: {
     kind: 'list',
     expected: issuerUrl('JWKS_ALLOW_HTTP'),
-    expectedInCode: `${issuerUrl('jwksAllowHttp')}; or a list of URLs, and of objects of issuer and ${Object.keys(ownRules).join(', ')}`,
+    expectedInCode: `${issuerUrl('jwksAllowHttp')}, or a list of such URLs and of objects { issuer, ${Object.keys(
+      ownRules,
+    )
+      .map((name) => `${name}?`)
+      .join(', ')} }`,
     read: createIssuersReader(ownRules),
+    findFault: createFaultFinder(ownRules),
   },
   ...ownRules,
   jwksAllowHttp: boolean(false),

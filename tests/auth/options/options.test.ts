@@ -207,7 +207,7 @@ describe('checkOptions()', () => {
     [
       'a shared secret',
       { ...good, algorithms: ['HS256'] },
-      /\(with a shared secret, as for HS256, this API could sign tokens\), got/,
+      /, got \["HS256"\]\. HS256 is not accepted, because whoever can verify such a token can also sign one$/,
     ],
     ['an inherited one', Object.assign(Object.create({ port: 3010 }), good), /^port is not an option$/],
     ['a short secret', { ...good, dpopNonceSecret: 'hunter2' }, /^dpopNonceSecret must be .*, got \*\*\*$/],
@@ -215,7 +215,17 @@ describe('checkOptions()', () => {
     [
       'a secret in an object',
       { ...good, issuer: [{ issuer, jwksUri: 'b#c' }, 1n] },
-      /, got \[a value.* object, a .* bigint\]$/,
+      /, got \[a value.* object, a .* bigint\]: issuer\[0\]\.jwksUri must be an https URL .*, got "b#\*\*\*"$/,
+    ],
+    [
+      'an unknown member of an issuer',
+      { ...good, issuer: [issuer, { issuer: `${issuer}b`, audiance: audience }] },
+      /, got \["https:.*", a value of the type object\]: issuer\[1\] has an unknown member "audiance"$/,
+    ],
+    [
+      'an issuer without a URL',
+      { ...good, issuer: [{ audience }] },
+      /: issuer\[0\]\.issuer must be such a URL, got nothing$/,
     ],
     ['DPoP without publicUrl', { ...good, dpop: 'on' }, /^publicUrl must be .*, which DPoP requires$/],
     ['jwksUri with two issuers', { ...several, jwksUri: issuer }, /^jwksUri must be unset when there are several/],
@@ -232,7 +242,7 @@ describe('checkOptions()', () => {
     [[issuer, { issuer: `${entra}/common/v2.0` }]],
   ])('says how to accept all tenants for the issuer %j', (wrong) =>
     expect(problemOf({ ...good, issuer: wrong })).toMatch(
-      /^issuer must be .* \{tenantid\} in place of common, organizations, .* requiredClaims, as \{ tid: \[\.\.\.\] \}, got /,
+      /^issuer must be the issuer of one tenant, got .*\. To accept several tenants, write \{tenantid\} .* in requiredClaims: \{ tid: \[\.\.\.\] \}$/,
     ),
   );
 
