@@ -20,7 +20,7 @@ const crossOrigin = { 'access-control-allow-origin': '*' };
 const preflight = {
   ...crossOrigin,
   'access-control-allow-methods': 'GET, HEAD',
-  // The wildcard does not include Authorization. MCP clients send a header of their own.
+  // The wildcard does not include Authorization. MCP clients send their own header.
   'access-control-allow-headers': 'Content-Type, Authorization, *',
   'access-control-max-age': '86400',
 };

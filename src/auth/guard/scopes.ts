@@ -7,7 +7,7 @@ import { describeValue, quote } from '../values/describe-value.ts';
 import { isListOf } from '../values/json.ts';
 import { printable } from '../values/url.ts';
 
-/** The options that decide which scopes a token grants. An issuer can have a `scopeClaim` of its own. */
+/** The options that decide which scopes a token grants. An issuer can have its own `scopeClaim`. */
 export type ScopeRules = Pick<CheckedOptions, 'issuer' | 'scopeClaim' | 'scopePrefix' | 'scopeImplies'>;
 
 /** Returns the error for a requirement that is not valid, of a route if it is known. */

@@ -161,7 +161,7 @@ function completeClients(
 ): readonly Client[] {
   const ids = new Set(Array.isArray(clients) ? clients.map(({ id }) => id) : undefined);
   if (ids.size === 0 || ids.size !== clients.length || ![...ids].every(isText))
-    throw must('clients', 'a list of clients, each with an id of its own');
+    throw must('clients', 'a list of clients, each with a different id');
   return clients.map(({ id, secret = secrets.get(id) ?? randomBytes(16).toString('hex'), scope = [] }) => {
     if (!isText(secret)) throw must(`the secret of ${JSON.stringify(id)}`, 'a non-empty string');
     secrets.set(id, secret);

@@ -17,7 +17,7 @@ export interface TokenOptions {
   readonly boundTo?: 'dpop' | Certificate | undefined;
 }
 
-/** An issuer for tests. Each has keys of its own. */
+/** An issuer for tests. Each has its own keys. */
 export interface TestIssuer {
   /** The options of a guard that accepts its tokens, without network. */
   readonly options: {

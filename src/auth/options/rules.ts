@@ -52,7 +52,7 @@ type Rules<Name extends keyof CheckedOptions> = {
   readonly [Each in Name]: OptionRule<NonNullable<CheckedOptions[Each]>>;
 };
 
-/** The options that an issuer can have of its own. */
+/** The options that a single issuer can have. */
 const ownRules: Rules<OwnName> = {
   audience: oneOrMore('the API identifier that tokens contain in aud'),
   jwksUri: {
