@@ -68,13 +68,13 @@ export async function findFault(host: string, port: number): Promise<string | un
 
 async function findFaultAt(address: string): Promise<string | undefined> {
   const url = `http://${address}/livez`;
-  const describe = (reason: unknown) => escapeUnprintable(`Not live: ${url}: ${reason}`);
+  const describe = (fault: string) => escapeUnprintable(`Not live: ${url} ${fault}`);
   try {
     // A proxy named in the environment cannot reach this process.
     const { status } = await fetch(url, { proxy: false, redirect: 'manual', signal: AbortSignal.timeout(2000) });
-    return status === 200 ? undefined : describe(`status ${status}`);
+    return status === 200 ? undefined : describe(`returned the status ${status}`);
   } catch (error) {
     const { name = '', code = name } = error as { readonly name?: string; readonly code?: unknown };
-    return describe(typeof code === 'string' ? code : name);
+    return describe(`cannot be reached: ${typeof code === 'string' ? code : name}`);
   }
 }

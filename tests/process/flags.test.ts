@@ -65,7 +65,7 @@ test('--healthcheck exits with 0 while an instance responds on PORT, with any ot
   expect(await service.close()).toBe(0);
   const expected = 'a whole number from 0 to 65535';
   for (const [PORT, stderr] of [
-    [settings.PORT, `Not live: http://127.0.0.1:${settings.PORT}/livez: ECONNREFUSED\n`],
+    [settings.PORT, `Not live: http://127.0.0.1:${settings.PORT}/livez cannot be reached: ECONNREFUSED\n`],
     ['nonsense', `Cannot read settings:\n  PORT must be ${expected}, got "nonsense"\n`],
   ] as const)
     expect(await runWith(['--healthcheck'], { PORT })).toEqual({ status: 1, stdout: '', stderr });
@@ -74,20 +74,24 @@ test('--healthcheck exits with 0 while an instance responds on PORT, with any ot
 describe('findFault()', () => {
   test.each([
     [undefined, '200', () => new Response()],
-    ['status 500', '500', () => new Response(null, { status: 500 })],
-    ['status 404', '404', () => new Response(null, { status: 404 })],
-    ['status 302', 'a redirect to a 200', () => new Response(null, { status: 302, headers: { location: '/' } })],
+    ['returned the status 500', '500', () => new Response(null, { status: 500 })],
+    ['returned the status 404', '404', () => new Response(null, { status: 404 })],
+    [
+      'returned the status 302',
+      'a redirect to a 200',
+      () => new Response(null, { status: 302, headers: { location: '/' } }),
+    ],
   ] as const)('is %s when /livez returns %s', async (fault, _name, respond) => {
     const fetch = ({ url }: Request) => (url.endsWith('/livez') ? respond() : new Response());
     await using server = serve(fetch);
-    const expected = fault && `Not live: http://127.0.0.1:${server.port}/livez: ${fault}`;
+    const expected = fault && `Not live: http://127.0.0.1:${server.port}/livez ${fault}`;
     // It listens on IPv4 only, as a listener on `::` does where IPv6 is off.
     for (const host of ['127.0.0.1', '0.0.0.0', ...(fault ? [] : ['::'])])
       expect(await findFault(host, server.port ?? 0)).toBe(expected);
   });
 
   test('names the URL, also of a port at which nothing can listen', async () =>
-    expect(await findFault('::1', 0)).toMatch(/^Not live: http:\/\/\[::1\]:0\/livez: \w+$/));
+    expect(await findFault('::1', 0)).toMatch(/^Not live: http:\/\/\[::1\]:0\/livez cannot be reached: \w+$/));
 });
 
 test('the executable ignores .env and bunfig.toml of the folder it is started in', async () => {

@@ -102,7 +102,7 @@ function refuseIgnored(app: Instance, returned: unknown): unknown {
   return returned;
 }
 
-const anotherCopy = `it uses another copy of Elysia than protected-api, which has Elysia ${version} as an ES module. Install one version, and import both as ES modules`;
+const anotherCopy = `the application uses two copies of Elysia, and protected-api uses the ES module of Elysia ${version}. Install one version, and import Elysia and protected-api as ES modules`;
 
 /**
  * Refuses an application of another copy of Elysia, such as the CommonJS one. Each plugin that it uses gets `getParent` from it,

@@ -42,7 +42,7 @@ export function describeRequirements(explained: Explained): readonly Check[] {
   const logIn = 'the client must send the user to the issuer to log in again';
   const names = options.claims && list(Object.keys(claims));
   return [
-    check('schema', names, `they do not match the schema in ${nameOf('claims')}`, { claims_unexpected: '' }),
+    check('schema', names, `the claims do not match the schema in ${nameOf('claims')}`, { claims_unexpected: '' }),
     check('step-up', hasLogin, wanted, { authentication_insufficient: logIn }, 'sufficient'),
     describeScope(explained),
   ];

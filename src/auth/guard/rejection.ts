@@ -87,9 +87,10 @@ const formatMembers = ['status', 'body', 'contentType'];
 
 function readFormat(returned: unknown): Partial<PreparedRejection> {
   ignoreRejection(returned);
-  if (!isJsonObject(returned) || isPromise(returned)) throw new TypeError('it must return an object, and no promise');
+  if (!isJsonObject(returned) || isPromise(returned)) throw new TypeError('it must return an object, not a promise');
   const unknown = namesIn(returned).find((name) => !formatMembers.includes(name));
-  if (unknown !== undefined) throw new TypeError(`${unknown} is none of ${formatMembers.join(', ')}`);
+  if (unknown !== undefined)
+    throw new TypeError(`it returned the unknown member ${unknown}. Use ${formatMembers.join(', ')}`);
   // Each is read once, because it may be a getter.
   const { status, body, contentType } = returned;
   if (status !== undefined && !(Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599))
@@ -99,7 +100,7 @@ function readFormat(returned: unknown): Partial<PreparedRejection> {
   const isJson = typeof body === 'object' && body !== null && !isPromise(body);
   const text: unknown = isJson ? JSON.stringify(body) : body;
   if (body !== undefined && (typeof text !== 'string' || (!isJson && contentType === undefined)))
-    throw new TypeError('body must be an object, or a text with its contentType');
+    throw new TypeError('body must be an object, or a string with a contentType');
   const given = { status, contentType, text, isJson: text === undefined || isJson };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }

@@ -17,7 +17,7 @@ const wrapper = () => new Elysia().use(guard());
 const scoped = ".as('scoped')";
 const before = 'was added before the guard';
 const returned = 'a guard that a function returns';
-const otherCopy = 'another copy of Elysia than protected-api, which has Elysia 1.4';
+const otherCopy = 'two copies of Elysia, and protected-api uses the ES module of Elysia 1.4';
 const macro = { scope: () => ({}) };
 const bundle = { [Symbol.toStringTag]: 'HTMLBundle', index: SECRET };
 const foreign = () => new (loadCopy())();

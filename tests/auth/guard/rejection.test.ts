@@ -117,14 +117,17 @@ test.each(Object.entries(formats))(
   },
 );
 
-const notAnObject = 'it must return an object, and no promise';
-const notABody = 'body must be an object, or a text with its contentType';
+const notAnObject = 'it must return an object, not a promise';
+const notABody = 'body must be an object, or a string with a contentType';
 const mistakes: Readonly<Record<string, readonly [format: () => unknown, said: string]>> = {
   'returns nothing': [() => {}, notAnObject],
   'returns a text': [() => 'no', notAnObject],
   'returns a list': [() => [], notAnObject],
   'returns a promise': [() => Promise.reject(new Error('no')), notAnObject],
-  'returns the body itself': [() => ({ title: 'no' }), 'title is none of status, body, contentType'],
+  'returns the body itself': [
+    () => ({ title: 'no' }),
+    'it returned the unknown member title. Use status, body, contentType',
+  ],
   'returns a status below 400': [() => ({ status: 200 }), 'status must be a whole number from 400 to 599'],
   'returns a status as text': [() => ({ status: '401' }), 'status must be a whole number from 400 to 599'],
   'returns no media type': [() => ({ contentType: 'json' }), 'contentType must be a media type'],
