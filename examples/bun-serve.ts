@@ -1,6 +1,6 @@
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 
-// A server of Bun without a framework. Start it with:
+// A Bun server without a framework. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run bun-serve.ts
 const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();

@@ -1,6 +1,6 @@
 import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 
-// A server of Deno. Start it with:
+// A Deno server. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com deno run --allow-env --allow-net deno-serve.ts
 const guard = createGuard(optionsFromEnvironment(Deno.env.toObject()));
 guard.start();
