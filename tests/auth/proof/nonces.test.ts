@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'bun:test';
+import { calculateJwkThumbprint, exportJWK } from 'jose';
+import * as oauth from 'oauth4webapi';
+import { createGuard } from '../../../src/auth/guard.ts';
 import { createNonces } from '../../../src/auth/proof/nonces.ts';
-import { createChecker, tokenOf } from '../../support/checked.ts';
+import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { bound, makeProof, proven } from '../../support/proof.ts';
 
 const [secret, next] = ['a'.repeat(32), 'b'.repeat(32)];
@@ -57,4 +60,26 @@ describe('the option dpopNonceSecret', () => {
     ['a faulty proof', { htm: 'POST' }, 'proof_method'],
     ['a nonce that is no text', { nonce: 7 }, 'proof_nonce_stale'],
   ])('rejects %s', async (_, claims, want) => expect((await send(undefined, claims)).reason).toBe(want));
+
+  test('is what oauth4webapi answers by itself: it keeps the nonce and repeats the request', async () => {
+    const keys = await oauth.generateKeyPair('ES256', { extractable: true });
+    const jkt = await calculateJwkThumbprint(await exportJWK(keys.publicKey));
+    const bearer = tokenOf({ claims: { cnf: { jkt } } });
+    const handle = oauth.DPoP({}, keys);
+    const guard = createGuard({ ...offline(), ...options });
+    const statuses: number[] = [];
+    const call = () =>
+      oauth.protectedResourceRequest(bearer, 'GET', new URL(url), undefined, undefined, {
+        DPoP: handle,
+        async [oauth.customFetch](target: string, init: object) {
+          const result = await guard.check(new Request(target, init));
+          const response = result instanceof Response ? result : Response.json(result.claims);
+          statuses.push(response.status);
+          return response;
+        },
+      });
+    expect(await call().catch(oauth.isDPoPNonceError)).toBe(true);
+    expect((await call()).status).toBe(200);
+    expect(statuses).toEqual([401, 200]);
+  });
 });
