@@ -76,9 +76,9 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
     const { scope: wanted, acr, maxAge, optional } = requirements as GivenRequirements;
     const given: Readonly<Record<string, unknown>> = { scope: wanted, acr, maxAge, optional };
     // Such as an unset variable, which must not open a route.
-    const unset = requirementNames.find((name) => given[name] === undefined && name in requirements);
-    if (unset !== undefined)
-      throw requirementError(`${unset} is undefined. If it is not required, leave it out`, route);
+    for (const name of requirementNames)
+      if (given[name] === undefined && name in requirements)
+        throw requirementError(`${name} is undefined. If it is not required, leave it out`, route);
     if (optional !== undefined && typeof optional !== 'boolean')
       throw requirementError(`optional must be true or false, got ${describeValue(optional)}`, route);
     const scope = wanted === undefined ? undefined : policyOf(wanted, route);
