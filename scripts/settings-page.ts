@@ -52,7 +52,7 @@ function meaningOf({ kind, meaning, expected }: DocumentedRule): string {
   const named = words.replace(/`([a-z]+[A-Z]\w*)`/g, (quoted, option: string) =>
     settings.some((setting) => setting.name === option) ? `\`${settingOf(option)}\`` : quoted,
   );
-  return kind === 'pairs' ? `${named} Pairs: \`${expected.split(';')[0]}\`.` : named;
+  return kind === 'pairs' ? `${named} Pairs: \`${expected}\`.` : named;
 }
 
 const code = (text: string) => (text === '' ? '' : `\`${text}\``);

@@ -41,10 +41,10 @@ export interface GuardOptions {
    * The authorization servers whose tokens are accepted, compared exactly with `iss`: https URLs without query, fragment,
    * credentials or braces. http is allowed for loopback hosts, or with `jwksAllowHttp`. An issuer of Microsoft Entra with
    * `{tenantid}` in place of the tenant stands for all tenants: list those that you trust in `requiredClaims`, as `tid`.
-   * Required.
+   * In code, a member of a list can also be an object with options for that issuer. Required.
    */
   readonly issuer: string | readonly (string | IssuerOptions)[];
-  /** The identifiers of this API; a token must name at least one in `aud`. Required. */
+  /** The identifiers of this API; a token must name at least one in `aud`. Required, unless each issuer has its own. */
   readonly audience: string | readonly string[];
   /**
    * URL of the key set, for a single issuer. By default, the guard looks for the key set: at `.well-known/jwks.json` below an
@@ -97,7 +97,7 @@ export interface GuardOptions {
   readonly dpop?: DpopMode | undefined;
   /** Accepted algorithms of DPoP proofs: ES256, ES384, RS256, PS256 and EdDSA (or Ed25519). Defaults to all. */
   readonly dpopAlgorithms?: readonly (ProofAlgorithm | 'Ed25519')[] | undefined;
-  /** How far `iat` of a proof may be from now, either way, and so how long used proofs are kept: 10 to 300. Defaults to 60. */
+  /** How far `iat` of a proof may be from now, either way: 10 to 300. Used proofs are kept 30 seconds longer than they are valid. Defaults to 60. */
   readonly dpopProofMaxAgeSeconds?: number | undefined;
   /**
    * Makes the server give out nonces, which proofs must then have (RFC 9449 §9): a secret of at least 32 characters, the same in
@@ -134,7 +134,7 @@ export interface GuardOptions {
   readonly clientCertificate?: ClientCertificate | string | undefined;
   /** The identifier of the protected resource (RFC 9728). It has the origin of `publicUrl`, and is `publicUrl` by default. */
   readonly resource?: string | undefined;
-  /** A JWK Set to use instead of fetching one. Only for a single issuer, and not together with `jwksUri`. */
+  /** A JWK Set to use instead of fetching one, for a single issuer, and not together with `jwksUri`. Of several, each can have its own. */
   readonly keys?: JwkSet | undefined;
   /**
    * A schema of the claims, from any library that implements Standard Schema. A token that does not match is rejected; handlers

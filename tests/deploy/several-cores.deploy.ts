@@ -10,7 +10,7 @@ test('the script of docs/operations.md starts a process for each core on one por
   const script = /## Several cores.*?```bash\n(.*?)```/s.exec(text)?.[1] ?? '';
   const [executable = ''] = await executableForm.command();
   await using issuer = await startIssuer();
-  const here = script.replace('./protected-api', executable).replace(/ISSUER=\S+/, `ISSUER=${issuer.url}`);
+  const here = script.replace('./dist/protected-api', executable).replace(/ISSUER=\S+/, `ISSUER=${issuer.url}`);
   const port = String(await freePort());
   const cores = Number(await $`nproc`.text());
   const shell = run(['bash', '-c', here], { HOST: '127.0.0.1', PORT: port });

@@ -102,6 +102,7 @@ const rows: readonly Row[] = [
   ['guides/token-exchange', 'GET /', undefined, 401, 'Bearer'],
   ['guides/dpop', 'GET /', undefined, 401, 'DPoP algs='],
   ['guides/fapi', 'GET /', {}, 401, 'DPoP'],
+  ['guides/fapi 2', 'GET /', {}, 401, 'invalid_token'],
   ['guides/observability', 'GET /', { sub: 'ada' }, 200, 'ada'],
   ['guides/errors#Your own format', 'GET /', undefined, 401, 'application/problem+json'],
   ['guides/errors#CORS', 'GET /', undefined, 401, '* application/json'],

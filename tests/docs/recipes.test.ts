@@ -4,6 +4,7 @@ import { context, metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { decodeJwt } from 'jose';
 import { clientCredentialsGrant } from 'openid-client';
 import { startAuthorizationServer } from '../support/authorization-server.ts';
+import { certificate } from '../support/certificates.ts';
 import { bearer } from '../support/mint.ts';
 import { audience, blocks, ecSigner, folder, issuer, load, url, write } from './blocks.ts';
 
@@ -35,6 +36,17 @@ describe('the recipe', () => {
     const challenges = responses.map(({ headers }) => headers.get('www-authenticate')?.match(/error="(\w+)"/)?.[1]);
     expect(responses.map(({ status }) => status)).toEqual([200, 401, 401]);
     expect(challenges).toEqual([undefined, 'invalid_dpop_proof', 'invalid_token']);
+  });
+
+  test('guides/fapi 2: without DPoP, a token needs the certificate to which it is bound', async () => {
+    const { fetch } = await load('guides/fapi 2');
+    const { pem, field } = certificate('a');
+    const sendWith = async (boundTo?: string) => {
+      const claims = decodeJwt(await issuer.token({ iss: url, aud: audience }, { boundTo }));
+      const headers = { ...bearer(ecSigner.sign({ kid: 'ec', typ: 'at+jwt' }, claims)), 'client-cert': field };
+      return (await fetch(new Request(audience, { headers }))).status;
+    };
+    expect([await sendWith(pem), await sendWith(certificate('b').pem), await sendWith()]).toEqual([200, 401, 401]);
   });
 
   test('guides/observability: a rejection is counted by its reason, and the client is an attribute of the span', async () => {

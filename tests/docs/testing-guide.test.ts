@@ -38,8 +38,8 @@ describe('the guide to tests', () => {
     ['other', '403'],
   ])('has a command that gets a token of %s from its development issuer, whose response is a %s', async (...row) => {
     const [client, status] = row;
-    const [, url = '', given = ''] = /^token\(\) \{ curl -sS (http:\/\/localhost:3011\S+) (.*) \|/m.exec(page) ?? [];
-    const data = given.replace('$1', client);
+    const commands = page.matchAll(/^export \w+=\$\(curl -sS (http:\/\/localhost:3011\S+) (.*) \|/gm);
+    const [, url = '', data = ''] = [...commands].find(([command]) => command.includes(`client_id=${client} `)) ?? [];
     const block = inPage.find(({ text }) => text.includes('createDevelopmentIssuer('));
     // Its port may be in use, so that nothing listens.
     const text = `${block?.text.replace('Bun.serve(', 'export const server = (')}`;

@@ -65,11 +65,15 @@ const ownRules: Rules<OwnName> = {
     advice: 'HS256 is not accepted, because whoever can verify such a token can also sign one',
   },
   scopeClaim: withDefault(list('a list of claim names, or JSON Pointers that begin with /', readClaimName), ['scope']),
-  requiredClaims: pairs(
-    'name=value; repeat a name to allow several values',
-    'an object that maps each claim name to the required string, or to a list of allowed ones',
-    (name, value) => (isText(name) ? oneOrMore('').read(value) : undefined),
-  ),
+  requiredClaims: {
+    ...pairs(
+      'name=value',
+      'an object that maps each claim name to the required string, or to a list of allowed ones',
+      (name, value) => (isText(name) ? oneOrMore('').read(value) : undefined),
+    ),
+    advice: 'To allow several values, repeat the name',
+    adviceInCode: 'To allow several values, give a list',
+  },
   keys: code(
     'a JWK Set',
     (value) => isJsonObject(value) && isListOf(value.keys, isJsonObject) && value.keys.length > 0,
