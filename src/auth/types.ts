@@ -134,7 +134,7 @@ export interface GuardOptions {
   readonly clientCertificate?: ClientCertificate | string | undefined;
   /** The identifier of the protected resource (RFC 9728). It has the origin of `publicUrl`, and is `publicUrl` by default. */
   readonly resource?: string | undefined;
-  /** A JWK Set to use instead of fetching one, for a single issuer, and not together with `jwksUri`. Of several, each can have its own. */
+  /** A JWK Set to use instead of fetching one. It needs a single issuer, and excludes `jwksUri`. In a list of issuers, each can have its own `keys`. */
   readonly keys?: JwkSet | undefined;
   /**
    * A schema of the claims, from any library that implements Standard Schema. A token that does not match is rejected; handlers
