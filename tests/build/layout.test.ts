@@ -29,14 +29,14 @@ const placeOf = (file: string): string => {
   return second === '' ? file : `${first}/`;
 };
 
+const specifiersIn = (source: string): readonly string[] =>
+  [...source.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*['"]([^'"\n]+)['"]/g)].map(([, name = '']) => name);
+
 /** Returns each import of a file that its row does not name, types included. */
 function forbiddenImports(file: string, source: string): readonly string[] {
   const place = placeOf(file);
   const row = rows.find((each) => each.place === place);
-  const specifiers = [...source.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*['"]([^'"\n]+)['"]/g)].map(
-    ([, name = '']) => name,
-  );
-  return specifiers.filter((specifier) => !isAllowed(specifier, file, place, row?.imports));
+  return specifiersIn(source).filter((specifier) => !isAllowed(specifier, file, place, row?.imports));
 }
 
 function isAllowed(specifier: string, file: string, place: string, imports: readonly string[] | undefined): boolean {
@@ -65,6 +65,18 @@ test('each room is built only on rooms that come after it, so there is no circle
   for (const { place, imports = [] } of rows)
     for (const name of imports.filter((each) => /(?:\/|\.ts)$/.test(each)))
       expect(order.indexOf(name), `${place} and ${name}`).toBeGreaterThan(order.indexOf(place));
+});
+
+test('no file imports itself through others of its room', async () => {
+  const imports = new Map<string, readonly string[]>();
+  for (const file of sourceFiles)
+    imports.set(
+      file,
+      specifiersIn(await readText(`src/${file}`)).map((name) => posix.join(dirname(file), name)),
+    );
+  const leadsTo = (to: string, from: string, seen = new Set<string>()): boolean =>
+    (imports.get(from) ?? []).some((next) => next === to || (!seen.has(next) && leadsTo(to, next, seen.add(next))));
+  expect(sourceFiles.filter((file) => leadsTo(file, file))).toEqual([]);
 });
 
 describe('forbiddenImports() finds', () => {

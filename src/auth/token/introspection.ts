@@ -1,11 +1,12 @@
 import { base64url } from 'jose';
 import { Refusal, refuse } from '../refusals.ts';
-import type { GuardOptions } from '../types.ts';
+import type { Claims, GuardOptions } from '../types.ts';
 import { isJsonObject, parseJsonObject } from '../values/json.ts';
 import { readClaims } from './claims.ts';
 import { maxTokenLength } from './header.ts';
 import type { Trusts } from './trust.ts';
-import type { Verification } from './verifier.ts';
+
+type Introspected = { readonly claims: Claims } | Refusal;
 
 /**
  * Returns a function that asks the application about a token, and checks the response as the claims of a JWT are (RFC 7662
@@ -15,8 +16,8 @@ export function createIntrospection(
   introspect: NonNullable<GuardOptions['introspect']>,
   { sole, of }: Trusts,
   nowSeconds: () => number,
-): (token: string) => Promise<Verification> | undefined {
-  async function ask(token: string): Promise<Verification> {
+): (token: string) => Promise<Introspected> | undefined {
+  async function ask(token: string): Promise<Introspected> {
     const response = await copyOf(introspect, token);
     if (!isJsonObject(response)) return refuse('introspection_unavailable');
     if (response.active !== true) return refuse('token_inactive');
