@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
 import { isatty } from 'node:tty';
-import type { CheckedOptions } from 'protected-api/guard';
 import type { DevelopmentIssuer } from 'protected-api/testing';
 import packageJson from '../package.json' with { type: 'json' };
 import { fail, formatAddress, print } from './cli.ts';
@@ -11,7 +10,7 @@ import { BoundedDestination } from './observe/destination.ts';
 import { escapeUnprintable } from './observe/escape.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createService, type Service } from './service.ts';
-import type { Settings } from './settings.ts';
+import { type Settings, withoutSecrets } from './settings.ts';
 
 type Server = Bun.Server<undefined>;
 
@@ -61,16 +60,6 @@ async function reloadKeys(service: Service, log: Log): Promise<void> {
   const isReloaded = issuers.every(({ lastFailure }) => lastFailure === undefined);
   if (isReloaded) log.info({ issuers }, 'Keys fetched on SIGHUP');
   else log.error({ issuers }, 'Cannot fetch all keys on SIGHUP: issuers with lastFailure keep their old keys');
-}
-
-/** The query of jwksUri and the credentials of redisUrl can be secret. */
-function withoutSecrets(options: CheckedOptions, { warnings, issuer, redisUrl, ...settings }: Settings): object {
-  return {
-    ...options,
-    ...settings,
-    jwksUri: options.jwksUri?.replace(/\?.*/, ''),
-    redisUrl: redisUrl?.replace(/\/\/.*@/s, '//***@').replace(/\?.*/, ''),
-  };
 }
 
 /** Bun responds to a longer body with an empty 413. The service reads only the short forms of its development issuer. */

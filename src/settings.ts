@@ -23,7 +23,20 @@ export class SettingsError extends Error {
 type Read<Value> = (text: string) => Value | undefined;
 
 /** `expected` completes the sentence "… must be …". */
-const rule = <Value, Default>(expected: string, fallback: Default, read: Read<Value>) => ({ expected, fallback, read });
+const rule = <Value, Default>(expected: string, fallback: Default, read: Read<Value>) => ({
+  expected,
+  fallback,
+  read,
+  isSecret: false,
+  /** What logs show of a secret. */
+  mask: (_value: string) => '***',
+});
+/** Marks a rule whose value neither messages nor logs repeat. */
+const secret = <Rule extends object>(marked: Rule, mask: (value: string) => string) => ({
+  ...marked,
+  isSecret: true,
+  mask,
+});
 const text = (expected: string, isValid: (text: string) => boolean) =>
   rule(expected, undefined, (value) => (isValid(value) ? value : undefined));
 const choice = <const Word extends string>(words: readonly Word[], fallback: Word) =>
@@ -42,12 +55,15 @@ export const processRules = {
    * Redis (6.2 or later) or Valkey in which several processes share the used DPoP proofs, such as `redis://localhost:6379/0`.
    * Without it, each process stores its own. Percent-encode the password.
    */
-  redisUrl: text(
-    'a redis:// or rediss:// URL with a percent-encoded password, a port other than 0, and no path except a database number',
-    (value) =>
-      /^(?:redis|valkey)s?:\/\/[^\s/?#]+(?:\/\d{0,9})?(?:\?[^\s#]*)?$/.test(value) &&
-      URL.canParse(value) &&
-      new URL(value).port !== '0',
+  redisUrl: secret(
+    text(
+      'a redis:// or rediss:// URL with a percent-encoded password, a port other than 0, and no path except a database number',
+      (value) =>
+        /^(?:redis|valkey)s?:\/\/[^\s/?#]+(?:\/\d{0,9})?(?:\?[^\s#]*)?$/.test(value) &&
+        URL.canParse(value) &&
+        new URL(value).port !== '0',
+    ),
+    withoutCredentials,
   ),
   /** Port to listen on: 0 to 65,535, where 0 takes any free port. Defaults to 3010. */
   port: integer(3010, 0, 65535),
@@ -117,6 +133,26 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
   });
 }
 
+/** Returns all settings as a log may show them: nothing of a secret, and of a URL neither credentials nor query. */
+export function withoutSecrets(options: CheckedOptions, settings: ProcessSettings): object {
+  const secrets: readonly string[] = optionsFromEnvironment.secretOptions;
+  const ofProcess = Object.entries(processRules).map(([name, { isSecret, mask }]) => {
+    const value = settings[name as keyof ProcessRules];
+    return [name, isSecret && value !== undefined ? mask(String(value)) : value];
+  });
+  const shown = { ...options, ...Object.fromEntries(ofProcess) };
+  const show = (name: string, value: unknown) => {
+    if (secrets.includes(name)) return '***';
+    return typeof value === 'string' ? withoutCredentials(value) : value;
+  };
+  return JSON.parse(JSON.stringify(shown, show));
+}
+
+/** Returns a URL without credentials and query, and any other text as it is. */
+function withoutCredentials(text: string): string {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text.replace(/\/\/.*@/s, '//***@').replace(/[?#].*/s, '') : text;
+}
+
 /** Returns the environment in which a guard trusts the development issuer at this origin. */
 function forDevelopment(environment: Environment, origin: string): Environment {
   const kept = Object.entries(environment).filter(([name]) => !unsatisfied.includes(name));
@@ -152,14 +188,14 @@ export function readAddress({ HOST, PORT }: Environment): Pick<ProcessSettings, 
 function readProcessSettings(environment: Environment, defaultHost: string) {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
-  for (const [name, { read, fallback, expected }] of Object.entries(processRules)) {
+  for (const [name, { read, fallback, expected, isSecret }] of Object.entries(processRules)) {
     const variable = variableOf(name);
     const value = environment[variable];
     values[name] = value ? read(value) : fallback;
     if (!value || values[name] !== undefined) continue;
     // An env file of Docker is not a shell script.
     if (/^(["']).*\1$/s.test(value)) problems.push(`${variable} must not begin and end with quotes: remove them`);
-    else problems.push(`${variable} must be ${expected}, got ${abbreviate(name === 'redisUrl' ? '***' : value)}`);
+    else problems.push(`${variable} must be ${expected}, got ${abbreviate(isSecret ? '***' : value)}`);
   }
   const { host = defaultHost, metricsHost = host } = values;
   return { problems, settings: { ...values, host, metricsHost } as ProcessSettings };

@@ -12,12 +12,14 @@ import { optionRules } from './rules.ts';
 /** Returns the name of the setting for an option: `JWKS_MAX_AGE_SECONDS` for `jwksMaxAgeSeconds`. */
 export const settingOf = (option: string) => option.replace(/[A-Z]/g, '_$&').toUpperCase();
 
-const settings = Object.entries(optionRules).flatMap(([name, { kind }]) => (kind === 'code' ? [] : [{ name, kind }]));
+const settings = Object.entries(optionRules).flatMap(([name, { kind, isSecret }]) =>
+  kind === 'code' ? [] : [{ name, kind, isSecret }],
+);
 
 /**
  * Returns the options that the settings in `environment` describe, with defaults: `ISSUER`, `AUDIENCE`, `JWKS_MAX_AGE_SECONDS`
  * and the others that have an option in docs/settings.md. All other variables are ignored. An empty setting counts as unset.
- * `settingNames` lists the names.
+ * `settingNames` lists the names, and `secretOptions` the options whose values must not be logged.
  * @param environment such as `process.env`, `Deno.env.toObject()` or the bindings of a Worker
  * @throws {EnvironmentError} a setting is missing or not valid; the message lists every mistake
  * @example
@@ -25,6 +27,7 @@ const settings = Object.entries(optionRules).flatMap(([name, { kind }]) => (kind
  */
 export const optionsFromEnvironment = Object.assign(readEnvironment, {
   settingNames: Object.freeze(settings.map(({ name }) => settingOf(name))),
+  secretOptions: Object.freeze(settings.flatMap(({ name, isSecret }) => (isSecret ? [name] : []))),
 });
 
 /** An environment has no functions, so typed clients know the rejections of a guard with these options. */

@@ -25,7 +25,7 @@ export interface OptionRule<Checked = unknown> extends Wording {
   readonly kind: OptionKind;
   /** Returns which part of a value in code is not valid, if the value itself does not show it. */
   readonly findFault?: (value: unknown) => string | undefined;
-  /** Whether messages never repeat the value. */
+  /** Whether neither messages nor logs repeat the value. */
   readonly isSecret?: boolean;
   /** Returns the checked value, or undefined if it is not valid. */
   readonly read: (value: unknown) => Checked | undefined;
