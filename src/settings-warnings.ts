@@ -22,6 +22,9 @@ export const unsatisfied: readonly string[] = [
   'CLIENT_CERTIFICATE',
 ];
 
+/** The settings that only DPoP uses. */
+const ofDpop = ['DPOP_ALGORITHMS', 'DPOP_PROOF_MAX_AGE_SECONDS', 'DPOP_NONCE_SECRET', 'REDIS_URL'] as const;
+
 const warn = (settings: readonly string[], message: string): readonly SettingsWarning[] =>
   settings.length > 0 ? [{ settings, message }] : [];
 
@@ -38,14 +41,14 @@ export function findWarnings(
 ): readonly SettingsWarning[] {
   const isIgnored = (name: string) => isDevelopment && Boolean(environment[name]);
   const isAlone = dpop !== 'off' && redisUrl === undefined;
-  const isUnused = dpop === 'off' && redisUrl !== undefined;
+  const isUnused = (name: string) => dpop === 'off' && Boolean(environment[name]);
   const isOpen =
     requiredClaims.tid === undefined && issuer.some((each) => typeof each === 'string' && each.includes('{tenantid}'));
   const dangers = [
     [jwksAllowHttp, 'JWKS_ALLOW_HTTP', ': an attacker on the network can replace keys fetched over http'],
     [reusePort && isAlone, 'REUSE_PORT', ' without REDIS_URL: every process accepts the same DPoP proof once'],
     [isOpen, 'ISSUER', ' for all tenants, but REQUIRED_CLAIMS has no tid: tokens of every tenant are accepted'],
-    [isUnused, 'REDIS_URL', ', but has no effect, because DPOP is off'],
+    ...ofDpop.map((name) => [isUnused(name), name, ', but has no effect, because DPOP is off'] as const),
   ] as const;
   return [
     ...warn(replaced.filter(isIgnored), 'Ignoring settings that the development issuer replaces'),
@@ -57,13 +60,13 @@ export function findWarnings(
 
 /**
  * Returns a warning for each variable that looks like one of the `known` settings but is not: it has another case, at most two
- * letters differ, or it begins with `JWKS_` or `DPOP_`. A warning contains no value, because values can be secret.
+ * letters differ, or it begins with `JWKS_`, `DPOP_` or `CLIENT_CERT_`. A warning contains no value, because values can be secret.
  */
 function warnOfUnknown(environment: Environment, known: readonly string[]): readonly SettingsWarning[] {
   return Object.keys(environment).flatMap((name) => {
     const upper = name.toUpperCase();
     if (!environment[name] || known.includes(name)) return [];
-    const [prefix] = /^(?:JWKS|DPOP)(?=_)/.exec(upper) ?? [];
+    const [prefix] = /^(?:JWKS|DPOP|CLIENT_CERT)(?=_)/.exec(upper) ?? [];
     // Shorter names are close to too many others.
     const close = known.filter((setting) => setting === upper || (/^\w{5,}$/.test(name) && isClose(upper, setting, 2)));
     const meant = close.length > 0 ? close : known.filter((setting) => prefix && setting.startsWith(prefix));

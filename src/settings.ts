@@ -1,5 +1,5 @@
 import { type CheckedOptions, type EnvironmentError, optionsFromEnvironment } from 'protected-api/guard';
-import { abbreviate } from './observe/escape.ts';
+import { abbreviate, withoutCredentials } from './observe/escape.ts';
 import { type Environment, findWarnings, type SettingsWarning, unsatisfied } from './settings-warnings.ts';
 
 /** The settings of the service, read once at the start. */
@@ -146,11 +146,6 @@ export function withoutSecrets(options: CheckedOptions, settings: ProcessSetting
     return typeof value === 'string' ? withoutCredentials(value) : value;
   };
   return JSON.parse(JSON.stringify(shown, show));
-}
-
-/** Returns a URL without credentials and query, and any other text as it is. */
-function withoutCredentials(text: string): string {
-  return /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text.replace(/\/\/.*@/s, '//***@').replace(/[?#].*/s, '') : text;
 }
 
 /** Returns the environment in which a guard trusts the development issuer at this origin. */

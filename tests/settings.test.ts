@@ -152,6 +152,17 @@ describe('warnings', () => {
     ['a shared port without DPoP', { REUSE_PORT: 'true' }, undefined],
     ['one process with DPoP', dpop, undefined],
     ['a store without DPoP', store, /^REDIS_URL is set, but has no effect, because DPOP is off$/],
+    ...['DPOP_ALGORITHMS=ES256', 'DPOP_PROOF_MAX_AGE_SECONDS=30', `DPOP_NONCE_SECRET=${'hunter2'.repeat(5)}`].map(
+      (setting): [string, Environment, RegExp] => {
+        const [name = '', value] = setting.split('=');
+        return [
+          `${name} without DPoP`,
+          { [name]: value },
+          RegExp(`^${name} is set, but has no effect, because DPOP is`),
+        ];
+      },
+    ),
+    ['an earlier name', { CLIENT_CERT_HEADER: 'x' }, /^Ignoring CLIENT_CERT_HEADER, .*did you mean CLIENT_CERTIFICATE/],
     ['all tenants', tenants, /^ISSUER is set for all tenants, but REQUIRED_CLAIMS has no tid: tokens of every tenant/],
     ['listed tenants', { ...tenants, REQUIRED_CLAIMS: 'tid=a,tid=b' }, undefined],
     ['a letter less', { REQUIRED_CLAIM: 'hunter2' }, /^Ignoring REQUIRED_CLAIM, .*did you mean REQUIRED_CLAIMS\?$/],

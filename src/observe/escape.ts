@@ -14,3 +14,8 @@ export function abbreviate(value: string, maxLength = 64): string {
   const shown = value.replace(/^.*@/s, '***@').replace(/([?#]).*/s, '$1***');
   return escapeUnprintable(JSON.stringify(shown.length > maxLength ? `${shown.slice(0, maxLength)}...` : shown));
 }
+
+/** Returns a URL without credentials and query, and any other text as it is. */
+export function withoutCredentials(text: string): string {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text.replace(/\/\/.*@/s, '//***@').replace(/[?#].*/s, '') : text;
+}

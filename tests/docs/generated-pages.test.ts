@@ -25,8 +25,12 @@ describe('bun run docs', () => {
   test('writes an .env.example that sets nothing when it is copied unchanged, and shows the real defaults', () => {
     expect(envExample()).not.toMatch(/^[A-Z_]+=./m);
     const read = (environment: Environment) => {
-      const settings = readSettings(environment, false);
-      return { ...settings, optionsAt: settings.optionsAt(0) };
+      const { optionsAt, warnings, ...settings } = readSettings(environment, false);
+      return {
+        ...settings,
+        ...optionsAt(0),
+        warnings: warnings.filter(({ message }) => !/DPOP is off$/.test(message)),
+      };
     };
     expect(read({ ...Object.fromEntries(assignments), ...required })).toEqual(read(required));
   });
