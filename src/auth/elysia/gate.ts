@@ -13,9 +13,9 @@ function decide(context: Context, plan: Plan): Response | undefined | Promise<Re
   const { request } = context;
   return whenSettled(
     attempt(() => (isMisrouted(context, plan) ? new Response(null, { status: 400 }) : plan.check(request))),
-    (decision) => {
-      if (decision !== undefined && !('claims' in decision)) return decision;
-      accept(request, { plan, claims: decision?.claims });
+    (checked) => {
+      if (!Array.isArray(checked)) return checked;
+      accept(request, { plan, accepted: checked });
       return undefined;
     },
     failWith,

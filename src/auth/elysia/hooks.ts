@@ -6,7 +6,7 @@ import { status } from 'elysia';
 import type { DeniedRejection, GuardRejection } from '../openapi/responses.ts';
 import type { RouteRequirements } from '../types.ts';
 import { type Hook, type Hooks, hooksOf, type Instance, type RouteContext } from './internals.ts';
-import { type GuardUse, isCalled, type Plan, type Requirement, requirementNames } from './plan.ts';
+import { type Accepted, type GuardUse, isCalled, type Plan, type Requirement, requirementNames } from './plan.ts';
 
 /** The macros of the route options. Typed clients know the 403 of routes that can have it. */
 export type RequirementMacros<Format> = {
@@ -35,7 +35,7 @@ export const replacedRequirement = (instance: Instance): string | undefined =>
 /** A request that was accepted with a plan. */
 interface Acceptance {
   readonly plan: Plan;
-  readonly claims: unknown;
+  readonly accepted: readonly Accepted[];
 }
 
 /** By request, because an application can change a context. */
@@ -67,7 +67,7 @@ const needsNothing = <Fn extends object>(fn: Fn): Fn =>
 export function claimsHook<Handed, Format>(
   use: GuardUse,
 ): (context: RouteContext) => { claims: Handed } | GuardRejection<Format> {
-  const hook = (context: RouteContext) => ({ claims: acceptanceWith(context, use).claims as Handed });
+  const hook = (context: RouteContext) => ({ claims: acceptanceWith(context, use).accepted[0]?.claims as Handed });
   guardUses.set(hook, use);
   return needsNothing(hook);
 }
@@ -76,11 +76,11 @@ export function claimsHook<Handed, Format>(
 function requirementHook(name: Requirement['name'], value: unknown): Hook {
   const requirement = { name, value };
   const call = async (context: RouteContext) => {
-    const { plan, claims } = acceptanceWith(context, requirement);
+    const { plan, accepted } = acceptanceWith(context, requirement);
     // The application may have put other claims into the context.
-    const own = Object.create(context, { claims: { value: claims, enumerable: true } });
+    const own = Object.create(context, { claims: { value: accepted[0]?.claims, enumerable: true } });
     const returned = Promise.resolve(own).then(value as (context: unknown) => unknown);
-    const rejection = await returned.then((each) => plan.judge(name, each, context.request)).catch(failWith);
+    const rejection = await returned.then((each) => plan.judge(name, each, context.request, accepted)).catch(failWith);
     return rejection && status(rejection.status as 403, rejection);
   };
   const require = needsNothing((context: RouteContext) => void acceptanceWith(context, requirement));

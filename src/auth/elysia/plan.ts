@@ -3,7 +3,7 @@
  * plan is checked is the gate's.
  */
 import type { GuardCore } from '../guard/core.ts';
-import type { Decision } from '../guard/decide.ts';
+import type { AcceptedToken, Decision } from '../guard/decide.ts';
 import { type ChallengeParameters, createPolicy, type RoutePolicy } from '../guard/requirements.ts';
 import { requirementError } from '../guard/scopes.ts';
 import { haveEqualOptions } from '../options/check-options.ts';
@@ -36,6 +36,12 @@ export interface Requirement {
 export const isCalled = ({ name, value }: Requirement): boolean =>
   typeof value === 'function' && (name === 'scope' || name === 'authorize');
 
+/** What a guard has accepted a request with: nothing where a token is optional. */
+export type Accepted = AcceptedToken | undefined;
+
+/** The rejection of a request, or what each guard has accepted it with, in the order of the checks. */
+type Checked = Response | Accepted[];
+
 /** How the requests of one route are checked. */
 export type Plan = ReturnType<typeof createPlan>;
 
@@ -64,25 +70,29 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
   const [inner] = checks;
 
   /** Calls the guards from the outermost to the innermost. */
-  function checkFrom(request: Request, place: number, outer?: Decision): Decision | Promise<Decision> {
+  function checkFrom(request: Request, place: number, accepted: Accepted[]): Checked | Promise<Checked> {
     const check = checks[place];
-    if (check === undefined) return outer;
+    if (check === undefined) return accepted;
     const { use, policy } = check;
     use.begin();
-    return whenSettled(use.core.decide(request, policy, isOptional), (decision) =>
-      decision === undefined || 'claims' in decision ? checkFrom(request, place - 1, decision) : decision,
-    );
+    return whenSettled(use.core.decide(request, policy, isOptional), (decision: Decision) => {
+      if (decision !== undefined && !('claims' in decision)) return decision;
+      accepted[place] = decision;
+      return checkFrom(request, place - 1, accepted);
+    });
   }
 
-  /** Returns the rejection of what a function of the context has returned, if any. */
-  async function judge(name: Requirement['name'], returned: unknown, request: Request): Promise<Response | undefined> {
+  /** Returns the rejection of what a function of the context has returned, if any. Only the gate verifies tokens. */
+  function judge(name: Requirement['name'], returned: unknown, request: Request, accepted: readonly Accepted[]) {
     if (name === 'authorize')
       return returned === true
         ? undefined
         : inner?.use.core.reject(request, refuse('access_denied'), { challenge: {} });
-    for (const { core } of checks.map(({ use }) => use)) {
-      const decision = await core.decide(request, core.readScope(returned, route), false);
-      if (decision && !('claims' in decision)) return decision;
+    for (const [place, { use }] of checks.entries()) {
+      const policy = use.core.readScope(returned, route);
+      const decision = accepted[place];
+      const refusal = decision ? policy.check(decision.ownClaims) : refuse('credentials_missing');
+      if (refusal) return use.core.reject(request, refusal, policy);
     }
     return undefined;
   }
@@ -99,8 +109,8 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
     hasFunctions,
     /** Whether a proof of the client names the URL. */
     hasProofs: uses.some(({ core }) => core.options.dpop !== 'off'),
-    /** Checks everything that does not depend on the context. Handlers get the claims of the decision. */
-    check: (request: Request) => checkFrom(request, checks.length - 1),
+    /** Checks everything that does not depend on the context. Handlers get the claims of the first decision. */
+    check: (request: Request) => checkFrom(request, checks.length - 1, []),
     judge,
   };
 }

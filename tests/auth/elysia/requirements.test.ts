@@ -105,6 +105,26 @@ describe('a requirement', () => {
     expect([(await app.handle(toNote('a'))).status, asked]).toEqual([422, 0]);
   });
 
+  test('that is a function decides on the claims that each guard accepted: each asks isRevoked once, before the body', async () => {
+    const asked: string[] = [];
+    const isRevoked = (name: string) => () => {
+      asked.push(name);
+      return later(false);
+    };
+    const nested = new Elysia()
+      .use(guard({ scopePrefix: 'x/', isRevoked: isRevoked('inner') }))
+      .onParse(() => void asked.push('body'))
+      .post('/notes/:id', ({ body }) => body, { scope: () => later('a'), authorize: () => true });
+    const app = new Elysia().use(guard({ isRevoked: isRevoked('outer') })).use(nested);
+    const wanted = { a: [403, 'x/a'], 'x/a': [403, 'a'], 'a x/a': [200, null] } as const;
+    for (const [granted, [status, scope]] of Object.entries(wanted)) {
+      const response = await app.handle(toNote(granted));
+      const challenge = scope === null ? null : expect.stringContaining(`scope="${scope}"`);
+      expect([response.status, response.headers.get('www-authenticate')]).toEqual([status, challenge]);
+      expect(asked.splice(0)).toEqual(['outer', 'inner', 'body']);
+    }
+  });
+
   for (const route of [
     ...[true, 'yes', {}, null, undefined].map((authorize) => ({ authorize })),
     ...['scope', 'acr', 'maxAge'].map((name) => ({ [name]: undefined })),
