@@ -11,11 +11,12 @@ export interface SettingsWarning {
 
 const replaced = ['ISSUER', 'AUDIENCE', 'JWKS_URI'];
 
-/** The settings that would reject tokens of the development issuer. */
+/** The settings that would reject tokens of the development issuer, or make clients request scopes that it does not grant. */
 export const unsatisfied: readonly string[] = [
   'ALGORITHMS',
   'SCOPE_CLAIM',
   'SCOPE_PREFIX',
+  'SCOPE_REQUEST_PREFIX',
   'AUDIENCE_CLAIM',
   'REQUIRED_CLAIMS',
   'TOKEN_TYPE',

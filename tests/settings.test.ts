@@ -127,6 +127,7 @@ describe('the options of a guard that trusts the development issuer', () => {
       ALGORITHMS: 'ES256',
       SCOPE_CLAIM: 'scp',
       SCOPE_PREFIX: 'https://api.example.test/',
+      SCOPE_REQUEST_PREFIX: 'api://a/',
       AUDIENCE_CLAIM: 'azp',
       REQUIRED_CLAIMS: 'nonsense',
       TOKEN_TYPE: 'at+jwt',

@@ -73,8 +73,13 @@ export interface GuardOptions {
    * API, as with Microsoft Entra ID, to reject ID tokens and applications without a permission. Defaults to false.
    */
   readonly requireScope?: boolean | undefined;
-  /** Removes this prefix from scopes; scopes without it are ignored. Challenges name scopes with the prefix. */
+  /** Removes this prefix from scopes; scopes without it are ignored. Challenges name scopes with the prefix, unless there is a `scopeRequestPrefix`. */
   readonly scopePrefix?: string | undefined;
+  /**
+   * Added to scopes where clients learn which to request: in challenges, metadata and OpenAPI documents. Tokens of Microsoft Entra
+   * contain `read`, but clients request `api://APPLICATION_ID/read`. Defaults to `scopePrefix`.
+   */
+  readonly scopeRequestPrefix?: string | undefined;
   /**
    * The narrower scopes that a broader scope grants, transitively. Names are without the prefix.
    * @example { admin: ['read:messages', 'write:messages'] }

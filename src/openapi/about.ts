@@ -5,7 +5,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 export interface DescribedApi {
   readonly guard: Guard;
   /** The options that a guard does not publish. */
-  readonly options: Pick<CheckedOptions, 'audience' | 'dpop' | 'publicUrl' | 'scopePrefix'>;
+  readonly options: Pick<CheckedOptions, 'audience' | 'dpop' | 'publicUrl' | 'scopePrefix' | 'scopeRequestPrefix'>;
 }
 
 /** The part of an operation that the document and its page use. */

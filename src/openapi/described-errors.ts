@@ -21,10 +21,10 @@ export interface DescribedError extends Pick<Rejection, 'status' | 'description'
   readonly code: string;
 }
 
-/** Returns all error responses of a route that requires these scopes, which are written with the prefix. */
+/** Returns all error responses of a route that requires these scopes, which are written as clients request them. */
 export function errorsOf({ guard, options }: DescribedApi, scopes: readonly string[]): readonly DescribedError[] {
-  const { scopePrefix = '' } = options;
-  const scope = scopes.map((name) => name.slice(scopePrefix.length));
+  const { scopePrefix = '', scopeRequestPrefix = scopePrefix } = options;
+  const scope = scopes.map((name) => name.slice(scopeRequestPrefix.length));
   const rejections = describeRejections(guard, scope.length > 0 ? { scope } : {});
   return [
     ...rejections.map(({ reason, status, headers, body }) => ({

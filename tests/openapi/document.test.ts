@@ -123,10 +123,13 @@ describe('the OpenAPI document', () => {
     expect(paths['/own']?.get?.security).toEqual([{ bearer: [] }, { apiKey: [] }]);
   });
 
-  test('shows the challenge with the prefix of the scopes once', async () => {
-    const { paths } = await exampleDocument({ SCOPE_PREFIX: 'api/' });
-    const { security, responses = {} } = paths['/api/private-scoped']?.get ?? {};
-    expect(security).toEqual([{ oauth2: [`api/${SCOPE}`] }, { bearer: [`api/${SCOPE}`] }]);
-    for (const status of [401, 403]) expect(JSON.stringify(responses[status])).toContain(`scope=\\"api/${SCOPE}\\"`);
-  });
+  test.each([{ SCOPE_PREFIX: 'api/' }, { SCOPE_PREFIX: 'x', SCOPE_REQUEST_PREFIX: 'api/' }])(
+    'shows the challenge with the prefix of the scopes once: %j',
+    async (prefixes) => {
+      const { paths } = await exampleDocument(prefixes);
+      const { security, responses = {} } = paths['/api/private-scoped']?.get ?? {};
+      expect(security).toEqual([{ oauth2: [`api/${SCOPE}`] }, { bearer: [`api/${SCOPE}`] }]);
+      for (const status of [401, 403]) expect(JSON.stringify(responses[status])).toContain(`scope=\\"api/${SCOPE}\\"`);
+    },
+  );
 });

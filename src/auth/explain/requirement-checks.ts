@@ -49,10 +49,12 @@ export function describeRequirements(explained: Explained): readonly Check[] {
 }
 
 function describeScope({ claims, options, requirements: { scope }, nameOf }: Explained): Check {
-  const { scopeClaim, scopePrefix = '', scopeImplies } = options;
+  const { scopeClaim, scopePrefix = '', scopeRequestPrefix = scopePrefix, scopeImplies } = options;
   const isAny = typeof scope === 'object' && 'anyOf' in scope;
-  const names = (isAny ? scope.anyOf : [scope ?? []].flat()).map((name) => scopePrefix + name);
-  const wanted = names.join(isAny ? ' or ' : ' and ');
+  const required = isAny ? scope.anyOf : [scope ?? []].flat();
+  const names = required.map((name) => scopePrefix + name);
+  const join = (scopes: readonly string[]) => scopes.join(isAny ? ' or ' : ' and ');
+  const wanted = join(names);
   // A JSON Pointer starts with the name of a claim.
   const sources = new Set(scopeClaim.map((name) => (name.startsWith('/') ? (name.split('/')[1] ?? '') : name)));
   const implied = Object.entries(scopeImplies).flatMap(([broad, narrow]) => narrow.map((one) => `${broad}=${one}`));
@@ -65,7 +67,7 @@ function describeScope({ claims, options, requirements: { scope }, nameOf }: Exp
   const has = wanted === '' ? undefined : list([...sources].map((name) => `${name} ${show(claims[name])}`));
   const advice =
     claim === undefined
-      ? `the client must request the scope ${wanted}, and the issuer must grant it`
+      ? `the client must request the scope ${join(required.map((name) => scopeRequestPrefix + name))}, and the issuer must grant it`
       : `set ${nameOf('scopeClaim')} to ${claim}, the claim that has the scope`;
   return check('scope', has, list(settings), { scope_insufficient: advice }, `sufficient for ${wanted}`);
 }

@@ -8,7 +8,10 @@ import { isListOf } from '../values/json.ts';
 import { printable } from '../values/url.ts';
 
 /** The options that decide which scopes a token grants. An issuer can have its own `scopeClaim`. */
-export type ScopeRules = Pick<CheckedOptions, 'issuer' | 'scopeClaim' | 'scopePrefix' | 'scopeImplies'>;
+export type ScopeRules = Pick<
+  CheckedOptions,
+  'issuer' | 'scopeClaim' | 'scopePrefix' | 'scopeRequestPrefix' | 'scopeImplies'
+>;
 
 /** Returns the error for a requirement that is not valid, of a route if it is known. */
 export const requirementError = (problem: string, route?: string): TypeError =>
@@ -48,7 +51,7 @@ export function createGrantReader(rules: ScopeRules) {
  * mistakes unless `allowsNone` is given
  */
 export function createScopeReader(rules: ScopeRules, grantedBy = createGrantReader(rules)) {
-  const { scopePrefix = '' } = rules;
+  const { scopePrefix = '', scopeRequestPrefix = scopePrefix } = rules;
 
   return (scope: unknown, route?: string, allowsNone = false) => {
     const isAny = typeof scope === 'object' && scope !== null && 'anyOf' in scope;
@@ -56,7 +59,7 @@ export function createScopeReader(rules: ScopeRules, grantedBy = createGrantRead
     if (!isListOf(listed, isPlainWord) || (listed.length === 0 && (isAny || !allowsNone)))
       throw requirementError(problemOf(scope, listed), route);
     const names = [...listed];
-    const scopes = names.map((name) => scopePrefix + name);
+    const scopes = names.map((name) => scopeRequestPrefix + name);
     return {
       /** What a challenge names: all that are required, or the first of `anyOf`. */
       named: (isAny ? scopes[0] : scopes.join(' ')) || undefined,

@@ -46,6 +46,7 @@ const issuerUrl = (exception: string) =>
   `the URL of the authorization server, ${plainUrl} other than {tenantid} (${loopback}, and with ${exception})`;
 const keySetUrl = (exception: string) =>
   `an https URL without fragment or credentials (${loopback}, and with ${exception})`;
+const aScopePrefix = text('printable ASCII without spaces, quotes or backslashes', isPlainWord);
 const aHeader = 'the name of a header that only a proxy sets, such as Client-Cert';
 
 type Rules<Name extends keyof CheckedOptions> = {
@@ -97,7 +98,8 @@ export const optionRules: Rules<keyof CheckedOptions> = {
   jwksAllowHttp: boolean(false),
   tokenType: choice(['jwt', 'at+jwt'], 'jwt'),
   requireScope: boolean(false),
-  scopePrefix: text('printable ASCII without spaces, quotes or backslashes', isPlainWord),
+  scopePrefix: aScopePrefix,
+  scopeRequestPrefix: aScopePrefix,
   scopeImplies: pairs('broad=narrow', 'an object that maps each scope to the scopes that it grants', (broad, narrow) =>
     isPlainWord(broad) && isListOf(narrow, isPlainWord) ? [...narrow] : undefined,
   ),

@@ -178,6 +178,10 @@ explains('a scope in another claim', withScope('read:messages', scopeElsewhere),
   'scope scp none, realm {"roles":["x"]} rejected: api:read:messages is required, SCOPE_CLAIM is scp, /realm/x, SCOPE_PREFIX is api:',
   `403 insufficient_scope: the client must request the scope api:read:messages, and the issuer must grant it${elsewhere}`,
 ]);
+explains('a scope that clients request by another name', withScope('x', { SCOPE_REQUEST_PREFIX: 'api://a/' }), [
+  'scope scope x rejected: read:messages is required, SCOPE_CLAIM is scope',
+  `403 insufficient_scope: the client must request the scope api://a/read:messages, and the issuer must grant it${elsewhere}`,
+]);
 explains('a scope that grants another', withScope('admin', { SCOPE_IMPLIES: 'a=b,admin=c' }), [
   'scope scope admin rejected: read:messages is required, SCOPE_CLAIM is scope, SCOPE_IMPLIES is a=b, admin=c',
   `403 insufficient_scope: the client must request the scope read:messages, and the issuer must grant it${elsewhere}`,

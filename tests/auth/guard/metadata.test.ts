@@ -23,6 +23,12 @@ describe('createGuard().metadata()', () => {
     ['a path', { publicUrl: `${API}/a/b/` }, `${PATH}/a/b`, { resource: `${API}/a/b` }],
     ['a resource', { resource: `${API}/mcp` }, `${PATH}/mcp`, { resource: `${API}/mcp` }],
     ['a prefix', { scopePrefix: 'api/' }, PATH, { scopes_supported: ['api/a', 'api/b'] }],
+    [
+      'a prefix of requests',
+      { scopePrefix: 'a', scopeRequestPrefix: 'r/' },
+      PATH,
+      { scopes_supported: ['r/a', 'r/b'] },
+    ],
     ['certificates', { clientCertificate() {} }, PATH, { tls_client_certificate_bound_access_tokens: true }],
     ['DPoP on', { dpop: 'on', dpopAlgorithms }, PATH, { ...proofs, dpop_bound_access_tokens_required: false }],
     [

@@ -44,7 +44,13 @@ const others: readonly Row[] = [
   ['another prefix', ['scope'], { scope: 'other/a' }, 'api/'],
 ];
 
-const defaults = { issuer: [], scopeClaim: ['scope'], scopePrefix: undefined, scopeImplies: {} };
+const defaults = {
+  issuer: [],
+  scopeClaim: ['scope'],
+  scopePrefix: undefined,
+  scopeRequestPrefix: undefined,
+  scopeImplies: {},
+};
 const check = (rules: Partial<ScopeRules>, claims: object, scope: FixedScope) =>
   createScopeReader({ ...defaults, ...rules })(scope).check({ iss: '', exp: 0, ...claims });
 
@@ -73,6 +79,6 @@ for (const [scope, granted, isMet] of requirements)
     test(`createScopeReader() with the prefix ${scopePrefix}: ${JSON.stringify(scope)} is ${isMet ? '' : 'not '}granted by ${granted}`, () => {
       const scopeImplies = { broadest: ['broad'], broad: ['narrow'], cycle1: ['cycle2'], cycle2: ['cycle1'] };
       const spelled = granted.replace(/\S+/g, (name) => (scopePrefix ?? '') + name);
-      const refusal = check({ scopePrefix, scopeImplies }, { scope: spelled }, scope);
+      const refusal = check({ scopePrefix, scopeRequestPrefix: 'r:', scopeImplies }, { scope: spelled }, scope);
       expect(refusal?.reason).toBe(isMet ? undefined : 'scope_insufficient');
     });

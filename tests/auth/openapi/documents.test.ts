@@ -105,17 +105,20 @@ describe('the OpenAPI document of an application', () => {
     expect([response.status, await response.text()]).toEqual([401, 'of the handler']);
   });
 
-  test('declares the security of guarded routes, with the prefix of scopes, and nothing for open routes', () => {
-    const guarded = new Elysia()
-      .use(guard({ scopePrefix: 'api/' }))
-      .get('/me', () => 'ok')
-      .get('/scoped', () => 'ok', { scope: ['a', 'b'] });
-    const app = new Elysia().use(guarded).get('/open', () => 'ok');
-    expect(operationOf(app, '/me').security).toEqual([{ oauth2: [] }, { bearer: [] }]);
-    expect(operationOf(app, '/scoped').security).toEqual([{ oauth2: ['api/a', 'api/b'] }, { bearer: [] }]);
-    expect(scopesOf(app.routes)).toEqual(['api/a', 'api/b']);
-    expect(operationOf(app, '/open')).not.toContainAnyKeys(['security', 'responses']);
-  });
+  test.each([{ scopePrefix: 'api/' }, { scopePrefix: 'x/', scopeRequestPrefix: 'api/' }])(
+    'declares the security of guarded routes with %j, and nothing for open routes',
+    (prefixes) => {
+      const guarded = new Elysia()
+        .use(guard(prefixes))
+        .get('/me', () => 'ok')
+        .get('/scoped', () => 'ok', { scope: ['a', 'b'] });
+      const app = new Elysia().use(guarded).get('/open', () => 'ok');
+      expect(operationOf(app, '/me').security).toEqual([{ oauth2: [] }, { bearer: [] }]);
+      expect(operationOf(app, '/scoped').security).toEqual([{ oauth2: ['api/a', 'api/b'] }, { bearer: [] }]);
+      expect(scopesOf(app.routes)).toEqual(['api/a', 'api/b']);
+      expect(operationOf(app, '/open')).not.toContainAnyKeys(['security', 'responses']);
+    },
+  );
 
   test.each<[string, object, object, string]>([
     ['any of', {}, { scope: { anyOf: ['a', 'b'] } }, 'a|b'],

@@ -32,6 +32,7 @@ const wrong: readonly (readonly [setting: string, expected: RegExp, values: read
   ['ALGORITHMS', /a list of RS256/, ['HS256', 'RS256,', 'RS256 ES256']],
   ['SCOPE_CLAIM', /claim names/, ['scope,', '/a~2']],
   ['SCOPE_PREFIX', /printable ASCII/, ['a b', '"']],
+  ['SCOPE_REQUEST_PREFIX', /printable ASCII/, ['a b', '"']],
   ['AUDIENCE_CLAIM', /name of a claim/, [' ']],
   ['REQUIRED_CLAIMS', /name=value/, ['tid', '=a', 'tid=', 'tid=a,', 'tid=a,b']],
   ['DPOP', /one of off, on, required/, ['true', 'ON']],

@@ -22,12 +22,14 @@ const decide =
     (await createChecker(options)({ claims }, requirements)).reason ?? 'accepted';
 
 const reject =
-  (read: (response: Response) => unknown): See =>
+  (read: (response: Response) => unknown, requirements: Requirements = {}): See =>
   async (options) => {
-    const { result } = await createChecker(options)(new Headers());
+    const { result } = await createChecker(options)(new Headers(), requirements);
     return result instanceof Response && read(result);
   };
-const challenge = reject(({ headers }) => headers.get('www-authenticate'));
+const challengeOf = ({ headers }: Response) => headers.get('www-authenticate');
+const challenge = reject(challengeOf);
+const scopeChallenge = reject(challengeOf, { scope: 'a' });
 
 const decideProof: See = async (options) => {
   const headers = proven(tokenOf({ claims: { cnf: bound } }), `${publicUrl}/reports`);
@@ -124,6 +126,7 @@ const effects: Readonly<
   tokenType: [decide(), 'accepted', 'type_unsupported', 'at+jwt'],
   scopeClaim: [decide({ scp: 'a' }, { scope: 'a' }), 'scope_insufficient', 'accepted', ['scp']],
   scopePrefix: [decide({ scope: 'p:a' }, { scope: 'a' }), 'scope_insufficient', 'accepted', 'p:'],
+  scopeRequestPrefix: [scopeChallenge, 'Bearer scope="a"', 'Bearer scope="r:a"', 'r:'],
   scopeImplies: [decide({ scope: 'b' }, { scope: 'a' }), 'scope_insufficient', 'accepted', { b: ['a'] }],
   audienceClaim: [decide({ aud: undefined, azp: AUDIENCE }), 'audience_mismatch', 'accepted', 'azp'],
   requiredClaims: [decide(), 'accepted', 'required_claim_mismatch', { tid: 't' }],

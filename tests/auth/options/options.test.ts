@@ -24,6 +24,11 @@ const wholeNumber = (min: number, max: number, fallback: number): Row => ({
   fallback,
 });
 
+const prefix: Row = {
+  valid: ['https://api.example.test/', '!#[]~'],
+  wrong: ['', 'a b', '"', '\\', 'é', '\u007f', 7],
+};
+
 const callback: Row = { valid: [() => ({})], wrong: [{}, 'f'] };
 
 const endings = [
@@ -82,10 +87,8 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
     wrong: [[], 'scope', [''], ['/a~2'], ['/a~'], [7]],
     fallback: ['scope'],
   },
-  scopePrefix: {
-    valid: ['https://api.example.test/', '!#[]~'],
-    wrong: ['', 'a b', '"', '\\', 'é', '\u007f', 7],
-  },
+  scopePrefix: prefix,
+  scopeRequestPrefix: prefix,
   audienceClaim: { valid: ['client_id'], wrong: ['', ' ', 7], fallback: 'aud' },
   requiredClaims: {
     valid: [{}, { tid: 'tenant' }, { tid: ['one', 'another'] }],
