@@ -39,7 +39,7 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
         : undefined,
   });
   const { developmentIssuer: issuer } = service;
-  if (issuer) announce(issuer, origin, { hasDocumentation: settings.docs, hasColour: isatty(2) && hasColour });
+  if (issuer) announce(issuer, { hasDocumentation: settings.docs, hasColour: isatty(2) && hasColour });
   server.reload({ fetch: service.fetch });
   if (service.metrics) metricsServer?.reload({ fetch: service.metrics });
   keptOverReloads.stop = service.stop;
@@ -106,9 +106,8 @@ function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: n
 }
 
 /** Prints how to use the development issuer, but not again after a reload, which keeps its secrets. */
-function announce(issuer: DevelopmentIssuer, origin: string, options: BannerOptions): void {
-  const clients = new Map(issuer.clients.map(({ id, secret }) => [id, secret]));
-  if (!keptOverReloads.secrets) print(2, renderBanner(origin, clients, options));
+function announce(issuer: DevelopmentIssuer, options: BannerOptions): void {
+  if (!keptOverReloads.secrets) print(2, renderBanner(issuer, options));
   keptOverReloads.secrets = issuer.secrets;
 }
 

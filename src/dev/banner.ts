@@ -1,3 +1,4 @@
+import type { DevelopmentIssuer } from 'protected-api/testing';
 import { name, pagePath } from '../openapi/about.ts';
 
 export interface BannerOptions {
@@ -7,22 +8,17 @@ export interface BannerOptions {
 
 /**
  * Returns the text that is printed at the start of the service with the development issuer: commands that get tokens and call each
- * endpoint, then the URLs. All of it can be pasted into bash, zsh and fish (3.4 or later): prose begins with `:`, a command of
- * each that does nothing, because zsh runs comments as commands.
- * @param origin the URL at which clients reach the service, without a trailing slash, valid as `publicUrl`; the audience, too
- * @param clients the secrets of `reader` and `visitor`
+ * endpoint, then the URLs. All of it can be pasted into a shell, as the commands of the issuer can.
+ * @param issuer that of the service, whose audience is the URL at which clients reach it
  */
 export function renderBanner(
-  origin: string,
-  clients: ReadonlyMap<string, string>,
+  { options, tokenCommands }: Pick<DevelopmentIssuer, 'options' | 'tokenCommands'>,
   { hasDocumentation, hasColour }: BannerOptions,
 ): string {
+  const origin = options.issuer.replace(/\/$/, '');
   const paint = (code: number, text: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const dim = (text: string) => text.replaceAll(/^:.*/gm, (line) => paint(2, line));
   const link = (text: string, path: string) => `: ${paint(1, text)}  ${paint(36, quote(origin + path))}\n`;
-  const getToken = (name: string, client: string) => `export ${name}=$(curl -sS ${quote(`${origin}/oauth/token`)} \\
-  -d grant_type=client_credentials -d client_id=${client} \\
-  -d client_secret=${clients.get(client)} \\
-  --data-urlencode audience=${quote(origin)} | grep -o 'eyJ[^"]*')`;
   const call = (path: string, token?: string) =>
     `curl -iw '\\n\\n' ${quote(origin + path)}${token ? ` --oauth2-bearer $${token}` : ''}`;
 
@@ -33,11 +29,9 @@ export function renderBanner(
 : at another URL, such as a published container port, set PUBLIC_URL to it.
 : Paste all of this into a shell to try it. A leading colon is a no-op there.
 
-${paint(2, ': Get a token with the scope read:messages, and one without a scope:')}
-${getToken('TOKEN', 'reader')}
-${getToken('PLAIN', 'visitor')}
+${dim(tokenCommands)}
 
-${paint(2, ': Expect 200 three times, 401 without a token, and 403 without the scope:')}
+${dim(': Expect 200 three times, 401 without a token, and 403 without the scope:')}
 ${call('/api/public')}
 ${call('/api/private', 'TOKEN')}
 ${call('/api/private-scoped', 'TOKEN')}

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { renderBanner } from '../../src/dev/banner.ts';
+import { createServiceIssuer } from '../../src/dev/issuer.ts';
 import { readSettings } from '../../src/settings.ts';
 import { type Environment, runToEnd, until } from '../support/child-process.ts';
 import { type CommandForm, executableForm, sourceForm } from '../support/forms.ts';
@@ -99,7 +100,8 @@ test('the commands of the banner are right for every character that PUBLIC_URL m
   const characters = Array.from({ length: 0x100 }, (_, code) => String.fromCharCode(code));
   const url = `https://[::1]/${characters.filter((character) => accepts(`a${character}b`)).join('')}`;
   expect(accepts(url)).toBe(true);
-  const banner = renderBanner(url, new Map(), { hasDocumentation: true, hasColour: false });
+  const issuer = createServiceIssuer(url, () => ['read:messages']);
+  const banner = renderBanner(issuer, { hasDocumentation: true, hasColour: false });
   const curl = `curl() { printf '%s\\n' "$@" >&2; }\n`;
   const { stdout, stderr } = await runToEnd(['bash', '-c', curl + banner], { PATH: process.env.PATH ?? '' });
   const sent = stderr.split('\n').filter((argument) => argument.includes('//'));

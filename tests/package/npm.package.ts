@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { $ } from 'bun';
 import manifest from '../../src/auth/package.json';
-import { runToEnd } from '../support/child-process.ts';
+import { freePort, run, runToEnd, untilReachable } from '../support/child-process.ts';
 import { installedPackage, packed } from '../support/installed-package.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken } from '../support/mint.ts';
@@ -127,6 +127,22 @@ describe('the package, installed from its tarball', () => {
     const script = ['/bin/sh', '-c', 'echo "$TOKEN" | exec "$@" explain --scope read:messages', 'sh', ...start];
     const { status, stdout } = await runToEnd(script, environment);
     expect({ status, last: stdout.trim().split('\n').at(-1) }).toEqual({ status: 0, last: '200: Token is accepted' });
+  });
+
+  test.each([...nodeVersions, 'Bun', 'Deno'])('starts an issuer by its command under %s', async (runtime) => {
+    const command = inFolder('node_modules/.bin', manifest.name);
+    const others: Readonly<Record<string, readonly string[]>> = {
+      Bun: [process.execPath, '--bun'],
+      Deno: ['deno', 'run', '--quiet', '--allow-all'],
+    };
+    const start = others[runtime] ?? [nodePath(runtime)];
+    const port = await freePort();
+    const issuer = run([...start, command, 'issuer', '--port', String(port)]);
+    await untilReachable(`http://127.0.0.1:${port}/.well-known/jwks.json`, issuer, ({ ok }) => ok);
+    const { stdout } = await runToEnd(['bash', '-c', `${issuer.stdout()}\necho "$TOKEN"`]);
+    expect(stdout).toMatch(/^(?:[\w-]+\.){2}[\w-]+\n$/);
+    issuer.signal('SIGTERM');
+    await issuer.finished;
   });
 
   test.each(compilations)('compiles with %s under %s and %s, with @types/node %s', async (...row) => {

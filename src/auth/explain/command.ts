@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { optionsFromEnvironment } from '../options/environment.ts';
 import { explainToken } from './explain-token.ts';
@@ -19,17 +18,14 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-function readArguments() {
+function readFlags(args: readonly string[]) {
   try {
-    const { values, positionals } = parseArgs({
-      options: { scope: { type: 'string', multiple: true }, help: { type: 'boolean' } },
-      allowPositionals: true,
-    });
-    if (values.help || (positionals.length === 1 && positionals[0] === 'explain')) return values;
+    const options = { scope: { type: 'string', multiple: true }, help: { type: 'boolean', short: 'h' } } as const;
+    return parseArgs({ args: [...args], options }).values;
   } catch {
     // The message of parseArgs would echo an argument, which may be a token.
+    return fail('Cannot read flags: see protected-api explain --help. Paste a token, or pipe it to standard input');
   }
-  return fail(`${usage}\nDo not pass a token as an argument: paste it, or pipe it to standard input`);
 }
 
 /** A token has at most 8 KiB, so more than a megabyte is another file. */
@@ -42,9 +38,10 @@ async function readInput(): Promise<string> {
   return input;
 }
 
-const { scope, help } = readArguments();
-if (help) process.stdout.write(usage);
-else {
+/** Explains the token on standard input. */
+export async function run(args: readonly string[]): Promise<void> {
+  const { scope, help } = readFlags(args);
+  if (help) return void process.stdout.write(usage);
   try {
     const options = optionsFromEnvironment(process.env);
     if (process.stdin.isTTY) process.stderr.write('Paste a token, then press Enter and Ctrl-D\n');

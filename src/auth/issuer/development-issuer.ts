@@ -3,6 +3,7 @@ import { proofAlgorithms } from '../proof/proof-key.ts';
 import { isText } from '../values/json.ts';
 import { isLoopbackHost, isSecureUrl } from '../values/url.ts';
 import { createSigner, type Signer } from './signer.ts';
+import { renderTokenCommands } from './token-commands.ts';
 import { type Client, createTokenEndpoint, json } from './token-endpoint.ts';
 
 /** A client, and what it can be granted. */
@@ -48,10 +49,12 @@ export interface DevelopmentIssuer {
   /** The paths of the endpoints below the issuer. RFC 8414 §3.1 puts an issuer's path after the path of its metadata. */
   readonly endpoints: Readonly<Record<'token' | 'keySet' | 'metadata' | 'authorization', string>>;
   readonly secrets: IssuerSecrets;
+  /** Shell commands that get a token of each client, for people to paste. They contain the secrets. */
+  readonly tokenCommands: string;
   /** Options of a guard that accepts its tokens. With `keys`, a guard in the same process fetches nothing. */
   readonly options: {
     readonly issuer: string;
-    readonly audience: readonly string[];
+    readonly audience: readonly [string, ...string[]];
     readonly keys: { readonly keys: readonly object[] };
   };
 }
@@ -110,6 +113,9 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
     get clients() {
       return clients();
     },
+    get tokenCommands() {
+      return renderTokenCommands(url, audience[0], clients());
+    },
     async fetch(request) {
       const [, path = ''] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)/i.exec(request.url) ?? [];
       if (path.endsWith(endpoints.token))
@@ -150,9 +156,9 @@ function checkOptions({ issuer, audience, allowedHosts = [] }: DevelopmentIssuer
   const allowed = new Set(allowedHosts.map((each) => readHost(each, protocol)?.host));
   if (!isLoopbackHost(hostname) && !allowed.has(host))
     throw must('issuer', 'a URL on a loopback host, or on an allowed host');
-  const audiences = [audience].flat();
-  if (audiences.length === 0 || !audiences.every(isText)) throw must('audience', 'the API identifier');
-  return { issuer, audience: audiences, hosts: { protocol, allowed } };
+  const [first, ...others] = [audience].flat();
+  if (!isText(first) || !others.every(isText)) throw must('audience', 'the API identifier');
+  return { issuer, audience: [first, ...others] as const, hosts: { protocol, allowed } };
 }
 
 function completeClients(

@@ -4,7 +4,7 @@ import { runToEnd } from '../../support/child-process.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { AUDIENCE, mintToken } from '../../support/mint.ts';
 
-const command = join(import.meta.dir, '../../../src/auth/explain/command.ts');
+const command = join(import.meta.dir, '../../../src/auth/command.ts');
 const token = mintToken('https://issuer.example.test/');
 
 const [prints, matching] = [expect.stringContaining, expect.stringMatching];
@@ -17,9 +17,11 @@ test.each<[name: string, args: string[], changes: { status: number; stdout?: str
     ['explain', '--scope', 'a b'],
     { status: 1, stderr: matching(/^Cannot .*: scope "a b" is not a single scope. .*\n$/) },
   ],
-  ['--help', ['--help'], { status: 0, stdout: matching(/^Usage: protected-api explain /) }],
-  ['no command', [], { status: 1, stderr: matching(/^Usage: /) }],
-  ['an unknown flag', ['explain', '--scop'], { status: 1, stderr: matching(/^Usage: /) }],
+  ['--help', ['explain', '--help'], { status: 0, stdout: matching(/^Usage: protected-api explain /) }],
+  ['--help without a word', ['--help'], { status: 0, stdout: matching(/^Usage: protected-api <word> /) }],
+  ['no word', [], { status: 1, stderr: matching(/^Cannot run: .*\n$/) }],
+  ['a wrong word', ['constructor'], { status: 1, stderr: matching(/^Cannot run: .*\n$/) }],
+  ['an unknown flag', ['explain', '--scop'], { status: 1, stderr: matching(/^Cannot read flags: .*\n$/) }],
   ['a token as argument', ['explain', token], { status: 1, stderr: expect.not.stringContaining(token.slice(-20)) }],
 ])('protected-api explain is given %s', async (_name, args, changes) => {
   await using issuer = await startIssuer();

@@ -1,0 +1,33 @@
+#!/usr/bin/env node
+/*
+ * The command `npx protected-api`. Each word is in the room that its import names, and is loaded when it is given.
+ */
+/** Runs a word with the arguments after it. */
+export type Run = (args: readonly string[]) => Promise<void>;
+
+/** Each word, what it does, and its function of the arguments after it. */
+const words: Readonly<Record<string, readonly [does: string, load: () => Promise<{ readonly run: Run }>]>> = {
+  explain: ['says why a token is accepted or rejected', () => import('./explain/command.ts')],
+  issuer: ['starts an issuer for development', () => import('./issuer/command.ts')],
+};
+
+const usage = `Usage: protected-api <word> [flag]...
+
+${Object.entries(words)
+  .map(([word, [does]]) => `  ${word.padEnd(8)} ${does}`)
+  .join('\n')}
+
+protected-api <word> --help describes its flags.
+`;
+
+const [word = '', ...args] = process.argv.slice(2);
+const found = Object.hasOwn(words, word) ? words[word] : undefined;
+if (found) await (await found[1]()).run(args);
+else if (word === '--help' || word === '-h') process.stdout.write(usage);
+else {
+  // Not echoed, because it may be a token.
+  process.stderr.write(
+    `Cannot run: write one of the words ${Object.keys(words).join(', ')}, see protected-api --help\n`,
+  );
+  process.exitCode = 1;
+}

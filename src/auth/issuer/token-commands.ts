@@ -1,0 +1,28 @@
+import type { Client } from './token-endpoint.ts';
+
+/**
+ * Returns commands that get a token of each client into a shell variable: `TOKEN` for the first client, `PLAIN` for the first
+ * without scopes, and the client's ID for any other. They can be pasted into bash, zsh and fish (3.4 or later): prose begins with
+ * `:`, a command of each that does nothing, because zsh runs comments as commands.
+ */
+export function renderTokenCommands(url: string, audience: string, clients: readonly Client[]): string {
+  const plain = clients.findIndex(({ scope }, index) => index > 0 && scope === '');
+  const variables = clients.map(({ id }, index) => {
+    if (index === 0) return 'TOKEN';
+    return index === plain ? 'PLAIN' : id.toUpperCase().replace(/^(?=\d)|[^A-Z\d]+/g, '_');
+  });
+  const granted = clients.map(
+    ({ scope }, index) =>
+      `${variables[index]} ${scope ? `with ${scope.split(' ').map(quote).join(' ')}` : 'without a scope'}`,
+  );
+  const commands = clients.map(
+    ({ id, secret }, index) => `export ${variables[index]}=$(curl -sS ${quote(url)} \\
+  -d grant_type=client_credentials -d ${quote(`client_id=${encodeURIComponent(id)}`)} \\
+  -d ${quote(`client_secret=${encodeURIComponent(secret)}`)} \\
+  --data-urlencode audience=${quote(audience)} | grep -o 'eyJ[^"]*')`,
+  );
+  return `: Get tokens, ${granted.join(', ')}:\n${commands.join('\n')}`;
+}
+
+/** The brackets of an IPv6 address are a pattern in zsh. What is quoted has no quotes: URLs may not, and other text is encoded. */
+export const quote = (text: string) => (/^[\w:/.%=-]+$/.test(text) ? text : `'${text.replaceAll("'", '%27')}'`);
