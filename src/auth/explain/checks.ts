@@ -1,5 +1,6 @@
 import { algorithmOf } from '../keys/algorithms.ts';
 import { describeFault } from '../keys/fetch-json.ts';
+import { findMalformed } from '../token/claims.ts';
 import { type Check, check, type Explained, list, plural, show, showTime } from './explained.ts';
 import { describeBinding, describeRequirements } from './requirement-checks.ts';
 
@@ -80,13 +81,15 @@ function describeKeys(explained: Explained): readonly Check[] {
   const kid = show(header.kid);
   const signedBy = header.kid === undefined ? kid : `by the key ${kid}`;
   const key = {
-    key_id_missing: '',
+    key_id_missing: 'configure the issuer to put kid into the header',
     key_unknown: unless(`${issuer} does not publish the key ${kid}`),
     keys_unavailable: unless(`the keys of ${issuer} cannot be fetched`),
   };
   const signature = { signature_invalid: unless('the token was changed, or another issuer signed it') };
   const but = lastFailure?.failure === 'issuer_mismatch' ? `, but ${source}` : '';
-  const wanted = lastFailure === undefined ? source : describeFault(lastFailure) + but;
+  const inKeySet = lastFailure === undefined ? source : describeFault(lastFailure) + but;
+  // A token without a kid is rejected before keys are looked for.
+  const wanted = typeof header.kid === 'string' && header.kid !== '' ? inKeySet : 'a kid is required';
   return [
     check('key', kid, wanted, key, 'found in the key set'),
     check('signature', signedBy, 'the signature matches no key with this kid', signature, 'verified'),
@@ -96,10 +99,12 @@ function describeKeys(explained: Explained): readonly Check[] {
 const requestAudience = ({ audience }: Explained['options']) =>
   `the client must request a token for ${audience.join(' or ')} (the parameter resource of RFC 8707, or audience)`;
 
-const trustIssuer = ({ claims, issuer, nameOf }: Explained) =>
-  issuer === undefined
-    ? `set ${nameOf('issuer')} to ${show(claims.iss)} if you trust this issuer. Every character counts`
-    : `tid must be the tenant in iss, but is ${show(claims.tid)}`;
+function trustIssuer({ claims, isIntrospected, issuer, nameOf }: Explained): string {
+  if (issuer !== undefined) return `tid must be the tenant in iss, but is ${show(claims.tid)}`;
+  if (claims.iss !== undefined)
+    return `set ${nameOf('issuer')} to ${show(claims.iss)} if you trust this issuer. Every character counts`;
+  return isIntrospected ? `${nameOf('introspect')} must respond with iss` : 'the issuer must put iss into the token';
+}
 
 function describeClaims({ claims, options, nowSeconds, nameOf }: Explained): readonly Check[] {
   const required = Object.entries(options.requiredClaims);
@@ -128,21 +133,9 @@ function describeClaims({ claims, options, nowSeconds, nameOf }: Explained): rea
   ];
 }
 
-const isTime = (value: unknown) => typeof value === 'number' && Number.isFinite(value);
-const isMissingOr = (type: 'number' | 'string') => (value: unknown) => value === undefined || typeof value === type;
-
-/** RFC 7519 §4.1, RFC 8693 §4.3: the types of the claims that a guard reads, and which of them are required. */
-const forms = [
-  ['exp', 'a number', isTime],
-  ['nbf', 'a number', (value: unknown) => value === undefined || isTime(value)],
-  ['iat', 'a number', isMissingOr('number')],
-  ['sub', 'text', isMissingOr('string')],
-  ['client_id', 'text', isMissingOr('string')],
-] as const;
-
 function describeForms(claims: Explained['claims']): Check {
-  const wrong = forms.filter(([name, , isValid]) => !isValid(claims[name]));
-  const has = list(wrong.map(([name]) => `${name} ${show(claims[name])}`)) || undefined;
-  const wants = list(wrong.map(([name, form]) => `${name} must be ${form}`)) || 'the payload must be a JSON object';
+  const wrong = findMalformed(claims);
+  const has = list(wrong.map(({ name }) => `${name} ${show(claims[name])}`)) || undefined;
+  const wants = list(wrong.map(({ name, type }) => `${name} must be ${type}`)) || 'the payload must be a JSON object';
   return check('forms', has, wants, { claims_malformed: `the issuer must change the token: ${wants}` });
 }

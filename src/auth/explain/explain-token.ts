@@ -6,10 +6,11 @@ import { settingOf } from '../options/environment.ts';
 import { identifierOf, optionsByIssuer } from '../options/issuers.ts';
 import { refusals } from '../refusals.ts';
 import { maxTokenLength } from '../token/header.ts';
+import { responseOf } from '../token/introspection.ts';
 import type { Authentication, CheckedOptions, GuardOptions, RefusalReason, Requirements } from '../types.ts';
-import { isText, type Members } from '../values/json.ts';
+import { isJsonObject, isText, type Members } from '../values/json.ts';
 import { describeChecks } from './checks.ts';
-import type { Check } from './explained.ts';
+import { type Check, check } from './explained.ts';
 import { type ExplainedCheck, type Explanation, renderExplanation } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
 
@@ -22,8 +23,8 @@ export interface ExplainOptions {
 
 /**
  * Explains how a guard with these options decides about a token. The verdict comes from such a guard, which checks a request with
- * the token; the checks only describe the token. Fetches keys. Does NOT call the application's functions, such as `isRevoked`,
- * and does NOT check a proof or a certificate.
+ * the token; the checks only describe the token. Fetches keys, and calls `introspect` for a token that is not a JWT. Does NOT call
+ * other functions of the application, such as `isRevoked`, and does NOT check a proof or a certificate.
  * @param text the token itself, an Authorization header, or the JSON response of a token endpoint
  * @throws {TypeError} an option or a requirement is not valid
  */
@@ -35,12 +36,14 @@ export async function explainToken(
   const options = checkOptions(given);
   const decoded = decode(readPasted(text));
   let introspected: Members | undefined;
+  const { introspect: introspectAs } = options;
   const introspect =
-    options.introspect &&
+    introspectAs &&
     (async (opaque: string) => {
-      introspected = {};
-      introspected = { ...(await options.introspect?.(opaque)) };
-      return introspected;
+      const response = await responseOf(introspectAs, opaque);
+      introspected = isJsonObject(response) ? response : {};
+      // Anything but an object is an outage, whatever its type.
+      return response as object;
     });
   const reasons: RefusalReason[] = [];
   const guard = createGuard({
@@ -52,14 +55,18 @@ export async function explainToken(
   const headers = { authorization: `${schemeFor(options, decoded.claims)} ${decoded.text}` };
   const result = await guard.check(new Request('http://localhost/', { headers }), requirements);
   guard.stop();
-  const token = { ...decoded, claims: introspected ?? decoded.claims, isIntrospected: introspected !== undefined };
   const { issuers } = guard.state();
 
-  const own = createIssuerLookup(optionsByIssuer(options))(token.claims.iss);
-  const [named] = own?.issuer.map(identifierOf) ?? [];
+  const byIssuer = optionsByIssuer(options);
+  const sole = byIssuer.size === 1 ? [...byIssuer.values()][0] : undefined;
+  const [soleIssuer] = sole?.issuer.map(identifierOf) ?? [];
+  const claims = introspected ? { iss: soleIssuer, ...introspected } : decoded.claims;
+  const token = { ...decoded, claims, isIntrospected: introspected !== undefined };
+  const found = createIssuerLookup(byIssuer)(token.claims.iss);
+  const [named] = found?.issuer.map(identifierOf) ?? [];
   const checks = describeChecks({
     ...token,
-    options: { ...(own ?? options), issuer: options.issuer.map(identifierOf) },
+    options: { ...(sole ?? found ?? options), issuer: options.issuer.map(identifierOf) },
     issuer: named,
     requirements,
     nowSeconds: Date.now() / 1000,
@@ -118,9 +125,14 @@ function schemeFor({ dpop }: CheckedOptions, claims: Members): 'DPoP' | 'Bearer'
   return dpop === 'required' || (dpop === 'on' && needsProof) ? 'DPoP' : 'Bearer';
 }
 
-/** The checks before the one that rejected have passed. Those after it were not reached. */
-function withVerdicts(checks: readonly Check[], reason: RefusalReason | undefined): readonly ExplainedCheck[] {
+/**
+ * The checks before the one that rejected have passed. Those after it were not reached. A reason that no check names is a row of
+ * its own, and which of the others have passed is then unknown.
+ */
+export function withVerdicts(checks: readonly Check[], reason: RefusalReason | undefined): readonly ExplainedCheck[] {
   const rejecting = reason === undefined ? checks.length : checks.findIndex(({ advice }) => reason in advice);
+  if (reason !== undefined && rejecting < 0)
+    return withVerdicts([check(reason, undefined, refusals[reason].description, { [reason]: '' }), ...checks], reason);
   return checks.flatMap(({ name, has, wants, passed }, index): readonly ExplainedCheck[] => {
     if (index === rejecting) return [{ name, has: has ?? 'none', verdict: 'rejected', words: `rejected: ${wants}` }];
     if (has === undefined) return [];
@@ -135,10 +147,25 @@ function withVerdicts(checks: readonly Check[], reason: RefusalReason | undefine
  */
 function readPasted(text: string): string {
   const pasted = text.trim();
-  const inJson = /"access_token"\s*:\s*"([^"]*)"/.exec(withoutLineBreaks(pasted))?.[1];
+  const inJson = accessTokenIn(withoutLineBreaks(pasted));
   if (inJson !== undefined) return inJson;
-  const unquoted = pasted.replace(/^(?:-H\s*|[<>]\s*)?['"]?|['"]$/g, '');
-  return withoutLineBreaks(unquoted.replace(/^(?:authorization\s*:)?\s*(?:bearer|dpop)(?:\s+|$)/i, ''));
+  // A word alone is a token, as it is in a request.
+  const unquoted = pasted.replace(/^(?:-H(?:\s+|(?=['"]))|[<>]\s*)?['"]?|['"]$/g, '');
+  return withoutLineBreaks(
+    unquoted.replace(/^(?:authorization\s*:\s*(?:bearer|dpop)(?:\s+|$)|(?:bearer|dpop)\s+)/i, ''),
+  );
+}
+
+/** Returns the first access token in the JSON that a text has, perhaps behind the headers of a response. */
+function accessTokenIn(text: string): string | undefined {
+  let found: string | undefined;
+  membersOf(() =>
+    JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1), (name, value: unknown) => {
+      if (name === 'access_token' && typeof value === 'string') found ??= value;
+      return value;
+    }),
+  );
+  return found;
 }
 
 const withoutLineBreaks = (text: string) =>

@@ -18,6 +18,7 @@ export function describeBinding({ claims, options, nameOf }: Explained): Check {
   const acceptBound =
     isByCertificate && !isBoundBy('jkt', claims) ? readCertificate : `${enable} for clients that send proofs`;
   const has = claims.cnf === undefined && dpop !== 'required' ? undefined : show(claims.cnf);
+  const prove = `a request also needs a proof in the header DPoP, signed with one of ${nameOf('dpopAlgorithms')} (${list(dpopAlgorithms)}), which cannot be checked here`;
   return check('binding', has, `${nameOf('dpop')} is ${dpop}${certificates}`, {
     token_bound: `${acceptBound}, or request a token that is not bound`,
     token_certificate_bound: readCertificate,
@@ -25,7 +26,9 @@ export function describeBinding({ claims, options, nameOf }: Explained): Check {
       'request a token that is bound to a key (jkt), to a certificate (x5t#S256) or not at all',
     certificate_missing: "a request also needs the client's certificate, which cannot be checked here",
     token_unbound: `${enable} to accept tokens without a proof as well`,
-    proof_missing: `a request also needs a proof in the header DPoP, signed with one of ${nameOf('dpopAlgorithms')} (${list(dpopAlgorithms)}), which cannot be checked here`,
+    proof_missing: prove,
+    // A token that is not a JWT is sent as Bearer, because only the response of introspect says that it is bound.
+    token_key_bound: prove,
   });
 }
 

@@ -18,7 +18,7 @@ export function createIntrospection(
   nowSeconds: () => number,
 ): (token: string) => Promise<Introspected> | undefined {
   async function ask(token: string): Promise<Introspected> {
-    const response = await copyOf(introspect, token);
+    const response = await responseOf(introspect, token);
     if (!isJsonObject(response)) return refuse('introspection_unavailable');
     if (response.active !== true) return refuse('token_inactive');
     const { iss = sole?.rules.issuer } = response;
@@ -40,10 +40,14 @@ function isJwt(token: string): boolean {
   }
 }
 
-/** Resolves to a copy, because the application may keep and change its response. Undefined if there is none. */
-async function copyOf(introspect: (token: string) => unknown, token: string): Promise<unknown> {
+/**
+ * Resolves to what the application responds, as JSON carries it: a copy, because the application may keep and change its own, in
+ * which a member that is undefined is missing. Undefined if there is none, or if JSON cannot carry it, such as a cycle.
+ */
+export async function responseOf(introspect: (token: string) => unknown, token: string): Promise<unknown> {
   try {
-    return structuredClone(await introspect(token));
+    // As JSON alone, an object of another kind, such as a Response, would be an empty one. It cannot be cloned.
+    return JSON.parse(JSON.stringify(structuredClone(await introspect(token))));
   } catch {
     return undefined;
   }

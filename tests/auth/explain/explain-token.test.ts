@@ -13,6 +13,11 @@ test.each<[name: string, paste: (token: string) => string]>([
   ['the header of a curl command', (token) => `-H 'Authorization: Bearer ${token}'`],
   ['the header that curl -v prints', (token) => `> Authorization: Bearer ${token}`],
   ['the response of an endpoint', (token) => JSON.stringify({ token_type: 'Bearer', access_token: token }, null, 2)],
+  [
+    'a response with escapes',
+    (token) => JSON.stringify({ scope: 'a/b', access_token: token }).replaceAll('/', '\\/').replace('.', '\\u002e'),
+  ],
+  ['a response with its headers', (token) => `HTTP/2 200\n\n${JSON.stringify({ access_token: token })}\n`],
   ['that response with the line breaks of a terminal', (token) => wrapped(JSON.stringify({ access_token: token }))],
 ])('explainToken() finds the token in %s', async (_name, paste) => {
   expect((await explainToken(paste(tokenOf()), offline())).status).toBe(200);

@@ -1,10 +1,15 @@
 import { afterAll, expect, test } from 'bun:test';
+import { describeChecks } from '../../../src/auth/explain/checks.ts';
+import { withVerdicts } from '../../../src/auth/explain/explain-token.ts';
+import { check } from '../../../src/auth/explain/explained.ts';
 import { explainToken } from '../../../src/auth/explain.ts';
+import { createGuard } from '../../../src/auth/guard.ts';
 import { optionsFromEnvironment } from '../../../src/auth/options/environment.ts';
+import { refusals } from '../../../src/auth/refusals.ts';
 import type { Environment } from '../../support/child-process.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { rsaKey } from '../../support/keys.ts';
-import { AUDIENCE, mintToken, nowSeconds, type TokenOverrides } from '../../support/mint.ts';
+import { AUDIENCE, bearer, mintToken, nowSeconds, type TokenOverrides } from '../../support/mint.ts';
 
 const issuer = await startIssuer();
 afterAll(issuer.close);
@@ -92,6 +97,10 @@ for (const [name, value, form] of [
     `forms ${name} ${value} rejected: ${name} must be ${form}`,
     `401 invalid_token: the issuer must change the token: ${name} must be ${form}`,
   ]);
+explains('a token without iss', { claims: { iss: undefined } }, [
+  'issuer none rejected: ISSUER is <issuer>',
+  '401 invalid_token: the issuer must put iss into the token',
+]);
 explains('what looks like an ID token', { claims: { nonce: 'n', at_hash: 'h' } }, [
   '200: Token is accepted. It looks like an ID token, because it has nonce, at_hash: send an access token',
 ]);
@@ -101,23 +110,84 @@ explains(
   ['401 invalid_token: the terminal cut the token. Pipe it to standard input instead of pasting it'],
 );
 explains('a token of a stranger without a kid', { header: { kid: undefined }, settings: severalIssuers }, [
-  'key none rejected: …',
+  'key none rejected: a kid is required',
   'issuer <issuer> not reached',
-  '401 invalid_token: Token header has no kid',
+  '401 invalid_token: configure the issuer to put kid into the header',
 ]);
 
-test('explainToken() explains an opaque token by what introspect returns', async () => {
-  const active = { active: true, aud: 'https://api.example.test/', exp: nowSeconds() + 300, iss: issuer.url };
-  for (const [response, verdict, end] of [
-    [active, 'active true accepted', '200: Token is accepted. It grants no scope'],
-    [{ active: false }, 'active false rejected', '401 invalid_token: the client must request a new token'],
-    [{ ...active, aud: 'b' }, 'audience b rejected', '401 invalid_token: the client must request a token for '],
-  ] as const) {
-    const explanation = await explainToken('opaque', { ...optionsWith(), introspect: () => response }, {});
-    const printed = explanation.render().trimEnd().replace(/ +/g, ' ').split('\n');
-    expect(printed).toContainEqual(expect.stringContaining(verdict));
-    expect(printed.at(-1)).toStartWith(end);
-  }
+const active = { active: true, aud: AUDIENCE, exp: nowSeconds() + 300 };
+const opaqueBound = { ...active, cnf: { jkt: 'x' } };
+const dpopOn = { DPOP: 'on', PUBLIC_URL: 'https://api.example.test' };
+const elsewhereIssued = { ...active, iss: 'https://b.example.test' };
+test.each<[response: object, verdict: string, end: string, settings?: Environment]>([
+  [active, 'issuer <issuer> accepted', '200: Token is accepted. It grants no scope'],
+  [{ active: false }, 'active false rejected', '401 invalid_token: the client must request a new token'],
+  [{ ...active, aud: 'b' }, 'audience b rejected', '401 invalid_token: the client must request a token for '],
+  [elsewhereIssued, 'issuer https://b.example.test rejected', '401 invalid_token: set issuer to https://b.'],
+  [active, 'issuer none rejected', '401 invalid_token: introspect must respond with iss', severalIssuers],
+  [
+    opaqueBound,
+    'binding {"jkt":"x"} rejected',
+    '401 invalid_token: a request also needs a proof in the header',
+    dpopOn,
+  ],
+])('explainToken() explains an opaque token by the response %j: %s', async (response, verdict, end, settings) => {
+  const { render } = await explainToken('opaque', { ...optionsWith(settings), introspect: () => response });
+  const printed = render().trimEnd().replace(/ +/g, ' ').replaceAll(issuer.url, '<issuer>').split('\n');
+  expect(printed).toContainEqual(expect.stringContaining(verdict));
+  expect(printed.at(-1)).toStartWith(end);
+  expect(printed.join()).not.toMatch(/not reached.* (?:accepted|rejected)/);
+});
+
+const cyclic: Record<string, unknown> = { ...active };
+cyclic.self = cyclic;
+const unavailable = [503, 'introspection_unavailable'];
+test.each<[name: string, introspect: () => unknown, want: readonly (string | number)[]]>([
+  ['an active token', () => active, [200]],
+  ['an inactive token', () => ({ active: false }), [401, 'token_inactive']],
+  ['active as a text', () => ({ ...active, active: 'true' }), [401, 'token_inactive']],
+  ['what is inherited', () => Object.create(active), [401, 'token_inactive']],
+  ['a member that is undefined', () => ({ ...active, cnf: undefined, nbf: undefined }), [200]],
+  ['a list', () => [active], unavailable],
+  ['a text', () => JSON.stringify(active), unavailable],
+  ['a Response', () => Response.json(active), unavailable],
+  ['nothing', () => undefined, unavailable],
+  ['null', () => null, unavailable],
+  ['a Proxy', () => new Proxy(active, {}), unavailable],
+  ['a function', () => ({ ...active, refresh() {} }), unavailable],
+  ['a BigInt', () => ({ ...active, iat: 1n }), unavailable],
+  ['a cycle', () => cyclic, unavailable],
+  ['a rejection', () => Promise.reject(new Error('Unreachable')), unavailable],
+])('check() and explainToken() agree about a token for which introspect returns %s', async (_, introspect, want) => {
+  const reasons: string[] = [];
+  const onRefused = (_request: object, reason: string) => reasons.push(reason);
+  const options = { ...optionsWith(), introspect: introspect as () => object, onRefused };
+  const result = await createGuard(options).check(new Request('http://a.test', { headers: bearer('opaque') }));
+  expect([result instanceof Response ? result.status : 200, ...reasons]).toEqual([...want]);
+  const { status, checks } = await explainToken('opaque', options);
+  expect(status).toBe(Number(want[0]));
+  if (status === 503) expect(checks[0]).toMatchObject({ name: 'active', verdict: 'rejected' });
+});
+
+/** Reasons for which a guard never rejects what explainToken() sends: one token, and no proof. It calls no `isRevoked`. */
+const neverMet =
+  /^(?:scheme_|proof_(?!missing)|dpop_required|certificate_mismatch|token_revoked|revocation_|replay_|access_denied)/;
+test('explainToken() has a check for each reason that it can meet', () => {
+  const options = { ...optionsWith(), issuer: [issuer.url] };
+  const explained = { text: '', header: {}, claims: {}, issuer: undefined, requirements: {}, lastFailure: undefined };
+  const named = [true, false].flatMap((isIntrospected) =>
+    describeChecks({ ...explained, options, isIntrospected, nowSeconds: 0, nameOf: (name) => name }).flatMap(
+      ({ advice }) => Object.keys(advice),
+    ),
+  );
+  const reasons = Object.keys(refusals).filter((reason) => !neverMet.test(reason));
+  expect(reasons.filter((reason) => !named.includes(reason))).toEqual([]);
+});
+
+test('a reason that no check names is a row of its own', () => {
+  const [row, ...others] = withVerdicts([check('format', 'x', '', {})], 'token_revoked');
+  expect(row).toEqual({ name: 'token_revoked', has: 'none', verdict: 'rejected', words: 'rejected: Token is revoked' });
+  expect(others).toMatchObject([{ name: 'format', verdict: 'not reached' }]);
 });
 explains('a forged token', { key: rsaKey('stranger') }, [
   'signature by the key signing-key rejected: the signature matches no key with this kid',
@@ -167,6 +237,11 @@ const nothing = '400 invalid_request: nothing was pasted. Paste a token, or pipe
 explains('nothing', text(''), ['format nothing rejected: a signed JWT has three parts…', nothing]);
 explains('only a scheme', text('Authorization: Bearer'), [nothing]);
 explains('other JSON', text('{"error":"invalid_client"}'), ['401 invalid_token: the JSON has no access_token']);
+for (const word of ['bearer', 'DPoP', '-H'])
+  explains(`the word ${word} as a token, as it is in a request`, text(word), [
+    `format ${word.length} characters in 1 part rejected: …`,
+    '401 invalid_token: the client must request a token for …',
+  ]);
 explains('several words', text('eyJ.eyJ.x and more'), ['400 invalid_request: paste one token and no other text']);
 explains('Cyrillic', text('ключ\u001b[2J\n'), ['format 8 characters in 1 part rejected: …', '401 invalid_token: …']);
 
