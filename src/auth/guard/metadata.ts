@@ -28,7 +28,7 @@ const notAllowed = { code: 'method_not_allowed', description: 'Method not allowe
 
 /** Returns a function that serves the metadata of the protected resource. Without `publicUrl`, it serves nothing. */
 export function createMetadata(options: CheckedOptions): RespondMetadata {
-  const { publicUrl, resource = publicUrl, dpop, dpopAlgorithms, clientCertificate } = options;
+  const { publicUrl, resource = publicUrl, dpop, clientCertificate } = options;
   if (resource === undefined) return () => undefined;
   const path = resourceMetadataPath(resource);
   const document = {
@@ -37,7 +37,7 @@ export function createMetadata(options: CheckedOptions): RespondMetadata {
     bearer_methods_supported: ['header'],
     ...(clientCertificate && { tls_client_certificate_bound_access_tokens: true }),
     ...(dpop !== 'off' && {
-      dpop_signing_alg_values_supported: dpopAlgorithms.flatMap(namesOf),
+      dpop_signing_alg_values_supported: proofAlgorithmNames(options),
       dpop_bound_access_tokens_required: dpop === 'required',
     }),
   };
@@ -90,6 +90,9 @@ function readMembers(members: ResourceMembers): object {
   });
   return Object.fromEntries(entries);
 }
+
+/** Returns the algorithms of proofs, each by all of its names, as metadata and challenges list them. */
+export const proofAlgorithmNames = ({ dpopAlgorithms }: CheckedOptions) => dpopAlgorithms.flatMap(namesOf);
 
 /** Returns the path of a resource's metadata. The well-known part is inserted between host and path (RFC 9728 §3.1). */
 export function resourceMetadataPath(resource: string): string {

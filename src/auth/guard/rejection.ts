@@ -2,7 +2,7 @@ import { type Refusal, refusals } from '../refusals.ts';
 import type { CheckedOptions, DpopMode, GuardRequest, RefusalReason, Scheme } from '../types.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
 import { ignoreRejection, isPromise } from '../values/promises.ts';
-import { resourceMetadataUrl } from './metadata.ts';
+import { proofAlgorithmNames, resourceMetadataUrl } from './metadata.ts';
 import type { ChallengeParameters, RoutePolicy } from './requirements.ts';
 
 /** What is sent for a reason, but for its challenge or `Retry-After`. */
@@ -124,7 +124,7 @@ export function rejectionHeaders(
   challenge: ChallengeParameters,
   options: CheckedOptions,
 ): Readonly<Record<string, string>> {
-  const { dpop, dpopAlgorithms } = options;
+  const { dpop } = options;
   const { status, description, error } = refusals[reason];
   if (status === 503) return { 'retry-after': String(retryAfterSeconds) };
   // Another token would not help the client.
@@ -138,7 +138,7 @@ export function rejectionHeaders(
       scope: challenge.scope,
       acr_values: challenge.acrValues,
       max_age: challenge.maxAge,
-      algs: name === 'DPoP' ? dpopAlgorithms.join(' ') : undefined,
+      algs: name === 'DPoP' ? proofAlgorithmNames(options).join(' ') : undefined,
       resource_metadata: resourceMetadataUrl(options),
     };
     const quoted = Object.entries(parameters).flatMap(([key, value]) =>

@@ -34,13 +34,24 @@ function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Re
   for (const name in requiredClaims)
     if (!requiredClaims[name]?.some((value) => value === ownClaim(claims, name)))
       return refuse('required_claim_mismatch');
-  // Stryker disable next-line StringLiteral: any string has the type that is checked below
-  const { exp, nbf = exp, iat = exp, sub = '', client_id: client = '' } = claims;
-  if (!Number.isFinite(exp) || !Number.isFinite(nbf) || typeof iat !== 'number') return refuse('claims_malformed');
-  // RFC 7519 §4.1.2, RFC 8693 §4.3. Handlers rely on the type.
-  if (typeof sub !== 'string' || typeof client !== 'string') return refuse('claims_malformed');
+  if (findMalformed(claims).length > 0) return refuse('claims_malformed');
   return checkTime(claims, rules.clockToleranceSeconds, nowSeconds);
 }
+
+const isMissing = (value: unknown) => value === undefined;
+const isTextOrMissing = (value: unknown) => isMissing(value) || typeof value === 'string';
+
+/** RFC 7519 §4.1, RFC 8693 §4.3: the claims that have a type, on which handlers rely, and which of them are required. */
+const claimTypes = [
+  { name: 'exp', type: 'a number', isValid: Number.isFinite },
+  { name: 'nbf', type: 'a number', isValid: (value: unknown) => isMissing(value) || Number.isFinite(value) },
+  { name: 'iat', type: 'a number', isValid: (value: unknown) => isMissing(value) || Number.isFinite(value) },
+  { name: 'sub', type: 'text', isValid: isTextOrMissing },
+  { name: 'client_id', type: 'text', isValid: isTextOrMissing },
+];
+
+/** Returns the names of claims that are missing or of another type, and the type that each must have. */
+export const findMalformed = (claims: Members) => claimTypes.filter(({ name, isValid }) => !isValid(claims[name]));
 
 /** Returns why claims that were valid earlier are now rejected, if they are. Times are compared with fractions of a second. */
 export function checkTime(

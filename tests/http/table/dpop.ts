@@ -8,7 +8,7 @@ import { inWords } from '../../support/token-rows.ts';
 import { PRIVATE, SCOPED } from './tokens.ts';
 
 export const PUBLIC_URL = 'https://api.example.test';
-const algs = 'algs="ES256 ES384 RS256 PS256 EdDSA"';
+const algs = 'algs="ES256 ES384 RS256 PS256 EdDSA Ed25519"';
 const metadata = `resource_metadata="${PUBLIC_URL}/.well-known/oauth-protected-resource"`;
 const end = `${algs}, ${metadata}`;
 export const bare = { Bearer: `Bearer ${metadata}`, DPoP: `DPoP ${end}` };
