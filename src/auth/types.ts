@@ -38,13 +38,16 @@ export interface JwkSet {
 /** The options of a guard. Lists are arrays; `issuer` and `audience` also take one string. */
 export interface GuardOptions {
   /**
-   * The authorization servers whose tokens are accepted, compared exactly with `iss`: https URLs without query, fragment,
-   * credentials or braces. http is allowed for loopback hosts, or with `jwksAllowHttp`. An issuer of Microsoft Entra with
+   * The `iss` of your tokens, such as `https://tenant.example.com/`. Compared exactly. A list accepts the tokens of several
+   * authorization servers. Each is an https URL without query, fragment, credentials or braces. http is allowed for loopback hosts, or with `jwksAllowHttp`. An issuer of Microsoft Entra with
    * `{tenantid}` in place of the tenant stands for all tenants: list those that you trust in `requiredClaims`, as `tid`.
    * In code, a member of a list can also be an object with options for that issuer. Required.
    */
   readonly issuer: string | readonly (string | IssuerOptions)[];
-  /** The identifiers of this API; a token must name at least one in `aud`. Required, unless each issuer has its own. */
+  /**
+   * The identifier of your API, such as `https://api.example.com`. A token must name it, or at least one of a list, in `aud`.
+   * Required, unless each issuer has its own.
+   */
   readonly audience: string | readonly string[];
   /**
    * URL of the key set, for a single issuer. By default, the guard looks for the key set: at `.well-known/jwks.json` below an

@@ -101,9 +101,10 @@ const oneTenant = {
 };
 
 function describeProblem(problem: OptionProblem, options: object): string {
-  const { name, expected, expectedInCode = expected, advice, adviceInCode = advice } = problem;
+  const { name, expected, expectedInCode = expected, required, advice, adviceInCode = advice } = problem;
   const value: unknown = Reflect.get(options, name);
-  if (value === undefined) return `${name} ${isRequired(name) ? 'is required:' : 'must be'} ${expectedInCode}`;
+  if (value === undefined)
+    return required === undefined ? `${name} must be ${expectedInCode}` : `${name} is required: ${required}`;
   if (optionRules[name].isSecret) return `${name} must be ${expectedInCode}, got ***`;
   const detail = optionRules[name].findFault?.(value);
   const found = `${describeValue(value)}${detail === undefined ? '' : `: ${detail}`}`;

@@ -1,6 +1,6 @@
 import type { CheckedOptions, EnvironmentError } from '../types.ts';
 import { quote } from '../values/describe-value.ts';
-import { isRequired, type OptionProblem, readOptions } from './check-options.ts';
+import { type OptionProblem, readOptions } from './check-options.ts';
 import type { OptionKind } from './kinds.ts';
 import { optionRules } from './rules.ts';
 
@@ -46,9 +46,9 @@ function readEnvironment(environment: object): EnvironmentOptions {
   throw Object.assign(new TypeError(message), { problems: lines }) satisfies EnvironmentError;
 }
 
-function describeProblem({ name, expected, advice }: OptionProblem, value: unknown): string {
+function describeProblem({ name, expected, required, advice }: OptionProblem, value: unknown): string {
   const setting = settingOf(name);
-  if (!value) return `${setting} ${isRequired(name) ? 'is required:' : 'must be'} ${expected}`;
+  if (!value) return required === undefined ? `${setting} must be ${expected}` : `${setting} is required: ${required}`;
   if (isQuoted(value)) return `${setting} must not begin and end with quotes: remove them`;
   const found = quote(optionRules[name].isSecret ? '***' : String(value));
   return `${setting} must be ${expected}, got ${found}${advice === undefined ? '' : `. ${advice}`}`;

@@ -14,6 +14,8 @@ export interface Wording {
   readonly expected: string;
   /** The same for a value in code, if it has other forms there. */
   readonly expectedInCode?: string | undefined;
+  /** Completes the sentence "… is required: …", with an example. */
+  readonly required?: string | undefined;
   /** A sentence at the end of the message. */
   readonly advice?: string | undefined;
   /** The same for a value in code, if it has other names there. */

@@ -55,7 +55,10 @@ type Rules<Name extends keyof CheckedOptions> = {
 
 /** The options that a single issuer can have. */
 const ownRules: Rules<OwnName> = {
-  audience: oneOrMore('the API identifier that tokens contain in aud'),
+  audience: {
+    ...oneOrMore('the API identifier that tokens contain in aud'),
+    required: 'the identifier of your API, such as https://api.example.com',
+  },
   jwksUri: {
     ...text(keySetUrl('JWKS_ALLOW_HTTP'), (value) => isSecureUrl(value, true)),
     expectedInCode: keySetUrl('jwksAllowHttp'),
@@ -86,6 +89,7 @@ export const optionRules: Rules<keyof CheckedOptions> = {
   issuer: {
     kind: 'list',
     expected: issuerUrl('JWKS_ALLOW_HTTP'),
+    required: 'the `iss` of your tokens, such as https://tenant.example.com/',
     expectedInCode: `${issuerUrl('jwksAllowHttp')}, or a list of such URLs and of objects { issuer, ${Object.keys(
       ownRules,
     )

@@ -173,14 +173,16 @@ function problemOf(options: unknown): string {
 
 describe('checkOptions()', () => {
   for (const [name, { valid, wrong, beside }] of Object.entries(rows)) {
-    const { expected, expectedInCode = expected } = optionRules[name as keyof GuardOptions];
+    const { expected, expectedInCode = expected, required } = optionRules[name as keyof GuardOptions];
     for (const value of valid)
       test(`accepts ${name} ${JSON.stringify(value)}`, () =>
         expect(problemOf({ ...good, ...beside, [name]: value })).toBe('none'));
     for (const value of [null, ...wrong])
       test(`throws a TypeError that names ${name}, for ${typeof value} ${JSON.stringify(value)}`, () => {
         const problem = problemOf({ ...good, ...beside, [name]: value });
-        expect(problem).toStartWith(`${name} ${value === undefined ? 'is required:' : 'must be'} ${expectedInCode}`);
+        expect(problem).toStartWith(
+          value === undefined ? `${name} is required: ${required}` : `${name} must be ${expectedInCode}`,
+        );
       });
   }
 
