@@ -1,7 +1,7 @@
 import { requireGuard } from './guard/guard.ts';
 import type { IncomingRequest } from './node/incoming.ts';
 import { authenticate, authOf as authOfIncoming } from './node/require-token.ts';
-import type { AuthOf, Claims, Guard, OptionalRequirements, StrictRequirements } from './types.ts';
+import type { AuthOf, CheckRequirements, Claims, Guard } from './types.ts';
 
 export type { AuthOf };
 
@@ -26,8 +26,8 @@ export interface HookReply {
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
  */
 export function requireToken(
-  guard: Guard,
-  requirements: OptionalRequirements | StrictRequirements = {},
+  guard: Guard<object>,
+  requirements: CheckRequirements = {},
 ): (request: HookRequest, reply: HookReply) => Promise<unknown> {
   requireGuard(guard, requirements);
   return async ({ raw }, reply) => {
@@ -48,7 +48,7 @@ export function requireToken(
  * guard's claims.
  * @throws {TypeError} no guard has accepted the request
  */
-export function authOf<AcceptedClaims extends Claims | undefined = Claims>({
+export function authOf<AcceptedClaims extends object | undefined = Claims>({
   raw,
 }: HookRequest): AuthOf<AcceptedClaims> {
   return authOfIncoming(raw);

@@ -1,15 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { requireAccepted, requireGuard } from './guard/guard.ts';
-import type {
-  Anonymous,
-  Authentication,
-  AuthOf,
-  Claims,
-  Guard,
-  OptionalRequirements,
-  StrictRequirements,
-} from './types.ts';
+import type { AnonymousIf, Authentication, AuthOf, CheckRequirements, Claims, Guard } from './types.ts';
 
 export type { AuthOf };
 
@@ -25,21 +17,13 @@ export interface GuardedEnv<Auth> {
  * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (c) => c.json(authOf(c).claims.sub));
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
  */
-export function requireToken<AcceptedClaims extends Claims>(
+export function requireToken<AcceptedClaims extends object, Optional extends boolean = false>(
   guard: Guard<AcceptedClaims>,
-  requirements: OptionalRequirements,
-): MiddlewareHandler<GuardedEnv<Authentication<AcceptedClaims> | Anonymous>>;
-export function requireToken<AcceptedClaims extends Claims>(
-  guard: Guard<AcceptedClaims>,
-  requirements?: StrictRequirements,
-): MiddlewareHandler<GuardedEnv<Authentication<AcceptedClaims>>>;
-export function requireToken(
-  guard: Guard,
-  requirements: OptionalRequirements | StrictRequirements = {},
-): MiddlewareHandler {
+  requirements: CheckRequirements<Optional> = {},
+): MiddlewareHandler<GuardedEnv<Authentication<AcceptedClaims> | AnonymousIf<Optional>>> {
   requireGuard(guard, requirements);
   return async (context, next) => {
-    const result = await guard.check(context.req.raw, requirements as OptionalRequirements);
+    const result = await guard.check(context.req.raw, requirements);
     if (!('claims' in result)) {
       for (const [name, value] of result.headers) context.header(name, value, { append: name === 'vary' });
       return context.body(await result.text(), result.status as ContentfulStatusCode);
@@ -55,7 +39,7 @@ export function requireToken(
  * @throws {TypeError} no guard has accepted the request
  */
 export function authOf<Auth>(context: { readonly var: GuardedEnv<Auth>['Variables'] }): Auth;
-export function authOf<AcceptedClaims extends Claims | undefined = Claims>(context: Context): AuthOf<AcceptedClaims>;
+export function authOf<AcceptedClaims extends object | undefined = Claims>(context: Context): AuthOf<AcceptedClaims>;
 export function authOf({ var: variables }: { readonly var: Partial<GuardedEnv<unknown>['Variables']> }): unknown {
   return requireAccepted(variables['protected-api']);
 }

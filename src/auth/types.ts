@@ -192,20 +192,25 @@ type OwnOptions = { readonly [Name in OwnName]?: GuardOptions[Name] | undefined 
 /** The options that a single issuer of a guard can have. */
 export type OwnName = 'jwksUri' | 'keys' | 'algorithms' | 'requiredClaims' | 'scopeClaim' | 'audience';
 
-/** The `issuer` of a guard that needs no `audience`, because each issuer has its own. */
-export interface IssuersWithAudience {
+/** The options of a guard that needs no `audience`, because each issuer has its own. */
+export interface GuardOptionsByIssuer extends Omit<GuardOptions, 'audience' | 'issuer'> {
+  /** The authorization servers whose tokens are accepted, each with the identifiers of this API in its tokens. Required. */
   readonly issuer: readonly (IssuerOptions & Pick<GuardOptions, 'audience'>)[];
-  readonly audience?: undefined;
 }
 
-/** Options whose schema decides the type of the claims, and whose format that of rejections. */
-export type OptionsFor<Schema, Format = unknown> = Omit<
+/**
+ * Options whose schema decides the type of the claims, and whose format that of rejections. TypeScript describes a mistake by the
+ * last form, which is the usual one.
+ */
+export type OptionsFor<Schema, Format = unknown, Accepted = ClaimsOf<Schema>> = Omit<
   GuardOptions,
-  'claims' | 'formatRejection' | 'issuer' | 'audience'
+  'claims' | 'formatRejection' | 'isRevoked' | 'onAccepted' | 'issuer' | 'audience'
 > & {
   readonly claims?: Schema | undefined;
   readonly formatRejection?: ((refusal: RefusalDescription) => Format) | undefined;
-} & (Pick<GuardOptions, 'issuer' | 'audience'> | IssuersWithAudience);
+  readonly isRevoked?: ((claims: Accepted) => boolean | Promise<boolean>) | undefined;
+  readonly onAccepted?: ((request: GuardRequest, claims: Accepted) => unknown) | undefined;
+} & (Pick<GuardOptionsByIssuer, 'issuer'> | Pick<GuardOptions, 'issuer' | 'audience'>);
 
 /** The options that always have a value. */
 type DefaultedName =
@@ -225,7 +230,7 @@ type DefaultedName =
   | 'tokenCacheSize';
 
 /** The options that are read into one form. */
-interface ReadOptions {
+export interface ReadOptions {
   readonly issuer: readonly (string | CheckedIssuer)[];
   readonly audience: readonly string[];
   readonly algorithms: readonly Algorithm[];
@@ -281,56 +286,73 @@ export type SchemaResult<Output> =
   | { readonly issues: readonly unknown[] };
 
 /** The claims that a guard with this schema accepts: those of every token, merged with the schema's output. */
-export type ClaimsOf<Schema> = Schema extends ClaimsSchema<infer Output> ? Claims & Output : Claims;
+export type ClaimsOf<Schema> = Schema extends ClaimsSchema<infer Output> ? MergedClaims<Output> : Claims;
+
+/** The claims of a token. The output of a schema replaces those that it names. */
+export type MergedClaims<Output> = [Extract<NameIn<Output>, NameIn<Claims>>] extends [never]
+  ? Claims & Output
+  : { readonly [Name in keyof Claims as Exclude<Name, NameIn<Output>>]: Claims[Name] } & Output;
+
+/** The names of an object without those of its index signature. */
+type NameIn<Members> = keyof { [Name in keyof Members as string extends Name ? never : Name]: unknown };
 
 /** What a token must have besides being valid. */
 export interface Requirements {
   /** The accepted authentication context class references: the token's `acr` must be one of them (RFC 9470 §4). */
-  readonly acr?: string | readonly string[] | undefined;
+  readonly acr?: string | readonly string[];
   /** Maximum seconds since the end user was authenticated, by the token's `auth_time` (RFC 9470 §4). */
-  readonly maxAge?: number | undefined;
+  readonly maxAge?: number;
   /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
-  readonly scope?: FixedScope | undefined;
+  readonly scope?: FixedScope;
 }
 
-/** Requirements of a route that also accepts requests without a token, and of one that does not. */
-export type OptionalRequirements = Requirements & { readonly optional: true };
-export type StrictRequirements = Requirements & { readonly optional?: false | undefined };
+/** What `check` and `requireToken` take: requirements, and whether a token is optional. */
+export interface CheckRequirements<Optional extends boolean = boolean> extends Requirements {
+  /** Accepts requests without an Authorization header, with `claims` undefined. Defaults to false. */
+  readonly optional?: Optional;
+}
 
 /** The options of the Elysia plugin. */
-export interface PluginSettings {
+export interface PluginSettings<Optional extends boolean = boolean, Described extends boolean = boolean> {
   /** Accepts requests without an Authorization header, with `claims` undefined. Defaults to false. */
-  readonly optional?: boolean | undefined;
+  readonly optional?: Optional | undefined;
   /** Whether OpenAPI documents and typed clients know the rejections of guarded routes. Defaults to true. */
-  readonly responses?: boolean | undefined;
+  readonly responses?: Described | undefined;
 }
 
 /** The route options of the Elysia plugin. */
-export interface RouteRequirements {
+export interface RouteRequirements<AcceptedClaims = Claims> {
   /** Requires this scope, all of these scopes, or any of `anyOf`, fixed or as a function of the context. */
-  readonly scope: FixedScope | OfContext<FixedScope>;
+  readonly scope: FixedScope | OfContext<AcceptedClaims, FixedScope>;
   /** Requires that the token's `acr` is one of these (RFC 9470). */
   readonly acr: string | readonly string[];
   /** Requires that the end user was authenticated at most so many seconds ago (RFC 9470). */
   readonly maxAge: number;
   /** Decides last whether the token allows this request. Anything but `true` is a 403. */
-  readonly authorize: OfContext<boolean>;
+  readonly authorize: OfContext<AcceptedClaims, boolean>;
 }
 
-type OfContext<Value> = (context: RequirementContext) => Value | Promise<Value>;
+/** The type of a method, whose parameter can be annotated with what the schema of a route says. */
+type OfContext<AcceptedClaims, Value> = {
+  method(context: RequirementContext<AcceptedClaims>): Value | Promise<Value>;
+}['method'];
 
-/** The context that functions in route options get. The body is `unknown`: annotate the parameter on a route with a schema. */
-export interface RequirementContext {
-  readonly claims: Claims;
+/**
+ * The context that functions in route options get. What a schema of the route can convert is `unknown`: annotate the parameter.
+ * @example
+ * authorize: ({ claims, params }: RequirementContext & { params: { id: number } }) => ownerOf(params.id) === claims.sub
+ */
+export interface RequirementContext<AcceptedClaims = Claims> {
+  readonly claims: AcceptedClaims;
   readonly request: Request;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, string>>;
-  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly headers: Readonly<Record<string, unknown>>;
   readonly body: unknown;
 }
 
 /** The result for an accepted request. */
-export interface Authentication<AcceptedClaims extends Claims = Claims> {
+export interface Authentication<AcceptedClaims extends object = Claims> {
   readonly claims: AcceptedClaims;
   /** The access token, for calls to other services on behalf of the client. */
   readonly token: string;
@@ -351,13 +373,16 @@ export interface Anonymous {
   readonly scopes: readonly string[];
 }
 
+/** The result for a request without credentials, if a token is optional. */
+export type AnonymousIf<Optional extends boolean> = Optional extends true ? Anonymous : never;
+
 /** What `authOf` returns. For a route where a token is optional, the type parameter is `Claims | undefined`. */
-export type AuthOf<AcceptedClaims extends Claims | undefined> = AcceptedClaims extends Claims
+export type AuthOf<AcceptedClaims extends object | undefined> = AcceptedClaims extends object
   ? Authentication<AcceptedClaims>
   : Anonymous;
 
 /** Decides about requests. */
-export interface Guard<AcceptedClaims extends Claims = Claims, Format = unknown> {
+export interface Guard<AcceptedClaims extends object = Claims, Format = unknown> {
   /** Only a type: what `formatRejection` returns, for typed clients. */
   readonly '~format'?: Format;
   /**
@@ -368,11 +393,10 @@ export interface Guard<AcceptedClaims extends Claims = Claims, Format = unknown>
    * proof, as long as method, URL, token and proof are the same.
    * @throws {TypeError} `request` is not a Web-standard Request, or a requirement is not valid
    */
-  check(
+  check<Optional extends boolean = false>(
     request: GuardRequest,
-    requirements: OptionalRequirements,
-  ): Promise<Authentication<AcceptedClaims> | Anonymous | Response>;
-  check(request: GuardRequest, requirements?: StrictRequirements): Promise<Authentication<AcceptedClaims> | Response>;
+    requirements?: CheckRequirements<Optional>,
+  ): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional> | Response>;
   /**
    * Returns the metadata from which clients learn the issuers and the scopes of this API (RFC 9728), its preflight response, or a
    * 405 for another method. All of them are readable by every origin. Returns undefined for any other request, and always without

@@ -3,18 +3,21 @@
  * that no gate has accepted with a plan that it is part of, so the handler behind them is safe without its gate.
  */
 import { status } from 'elysia';
-import type { DeniedRejection, GuardRejection } from '../openapi/responses.ts';
-import type { RouteRequirements } from '../types.ts';
+import type { DeniedRejection } from '../openapi/responses.ts';
+import type { Claims, RouteRequirements } from '../types.ts';
 import { type Hook, type Hooks, hooksOf, type Instance, type RouteContext } from './internals.ts';
 import { type Accepted, type GuardUse, isCalled, type Plan, type Requirement, requirementNames } from './plan.ts';
 
-/** The macros of the route options. Typed clients know the 403 of routes that can have it. */
-export type RequirementMacros<Format> = {
-  readonly [Name in keyof RouteRequirements]: (value: RouteRequirements[Name]) => {
+/**
+ * The macros of the route options. Typed clients know the 403 of routes that can have it. Handlers of a route with one have claims,
+ * even where a token is optional.
+ */
+export type RequirementMacros<Format, Handed = Claims> = {
+  readonly [Name in keyof RouteRequirements]: (value: RouteRequirements<NonNullable<Handed>>[Name]) => {
     beforeHandle(
       context: RouteContext,
     ): Name extends 'scope' | 'authorize' ? DeniedRejection<Format> | undefined : void;
-  };
+  } & (undefined extends Handed ? { resolve(context: RouteContext): { claims: NonNullable<Handed> } } : unknown);
 };
 
 /** All plugins share these macros, so that one of the application that replaces one is noticed. */
@@ -64,10 +67,8 @@ const needsNothing = <Fn extends object>(fn: Fn): Fn =>
   Object.defineProperty(fn, 'toString', { value: () => '() => {}' });
 
 /** Returns the hook that hands the claims over to a route, and thereby guards it. */
-export function claimsHook<Handed, Format>(
-  use: GuardUse,
-): (context: RouteContext) => { claims: Handed } | GuardRejection<Format> {
-  const hook = (context: RouteContext) => ({ claims: acceptanceWith(context, use).accepted[0]?.claims as Handed });
+export function claimsHook(use: GuardUse): (context: RouteContext) => { claims: unknown } {
+  const hook = (context: RouteContext) => ({ claims: acceptanceWith(context, use).accepted[0]?.claims });
   guardUses.set(hook, use);
   return needsNothing(hook);
 }

@@ -9,11 +9,11 @@ import { describeRejections as describe, type Rejection } from '../guard/describ
 import { coreOf, guardOf } from '../guard/guard.ts';
 import { isStandardSchema } from '../token/claims-schema.ts';
 import type {
-  Claims,
   ClaimsOf,
   ClaimsSchema,
   Guard,
   GuardOptions,
+  MergedClaims,
   OptionsFor,
   RejectionFormat,
   Requirements,
@@ -24,13 +24,18 @@ import { rememberFailure } from './closing.ts';
 export type AnySchema = ClaimsSchema | TSchema;
 
 /** The claims that handlers get with this schema. */
-export type ClaimsWith<Schema> = Schema extends TSchema ? Claims & Static<Schema> : ClaimsOf<Schema>;
+export type ClaimsWith<Schema> = Schema extends TSchema ? MergedClaims<Static<Schema>> : ClaimsOf<Schema>;
+
+export type AnyOptions = OptionsFor<AnySchema, unknown, never>;
+
+/** Options whose schema can be Elysia's `t`. */
+export type OptionsWith<Schema, Format = unknown> = OptionsFor<Schema, Format, ClaimsWith<Schema>>;
 
 /**
  * A guard, or the options of one. TypeScript knows by `check` which is meant, and by nothing else: if a guard had an optional `issuer`,
  * TypeScript 5 would take `{ ...options }` for one.
  */
-export type GuardOr<Options, Handed extends Claims = Claims, Format = unknown> =
+export type GuardOr<Options, Handed extends object = object, Format = unknown> =
   | Guard<Handed, Format>
   | (Options & { readonly check?: undefined });
 
@@ -38,32 +43,29 @@ export type GuardOr<Options, Handed extends Claims = Claims, Format = unknown> =
 export function createGuard<
   Schema extends AnySchema | undefined = undefined,
   Format extends RejectionFormat = Record<never, never>,
->(options: OptionsFor<Schema, Format>): Guard<ClaimsWith<Schema>, Format> {
-  return guardOf(coreFrom(options as OptionsFor<AnySchema>));
+>(options: OptionsWith<Schema, Format>): Guard<ClaimsWith<Schema>, Format> {
+  return guardOf(coreFrom(options as AnyOptions));
 }
 
 /** Returns what `describeRejections` of `protected-api/guard` returns. The schema of the claims can be Elysia's `t`. */
-export function describeRejections(
-  given: OptionsFor<AnySchema> | Guard,
-  required?: Requirements,
-): readonly Rejection[] {
-  return describe(coreOf(given) ? (given as Guard) : withStandardSchema(given as OptionsFor<AnySchema>), required);
+export function describeRejections(given: AnyOptions | Guard, required?: Requirements): readonly Rejection[] {
+  return describe(coreOf(given) ? (given as Guard) : withStandardSchema(given as AnyOptions), required);
 }
 
 /**
  * Returns the core of a guard, or of a new one with these options.
  * @throws {TypeError} an option is missing, mistyped, out of range or unknown
  */
-export function coreFrom(given: GuardOr<OptionsFor<AnySchema>>): GuardCore {
+export function coreFrom(given: GuardOr<AnyOptions>): GuardCore {
   try {
-    return coreOf(given) ?? createGuardCore(withStandardSchema(given as OptionsFor<AnySchema>));
+    return coreOf(given) ?? createGuardCore(withStandardSchema(given as AnyOptions));
   } catch (error) {
     throw rememberFailure(error);
   }
 }
 
-function withStandardSchema(options: OptionsFor<AnySchema>): GuardOptions {
-  const { claims } = Object(options) as OptionsFor<AnySchema>;
+function withStandardSchema(options: AnyOptions): GuardOptions {
+  const { claims } = Object(options) as AnyOptions;
   // The check of the options rejects any other value. Getters and inherited members of the options count.
   if (typeof claims !== 'object' || !claims || isStandardSchema(claims)) return options as GuardOptions;
   return Object.create(options, { claims: { value: toStandardSchema(claims), enumerable: true } });

@@ -1,23 +1,54 @@
 import * as elysia from 'elysia';
-import { Elysia } from 'elysia';
+import { Elysia, type ExtractErrorFromHandle } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
 import { resourceMetadataPath } from '../guard/metadata.ts';
+import type { GuardRejection } from '../openapi/responses.ts';
 import { warnOfMissingSchemes } from '../openapi/security.ts';
-import type { Claims, OptionsFor, PluginSettings, RejectionFormat, ResourceMembers } from '../types.ts';
+import type { Claims, PluginSettings, RejectionFormat, ResourceMembers, RouteRequirements } from '../types.ts';
 import { namesIn } from '../values/json.ts';
 import { override, refuseOtherCopies } from './composition.ts';
 import { claimsHook, publicHook, type RequirementMacros, requirementMacros } from './hooks.ts';
 import type { Instance } from './internals.ts';
-import { type AnySchema, type ClaimsWith, coreFrom, type GuardOr } from './options.ts';
+import {
+  type AnyOptions,
+  type AnySchema,
+  type ClaimsWith,
+  coreFrom,
+  type GuardOr,
+  type OptionsWith,
+} from './options.ts';
 import { type GuardUse, plans } from './plan.ts';
 import type { ListedRoute } from './routes.ts';
 
-/** The plugin with these settings. */
-type Plugin<Handed, Settings extends PluginSettings, Format> = ReturnType<
-  typeof createPlugin<
-    Settings extends PluginSettings & { readonly optional?: false | undefined } ? Handed : Handed | undefined,
-    Settings extends PluginSettings & { readonly responses?: true | undefined } ? Format : unknown
-  >
+/** What an empty Elysia instance has of hooks, schemas and so on. */
+type None = Elysia['~Routes'];
+
+/**
+ * The plugin that `resourceServer` returns, for exports whose type is written down. A token is optional if `Handed` has
+ * `undefined`; nothing is known of the rejections if `Format` is `unknown`.
+ * @example
+ * export const auth: GuardPlugin = resourceServer(guard);
+ */
+export type GuardPlugin<Handed = Claims, Format = Record<never, never>> = Elysia<
+  '',
+  Elysia['~Singleton'],
+  Elysia['~Definitions'],
+  {
+    schema: None;
+    standaloneSchema: None;
+    macro: Partial<RouteRequirements<NonNullable<Handed>>>;
+    macroFn: RequirementMacros<Format, Handed>;
+    parser: None;
+    response: None;
+  },
+  None,
+  {
+    derive: { claims: Handed };
+    resolve: None;
+    schema: None;
+    standaloneSchema: None;
+    response: ExtractErrorFromHandle<GuardRejection<Format>>;
+  }
 >;
 
 /**
@@ -36,12 +67,15 @@ type Plugin<Handed, Settings extends PluginSettings, Format> = ReturnType<
 export function resourceServer<
   Schema extends AnySchema | undefined = undefined,
   Format extends RejectionFormat = Record<never, never>,
-  Handed extends Claims = ClaimsWith<Schema>,
+  Handed extends object = ClaimsWith<Schema>,
   Known = Format,
-  const Settings extends PluginSettings = Record<never, never>,
->(given: GuardOr<OptionsFor<Schema, Format>, Handed, Known>, settings?: Settings): Plugin<Handed, Settings, Known> {
-  const plugin = createPlugin(coreFrom(given as OptionsFor<AnySchema>), checkSettings(settings ?? {}));
-  return plugin as unknown as Plugin<Handed, Settings, Known>;
+  Optional extends boolean = false,
+  Described extends boolean = true,
+>(
+  given: GuardOr<OptionsWith<Schema, Format>, Handed, Known>,
+  settings?: PluginSettings<Optional, Described>,
+): GuardPlugin<Handed | (Optional extends true ? undefined : never), Described extends true ? Known : unknown> {
+  return createPlugin(coreFrom(given as AnyOptions), checkSettings(settings ?? {})) as never;
 }
 
 function checkSettings(settings: PluginSettings) {
@@ -58,7 +92,7 @@ function checkSettings(settings: PluginSettings) {
 /** The applications that listen and use a guard. It stops with the last of them. */
 const usersOf = new WeakMap<GuardCore, Set<unknown>>();
 
-function createPlugin<Handed, Format>(core: GuardCore, settings: ReturnType<typeof checkSettings>) {
+function createPlugin(core: GuardCore, settings: ReturnType<typeof checkSettings>) {
   const users = usersOf.get(core) ?? new Set();
   usersOf.set(core, users);
   let hasBegun = false;
@@ -80,8 +114,8 @@ function createPlugin<Handed, Format>(core: GuardCore, settings: ReturnType<type
       users.delete(app);
       if (users.size === 0) core.stop();
     })
-    .derive({ as: 'scoped' }, claimsHook<Handed, Format>(use))
-    .macro(requirementMacros as RequirementMacros<Format>);
+    .derive({ as: 'scoped' }, claimsHook(use))
+    .macro(requirementMacros as RequirementMacros<unknown>);
   refuseOtherCopies(plugin as unknown as Instance);
   return plugin;
 }
@@ -95,7 +129,7 @@ function createPlugin<Handed, Format>(core: GuardCore, settings: ReturnType<type
  * new Elysia().use(resourceMetadata(guard)).use(resourceServer(guard))
  * @throws {TypeError} an option is invalid, or `publicUrl` is missing
  */
-export function resourceMetadata(given: GuardOr<OptionsFor<AnySchema>>, members: ResourceMembers = {}) {
+export function resourceMetadata(given: GuardOr<AnyOptions>, members: ResourceMembers = {}) {
   const core = coreFrom(given);
   const resource = resourceOf(core);
   if (resource === undefined) throw new TypeError('Cannot serve resource metadata: publicUrl is missing');

@@ -1,5 +1,6 @@
 import type {
   Anonymous,
+  CheckRequirements,
   Claims,
   ClaimsOf,
   ClaimsSchema,
@@ -55,14 +56,16 @@ export function createGuard<
   Schema extends ClaimsSchema | undefined = undefined,
   Format extends RejectionFormat = Record<never, never>,
 >(options: OptionsFor<Schema, Format>): Guard<ClaimsOf<Schema>, Format> {
-  return guardOf(createGuardCore(options as GuardOptions));
+  return guardOf(createGuardCore(options as object as GuardOptions));
 }
 
 /** Returns the guard of a core. */
-export function guardOf<AcceptedClaims extends Claims, Format>(core: GuardCore): Guard<AcceptedClaims, Format> {
+export function guardOf<AcceptedClaims extends object = Claims, Format = unknown>(
+  core: GuardCore,
+): Guard<AcceptedClaims, Format> {
   const { start, stop, reload, state } = core;
   const tokenOnly = core.readRequirements({});
-  const check = async (request: GuardRequest, requirements?: Requirements & { readonly optional?: unknown }) => {
+  const check = async (request: GuardRequest, requirements?: CheckRequirements) => {
     requireRequest(request);
     const policy = requirements === undefined ? tokenOnly : core.readRequirements(requirements);
     const decision = await core.decide(request, policy, requirements?.optional === true);

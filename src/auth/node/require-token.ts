@@ -4,13 +4,13 @@ import type { Http2ServerResponse } from 'node:http2';
 import { requireAccepted, requireGuard } from '../guard/guard.ts';
 import type {
   Anonymous,
+  AnonymousIf,
   Authentication,
   AuthOf,
+  CheckRequirements,
   Claims,
   Guard,
   MetadataMembers,
-  OptionalRequirements,
-  StrictRequirements,
 } from '../types.ts';
 import { type IncomingRequest, requestOf } from './incoming.ts';
 
@@ -24,7 +24,7 @@ export type Middleware = (
   next: (error?: unknown) => void,
 ) => void;
 
-const results = new WeakMap<IncomingRequest, Authentication | Anonymous>();
+const results = new WeakMap<IncomingRequest, Authentication<object> | Anonymous>();
 
 /**
  * Returns middleware for Express, Connect and Polka. It rejects requests whose token does not meet the requirements, and passes
@@ -33,13 +33,10 @@ const results = new WeakMap<IncomingRequest, Authentication | Anonymous>();
  * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (req, res) => res.json(authOf(req).claims.sub));
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
  */
-export function requireToken(guard: Guard, requirements: OptionalRequirements | StrictRequirements = {}): Middleware {
+export function requireToken(guard: Guard<object>, requirements: CheckRequirements = {}): Middleware {
   requireGuard(guard, requirements);
   return (request, response, next) => {
-    checkIncoming(guard, request, response, requirements as StrictRequirements).then(
-      (result) => result && next(),
-      next,
-    );
+    checkIncoming(guard, request, response, requirements).then((result) => result && next(), next);
   };
 }
 
@@ -50,7 +47,7 @@ export function requireToken(guard: Guard, requirements: OptionalRequirements | 
  * app.use(serveMetadata(guard, { scopes: ['read:reports'] }));
  * @throws {TypeError} the first argument is not a guard, or a scope is not valid
  */
-export function serveMetadata(guard: Guard, members: MetadataMembers = {}): Middleware {
+export function serveMetadata(guard: Guard<object>, members: MetadataMembers = {}): Middleware {
   const { scopes = [] } = members;
   requireGuard(guard, scopes.length > 0 ? { scope: scopes } : {});
   return (request, response, next) => {
@@ -65,35 +62,23 @@ export function serveMetadata(guard: Guard, members: MetadataMembers = {}): Midd
  * undefined. Await it: without `await`, the handler runs for every request.
  * @throws {TypeError} a requirement is not valid, or `request` is not a Node.js request
  */
-export function checkIncoming<AcceptedClaims extends Claims>(
+export async function checkIncoming<AcceptedClaims extends object, Optional extends boolean = false>(
   guard: Guard<AcceptedClaims>,
   request: IncomingRequest,
   response: OutgoingResponse,
-  requirements: OptionalRequirements,
-): Promise<Authentication<AcceptedClaims> | Anonymous | undefined>;
-export function checkIncoming<AcceptedClaims extends Claims>(
-  guard: Guard<AcceptedClaims>,
-  request: IncomingRequest,
-  response: OutgoingResponse,
-  requirements?: StrictRequirements,
-): Promise<Authentication<AcceptedClaims> | undefined>;
-export async function checkIncoming(
-  guard: Guard,
-  request: IncomingRequest,
-  response: OutgoingResponse,
-  requirements?: OptionalRequirements | StrictRequirements,
-): Promise<Authentication | Anonymous | undefined> {
+  requirements?: CheckRequirements<Optional>,
+): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional> | undefined> {
   const result = await authenticate(guard, request, requirements);
   return 'claims' in result ? result : send(result, response);
 }
 
 /** Returns the authentication of a request, and remembers it for `authOf`; or the rejection, for the framework to send. */
-export async function authenticate(
-  guard: Guard,
+export async function authenticate<AcceptedClaims extends object, Optional extends boolean>(
+  guard: Guard<AcceptedClaims>,
   request: IncomingRequest,
-  requirements?: OptionalRequirements | StrictRequirements,
-): Promise<Authentication | Anonymous | Response> {
-  const result = await guard.check(requestOf(request), requirements as OptionalRequirements);
+  requirements?: CheckRequirements<Optional>,
+): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional> | Response> {
+  const result = await guard.check(requestOf(request), requirements);
   // No `instanceof Response`: @hono/node-server replaces that global.
   if ('claims' in result) results.set(request, result);
   return result;
@@ -105,7 +90,7 @@ export async function authenticate(
  * claims.
  * @throws {TypeError} no guard has accepted the request
  */
-export function authOf<AcceptedClaims extends Claims | undefined = Claims>(
+export function authOf<AcceptedClaims extends object | undefined = Claims>(
   request: IncomingRequest,
 ): AuthOf<AcceptedClaims> {
   return requireAccepted(results.get(request)) as AuthOf<AcceptedClaims>;

@@ -6,7 +6,7 @@ import { groupBy } from '../values/group-by.ts';
 import { schemaOf } from './schema-of.ts';
 
 /** The schema of an error. Does not name types of TypeBox, which a package manager may hide from users of this package. */
-interface ErrorSchema<Errors extends [string, ...string[]]>
+export interface ErrorSchema<Errors extends [string, ...string[]]>
   extends ReturnType<
     typeof t.Object<{
       error: ReturnType<typeof t.UnionEnum<Errors>>;
