@@ -49,7 +49,7 @@ export const refusals: Readonly<Record<RefusalReason, RefusalDetails>> = {
   algorithm_unsupported: invalidToken('Token is signed with an algorithm that is not accepted'),
   key_id_missing: invalidToken('Token header has no kid'),
   critical_header: invalidToken('Token header must not contain crit'),
-  type_unsupported: invalidToken('Token type must be JWT or at+jwt'),
+  type_unsupported: invalidToken('Token is not an access token according to its typ or its claims'),
   key_unknown: invalidToken('No key in the key set of the issuer matches the token'),
   signature_invalid: invalidToken('Token signature is invalid'),
   claims_malformed: invalidToken('Token claims are malformed'),

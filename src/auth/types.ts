@@ -94,7 +94,9 @@ export interface GuardOptions {
    */
   readonly audienceClaim?: string | undefined;
   /**
-   * Claims that a token must have, each with exactly the given string, or with one of several.
+   * Claims that a token must have, each with exactly the given string, or with one of several. A token that says in `token_use`,
+   * `token_usage`, `token_type`, `typ` or `events` that it is an ID, refresh, offline or logout token is rejected, unless its
+   * claim is listed here: then only the list decides.
    * @example { azp: 'my-client' }
    */
   readonly requiredClaims?: Readonly<Record<string, string | readonly string[]>> | undefined;

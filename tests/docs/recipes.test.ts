@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { context, metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { decodeJwt } from 'jose';
 import { clientCredentialsGrant } from 'openid-client';
-import { startAuthorizationServer } from '../support/authorization-server.ts';
+import { logIn, startAuthorizationServer } from '../support/authorization-server.ts';
 import { certificate } from '../support/certificates.ts';
 import { bearer } from '../support/mint.ts';
+import { readText } from '../support/repository.ts';
 import { audience, blocks, ecSigner, folder, issuer, load, url, write } from './blocks.ts';
 
 describe('the recipe', () => {
@@ -84,16 +85,20 @@ describe('the recipe', () => {
   });
 
   test('guides/opaque-tokens: a real server says whether its token is active', async () => {
-    const server = await startAuthorizationServer(['https://api.example.com/opaque']);
+    const resource = 'https://api.example.com/opaque';
+    const server = await startAuthorizationServer([resource]);
     const { reader } = server.clients;
+    const [required] = (await readText('docs/guides/opaque-tokens.md')).match(/requiredClaims: \{.*?\}/) ?? [];
     const changes: readonly [string | RegExp, string][] = [
       ['https://tenant.example.com/', server.issuer],
       ['}token/introspection', '}/token/introspection'],
       ["'my-api'", `'${reader.id}'`],
       ["process.env.CLIENT_SECRET ?? ''", `'${reader.secret}'`],
+      // Otherwise, only its missing audience would reject the refresh token.
+      [/(?<=return )oauth.processIntrospectionResponse.*(?=;)/, `{ aud: '${resource}', ...(await $&) }`],
       // Loopback has no certificate.
-      [/(?<=secret,\s+token),\s+/, ', { [oauth.allowInsecureRequests]: true }'],
-      ["audience: 'https://api.example.com'", "audience: 'https://api.example.com/opaque'"],
+      ['additionalParameters:', '[oauth.allowInsecureRequests]: true, additionalParameters:'],
+      ["audience: 'https://api.example.com'", `audience: '${resource}', ${required}`],
     ];
     const text = blocks.find(({ id }) => id === 'guides/opaque-tokens')?.text ?? '';
     await write(
@@ -101,12 +106,14 @@ describe('the recipe', () => {
       changes.reduce((changed, [part, other]) => changed.replace(part, other), text),
     );
     const { guard } = await import(join(folder, 'opaque.ts'));
-    const { access_token: token } = await clientCredentialsGrant(await server.discover('reader'), {
-      resource: 'https://api.example.com/opaque',
-    });
+    const client = await server.discover('reader');
+    const { access_token: token } = await clientCredentialsGrant(client, { resource });
+    const user = await logIn(client, resource, String(reader.scope));
     const check = (token: string) => guard.check(new Request(audience, { headers: bearer(token) }));
     expect(await check(token)).toMatchObject({ token, clientId: reader.id });
-    expect(await check(`${token}x`)).toMatchObject({ status: 401 });
+    expect(await check(user.access_token)).toMatchObject({ claims: { sub: 'ada' } });
+    for (const other of [`${token}x`, String(user.refresh_token)])
+      expect(await check(other)).toMatchObject({ status: 401 });
     await server.close();
   });
 

@@ -14,7 +14,7 @@ const issuer = `http://127.0.0.1:${server.address().port}`;
 const client = (id, others) => ({
   client_id: id,
   client_secret: `${id}-secret`,
-  grant_types: ['client_credentials', 'authorization_code'],
+  grant_types: ['client_credentials', 'authorization_code', 'refresh_token'],
   redirect_uris: ['https://app.example.test/callback', 'http://127.0.0.1:6276/oauth/callback'],
   response_types: ['code'],
   id_token_signed_response_alg: alg,
@@ -37,6 +37,7 @@ const provider = new Provider(issuer, {
     const { acr, authTime } = oidc.entities.AuthorizationCode ?? {};
     return { acr, auth_time: authTime };
   },
+  issueRefreshToken: () => true,
   interactions: { url: (_, { uid }) => `/login/${uid}` },
   async loadExistingGrant({ oidc }) {
     const grant = new provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import type { DiscoveryRequestOptions } from 'openid-client';
-import { allowInsecureRequests, ClientSecretBasic, customFetch, discovery } from 'openid-client';
+import * as openid from 'openid-client';
 import { run, untilProcess } from './child-process.ts';
 import { AUDIENCE } from './mint.ts';
 
@@ -17,8 +16,8 @@ interface Announcement {
 
 /** Loopback has no certificate, and a server may close a kept connection at any time. */
 const overLoopback = {
-  execute: [allowInsecureRequests],
-  [customFetch]: (url: string, init: object) => fetch(url, { ...init, keepalive: false }),
+  execute: [openid.allowInsecureRequests],
+  [openid.customFetch]: (url: string, init: object) => fetch(url, { ...init, keepalive: false }),
 };
 
 /** Runs a server's script in a process of its own, by default that of oidc-provider, with these arguments, and resolves once it listens. */
@@ -32,9 +31,16 @@ export async function startAuthorizationServer(
   return {
     ...announcement,
     /** Returns a client of `openid-client` that knows the issuer only. */
-    discover(role: Role, authenticate = ClientSecretBasic, algorithm: DiscoveryRequestOptions['algorithm'] = 'oidc') {
+    discover(
+      role: Role,
+      authenticate = openid.ClientSecretBasic,
+      algorithm: openid.DiscoveryRequestOptions['algorithm'] = 'oidc',
+    ) {
       const { id, secret } = announcement.clients[role];
-      return discovery(new URL(announcement.issuer), id, secret, authenticate(secret), { ...overLoopback, algorithm });
+      return openid.discovery(new URL(announcement.issuer), id, secret, authenticate(secret), {
+        ...overLoopback,
+        algorithm,
+      });
     },
     async close() {
       server.signal('SIGKILL');
@@ -45,6 +51,22 @@ export async function startAuthorizationServer(
 
 /** Where the clients of the authorization server get their codes. Nothing listens there. */
 export const callback = 'https://app.example.test/callback';
+
+/** Logs a person in, and returns the tokens of the client for this resource. */
+export async function logIn(
+  client: openid.Configuration,
+  resource: string,
+  scope: string,
+  more: Readonly<Record<string, string>> = {},
+) {
+  const pkceCodeVerifier = openid.randomPKCECodeVerifier();
+  const pkce = await openid.calculatePKCECodeChallenge(pkceCodeVerifier);
+  const parameters = { redirect_uri: callback, scope, resource, code_challenge: pkce, code_challenge_method: 'S256' };
+  const url = openid.buildAuthorizationUrl(client, { ...parameters, ...more });
+  const at = new URL((await browse(url)).headers.get('location') ?? '');
+  const checks = { pkceCodeVerifier, ...('max_age' in more && { maxAge: Number(more.max_age) }) };
+  return openid.authorizationCodeGrant(client, at, checks, { resource });
+}
 
 /** Opens a page as a browser without pages does: it follows redirects, and keeps cookies. */
 export async function browse(url: string | URL, cookies = new Map<string, string>()): Promise<Response> {

@@ -1,6 +1,8 @@
 import { algorithmOf } from '../keys/algorithms.ts';
 import { describeFault } from '../keys/fetch-json.ts';
 import { findMalformed } from '../token/claims.ts';
+import { allowsType } from '../token/header.ts';
+import { otherKindClaim } from '../token/kinds.ts';
 import { type Check, check, type Explained, list, plural, show, showTime } from './explained.ts';
 import { describeBinding, describeRequirements } from './requirement-checks.ts';
 
@@ -24,7 +26,8 @@ const describeIntrospection = ({ claims, nameOf }: Explained) =>
     introspection_unavailable: `${nameOf('introspect')} failed, or returned no object`,
   });
 
-function describeHeader({ text, header, options, nameOf }: Explained): readonly Check[] {
+function describeHeader(explained: Explained): readonly Check[] {
+  const { text, header, options, nameOf } = explained;
   const { algorithms, tokenType } = options;
   const size =
     text === '' ? 'nothing' : `${plural(text.length, 'character')} in ${plural(text.split('.').length, 'part')}`;
@@ -66,7 +69,10 @@ function describeHeader({ text, header, options, nameOf }: Explained): readonly 
     check('algorithm', show(header.alg), `${nameOf('algorithms')} is ${list(algorithms)}`, {
       algorithm_unsupported: algorithm,
     }),
-    check('type', hasType, wantsType, { type_unsupported: type, critical_header: '' }),
+    check('type', hasType, wantsType, {
+      ...(hasOtherType(explained) && { type_unsupported: type }),
+      critical_header: '',
+    }),
   ];
 }
 
@@ -106,7 +112,8 @@ function trustIssuer({ claims, isIntrospected, issuer, nameOf }: Explained): str
   return isIntrospected ? `${nameOf('introspect')} must respond with iss` : 'the issuer must put iss into the token';
 }
 
-function describeClaims({ claims, options, nowSeconds, nameOf }: Explained): readonly Check[] {
+function describeClaims(explained: Explained): readonly Check[] {
+  const { claims, options, nowSeconds, nameOf } = explained;
   const required = Object.entries(options.requiredClaims);
   const tolerance = nameOf('clockToleranceSeconds');
   const wanted = `${tolerance} is ${options.clockToleranceSeconds}`;
@@ -125,12 +132,26 @@ function describeClaims({ claims, options, nowSeconds, nameOf }: Explained): rea
     check('claims', found, names, {
       required_claim_mismatch: `change ${nameOf('requiredClaims')}, or the claims that the issuer adds`,
     }),
+    describeKind(explained),
     describeForms(claims),
     check('expiry', showTime(claims.exp, nowSeconds), wanted, { token_expired: 'the client must request a new token' }),
     check('not before', start, wanted, {
       token_not_yet_valid: `the clocks of the issuer and of this machine differ. Raise ${tolerance} (at most 300)`,
     }),
   ];
+}
+
+const hasOtherType = ({ isIntrospected, header, options }: Explained) =>
+  !isIntrospected && !allowsType(options.tokenType, header.typ);
+
+function describeKind(explained: Explained): Check {
+  const { claims, options, nameOf } = explained;
+  const name = otherKindClaim(claims, options.requiredClaims);
+  const has = name && `${name} ${show(claims[name])}`;
+  const advice = 'the client must send an access token, not another kind of token such as an ID token';
+  return check('kind', has, `no access token has this claim, unless ${nameOf('requiredClaims')} names it`, {
+    ...(!hasOtherType(explained) && { type_unsupported: advice }),
+  });
 }
 
 function describeForms(claims: Explained['claims']): Check {

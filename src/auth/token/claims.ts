@@ -1,7 +1,8 @@
 import { isIssuedBy } from '../keys/tenants.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 import type { CheckedOptions, Claims } from '../types.ts';
-import { deepFreeze, type Members } from '../values/json.ts';
+import { deepFreeze, isJsonObject, type Members } from '../values/json.ts';
+import { otherKindClaim } from './kinds.ts';
 
 export type ClaimRules = Pick<
   CheckedOptions,
@@ -23,8 +24,8 @@ export function readClaims(
 }
 
 /**
- * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims, types and time, in
- * this order. Does NOT check scopes, `jti`, revocation, or that there is a `sub`.
+ * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims, kind, types and
+ * time, in this order. Does NOT check scopes, `jti`, revocation, or that there is a `sub`.
  */
 function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Refusal | undefined {
   const { issuer, audience, audienceClaim, requiredClaims } = rules;
@@ -32,8 +33,8 @@ function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Re
   const named = ownClaim(claims, Object.hasOwn(claims, 'aud') ? 'aud' : audienceClaim);
   if (!audiencesOf(named).some((name) => audience.includes(name))) return refuse('audience_mismatch');
   for (const name in requiredClaims)
-    if (!requiredClaims[name]?.some((value) => value === ownClaim(claims, name)))
-      return refuse('required_claim_mismatch');
+    if (!requiredClaims[name]?.some((value) => hasValue(claims, name, value))) return refuse('required_claim_mismatch');
+  if (otherKindClaim(claims, requiredClaims) !== undefined) return refuse('type_unsupported');
   if (findMalformed(claims).length > 0) return refuse('claims_malformed');
   return checkTime(claims, rules.clockToleranceSeconds, nowSeconds);
 }
@@ -52,6 +53,12 @@ const claimTypes = [
 
 /** Returns the names of claims that are missing or of another type, and the type that each must have. */
 export const findMalformed = (claims: Members) => claimTypes.filter(({ name, isValid }) => !isValid(claims[name]));
+
+/** `events` has the names of events as its members (RFC 8417 §2.2). */
+function hasValue(claims: Members, name: string, value: string): boolean {
+  const claim = ownClaim(claims, name);
+  return claim === value || (name === 'events' && isJsonObject(claim) && Object.hasOwn(claim, value));
+}
 
 /** Returns why claims that were valid earlier are now rejected, if they are. Times are compared with fractions of a second. */
 export function checkTime(

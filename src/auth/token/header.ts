@@ -20,6 +20,10 @@ const allowedTypes: Readonly<Record<TokenType, ReadonlySet<unknown>>> = {
   'at+jwt': new Set(accessTokenTypes),
 };
 
+/** Whether a token may have this `typ` in its header. */
+export const allowsType = (tokenType: TokenType, typ: unknown) =>
+  allowedTypes[tokenType].has(typeof typ === 'string' ? typ.toLowerCase() : typ);
+
 /**
  * Returns a function that reads the header of a token in JWS compact serialization (RFC 7515 §7.1), or returns why the token is
  * rejected, as far as this can be decided without a key. Members such as `jwk`, `jku` and `x5u` are ignored: a token never
@@ -46,8 +50,7 @@ export function createHeaderReader(accepted: readonly Algorithm[], tokenType: To
     const algorithm = algorithmOf(alg);
     if (algorithm === undefined || !accepted.includes(algorithm)) return refuse('algorithm_unsupported');
     if (crit !== undefined) return refuse('critical_header');
-    if (!allowedTypes[tokenType].has(typeof typ === 'string' ? typ.toLowerCase() : typ))
-      return refuse('type_unsupported');
+    if (!allowsType(tokenType, typ)) return refuse('type_unsupported');
     if (typeof kid !== 'string' || kid === '') return refuse('key_id_missing');
     last = { text, header: { algorithm, kid } };
     return last.header;

@@ -1,7 +1,7 @@
 import { base64url } from 'jose';
 import { Refusal, refuse } from '../refusals.ts';
 import type { Claims, GuardOptions } from '../types.ts';
-import { isJsonObject, parseJsonObject } from '../values/json.ts';
+import { isJsonObject, type Members, parseJsonObject } from '../values/json.ts';
 import { readClaims } from './claims.ts';
 import { maxTokenLength } from './header.ts';
 import type { Trusts } from './trust.ts';
@@ -20,7 +20,7 @@ export function createIntrospection(
   async function ask(token: string): Promise<Introspected> {
     const response = await responseOf(introspect, token);
     if (!isJsonObject(response)) return refuse('introspection_unavailable');
-    if (response.active !== true) return refuse('token_inactive');
+    if (response.active !== true || lacksKey(response)) return refuse('token_inactive');
     const { iss = sole?.rules.issuer } = response;
     const claims = readClaims({ ...response, iss }, (sole ?? of(iss))?.rules, nowSeconds());
     return claims instanceof Refusal ? claims : { claims };
@@ -28,6 +28,10 @@ export function createIntrospection(
 
   return (token) => (token.length > maxTokenLength || isJwt(token) ? undefined : ask(token));
 }
+
+/** RFC 9449 §6.2: the response for a DPoP-bound token names its key. Without it, anyone could use the token. */
+const lacksKey = ({ token_type: type, cnf }: Members) =>
+  typeof type === 'string' && type.toLowerCase() === 'dpop' && !(isJsonObject(cnf) && typeof cnf.jkt === 'string');
 
 /** Whether a text has the form of a JWS or JWE whose header is a JSON object (RFC 7515 §7.1, RFC 7516 §7.1). */
 function isJwt(token: string): boolean {

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import * as openid from 'openid-client';
 import { createGuard } from '../../../src/auth/guard.ts';
-import { browse, callback, startAuthorizationServer } from '../../support/authorization-server.ts';
+import { logIn, startAuthorizationServer } from '../../support/authorization-server.ts';
 import { AUDIENCE, SCOPE } from '../../support/mint.ts';
 
 const api = Bun.serve({
@@ -18,15 +18,8 @@ const client = await provider.discover('visitor');
 afterAll(() => Promise.all([provider.close(), api.stop(true)]));
 
 /** Returns a token from an authorization with these parameters in addition to the usual ones. */
-async function authorize(more: Readonly<Record<string, string>> = {}) {
-  const pkceCodeVerifier = openid.randomPKCECodeVerifier();
-  const pkce = await openid.calculatePKCECodeChallenge(pkceCodeVerifier);
-  const parameters = { redirect_uri: callback, scope: `openid ${SCOPE}`, resource: AUDIENCE, code_challenge: pkce };
-  const url = openid.buildAuthorizationUrl(client, { ...parameters, code_challenge_method: 'S256', ...more });
-  const at = new URL((await browse(url)).headers.get('location') ?? '');
-  const checks = { pkceCodeVerifier, ...('max_age' in more && { maxAge: Number(more.max_age) }) };
-  return (await openid.authorizationCodeGrant(client, at, checks, { resource: AUDIENCE })).access_token;
-}
+const authorize = async (more?: Readonly<Record<string, string>>) =>
+  (await logIn(client, AUDIENCE, `openid ${SCOPE}`, more)).access_token;
 const request = (token: string) => openid.fetchProtectedResource(client, token, api.url, 'GET', undefined, undefined);
 
 test('a user steps up when openid-client repeats the authorization with the parameters of the challenge', async () => {

@@ -1,0 +1,32 @@
+import type { CheckedOptions } from '../types.ts';
+import { isJsonObject, type Members } from '../values/json.ts';
+
+/*
+ * Which claims say that a token is no access token, in a JWT and in an introspection response alike (RFC 8725 §3.11 and §3.12).
+ * The `typ` of a JWT's header is checked in header.ts.
+ */
+
+/** What issuers call tokens that are for clients or for themselves: OpenID Connect, RFC 6749 §1.5, Keycloak. */
+const otherKinds = new Set<unknown>(['id', 'id_token', 'refresh', 'refresh_token', 'offline', 'logout']);
+const namesOtherKind = (value: unknown) =>
+  typeof value === 'string' && otherKinds.has(value.toLowerCase().replaceAll('-', '_'));
+/** OpenID Connect Back-Channel Logout 1.0 §2.4. */
+const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
+
+const kindClaims: Readonly<Record<string, (value: unknown) => boolean>> = {
+  // Amazon Cognito, Ory Hydra.
+  token_use: namesOtherKind,
+  // OpenIddict.
+  token_usage: namesOtherKind,
+  token_type: namesOtherKind,
+  // Keycloak.
+  typ: namesOtherKind,
+  events: (value) => isJsonObject(value) && Object.hasOwn(value, logoutEvent),
+};
+
+/** Returns the name of a claim by which a token is of another kind. If `requiredClaims` names a claim, its list decides instead. */
+export function otherKindClaim(claims: Members, requiredClaims: CheckedOptions['requiredClaims']): string | undefined {
+  for (const name in kindClaims)
+    if (kindClaims[name]?.(claims[name]) && !Object.hasOwn(requiredClaims, name)) return name;
+  return undefined;
+}
