@@ -1,12 +1,9 @@
 import { expect, test } from 'bun:test';
-import { startHaproxy } from '../proxies/proxies.ts';
+import { startHaproxy, startLoad } from '../proxies/proxies.ts';
 import { freePort, until, untilReachable } from '../support/child-process.ts';
 import { executableForm, type Service, type ServiceProcess } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, mintToken } from '../support/mint.ts';
-
-const WORKERS = 16;
-const PAUSE_MS = 25;
 
 test('a rolling restart behind HAProxy under constant load fails no request', async () => {
   await using issuer = await startIssuer();
@@ -28,22 +25,7 @@ test('a rolling restart behind HAProxy under constant load fails no request', as
 
   // Tokens in rotation, so that the instances verify some and remember others.
   const tokens = Array.from({ length: 50 }, (_, index) => mintToken(issuer.url, { claims: { jti: String(index) } }));
-  const failures: string[] = [];
-  let requests = 0;
-  let isOver = false;
-  // Over keep-alive connections, a few hundred times a second.
-  const work = async () => {
-    while (!isOver) {
-      requests += 1;
-      const headers = bearer(tokens[requests % tokens.length] ?? '');
-      const response = await fetch(`${origin}/api/private-scoped`, { headers })
-        .then(async (response) => `${response.status} ${await response.text()}`)
-        .catch(String);
-      if (!response.startsWith('200 ')) failures.push(response);
-      await Bun.sleep(PAUSE_MS);
-    }
-  };
-  const workers = Array.from({ length: WORKERS }, work);
+  const load = startLoad(`${origin}/api/private-scoped`, (request) => bearer(tokens[request % tokens.length] ?? ''));
   for (const instance of instances.values()) await untilItTakesRequests(instance);
   for (const [port, instance] of instances) {
     expect(await instance.close()).toBe(0);
@@ -51,10 +33,8 @@ test('a rolling restart behind HAProxy under constant load fails no request', as
     instances.set(port, restarted);
     await untilItTakesRequests(restarted);
   }
-  await until(() => requests > 500, '500 requests');
-  isOver = true;
-  await Promise.all(workers);
-  expect(failures).toEqual([]);
+  await until(() => load.requests() > 500, '500 requests');
+  expect(await load.stop()).toEqual([]);
 
   for (const child of [balancer, ...[...instances.values()].map(({ process }) => process)]) child.signal('SIGKILL');
 });

@@ -98,6 +98,11 @@ describe('two instances under systemd, in the sandbox of the unit', async () => 
       expect((await fetch(`${origin}/api/private-scoped`, { headers })).status).toBe(200);
   };
 
+  const restarts = () =>
+    systemctl('show', '--value', '--property=NRestarts', ...instances)
+      .split(/\s+/)
+      .map(Number);
+
   afterAll(async () => {
     nspawn.kill();
     await nspawn.exited;
@@ -130,19 +135,26 @@ describe('two instances under systemd, in the sandbox of the unit', async () => 
   });
 
   test('survive a reload right after a restart, and start again after an exit with 0', async () => {
-    // systemd gives up after five starts in ten seconds.
     for (let count = 0; count < 2; count += 1) {
       systemctl('restart', ...instances);
       systemctl('reload', ...instances);
     }
-    const restarts = () =>
-      systemctl('show', '--value', '--property=NRestarts', ...instances)
-        .split(/\s+/)
-        .map(Number);
     await untilUp();
     const before = restarts();
     systemctl('kill', '--signal=TERM', ...instances);
     await until(() => restarts().every((count, index) => count > (before[index] ?? 0)), 'two restarts');
+    await untilUp();
+    expect(systemctl('is-active', ...instances)).toBe('active\nactive');
+  });
+
+  test('are started again for as long as another process has their port, and serve once it is free', async () => {
+    systemctl('stop', ...instances);
+    // Without REUSE_PORT.
+    const other = Bun.serve({ hostname: '0.0.0.0', port, fetch: () => new Response() });
+    systemctl('start', ...instances);
+    // By default, systemd gives up after five starts in ten seconds.
+    await until(() => restarts().every((count) => count > 6), 'seven restarts each');
+    await other.stop(true);
     await untilUp();
     expect(systemctl('is-active', ...instances)).toBe('active\nactive');
   });

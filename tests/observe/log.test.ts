@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { optionsFromEnvironment } from 'protected-api/guard';
 import { version } from '../../package.json' with { type: 'json' };
+import { settingOf } from '../../src/auth/options/environment.ts';
 import { processRules } from '../../src/settings.ts';
 import { tokenFaults } from '../http/table/token-faults.ts';
 import { run, until } from '../support/child-process.ts';
@@ -58,59 +59,30 @@ test.each([sourceForm, executableForm])(
   START_TIMEOUT_MS,
 );
 
-/** A value of every setting, and what the line "Settings" shows of it, if it is not the value itself. */
-const everySetting: readonly (readonly [name: string, value: string, shown?: unknown])[] = [
-  ['ISSUER', 'http://127.0.0.1:9/', ['http://127.0.0.1:9/']],
-  ['AUDIENCE', 'x,y', ['x', 'y']],
-  ['JWKS_URI', 'http://127.0.0.1:9/keys?leaked-in-query', 'http://127.0.0.1:9/keys'],
-  ['ALGORITHMS', 'ES256', ['ES256']],
-  ['SCOPE_CLAIM', 'scp', ['scp']],
-  ['REQUIRED_CLAIMS', 'azp=a', { azp: ['a'] }],
-  ['JWKS_ALLOW_HTTP', 'false', false],
-  ['TOKEN_TYPE', 'at+jwt'],
-  ['REQUIRE_SCOPE', 'true', true],
-  ['SCOPE_PREFIX', 'api:'],
-  ['SCOPE_IMPLIES', 'a=b', { a: ['b'] }],
-  ['AUDIENCE_CLAIM', 'azp'],
-  ['DPOP', 'on'],
-  ['DPOP_ALGORITHMS', 'ES256', ['ES256']],
-  ['DPOP_PROOF_MAX_AGE_SECONDS', '30', 30],
-  ['DPOP_NONCE_SECRET', `leaked-${'n'.repeat(32)},https://leaked-${'m'.repeat(32)}`, '***'],
-  ['PUBLIC_URL', 'https://x.test'],
-  ['JWKS_MAX_AGE_SECONDS', '1', 1],
-  ['JWKS_MAX_STALE_SECONDS', '2', 2],
-  ['JWKS_COOLDOWN_SECONDS', '3', 3],
-  ['JWKS_TIMEOUT_SECONDS', '4', 4],
-  ['CLOCK_TOLERANCE_SECONDS', '5', 5],
-  ['TOKEN_CACHE_SIZE', '6', 6],
-  // A function.
-  ['CLIENT_CERTIFICATE', 'Client-Cert', undefined],
-  ['REDIS_URL', 'redis://leaked-user:leaked-password@127.0.0.1:9/1?leaked-in-query', 'redis://***@127.0.0.1:9/1'],
-  ['PORT', '0', 0],
-  ['HOST', '127.0.0.1'],
-  ['REUSE_PORT', 'true', true],
-  ['DOCS', 'false', false],
-  ['METRICS_PORT', '0', 0],
-  ['METRICS_HOST', '127.0.0.1'],
-  ['LOG_LEVEL', 'debug'],
-  ['SHUTDOWN_DELAY_SECONDS', '0', 0],
-  ['SHUTDOWN_TIMEOUT_SECONDS', '7', 7],
-];
-
-/** `jwksUri` for `JWKS_URI`. */
-const optionOf = (setting: string) => setting.toLowerCase().replace(/_(.)/g, (_, first) => first.toUpperCase());
+/** Every setting, so a new one needs a decision here: what of its value is secret begins with `leaked-`. */
+const everySetting = `ISSUER=http://127.0.0.1:9/ AUDIENCE=x,y JWKS_URI=http://127.0.0.1:9/keys?leaked-in-query ALGORITHMS=ES256
+  SCOPE_CLAIM=scp REQUIRED_CLAIMS=azp=a JWKS_ALLOW_HTTP=false TOKEN_TYPE=at+jwt REQUIRE_SCOPE=true SCOPE_PREFIX=api:
+  SCOPE_IMPLIES=a=b AUDIENCE_CLAIM=azp DPOP=on DPOP_ALGORITHMS=ES256 DPOP_PROOF_MAX_AGE_SECONDS=30
+  DPOP_NONCE_SECRET=leaked-${'n'.repeat(32)},https://leaked-${'m'.repeat(32)} PUBLIC_URL=https://x.test
+  JWKS_MAX_AGE_SECONDS=1 JWKS_MAX_STALE_SECONDS=2 JWKS_COOLDOWN_SECONDS=3 JWKS_TIMEOUT_SECONDS=4
+  CLOCK_TOLERANCE_SECONDS=5 TOKEN_CACHE_SIZE=6 CLIENT_CERTIFICATE=Client-Cert
+  REDIS_URL=redis://leaked-user:leaked-password@127.0.0.1:9/1?leaked-in-query PORT=0 HOST=127.0.0.1 REUSE_PORT=true
+  DOCS=false METRICS_PORT=0 METRICS_HOST=127.0.0.1 LOG_LEVEL=debug SHUTDOWN_DELAY_SECONDS=0 SHUTDOWN_TIMEOUT_SECONDS=7`;
 
 test('the line "Settings" shows every setting and nothing of a secret, whichever are set', async () => {
-  const names = everySetting.map(([name]) => name);
-  // A new setting needs a row, and with it a decision.
-  const known = [...optionsFromEnvironment.settingNames.map(optionOf), ...Object.keys(processRules)];
-  expect(names.map(optionOf).toSorted()).toEqual(known.toSorted());
-  const child = run(await sourceForm.command(), Object.fromEntries(everySetting));
+  const settings = Object.fromEntries(
+    [...everySetting.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
+  );
+  const child = run(await sourceForm.command(), settings);
   await until(() => child.stdout().includes('"Listening"'), 'a service that listens');
   child.signal('SIGTERM');
   const { stdout, stderr } = await child.finished;
   expect(stdout + stderr).not.toContain('leaked-');
-  const shown = everySetting.flatMap((row) => [[optionOf(row[0]), row.length === 3 ? row[2] : row[1]]]);
-  const line = readJsonLines(stdout).find(({ msg }) => msg === 'Settings');
-  expect(line).toEqual({ level: 'debug', time: expect.any(String), msg: 'Settings', ...Object.fromEntries(shown) });
+  const { level, time, msg, ...shown } = readJsonLines(stdout).find((line) => line.msg === 'Settings') ?? {};
+  const urls = { jwksUri: 'http://127.0.0.1:9/keys', redisUrl: 'redis://***@127.0.0.1:9/1' };
+  expect(shown).toMatchObject({ ...urls, dpopNonceSecret: '***', requiredClaims: { azp: ['a'] }, port: 0 });
+  // Not CLIENT_CERTIFICATE, of which a guard makes a function.
+  const names = Object.keys(shown).map(settingOf).concat('CLIENT_CERTIFICATE').toSorted();
+  const known = [...optionsFromEnvironment.settingNames, ...Object.keys(processRules).map(settingOf)];
+  expect([Object.keys(settings).toSorted(), names]).toEqual([known.toSorted(), known.toSorted()]);
 });

@@ -33,16 +33,16 @@ export const haproxy = {
   name: 'HAProxy as deploy/ configures it',
   /** The options of a listener on which clients must have a certificate, with files of this folder. */
   mutualTls: (folder: string) => ` ssl crt ${folder}/server.both ca-file ${folder}/ca.pem verify required`,
-  /** Starts the proxy at `frontend`, with options, in front of the service at `server`, both `host:port`, as two servers. */
-  start: (frontend: string, server: string) => startHaproxy(frontend, [server, server]),
+  /** Starts the proxy at `frontend`, with options, in front of two servers, each `host:port`, by default the same twice. */
+  start: (frontend: string, one: string, two = one) => startHaproxy(frontend, [one, two]),
 };
 
 export const nginx: typeof haproxy = {
   name: 'nginx as deploy/ configures it',
   mutualTls: (folder) => ` ssl; ssl_certificate ${folder}/server.pem; ssl_certificate_key ${folder}/server.key;
       ssl_client_certificate ${folder}/ca.pem; ssl_verify_client on`,
-  async start(frontend, server) {
-    const values: Readonly<Record<string, string>> = { FRONTEND: frontend, SERVER_1: server, SERVER_2: server };
+  async start(frontend, one, two = one) {
+    const values: Readonly<Record<string, string>> = { FRONTEND: frontend, SERVER_1: one, SERVER_2: two };
     const text = (await deployed('nginx/protected-api.conf.template'))
       .replace(/\$\{(\w+)\}/g, (_, name) => values[name] ?? '')
       .replace('keepalive 32', 'keepalive 2');
@@ -66,4 +66,31 @@ export async function startRelay(port: number) {
     pipeline(client, connect(port, '127.0.0.1'), client, () => {});
   });
   return { port: await listen(server), connections: () => connections, close: () => void server.close() };
+}
+
+const WORKERS = 16;
+const PAUSE_MS = 25;
+
+/** Sends requests over kept connections, a few hundred a second, until `stop` returns those that were not responded to with 200. */
+export function startLoad(url: string, headersOf: (request: number) => Record<string, string> = () => ({})) {
+  const failures: string[] = [];
+  let requests = 0;
+  let isOver = false;
+  const work = async () => {
+    while (!isOver) {
+      requests += 1;
+      const response = await fetch(url, { headers: headersOf(requests) })
+        .then(async (response) => `${response.status} ${await response.text()}`)
+        .catch(String);
+      if (!response.startsWith('200 ')) failures.push(response);
+      await Bun.sleep(PAUSE_MS);
+    }
+  };
+  const workers = Array.from({ length: WORKERS }, work);
+  const stop = async () => {
+    isOver = true;
+    await Promise.all(workers);
+    return failures;
+  };
+  return { requests: () => requests, stop };
 }
