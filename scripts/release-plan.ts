@@ -4,6 +4,8 @@ import { semver } from 'bun';
 export function tagProblems(tag: string, version: string, changelog: string): string[] {
   const problems: string[] = [];
   if (tag !== `v${version}`) problems.push(`Tag "${tag}" is not v${version}, the version in package.json`);
+  if (!isReleasable(version))
+    problems.push(`Version "${version}" has "-" or "+": pre-releases and builds are not released`);
   const heading = headingOf(version);
   if (!changelog.split('\n').some((line) => line.startsWith(heading) && /- \d{4}-\d\d-\d\d$/.test(line)))
     problems.push(`CHANGELOG.md has no heading "${heading}YYYY-MM-DD"`);
@@ -24,9 +26,13 @@ export function releaseNotes(version: string, changelog: string): string {
   return `${changes}\n\n${requirements}`.replaceAll(/(?<=\S)\n *(?=[^\s#-])/g, ' ');
 }
 
+/** Whether a version can have the tag `latest`, and be the tag of an image. */
+const isReleasable = (version: string) => !/[-+]/.test(version);
+
 /** Returns the tags of a version on npm and of its image: an older version than the newest moves no tag to itself. */
-export function tagsOf(version: string, published: readonly string[]): { npm: string; image: readonly string[] } {
+export function tagsOf(version: string, onNpm: readonly string[]): { npm: string; image: readonly string[] } {
   const [major = ''] = version.split('.');
+  const published = onNpm.filter(isReleasable);
   const isNewest = (versions: readonly string[]) => versions.every((other) => semver.order(other, version) <= 0);
   const isNewestOfMajor = isNewest(published.filter((other) => other.startsWith(`${major}.`)));
   return {

@@ -60,7 +60,7 @@ export const steps = {
   },
 
   /** Makes the GitHub release of these files, a draft until it has all of them. */
-  async github({ isDryRun, changelog }) {
+  async github({ isDryRun, published, changelog }) {
     const notes = 'dist/release-notes.md';
     await Bun.write(notes, releaseNotes(version, changelog));
     const files = (await readdir(folder)).map((name) => join(folder, name));
@@ -70,7 +70,8 @@ export const steps = {
     if (found.exitCode !== 0)
       await $`gh release create ${tag} --draft --verify-tag --title ${tag} --notes-file ${notes}`;
     await $`gh release upload ${tag} ${files} --clobber`;
-    await $`gh release edit ${tag} --draft=false`;
+    // A fix of an older version must not become what GitHub links to as the latest.
+    await $`gh release edit ${tag} --draft=false --latest=${tagsOf(version, published).npm === 'latest'}`;
   },
 } satisfies Record<string, (release: Release) => Promise<void>>;
 

@@ -43,6 +43,8 @@ test.each([
   ['v2.0.1', '2.0.0', '## [2.0.0] - 2026-12-01', 1],
   ['v2.0.0', '2.0.0', '## [2.0.0] - Unreleased', 1],
   ['v2.0.0', '2.0.0', 'See [2.0.0] - 2026-12-01', 1],
+  ['v2.0.0-rc.1', '2.0.0-rc.1', '## [2.0.0-rc.1] - 2026-12-01', 1],
+  ['v2.0.0+build', '2.0.0+build', '## [2.0.0+build] - 2026-12-01', 1],
 ])('tagProblems() of %s with version %s and %j: %i', (tag, version, changelog, count) =>
   expect(tagProblems(tag, version, `# Changelog\n\n${changelog}\n`)).toHaveLength(count),
 );
@@ -51,6 +53,7 @@ test.each([
   ['1.0.0', [], 'latest', ['1.0.0', '1', 'latest']],
   ['1.0.0', ['0.0.0', '1.0.0'], 'latest', ['1.0.0', '1', 'latest']],
   ['1.10.0', ['1.9.0'], 'latest', ['1.10.0', '1', 'latest']],
+  ['1.0.1', ['1.0.0', '1.1.0-rc.1', '2.0.0-rc.1'], 'latest', ['1.0.1', '1', 'latest']],
   ['1.9.1', ['1.9.0', '2.0.0'], 'latest-1', ['1.9.1', '1']],
   ['1.9.1', ['1.10.0', '10.0.0'], 'latest-1', ['1.9.1']],
 ])('tagsOf(%s) after %j: %s on npm, and %j of the image', (released, published, npm, image) =>
@@ -84,16 +87,23 @@ test('until the changelog has the date of a release, pages say that it is not on
 
 describe('a release that is resumed leaves alone what is there', () => {
   const tag = `v${version}`;
-  const [create, upload, publish] = [
+  const [create, upload, publish, publishOlder] = [
     `gh release create ${tag} --draft --verify-tag --title ${tag} --notes-file dist/release-notes.md`,
     `gh release upload ${tag} dist/release/SHA256SUMS --clobber`,
-    `gh release edit ${tag} --draft=false`,
+    `gh release edit ${tag} --draft=false --latest=true`,
+    `gh release edit ${tag} --draft=false --latest=false`,
   ];
 
   test.each([
     ['npm has the version', 'npm', { NPM: `["0.0.0","${version}"]` }, []],
     ['GitHub has nothing', 'github', { GH_STATUS: '1' }, [create, upload, publish]],
     ['GitHub has a draft', 'github', { GH: 'true' }, [upload, publish]],
+    [
+      'GitHub has a draft, and npm a higher version',
+      'github',
+      { GH: 'true', NPM: '["99.0.0"]' },
+      [upload, publishOlder],
+    ],
     ['GitHub has the release', 'github', { GH: 'false' }, []],
     ['the tag is another one', 'github', { GITHUB_REF: 'refs/tags/v0.0.0' }, undefined],
     ['it is a branch', 'npm', { GITHUB_REF: 'refs/heads/main' }, undefined],
