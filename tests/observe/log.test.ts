@@ -62,7 +62,7 @@ test.each([sourceForm, executableForm])(
 /** Every setting, so a new one needs a decision here: what of its value is secret begins with `leaked-`. */
 const everySetting = `ISSUER=http://127.0.0.1:9/ AUDIENCE=x,y JWKS_URI=http://127.0.0.1:9/keys?leaked-in-query ALGORITHMS=ES256
   SCOPE_CLAIM=scp REQUIRED_CLAIMS=azp=a JWKS_ALLOW_HTTP=false TOKEN_TYPE=at+jwt REQUIRE_SCOPE=true SCOPE_PREFIX=api:
-  SCOPE_IMPLIES=a=b AUDIENCE_CLAIM=azp DPOP=on DPOP_ALGORITHMS=ES256 DPOP_PROOF_MAX_AGE_SECONDS=30
+  SCOPE_IMPLIES=a=b SCOPE_REQUEST_PREFIX=api://x/ AUDIENCE_CLAIM=azp DPOP=on DPOP_ALGORITHMS=ES256 DPOP_PROOF_MAX_AGE_SECONDS=30
   DPOP_NONCE_SECRET=leaked-${'n'.repeat(32)},https://leaked-${'m'.repeat(32)} PUBLIC_URL=https://x.test
   JWKS_MAX_AGE_SECONDS=1 JWKS_MAX_STALE_SECONDS=2 JWKS_COOLDOWN_SECONDS=3 JWKS_TIMEOUT_SECONDS=4
   CLOCK_TOLERANCE_SECONDS=5 TOKEN_CACHE_SIZE=6 CLIENT_CERTIFICATE=Client-Cert
