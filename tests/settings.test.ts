@@ -61,7 +61,10 @@ describe('readSettings()', () => {
   });
 
   test('reports all problems together, those of the guard first, and says where --dev would help', () => {
-    const oneOfEach = { ISSUER: 'x', ...Object.fromEntries(wrong.map(([setting, , [value]]) => [setting, value])) };
+    const oneOfEach = {
+      ISSUER: 'ftp://x',
+      ...Object.fromEntries(wrong.map(([setting, , [value]]) => [setting, value])),
+    };
     const named = problemsOf(oneOfEach).map((problem) => problem.replace(/ .*/, ''));
     expect(named.slice(0, 2)).toEqual(['ISSUER', 'AUDIENCE']);
     expect(named.slice(2).sort()).toEqual(wrong.map(([setting]) => setting).sort());

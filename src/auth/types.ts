@@ -41,7 +41,8 @@ export interface GuardOptions {
    * The `iss` of your tokens, such as `https://tenant.example.com/`. Compared exactly. A list accepts the tokens of several
    * authorization servers. Each is an https URL without query, fragment, credentials or braces. http is allowed for loopback hosts, or with `jwksAllowHttp`. An issuer of Microsoft Entra with
    * `{tenantid}` in place of the tenant stands for all tenants: list those that you trust in `requiredClaims`, as `tid`.
-   * In code, a member of a list can also be an object with options for that issuer. Required.
+   * An issuer that is no URL, such as `stytch.com/PROJECT_ID`, needs `jwksUri` or `keys`. In code, a member of a list can also be
+   * an object with options for that issuer. Required.
    */
   readonly issuer: string | readonly (string | IssuerOptions)[];
   /**
@@ -142,6 +143,11 @@ export interface GuardOptions {
    * `cookie`, `host` or `connection`.
    */
   readonly clientCertificate?: ClientCertificate | string | undefined;
+  /**
+   * The authorization servers that the metadata of the protected resource name (RFC 9728) instead of the issuers, such as a proxy
+   * that registers clients and passes on the tokens of the issuer. Issuers that are no URLs are never named. Defaults to the issuers.
+   */
+  readonly authorizationServers?: readonly string[] | undefined;
   /** The identifier of the protected resource (RFC 9728). It has the origin of `publicUrl`, and is `publicUrl` by default. */
   readonly resource?: string | undefined;
   /** A JWK Set to use instead of fetching one. It needs a single issuer, and excludes `jwksUri`. In a list of issuers, each can have its own `keys`. */

@@ -28,16 +28,23 @@ async function pass(ms: number): Promise<void> {
 const metadata = async (token_endpoint?: string, issuer = ISSUER) => Response.json({ issuer, token_endpoint });
 
 describe('createTokenEndpoint()', () => {
-  const rows: [name: string, named: string | undefined, want: string | undefined, { issuer: string }?][] = [
+  const rows: [
+    name: string,
+    named: string | undefined,
+    want: string | undefined,
+    (Partial<GuardOptions> & { issuer: string })?,
+    number?,
+  ][] = [
     ['the one that the metadata name', ENDPOINT, ENDPOINT],
     ['the one in the specification if the metadata has none', undefined, ASSUMED],
     ['the one in the specification if that of the metadata is not allowed', 'http://sso/t', ASSUMED],
     ['none for an issuer without a slash', undefined, undefined, { issuer: ISSUER.slice(0, -1) }],
+    ['none for an issuer that is no URL', undefined, undefined, { issuer: 'stytch.com/', jwksUri: ISSUER }, 0],
   ];
-  test.each(rows)('returns %s', async (_name, named, want, options) => {
+  test.each(rows)('returns %s', async (_name, named, want, options, fetched = 1) => {
     const { find, seen } = createLookUp(() => metadata(named, options?.issuer), options);
     expect([await find(), await find()]).toEqual([want, want]);
-    expect(seen.fetched).toBe(1);
+    expect(seen.fetched).toBe(fetched);
   });
 
   test('waits one second for the metadata, and uses them once they arrive', async () => {

@@ -1,6 +1,6 @@
 import { namesOf } from '../keys/algorithms.ts';
 import { inTenant } from '../keys/tenants.ts';
-import { optionsByIssuer } from '../options/issuers.ts';
+import { isName, optionsByIssuer } from '../options/issuers.ts';
 import { pathOf } from '../proof/normalize-url.ts';
 import type { CheckedOptions, ResourceMembers } from '../types.ts';
 import { isText, namesIn } from '../values/json.ts';
@@ -33,7 +33,7 @@ export function createMetadata(options: CheckedOptions): RespondMetadata {
   const path = resourceMetadataPath(resource);
   const document = {
     resource,
-    authorization_servers: authorizationServers(options),
+    authorization_servers: options.authorizationServers ?? authorizationServers(options),
     bearer_methods_supported: ['header'],
     ...(clientCertificate && { tls_client_certificate_bound_access_tokens: true }),
     ...(dpop !== 'off' && {
@@ -66,13 +66,16 @@ export function createMetadata(options: CheckedOptions): RespondMetadata {
 }
 
 /**
- * A template is no URL, so clients get the tenants that it accepts. Without a list, they get `organizations`, where clients of
+ * Returns undefined if no issuer is a URL, because RFC 9728 §3.2 wants no empty list. A template is no URL, so clients get the tenants that it accepts. Without a list, they get `organizations`, where clients of
  * Entra sign in users of any tenant. `common` would also offer personal accounts, which few applications accept.
  */
-const authorizationServers = (options: CheckedOptions) =>
-  [...optionsByIssuer(options)].flatMap(([issuer, { requiredClaims }]) => [
-    ...new Set((requiredClaims.tid ?? ['organizations']).map((tenant) => inTenant(issuer, tenant))),
-  ]);
+function authorizationServers(options: CheckedOptions): readonly string[] | undefined {
+  const servers = [...optionsByIssuer(options)].flatMap(([issuer, { requiredClaims }]) =>
+    (requiredClaims.tid ?? ['organizations']).map((tenant) => inTenant(issuer, tenant)),
+  );
+  const urls = [...new Set(servers)].filter((server) => !isName(server));
+  return urls.length > 0 ? urls : undefined;
+}
 
 const memberNames = {
   resourceName: 'resource_name',

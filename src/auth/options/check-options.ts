@@ -3,7 +3,7 @@ import type { CheckedOptions, GuardOptions } from '../types.ts';
 import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
 import { isSecureUrl } from '../values/url.ts';
-import { hasNoTenant, identifierOf, optionsByIssuer } from './issuers.ts';
+import { hasNoTenant, identifierOf, isName, optionsByIssuer } from './issuers.ts';
 import type { Wording } from './kinds.ts';
 import { anHttpsUrl, optionRules } from './rules.ts';
 
@@ -71,19 +71,24 @@ export function haveEqualOptions(some: CheckedOptions, others: CheckedOptions): 
 
 /** Returns the options that are not allowed in combination with others. */
 function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
-  const { issuer, jwksUri, jwksAllowHttp, keys, dpop, publicUrl, resource } = options;
+  const { issuer, jwksUri, jwksAllowHttp, keys, dpop, publicUrl, resource, authorizationServers = [] } = options;
   const conflicts: OptionProblem[] = [];
   const must = (name: OptionProblem['name'], expected: string) => conflicts.push({ name, expected });
   const mustBeValid = (name: OptionProblem['name']) => conflicts.push({ name, ...optionRules[name] });
   const isAllowed = (url: string) => isSecureUrl(url, jwksAllowHttp);
   const uris = issuer.flatMap((entry) => (typeof entry === 'object' ? (entry.jwksUri ?? []) : []));
   const identifiers = issuer.map(identifierOf);
-  if (![...identifiers.map(withCommonTenant), ...uris].every(isAllowed)) mustBeValid('issuer');
+  const own = [...optionsByIssuer(options)];
+  const urls = identifiers.filter((each) => !isName(each)).map(withCommonTenant);
+  if (![...urls, ...uris].every(isAllowed)) mustBeValid('issuer');
+  if (own.some(([each, found]) => isName(each) && (found.jwksUri ?? found.keys) === undefined))
+    conflicts.push({ name: 'issuer', ...optionRules.issuer, ...keysOfName });
   if (identifiers.some(hasNoTenant)) conflicts.push({ name: 'issuer', ...oneTenant });
+  if (!authorizationServers.every(isAllowed)) mustBeValid('authorizationServers');
   if (jwksUri !== undefined && !isAllowed(jwksUri)) mustBeValid('jwksUri');
   if (jwksUri !== undefined && issuer.length > 1) must('jwksUri', 'unset when there are several issuers');
   if (keys !== undefined && issuer.length > 1) must('keys', 'unset when there are several issuers');
-  const all = [options, ...optionsByIssuer(options).values()];
+  const all = [options, ...own.map(([, each]) => each)];
   if (all.some((each) => each.keys !== undefined && each.jwksUri !== undefined))
     must('keys', 'unset when jwksUri is set');
   if (dpop !== 'off' && publicUrl === undefined) must('publicUrl', `${anHttpsUrl}, which DPoP requires`);
@@ -98,6 +103,11 @@ const oneTenant = {
   expected: 'the issuer of one tenant',
   advice: acceptSeveral('REQUIRED_CLAIMS: tid=TENANT_ID'),
   adviceInCode: acceptSeveral('requiredClaims: { tid: [...] }'),
+};
+
+const keysOfName = {
+  advice: 'An issuer that is no URL needs JWKS_URI',
+  adviceInCode: 'An issuer that is no URL needs its own jwksUri or keys',
 };
 
 function describeProblem(problem: OptionProblem, options: object): string {

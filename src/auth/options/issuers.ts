@@ -1,4 +1,4 @@
-import { withCommonTenant } from '../keys/tenants.ts';
+import { isTemplate, withCommonTenant } from '../keys/tenants.ts';
 import type { CheckedIssuer, IssuerOptions, OwnName } from '../types.ts';
 import { describeValue, quote } from '../values/describe-value.ts';
 import { isJsonObject, isText, namesIn } from '../values/json.ts';
@@ -15,6 +15,10 @@ type OwnRules = Readonly<Record<OwnName, OptionRule>>;
 /** An issuer identifier is a URL without query. */
 export const isUrl = (value: string, allowHttp = false) => isSecureUrl(value, allowHttp) && !value.includes('?');
 
+/** Whether an issuer is no URL at all, as those of some servers: printable ASCII without spaces. Its keys cannot be discovered. */
+export const isName = (value: string) =>
+  /^[\x21-\x7e]+$/.test(value) && !/^https?:|:\/\//i.test(value) && !isTemplate(value);
+
 /** Returns a function that reads the issuers. None may be named twice, other than by equal strings. */
 export const createIssuersReader = (rules: OwnRules) => (value: unknown) => {
   const given = new Set<unknown>(Array.isArray(value) ? value : [value]);
@@ -24,7 +28,8 @@ export const createIssuersReader = (rules: OwnRules) => (value: unknown) => {
 };
 
 function readIssuer(value: unknown, rules: OwnRules): string | CheckedIssuer | undefined {
-  if (!isJsonObject(value)) return isText(value) && isUrl(withCommonTenant(value), true) ? value : undefined;
+  if (!isJsonObject(value))
+    return isText(value) && (isName(value) || isUrl(withCommonTenant(value), true)) ? value : undefined;
   const own: Record<string, unknown> = {};
   // Options may be getters of a class, which are not enumerable.
   for (const name of new Set(['issuer', ...Object.keys(rules), ...namesIn(value)])) {

@@ -134,6 +134,12 @@ export const optionRules: Rules<keyof CheckedOptions> = {
     expectedInCode: `a function, or ${aHeader}`,
     read: readClientCertificate,
   },
+  authorizationServers: {
+    ...list(`a list, each member ${plainUrl} (${loopback}, and with jwksAllowHttp)`, (value) =>
+      isText(value) && isUrl(value, true) ? value : undefined,
+    ),
+    kind: 'code',
+  },
   resource: code(anHttpsUrl, (value) => isText(value) && isUrl(value)),
   claims: code('a schema that implements Standard Schema', isStandardSchema),
   replayStore: code(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createGuard, type GuardOptions, type IssuerOptions } from '../../../src/auth/guard.ts';
+import { createGuard, type GuardOptions, type IssuerOptions, issuerMetadata } from '../../../src/auth/guard.ts';
 import { formatRejection } from '../../../src/errors.ts';
 import { publish, signingKey } from '../../support/keys.ts';
 import { bearer, mintToken } from '../../support/mint.ts';
@@ -119,6 +119,21 @@ describe('the option issuer', () => {
     expect(await document?.json()).toMatchObject({ authorization_servers: [special, plain] });
     // @ts-expect-error: one of them has no audience
     expect(() => createGuard({ issuer: [entry, plain] })).toThrow('audience is required');
+  });
+
+  const named = 'stytch.com/project-live-"1"';
+  test.each([
+    ['alone', named, { jwksUri: own.jwksUri }, undefined],
+    ['beside another', [special, { issuer: named, keys: keysOf(named) }], {}, [special]],
+  ])('can be no URL, %s', async (_, issuer, options, servers) => {
+    const fetch = async () => Response.json(keysOf(named));
+    const guard = guardOf({ ...options, issuer, fetch, publicUrl: special });
+    const token = { iss: named, signer: named, alg: 'RS256', aud: 'api', tier: 'one', scopeIn: 'scope' };
+    const request = new Request(special, { headers: bearer(mint(token as unknown as Token)) });
+    expect(await guard.check(request)).toMatchObject({ claims: { iss: named } });
+    const document = guard.metadata(new Request(`${special}.well-known/oauth-protected-resource`));
+    expect(Object(await document?.json()).authorization_servers).toEqual(servers);
+    if (!servers) expect(await issuerMetadata(guard)).toEqual({ tokenEndpoint: undefined });
   });
 
   for (const [name, options, mistake = 'issuer must be'] of [

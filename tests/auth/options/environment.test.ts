@@ -65,6 +65,12 @@ describe('optionsFromEnvironment()', () => {
     ]);
   });
 
+  test('says that an issuer that is no URL needs JWKS_URI', () => {
+    const named = { ...good, ISSUER: 'stytch.com/project' };
+    expect(problemsOf(named)).toEqual([expect.stringMatching(/\. An issuer that is no URL needs JWKS_URI$/)]);
+    expect(problemsOf({ ...named, JWKS_URI: 'https://stytch.com/keys' })).toEqual([]);
+  });
+
   test('ignores the line end of a value that was read from a file', () =>
     expect(optionsFromEnvironment({ ...good, AUDIENCE_CLAIM: 'azp\n' }).audienceClaim).toBe('azp'));
 

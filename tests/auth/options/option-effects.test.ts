@@ -90,11 +90,14 @@ const fetchFrom: See = async (options) => {
   return source;
 };
 
-const metadata: See = async (options) => {
-  const request = new Request(`${publicUrl}/.well-known/oauth-protected-resource/mcp`);
-  const found = createChecker(options).core.metadata(request, () => []);
-  return found ? ((await found.json()) as { resource: unknown }).resource : 'none';
-};
+const readMetadata =
+  (member: string): See =>
+  async (options) => {
+    const request = new Request(`${publicUrl}/.well-known/oauth-protected-resource/mcp`);
+    const found = createChecker(options).core.metadata(request, () => []);
+    return found ? ((await found.json()) as Readonly<Record<string, unknown>>)[member] : 'none';
+  };
+const resource = `${publicUrl}/mcp`;
 const cached: See = async (options) => {
   const check = createChecker(options);
   await check({});
@@ -141,7 +144,8 @@ const effects: Readonly<
   jwksTimeoutSeconds: [wait, 'waits', 'gives up', 1],
   clockToleranceSeconds: [decide({ exp: nowSeconds() - 60 }), 'token_expired', 'accepted', 300],
   tokenCacheSize: [cached, 1, 0, 0],
-  resource: [metadata, 'none', `${publicUrl}/mcp`, `${publicUrl}/mcp`, { publicUrl }],
+  resource: [readMetadata('resource'), 'none', resource, resource, { publicUrl }],
+  authorizationServers: [readMetadata('authorization_servers'), [ISSUER], [other], [other], { publicUrl, resource }],
   keys: [decide(), 'accepted', 'key_unknown', { keys: [publish(rsaKey('stranger'), 'other')] }],
   claims: [decide(), 'accepted', 'claims_unexpected', z.object({ tid: z.string() })],
   replayStore: [decideProof, 'accepted', 'proof_replayed', { markUsed: () => false }, dpop],

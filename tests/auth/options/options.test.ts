@@ -67,6 +67,10 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
     ],
     fallback: [issuer],
   },
+  authorizationServers: {
+    valid: [[issuer], ['https://a.example.test', ...loopback]],
+    wrong: [[], issuer, [7], [issuer, 'stytch.com/project'], ...[withQuery, ...badUrls].map((url) => [url])],
+  },
   audience: {
     valid: [audience, ['urn:api', 'another api']],
     wrong: [undefined, '', '  ', [], [audience, ''], [audience, 7], {}],
@@ -234,6 +238,21 @@ describe('checkOptions()', () => {
     ],
     ['DPoP without publicUrl', { ...good, dpop: 'on' }, /^publicUrl must be .*, which DPoP requires$/],
     ['jwksUri with two issuers', { ...several, jwksUri: issuer }, /^jwksUri must be unset when there are several/],
+    [
+      'an issuer that is no URL',
+      { audience, issuer: 'stytch.com/a' },
+      /\. An issuer that is no URL needs its own jwksUri/,
+    ],
+    [
+      'one of several',
+      { audience, issuer: [issuer, { issuer: 'a' }] },
+      /^issuer must .* is no URL needs its own jwksUri/,
+    ],
+    [
+      'an authorization server over http',
+      { ...good, authorizationServers: ['http://a.test/'] },
+      /^authorizationServers/,
+    ],
     ['keys with two issuers', { ...several, keys }, /^keys must be unset when there are several issuers/],
     ['keys with jwksUri', { ...good, keys, jwksUri: issuer }, /^keys must be unset when jwksUri is set/],
     ['a resource without publicUrl', { ...good, resource: audience }, /^resource must be .* the origin of publicUrl/],
