@@ -18,6 +18,7 @@ import {
 } from './hooks.ts';
 import type { Hooks, Instance, Route, Store } from './internals.ts';
 import { createPlan, type Plan, plans } from './plan.ts';
+import { checkSpelling } from './spelling.ts';
 
 /** The part of a route in `app.routes` that is used here. */
 export type ListedRoute = Pick<Route, 'method' | 'path'> & { readonly hooks: object };
@@ -74,10 +75,17 @@ function collectStores({ http }: Instance['router'], addOne: () => void): readon
   return stores;
 }
 
+const givenToRoutes = new WeakSet<Hooks>();
+
+/** Whether these are the hooks of a route that is being added, and not those of an instance or a group. */
+export const isOfRoute = (hooks: Hooks): boolean => givenToRoutes.has(hooks);
+
 /** Returns options of which Elysia keeps all hooks: it drops them if the first option with a value is falsy. */
 function withoutLosses(given: Hooks): Hooks {
   const { detail, response, ...others } = given;
-  return { detail: detail || {}, ...others, response: withoutDocumented(response) };
+  const kept = { detail: detail || {}, ...others, response: withoutDocumented(response) };
+  givenToRoutes.add(kept);
+  return kept;
 }
 
 /** Values become functions, because Elysia serves some of them without any hook. */
@@ -107,7 +115,9 @@ function completeRoute(instance: Instance, route: Route, handler: unknown): Plan
   if (uses.length === 0) return undefined;
   const macro = guardUsesIn(instance.event).length > 0 && replacedRequirement(instance);
   if (macro) refuse(instance, `a macro \`${macro}\` overrides the guard's route option. Rename the macro`);
-  const plan = createPlan(uses, required, `${route.method} ${path}`);
+  const place = `${route.method} ${path}`;
+  checkSpelling(instance, hooks, place);
+  const plan = createPlan(uses, required, place);
   plans.set(hooks, plan);
   if (isMount && plan.hasFunctions && instance.config.aot === false)
     refuse(

@@ -4,7 +4,7 @@ import { refuse } from '../refusals.ts';
 import { isPlainWord, isStringList, ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, Claims } from '../types.ts';
 import { describeValue, quote } from '../values/describe-value.ts';
-import { isListOf } from '../values/json.ts';
+import { isListOf, namesIn } from '../values/json.ts';
 import { printable } from '../values/url.ts';
 
 /** The options that decide which scopes a token grants. An issuer can have its own `scopeClaim`. */
@@ -55,6 +55,12 @@ export function createScopeReader(rules: ScopeRules, grantedBy = createGrantRead
 
   return (scope: unknown, route?: string, allowsNone = false) => {
     const isAny = typeof scope === 'object' && scope !== null && 'anyOf' in scope;
+    const [other] = isAny ? namesIn(scope).filter((name) => name !== 'anyOf') : [];
+    if (other !== undefined)
+      throw requirementError(
+        `${other} is not a member of scope. Write { anyOf: [...] }, or a list to require all`,
+        route,
+      );
     const listed: unknown = isAny ? scope.anyOf : typeof scope === 'string' ? [scope] : scope;
     if (!isListOf(listed, isPlainWord) || (listed.length === 0 && (isAny || !allowsNone)))
       throw requirementError(problemOf(scope, listed), route);

@@ -139,7 +139,7 @@ function isSimilar(name: string, known: string): boolean {
 }
 
 /** Whether at most so many letters must be inserted, removed or replaced to turn `a` into `b`. */
-function isClose(a: string, b: string, edits: number): boolean {
+export function isClose(a: string, b: string, edits: number): boolean {
   if (edits < 0) return false;
   if (a === '' || b === '') return a.length + b.length <= edits;
   const [restA, restB] = [a.slice(1), b.slice(1)];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { Elysia, t } from 'elysia';
+import { type AnyElysia, Elysia, t } from 'elysia';
 import type { RequirementContext } from '../../../src/auth/index.ts';
-import { guard, token } from './guarded.ts';
+import { guard, statuses, token } from './guarded.ts';
 
 const ofNotes = { 'content-type': 'application/json', 'mcp-name': 'read-notes' };
 const toNote = (scope: string) =>
@@ -46,9 +46,20 @@ const rows: readonly Row[] = [
   ['a promise of no scope', { scope: async () => [] }, '', 200],
   ['an exception as the scope', { scope: fails }, 'a', 500],
   ['a promise of a scope that rejects', { scope: async () => fails() }, 'a', 500],
-  ...[undefined, null, '', 'a b', 1, true, {}, { anyOf: [] }, { anyOf: 'a' }, ['a', 1], ['']].map(
-    (value): Row => [`${Bun.inspect(value)} as the scope`, { scope: () => value }, 'a', 500],
-  ),
+  ...[
+    undefined,
+    null,
+    '',
+    'a b',
+    1,
+    true,
+    {},
+    { anyOf: [] },
+    { anyOf: 'a' },
+    { anyOf: ['a'], allOf: [] },
+    ['a', 1],
+    [''],
+  ].map((value): Row => [`${Bun.inspect(value)} as the scope`, { scope: () => value }, 'a', 500]),
   ['true', { authorize: () => true }, 'a', 200],
   ['a promise of true', { authorize: () => later(true) }, 'a', 200],
   ['a promise of false', { authorize: () => later(false) }, 'a', 403],
@@ -136,4 +147,62 @@ describe('a requirement', () => {
       const error = { name: 'TypeError', message: expect.stringMatching(message) };
       await expect(responsesOf(route)).rejects.toThrow(expect.objectContaining(error));
     });
+});
+
+describe('a misspelt route option', () => {
+  const spellings = {
+    scope: ['scopes', 'Scope', 'scop', 'scpoe', 'requiredScope', 'requiredScopes', 'oauth_scopes'],
+    acr: ['Acr', 'acrs', 'acrValues', 'acr_values'],
+    maxAge: ['maxage', 'max_age', 'MaxAge', 'max-age', 'maxAgeSeconds'],
+    authorize: ['authorise', 'authorized', 'Authorize', 'authorization', 'autorize'],
+  };
+  const ok = () => 'ok';
+  const [body, response] = [t.Any(), t.String()];
+  const added: Readonly<Record<string, (app: AnyElysia, option: object) => AnyElysia>> = {
+    'a route': (app, option) => app.use(guard()).get('/a', ok, option),
+    'a route with a body': (app, option) => app.use(guard()).post('/a', ok, { body, ...option }),
+    'a route with a response': (app, option) => app.use(guard()).get('/a', ok, { response, ...option }),
+    'a route with a scope': (app, option) => app.use(guard()).get('/a', ok, { scope: 'a', ...option }),
+    'a route of an instance that a guarded one uses': (app, option) =>
+      app.use(guard()).use(new Elysia().get('/a', ok, option)),
+    'a WebSocket': (app, option) => app.use(guard()).ws('/a', { message() {}, ...option }),
+    'a mounted handler': (app, option) => app.use(guard()).mount('/a', () => new Response('ok'), option),
+    'guard()': (app, option) =>
+      app
+        .use(guard())
+        .guard({ scope: 'a', ...option } as object)
+        .get('/a', ok),
+    'guard() with a callback': (app, option) => app.use(guard()).guard(option, (inner) => inner.get('/a', ok)),
+    'guard() around a guard': (app, option) => app.guard(option, (inner) => inner.use(guard()).get('/a', ok)),
+    'group()': (app, option) => app.use(guard()).group('/a', option, (inner) => inner.get('/', ok)),
+    'what a macro returns': (app, option) =>
+      app
+        .use(guard())
+        .macro({ strict: () => option })
+        .get('/a', ok, { strict: true }),
+  };
+  for (const [place, add] of Object.entries(added))
+    test(`of ${place} is refused, and nothing is served`, async () => {
+      for (const [meant, names] of Object.entries(spellings))
+        for (const name of names) {
+          const app: AnyElysia = new Elysia();
+          const says = `${name} is not a route option. Did you mean ${meant}?`;
+          const error = { name: 'TypeError', message: expect.stringContaining(says) };
+          expect(() => add(app, { [name]: 'a' })).toThrow(expect.objectContaining(error));
+          expect(await statuses(app, '/a', [token(), {}])).toEqual([500, 500]);
+        }
+    });
+
+  test('is not what another plugin reads, what Elysia reads, or a macro of the application', async () => {
+    const others = ['rateLimit', 'cache', 'roles', 'permissions', 'auth', 'role', 'tags', 'stop', 'age', 'api', 'acl'];
+    const options: object = Object.fromEntries(others.map((name) => [name, ['a']]));
+    const plugin: AnyElysia = new Elysia().macro({ scopes: () => ({ beforeHandle: () => 'macro' }) });
+    const app: AnyElysia = new Elysia().use(guard()).use(plugin);
+    app.guard({ cache: 1 } as never);
+    app.get('/a', ok, options).get('/b', ok, { scopes: 'a' });
+    expect(await statuses(app, '/a', [token(), {}])).toEqual([200, 401]);
+    expect(await (await app.handle(new Request('http://localhost/b', { headers: token() }))).text()).toBe('macro');
+    const open: AnyElysia = new Elysia().use(new Elysia().use(guard()).get('/a', ok));
+    expect(await statuses(open.get('/b', ok, { scopes: 'a' }), '/b', [{}])).toEqual([200]);
+  });
 });

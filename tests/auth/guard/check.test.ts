@@ -150,6 +150,10 @@ const mistakes: readonly (readonly [requirements: unknown, problem: string])[] =
   [{ scope: [] }, 'scope is an empty list. To require no scope, leave it out'],
   [{ scope: 1 }, 'scope must be a string, a list of strings or { anyOf: [...] }, got 1'],
   [{ scope: Array(1) }, 'scope must be a string, a list of strings or { anyOf: [...] }, got [nothing]'],
+  [
+    { scope: { anyOf: ['a'], allOf: ['b'] } },
+    'allOf is not a member of scope. Write { anyOf: [...] }, or a list to require all',
+  ],
   [{ scope: { anyOf: 'a' } }, 'scope must be a string, a list of strings or { anyOf: [...] }, got { anyOf: "a" }'],
   [
     { acr: ['a', 'b c'] },
