@@ -328,6 +328,20 @@ export interface PluginSettings<Optional extends boolean = boolean, Described ex
   readonly responses?: Described | undefined;
 }
 
+/** The commonest misspellings of route options. TypeScript finds no other ones beside a schema or a correct option. */
+export type MisspeltRequirements = {
+  readonly [Name in
+    | 'scopes'
+    | 'Scope'
+    | 'requiredScope'
+    | 'requiredScopes'
+    | 'maxage'
+    | 'max_age'
+    | 'acr_values'
+    | 'authorise'
+    | 'authorization']?: never;
+};
+
 /** The route options of the Elysia plugin. */
 export interface RouteRequirements<AcceptedClaims = Claims> {
   /** Requires this scope, all of these scopes, or any of `anyOf`, fixed or as a function of the context. */

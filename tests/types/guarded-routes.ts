@@ -1,4 +1,4 @@
-import { Elysia } from 'elysia';
+import { Elysia, t } from 'elysia';
 import { type Claims, resourceServer } from 'protected-api';
 
 /** Nothing here is run. The compiler checks guarded routes, with the sources and with the declarations in the tarball. */
@@ -28,6 +28,21 @@ plain.get('/reports', ({ claims }) => {
 });
 // @ts-expect-error: a misspelt option would guard nothing
 plain.get('/reports', () => 'ok', { scopes: 'read:reports' });
+const [body, response] = [t.Any(), t.String()];
+// @ts-expect-error: beside a schema too
+plain.post('/reports', () => 'ok', { body, scopes: 'read:reports' });
+// @ts-expect-error: and beside a correct requirement
+plain.get('/reports', () => 'ok', { scope: 'read:reports', max_age: 60 });
+// @ts-expect-error: and beside both
+plain.post('/reports', () => 'ok', { body, response, scope: 'read:reports', authorise: () => true });
+// @ts-expect-error: in guard() too
+plain.guard({ body, requiredScopes: ['read:reports'] });
+// @ts-expect-error: and in group()
+plain.group('/reports', { body, authorization: () => true }, (group) => group);
+// @ts-expect-error: and of a WebSocket
+plain.ws('/reports', { body, maxage: 60, message() {} });
+// @ts-expect-error: anyOf stands alone
+plain.post('/reports', () => 'ok', { body, scope: { anyOf: ['read:reports'], allOf: ['export'] } });
 // @ts-expect-error: a scope is text
 plain.get('/reports', () => 'ok', { scope: 1 });
 // @ts-expect-error: without the plugin there is no option scope

@@ -5,11 +5,10 @@
  */
 import { Elysia } from 'elysia';
 import { closeAfter, refuse, refuseClosed } from './closing.ts';
-import { guardUsesIn, isPublic, knowsRequirements } from './hooks.ts';
+import { checkSpelling, guardUsesIn, isPublic, knowsRequirements } from './hooks.ts';
 import { type Instance, isInstance, type Route, version } from './internals.ts';
 import { type GuardUse, isSameUse, plans } from './plan.ts';
 import { addRoute, isOfRoute } from './routes.ts';
-import { checkSpelling } from './spelling.ts';
 
 /** Overrides `add`, `_use`, `applyMacro` and `promisedModules`. */
 export function override(prototype: Instance): void {

@@ -3,8 +3,11 @@
  * that no gate has accepted with a plan that it is part of, so the handler behind them is safe without its gate.
  */
 import { status } from 'elysia';
+import { requirementError } from '../guard/scopes.ts';
 import type { DeniedRejection } from '../openapi/responses.ts';
+import { isClose } from '../options/check-options.ts';
 import type { Claims, RouteRequirements } from '../types.ts';
+import { close } from './closing.ts';
 import { type Hook, type Hooks, hooksOf, type Instance, type RouteContext } from './internals.ts';
 import { type Accepted, type GuardUse, isCalled, type Plan, type Requirement, requirementNames } from './plan.ts';
 
@@ -34,6 +37,32 @@ export const knowsRequirements = (instance: Instance): boolean =>
 /** Returns a route option that a macro of the application has replaced, whose values would never reach the guard. */
 export const replacedRequirement = (instance: Instance): string | undefined =>
   requirementNames.find((name) => !isOwn(instance, name));
+
+/** What is a misspelling though more than two letters differ. `acr` is too short for the distance. */
+const misspellings: Readonly<Record<Requirement['name'], RegExp>> = {
+  scope: /^scope|scopes?$/,
+  acr: /^acrs?(values?)?$/,
+  maxAge: /^maxage/,
+  authorize: /^authori[sz]/,
+};
+
+/**
+ * Closes an instance for a misspelt option that is none of its macros. Elysia ignores it, and TypeScript finds it beside a schema only
+ * if its type is `never`. Of Elysia's own options, only `stop` is as close to ours.
+ * @param place where the option stands, for the error
+ * @throws {TypeError} an option is misspelt
+ */
+export function checkSpelling(instance: Instance, options: Hooks, place: string): void {
+  for (const option of Object.keys(options)) {
+    if (option in instance.extender.macro || option === 'stop') continue;
+    const word = option.toLowerCase().replaceAll(/[_-]/g, '');
+    const meant = requirementNames.find(
+      (name) => misspellings[name].test(word) || (name !== 'acr' && isClose(word, name.toLowerCase(), 2)),
+    );
+    if (meant)
+      throw close(instance, requirementError(`${option} is not a route option. Did you mean ${meant}?`, place));
+  }
+}
 
 /** A request that was accepted with a plan. */
 interface Acceptance {

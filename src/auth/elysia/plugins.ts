@@ -4,7 +4,14 @@ import type { GuardCore } from '../guard/core.ts';
 import { resourceMetadataPath } from '../guard/metadata.ts';
 import type { GuardRejection } from '../openapi/responses.ts';
 import { warnOfMissingSchemes } from '../openapi/security.ts';
-import type { Claims, PluginSettings, RejectionFormat, ResourceMembers, RouteRequirements } from '../types.ts';
+import type {
+  Claims,
+  MisspeltRequirements,
+  PluginSettings,
+  RejectionFormat,
+  ResourceMembers,
+  RouteRequirements,
+} from '../types.ts';
 import { namesIn } from '../values/json.ts';
 import { override, refuseOtherCopies } from './composition.ts';
 import { claimsHook, publicHook, type RequirementMacros, requirementMacros } from './hooks.ts';
@@ -36,7 +43,7 @@ export type GuardPlugin<Handed = Claims, Format = Record<never, never>> = Elysia
   {
     schema: None;
     standaloneSchema: None;
-    macro: Partial<RouteRequirements<NonNullable<Handed>>>;
+    macro: Partial<RouteRequirements<NonNullable<Handed>>> & MisspeltRequirements;
     macroFn: RequirementMacros<Format, Handed>;
     parser: None;
     response: None;

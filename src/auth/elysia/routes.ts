@@ -8,6 +8,7 @@ import { whenSettled } from '../values/promises.ts';
 import { close, refuse } from './closing.ts';
 import { gateRoute, lockMount, placeGate } from './gate.ts';
 import {
+  checkSpelling,
   guardUsesIn,
   isPublic,
   knowsRequirements,
@@ -18,7 +19,6 @@ import {
 } from './hooks.ts';
 import type { Hooks, Instance, Route, Store } from './internals.ts';
 import { createPlan, type Plan, plans } from './plan.ts';
-import { checkSpelling } from './spelling.ts';
 
 /** The part of a route in `app.routes` that is used here. */
 export type ListedRoute = Pick<Route, 'method' | 'path'> & { readonly hooks: object };
