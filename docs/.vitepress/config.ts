@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
 import manifest from '../../src/auth/package.json' with { type: 'json' };
-import { llmsText, onGitHub, repository, sections, standalone, titleOf } from './pages.ts';
+import { llmsText, onGitHub, repository, sections, standalone, titleOf, withTabs } from './pages.ts';
 
 const base = '/protected-api/';
 /** TypeDoc has written a page for each door. */
@@ -40,6 +40,9 @@ export default defineConfig({
           .replaceAll(' ', '-'),
     },
     config(md) {
+      md.core.ruler.before('normalize', 'package-managers', (state) => {
+        state.src = withTabs(state.src);
+      });
       // Braces in code are text, not templates of Vue.
       md.renderer.rules.code_inline = (tokens, index) =>
         `<code v-pre>${md.utils.escapeHtml(tokens[index]?.content ?? '')}</code>`;

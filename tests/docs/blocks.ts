@@ -79,7 +79,7 @@ export const blocks = (await Promise.all(pages.filter((page) => page !== 'CONTRI
 // No test looks up a name: the issuers are on loopback.
 const onLoopback = (text: string) =>
   text
-    .replaceAll(/https:\/\/(?:tenant\.example|login\.microsoftonline)\.com\//g, url)
+    .replaceAll(/https:\/\/(?:tenant\.example|login\.microsoftonline)\.com\/|http:\/\/localhost:4010\//g, url)
     .replaceAll('https://token.actions.githubusercontent.com', github);
 const withoutPorts = (text: string) => text.replace(/(?:\n {2})?\.listen\(.*\)/, '');
 /** Writes a module beside the blocks. */

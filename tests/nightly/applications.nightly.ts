@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { copyFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { $ } from 'bun';
 import { developmentIssuer, mcpServer } from '../examples/mcp-server.ts';
 import { serverRows } from '../examples/server-rows.ts';
@@ -8,6 +8,8 @@ import { browse } from '../support/authorization-server.ts';
 import { run, runToEnd, until } from '../support/child-process.ts';
 import { serve, startedFor } from '../support/fixture.ts';
 import { packed } from '../support/installed-package.ts';
+import { nodePath } from '../support/node-versions.ts';
+import { follow, type Start } from '../support/start-page.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const examples = join(import.meta.dir, '../../examples');
@@ -36,6 +38,16 @@ serverRows(
   },
   200,
 );
+
+test('docs/start/nextjs.md, followed step by step, leads to a 401, a 200 and a 403', async () => {
+  const path = `${dirname(nodePath('24'))}:${process.env.PATH}`;
+  const start: Start = (command, port, environment) =>
+    run(
+      ['bash', '-c', `cd ${folder()} && ${command.replace(/npx next dev.*/, `node_modules/.bin/next dev -p ${port}`)}`],
+      environment,
+    );
+  expect((await follow('nextjs', folder(), path, start)).slice(1)).toEqual(['next', 'react', 'react-dom']);
+});
 
 describe.each(['mcp', 'mcp-hono'])('the MCP Inspector with examples/%s.ts', (example) => {
   const started = mcpServer(example);

@@ -1,0 +1,31 @@
+import { expect, test } from 'bun:test';
+import { dirname } from 'node:path';
+import { run } from '../support/child-process.ts';
+import { installedPackage } from '../support/installed-package.ts';
+import { nodePath } from '../support/node-versions.ts';
+import { follow, type Start } from '../support/start-page.ts';
+import { runWorker } from '../support/worker.ts';
+
+const packages = 'elysia hono express fastify @fastify/cors koa';
+const folder = installedPackage(packages);
+const path = () => [dirname(nodePath('24')), dirname(process.execPath), process.env.PATH].join(':');
+
+/** Pastes the command into bash. */
+const inShell: Start = (command, _, environment) =>
+  run(['bash', '-c', `cd ${folder()} && exec ${command}`], environment);
+
+/** No wrangler is installed: the runtime that it starts gets the variables of its flags. */
+const inWorkerd: Start = (command, port) => {
+  const [, file = ''] = /wrangler dev (\S+)/.exec(command) ?? [];
+  const variables = Array.from(command.matchAll(/--var (\w+):(\S+)/g), ([, name = '', value = '']) => [name, value]);
+  return runWorker(`${folder()}/${file}`, { ...Object.fromEntries(variables), PORT: port });
+};
+
+test.each<[page: string, start: Start]>([
+  ...['elysia', 'hono', 'express', 'fastify', 'koa', 'fetch'].map((page): [string, Start] => [page, inShell]),
+  ['workers', inWorkerd],
+])('docs/start/%s.md, followed step by step, leads to a 401, a 200 and a 403', async (page, start) => {
+  const [own, ...others] = await follow(page, folder(), path(), start);
+  expect(own).toContain('protected-api');
+  expect(packages.split(' ')).toEqual(expect.arrayContaining(others));
+});

@@ -1,0 +1,63 @@
+import { expect } from 'bun:test';
+import { join } from 'node:path';
+import { type Environment, freePort, type RunningProcess, run, runToEnd, until } from './child-process.ts';
+import { statusesIn } from './raw-http.ts';
+import { readText } from './repository.ts';
+
+/** The blocks of a start page, by the number of their step, with its title. */
+async function stepsOf(page: string) {
+  const [, ...steps] = (await readText(`docs/start/${page}.md`)).split(/^\*\*\d\. /m);
+  return steps.map((step) => ({
+    title: step.split('\n')[0] ?? '',
+    blocks: Array.from(step.matchAll(/^```\w+\n(.*?)^```$/gms), ([, text = '']) => text),
+  }));
+}
+
+/** Starts a server in the first terminal, in the folder in which the page's file is. */
+export type Start = (
+  command: string,
+  port: string,
+  environment: Environment,
+) => RunningProcess | Promise<RunningProcess>;
+
+/**
+ * Follows a start page in a folder in which its packages are installed: writes its file, pastes its commands, and compares the three
+ * responses with the page. Only the ports are others. Returns the packages that the page installs.
+ */
+export async function follow(page: string, folder: string, path: string, start: Start): Promise<readonly string[]> {
+  const [installing, saving, issuing, starting, calling] = await stepsOf(page);
+  const [issuerPort, port] = [String(await freePort()), String(await freePort())];
+  const onPorts = (text = '') =>
+    text.replaceAll('localhost:4010', `localhost:${issuerPort}`).replaceAll(/\b(?:30[01]0|8787)\b/g, port);
+  const [, file = ''] = /`(.*)`/.exec(saving?.title ?? '') ?? [];
+  await Bun.write(join(folder, file), onPorts(saving?.blocks[0]));
+
+  const printed = join(folder, `printed-${page}`);
+  const [issuer = ''] = issuing?.blocks ?? [];
+  expect(issuer).toBe('npx protected-api issuer &\n');
+  const background = run(
+    ['bash', '-c', `cd ${folder} && exec node_modules/.bin/protected-api issuer --port ${issuerPort}`],
+    { PATH: path },
+  );
+  await until(() => background.stdout().includes('audience: '), 'the issuer');
+  const server = await start(onPorts(starting?.blocks[0]), port, { PATH: path });
+  await until(
+    async () => (await fetch(`http://localhost:${port}/`).catch(() => undefined)) !== undefined,
+    server.stderr(),
+  );
+
+  await Bun.write(printed, background.stdout());
+  const [calls, responses = ''] = calling?.blocks ?? [];
+  const script = onPorts(calls).replaceAll('curl -i', 'curl -sSi');
+  const { stdout } = await runToEnd(['bash', '-euc', `. ${printed}\n${script.replaceAll('\n', '; echo\n')}`]);
+  for (const child of [server, background]) {
+    child.signal('SIGKILL');
+    await child.finished;
+  }
+  expect(statusesIn(stdout)).toEqual([401, 200, 403]);
+  // Servers write the names of headers in different cases. What stands for more of a line is left out.
+  const shown = responses.split('\n').filter(Boolean);
+  const escaped = shown.map((line) => line.replace(/ …$/, '').replaceAll(/[^\w\s]/g, '\\$&'));
+  expect(stdout).toMatch(new RegExp(escaped.join('[^]*?\\n'), 'i'));
+  return /^npm install (.*)$/m.exec(installing?.blocks[0] ?? '')?.[1]?.split(' ') ?? [];
+}
