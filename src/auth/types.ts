@@ -125,8 +125,9 @@ export interface GuardOptions {
    */
   readonly jwksMaxStaleSeconds?: number | undefined;
   /**
-   * Minimum time between the starts of two fetches from one issuer: 1 to 3,600. Until the first success, retries start
-   * after 1, 2, 4, … seconds, up to this time. Defaults to 30.
+   * Minimum time between the starts of two fetches that clients can cause: after one for an unknown `kid`, and after a failed
+   * one. A fetch that was due, the first one included, leaves room for one more. Until the first success, retries start after
+   * 1, 2, 4, … seconds, up to this time: 1 to 3,600. Defaults to 30.
    */
   readonly jwksCooldownSeconds?: number | undefined;
   /** Time limit of one fetch, body included: 1 to 60. Defaults to 5. */

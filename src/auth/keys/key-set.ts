@@ -26,7 +26,7 @@ export interface KeySetOptions extends Pick<TimeAndRandom, 'clock' | 'random'> {
   readonly maxAgeMs: number;
   /** How long after that age keys stay trusted while the issuer cannot be reached. */
   readonly maxStaleMs: number;
-  /** Minimum time between the starts of two fetches, failed or not. */
+  /** Minimum time after the start of a fetch that an unknown `kid` caused or that failed, before an unknown `kid` causes another. */
   readonly cooldownMs: number;
   /** Time limit of one fetch, including discovery and the body. */
   readonly timeoutMs: number;
@@ -50,6 +50,8 @@ export class KeySet {
   #expiresAt = Number.POSITIVE_INFINITY;
   #attemptedAt = Number.NEGATIVE_INFINITY;
   #nextAttemptAt = Number.POSITIVE_INFINITY;
+  /** The end of the cooldown. Until then, an unknown `kid` causes no fetch. */
+  #earliestLookupAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #lastFailure: FetchFault | undefined;
   readonly #reported = new Set<string>();
@@ -67,14 +69,14 @@ export class KeySet {
   }
 
   /**
-   * Returns the keys with this `kid`: at once if they are cached or if the cooldown has not passed, otherwise after one fetch
-   * that all callers share. An empty list means that the issuer publishes no such key. The refusal `keys_unavailable` means that
-   * this is unknown, because the last fetch failed or did not end within its time limit, or because no trusted keys are cached.
+   * Returns the keys with this `kid`: at once if they are cached or if the cooldown has not passed, otherwise after the pending
+   * fetch, or after one that begins now. All callers share it. An empty list means that the issuer publishes no such key. The
+   * refusal `keys_unavailable` means that this is unknown, because the last fetch failed or did not end within its time limit, or because no trusted keys are cached.
    */
   find(kid: string): FoundKeys | Promise<FoundKeys> {
     this.#checkAge(true);
-    const isTooEarly = () => !this.#pending && this.#clock.now() < this.#earliestAttemptAt();
-    return this.#keys.has(kid) || isTooEarly() ? this.#lookUp(kid) : this.#fetchAndLookUp(kid);
+    const canChange = this.#pending || this.#mayFetch();
+    return this.#keys.has(kid) || !canChange ? this.#lookUp(kid) : this.#fetchAndLookUp(kid);
   }
 
   /** Whether a key is still trusted: it has not left the set, and the set has not expired. */
@@ -138,17 +140,31 @@ export class KeySet {
 
   async #fetchAndLookUp(kid: string): Promise<FoundKeys> {
     const pending = this.#pending;
-    const isLost = pending !== undefined && !(await this.#waitFor(pending));
-    if (!pending || (isLost && this.#clock.now() >= this.#earliestAttemptAt()))
-      await this.#waitFor(this.#begin(), true);
+    if (pending) await this.#waitFor(pending);
+    if (this.#keys.has(kid) || (pending && this.#pending === pending)) return this.#lookUp(kid);
+    // What was pending may have begun before the key was published.
+    if (this.#pending) await this.#waitFor(this.#pending);
+    else if (this.#mayFetch()) await this.#waitFor(this.#beginForUnknown(), true);
     return this.#lookUp(kid);
+  }
+
+  #mayFetch(): boolean {
+    return this.#clock.now() >= this.#earliestLookupAt;
+  }
+
+  /** Begins the cooldown, unless nothing was fetched before: then the fetch was due. */
+  #beginForUnknown(): Attempt {
+    const isFirst = this.#attemptedAt === Number.NEGATIVE_INFINITY;
+    const attempt = this.#begin();
+    if (!isFirst) this.#earliestLookupAt = this.#earliestAttemptAt();
+    return attempt;
   }
 
   #lookUp(kid: string): FoundKeys {
     const isKnown = this.#keys.size > 0 && !this.#lastFailure && !this.#pending;
     const found = this.#keys.get(kid) ?? (isKnown ? [] : undefined);
     if (found) return found;
-    const retryAfterMs = this.#earliestAttemptAt() - this.#clock.now();
+    const retryAfterMs = this.#earliestLookupAt - this.#clock.now();
     return new Refusal('keys_unavailable', Math.max(1, Math.ceil(retryAfterMs / 1000)));
   }
 
@@ -199,6 +215,7 @@ export class KeySet {
   /** Counts a pending attempt that can no longer end as a failure. */
   #lose(): void {
     this.#lastFailure = new FetchError('timeout').fault;
+    this.#earliestLookupAt = this.#earliestAttemptAt();
     this.#pending = undefined;
     this.#nextAttemptAt = Math.max(this.#clock.now(), this.#earliestAttemptAt());
     this.#sleep();
@@ -214,6 +231,8 @@ export class KeySet {
     this.#fetchedAt = this.#attemptedAt;
     this.#expiresAt = this.#fetchedAt + maxAgeMs + maxStaleMs;
     this.#nextAttemptAt = Math.max(this.#fetchedAt + this.#jittered(maxAgeMs), this.#earliestAttemptAt());
+    // Given keys never change.
+    if (maxAgeMs === Number.POSITIVE_INFINITY) this.#earliestLookupAt = maxAgeMs;
     this.#failures = 0;
     this.#lastFailure = undefined;
     this.#emit({ type: 'fetched', ...change, afterFailures });
@@ -223,6 +242,7 @@ export class KeySet {
   #failed(fault: FetchFault): void {
     this.#failures += 1;
     this.#lastFailure = fault;
+    this.#earliestLookupAt = this.#earliestAttemptAt();
     this.#nextAttemptAt = this.#attemptedAt + this.#jittered(this.#cooldownMs());
     this.#emit({ type: 'failed', ...fault, failures: this.#failures });
   }

@@ -39,7 +39,7 @@ describe('RefreshingKeySet', () => {
     await advance(cooldownMs - timeoutMs - 1, publishing('two'));
     expect(fetches).toBeArrayOfSize(3);
     await advance(1);
-    expect(['one', 'two'].map((kid) => keySet.find(kid))).toMatchObject([[], [{ isCurrent: true }]]);
+    expect(keySet.find('two')).toMatchObject([{ isCurrent: true }]);
     expect(keySet.state()).toMatchObject({ keys: 1, lastFailure: undefined });
     const none = { cause: undefined, status: undefined, found: undefined };
     const failed = { issuer, type: 'failed', address: url, ...none } as const;
@@ -103,14 +103,18 @@ describe('RefreshingKeySet', () => {
     expect(await keySet.find('one')).toBeInstanceOf(Refusal);
   });
 
-  for (const kids of [[], ['unknown']])
+  for (const [kids, seconds] of [
+    [[], [0, 30, 60, 90]],
+    // Each that was due leaves room for one more.
+    [['unknown'], [0, 1, 31, 31, 61, 61]],
+  ] as const)
     test(`refreshes keys once per cooldown, however short their age is, with lookups of ${kids.length} unknown kids`, async () => {
       const { keySet, fetches, advance } = await started({ maxAgeMs: 1000, maxStaleMs: 0 });
       for (let second = 0; second < (3 * cooldownMs) / 1000; second += 1) {
         await advance(1000);
         for (const kid of kids) await keySet.find(kid);
       }
-      expect(fetches.map((at) => at - (fetches[0] ?? 0))).toEqual([0, cooldownMs, 2 * cooldownMs, 3 * cooldownMs]);
+      expect(fetches.map((at) => (at - (fetches[0] ?? 0)) / 1000)).toEqual([...seconds]);
     });
 
   for (const source of [publishing('one'), failing]) {
@@ -132,6 +136,27 @@ describe('RefreshingKeySet', () => {
       expect(await keySet.find('two')).toBeArrayOfSize(1);
     });
   }
+
+  test('finds a key that is published right after a fetch that was due, or during it, with one more fetch for all requests', async () => {
+    const { keySet, clock, published, fetches, find, advance } = await started();
+    async function rotateTo(kid: string) {
+      const found = await Promise.all(Array.from({ length: 100 }, () => find(kid)));
+      expect(new Set(found).size).toBe(1);
+      for (const unknown of ['a', 'b']) expect(keySet.find(unknown)).toEqual([]);
+      return fetches.length;
+    }
+    published.by = publishing('second');
+    expect(await rotateTo('second')).toBe(2);
+    await advance(maxAgeMs);
+    published.by = publishing('third');
+    expect(await rotateTo('third')).toBe(4);
+    published.by = (signal) => {
+      published.by = publishing('fourth');
+      return publishing('third')(signal);
+    };
+    clock.pause(maxAgeMs);
+    expect(await rotateTo('fourth')).toBe(6);
+  });
 
   test('makes a removed key and a replaced key no longer current for good, and keeps the others', async () => {
     const { keySet, published, advance, events, find, areCurrent } = setUp();
