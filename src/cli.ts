@@ -5,7 +5,8 @@ export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [
 
   --dev          run the service with the development issuer
   --explain      read a token from standard input and print the result of each
-                 check; exits with 0 if the token is accepted, else with 1
+                 check; exits with 0 if the token is accepted, else with 1;
+                 without settings, prints those that would accept the token
   --healthcheck  check the instance running on this machine (HOST and PORT);
                  exits with 0 if it is live, else with 1
   -h, --help     show this help

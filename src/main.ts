@@ -34,7 +34,9 @@ else if (healthcheck) {
   if (fault !== undefined) fail(fault);
   process.exit(0);
 } else if (explain) {
-  const settings = readOrFail(readAll);
+  const { ISSUER, AUDIENCE } = process.env;
+  // Without settings, the token is asked for what they would be.
+  const settings = dev || ISSUER || AUDIENCE ? readOrFail(readAll) : undefined;
   if (isatty(0)) print(2, 'Paste a token, then press Enter and Ctrl-D\n');
   let text = '';
   for await (const chunk of Bun.stdin.stream().pipeThrough(new TextDecoderStream())) {
@@ -44,7 +46,7 @@ else if (healthcheck) {
   }
   if (text.trim() === '') fail('Cannot explain a token: standard input is empty');
   const as = { requirements: { scope: messagesScope }, words: 'settings' } as const;
-  const options = { ...settings.optionsAt(settings.port), formatRejection };
+  const options = settings ? { ...settings.optionsAt(settings.port), formatRejection } : {};
   const explanation = await explainToken(text, options, as);
   print(1, explanation.render(isatty(1) && !NO_COLOR));
   process.exit(explanation.isAccepted ? 0 : 1);

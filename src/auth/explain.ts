@@ -1,2 +1,3 @@
 export { type ExplainOptions, explainToken } from './explain/explain-token.ts';
 export type { ExplainedCheck, Explanation } from './explain/render.ts';
+export type { Suggestion } from './explain/suggestion.ts';

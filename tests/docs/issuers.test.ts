@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { explainToken } from 'protected-api/explain';
+import { createGuard, type GuardOptions, optionsFromEnvironment } from 'protected-api/guard';
 import { type Issuer, type IssuerToken, issuerPages, issuers } from '../../scripts/issuer-pages.ts';
 import { publish, rsaKey, signingKey } from '../support/keys.ts';
 import { bearer, mintToken, SCOPE } from '../support/mint.ts';
@@ -57,6 +58,25 @@ describe.each(issuers)('$name', (issuer) => {
     }
     expect(reasons).toEqual(expected);
   });
+});
+
+/** Issuers whose keys no document names, so that explain cannot tell where they are. */
+const withKeysElsewhere = ['google', 'supabase'];
+test.each(issuers)('explainToken() suggests options, and settings, that accept a token of $name', async (issuer) => {
+  const [token] = issuer.tokens;
+  if (token === undefined) throw new Error('No token');
+  const text = textOf(token);
+  const { status, isAccepted, suggestion, render } = await explainToken(text, {}, { words: 'settings' });
+  expect({ status, isAccepted }).toEqual({ status: undefined, isAccepted: false });
+  for (const line of Object.entries(suggestion?.settings ?? {})) expect(render()).toContain(`\n${line.join('=')}\n`);
+  const lastFolder = suggestion?.page?.replace(/.*\//, '') ?? issuer.slug;
+  expect(lastFolder).toBe(issuer.slug);
+  expect(suggestion?.settings).not.toContainValue(expect.stringContaining('{'));
+  const fetch = fetchFor(issuer, token);
+  for (const options of [suggestion?.options as GuardOptions, optionsFromEnvironment(suggestion?.settings ?? {})]) {
+    const explained = await explainToken(text, { ...options, fetch });
+    expect(explained.status).toBe(withKeysElsewhere.includes(issuer.slug) ? 503 : 200);
+  }
 });
 
 test('`bun run docs` has written the facts of each page as it would now', async () => {

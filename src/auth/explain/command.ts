@@ -10,7 +10,8 @@ with 0 if a request with the token gets a 200, otherwise with 1.
   --scope  a scope that the request requires; repeat it for several
 
 The guard's options are read from environment variables: ISSUER, AUDIENCE and
-the others that optionsFromEnvironment() reads, such as SCOPE_CLAIM.
+the others that optionsFromEnvironment() reads, such as SCOPE_CLAIM. Without
+ISSUER and AUDIENCE, it prints the settings that would accept the token.
 `;
 
 function fail(message: string): never {
@@ -43,7 +44,8 @@ export async function run(args: readonly string[]): Promise<void> {
   const { scope, help } = readFlags(args);
   if (help) return void process.stdout.write(usage);
   try {
-    const options = optionsFromEnvironment(process.env);
+    // Without them, the token is asked for what they would be.
+    const options = process.env.ISSUER || process.env.AUDIENCE ? optionsFromEnvironment(process.env) : {};
     if (process.stdin.isTTY) process.stderr.write('Paste a token, then press Enter and Ctrl-D\n');
     const requirements = scope && { scope };
     const explanation = await explainToken(await readInput(), options, { words: 'settings', requirements });

@@ -10,9 +10,10 @@ import { responseOf } from '../token/introspection.ts';
 import type { Authentication, CheckedOptions, GuardOptions, RefusalReason, Requirements } from '../types.ts';
 import { isJsonObject, isText, type Members } from '../values/json.ts';
 import { describeChecks } from './checks.ts';
-import { type Check, check } from './explained.ts';
+import { type Check, check, type Explained } from './explained.ts';
 import { type ExplainedCheck, type Explanation, renderExplanation } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
+import { suggestOptions } from './suggestion.ts';
 
 export interface ExplainOptions {
   /** What the application requires besides a valid token. Defaults to nothing. */
@@ -21,20 +22,29 @@ export interface ExplainOptions {
   readonly words?: 'settings' | 'options' | undefined;
 }
 
+/** The options of a guard that is to be set up: without the two that are required. */
+type UnfinishedOptions = Omit<GuardOptions, 'issuer' | 'audience'> & {
+  readonly issuer?: undefined;
+  readonly audience?: undefined;
+};
+
 /**
  * Explains how a guard with these options decides about a token. The verdict comes from such a guard, which checks a request with
  * the token; the checks only describe the token. Fetches keys, and calls `introspect` for a token that is not a JWT. Does NOT call
  * other functions of the application, such as `isRevoked`, and does NOT check a proof or a certificate.
+ * Without `issuer` and `audience`, nothing is checked: what the token says is listed, with the options that would accept it.
  * @param text the token itself, an Authorization header, or the JSON response of a token endpoint
  * @throws {TypeError} an option or a requirement is not valid
  */
 export async function explainToken(
   text: string,
-  given: GuardOptions,
+  given: GuardOptions | UnfinishedOptions,
   { requirements = {}, words = 'options' }: ExplainOptions = {},
 ): Promise<Explanation> {
-  const options = checkOptions(given);
   const decoded = decode(readPasted(text));
+  const nameOf = (option: string) => (words === 'options' ? option : settingOf(option));
+  if (given.issuer === undefined && given.audience === undefined) return explainUnchecked(decoded, given, nameOf);
+  const options = checkOptions(given as GuardOptions);
   let introspected: Members | undefined;
   const { introspect: introspectAs } = options;
   const introspect =
@@ -71,11 +81,11 @@ export async function explainToken(
     requirements,
     nowSeconds: Date.now() / 1000,
     lastFailure: (issuers.find(({ issuer }) => issuer === named) ?? issuers[0])?.lastFailure,
-    nameOf: (option) => (words === 'options' ? option : settingOf(option)),
+    nameOf,
   });
   const [reason] = reasons;
   const isAccepted = !reason || reason === 'scope_insufficient' || reason === 'authentication_insufficient';
-  const explained = { isAccepted, checks: withVerdicts(checks, reason) };
+  const explained = { isAccepted, checks: withVerdicts(checks, reason), suggestion: undefined };
   if (!(result instanceof Response) || !reason) {
     const advice = ['Token is accepted', ...doubtsAbout(token.claims, result)].join('. ');
     return withRender({ ...explained, status: 200, error: undefined, advice });
@@ -84,6 +94,41 @@ export async function explainToken(
   const elsewhere = isAccepted ? '. Routes that require only a token return 200' : '';
   const error = errorIn(await result.text()) ?? refusals[reason].error;
   return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere });
+}
+
+/** Lists what a token says, and the options that would accept it. */
+function explainUnchecked(decoded: ReturnType<typeof decode>, given: object, nameOf: Explained['nameOf']): Explanation {
+  const { header, claims } = decoded;
+  const isJwt = Object.keys(header).length > 0 && Object.keys(claims).length > 0;
+  const suggestion = isJwt ? suggestOptions(header, claims) : undefined;
+  // What a token lacks is never read here.
+  const unknown = { issuer: 'https://issuer.invalid/', audience: 'none' };
+  const options = checkOptions({ ...given, ...unknown, ...suggestion?.options });
+  const [issuer] = options.issuer.map(identifierOf);
+  const checks = describeChecks({
+    ...decoded,
+    isIntrospected: false,
+    options: { ...options, issuer: options.issuer.map(identifierOf) },
+    issuer,
+    // Only so that the scopes of the token are listed.
+    requirements: { scope: 'any' },
+    nowSeconds: Date.now() / 1000,
+    lastFailure: undefined,
+    nameOf,
+  });
+  const required = `${nameOf('issuer')} and ${nameOf('audience')} are required`;
+  return withRender({
+    checks: checks.flatMap(({ name, has }) =>
+      has === undefined ? [] : { name, has, verdict: 'not reached', words: 'not checked' },
+    ),
+    isAccepted: false,
+    status: undefined,
+    error: undefined,
+    advice: isJwt
+      ? `Nothing was checked: ${required}. These would accept the token:`
+      : `Nothing was checked: ${required}, and the text is not a signed JWT, which would name them`,
+    suggestion,
+  });
 }
 
 /** Returns what may be wrong with a token that is accepted. */

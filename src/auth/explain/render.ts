@@ -1,4 +1,5 @@
 import { printable } from '../values/url.ts';
+import { renderSuggestion, type Suggestion } from './suggestion.ts';
 
 /** The result of one check. */
 export interface ExplainedCheck {
@@ -14,12 +15,14 @@ export interface Explanation {
   readonly checks: readonly ExplainedCheck[];
   /** Whether routes that require only a token accept it. */
   readonly isAccepted: boolean;
-  /** Status of the response to a request with this token, on a route with the given requirements. */
-  readonly status: number;
+  /** Status of the response to a request with this token, on a route with the given requirements; undefined without an issuer and an audience. */
+  readonly status: number | undefined;
   /** The error that its body names, as `error` or as `code`; undefined if the status is 200. */
   readonly error: string | undefined;
   /** What to change, or that the token is accepted. Not escaped. */
   readonly advice: string;
+  /** Without an issuer and an audience: the options that would accept the token; undefined if it is no JWT. */
+  readonly suggestion: Suggestion | undefined;
   /** Returns a line for each check and one for the response, for a terminal: only printable ASCII. Defaults to no colour. */
   render(hasColour?: boolean): string;
 }
@@ -31,7 +34,7 @@ const maxValueLength = 80;
 
 /** Returns an explanation for a terminal, one line per check. A token can contain any characters, so everything is escaped. */
 export function renderExplanation(explanation: Omit<Explanation, 'render'>, hasColour: boolean): string {
-  const { checks, status, error, advice } = explanation;
+  const { checks, status, error, advice, suggestion } = explanation;
   const paint = (colour: number, text: string) => (hasColour ? `\u001b[${colour}m${text}\u001b[0m` : text);
   const rows = checks.map(({ name, has, verdict, words }) => {
     const isCut = has.length > maxValueLength && verdict !== 'rejected';
@@ -40,8 +43,10 @@ export function renderExplanation(explanation: Omit<Explanation, 'render'>, hasC
   });
   const width = Math.min(maxValueLength, Math.max(...rows.map(({ value }) => value.length)));
   const lines = rows.map(({ name, value, end }) => `${name.padEnd(12)}${value.padEnd(width)}  ${end}`);
-  const response = `${status}${error === undefined ? '' : ` ${error}`}: ${advice}`;
-  return `${[...lines, paint(colours[status === 200 ? 'passed' : 'rejected'], escaped(response))].join('\n')}\n`;
+  const response = [status, error].filter((part) => part !== undefined).join(' ');
+  const last = escaped(response === '' ? advice : `${response}: ${advice}`);
+  const suggested = suggestion === undefined ? [] : ['', ...renderSuggestion(suggestion).map(escaped)];
+  return `${[...lines, paint(colours[status === 200 ? 'passed' : 'rejected'], last), ...suggested].join('\n')}\n`;
 }
 
 const escaped = (text: string) => printable(text, Number.POSITIVE_INFINITY);

@@ -35,3 +35,15 @@ test('protected-api explain lists all mistakes of the settings', async () => {
   expect(status).toBe(1);
   expect(stderr).toMatch(/^Cannot read settings:\n {2}ISSUER must be .*\n {2}AUDIENCE is required: .*\n$/);
 });
+
+test.each([
+  ['protected-api explain', [command, 'explain']],
+  ['the service', [join(import.meta.dir, '../../../src/index.ts'), '--explain']],
+])('%s prints in both forms what would accept a token, without settings, and exits with 1', async (_, args) => {
+  const script = ['/bin/sh', '-c', 'echo "$INPUT" | exec "$@"', 'sh', process.execPath, ...args];
+  const { stdout, ...ended } = await runToEnd(script, { INPUT: token, ISSUER: '', AUDIENCE: '' });
+  expect(ended).toEqual({ status: 1, stderr: '' });
+  const forms = [`\nISSUER=https://issuer.example.test/\nAUDIENCE=${AUDIENCE}\n`, `  audience: '${AUDIENCE}',\n})\n`];
+  for (const part of [...forms, 'trust whoever issued this token']) expect(stdout).toContain(part);
+  expect(stdout).not.toContain(token.slice(-20));
+});
