@@ -130,7 +130,7 @@ export interface GuardOptions {
    * 1, 2, 4, … seconds, up to this time: 1 to 3,600. Defaults to 30.
    */
   readonly jwksCooldownSeconds?: number | undefined;
-  /** Time limit of one fetch, body included: 1 to 60. Defaults to 5. */
+  /** Time limit of one fetch, body included, and of the application's functions `isRevoked` and `introspect`: 1 to 60. Defaults to 5. */
   readonly jwksTimeoutSeconds?: number | undefined;
   /** Tolerated clock difference for `exp`, `nbf` and `auth_time`: 0 to 300. Defaults to 0. */
   readonly clockToleranceSeconds?: number | undefined;
@@ -162,16 +162,21 @@ export interface GuardOptions {
   readonly replayStore?: ReplayStore | undefined;
   /**
    * Called with the claims of every request, cached tokens included. Any result but `false` rejects the request. If the function
-   * throws or its promise is rejected, the client gets a 503, because that is not the token's fault.
+   * throws, its promise is rejected or takes longer than `jwksTimeoutSeconds`, the client gets a 503, because that is not the
+   * token's fault. `signal` is aborted after that time.
    */
-  readonly isRevoked?: ((claims: Claims) => boolean | Promise<boolean>) | undefined;
+  readonly isRevoked?: IsRevoked<Claims> | undefined;
   /**
    * Called for each request with a token that is not a JWT: returns what an introspection endpoint responds (RFC 7662), or what
    * a verifier of the application knows. The token is rejected unless `active` is `true`. If it is, the returned object is checked
    * like the claims of a JWT; `iss` may be missing if there is a single issuer. If the function throws, its promise is rejected or
-   * it returns no object, the client gets a 503. Nothing is cached. Tokens over 8,192 characters are rejected without a call.
+   * takes longer than `jwksTimeoutSeconds`, or it returns no object, the client gets a 503. `signal` is aborted after that time.
+   * Nothing is cached. Text over 8,192 characters, or with characters that no token has (RFC 6750 §2.1), is rejected without a
+   * call.
    */
-  readonly introspect?: ((token: string) => object | Promise<object>) | undefined;
+  readonly introspect?:
+    | ((token: string, given: { readonly signal: AbortSignal }) => object | PromiseLike<object>)
+    | undefined;
   /** Called with the claims of every accepted token, before requirements are checked. An exception fails the request. */
   readonly onAccepted?: ((request: GuardRequest, claims: Claims) => unknown) | undefined;
   /** Called with the internal reason of every rejection. An exception fails the request. */
@@ -189,6 +194,11 @@ export interface GuardOptions {
   /** Fetches key sets and metadata, for proxies and tests. Defaults to the global `fetch`. */
   readonly fetch?: Fetch | undefined;
 }
+
+type IsRevoked<Accepted> = (
+  claims: Accepted,
+  given: { readonly token: string; readonly signal: AbortSignal },
+) => boolean | PromiseLike<boolean>;
 
 /** An issuer with its own options. Each replaces that of the guard, for the tokens of this issuer only. */
 export interface IssuerOptions extends OwnOptions {
@@ -217,7 +227,7 @@ export type OptionsFor<Schema, Format = unknown, Accepted = ClaimsOf<Schema>> = 
 > & {
   readonly claims?: Schema | undefined;
   readonly formatRejection?: ((refusal: RefusalDescription) => Format) | undefined;
-  readonly isRevoked?: ((claims: Accepted) => boolean | Promise<boolean>) | undefined;
+  readonly isRevoked?: IsRevoked<Accepted> | undefined;
   readonly onAccepted?: ((request: GuardRequest, claims: Accepted) => unknown) | undefined;
 } & (Pick<GuardOptionsByIssuer, 'issuer'> | Pick<GuardOptions, 'issuer' | 'audience'>);
 

@@ -73,7 +73,17 @@ function httpTable(form: Form): void {
   });
 }
 
-describe('the guard under workerd', () => httpTable(workerForm(() => join(folder(), 'worker.mjs'))));
+describe('the guard under workerd', () => {
+  const form = workerForm(() => join(folder(), 'worker.mjs'));
+  httpTable(form);
+
+  test.each(['SERVICE', 'OBJECTS'])('asks %s whether a token is revoked, by RPC', async (revocations) => {
+    await using fixture = await startFixture(form, { settings: { OPTIONS: JSON.stringify({ revocations }) } });
+    const statusOf = async (sid: string) =>
+      (await fixture.get('/api/private', fixture.mint({ claims: { sid } }))).status;
+    expect([await statusOf('good'), await statusOf('revoked'), await statusOf('broken')]).toEqual([200, 401, 503]);
+  });
+});
 
 describe('the plugin under workerd', () => {
   const form = workerForm(() => join(folder(), 'elysia-worker.mjs'));

@@ -1,13 +1,36 @@
 // A Cloudflare Worker of somebody else. It is bundled with the installed package and runs in workerd, without nodejs_compat.
-import { env } from 'cloudflare:workers';
+import { DurableObject, env, WorkerEntrypoint } from 'cloudflare:workers';
 import { createGuard } from 'protected-api/guard';
 import { formatRejection } from './errors.mjs';
 
 const { ISSUER: issuer, AUDIENCE: audience, PUBLIC_URL: publicUrl, DPOP: dpop, OPTIONS: options = '{}' } = env;
 // Here, Workers allow neither a timer nor a random number nor a fetch.
-const guard = createGuard({ issuer, audience, publicUrl, dpop, formatRejection, ...JSON.parse(options) });
+const { revocations, ...given } = JSON.parse(options);
+/** What an RPC call returns is a function with a `then`. */
+const isRevoked = {
+  SERVICE: ({ sid }) => env.SERVICE.isRevoked(sid),
+  OBJECTS: ({ sid }) => env.OBJECTS.get(env.OBJECTS.idFromName('all')).isRevoked(sid),
+}[revocations];
+const guard = createGuard({ issuer, audience, publicUrl, dpop, formatRejection, isRevoked, ...given });
 const scoped = { scope: 'read:messages' };
 const routes = { '/livez': undefined, '/api/public': undefined, '/api/private': {}, '/api/private-scoped': scoped };
+
+const isRevokedSession = (sid) => {
+  if (sid === 'broken') throw new Error('secret');
+  return sid === 'revoked';
+};
+
+export class Revocations extends WorkerEntrypoint {
+  isRevoked(sid) {
+    return isRevokedSession(sid);
+  }
+}
+
+export class RevocationList extends DurableObject {
+  isRevoked(sid) {
+    return isRevokedSession(sid);
+  }
+}
 
 /** What the tests expect of every response, and a guard cannot know. */
 const ownHeaders = {

@@ -7,7 +7,10 @@ import { type Form, startService } from './forms.ts';
 const workerd: string = untyped;
 
 /** Without flags, and so without the modules of Node.js. */
-const configOf = (bindings: Environment) => `using Workerd = import "/workerd/workerd.capnp";
+const configOf = (
+  bindings: Environment,
+  [remote, durable]: readonly string[],
+) => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "internet", network = (allow = ["public", "private"])),
@@ -15,11 +18,23 @@ const config :Workerd.Config = (
       modules = [(name = "worker.js", esModule = embed "worker.js")],
       compatibilityDate = "2026-11-01",
       globalOutbound = "internet",
-      bindings = [${Object.entries(bindings).map(([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)})`)}],
+      bindings = [${Object.entries(bindings).map(([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)})`)}${remote}],
+      ${durable}
     )),
   ],
   sockets = [(name = "http", address = "127.0.0.1:${bindings.PORT}", http = (), service = "worker")],
 );`;
+
+/** What a script with the class `RevocationList` reaches through RPC: a service, and a Durable Object. */
+const remoteOf = (script: string) =>
+  script.includes('RevocationList')
+    ? [
+        `, (name = "SERVICE", service = (name = "worker", entrypoint = "Revocations")),
+         (name = "OBJECTS", durableObjectNamespace = "RevocationList")`,
+        `durableObjectNamespaces = [(className = "RevocationList", uniqueKey = "revocations")],
+         durableObjectStorage = (inMemory = void),`,
+      ]
+    : ['', ''];
 
 export async function bundle(script: string): Promise<string> {
   const { outputFiles } = await build({
@@ -35,7 +50,8 @@ export async function bundle(script: string): Promise<string> {
 
 /** Runs a script in workerd, the runtime of Cloudflare Workers, with the settings as its bindings, and prints its URL first. */
 export async function runWorker(script: string, settings: Environment) {
-  const files = { 'worker.js': await bundle(script), 'config.capnp': configOf(settings) };
+  const bundled = await bundle(script);
+  const files = { 'worker.js': bundled, 'config.capnp': configOf(settings, remoteOf(bundled)) };
   const command = `echo http://127.0.0.1:${settings.PORT}; exec "$0" serve config.capnp`;
   return run(['/bin/sh', '-c', command, workerd], {}, files);
 }

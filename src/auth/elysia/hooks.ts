@@ -109,9 +109,13 @@ function requirementHook(name: Requirement['name'], value: unknown): Hook {
     const { plan, accepted } = acceptanceWith(context, requirement);
     // The application may have put other claims into the context.
     const own = Object.create(context, { claims: { value: accepted[0]?.claims, enumerable: true } });
-    const returned = Promise.resolve(own).then(value as (context: unknown) => unknown);
-    const rejection = await returned.then((each) => plan.judge(name, each, context.request, accepted)).catch(failWith);
-    return rejection && status(rejection.status as 403, rejection);
+    try {
+      const returned = await (value as (context: unknown) => unknown)(own);
+      const rejection = await plan.judge(name, returned, context.request, accepted);
+      return rejection && status(rejection.status as 403, rejection);
+    } catch (cause) {
+      return failWith(cause);
+    }
   };
   const require = needsNothing((context: RouteContext) => void acceptanceWith(context, requirement));
   const fn = isCalled(requirement) ? call : require;

@@ -4,7 +4,7 @@
  */
 import { documentRejections, withoutDocumented } from '../openapi/responses.ts';
 import { securityOf } from '../openapi/security.ts';
-import { whenSettled } from '../values/promises.ts';
+import { promised, whenSettled } from '../values/promises.ts';
 import { close, refuse } from './closing.ts';
 import { gateRoute, lockMount, placeGate } from './gate.ts';
 import {
@@ -90,7 +90,9 @@ function withoutLosses(given: Hooks): Hooks {
 
 /** Values become functions, because Elysia serves some of them without any hook. */
 function toFunction(handler: unknown): unknown {
-  return typeof handler === 'function' || isHtmlBundle(handler) ? handler : () => whenSettled(handler, copyOf);
+  return typeof handler === 'function' || isHtmlBundle(handler)
+    ? handler
+    : () => whenSettled(promised(handler), copyOf);
 }
 
 /** A Response can be sent once. */

@@ -49,8 +49,8 @@ export async function explainToken(
   const { introspect: introspectAs } = options;
   const introspect =
     introspectAs &&
-    (async (opaque: string) => {
-      const response = await responseOf(introspectAs, opaque);
+    (async (opaque: string, limited: Parameters<typeof introspectAs>[1]) => {
+      const response = await responseOf(() => introspectAs(opaque, limited));
       introspected = isJsonObject(response) ? response : {};
       // Anything but an object is an outage, whatever its type.
       return response as object;

@@ -6,6 +6,7 @@ import { createTrusts } from '../token/trust.ts';
 import { createVerifier } from '../token/verifier.ts';
 import type { CheckedOptions, Claims, Guard, GuardOptions, GuardRequest, Requirements } from '../types.ts';
 import { systemClock, type TimeAndRandom } from '../values/clock.ts';
+import { createTimeLimit } from '../values/time-limit.ts';
 import { createDecide, type Decision } from './decide.ts';
 import { createMetadata, type RespondMetadata } from './metadata.ts';
 import { createReject, type PreparedRejections, prepareRejections } from './rejection.ts';
@@ -45,11 +46,13 @@ export function createGuardCore(
   const options = checkOptions(given);
   const issuers = optionsByIssuer(options);
   const keys = createIssuerKeys(issuers, { clock, random });
-  const verifier = createVerifier({ ...options, trusts: createTrusts(issuers, keys.byIssuer), now, random });
+  const withinLimit = createTimeLimit(clock, options.jwksTimeoutSeconds * 1000);
+  const trusts = createTrusts(issuers, keys.byIssuer);
+  const verifier = createVerifier({ ...options, trusts, withinLimit, now, random });
   const { readRequirements, readScope, scopesOf, checkAnyScope } = createPolicyReader({ ...options, now });
   const prepared = prepareRejections(options.formatRejection);
   const reject = createReject(options, prepared);
-  const { decide, schemeOf } = createDecide(options, { verifier, reject, checkAnyScope, now });
+  const { decide, schemeOf } = createDecide(options, { verifier, reject, withinLimit, checkAnyScope, now });
   const state = () => ({ ...verifier.state(), issuers: keys.state() });
 
   return {

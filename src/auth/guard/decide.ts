@@ -6,6 +6,7 @@ import type { Verification, VerifiedToken, Verifier } from '../token/verifier.ts
 import type { Authentication, CheckedOptions, Claims, DpopMode, GuardRequest, Scheme } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { attempt, ignoreRejection, isPromise, whenSettled } from '../values/promises.ts';
+import { Limited, type WithinLimit } from '../values/time-limit.ts';
 import { acceptedSchemes, type RejectRequest } from './rejection.ts';
 import type { RoutePolicy } from './requirements.ts';
 
@@ -25,6 +26,7 @@ export interface AcceptedToken extends Pick<Authentication, 'claims' | 'token'> 
 interface DecideParts extends Pick<TimeAndRandom, 'now'> {
   readonly verifier: Verifier;
   readonly reject: RejectRequest;
+  readonly withinLimit: WithinLimit;
   /** Whether a token grants a scope at all, if that is required of every token. */
   readonly checkAnyScope: RoutePolicy['check'] | undefined;
 }
@@ -34,12 +36,14 @@ interface DecideParts extends Pick<TimeAndRandom, 'now'> {
  * the order of the standards, and the first that fails decides. Does NOT check `jti` of a token, that there is a `sub`, nor who
  * may see which resource: the last is for `authorize` in Elysia, and for the handler elsewhere.
  */
-export function createDecide(options: CheckedOptions, { verifier, reject, checkAnyScope, now }: DecideParts) {
-  const { isRevoked, onAccepted } = options;
+export function createDecide(options: CheckedOptions, parts: DecideParts) {
+  const { verifier, reject, checkAnyScope, now } = parts;
+  const { onAccepted } = options;
   const readCredentials = createCredentialsReader(options.dpop);
   const share = createSharing(options.dpop);
   const checkBinding = createBindingCheck({ ...options, now });
   const applySchema = createClaimsReader(options.claims);
+  const checkRevocation = createRevocationCheck(options, parts.withinLimit);
 
   function decide(request: GuardRequest, policy: RoutePolicy, isOptional: boolean): Decision | Promise<Decision> {
     // One Authorization header with one scheme and one token (RFC 6750 §2.1, RFC 9449 §7.1). No other place is looked at.
@@ -60,12 +64,16 @@ export function createDecide(options: CheckedOptions, { verifier, reject, checkA
       if (verified instanceof Refusal) return rejected(verified);
       const { claims: ownClaims } = verified;
       // The key or the certificate that the token is bound to (RFC 9449 §4.3 and §7.1, RFC 8705 §3).
-      return whenSettled(checkBinding(request, scheme, shared, ownClaims), (unbound): Decision | Promise<Decision> => {
+      const binding = checkBinding(request, scheme, shared, ownClaims);
+      return whenSettled(binding, (unbound): Decision | Promise<Decision> => {
         if (unbound) return rejected(unbound);
         const claims = applySchema(verified);
         if (claims instanceof Refusal) return rejected(claims);
-        return whenSettled(isRevoked && checkRevocation(isRevoked, claims), (revoked): Decision => {
-          if (revoked) return rejected(revoked);
+        const revocation = checkRevocation?.(claims, token);
+        return whenSettled(revocation, (revoked): Decision => {
+          const hasWaited = isPromise(binding) || isPromise(revocation);
+          const refusal = revoked ?? (hasWaited ? verifier.checkTime(verified) : undefined);
+          if (refusal) return rejected(refusal);
           announce(request, shared, claims);
           // Step-up (RFC 9470 §4), then scope (RFC 6750 §3.1).
           const unmet = policy.check(ownClaims) ?? checkAnyScope?.(ownClaims);
@@ -84,13 +92,27 @@ export function createDecide(options: CheckedOptions, { verifier, reject, checkA
   return { decide, schemeOf: (request: GuardRequest) => readCredentials(request).scheme };
 }
 
-/** Asks the application whether a token is revoked. Anything but `false` rejects it; an exception is not the token's fault. */
-function checkRevocation(isRevoked: NonNullable<CheckedOptions['isRevoked']>, claims: Claims) {
-  return whenSettled<unknown, Refusal | undefined>(
-    attempt(() => isRevoked(claims)),
-    (returned) => (returned === false ? undefined : refuse('token_revoked')),
-    () => refuse('revocation_unavailable'),
-  );
+/** What `isRevoked` gets besides the claims. */
+class RevocationCheck extends Limited {
+  constructor(readonly token: string) {
+    super();
+  }
+}
+
+/**
+ * Returns a function that asks the application whether a token is revoked. Anything but `false` rejects it; an exception and
+ * silence are not the token's fault.
+ */
+function createRevocationCheck({ isRevoked }: CheckedOptions, withinLimit: WithinLimit) {
+  if (!isRevoked) return undefined;
+  return (claims: Claims, token: string) => {
+    const limited = new RevocationCheck(token);
+    return whenSettled<unknown, Refusal | undefined>(
+      attempt(() => withinLimit(limited, isRevoked(claims, limited))),
+      (returned) => (returned === false ? undefined : refuse('token_revoked')),
+      () => refuse('revocation_unavailable'),
+    );
+  };
 }
 
 /** The content of an Authorization header: a scheme, with a token or why there is none. */

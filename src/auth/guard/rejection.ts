@@ -1,7 +1,7 @@
 import { type Refusal, refusals } from '../refusals.ts';
 import type { CheckedOptions, DpopMode, GuardRequest, RefusalReason, Scheme } from '../types.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
-import { ignoreRejection, isPromise } from '../values/promises.ts';
+import { ignoreRejection, isThenable } from '../values/promises.ts';
 import { proofAlgorithmNames, resourceMetadataUrl } from './metadata.ts';
 import type { ChallengeParameters, RoutePolicy } from './requirements.ts';
 
@@ -87,7 +87,7 @@ const formatMembers = ['status', 'body', 'contentType'];
 
 function readFormat(returned: unknown): Partial<PreparedRejection> {
   ignoreRejection(returned);
-  if (!isJsonObject(returned) || isPromise(returned)) throw new TypeError('it must return an object, not a promise');
+  if (!isJsonObject(returned) || isThenable(returned)) throw new TypeError('it must return an object, not a promise');
   const unknown = namesIn(returned).find((name) => !formatMembers.includes(name));
   if (unknown !== undefined)
     throw new TypeError(`it returned the unknown member ${unknown}. Use ${formatMembers.join(', ')}`);
@@ -97,7 +97,7 @@ function readFormat(returned: unknown): Partial<PreparedRejection> {
     throw new TypeError('status must be a whole number from 400 to 599');
   if (contentType !== undefined && !(typeof contentType === 'string' && mediaType.test(contentType)))
     throw new TypeError('contentType must be a media type');
-  const isJson = typeof body === 'object' && body !== null && !isPromise(body);
+  const isJson = typeof body === 'object' && body !== null && !isThenable(body);
   const text: unknown = isJson ? JSON.stringify(body) : body;
   if (body !== undefined && (typeof text !== 'string' || (!isJson && contentType === undefined)))
     throw new TypeError('body must be an object, or a string with a contentType');

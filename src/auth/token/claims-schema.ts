@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import type { Claims, ClaimsSchema } from '../types.ts';
 import { deepFreeze, isJsonObject } from '../values/json.ts';
-import { ignoreRejection, isPromise } from '../values/promises.ts';
+import { ignoreRejection, isThenable } from '../values/promises.ts';
 import type { VerifiedToken } from './verifier.ts';
 
 /** Schemas of some libraries are functions. */
@@ -35,7 +35,7 @@ export function createClaimsReader(schema: ClaimsSchema | undefined): (token: Ve
     if (copy === undefined) return refuse('claims_unexpected');
     try {
       const result = standard.validate(copy);
-      if (isPromise(result)) {
+      if (isThenable(result)) {
         ignoreRejection(result);
         return warn('returned a promise, but it must be synchronous');
       }

@@ -1,10 +1,17 @@
 import { base64url } from 'jose';
 import { Refusal, refuse } from '../refusals.ts';
 import type { Claims, GuardOptions } from '../types.ts';
+import type { TimeAndRandom } from '../values/clock.ts';
 import { isJsonObject, type Members, parseJsonObject } from '../values/json.ts';
+import { Limited, type WithinLimit } from '../values/time-limit.ts';
 import { readClaims } from './claims.ts';
 import { maxTokenLength } from './header.ts';
 import type { Trusts } from './trust.ts';
+
+interface IntrospectionParts extends Pick<TimeAndRandom, 'now'> {
+  readonly trusts: Trusts;
+  readonly withinLimit: WithinLimit;
+}
 
 type Introspected = { readonly claims: Claims } | Refusal;
 
@@ -14,15 +21,15 @@ type Introspected = { readonly claims: Claims } | Refusal;
  */
 export function createIntrospection(
   introspect: NonNullable<GuardOptions['introspect']>,
-  { sole, of }: Trusts,
-  nowSeconds: () => number,
+  { trusts: { sole, of }, withinLimit, now }: IntrospectionParts,
 ): (token: string) => Promise<Introspected> | undefined {
   async function ask(token: string): Promise<Introspected> {
-    const response = await responseOf(introspect, token);
+    const limited = new Limited();
+    const response = await responseOf(() => withinLimit(limited, introspect(token, limited)));
     if (!isJsonObject(response)) return refuse('introspection_unavailable');
     if (response.active !== true || lacksKey(response)) return refuse('token_inactive');
     const { iss = sole?.rules.issuer } = response;
-    const claims = readClaims({ ...response, iss }, (sole ?? of(iss))?.rules, nowSeconds());
+    const claims = readClaims({ ...response, iss }, (sole ?? of(iss))?.rules, now() / 1000);
     return claims instanceof Refusal ? claims : { claims };
   }
 
@@ -48,10 +55,10 @@ function isJwt(token: string): boolean {
  * Resolves to what the application responds, as JSON carries it: a copy, because the application may keep and change its own, in
  * which a member that is undefined is missing. Undefined if there is none, or if JSON cannot carry it, such as a cycle.
  */
-export async function responseOf(introspect: (token: string) => unknown, token: string): Promise<unknown> {
+export async function responseOf(introspect: () => unknown): Promise<unknown> {
   try {
     // As JSON alone, an object of another kind, such as a Response, would be an empty one. It cannot be cloned.
-    return JSON.parse(JSON.stringify(structuredClone(await introspect(token))));
+    return JSON.parse(JSON.stringify(structuredClone(await introspect())));
   } catch {
     return undefined;
   }

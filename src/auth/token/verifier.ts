@@ -6,6 +6,7 @@ import { Refusal, refuse } from '../refusals.ts';
 import type { Algorithm, CheckedOptions, Claims, GuardState } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { parseJsonObject } from '../values/json.ts';
+import type { WithinLimit } from '../values/time-limit.ts';
 import { checkTime, readClaims } from './claims.ts';
 import { createHeaderReader, readUnverifiedIssuer, type TokenHeader } from './header.ts';
 import { createIntrospection } from './introspection.ts';
@@ -30,6 +31,8 @@ export interface Verifier {
    * @param earlier what this verifier returned for the token before: its time and its key are checked again, but its signature is not
    */
   verify(token: string, earlier?: VerifiedToken): Verification | Promise<Verification>;
+  /** Returns why a verified token is now rejected, if it is: only its time is checked again. */
+  checkTime(token: VerifiedToken): Refusal | undefined;
   state(): Omit<GuardState, 'issuers'>;
 }
 
@@ -37,6 +40,7 @@ export interface VerifierOptions
   extends Pick<CheckedOptions, 'tokenType' | 'tokenCacheSize' | 'clockToleranceSeconds' | 'introspect'>,
     Pick<TimeAndRandom, 'now' | 'random'> {
   readonly trusts: Trusts;
+  readonly withinLimit: WithinLimit;
 }
 
 /** A token whose signature was verified. Without a key, it was introspected. */
@@ -56,12 +60,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const { trusts, introspect, tokenCacheSize, clockToleranceSeconds, now, random } = options;
   const { sole } = trusts;
   const nowSeconds = () => now() / 1000;
-  const isGood = (entry: CachedToken) =>
-    isTrusted(entry) && checkTime(entry.claims, clockToleranceSeconds, nowSeconds()) === undefined;
+  const timeOf = ({ claims }: VerifiedToken) => checkTime(claims, clockToleranceSeconds, nowSeconds());
+  const isGood = (entry: CachedToken) => isTrusted(entry) && timeOf(entry) === undefined;
   const cache =
     tokenCacheSize > 0 ? createTokenCache<CachedToken>({ maxEntries: tokenCacheSize, isGood, random }) : undefined;
   const readHeader = createHeaderReader(trusts.algorithms, options.tokenType);
-  const introspection = introspect && createIntrospection(introspect, trusts, nowSeconds);
+  const introspection = introspect && createIntrospection(introspect, options);
   let cacheHits = 0;
 
   // One asynchronous function for all of it: under load, each further one takes a microsecond or two.
@@ -95,7 +99,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const cached = (earlier as CachedToken | undefined) ?? cache?.get(token);
       if (cached !== undefined && isTrusted(cached)) {
         if (earlier === undefined) cacheHits += 1;
-        return checkTime(cached.claims, clockToleranceSeconds, nowSeconds()) ?? cached;
+        return timeOf(cached) ?? cached;
       }
       const header = readHeader(token);
       if (header instanceof Refusal) return introspection?.(token) ?? header;
@@ -106,6 +110,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       if (!trust.rules.algorithms.includes(header.algorithm)) return refuse('algorithm_unsupported');
       return verifyByKeyId(token, header, trust);
     },
+    checkTime: timeOf,
     state: () => ({ cacheHits, cacheEntries: cache?.size ?? 0 }),
   };
 }

@@ -1,18 +1,58 @@
+/** The class of what asynchronous functions return, even where the application has replaced the global `Promise`. */
+const { constructor: RealPromise } = (async () => {})() as unknown as { readonly constructor: PromiseConstructor };
+
+/** Whether a value is a real promise. What an application returns may be another thenable: {@link promised} makes it a real one. */
+export const isPromise = (value: unknown): value is Promise<unknown> => value instanceof RealPromise;
+
 /**
- * Whether a value is a promise: it has a method `then`. An application may replace `Promise`, and mistaking a promise for a
- * result would accept the request.
+ * Whether a value has a method `then`. It may be a function, as Cloudflare's promise of an RPC call is. A `then` that cannot be
+ * read counts: whoever waits for the value learns why.
  */
-export function isPromise(value: unknown): value is Promise<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false;
+  try {
+    // Not `'then' in value`, which is false for a proxy that only has a `get`.
+    return typeof (value as Partial<PromiseLike<unknown>>).then === 'function';
+  } catch {
+    return true;
+  }
 }
 
-/** Continues at once if there is nothing to wait for: each promise costs a request a microsecond. */
+/**
+ * Returns what a function of the application returned: a real promise if it has a method `then`, which may return anything,
+ * throw, and call back twice or never. Mistaking it for a result could accept the request.
+ */
+export function promised(returned: unknown): unknown {
+  return isThenable(returned) ? adopt(returned) : returned;
+}
+
+async function adopt(thenable: unknown): Promise<unknown> {
+  return thenable;
+}
+
+/** Continues at once if there is nothing to wait for: each promise costs a request a microsecond. Waits only for real promises. */
 export function whenSettled<Value, Result>(
   value: Value | Promise<Value>,
   next: (settled: Value) => Result | Promise<Result>,
   fail?: (error: unknown) => Result,
 ): Result | Promise<Result> {
-  return isPromise(value) ? value.then(next, fail) : next(value as Value);
+  return isPromise(value) ? settle(value as Promise<Value>, next, fail) : next(value as Value);
+}
+
+/** Asynchronous, because `then` of a class that the application has changed may return another promise. */
+async function settle<Value, Result>(
+  promise: Promise<Value>,
+  next: (settled: Value) => Result | Promise<Result>,
+  fail?: (error: unknown) => Result,
+): Promise<Result> {
+  let settled: Value;
+  try {
+    settled = await promise;
+  } catch (error) {
+    if (fail) return fail(error);
+    throw error;
+  }
+  return next(settled);
 }
 
 /** Returns an exception as a rejected promise. */
@@ -20,11 +60,13 @@ export function attempt<Result>(run: () => Result | Promise<Result>): Result | P
   try {
     return run();
   } catch (error) {
-    return Promise.reject(error);
+    return (async () => {
+      throw error;
+    })();
   }
 }
 
 /** Catches the rejection of what a synchronous function of the application returned. Otherwise it would end the process. */
 export function ignoreRejection(returned: unknown): void {
-  if (isPromise(returned)) returned.then(undefined, () => {});
+  if (isThenable(returned)) adopt(returned).catch(() => {});
 }

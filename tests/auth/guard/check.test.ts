@@ -1,10 +1,11 @@
 import { describe, expect, mock, test } from 'bun:test';
 import { join } from 'node:path';
-import { createGuard } from '../../../src/auth/guard.ts';
+import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
 import type { Requirements } from '../../../src/auth/types.ts';
 import { certificate } from '../../support/certificates.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { runToEnd } from '../../support/child-process.ts';
+import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { bearer } from '../../support/mint.ts';
 
 describe('the option isRevoked', () => {
@@ -45,7 +46,57 @@ describe('the option isRevoked', () => {
     const headers = new Headers(bearer(tokenOf({ claims: { sid: ['a', null] } })));
     const reasons = [await check(headers), await check(headers), await check(headers)].map(({ reason }) => reason);
     expect(reasons).toEqual([undefined, 'token_revoked', undefined]);
-    expect(isRevoked).toHaveBeenLastCalledWith(expect.objectContaining({ sid: ['a', null] }));
+    expect(isRevoked.mock.lastCall?.[0]).toMatchObject({ sid: ['a', null] });
+  });
+
+  test('gets the token, and a signal that is aborted when its time is over, or never', async () => {
+    const clock = createFrozenClock();
+    const given: { readonly token: string; readonly signal: AbortSignal }[] = [];
+    const answers = [false, Promise.resolve(false), new Promise<boolean>(() => {})];
+    const asked = Promise.withResolvers<void>();
+    const isRevoked: GuardOptions['isRevoked'] = (_, limited) => {
+      if (given.push(limited) === 3) asked.resolve();
+      return answers[given.length - 1] ?? true;
+    };
+    const check = createChecker({ isRevoked, jwksTimeoutSeconds: 2 }, { clock });
+    const token = tokenOf();
+    const { reason: atOnce } = await check(token);
+    // Only what is waited for has a timer, and the token is cached: no promise at all.
+    const { reason: later } = await check(token);
+    const silent = check(token);
+    await asked.promise;
+    clock.advance(1999);
+    expect([clock.waiting, given[2]?.signal.aborted]).toEqual([1, false]);
+    clock.advance(1);
+    expect([atOnce, later, (await silent).reason]).toEqual([undefined, undefined, 'revocation_unavailable']);
+    expect(given.map((each) => [each.token === token, each.signal.aborted])).toEqual([
+      [true, false],
+      [true, false],
+      [true, true],
+    ]);
+    expect(clock.waiting).toBe(0);
+  });
+
+  test('costs a cached token no promise if it returns at once', async () => {
+    const check = createChecker({ isRevoked: () => false });
+    const token = tokenOf();
+    await check(token);
+    const request = new Request('https://api.example.test/', { headers: bearer(token) });
+    expect(check.core.decide(request, check.core.readRequirements({}), false)).toHaveProperty('claims.sub', 'client-1');
+  });
+
+  test.each([
+    ['isRevoked', {}, 'token_expired'],
+    ['isRevoked of a token that is not valid yet by then', { nbf: 0 }, 'token_not_yet_valid'],
+  ])('checks the time of the token again after a slow %s', async (_, claims, want) => {
+    const times = want === 'token_expired' ? [1000, 2000] : [1000, -1000];
+    let [now = 0] = times;
+    const isRevoked = async () => {
+      [, now = 0] = times;
+      return false;
+    };
+    const check = createChecker({ isRevoked }, { now: () => now });
+    expect((await check({ claims: { exp: 2, iat: 0, ...claims } })).reason).toBe(want);
   });
 
   test('is called before onAccepted, step-up and scope', async () => {

@@ -197,7 +197,13 @@ test('createVerifier() treats a defective key set or an unsuitable key neither a
     const keySets = new Map([[ISSUER, { find, isCurrent: () => true }]]);
     const options = checkOptions(offline());
     const trusts = createTrusts(new Map([[ISSUER, options]]), keySets);
-    const { verify } = createVerifier({ ...options, trusts, now: Date.now, random: Math.random });
+    const { verify } = createVerifier({
+      ...options,
+      trusts,
+      withinLimit: (_, returned) => returned,
+      now: Date.now,
+      random: Math.random,
+    });
     await expect(Promise.resolve(verify(tokenOf()))).rejects.toBeInstanceOf(TypeError);
   }
 });
