@@ -39,14 +39,16 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
     isStoreUp: url === undefined ? undefined : isStoreUp,
   };
   const metrics = settings.metricsPort === undefined ? undefined : createMetrics(sources);
-  const { onStoreEvent, requestIdOf, wrap, ...listeners } = createObservation(log, metrics);
+  const { onStoreEvent, onMemoryStoreEvent, requestIdOf, wrap, ...listeners } = createObservation(log, metrics);
   const commonHeaders = createCommonHeaders(options);
   const replayStore = url === undefined ? undefined : new RedisReplayStore({ url, onEvent: onStoreEvent });
+  // The events of Redis say more.
+  const onReplayStoreEvent = replayStore ? () => {} : onMemoryStoreEvent;
   const format = { formatRejection, errorHeaders: commonHeaders };
   const developmentIssuer = createIssuer?.(() => scopesOf(app.routes));
   // Its keys are given, because whether this process reaches its own listener depends on the network.
   const keys = developmentIssuer && { ...developmentIssuer.options, jwksUri: undefined };
-  const guard = createGuard({ ...options, ...keys, ...listeners, ...format, fetch, replayStore });
+  const guard = createGuard({ ...options, ...keys, ...listeners, ...format, fetch, replayStore, onReplayStoreEvent });
   const tokenEndpoint = developmentIssuer
     ? async () => developmentIssuer.options.issuer.replace(/\/$/, '') + developmentIssuer.endpoints.token
     : createTokenEndpoint(guard);

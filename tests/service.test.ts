@@ -3,6 +3,7 @@ import { type Environment, until } from './support/child-process.ts';
 import { challengeOf, expectCrossOrigin } from './support/expect-error.ts';
 import { createServiceInProcess } from './support/in-process.ts';
 import { bearer, mintToken, nowSeconds, SCOPE, signingKeys } from './support/mint.ts';
+import { bound, proven } from './support/proof.ts';
 import { recordLog } from './support/recorded-log.ts';
 
 const GOOD = 'https://good.example.test/';
@@ -24,7 +25,9 @@ function create(environment: Environment) {
     service.start();
     await new Promise((done) => setImmediate(done));
   };
-  return { ...service, start, messages: () => lines.map((line) => String(JSON.parse(line).msg)), fetched };
+  const logged = (member: string) =>
+    lines.map((line) => JSON.parse(line)[member]).filter((value) => value !== undefined);
+  return { ...service, start, messages: () => logged('msg').map(String), causes: () => logged('cause'), fetched };
 }
 
 afterEach(() => void setSystemTime());
@@ -165,4 +168,24 @@ test('changes of the wall clock affect the expiry of tokens, but not keys or fet
   }
   expect(fetched).toHaveLength(1);
   stop();
+});
+
+test('the log says once why no proof is accepted after the clock was two hours ahead, and once that it is over', async () => {
+  const { start, stop, get, messages, causes } = create({ DPOP: 'on', PUBLIC_URL });
+  await start();
+  const startSeconds = nowSeconds();
+  const token = mintToken(GOOD, { claims: { cnf: bound, exp: startSeconds + 86_400 } });
+  // Ends at the real time, because other tests share the store of this process.
+  for (const movedSeconds of [-300, -100, -7500, -7499, 0]) {
+    const status = movedSeconds < -7000 ? 503 : 200;
+    setSystemTime(new Date((startSeconds + movedSeconds) * 1000));
+    const headers = proven(token, `${PUBLIC_URL}/api/private`);
+    expect([movedSeconds, (await get('/api/private', { headers })).status]).toEqual([movedSeconds, status]);
+  }
+  stop();
+  expect(messages().filter((message) => /replay store/.test(message))).toEqual([
+    'Cannot use the replay store: requests with DPoP get a 503',
+    'The replay store can be used again',
+  ]);
+  expect(causes()).toEqual(['the clock was set back by about 122 minutes: restart this process']);
 });

@@ -34,6 +34,7 @@ export type {
   RefusalReason,
   RejectionFormat,
   ReplayStore,
+  ReplayStoreEvent,
   Requirements,
   ResourceMembers,
   TokenType,

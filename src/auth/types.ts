@@ -184,6 +184,11 @@ export interface GuardOptions {
   /** Called when keys were fetched, could not be fetched, or expired. Its exceptions are ignored. */
   readonly onKeySetEvent?: ((event: KeySetEvent) => unknown) | undefined;
   /**
+   * Called when it becomes unknown whether proofs were used, and when it is known again. Its exceptions are ignored. Defaults to a
+   * warning on the console.
+   */
+  readonly onReplayStoreEvent?: ((event: ReplayStoreEvent) => unknown) | undefined;
+  /**
    * Returns any of `status`, `body` and `contentType` for a rejection. What it leaves out keeps its default. Called once for each
    * reason when the guard is created. It cannot change the challenge or `Retry-After`. The body defaults to `error` and
    * `error_description` (RFC 6749 §5.2).
@@ -650,6 +655,16 @@ export interface ReplayStore {
    */
   markUsed(key: string, lifetimeMs: number, issuedAtMs: number): boolean | Promise<boolean>;
 }
+
+/** Whether the replay store, which may be one of the application, can tell if a proof was used. */
+export type ReplayStoreEvent =
+  | {
+      readonly type: 'failed';
+      /** What `markUsed` threw: its `code` or name, or for the default store a sentence. */
+      readonly cause: string;
+    }
+  /** `failures` counts the requests that got a 503. */
+  | { readonly type: 'recovered'; readonly failures: number };
 
 /** What {@link optionsFromEnvironment} throws. */
 export interface EnvironmentError extends TypeError {

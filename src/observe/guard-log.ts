@@ -1,4 +1,4 @@
-import type { KeySetEvent, RefusalReason } from 'protected-api/guard';
+import type { KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api/guard';
 import type { StoreEvent } from '../redis/replay-store.ts';
 import type { StoreFailure } from '../redis/store-failure.ts';
 import type { Log } from './log.ts';
@@ -42,17 +42,25 @@ export function createRefusalHints(log: Log): (reason: RefusalReason) => void {
   };
 }
 
+const unusable = 'Cannot use the replay store: requests with DPoP get a 503';
+
 /** Rejections by a connected store, which are not outages. */
 const storeRejections: Partial<Readonly<Record<StoreFailure, string>>> = {
   overloaded: 'The replay store is too slow: some requests with DPoP get a 503',
   forgotten: 'Proofs older than the data of the replay store get a 503',
 };
 
+/** Logs when the replay store in memory begins to fail, and when it can be used again. */
+export function logMemoryStoreEvent(log: Log, event: ReplayStoreEvent): void {
+  if (event.type === 'failed') log.warn({ cause: event.cause }, unusable);
+  else log.info({ afterFailures: event.failures }, 'The replay store can be used again');
+}
+
 /** Logs an outage of the replay store when it begins and when it ends, and the first proof that a connected store rejects. */
 export function logStoreEvent(log: Log, event: StoreEvent): void {
   if (event.type === 'failed') {
     const { failure, failures, cause } = event;
-    const message = storeRejections[failure] ?? 'Cannot use the replay store: requests with DPoP get a 503';
+    const message = storeRejections[failure] ?? unusable;
     log[failures === 1 || cause ? 'warn' : 'debug']({ failure, failures, cause }, message);
     return;
   }

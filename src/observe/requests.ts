@@ -1,7 +1,7 @@
-import type { Claims, KeySetEvent, RefusalReason } from 'protected-api/guard';
+import type { Claims, KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api/guard';
 import { type Fetch, type RouteOf, whenSettled } from '../http/plugin.ts';
 import type { StoreEvent } from '../redis/replay-store.ts';
-import { createRefusalHints, logKeySetEvent, logStoreEvent } from './guard-log.ts';
+import { createRefusalHints, logKeySetEvent, logMemoryStoreEvent, logStoreEvent } from './guard-log.ts';
 import type { Log } from './log.ts';
 import type { Metrics, Outcome } from './metrics.ts';
 
@@ -54,6 +54,7 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
       if (event.type === 'failed') metrics?.countStoreFailure(event.failure);
       logStoreEvent(log, event);
     },
+    onMemoryStoreEvent: (event: ReplayStoreEvent) => logMemoryStoreEvent(log, event),
     wrap(fetch: Fetch, routeOf: RouteOf): Fetch {
       return (request) => {
         const givenId = request.headers.get('x-request-id');

@@ -159,6 +159,7 @@ const withoutCallbacks = ({ clientCertificate }: CheckedOptions) => ({
   onAccepted: undefined,
   // Without a listener, a guard warns on the console.
   onKeySetEvent: () => {},
+  onReplayStoreEvent: () => {},
   errorHeaders: undefined,
   replayStore: undefined,
   clientCertificate: clientCertificate && (() => undefined),

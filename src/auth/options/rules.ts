@@ -151,6 +151,7 @@ export const optionRules: Rules<keyof CheckedOptions> = {
   onAccepted: callback(),
   onRefused: callback(),
   onKeySetEvent: callback(),
+  onReplayStoreEvent: callback(),
   formatRejection: callback(),
   errorHeaders: code('an object of header names and values', areHeaders),
   fetch: callback(),

@@ -26,19 +26,21 @@ const usesOf = new WeakMap<object, Uses>();
 /**
  * Uses a proof for this request. Resolves to why the request is rejected, or to undefined if the proof was not used before.
  * All checks of the request share the outcome, unless it is unknown.
+ * @param watch is told that the store could be used, or why not
  */
 export function useProof(
   request: object,
   presented: Presentation,
   store: ReplayStore,
   mark: () => unknown,
+  watch: (fault?: unknown) => void,
 ): Promise<Refusal | undefined> {
   const known = usesOf.get(request);
   const uses = known && isSamePresentation(known.presented, presented) ? known : { presented, outcomes: new Map() };
   usesOf.set(request, uses);
   const earlier = uses.outcomes.get(store);
   if (earlier !== undefined) return earlier;
-  const outcome = markOnce(mark).then((refusal) => {
+  const outcome = markOnce(mark, watch).then((refusal) => {
     if (refusal?.reason === 'replay_unknown') uses.outcomes.delete(store);
     return refusal;
   });
@@ -47,12 +49,14 @@ export function useProof(
 }
 
 /** Never rejects. A store of the application may return anything. */
-async function markOnce(mark: () => unknown): Promise<Refusal | undefined> {
+async function markOnce(mark: () => unknown, watch: (fault?: unknown) => void): Promise<Refusal | undefined> {
   try {
     const isFirst = await mark();
-    if (isFirst === true) return undefined;
-    return refuse(isFirst === false ? 'proof_replayed' : 'replay_unknown');
-  } catch {
+    if (typeof isFirst !== 'boolean') throw new TypeError('markUsed must return a boolean');
+    watch();
+    return isFirst ? undefined : refuse('proof_replayed');
+  } catch (fault) {
+    watch(fault);
     return refuse('replay_unknown');
   }
 }

@@ -9,7 +9,7 @@ import { createNonces, type Nonces } from './nonces.ts';
 import { normalizeUrl, pathOf } from './normalize-url.ts';
 import { type Presentation, useProof } from './presentation.ts';
 import { proofAlgorithmOf, readProofKey } from './proof-key.ts';
-import { clockDifferenceMs } from './replay-store.ts';
+import { clockDifferenceMs, createStoreWatch } from './replay-store.ts';
 
 /**
  * Verifies the proof that a request presents, and marks it as used. Resolves to the reason for a rejection, or to undefined.
@@ -27,6 +27,7 @@ export type VerifyProof = (
 
 export interface ProofVerifierOptions
   extends Pick<CheckedOptions, 'dpopAlgorithms' | 'dpopProofMaxAgeSeconds' | 'dpopNonceSecret'>,
+    Partial<Pick<CheckedOptions, 'onReplayStoreEvent'>>,
     Pick<TimeAndRandom, 'now'> {
   /** The URL at which clients reach the API, without a trailing slash. The Host header is never used. */
   readonly publicUrl: string;
@@ -75,6 +76,7 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
   const { publicUrl, replayStore, dpopAlgorithms: algorithms, dpopNonceSecret: secrets, now } = options;
   const { dpopProofMaxAgeSeconds: maxAgeSeconds } = options;
   const nonces = secrets && createNonces(secrets, maxAgeSeconds, now);
+  const watch = createStoreWatch(options.onReplayStoreEvent);
   const outcomes = new WeakMap<Presentation, Promise<Refusal | undefined>>();
 
   const verify: VerifyProof = async (request, presented, thumbprint) => {
@@ -94,7 +96,7 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
     if (!isTimely(proof.issuedAtMs, { nowMs, maxAgeSeconds })) return refuse('proof_time');
     const lifetimeMs = Math.ceil(proof.issuedAtMs + maxAgeSeconds * 1000 + clockDifferenceMs - nowMs);
     const mark = () => replayStore.markUsed(key, lifetimeMs, Math.floor(proof.issuedAtMs));
-    return useProof(request, presented, replayStore, mark);
+    return useProof(request, presented, replayStore, mark, watch);
   };
 
   return (request, presented, thumbprint) => {

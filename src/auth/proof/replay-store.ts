@@ -1,4 +1,6 @@
-import type { ReplayStore } from '../types.ts';
+import type { ReplayStore, ReplayStoreEvent } from '../types.ts';
+import { ignoreRejection } from '../values/promises.ts';
+
 /** Maximum difference between the clocks of processes that share a store. Marks last this much longer than the window. */
 export const clockDifferenceMs = 30_000;
 
@@ -14,6 +16,15 @@ export interface MemoryReplayStore extends ReplayStore {
   /** Number of used proofs, including some that may have expired. */
   state(): { readonly entries: number };
 }
+
+/** The longest that a proof is valid, with the largest maximum age: `lifetimeMs` is no longer. */
+const longestLifetimeMs = 630_000;
+
+/** Why the store in memory cannot tell. Unlike the message of any other exception, this one can be logged. */
+class StoreFault extends Error {}
+
+const describeClock = (aheadMs: number) =>
+  `the clock was set back${aheadMs > longestLifetimeMs ? ` by about ${Math.round(aheadMs / 60_000)} minutes: restart this process` : ''}`;
 
 let sharedStore: MemoryReplayStore | undefined;
 
@@ -62,11 +73,45 @@ export function createMemoryReplayStore(options: MemoryReplayStoreOptions = {}):
       const usedUntilMs = expiriesMs.get(key);
       if (usedUntilMs !== undefined && usedUntilMs > nowMs) return false;
       const expiryMs = nowMs + lifetimeMs;
-      if (expiryMs <= sweptUntilMs) throw new Error('Cannot mark a proof as used: the clock was set back');
-      if (expiriesMs.size >= maxEntries) throw new Error('Cannot mark a proof as used: the memory is full');
+      if (expiryMs <= sweptUntilMs) throw new StoreFault(describeClock(sweptUntilMs - nowMs));
+      if (expiriesMs.size >= maxEntries) throw new StoreFault('the memory for used proofs is full');
       put(key, expiryMs);
       return true;
     },
     state: () => ({ entries: expiriesMs.size }),
   };
+}
+
+/** Returns a function that is told how each use of a store ended, and tells a listener when failures begin and when they end. */
+export function createStoreWatch(onEvent: (event: ReplayStoreEvent) => unknown = warn): (fault?: unknown) => void {
+  let failures = 0;
+  const report = (event: ReplayStoreEvent) => {
+    try {
+      ignoreRejection(onEvent(event));
+    } catch {}
+  };
+  return (...faults) => {
+    const earlier = failures;
+    failures = faults.length > 0 ? earlier + 1 : 0;
+    if (failures === 1) report({ type: 'failed', cause: describeCause(faults[0]) });
+    else if (failures === 0 && earlier > 0) report({ type: 'recovered', failures: earlier });
+  };
+}
+
+/** Not the message, which can repeat what was sent to the store. */
+function describeCause(fault: unknown): string {
+  if (fault instanceof StoreFault) return fault.message;
+  if (!(fault instanceof Error)) return `a value of the type ${typeof fault}`;
+  const { name } = fault;
+  const named = [Reflect.get(fault, 'code'), name].find((word) => typeof word === 'string' && /^\w{1,64}$/.test(word));
+  return String(named ?? 'an error');
+}
+
+function warn(event: ReplayStoreEvent): void {
+  const warning =
+    event.type === 'failed'
+      ? `Cannot use the replay store, requests with DPoP get a 503: ${event.cause}`
+      : `The replay store can be used again, after ${event.failures} requests got a 503`;
+  // biome-ignore lint/suspicious/noConsole: without it, a store that fails would show only as 503.
+  console.warn(warning);
 }

@@ -109,6 +109,11 @@ const reported: See = async (options) => {
   return events.length;
 };
 const opaque: See = async (options) => (await createChecker(options)('opaque')).reason;
+const causes: string[] = [];
+const storeCauses: See = async (options) => {
+  await decideProof({ ...options, replayStore: { markUsed: called } });
+  return causes;
+};
 const called = () => {
   throw new Error('called');
 };
@@ -156,6 +161,7 @@ const effects: Readonly<
   onAccepted: [decide(), 'accepted', 'called', called],
   onRefused: [decide({ exp: 0 }), 'token_expired', 'called', called],
   onKeySetEvent: [reported, 0, 1, ({ type }: KeySetEvent) => events.push(type)],
+  onReplayStoreEvent: [storeCauses, [], ['Error'], ({ cause }: { cause: string }) => causes.push(cause), dpop],
   formatRejection: [reject(({ status }) => status), 401, 418, () => ({ status: 418 })],
   errorHeaders: [reject(({ headers }) => headers.get('x-a')), null, 'b', { 'x-a': 'b' }],
   fetch: [decide(), 'keys_unavailable', 'accepted', keys, { ...silent, jwksUri: 'http://127.0.0.1:1/' }],

@@ -157,6 +157,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   onAccepted: callback,
   onRefused: callback,
   onKeySetEvent: callback,
+  onReplayStoreEvent: callback,
   formatRejection: callback,
   errorHeaders: {
     valid: [{}, { 'cache-control': 'no-store' }],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createProofVerifier } from '../../../src/auth/proof/proof.ts';
 import { createMemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';
-import type { RefusalReason, ReplayStore } from '../../../src/auth/types.ts';
+import type { RefusalReason, ReplayStore, ReplayStoreEvent } from '../../../src/auth/types.ts';
 import { anyProof, makeProof, proofKey, sha256, thumbprintOf } from '../../support/proof.ts';
 import { type Change, now, otherKey, path, proofRows, publicUrl, target } from './proof-rows.ts';
 
@@ -59,14 +59,26 @@ describe('createProofVerifier()', () => {
     expect(turns.at(-1)).toBe(turns.at(-2) as number);
   });
 
-  test.each<[string, () => unknown]>([
-    ['rejects', () => Promise.reject(new Error('unreachable'))],
-    ['resolves to something else', () => Promise.resolve('OK')],
-    ['returns nothing', () => undefined],
-    ['throws', () => JSON.parse('')],
-  ])('cannot decide about a proof when the store %s', async (_, markUsed) =>
-    expect(await outcomeOf({ replayStore: { markUsed } as ReplayStore })).toBe('replay_unknown'),
-  );
+  test.each<[string, () => unknown, cause: string]>([
+    ['rejects', () => Promise.reject(Object.assign(new Error('secret'), { code: 'ECONNREFUSED' })), 'ECONNREFUSED'],
+    ['rejects with what is no error', () => Promise.reject('secret'), 'a value of the type string'],
+    ['resolves to something else', () => Promise.resolve('OK'), 'TypeError'],
+    ['returns nothing', () => undefined, 'TypeError'],
+    ['throws', () => JSON.parse(''), 'SyntaxError'],
+    ['is full', () => createMemoryReplayStore({ maxEntries: 0 }).markUsed('a', 1), expect.stringMatching(/is full$/)],
+  ])('cannot decide about proofs while the store %s, and says so once, and when it is over', async (_, fail, cause) => {
+    const events: ReplayStoreEvent[] = [];
+    const uses = [fail, fail, () => true, () => true];
+    const replayStore = { markUsed: () => (uses.shift() as () => boolean)() };
+    const onReplayStoreEvent = (event: ReplayStoreEvent) => Promise.reject(events.push(event));
+    const verify = createProofVerifier({ ...anyProof, publicUrl, replayStore, now, onReplayStoreEvent });
+    for (const reason of ['replay_unknown', 'replay_unknown', undefined, undefined]) {
+      const presented = { method: 'GET', url: publicUrl + path, token, proof: makeProof(target) };
+      expect((await verify({}, presented, thumbprintOf(proofKey())))?.reason as unknown).toBe(reason);
+    }
+    const recovered = { type: 'recovered', failures: 2 } as const;
+    expect(events).toEqual([{ type: 'failed', cause }, recovered]);
+  });
 
   test('passes to the store a hash, the rest of the time window, and when the proof was created', async () => {
     const seen: unknown[] = [];
