@@ -23,7 +23,7 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
 ): MiddlewareHandler<GuardedEnv<Authentication<AcceptedClaims> | AnonymousIf<Optional>>> {
   requireGuard(guard, requirements);
   return async (context, next) => {
-    const result = await guard.check(context.req.raw, requirements);
+    const result = await guard.check(Object(context.req).raw, requirements);
     if (!('claims' in result)) {
       for (const [name, value] of result.headers) context.header(name, value, { append: name === 'vary' });
       return context.body(await result.text(), result.status as ContentfulStatusCode);
@@ -41,5 +41,5 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
 export function authOf<Auth>(context: { readonly var: GuardedEnv<Auth>['Variables'] }): Auth;
 export function authOf<AcceptedClaims extends object | undefined = Claims>(context: Context): AuthOf<AcceptedClaims>;
 export function authOf({ var: variables }: { readonly var: Partial<GuardedEnv<unknown>['Variables']> }): unknown {
-  return requireAccepted(variables['protected-api']);
+  return requireAccepted(Object(variables)['protected-api']);
 }

@@ -17,4 +17,4 @@ export {
   scopeResponses,
 } from './openapi/responses.ts';
 export { type SecuritySchemeOptions, scopesOf, securitySchemes } from './openapi/security.ts';
-export type { PluginSettings, RequirementContext, RouteRequirements } from './types.ts';
+export type { MisspeltRequirements, PluginSettings, RequirementContext, RouteRequirements } from './types.ts';

@@ -35,8 +35,11 @@ export interface JwkSet {
   readonly keys: readonly object[];
 }
 
-/** The options of a guard. Lists are arrays; `issuer` and `audience` also take one string. */
-export interface GuardOptions {
+/**
+ * The options of a guard. Lists are arrays; `issuer` and `audience` also take one string. The schema of the claims decides what
+ * type they have, and `formatRejection` what typed clients know.
+ */
+export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, Accepted = ClaimsOf<Schema>> {
   /**
    * The `iss` of your tokens, such as `https://tenant.example.com/`. Compared exactly. A list accepts the tokens of several
    * authorization servers. Each is an https URL without query, fragment, credentials or braces. http is allowed for loopback hosts, or with `jwksAllowHttp`. An issuer of Microsoft Entra with
@@ -157,7 +160,7 @@ export interface GuardOptions {
    * A schema of the claims, from any library that implements Standard Schema. A token that does not match is rejected; handlers
    * get the claims merged with the schema's output. The schema must be synchronous.
    */
-  readonly claims?: ClaimsSchema | undefined;
+  readonly claims?: Schema | undefined;
   /** Stores which proofs were used. Defaults to the memory of this process. Several processes must share a store. */
   readonly replayStore?: ReplayStore | undefined;
   /**
@@ -165,7 +168,7 @@ export interface GuardOptions {
    * throws, its promise is rejected or takes longer than `jwksTimeoutSeconds`, the client gets a 503, because that is not the
    * token's fault. `signal` is aborted after that time.
    */
-  readonly isRevoked?: IsRevoked<Claims> | undefined;
+  readonly isRevoked?: IsRevoked<Accepted> | undefined;
   /**
    * Called for each request with a token that is not a JWT: returns what an introspection endpoint responds (RFC 7662), or what
    * a verifier of the application knows. The token is rejected unless `active` is `true`. If it is, the returned object is checked
@@ -178,7 +181,7 @@ export interface GuardOptions {
     | ((token: string, given: { readonly signal: AbortSignal }) => object | PromiseLike<object>)
     | undefined;
   /** Called with the claims of every accepted token, before requirements are checked. An exception fails the request. */
-  readonly onAccepted?: ((request: GuardRequest, claims: Claims) => unknown) | undefined;
+  readonly onAccepted?: ((request: GuardRequest, claims: Accepted) => unknown) | undefined;
   /** Called with the internal reason of every rejection. An exception fails the request. */
   readonly onRefused?: ((request: GuardRequest, reason: RefusalReason) => unknown) | undefined;
   /** Called when keys were fetched, could not be fetched, or expired. Its exceptions are ignored. */
@@ -193,7 +196,7 @@ export interface GuardOptions {
    * reason when the guard is created. It cannot change the challenge or `Retry-After`. The body defaults to `error` and
    * `error_description` (RFC 6749 §5.2).
    */
-  readonly formatRejection?: ((refusal: RefusalDescription) => RejectionFormat) | undefined;
+  readonly formatRejection?: ((refusal: RefusalDescription) => Format) | undefined;
   /** Headers to add to every rejection, such as CORS headers. They cannot replace its media type or challenge. */
   readonly errorHeaders?: Readonly<Record<string, string>> | undefined;
   /** Fetches key sets and metadata, for proxies and tests. Defaults to the global `fetch`. */
@@ -216,25 +219,20 @@ type OwnOptions = { readonly [Name in OwnName]?: GuardOptions[Name] | undefined 
 /** The options that a single issuer of a guard can have. */
 export type OwnName = 'jwksUri' | 'keys' | 'algorithms' | 'requiredClaims' | 'scopeClaim' | 'audience';
 
-/** The options of a guard that needs no `audience`, because each issuer has its own. */
-export interface GuardOptionsByIssuer extends Omit<GuardOptions, 'audience' | 'issuer'> {
+/**
+ * The options of a guard that needs no `audience`, because each issuer has its own. TypeScript describes mistakes by the last form of
+ * a union: TypeScript 5 by its place in {@link OptionsFor}, and TypeScript 7 by its name, so this one comes before `GuardOptions`.
+ */
+export interface AudienceByIssuerOptions<Schema = ClaimsSchema, Format = RejectionFormat, Accepted = ClaimsOf<Schema>>
+  extends Omit<GuardOptions<Schema, Format, Accepted>, 'audience' | 'issuer'> {
   /** The authorization servers whose tokens are accepted, each with the identifiers of this API in its tokens. Required. */
   readonly issuer: readonly (IssuerOptions & Pick<GuardOptions, 'audience'>)[];
 }
 
-/**
- * Options whose schema decides the type of the claims, and whose format that of rejections. TypeScript describes a mistake by the
- * last form, which is the usual one.
- */
-export type OptionsFor<Schema, Format = unknown, Accepted = ClaimsOf<Schema>> = Omit<
-  GuardOptions,
-  'claims' | 'formatRejection' | 'isRevoked' | 'onAccepted' | 'issuer' | 'audience'
-> & {
-  readonly claims?: Schema | undefined;
-  readonly formatRejection?: ((refusal: RefusalDescription) => Format) | undefined;
-  readonly isRevoked?: IsRevoked<Accepted> | undefined;
-  readonly onAccepted?: ((request: GuardRequest, claims: Accepted) => unknown) | undefined;
-} & (Pick<GuardOptionsByIssuer, 'issuer'> | Pick<GuardOptions, 'issuer' | 'audience'>);
+/** Options of either form. */
+export type OptionsFor<Schema, Format = unknown, Accepted = ClaimsOf<Schema>> =
+  | AudienceByIssuerOptions<Schema, Format, Accepted>
+  | GuardOptions<Schema, Format, Accepted>;
 
 /** The options that always have a value. */
 type DefaultedName =

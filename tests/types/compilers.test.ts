@@ -57,16 +57,20 @@ describe('with the declarations of the package', () => {
     ['typescript', 'esnext', 'bundler'],
     ['typescript-5', 'nodenext', 'nodenext'],
     ['typescript-5', 'esnext', 'bundler'],
-  ])('programs compile, and applications can be declared: %s, module %s, moduleResolution %s', async (...row) => {
-    const [compiler, module, moduleResolution] = row;
-    for (const [name, project] of Object.entries(projects)) {
-      const outDir = `out-${row.join('-')}`;
-      const options = { ...Object(project).compilerOptions, module, moduleResolution, outDir, declaration: true };
-      await Bun.write(join(folder, `${name}.json`), JSON.stringify({ ...project, compilerOptions: options }));
-    }
-    expect(await tsc(compiler, '-p', 'programs.json')).toBe('');
-    expect(await tsc(compiler, '-b', 'client.json')).toBe('');
-  });
+  ])(
+    'programs compile, and applications can be declared: %s, module %s, moduleResolution %s',
+    async (...row) => {
+      const [compiler, module, moduleResolution] = row;
+      for (const [name, project] of Object.entries(projects)) {
+        const outDir = `out-${row.join('-')}`;
+        const options = { ...Object(project).compilerOptions, module, moduleResolution, outDir, declaration: true };
+        await Bun.write(join(folder, `${name}.json`), JSON.stringify({ ...project, compilerOptions: options }));
+      }
+      expect(await tsc(compiler, '-p', 'programs.json')).toBe('');
+      expect(await tsc(compiler, '-b', 'client.json')).toBe('');
+    },
+    120_000,
+  );
 
   // One tenth above what was measured.
   test.each([

@@ -1,8 +1,8 @@
-import { type GuardOptionsByIssuer, type GuardPlugin, resourceServer } from 'protected-api';
+import { type AudienceByIssuerOptions, type GuardPlugin, resourceServer } from 'protected-api';
 
 /** With `isolatedDeclarations`, the types of exports are written down. */
 const issuer = { issuer: 'https://issuer.example.test/', audience: 'https://api.example.test' };
-export const options: GuardOptionsByIssuer = {
+export const options: AudienceByIssuerOptions = {
   issuer: [issuer, { ...issuer, issuer: 'https://second.example.test/' }],
 };
 export const auth: GuardPlugin = resourceServer(options);

@@ -1,6 +1,14 @@
 import { type } from 'arktype';
 import { Elysia, t } from 'elysia';
-import { createGuard, describeRejections, resourceMetadata, resourceServer, securitySchemes } from 'protected-api';
+import {
+  type Claims,
+  createGuard,
+  describeRejections,
+  type RequirementContext,
+  resourceMetadata,
+  resourceServer,
+  securitySchemes,
+} from 'protected-api';
 import * as v from 'valibot';
 import { z } from 'zod';
 
@@ -88,3 +96,55 @@ guarded.get('/', () => 'ok', { authorize: () => 'yes' });
 guarded.get('/', () => 'ok', { scope: () => 1 });
 // @ts-expect-error: an age is a number of seconds
 guarded.get('/', () => 'ok', { maxAge: '60' });
+
+// Functions know the claims as handlers do.
+const isKnown = ({ tenant }: { readonly tenant: string }) => tenant === '';
+createGuard({ ...options, claims: zod, isRevoked: isKnown, onAccepted: (_, { tenant }) => tenant satisfies string });
+createGuard({ ...options, claims: elysia, isRevoked: isKnown, onAccepted: (_, { tenant }) => tenant satisfies string });
+// @ts-expect-error: without a schema, a claim is unknown
+createGuard({ ...options, isRevoked: isKnown });
+resourceServer({ ...options, claims: zod, isRevoked: ({ tenant }) => tenant.length > 0 });
+guarded
+  .get('/tenants', () => 'ok', { authorize: ({ claims }) => claims.tenant.length > 0 })
+  .get('/tenants', () => 'ok', { scope: async ({ claims }) => claims.tenant.toLowerCase() })
+  // @ts-expect-error: a schema of the route may convert what it checks
+  .get('/tenants/:id', () => 'ok', { authorize: ({ params }) => params.id.length > 0 });
+type Numbered = RequirementContext<Claims & { tenant: string }> & { params: { id: number }; body: { tenant: string } };
+guarded.post('/tenants/:id', ({ body, params }) => body.tenant.length + params.id, {
+  params: t.Object({ id: t.Numeric() }),
+  body: t.Object({ tenant: t.String() }),
+  authorize: ({ claims, params, body }: Numbered) => params.id > 0 && claims.tenant === body.tenant,
+});
+new Elysia()
+  .use([resourceServer(guard), resourceServer(options)])
+  .get('/', () => 'ok', { authorize: ({ claims }) => claims.exp > 0 });
+
+// The output of a schema replaces claims.
+const converted = z.object({ sub: z.coerce.number(), exp: z.coerce.date() });
+const byNumber = createGuard({ ...options, claims: converted, isRevoked: ({ sub }) => sub > 1 });
+new Elysia()
+  .use(resourceServer(byNumber))
+  .get('/', ({ claims }) => claims.exp.getTime() + claims.sub + claims.iss.length, {
+    authorize: ({ claims }) => claims.sub > 1,
+  });
+new Elysia()
+  .use(resourceServer({ ...options, claims: t.Object({ sub: t.Number() }) }))
+  // @ts-expect-error: it is a number
+  .get('/', ({ claims }) => (claims.sub + claims.exp) satisfies string);
+createGuard({ ...options, claims: z.looseObject({ tenant: z.string() }), isRevoked: ({ iss }) => iss === '' });
+
+// Where a token is optional, a requirement still needs one.
+new Elysia()
+  .use(optional)
+  .get('/scoped', ({ claims }) => claims.tenant.length, { scope: 'read:reports' })
+  .get('/owner', ({ claims }) => claims.tenant.length, { authorize: (_: RequirementContext) => true })
+  // @ts-expect-error: without a token there are no claims
+  .get('/other', ({ claims }) => claims.tenant.length);
+
+declare const flag: boolean;
+const either = await guard.check(request, { optional: flag });
+// @ts-expect-error: without a token there are no claims
+if (!(either instanceof Response)) either.claims.tenant;
+// @ts-expect-error: an unset variable requires nothing
+await guard.check(request, { scope: undefined });
+new Elysia().use(resourceServer(guard, { optional: flag })).get('/', ({ claims }) => claims?.tenant.length ?? 0);

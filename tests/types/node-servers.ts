@@ -72,6 +72,14 @@ Fastify({ http2: true }).addHook('onRequest', requireTokenInFastify(guard));
 polka().use(requireToken(guard), serveMetadata(guard));
 new Koa().use(({ req, res }) => checkIncoming(guard, req, res));
 
+declare const flag: boolean;
+requireToken(guard, { optional: flag });
+requireTokenInHono(guard, { optional: flag });
+const converting = createGuard({ ...options, claims: z.object({ sub: z.coerce.number() }) });
+new Hono().get('/', requireTokenInHono(converting), (c) => c.json(authOfHono(c).claims.sub satisfies number));
+app.use(requireToken(converting), serveMetadata(converting));
+fastify.addHook('onRequest', requireTokenInFastify(converting));
+
 for (const guarding of [requireToken, requireTokenInHono, requireTokenInFastify]) {
   // @ts-expect-error: a misspelt requirement would require nothing
   guarding(guard, { scopes: 'read:reports' });

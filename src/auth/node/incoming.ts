@@ -20,9 +20,10 @@ const requests = new WeakMap<IncomingRequest, GuardRequest>();
 export function requestOf(incoming: IncomingRequest): GuardRequest {
   const known = requests.get(incoming);
   if (known) return known;
-  if (!Array.isArray(incoming.rawHeaders))
+  // JavaScript may call the door of another framework.
+  if (!Array.isArray(Object(incoming).rawHeaders))
     throw new TypeError(
-      'Cannot check a request: it must be a Node.js request (request.raw in Fastify, ctx.req in Koa)',
+      'Cannot check a request: it must be a Node.js request (request.raw in Fastify, ctx.req in Koa). For Hono, use protected-api/hono',
     );
   const request = {
     method: String(incoming.method),

@@ -36,6 +36,8 @@ const results = new WeakMap<IncomingRequest, Authentication<object> | Anonymous>
 export function requireToken(guard: Guard<object>, requirements: CheckRequirements = {}): Middleware {
   requireGuard(guard, requirements);
   return (request, response, next) => {
+    // Thrown at once, because Hono gives middleware no third argument.
+    requestOf(request);
     checkIncoming(guard, request, response, requirements).then((result) => result && next(), next);
   };
 }

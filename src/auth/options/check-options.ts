@@ -28,6 +28,8 @@ export const isRequired = (name: string) => name === 'issuer' || name === 'audie
  */
 export function checkOptions(options: GuardOptions): CheckedOptions {
   if (!isJsonObject(options)) throw new TypeError('Cannot create a guard: options are missing');
+  if (typeof Reflect.get(options, 'check') === 'function')
+    throw new TypeError('Cannot use this guard: it must be one that createGuard() returned, not a copy');
   const { checked, problems } = readOptions(options);
   const unknown = namesIn(options).filter((name) => !Object.hasOwn(optionRules, name));
   // A misspelt name comes first, because it explains a missing option.

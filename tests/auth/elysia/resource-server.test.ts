@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import { createGuardCore } from '../../../src/auth/guard/core.ts';
 import { guardOf } from '../../../src/auth/guard/guard.ts';
-import { isGuarded, resourceServer } from '../../../src/auth/index.ts';
+import { createGuard, isGuarded, resourceServer } from '../../../src/auth/index.ts';
 import { offline } from '../../support/checked.ts';
 import { until } from '../../support/child-process.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
@@ -43,6 +43,11 @@ describe('resourceServer()', () => {
       'tokenCacheSize must',
     ],
     ['claims of null', () => resourceServer({ ...offline(), claims: null as never }), 'claims must be'],
+    [
+      'a copy of a guard',
+      () => resourceServer({ ...createGuard(offline()), start() {} }),
+      'createGuard() returned, not',
+    ],
     ['a misspelt option', () => guard({}, { optionl: true }), 'optionl is not an option of the plugin'],
     ['an inherited misspelt option', () => guard({}, Object.create({ optionl: 1 })), 'optionl is not an option'],
   ])('is a TypeError with %s', (_, create, message) => {

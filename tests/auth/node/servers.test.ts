@@ -220,6 +220,20 @@ for (const [name, guarding] of Object.entries({
       assert.throws(() => guarding(guard, requirements), TypeError));
 }
 
+for (const [door, guarding, given] of [
+  ['hono', forHono.requireToken, new IncomingMessage(new Socket())],
+  ['fastify', forFastify.requireToken, new IncomingMessage(new Socket())],
+  ['fastify', forFastify.requireToken, { req: { raw: {} } }],
+  ['node', requireToken, { req: { raw: {} } }],
+  ['hono', (_: unknown) => forHono.authOf, {}],
+  ['fastify', (_: unknown) => forFastify.authOf, {}],
+] as [string, (guard: unknown) => (...given: readonly unknown[]) => unknown, object][])
+  test(`in another framework, the functions of protected-api/${door} throw a TypeError that says so`, () =>
+    assert.rejects(
+      async () => guarding(guard)(given, {}),
+      /^TypeError: Cannot (check a request: it must be|read claims: no)/,
+    ));
+
 describe('checkIncoming() in node:http2', () => {
   const url = listening(() =>
     createHttp2Server(async (request, response) => {
