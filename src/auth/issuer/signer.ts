@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { base64url } from 'jose';
 
 /** A private key in memory, and its public half as a JWK. */
@@ -8,12 +8,14 @@ export interface Signer {
   sign(header: object, claims: object): string;
 }
 
-/** Returns a new key pair for this algorithm. */
-export function createSigner(algorithm: 'RS256' | 'ES256'): Signer {
-  const { privateKey: key } =
-    algorithm === 'RS256'
-      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
-      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+/** Returns a new private key for this algorithm. */
+export const createKey = (algorithm: 'RS256' | 'ES256'): KeyObject =>
+  algorithm === 'RS256'
+    ? generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+    : generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+
+/** Returns a key pair for this algorithm, by default a new one. */
+export function createSigner(algorithm: 'RS256' | 'ES256', key = createKey(algorithm)): Signer {
   const encode = (part: object) => base64url.encode(JSON.stringify(part));
   return {
     jwk: { ...createPublicKey(key).export({ format: 'jwk' }) },

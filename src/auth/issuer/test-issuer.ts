@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import { type KeyObject, randomUUID } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import { certificateThumbprint } from '../proof/certificate.ts';
 import type { Certificate } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
-import { createSigner } from './signer.ts';
+import { createKey, createSigner } from './signer.ts';
 
 /** What is special about a token. */
 export interface TokenOptions {
@@ -50,12 +50,30 @@ const kid = 'test';
  * const authorization = `Bearer ${await issuer.token({ sub: 'ada', scope: 'read:reports' })}`;
  * const result = await guard.check(new Request('https://api.invalid/reports', { headers: { authorization } }));
  */
-export async function createTestIssuer(): Promise<TestIssuer> {
-  const signer = createSigner('RS256');
+export function createTestIssuer(): Promise<TestIssuer> {
+  return testIssuerWith({ issuer, audience, key: createKey('RS256'), kid });
+}
+
+/** What makes an issuer for tests: its identifier, that of the API, and the RSA key that signs. */
+export interface TestIssuerParts {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly key: KeyObject;
+  readonly kid: string;
+}
+
+const parts = new WeakMap<object, TestIssuerParts>();
+/** Returns the parts of a test issuer, for the probe, or undefined for any other object. No door leads to them. */
+export const partsOf = (testIssuer: object): TestIssuerParts | undefined => parts.get(testIssuer);
+
+/** Returns an issuer for tests of these parts. */
+export async function testIssuerWith(made: TestIssuerParts): Promise<TestIssuer> {
+  const { issuer, audience, key, kid } = made;
+  const signer = createSigner('RS256', key);
   const prover = createSigner('ES256');
   const jkt = await calculateJwkThumbprint({ ...prover.jwk });
 
-  return {
+  const testIssuer: TestIssuer = {
     options: { issuer, audience, keys: { keys: [{ ...signer.jwk, kid, use: 'sig', alg: 'RS256' }] } },
     async token(claims = {}, { header = {}, expired = false, forged = false, boundTo } = {}) {
       const now = nowSeconds();
@@ -72,6 +90,8 @@ export async function createTestIssuer(): Promise<TestIssuer> {
       return prover.sign({ typ: 'dpop+jwt', jwk: prover.jwk }, claims);
     },
   };
+  parts.set(testIssuer, made);
+  return testIssuer;
 }
 
 const nowSeconds = () => Math.floor(Date.now() / 1000);

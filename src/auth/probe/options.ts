@@ -1,0 +1,114 @@
+import type { TestIssuer } from '../issuer/test-issuer.ts';
+import { isJsonObject, type Members } from '../values/json.ts';
+import type { ProbedRow } from './report.ts';
+import type { Profile } from './row.ts';
+import type { Handler } from './transport.ts';
+
+// Here is what a run is given, and how its targets are read: from a list, or from an OpenAPI document.
+
+/** What is tried, and with what. */
+export interface ProbeOptions {
+  /** A test issuer that the API trusts. Its tokens decide how deep the run goes. */
+  readonly issuer?: TestIssuer | undefined;
+  /** A good token of another issuer, or a function that returns one. A function is called again before the token expires. */
+  readonly token?: string | (() => Promise<string>) | undefined;
+  /** More tokens of that issuer, by what is wrong with them: each must be refused. */
+  readonly tokens?: Readonly<Partial<Record<'expired' | 'audience' | 'scope' | 'id', string>>> | undefined;
+  /** The public keys of that issuer, for HMACs keyed with them. */
+  readonly keys?: { readonly keys: readonly object[] } | undefined;
+  /** The application: a function from request to response. Defaults to the network. */
+  readonly fetch?: Handler | undefined;
+  /** What requires a token: URLs, or URLs with their method and scope. */
+  readonly targets?: readonly (string | ProbeTarget)[] | undefined;
+  /** An OpenAPI document instead: operations with `security` are tried, the others are listed. */
+  readonly openapi?: object | undefined;
+  /** The URL to which the server of the document is relative. Defaults to `https://api.invalid/`. */
+  readonly baseUrl?: string | undefined;
+  /** Methods of the document that are tried. Defaults to GET. */
+  readonly methods?: readonly string[] | undefined;
+  /** Which standard decides what is a `must`. Defaults to RFC 6750, RFC 7519, RFC 8725 and the metadata of the API. */
+  readonly profile?: Profile | undefined;
+  /** IDs of rows that are known to fail, each with its reason. One that passes again is a failure. */
+  readonly known?: Readonly<Record<string, string>> | undefined;
+  /** IDs of rows, or the beginnings of IDs: only these are tried. */
+  readonly only?: readonly string[] | undefined;
+  /** IDs of rows, or the beginnings of IDs, that are not tried. */
+  readonly skip?: readonly string[] | undefined;
+  /** Headers of every request, such as that of a gateway. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whether floods of unknown keys, and headers over 8 KiB, are sent. Defaults to true for functions and loopback. */
+  readonly intrusive?: boolean | undefined;
+  /** Ends the run, with the report so far. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called after each row. */
+  readonly onRow?: ((row: ProbedRow, total: number) => void) | undefined;
+}
+
+/** An operation that requires a token. */
+export interface ProbeTarget {
+  readonly url: string;
+  /** Defaults to GET. Only a method that is named is sent. */
+  readonly method?: string | undefined;
+  /** The scope that it requires, or several. Without, rows on scopes are skipped. */
+  readonly scope?: string | readonly string[] | undefined;
+  /** The body of each request. */
+  readonly body?: string | undefined;
+}
+
+export interface Target {
+  readonly url: string;
+  readonly method: string;
+  readonly scope: readonly string[];
+  readonly body: string | undefined;
+}
+
+/** Returns the targets of a list. */
+export function targetsOf(given: readonly (string | ProbeTarget)[]): readonly Target[] {
+  return given.map((one) => {
+    const { url, method = 'GET', scope = [], body } = typeof one === 'string' ? { url: one } : one;
+    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+      throw new TypeError(`Cannot probe ${JSON.stringify(url)}: a target's url must be an http or https URL`);
+    return { url, method: method.toUpperCase(), scope: [scope].flat(), body };
+  });
+}
+
+const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+
+/** Returns the operations of an OpenAPI document that its `security` protects, and the names of the others. */
+export function operationsOf(document: object, baseUrl: string, wanted: readonly string[] = ['GET']) {
+  const { paths, security: all, servers } = document as Members;
+  if (!isJsonObject(paths)) throw new TypeError('Cannot probe an OpenAPI document without paths');
+  const [server] = Array.isArray(servers) ? servers : [];
+  const base = new URL(isJsonObject(server) && typeof server.url === 'string' ? server.url : '/', baseUrl).href;
+  const protectedOnes: ProbeTarget[] = [];
+  const notTried: string[] = [];
+  for (const [path, item] of Object.entries(paths))
+    for (const name of methods) {
+      const operation = isJsonObject(item) ? item[name] : undefined;
+      if (!isJsonObject(operation)) continue;
+      const method = name.toUpperCase();
+      const needed = 'security' in operation ? operation.security : all;
+      const schemes = Array.isArray(needed) ? needed.filter(isJsonObject) : [];
+      if (schemes.length === 0 || schemes.some((one) => Object.keys(one).length === 0))
+        notTried.push(`${method} ${path} is public`);
+      else if (!wanted.includes(method)) notTried.push(`${method} ${path}: name the method to try it`);
+      else {
+        const scope = Object.values(schemes[0] ?? {})
+          .flat()
+          .filter((each): each is string => typeof each === 'string');
+        const parameters = [...listOf(isJsonObject(item) && item.parameters), ...listOf(operation.parameters)];
+        protectedOnes.push({ url: base.replace(/\/$/, '') + filled(path, parameters), method, scope });
+      }
+    }
+  return { targets: protectedOnes, notTried };
+}
+
+const listOf = (value: unknown): readonly Members[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
+
+/** Fills the parameters of a path with their examples, or with 1. */
+const filled = (path: string, parameters: readonly Members[]) =>
+  path.replace(/\{([^}]+)\}/g, (_, name: string) => {
+    const found = parameters.find((one) => one.name === name && one.in === 'path');
+    const schema = isJsonObject(found?.schema) ? found.schema : {};
+    return encodeURIComponent(String(found?.example ?? schema.example ?? schema.default ?? 1));
+  });

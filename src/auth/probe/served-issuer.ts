@@ -1,0 +1,101 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { createKey } from '../issuer/signer.ts';
+import { type TestIssuer, testIssuerWith } from '../issuer/test-issuer.ts';
+import { publish, strangersKey } from './forge.ts';
+
+// Here is an issuer on a port of this machine whose keys change, fail and hang as a row or a test wants it.
+
+/**
+ * How the key-set endpoint responds:
+ * `keys` as it should; `response` with any status, headers and text; `hang` accepts and says nothing; `stall` begins to send, and
+ * says no more; `cut off` announces more than it sends and closes; `huge` sends 40 MB.
+ */
+export interface IssuerMode {
+  readonly kind: 'keys' | 'response' | 'hang' | 'stall' | 'cut off' | 'huge';
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly text?: string;
+}
+
+/** A key-set endpoint on loopback. */
+export type KeyServer = Awaited<ReturnType<typeof serveKeys>>;
+
+function respond(
+  response: ServerResponse,
+  { kind, status = 200, headers, text }: IssuerMode,
+  keys: readonly unknown[],
+) {
+  if (kind === 'hang') return;
+  const length = kind === 'cut off' && { 'content-length': '1000' };
+  response.writeHead(status, { 'content-type': 'application/json', ...length, ...headers });
+  if (kind === 'keys') response.end(JSON.stringify({ keys }));
+  else if (kind === 'response') response.end(text);
+  else if (kind === 'huge') Readable.from(Array(40).fill(' '.repeat(1024 * 1024))).pipe(response);
+  else response.write('{"keys":[', () => kind === 'cut off' && response.destroy());
+}
+
+/** Starts a key-set endpoint on loopback, by node:http, because Bun.serve cannot break a response off halfway. */
+export async function serveKeys(keys: readonly unknown[], atPort = 0) {
+  const server = createServer(({ url = '' }, response) => {
+    issuer.requests.push(url);
+    const document = issuer.documents.get(url);
+    if (document) return respond(response, document, issuer.keys);
+    if (!url.endsWith('/.well-known/jwks.json')) return void response.writeHead(404).end();
+    issuer.fetches += 1;
+    respond(response, issuer.mode, issuer.keys);
+  });
+  // Otherwise it closes idle connections after 5 seconds, perhaps just when the service uses one.
+  server.keepAliveTimeout = 0;
+  const close = () =>
+    new Promise<void>((done) => {
+      server.close(() => done());
+      server.closeAllConnections();
+    });
+  await new Promise<void>((done, fail) => server.once('error', fail).listen(atPort, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+
+  const issuer = {
+    /** The issuer identifier: the URL with its trailing slash. */
+    url: `http://127.0.0.1:${port}/`,
+    keys,
+    mode: { kind: 'keys' } as IssuerMode,
+    /** Other documents by path: metadata, and key sets at URLs in metadata. */
+    documents: new Map<string, IssuerMode>(),
+    requests: [] as string[],
+    /** Requests to the key-set endpoint since the start, failed ones included. */
+    fetches: 0,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+  return issuer;
+}
+
+const servers = new WeakMap<object, KeyServer>();
+/** Returns the endpoint at which a test issuer publishes its keys, if there is one. */
+export const serverOf = (issuer: object): KeyServer | undefined => servers.get(issuer);
+/** Says where a test issuer publishes its keys. */
+export function publishAt(issuer: TestIssuer, server: KeyServer): TestIssuer {
+  servers.set(issuer, server);
+  server.documents.set('/elsewhere', { kind: 'response', text: JSON.stringify({ keys: elsewhereKeys() }) });
+  return issuer;
+}
+const elsewhereKeys = () => ['test', 'signing-key'].map((kid) => publish(strangersKey('RS256'), kid));
+
+/** Starts an issuer for tests whose keys a server can fetch: `keys` are published beside its own. */
+export async function startServedIssuer(options: { readonly port?: number; readonly audience: string }) {
+  const server = await serveKeys([], options.port);
+  const { url } = server;
+  const metadata = JSON.stringify({
+    issuer: url,
+    jwks_uri: `${url}.well-known/jwks.json`,
+    response_types_supported: [],
+  });
+  for (const name of ['openid-configuration', 'oauth-authorization-server'])
+    server.documents.set(`/.well-known/${name}`, { kind: 'response', text: metadata });
+  const made = { issuer: url, audience: options.audience, key: createKey('RS256'), kid: 'test' };
+  const issuer = publishAt(await testIssuerWith(made), server);
+  server.keys = issuer.options.keys.keys;
+  return { issuer, server };
+}

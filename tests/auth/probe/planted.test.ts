@@ -1,0 +1,299 @@
+import { describe, expect, test } from 'bun:test';
+import { createHmac, createPublicKey } from 'node:crypto';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  importJWK,
+  type JWK,
+  jwtVerify,
+} from 'jose';
+import { startServedIssuer } from '../../../src/auth/probe/served-issuer.ts';
+import { type ProbeOptions, probe } from '../../../src/auth/probe.ts';
+import { createTestIssuer } from '../../../src/auth/testing.ts';
+
+const scope = 'read:reports';
+const url = 'https://api.invalid/reports';
+const issuer = await createTestIssuer();
+const { keys, ...expected } = issuer.options;
+const [jwk] = keys.keys as readonly JWK[];
+const publicKey = createPublicKey({ key: jwk as object, format: 'jwk' });
+const keySet = createLocalJWKSet({ keys: [jwk as JWK] });
+
+const refusal = (status: number, challenge = 'Bearer error="invalid_token"', body = '') =>
+  new Response(body, { status, headers: challenge ? { 'www-authenticate': challenge } : {} });
+interface Given {
+  readonly token: string;
+  readonly request?: Request;
+}
+type Claims = Readonly<Record<string, unknown>>;
+/** Returns the claims of a token, or throws. */
+type Verify = (given: Given) => Promise<Claims> | Claims;
+
+const right: Verify = async ({ token }) =>
+  (await jwtVerify(token, keySet, { ...expected, algorithms: ['RS256'] })).payload;
+const hasScope = (claims: Claims) => typeof claims.scope === 'string' && claims.scope.split(' ').includes(scope);
+
+interface Server {
+  readonly verify?: Verify;
+  readonly isAllowed?: (claims: Claims) => boolean;
+  readonly tokenOf?: (request: Request) => string | undefined;
+  readonly refuse?: (status: number, why: unknown) => Response;
+}
+
+/** Returns an API that is right but for what is given. */
+function api({
+  verify = right,
+  isAllowed = hasScope,
+  tokenOf = () => undefined,
+  refuse = (status) => refusal(status),
+}: Server = {}) {
+  return async (request: Request): Promise<Response> => {
+    const [, bearer] = /^Bearer +([\w-]+\.[\w-]+\.[\w-]*)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
+    const token = bearer ?? tokenOf(request);
+    if (token === undefined) return refuse(401, 'none');
+    try {
+      const claims = await verify({ token, request });
+      return isAllowed(claims)
+        ? Response.json({ hello: claims.sub })
+        : refusal(403, 'Bearer error="insufficient_scope"');
+    } catch (error) {
+      return refuse(401, error);
+    }
+  };
+}
+
+/** Checks claims after a signature that was not checked well. */
+const withClaims = (claims: Claims) => {
+  const { iss, aud, exp } = claims;
+  if (iss !== expected.issuer || ![aud].flat().includes(expected.audience) || !(Number(exp) > Date.now() / 1000))
+    throw new Error();
+  return claims;
+};
+const onlySome =
+  (options: object): Verify =>
+  async ({ token }) =>
+    (await jwtVerify(token, keySet, { algorithms: ['RS256'], ...options })).payload;
+const cached = new Map<string, Response>();
+
+const planted: Readonly<
+  Record<string, readonly [server: Server | ((request: Request) => Promise<Response>), id: string]>
+> = {
+  'no signature check': [{ verify: ({ token }) => withClaims(decodeJwt(token)) }, 'signature-stranger'],
+  'alg none': [
+    {
+      verify: (given) =>
+        decodeProtectedHeader(given.token).alg === 'none' ? withClaims(decodeJwt(given.token)) : right(given),
+    },
+    'none-empty-signature',
+  ],
+  'HMAC by the public key': [
+    {
+      verify(given) {
+        const [header, payload, signature] = given.token.split('.');
+        if (decodeProtectedHeader(given.token).alg !== 'HS256') return right(given);
+        const pem = publicKey.export({ type: 'spki', format: 'pem' });
+        if (createHmac('sha256', pem).update(`${header}.${payload}`).digest('base64url') !== signature)
+          throw new Error();
+        return withClaims(decodeJwt(given.token));
+      },
+    },
+    'hmac-pem',
+  ],
+  'no audience': [{ verify: onlySome({ issuer: expected.issuer }) }, 'audience-other'],
+  'no issuer': [{ verify: onlySome({ audience: expected.audience }) }, 'issuer-other'],
+  'no expiry': [{ verify: onlySome({ ...expected, clockTolerance: 1e12 }) }, 'expiry-past'],
+  'a prefix taken for a scope': [
+    { isAllowed: ({ scope: granted }) => String(granted).includes(scope) },
+    'scope-prefix',
+  ],
+  'an ID token accepted': [
+    { verify: onlySome({ issuer: expected.issuer, audience: [expected.audience, 'client-1'] }), isAllowed: () => true },
+    'kind-id-token',
+  ],
+  'a key of the token itself': [
+    {
+      verify: async ({ token }) => {
+        const { jwk: own } = decodeProtectedHeader(token);
+        return own ? (await jwtVerify(token, await importJWK(own, 'RS256'), expected)).payload : right({ token });
+      },
+    },
+    'embedded-jwk',
+  ],
+  '500 for garbage': [
+    { refuse: (status, why) => refusal(why instanceof Error && why.name === 'JWSInvalid' ? 500 : status) },
+    'error-json',
+  ],
+  'a challenge without scheme': [
+    { refuse: (status) => refusal(status, 'realm="api", error="invalid_token"') },
+    'challenge-scheme',
+  ],
+  'no challenge': [{ refuse: (status) => refusal(status, '') }, 'challenge-present'],
+  'a token in the query': [
+    { tokenOf: (request) => new URL(request.url).searchParams.get('access_token') ?? undefined },
+    'elsewhere-query',
+  ],
+  'a stack trace': [
+    { refuse: (status, why) => refusal(status, undefined, why instanceof Error ? why.stack : '') },
+    'leak-stack-json',
+  ],
+  'a cache that serves the first response to anyone': [
+    async (request) => {
+      const response = cached.get(request.url) ?? (await api()(request));
+      if (response.ok) cached.set(request.url, response);
+      return response.clone() as Response;
+    },
+    'cache-anonymous',
+  ],
+  'a cache behind the guard': [
+    async (request) => {
+      const response = await api()(request);
+      if (response.ok && !cached.has('behind')) cached.set('behind', response);
+      return response.ok
+        ? ((cached.get('behind')?.clone() as Response | undefined) ?? (response as Response))
+        : response;
+    },
+    'cache-subject',
+  ],
+};
+
+const run = (server: Server | ((request: Request) => Promise<Response>), options: Partial<ProbeOptions> = {}) =>
+  probe({ issuer, fetch: typeof server === 'function' ? server : api(server), targets: [{ url, scope }], ...options });
+
+describe('probe() finds', () => {
+  test.each(Object.entries(planted))('%s', async (_, [server, id]) => {
+    const report = await run(server);
+    const found = report.rows.find((row) => row.id === id);
+    expect(found).toMatchObject({
+      id,
+      verdict: found?.level === 'must' ? 'failed' : 'warning',
+      rule: expect.stringMatching(/\d/),
+    });
+    expect(report.render()).toContain(`${id.padEnd(26)} ${found?.sent}: ${found?.got}`);
+  });
+
+  test.each([
+    [
+      'a key fetched from jku',
+      'fetch-token-urls',
+      ({ jku }: ReturnType<typeof decodeProtectedHeader>, kid: string) => jku ?? kid,
+    ],
+    ['a key fetch for each unknown kid', 'kid-flood', (_: unknown, kid: string) => `${kid}?${Math.random()}`],
+  ])('%s', async (_, id, urlOf) => {
+    const { issuer, server } = await startServedIssuer({ audience: expected.audience });
+    const verify: Verify = async ({ token }) => {
+      const header = decodeProtectedHeader(token);
+      const from = urlOf(header, `${server.url}.well-known/jwks.json`);
+      if (!from.includes('?')) return (await jwtVerify(token, createRemoteJWKSet(new URL(from)))).payload;
+      const keySet = (await (await fetch(from.replace(/\?.*/, ''))).json()) as { keys: JWK[] };
+      return (await jwtVerify(token, createLocalJWKSet(keySet))).payload;
+    };
+    const report = await run({ verify }, { issuer });
+    expect([...report.failed, ...report.warnings].map((row) => row.id)).toContain(id);
+    await server.close();
+  });
+});
+
+let requests = 0;
+describe('probe() accuses nobody wrongly:', () => {
+  const honest: Readonly<Record<string, readonly [server: Parameters<typeof run>[0], isComplete: boolean]>> = {
+    'an API that is right': [{}, true],
+    'one that responds with 403': [{ refuse: () => refusal(403, '') }, true],
+    'one that responds with 404': [{ refuse: () => refusal(404, '') }, true],
+    'one that does not speak JSON': [
+      async (request) => {
+        const { status, headers } = await api()(request);
+        return new Response('<html>', {
+          status,
+          headers: { ...Object.fromEntries(headers), 'content-type': 'text/html' },
+        });
+      },
+      true,
+    ],
+    'one behind a limit of ten requests': [
+      async (request) => {
+        requests += 1;
+        return requests > 10
+          ? new Response('slow down', { status: 429, headers: { 'retry-after': '60' } })
+          : api()(request);
+      },
+      false,
+    ],
+    'one that refuses everything': [async () => refusal(401), false],
+    'one that goes down half-way': [
+      async (request) => {
+        requests += 1;
+        return requests > 150 ? new Response('bad gateway', { status: 502 }) : api()(request);
+      },
+      false,
+    ],
+    'one that is not there': [() => Promise.reject(new TypeError('unreachable')), false],
+  };
+  test.each(Object.entries(honest))('%s', async (_, [server, isComplete]) => {
+    requests = 0;
+    const report = await run(server);
+    expect({ failed: report.failed, isComplete: report.isComplete }).toEqual({ failed: [], isComplete });
+    expect(report.rows.some(({ verdict }) => verdict === 'inconclusive')).toBe(!isComplete);
+  });
+
+  test('an operation that its document calls public', async () => {
+    const operation = { security: [{ bearer: [scope] }] };
+    const openapi = {
+      paths: {
+        '/reports': { get: operation, post: operation },
+        '/reports/{id}': { get: operation },
+        '/health': { get: {} },
+      },
+    };
+    const asked = new Set<string>();
+    const report = await run(
+      async (request) => {
+        asked.add(new URL(request.url).pathname);
+        return api()(request);
+      },
+      { targets: undefined, openapi, only: ['signature', 'scope'] },
+    );
+    expect(report.failed).toEqual([]);
+    expect([...asked].filter((path) => !path.includes('well-known'))).toEqual(['/reports', '/reports/1']);
+    expect(report.notTried).toEqual(['POST /reports: name the method to try it', 'GET /health is public']);
+  });
+});
+
+test('probe() judges a target that serves without a token by that alone', async () => {
+  const report = await run(async () => Response.json({}));
+  expect(report.failed.map(({ id }) => id)).toEqual(['no-token']);
+  expect(report.passed).toEqual([]);
+});
+
+test('probe() says of known deviations that they are known, and of those that are gone that they pass again', async () => {
+  const known = { 'audience-other': 'issue 12', 'issuer-other': 'issue 13' };
+  const report = await run(
+    { verify: onlySome({ issuer: expected.issuer }) },
+    { known, only: ['audience-other', 'issuer-other'] },
+  );
+  expect(report.failed.map(({ id }) => id)).toEqual(['issuer-other']);
+  expect(report.render()).toMatch(/known +audience-other .*\(known: issue 12\)/);
+});
+
+test.each([
+  ['targets', { targets: [] }],
+  ['url', { targets: ['/reports'] }],
+  ['row', { only: ['audience-othr'] }],
+  ['issuer', { issuer: { ...issuer } }],
+])('probe() rejects a wrong %s with a TypeError', (name, options) =>
+  expect(run({}, options)).rejects.toThrow(new RegExp(`^Cannot probe.*${name}`)),
+);
+
+test('probe() tries with a token alone what needs no key of its issuer', async () => {
+  const token = await issuer.token({ scope });
+  const report = await run(
+    {},
+    { issuer: undefined, token, tokens: { expired: await issuer.token({}, { expired: true }) }, keys },
+  );
+  expect(report.failed).toEqual([]);
+  expect(report.skipped.filter(({ needs }) => needs !== 'issuer').length).toBeLessThan(25);
+  expect(report.passed.map(({ id }) => id)).toEqual(
+    expect.arrayContaining(['given-expired', 'hmac-pem', 'altered-alg-none', 'control-end']),
+  );
+});
