@@ -9,7 +9,8 @@ interface RefusalDetails extends Omit<RefusalDescription, 'reason'> {
 const withNonces = (options: CheckedOptions) => withDpop(options) && options.dpopNonceSecret !== undefined;
 const withDpopOnly = ({ dpop }: CheckedOptions) => dpop === 'required';
 const withRevocation = ({ isRevoked }: CheckedOptions) => isRevoked !== undefined;
-const withIntrospection = ({ introspect }: CheckedOptions) => introspect !== undefined;
+const withIntrospection = ({ issuer, introspect }: CheckedOptions) =>
+  [introspect, ...issuer.map((each) => (typeof each === 'object' ? each.introspect : undefined))].some(Boolean);
 const withSchema = ({ claims }: CheckedOptions) => claims !== undefined;
 const withDpop = ({ dpop }: CheckedOptions) => dpop !== 'off';
 const withBearer = ({ dpop }: CheckedOptions) => dpop !== 'required';

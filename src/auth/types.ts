@@ -143,8 +143,8 @@ export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, A
    * The name of the header in which a proxy sends the client's certificate: `Client-Cert` (RFC 9440), or one with the URL-encoded
    * PEM that nginx sends. In code, it can also be a function that returns the certificate as DER or PEM, or undefined. Tokens
    * with `cnf["x5t#S256"]` are then accepted together with exactly that certificate (RFC 8705 §3). The proxy must set or delete
-   * the header in every request. A header that clients set or proxies consume is not allowed, such as `authorization`, `dpop`,
-   * `cookie`, `host` or `connection`.
+   * the header in every request. A header that clients set or proxies consume is not allowed, such as `authorization`, `cookie`,
+   * `user-agent`, `host` or `connection`.
    */
   readonly clientCertificate?: ClientCertificate | string | undefined;
   /**
@@ -175,7 +175,8 @@ export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, A
    * like the claims of a JWT; `iss` may be missing if there is a single issuer. If the function throws, its promise is rejected or
    * takes longer than `jwksTimeoutSeconds`, or it returns no object, the client gets a 503. `signal` is aborted after that time.
    * Nothing is cached. Text over 8,192 characters, or with characters that no token has (RFC 6750 §2.1), is rejected without a
-   * call.
+   * call. With several issuers, the response must have `iss`, and the application vouches for it. As a member of one issuer, the
+   * function responds for that issuer only: a response with another `iss` is rejected.
    */
   readonly introspect?:
     | ((token: string, given: { readonly signal: AbortSignal }) => object | PromiseLike<object>)
@@ -197,7 +198,10 @@ export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, A
    * `error_description` (RFC 6749 §5.2).
    */
   readonly formatRejection?: ((refusal: RefusalDescription) => Format) | undefined;
-  /** Headers to add to every rejection, such as CORS headers. They cannot replace its media type or challenge. */
+  /**
+   * Headers to add to every rejection, such as CORS headers. They cannot replace its media type or challenge. Headers of one
+   * connection, such as `content-length`, are not allowed.
+   */
   readonly errorHeaders?: Readonly<Record<string, string>> | undefined;
   /** Fetches key sets and metadata, for proxies and tests. Defaults to the global `fetch`. */
   readonly fetch?: Fetch | undefined;
@@ -217,7 +221,7 @@ export interface IssuerOptions extends OwnOptions {
 type OwnOptions = { readonly [Name in OwnName]?: GuardOptions[Name] | undefined };
 
 /** The options that a single issuer of a guard can have. */
-export type OwnName = 'jwksUri' | 'keys' | 'algorithms' | 'requiredClaims' | 'scopeClaim' | 'audience';
+export type OwnName = 'jwksUri' | 'keys' | 'algorithms' | 'requiredClaims' | 'scopeClaim' | 'audience' | 'introspect';
 
 /**
  * The options of a guard that needs no `audience`, because each issuer has its own. TypeScript describes mistakes by the last form of

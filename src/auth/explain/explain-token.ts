@@ -46,20 +46,23 @@ export async function explainToken(
   if (given.issuer === undefined && given.audience === undefined) return explainUnchecked(decoded, given, nameOf);
   const options = checkOptions(given as GuardOptions);
   let introspected: Members | undefined;
-  const { introspect: introspectAs } = options;
-  const introspect =
-    introspectAs &&
-    (async (opaque: string, limited: Parameters<typeof introspectAs>[1]) => {
-      const response = await responseOf(() => introspectAs(opaque, limited));
+  const observed = (introspect: CheckedOptions['introspect']): CheckedOptions['introspect'] =>
+    introspect &&
+    (async (opaque, limited) => {
+      const response = await responseOf(() => introspect(opaque, limited));
       introspected = isJsonObject(response) ? response : {};
       // Anything but an object is an outage, whatever its type.
       return response as object;
     });
+  const asked = options.issuer.find((each) => typeof each === 'object' && each.introspect);
   const reasons: RefusalReason[] = [];
   const guard = createGuard({
     ...options,
     ...withoutCallbacks(options),
-    introspect,
+    issuer: options.issuer.map((each) =>
+      typeof each === 'object' ? { ...each, introspect: observed(each.introspect) } : each,
+    ),
+    introspect: observed(options.introspect),
     onRefused: (_, reason) => reasons.push(reason),
   });
   const headers = { authorization: `${schemeFor(options, decoded.claims)} ${decoded.text}` };
@@ -70,7 +73,9 @@ export async function explainToken(
   const byIssuer = optionsByIssuer(options);
   const sole = byIssuer.size === 1 ? [...byIssuer.values()][0] : undefined;
   const [soleIssuer] = sole?.issuer.map(identifierOf) ?? [];
-  const claims = introspected ? { iss: soleIssuer, ...introspected } : decoded.claims;
+  const claims = introspected
+    ? { iss: asked === undefined ? soleIssuer : identifierOf(asked), ...introspected }
+    : decoded.claims;
   const token = { ...decoded, claims, isIntrospected: introspected !== undefined };
   const found = createIssuerLookup(byIssuer)(token.claims.iss);
   const [named] = found?.issuer.map(identifierOf) ?? [];

@@ -67,9 +67,21 @@ export function haveEqualOptions(some: CheckedOptions, others: CheckedOptions): 
   return optionNames.every((name) => {
     const [one, other] = [some, others].map((options) => options[name]);
     const isCode = optionRules[name].kind === 'code' || typeof one === 'function' || typeof other === 'function';
-    return isCode ? one === other : JSON.stringify(one) === JSON.stringify(other);
+    return isCode ? one === other : textOf(one) === textOf(other);
   });
 }
+
+const numbers = new WeakMap<object, number>();
+let lastNumber = 0;
+
+/** A function, such as the `introspect` of an issuer, is equal only to itself: each has a number. */
+const textOf = (value: unknown) =>
+  JSON.stringify(value, (_, member: unknown) => {
+    if (typeof member !== 'function') return member;
+    const known = numbers.get(member) ?? ++lastNumber;
+    numbers.set(member, known);
+    return `function ${known}`;
+  });
 
 /** Returns the options that are not allowed in combination with others. */
 function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
@@ -93,6 +105,10 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   const all = [options, ...own.map(([, each]) => each)];
   if (all.some((each) => each.keys !== undefined && each.jwksUri !== undefined))
     must('keys', 'unset when jwksUri is set');
+  // A token is not shown to an issuer that did not issue it.
+  const asked = issuer.filter((each) => typeof each === 'object' && each.introspect);
+  if (asked.length > 1 || (asked.length > 0 && options.introspect))
+    must('introspect', 'a function of the guard or of one issuer, because nothing shows whose an opaque token is');
   if (dpop !== 'off' && publicUrl === undefined) must('publicUrl', `${anHttpsUrl}, which DPoP requires`);
   if (resource !== undefined && (publicUrl === undefined || new URL(resource).origin !== new URL(publicUrl).origin))
     must('resource', 'a URL with the origin of publicUrl');

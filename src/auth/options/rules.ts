@@ -1,5 +1,5 @@
 import { algorithmOf, algorithms } from '../keys/algorithms.ts';
-import { clientCertificateFromHeader, isCertificateHeader } from '../proof/certificate.ts';
+import { clientCertificateFromHeader, isCertificateHeader, isConnectionHeader } from '../proof/certificate.ts';
 import { proofAlgorithmOf, proofAlgorithms } from '../proof/proof-key.ts';
 import { isPlainWord } from '../token/claims.ts';
 import { isStandardSchema } from '../token/claims-schema.ts';
@@ -31,6 +31,7 @@ const readClaimName = (value: unknown) =>
 
 function areHeaders(value: unknown): boolean {
   if (!isJsonObject(value) || !Object.values(value).every((member) => typeof member === 'string')) return false;
+  if (Object.keys(value).some(isConnectionHeader)) return false;
   try {
     return new Headers(value as Record<string, string>) !== undefined;
   } catch {
@@ -78,6 +79,7 @@ const ownRules: Rules<OwnName> = {
     advice: 'To allow several values, repeat the name',
     adviceInCode: 'To allow several values, give a list',
   },
+  introspect: callback(),
   keys: code(
     'a JWK Set',
     (value) => isJsonObject(value) && isListOf(value.keys, isJsonObject) && value.keys.length > 0,
@@ -147,13 +149,12 @@ export const optionRules: Rules<keyof CheckedOptions> = {
     (value) => isJsonObject(value) && typeof value.markUsed === 'function',
   ),
   isRevoked: callback(),
-  introspect: callback(),
   onAccepted: callback(),
   onRefused: callback(),
   onKeySetEvent: callback(),
   onReplayStoreEvent: callback(),
   formatRejection: callback(),
-  errorHeaders: code('an object of header names and values', areHeaders),
+  errorHeaders: code('an object of header names and values, without those of one connection', areHeaders),
   fetch: callback(),
 };
 

@@ -3,12 +3,19 @@ import type { GuardRequest } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import { ignoreRejection } from '../values/promises.ts';
 
-/** Headers that come from the client itself, or that are for one connection only (RFC 9110 §7.6.1). */
-const otherHeaders =
-  /^(?:authorization|connection|content-length|cookie|dpop|host|keep-alive|proxy-(?:auth\w+|connection)|te|trailer|transfer-encoding|upgrade)$/i;
+/** Whether a header is for one connection only (RFC 9110 §7.6.1), or says where a message ends. */
+export const isConnectionHeader = (name: string) =>
+  /^(?:connection|content-length|keep-alive|proxy-(?:auth\w+|connection)|te|trailer|transfer-encoding|upgrade)$/i.test(
+    name,
+  );
 
-/** Whether only a proxy can set a header with this name. */
-export const isCertificateHeader = (name: string) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !otherHeaders.test(name);
+/** Headers that clients set themselves: those of RFC 9110, of Fetch and of the standards that the guard reads. */
+const ofClients =
+  /^(?:(?:accept|access-control|cache|content|if|sec|max|upgrade)(?:-.+)?|authorization|cookie2?|date|dnt|dpop|expect|from|host|last-event-id|origin|pragma|priority|range|referer|user-agent|x-requested-with)$/i;
+
+/** Whether only a proxy sets a header with this name. */
+export const isCertificateHeader = (name: string) =>
+  /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !isConnectionHeader(name) && !ofClients.test(name);
 
 /**
  * Returns a function that reads the client's certificate from a header that a proxy sets: `Client-Cert` (RFC 9440 §2.2), or the

@@ -8,7 +8,7 @@ import { readClaims } from './claims.ts';
 import { maxTokenLength } from './header.ts';
 import type { Trusts } from './trust.ts';
 
-interface IntrospectionParts extends Pick<TimeAndRandom, 'now'> {
+interface IntrospectionParts extends Pick<TimeAndRandom, 'now'>, Pick<GuardOptions, 'introspect'> {
   readonly trusts: Trusts;
   readonly withinLimit: WithinLimit;
 }
@@ -17,35 +17,48 @@ type Introspected = { readonly claims: Claims } | Refusal;
 
 /**
  * Returns a function that asks the application about a token, and checks the response as the claims of a JWT are (RFC 7662
- * §2.2). It returns undefined for a JWT and for a token that is too long: these never go to the application. Nothing is kept.
+ * §2.2). It returns undefined for a JWT and for a token that is too long: these never go to the application, nor does text that is
+ * no token. Nothing is kept.
  */
-export function createIntrospection(
-  introspect: NonNullable<GuardOptions['introspect']>,
-  { trusts: { sole, of }, withinLimit, now }: IntrospectionParts,
-): (token: string) => Promise<Introspected> | undefined {
-  async function ask(token: string): Promise<Introspected> {
+export function createIntrospection({
+  trusts: { introspected, of },
+  introspect = introspected?.rules.introspect,
+  withinLimit,
+  now,
+}: IntrospectionParts): ((token: string) => Promise<Introspected> | Refusal | undefined) | undefined {
+  if (!introspect) return undefined;
+  const ask = async (token: string): Promise<Introspected> => {
     const limited = new Limited();
     const response = await responseOf(() => withinLimit(limited, introspect(token, limited)));
     if (!isJsonObject(response)) return refuse('introspection_unavailable');
     if (response.active !== true || lacksKey(response)) return refuse('token_inactive');
-    const { iss = sole?.rules.issuer } = response;
-    const claims = readClaims({ ...response, iss }, (sole ?? of(iss))?.rules, now() / 1000);
+    const { iss = introspected?.rules.issuer } = response;
+    const claims = readClaims({ ...response, iss }, (introspected ?? of(iss))?.rules, now() / 1000);
     return claims instanceof Refusal ? claims : { claims };
-  }
+  };
 
-  return (token) => (token.length > maxTokenLength || isJwt(token) ? undefined : ask(token));
+  return (token) => {
+    if (token.length > maxTokenLength || isJwt(token)) return undefined;
+    return isTokenText(token) ? ask(token) : refuse('credentials_malformed');
+  };
 }
 
 /** RFC 9449 §6.2: the response for a DPoP-bound token names its key. Without it, anyone could use the token. */
 const lacksKey = ({ token_type: type, cnf }: Members) =>
   typeof type === 'string' && type.toLowerCase() === 'dpop' && !(isJsonObject(cnf) && typeof cnf.jkt === 'string');
 
-/** Whether a text has the form of a JWS or JWE whose header is a JSON object (RFC 7515 §7.1, RFC 7516 §7.1). */
+/**
+ * Whether a text is a `b64token` (RFC 6750 §2.1), so that it does no harm in a form. It may have slashes, but no part `..` between
+ * them, so that it does none in the path of a URL either.
+ */
+const isTokenText = (text: string) => /^[A-Za-z\d._~+/-]+=*$/.test(text) && !text.split('/').includes('..');
+
+/** Whether a text has the form of a JWS, whose header has `alg` (RFC 7515 §4.1.1), or of a JWE, whose header has `enc` (RFC 7516 §4.1.2). */
 function isJwt(token: string): boolean {
   const [header = '', ...rest] = token.split('.', 6);
   if (rest.length !== 2 && rest.length !== 4) return false;
   try {
-    return parseJsonObject(base64url.decode(header)) !== undefined;
+    return parseJsonObject(base64url.decode(header))?.[rest.length === 2 ? 'alg' : 'enc'] !== undefined;
   } catch {
     return false;
   }

@@ -11,7 +11,7 @@ import type { ClaimRules } from './claims.ts';
 /** What tokens of one issuer are verified with. */
 export interface Trust {
   readonly keys: Pick<KeySet, 'find' | 'isCurrent'>;
-  readonly rules: ClaimRules & Pick<CheckedOptions, 'algorithms'>;
+  readonly rules: ClaimRules & Pick<CheckedOptions, 'algorithms' | 'introspect'>;
 }
 
 /** The issuers of a guard. */
@@ -20,6 +20,8 @@ export interface Trusts {
   readonly algorithms: readonly Algorithm[];
   /** The issuer of all tokens, if there is one only: its tokens need no look at `iss` before their signature. */
   readonly sole: Trust | undefined;
+  /** The issuer of all tokens that are not JWTs: the only one, or that with a function `introspect` of its own. */
+  readonly introspected: Trust | undefined;
   /** Returns what tokens with this `iss`, compared exactly or with a template, are verified with. */
   of(issuer: unknown): Trust | undefined;
 }
@@ -35,9 +37,12 @@ export function createTrusts(
     if (keys) trusts.set(issuer, { keys, rules: { ...rules, issuer } });
   }
   const all = [...trusts.values()];
+  // The function of a guard is in the rules of each issuer.
+  const introspected = all.filter(({ rules }) => rules.introspect);
   return {
     algorithms: [...new Set(all.flatMap(({ rules }) => rules.algorithms))],
     sole: all.length === 1 ? all[0] : undefined,
+    introspected: introspected.length === 1 ? introspected[0] : undefined,
     of: createIssuerLookup(trusts),
   };
 }

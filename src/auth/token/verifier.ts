@@ -57,7 +57,7 @@ const isTrusted = ({ key, keys }: CachedToken) => key === undefined || keys?.isC
  * token is valid until it expires or its key leaves the key set.
  */
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { trusts, introspect, tokenCacheSize, clockToleranceSeconds, now, random } = options;
+  const { trusts, tokenCacheSize, clockToleranceSeconds, now, random } = options;
   const { sole } = trusts;
   const nowSeconds = () => now() / 1000;
   const timeOf = ({ claims }: VerifiedToken) => checkTime(claims, clockToleranceSeconds, nowSeconds());
@@ -65,7 +65,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const cache =
     tokenCacheSize > 0 ? createTokenCache<CachedToken>({ maxEntries: tokenCacheSize, isGood, random }) : undefined;
   const readHeader = createHeaderReader(trusts.algorithms, options.tokenType);
-  const introspection = introspect && createIntrospection(introspect, options);
+  const introspection = createIntrospection(options);
   let cacheHits = 0;
 
   // One asynchronous function for all of it: under load, each further one takes a microsecond or two.

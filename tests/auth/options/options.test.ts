@@ -55,6 +55,13 @@ const noTemplates = ['https://{tenantid}/v2.0', 'https://{tenantid}.a.test/', `$
 const withQuery = `${issuer}?a=1`;
 const loopback = ['http://localhost:3000/', 'http://127.0.0.1/', 'http://[::1]/'];
 
+const ofConnections = 'Connection Content-Length Keep-Alive TE Trailer Transfer-Encoding Upgrade'.split(' ');
+const ofClients = ['', 'a b', 'Host', 'Cookie', 'DPoP', 'Authorization', ...ofConnections].concat(
+  'User-Agent Origin Accept Accept-Language Sec-WebSocket-Key Sec-Fetch-Site Referer Range If-Match Content-Type'.split(
+    ' ',
+  ),
+);
+
 const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   issuer: {
     valid: [
@@ -149,7 +156,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
     valid: [{ '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } }],
     wrong: [7, 'schema', {}, { '~standard': {} }],
   },
-  clientCertificate: { valid: [() => undefined, 'Client-Cert'], wrong: [{}, '', 'a b', 'cookie', 'DPoP', 'Host'] },
+  clientCertificate: { valid: [() => undefined, 'Client-Cert'], wrong: [{}, ...ofClients] },
   isRevoked: callback,
   introspect: callback,
   requireScope: { valid: [true, false], wrong: ['true', 1], fallback: false },
@@ -161,7 +168,15 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   formatRejection: callback,
   errorHeaders: {
     valid: [{}, { 'cache-control': 'no-store' }],
-    wrong: [7, 'a: b', [], { a: 1 }, { 'a b': 'c' }, { a: 'b\n' + 'c: d' }],
+    wrong: [
+      7,
+      'a: b',
+      [],
+      { a: 1 },
+      { 'a b': 'c' },
+      { a: 'b\n' + 'c: d' },
+      ...ofConnections.map((name) => ({ [name]: '0' })),
+    ],
   },
 };
 
@@ -193,6 +208,8 @@ describe('checkOptions()', () => {
 
   const several = { ...good, issuer: [issuer, 'https://b.example.test/'] };
   const [keys] = rows.keys.valid;
+  const introspect = () => ({});
+  const asking = (name: string) => ({ issuer: `${issuer}${name}`, introspect });
   for (const [name, options, problem] of [
     ['no options', undefined, /^options are missing$/],
     ['null', null, /^options are missing$/],
@@ -255,6 +272,12 @@ describe('checkOptions()', () => {
       /^authorizationServers/,
     ],
     ['keys with two issuers', { ...several, keys }, /^keys must be unset when there are several issuers/],
+    [
+      'two functions for opaque tokens',
+      { ...good, issuer: [asking('a'), asking('b')] },
+      /^introspect must be a function/,
+    ],
+    ['one beside that of the guard', { ...good, issuer: [asking('a')], introspect }, /^introspect must be a function/],
     ['keys with jwksUri', { ...good, keys, jwksUri: issuer }, /^keys must be unset when jwksUri is set/],
     ['a resource without publicUrl', { ...good, resource: audience }, /^resource must be .* the origin of publicUrl/],
     ['a resource elsewhere', { ...good, publicUrl: audience, resource: issuer }, /^resource must be .* the origin of/],

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import { explainToken } from '../../../src/auth/explain/explain-token.ts';
+import { describeRejections } from '../../../src/auth/guard/describe-rejections.ts';
 import { createGuard } from '../../../src/auth/guard.ts';
+import { checkOptions, haveEqualOptions } from '../../../src/auth/options/check-options.ts';
 import { createChecker, ISSUER, tokenOf } from '../../support/checked.ts';
-import { AUDIENCE, bearer, mintToken, nowSeconds, SCOPE } from '../../support/mint.ts';
+import { AUDIENCE, base64url, bearer, mintToken, nowSeconds, SCOPE } from '../../support/mint.ts';
 
 const active = { active: true, aud: AUDIENCE, exp: nowSeconds() + 300, scope: SCOPE, client_id: 'reader' };
 const throws = () => {
@@ -40,13 +43,27 @@ describe('the option introspect', () => {
     ['a JWT', tokenOf(), undefined],
     ['an expired JWT', tokenOf({ claims: { exp: 1 } }), 'token_expired'],
     ['a JWT of a stranger', mintToken(ISSUER, { header: { kid: 'other' } }), 'key_unknown'],
-    ['an encrypted JWT', `${tokenOf().split('.')[0]}.a.b.c.d`, 'token_encrypted'],
+    ['an encrypted JWT', `${base64url('{"alg":"dir","enc":"A256GCM"}')}..b.c.d`, 'token_encrypted'],
     ['a token over 8 KiB', 'x'.repeat(8193), 'token_oversized'],
   ])('is never given %s', async (_, token, want) =>
     expect((await createChecker({ introspect: throws })(token)).reason).toBe(want as string),
   );
 
-  test.each(['opaque', 'eyOpaque', 'v4.public.abc', 'a.b.c', 'a.b.c.d.e.f'])('is given %s', async (token) => {
+  const texts = `a&token_type_hint=refresh_token&token=b ../../admin a/../b a/.. ä a, a,b a;b a%0Ab {"a":1} "a" a? a#b a\\b <a> a=b = a@b [a] a:b`;
+  test.each([...texts.split(' '), 'a\tb', 'a b', 'a b, Bearer c', ''])('is never given the text %j', async (text) => {
+    const check = createChecker({ introspect: throws });
+    expect((await check(new Headers(bearer(text)))).reason).toBe('credentials_malformed');
+    expect((await check(new Headers([...Object.entries(bearer('a')), ['authorization', text]]))).reason).toBe(
+      'credentials_malformed',
+    );
+  });
+
+  // The last two have a header, but no JWS is without `alg`, and no JWE without `enc`.
+  const [signed, sealed] = ['{"user":1}', '{"alg":"dir"}'].map(base64url);
+  test.each([
+    ...['opaque', 'eyOpaque', 'v4.public.abc', 'a.b.c', 'a.b.c.d.e.f', 'a~b+/c==', '/a..b/'],
+    ...[`${signed}.time.signature`, `${sealed}.a.b.c.d`],
+  ])('is given %s', async (token) => {
     const given: string[] = [];
     const introspect = (text: string) => {
       given.push(text);
@@ -54,6 +71,34 @@ describe('the option introspect', () => {
     };
     expect((await createChecker({ introspect })(token)).reason).toBeUndefined();
     expect(given).toEqual([token]);
+  });
+
+  const other = 'https://other.example.test/';
+  test.each([
+    ['of one issuer', undefined, undefined],
+    ['of one issuer that names it', ISSUER, undefined],
+    ['of one issuer that names another of the guard', other, 'issuer_mismatch'],
+    ['of one issuer that names a stranger', 'https://stranger.example.test/', 'issuer_mismatch'],
+  ])('speaks, as a member %s, for that issuer alone', async (_, iss, want) => {
+    const introspect = () => ({ ...active, iss, scope: 'own', roles: 'of the other' });
+    const issuer = [
+      { issuer: ISSUER, introspect },
+      { issuer: other, scopeClaim: ['roles'] },
+    ];
+    const { reason, result } = await createChecker({ issuer, keys: undefined })('opaque');
+    expect(reason).toBe(want);
+    if (!want) expect(result).toMatchObject({ claims: { iss: ISSUER }, scopes: ['own'] });
+    const explained = await explainToken('opaque', { audience: AUDIENCE, issuer });
+    expect(explained.isAccepted).toBe(want === undefined);
+  });
+
+  test('as a member of an issuer makes guards with different functions differ', () => {
+    const withOwn = (introspect: () => object) =>
+      checkOptions({ audience: AUDIENCE, issuer: [{ issuer: ISSUER, introspect }] });
+    const [one, other] = [() => ({}), () => ({})];
+    expect(haveEqualOptions(withOwn(one), withOwn(one))).toBe(true);
+    expect(haveEqualOptions(withOwn(one), withOwn(other))).toBe(false);
+    expect(describeRejections(withOwn(one)).map(({ reason }) => reason)).toContain('introspection_unavailable');
   });
 
   test('keeps nothing for another request, and its time is checked at each check of one', async () => {
