@@ -2,10 +2,21 @@
  * The first lock: decides about a request before Elysia does anything for its route, so before the body is read and before any
  * hook of the route. The second lock, the hooks, does not rely on it.
  */
+import { Elysia } from 'elysia';
 import { pathOf } from '../proof/normalize-url.ts';
 import { attempt, whenSettled } from '../values/promises.ts';
 import { accept, acceptanceWith, failWith } from './hooks.ts';
-import type { Composed, Context, Hooks, Instance, Route, Store } from './internals.ts';
+import {
+  type Composed,
+  type Context,
+  type Found,
+  type Hook,
+  type Hooks,
+  hooksOf,
+  type Instance,
+  type Route,
+  type Store,
+} from './internals.ts';
 import { type GuardUse, type Plan, plans, type Requirement } from './plan.ts';
 
 /** Returns the rejection, or undefined once the acceptance is recorded. */
@@ -33,22 +44,23 @@ const isMisrouted = ({ path, request }: Context, { hasProofs }: Plan): boolean =
 export function gateRoute(instance: Instance, route: Route, stores: readonly Store[], plan: Plan): void {
   const { compile } = route;
   if (compile === undefined) return;
-  let inner: Composed | undefined;
+  let compiled: { readonly serve: Composed; readonly reject: ReturnType<typeof composeReject> } | undefined;
   const gated: Composed = (context) =>
     whenSettled(
       decide(context, plan),
       (rejection) => {
-        if (rejection) return withHeaders(instance, context, rejection);
-        const response = (inner ?? prepare())(context);
+        const { serve, reject } = compiled ?? prepare();
+        if (rejection) return reject(context, rejection);
+        const response = serve(context);
         return plan.isVaried ? whenSettled(response, varyByToken) : response;
       },
       (error) => instance.handleError(context, error),
     );
   const prepare = () => {
-    inner ??= compile();
+    compiled ??= { serve: compile(), reject: composeReject(instance, route) };
     // Elysia makes what it has compiled serve the route.
     route.composed = gated;
-    return inner;
+    return compiled;
   };
   route.composed = gated;
   route.compile = () => {
@@ -56,6 +68,48 @@ export function gateRoute(instance: Instance, route: Route, stores: readonly Sto
     return gated;
   };
   for (const store of stores) store.handler = gated;
+}
+
+/** Returns what sends a rejection. For the hooks after a response, and traces, Elysia compiles a route that has nothing else. */
+function composeReject(instance: Instance, { method, path, hooks }: Route) {
+  const send = (context: Context, rejection: Response) => withHeaders(instance, context, rejection);
+  const [afterResponse, trace] = [hooksOf(hooks, 'afterResponse').map(quiet), hooksOf(hooks, 'trace')];
+  if (afterResponse.length + trace.length === 0) return send;
+  const { config, getServer } = instance;
+  const observer = new Elysia({ ...(config as object), prefix: '', precompile: false }) as unknown as Instance;
+  observer.getServer = getServer;
+  const handler = ({ response }: { readonly response: unknown }) => response;
+  observer.add(method, path, handler, { parse: 'none', afterResponse, trace });
+  const observe = observer.router.history[0]?.compile?.();
+  return (context: Context, rejection: Response) => {
+    const sent = send(context, rejection);
+    show(context, sent.clone());
+    observe?.(context);
+    // Elysia has read the body of the first copy.
+    show(context, sent.clone());
+    return sent;
+  };
+}
+
+const rejected = new WeakSet<object>();
+
+/** Shows hooks a copy of a rejection, so nothing that they do changes what is sent. */
+function show(context: Context, response: ReturnType<Response['clone']>): void {
+  const { set } = Object.assign(context, { response, responseValue: response });
+  Object.assign(set, { status: response.status, headers: { ...set.headers, ...Object.fromEntries(response.headers) } });
+  rejected.add(context);
+}
+
+/** A hook that reads `claims`, which a rejected request has not, must not end the process. Elysia reads the source of the hook. */
+function quiet(hook: Hook): Hook {
+  const call = hook.fn as Composed;
+  const fn = (context: Context) =>
+    rejected.has(context)
+      ? Promise.resolve(context)
+          .then(call)
+          .catch(() => {})
+      : call(context);
+  return { ...hook, fn: Object.defineProperty(fn, 'toString', { value: () => String(call) }) };
 }
 
 const gates = new WeakSet<object>();
@@ -72,12 +126,31 @@ export function placeGate(instance: Instance): void {
     const [found] = tried.flatMap((method) => router.dynamic.find(method, path) ?? []);
     const plan = plans.get(Object(found?.store.hooks));
     const rejection = plan && (await decide(context, plan));
+    if (rejection && found) observe(context, rejection, instance, found);
     if (!rejection && plan?.isVaried) set.headers.vary = [set.headers.vary ?? [], 'Authorization'].flat().join(', ');
     return rejection;
   };
   gates.add(gate);
   const others = (event.request ?? []).filter(({ fn }) => !gates.has(Object(fn)));
   event.request = [...others, { fn: gate, isAsync: true, hasReturn: true }];
+}
+
+const quieted = new WeakSet<object>();
+
+/** Shows a rejection to the hooks of a route. Without ahead-of-time compilation, Elysia calls those of the instance itself. */
+function observe(context: Context, rejection: Response, { event }: Instance, { store, params }: Found): void {
+  const own = hooksOf(event, 'afterResponse');
+  const others = hooksOf(store.hooks ?? {}, 'afterResponse').filter((hook) => !own.includes(hook));
+  for (const hook of [...own, ...others]) if (!quieted.has(hook)) quieted.add(Object.assign(hook, quiet(hook)));
+  const { url, headers } = context.request;
+  const query = Object.fromEntries(new URL(url).searchParams);
+  Object.assign(context, { route: store.route, params, query, headers: Object.fromEntries(headers) });
+  const copy = rejection.clone();
+  const run = async () => {
+    show(context, copy);
+    for (const { fn } of others) await (fn as Composed)(context);
+  };
+  (globalThis.setImmediate ?? queueMicrotask)(run);
 }
 
 /** Locks a mounted handler, which Elysia calls without any hook with `aot: false`. Returns whether there is one. */
@@ -90,7 +163,7 @@ export function lockMount(hooks: Hooks, parts: readonly (GuardUse | Requirement)
 }
 
 /** Adds the headers that hooks have set, such as those of CORS. */
-function withHeaders(instance: Instance, { set, request }: Context, rejection: Response): unknown {
+function withHeaders(instance: Instance, { set, request }: Context, rejection: Response): Response {
   const { vary } = set.headers;
   if (vary !== undefined && rejection.headers.has('vary')) rejection.headers.append('vary', String(vary));
   return instance['~adapter'].handler.mapResponse(rejection, set, request);

@@ -59,11 +59,17 @@ export interface Context extends RouteContext {
 export interface Store {
   handler?: Composed;
   hooks?: Hooks;
+  readonly route?: string;
+}
+
+export interface Found {
+  readonly store: Store;
+  readonly params?: object;
 }
 
 interface Router {
   add(method: string, path: string, store: Store, options?: object): unknown;
-  find(method: string, path: string): { readonly store: Store } | null;
+  find(method: string, path: string): Found | null;
   build(): void;
 }
 
@@ -75,13 +81,14 @@ export interface Instance {
   getParent(): Instance;
   handleError(context: Context, error: unknown): unknown;
   readonly promisedModules: { add(promise: Promise<unknown>): Promise<unknown> };
+  getServer(): unknown;
   readonly config: { readonly aot?: boolean; readonly name?: string; precompile?: unknown; seed?: unknown };
   readonly event: Record<string, readonly Hook[] | undefined>;
   readonly extender: { readonly macro: Hooks };
   readonly store: unknown;
   readonly router: { readonly history: Route[]; readonly http: Router; readonly dynamic: Router };
   readonly '~adapter': {
-    readonly handler: { mapResponse(response: Response, set: object, request: Request): unknown };
+    readonly handler: { mapResponse(response: Response, set: object, request: Request): Response };
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { type AnyElysia, Elysia, t } from 'elysia';
+import { type AnyElysia, type Context, Elysia, t } from 'elysia';
 import { rawRequest } from '../../support/raw-http.ts';
 import { guard, request, statuses, token } from './guarded.ts';
 import { SECRET } from './matrix/routes.ts';
@@ -62,6 +62,50 @@ describe('the token is checked before the body', () => {
     await app.server?.stop(true);
     expect(status).toBe(401);
   });
+});
+
+describe('after a rejection', () => {
+  const later = () => new Promise((done) => setImmediate(done));
+  const cases = [
+    ['/a/1?b=c', {}, 401],
+    ['/a/1?b=c', token({ scope: 'b' }), 403],
+    ['/ws?b=c', { upgrade: 'websocket', connection: 'upgrade' }, 401],
+  ] as const;
+  for (const aot of [true, false])
+    for (const [path, headers, status] of cases)
+      test(`hooks and traces see the ${status} of ${path} once, and change nothing, with aot ${aot}`, async () => {
+        const seen: string[] = [];
+        const see = (name: string) => async (context: object) => {
+          const { set, response, query, headers, request } = context as Context & { response: Response };
+          const body = await response.clone().text();
+          seen.push(
+            [name, set.status, set.headers['www-authenticate'], query.b, headers['x-id'], body, request.url].join(),
+          );
+          set.headers['x-late'] = name;
+          response.headers.set('x-late', name);
+        };
+        const child = new Elysia()
+          .onAfterResponse(see('child'))
+          .use(guard())
+          // A rejected request has no claims.
+          .onAfterResponse(({ claims }) => void seen.push(String(claims.sub)))
+          .get('/a/:id', secret, { scope: 'a', afterResponse: see('route') })
+          .ws('/ws', { afterResponse: see('route') });
+        const app = new Elysia({ aot })
+          .trace(({ onAfterResponse, set }) => void onAfterResponse(() => void seen.push(`trace ${set.status}`)))
+          .onRequest(({ set }) => void Object.assign(set.headers, { 'access-control-allow-origin': '*' }))
+          .onAfterResponse(see('application'))
+          .use(child);
+        const response = await app.handle(request(path, { headers: { ...headers, 'x-id': '7' } }));
+        for (let turn = 0; turn < 3; turn++) await later();
+        const [challenge, text] = [response.headers.get('www-authenticate'), await response.text()];
+        const saw = (name: string) => [name, status, challenge, 'c', '7', text, `http://localhost${path}`].join();
+        const traced = aot ? [`trace ${status}`] : [];
+        expect(seen.toSorted()).toEqual([...['application', 'child', 'route'].map(saw), ...traced]);
+        expect([response.status, response.headers.get('x-late')]).toEqual([status, null]);
+        expect(response.headers.get('access-control-allow-origin')).toBe('*');
+        expect(JSON.parse(text)).toMatchObject({ error: status === 401 ? 'missing_token' : 'insufficient_scope' });
+      });
 });
 
 test.each([
