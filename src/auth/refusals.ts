@@ -85,7 +85,7 @@ export const refusals: Readonly<Record<RefusalReason, RefusalDetails>> = {
   proof_key: invalidProof('Proof jwk must be a public key for alg; RSA keys must have 2048 to 4096 bits'),
   proof_method: invalidProof('Proof htm does not match the method of the request'),
   proof_url: invalidProof('Proof htu does not match the URL of the request'),
-  proof_time: invalidProof('Proof iat is too far from the current time'),
+  proof_time: invalidProof('Proof iat, exp or nbf does not fit the current time'),
   proof_token_hash: invalidProof('Proof ath is not the SHA-256 hash of the token'),
   proof_id: invalidProof('Proof jti must be a string of 1 to 256 characters'),
   proof_signature: invalidProof('Proof signature is invalid'),

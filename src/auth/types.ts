@@ -115,7 +115,8 @@ export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, A
   readonly dpopProofMaxAgeSeconds?: number | undefined;
   /**
    * Makes the server give out nonces, which proofs must then have (RFC 9449 §9): a secret of at least 32 characters, the same in
-   * all processes; or two while it is replaced, the new one first. A nonce is valid for `dpopProofMaxAgeSeconds`.
+   * all processes; or two while it is replaced. A nonce is valid for `dpopProofMaxAgeSeconds`, and its time counts in place of
+   * `iat`, so that the clock of a client may be wrong.
    */
   readonly dpopNonceSecret?: string | readonly string[] | undefined;
   /** The https URL at which clients reach the API. Challenges then name the URL of its metadata (RFC 9728 §5.1). */

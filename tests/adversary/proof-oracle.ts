@@ -25,7 +25,10 @@ export function decideOnProof(
 ): 'accepted' | 'invalid_dpop_proof' | 'invalid_token' {
   const jws = readJws(proof ?? '', 4096);
   if (!jws?.header || !jws.claims) return 'invalid_dpop_proof';
-  if (own(jws.header, 'typ') !== 'dpop+jwt' || Object.hasOwn(jws.header, 'crit')) return 'invalid_dpop_proof';
+  const typ = own(jws.header, 'typ');
+  if (typeof typ !== 'string' || !['dpop+jwt', 'application/dpop+jwt'].includes(typ.toLowerCase()))
+    return 'invalid_dpop_proof';
+  if (Object.hasOwn(jws.header, 'crit')) return 'invalid_dpop_proof';
 
   const algorithm = same(own(jws.header, 'alg'));
   const jwk = membersOf(own(jws.header, 'jwk'));
@@ -54,11 +57,13 @@ function soundKey(jwk: Members, algorithm: string): KeyObject | undefined {
 }
 
 function areClaimsGood(claims: Members, { publicUrl, method, path, token, nowSeconds }: ProofWorld): boolean {
-  const [iat, jti, htu] = ['iat', 'jti', 'htu'].map((name) => own(claims, name));
+  const [iat, exp, nbf, jti, htu] = ['iat', 'exp', 'nbf', 'jti', 'htu'].map((name) => own(claims, name));
   return (
     own(claims, 'htm') === method &&
     typeof htu === 'string' &&
     normalize(htu) === normalize(publicUrl + path) &&
+    (exp === undefined || (Number.isFinite(exp) && Number(exp) > nowSeconds)) &&
+    (nbf === undefined || (Number.isFinite(nbf) && Number(nbf) <= nowSeconds)) &&
     typeof iat === 'number' &&
     iat >= nowSeconds - 60 &&
     iat <= nowSeconds + 60 &&

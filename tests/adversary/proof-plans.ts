@@ -28,7 +28,11 @@ const RESPELLINGS = [
 /** Rows of the table of proofs, each reason as likely as any other, without those that the oracle has no setting for. */
 const change: fc.Arbitrary<ProofRow> = fc.oneof(
   ...Object.values(proofRows).map((rows) =>
-    fc.constantFrom(...rows.filter(([, { dpopAlgorithms, requested }]) => !dpopAlgorithms && requested === undefined)),
+    fc.constantFrom(
+      ...rows.filter(
+        ([, change]) => !['dpopAlgorithms', 'requested', 'clockToleranceSeconds'].some((name) => name in change),
+      ),
+    ),
   ),
 );
 
@@ -39,7 +43,7 @@ export const proofPlans = fc.record({
   respellings: few(fc.constantFrom(...RESPELLINGS), 3, 5),
   changes: few(change, 3, 4),
   header: few(anyMember(['alg', 'typ', 'jwk', 'kid', 'crit', '__proto__', 'x5c']), 1, 9),
-  claims: few(anyMember(['htm', 'htu', 'iat', 'jti', 'ath', 'nonce', '__proto__']), 1, 9),
+  claims: few(anyMember(['htm', 'htu', 'iat', 'jti', 'ath', 'nonce', 'exp', 'nbf', '__proto__']), 1, 9),
   edits: editsOf(8),
 });
 type ProofPlan = typeof proofPlans extends fc.Arbitrary<infer Plan> ? Plan : never;

@@ -33,6 +33,15 @@ export function createBindingCheck(options: BindingOptions): RefuseBinding {
   const { dpop, publicUrl = '', clientCertificate, replayStore = sharedMemoryStore() } = options;
   const verifyProof = createProofVerifier({ ...options, publicUrl, replayStore });
 
+  /** The function may read what a client sent, so an exception counts as a certificate that cannot be read. */
+  function certificateOf(request: GuardRequest): unknown {
+    try {
+      return clientCertificate?.(request);
+    } catch {
+      return undefined;
+    }
+  }
+
   function refuseBearer(request: GuardRequest, claims: Claims): ReturnType<RefuseBinding> {
     if (dpop === 'required') return refuse('dpop_required');
     if (!Object.hasOwn(claims, 'cnf')) return undefined;
@@ -40,7 +49,7 @@ export function createBindingCheck(options: BindingOptions): RefuseBinding {
     if (Object.hasOwn(confirmation, keyMethod)) return refuse(dpop === 'off' ? 'token_bound' : 'token_key_bound');
     if (!clientCertificate || !Object.hasOwn(confirmation, certificateMethod)) return refuse('token_bound');
     if (hasUnsupportedMethod(confirmation)) return refuse('token_confirmation_unsupported');
-    return refuseCertificate(clientCertificate(request), confirmation[certificateMethod]);
+    return refuseCertificate(certificateOf(request), confirmation[certificateMethod]);
   }
 
   return (request, scheme, presented, claims) => {
@@ -52,7 +61,7 @@ export function createBindingCheck(options: BindingOptions): RefuseBinding {
     if (needsCertificate && !clientCertificate) return refuse('token_certificate_bound');
     if (typeof thumbprint !== 'string') return refuse('token_unbound');
     return whenSettled(
-      needsCertificate ? refuseCertificate(clientCertificate?.(request), confirmation[certificateMethod]) : undefined,
+      needsCertificate ? refuseCertificate(certificateOf(request), confirmation[certificateMethod]) : undefined,
       (refusal) => refusal ?? verifyProof(request, presented, thumbprint),
     );
   };

@@ -5,17 +5,14 @@ import { base64url } from 'jose';
  * secret knows those of the others.
  */
 
-/** How far the clock of another process may be ahead. */
-const clockDifferenceSeconds = 30;
-
 export interface Nonces {
   issue(): Promise<string>;
-  /** Whether this server gave out the nonce within the maximum age of a proof. */
-  isFresh(nonce: string): Promise<boolean>;
+  /** Resolves to when this server gave out the nonce, or to undefined if it did not. Does NOT check its age. */
+  issuedAtMs(nonce: unknown): Promise<number | undefined>;
 }
 
 /** @param secrets the current one first, then one that is being replaced */
-export function createNonces(secrets: readonly string[], maxAgeSeconds: number, now: () => number): Nonces {
+export function createNonces(secrets: readonly string[], now: () => number): Nonces {
   // Imported on first use, because Cloudflare Workers do nothing at module level.
   let keys: Promise<readonly CryptoKey[]> | undefined;
   const importKeys = () => Promise.all(secrets.map(importSecret));
@@ -29,15 +26,14 @@ export function createNonces(secrets: readonly string[], maxAgeSeconds: number, 
 
   return {
     async issue() {
-      const [nonce = ''] = await sign(Math.floor(now() / 1000).toString(36));
+      const [nonce = ''] = await sign(now().toString(36));
       return nonce;
     },
-    async isFresh(nonce) {
+    async issuedAtMs(nonce) {
+      if (typeof nonce !== 'string') return undefined;
       const [time = ''] = nonce.split('.', 1);
-      const ageSeconds = now() / 1000 - Number.parseInt(time, 36);
-      const isRecent = ageSeconds < maxAgeSeconds + 1 && ageSeconds >= -clockDifferenceSeconds;
       // Clients learn every valid nonce anyway, so the time of the comparison reveals nothing.
-      return isRecent && time.length < 12 && (await sign(time)).includes(nonce);
+      return (await sign(time)).includes(nonce) ? Number.parseInt(time, 36) : undefined;
     },
   };
 }

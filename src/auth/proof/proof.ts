@@ -1,11 +1,12 @@
 import { base64url, calculateJwkThumbprint, compactVerify, errors } from 'jose';
 import { importPublicJwk, type PublicJwk } from '../keys/jwk.ts';
 import { Refusal, refuse } from '../refusals.ts';
+import { checkTime } from '../token/claims.ts';
 import type { CheckedOptions, ProofAlgorithm, ReplayStore } from '../types.ts';
 import { isCanonicalBase64Url, sha256 } from '../values/base64url.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { parseJsonObject } from '../values/json.ts';
-import { createNonces, type Nonces } from './nonces.ts';
+import { createNonces } from './nonces.ts';
 import { normalizeUrl, pathOf } from './normalize-url.ts';
 import { type Presentation, useProof } from './presentation.ts';
 import { proofAlgorithmOf, readProofKey } from './proof-key.ts';
@@ -27,7 +28,7 @@ export type VerifyProof = (
 
 export interface ProofVerifierOptions
   extends Pick<CheckedOptions, 'dpopAlgorithms' | 'dpopProofMaxAgeSeconds' | 'dpopNonceSecret'>,
-    Partial<Pick<CheckedOptions, 'onReplayStoreEvent'>>,
+    Partial<Pick<CheckedOptions, 'clockToleranceSeconds' | 'onReplayStoreEvent'>>,
     Pick<TimeAndRandom, 'now'> {
   /** The URL at which clients reach the API, without a trailing slash. The Host header is never used. */
   readonly publicUrl: string;
@@ -43,8 +44,10 @@ export interface ExpectedProof {
   readonly token: string | undefined;
   readonly nowMs: number;
   readonly algorithms: readonly ProofAlgorithm[];
-  /** Maximum difference between `iat` and the current time, in either direction. */
+  /** Maximum difference between `iat` and the current time, in either direction. Infinite if a nonce says when it was made. */
   readonly maxAgeSeconds: number;
+  /** For `exp` and `nbf`. Defaults to 0. */
+  readonly clockToleranceSeconds?: number | undefined;
 }
 
 /** A proof with a valid signature and the expected values. It may have been used before. */
@@ -74,30 +77,38 @@ const maxIdLength = 256;
  */
 export function createProofVerifier(options: ProofVerifierOptions): VerifyProof {
   const { publicUrl, replayStore, dpopAlgorithms: algorithms, dpopNonceSecret: secrets, now } = options;
-  const { dpopProofMaxAgeSeconds: maxAgeSeconds } = options;
-  const nonces = secrets && createNonces(secrets, maxAgeSeconds, now);
+  const { dpopProofMaxAgeSeconds: maxAgeSeconds, clockToleranceSeconds } = options;
+  const nonces = secrets && createNonces(secrets, now);
+  // RFC 9449 §4.3: `iat` or the time of the nonce is recent. With a nonce, the clock of the client may be wrong.
+  const limits = { clockToleranceSeconds, maxAgeSeconds: nonces ? Number.POSITIVE_INFINITY : maxAgeSeconds };
+  const maxAgeMs = maxAgeSeconds * 1000;
+  const maxAheadMs = nonces ? clockDifferenceMs : maxAgeMs;
   const watch = createStoreWatch(options.onReplayStoreEvent);
   const outcomes = new WeakMap<Presentation, Promise<Refusal | undefined>>();
 
   const verify: VerifyProof = async (request, presented, thumbprint) => {
     const path = pathOf(presented.url);
     const url = path === undefined ? undefined : publicUrl + path;
-    const expected = { ...presented, url, nowMs: now(), algorithms, maxAgeSeconds };
+    const expected = { ...presented, ...limits, url, nowMs: now(), algorithms };
     const proof = await checkProof(presented.proof, expected);
     if (proof instanceof Refusal) return proof;
     // RFC 9449 §7.1: the proof is valid, but the token belongs to another key.
     if (proof.thumbprint !== thumbprint) return refuse('proof_key_mismatch');
-    const refusal = nonces && (await refuseNonce(nonces, proof.nonce));
-    if (refusal) return refusal;
+    const issuedAtMs = nonces ? ((await nonces.issuedAtMs(proof.nonce)) ?? Number.NaN) : proof.issuedAtMs;
     // Hashed together, so that clients with equal `jti` values do not collide.
     const key = await sha256(`${proof.thumbprint}.${proof.id}`);
-    // Checked again, because the clock may have been set or the process paused since. Nothing is awaited until the proof is marked.
-    const nowMs = now();
-    if (!isTimely(proof.issuedAtMs, { nowMs, maxAgeSeconds })) return refuse('proof_time');
-    const lifetimeMs = Math.ceil(proof.issuedAtMs + maxAgeSeconds * 1000 + clockDifferenceMs - nowMs);
-    const mark = () => replayStore.markUsed(key, lifetimeMs, Math.floor(proof.issuedAtMs));
+    // `iat` is checked again, because the clock may have been set or the process paused since. Nothing is awaited until the proof is marked.
+    const ageMs = now() - issuedAtMs;
+    if (!(ageMs <= maxAgeMs && ageMs >= -maxAheadMs)) return refuseTime(proof);
+    const lifetimeMs = Math.ceil(maxAgeMs + clockDifferenceMs - ageMs);
+    const mark = () => replayStore.markUsed(key, lifetimeMs, Math.floor(issuedAtMs));
     return useProof(request, presented, replayStore, mark, watch);
   };
+
+  async function refuseTime({ nonce }: GoodProof): Promise<Refusal> {
+    if (!nonces) return refuse('proof_time');
+    return new Refusal(nonce === undefined ? 'proof_nonce_missing' : 'proof_nonce_stale', 1, await nonces.issue());
+  }
 
   return (request, presented, thumbprint) => {
     const known = outcomes.get(presented);
@@ -109,11 +120,6 @@ export function createProofVerifier(options: ProofVerifierOptions): VerifyProof 
     outcome.then((refusal) => refusal && forget(), forget);
     return outcome;
   };
-}
-
-async function refuseNonce(nonces: Nonces, nonce: unknown): Promise<Refusal | undefined> {
-  if (typeof nonce === 'string' && (await nonces.isFresh(nonce))) return undefined;
-  return new Refusal(nonce === undefined ? 'proof_nonce_missing' : 'proof_nonce_stale', 1, await nonces.issue());
 }
 
 /** Returns a proof with the expected values, or why it is rejected. Does NOT check whether it was used before. */
@@ -137,7 +143,8 @@ function readProof(text: string | null, accepted: readonly ProofAlgorithm[]): Si
   const [header, claims] = parts.map((part) => parseJsonObject(base64url.decode(part)));
   if (!header || !claims) return refuse('proof_malformed');
 
-  if (header.typ !== 'dpop+jwt') return refuse('proof_type');
+  // RFC 7515 §4.1.9: a media type, in any case, and `application/` can be left out.
+  if (typeof header.typ !== 'string' || !/^(?:application\/)?dpop\+jwt$/i.test(header.typ)) return refuse('proof_type');
   const named = proofAlgorithmOf(header.alg);
   const algorithm = accepted.find((name) => name === named);
   if (algorithm === undefined) return refuse('proof_algorithm');
@@ -147,11 +154,11 @@ function readProof(text: string | null, accepted: readonly ProofAlgorithm[]): Si
 }
 
 async function refuseClaims(claims: SignedProof['claims'], expected: ExpectedProof): Promise<Refusal | undefined> {
-  const { htm, htu, iat, ath, jti } = claims;
+  const { htm, htu, ath, jti } = claims;
   const { method, url, token } = expected;
   if (htm !== method) return refuse('proof_method');
   if (!isSameUrl(htu, url)) return refuse('proof_url');
-  if (typeof iat !== 'number' || !isTimely(iat * 1000, expected)) return refuse('proof_time');
+  if (!areTimesGood(claims, expected)) return refuse('proof_time');
   if (token !== undefined && ath !== (await sha256(token))) return refuse('proof_token_hash');
   if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) return refuse('proof_id');
   return undefined;
@@ -169,11 +176,13 @@ async function refuseSignature({ text, algorithm, jwk }: SignedProof): Promise<R
   }
 }
 
-function isTimely(
-  issuedAtMs: number,
-  { nowMs, maxAgeSeconds }: Pick<ExpectedProof, 'nowMs' | 'maxAgeSeconds'>,
-): boolean {
-  return Math.abs(nowMs - issuedAtMs) <= maxAgeSeconds * 1000;
+/** `exp` and `nbf` are optional, and count where a proof has them (RFC 7519 §4.1.4 and §4.1.5). */
+function areTimesGood(claims: SignedProof['claims'], expected: ExpectedProof): boolean {
+  const { iat, exp = 0, nbf = 0 } = claims;
+  const { nowMs, maxAgeSeconds, clockToleranceSeconds = 0 } = expected;
+  if (![iat, exp, nbf].every(Number.isFinite)) return false;
+  const isRecent = Math.abs(nowMs - Number(iat) * 1000) <= maxAgeSeconds * 1000;
+  return isRecent && checkTime(claims, clockToleranceSeconds, nowMs / 1000) === undefined;
 }
 
 function isSameUrl(claimed: unknown, expected: string | undefined): boolean {

@@ -107,10 +107,10 @@ describe('the option isRevoked', () => {
   });
 });
 
-test('the option clientCertificate is called for every request, even if the token is cached', async () => {
+test('the option clientCertificate is called for every request, even if the token is cached, and an exception is no certificate', async () => {
   const { thumbprint, der } = certificate('a');
   let presented: Uint8Array | undefined;
-  const check = createChecker({ clientCertificate: () => presented });
+  const check = createChecker({ clientCertificate: () => presented ?? JSON.parse('') });
   const headers = new Headers(bearer(tokenOf({ claims: { cnf: { 'x5t#S256': thumbprint } } })));
   const reasons: unknown[] = [];
   for (presented of [der, undefined, certificate('b').der, der]) reasons.push((await check(headers)).reason);

@@ -76,7 +76,7 @@ describe('createBindingCheck()', () => {
     const now = () => 1_900_000_000_000;
     const proof = makeProof({ url, token, nowSeconds: 1_900_000_000 });
     const present = (certificate: Buffer | undefined) =>
-      outcomeOf({ clientCertificate: () => certificate, now }, 'DPoP', both, proof);
+      outcomeOf({ clientCertificate: () => certificate ?? JSON.parse(''), now }, 'DPoP', both, proof);
     expect(await present(undefined)).toBe('certificate_missing');
     expect(await present(held.der)).toBeUndefined();
     // Guards without a store of their own share one.

@@ -7,39 +7,40 @@ import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { bound, makeProof, proven } from '../../support/proof.ts';
 
 const [secret, next] = ['a'.repeat(32), 'b'.repeat(32)];
-const start = 2_000_000_000;
+const start = 2_000_000_000_123;
 
-describe('createNonces().isFresh()', () => {
+describe('createNonces()', () => {
   const rows: readonly (readonly [
     name: string,
-    isFresh: boolean,
-    later: number,
+    want: number | undefined,
     secrets?: readonly string[],
-    change?: (nonce: string) => string,
+    nonce?: unknown,
   ])[] = [
-    ['at once', true, 0],
-    ['in its last second', true, 60],
-    ['a second after that', false, 61],
-    ['by a clock that is 30 seconds behind', true, -30],
-    ['by a clock that is further behind', false, -31],
-    ['after the secret was replaced, while it is the second', true, 0, [next, secret]],
-    ['after the secret was removed', false, 0, [next]],
-    ['with another time', false, 0, [secret], (nonce) => nonce.replace(/^./, 'y')],
-    ['with another signature', false, 0, [secret], (nonce) => `${nonce}A`],
-    ['without a signature', false, 0, [secret], (nonce) => nonce.replace(/\..*/, '')],
-    ['of nothing', false, 0, [secret], () => ''],
+    ['it gave out', start],
+    ['of the secret that is being replaced', start, [next, secret]],
+    ['of a secret that was removed', undefined, [next]],
   ];
-  test.each(rows)('of a nonce %s: %p', async (_, want, later, secrets = [secret], change = (nonce) => nonce) => {
-    const nonce = await createNonces([secret], 60, () => start * 1000).issue();
-    const { isFresh } = createNonces(secrets, 60, () => (start + later) * 1000);
-    expect(await isFresh(change(nonce))).toBe(want);
+  const issued = () => createNonces([secret], () => start).issue();
+  test.each(rows)('knows when a nonce was given out that %s: %p', async (_, want, secrets = [secret]) =>
+    expect(await createNonces(secrets, () => 0).issuedAtMs(await issued())).toBe(want),
+  );
+
+  test('knows nothing else', async () => {
+    const nonce = await issued();
+    const [time = '', signature] = nonce.split('.');
+    const { issuedAtMs } = createNonces([secret], () => 0);
+    for (const other of [`y${nonce}`, `${nonce}A`, time, `${time}.`, `.${signature}`, '', [nonce], { toString: 1 }])
+      expect([other, await issuedAtMs(other)]).toEqual([other, undefined]);
   });
 });
 
 describe('the option dpopNonceSecret', () => {
   const url = 'https://api.example.test/reports';
   const options = { dpop: 'on', publicUrl: 'https://api.example.test', dpopNonceSecret: secret } as const;
-  const check = createChecker(options);
+  let nowMs = Date.now();
+  const used: unknown[] = [];
+  const replayStore = { markUsed: (...use: readonly unknown[]) => used.push(use.slice(1)) > 0 };
+  const check = createChecker(options, { now: () => nowMs });
   const token = tokenOf({ claims: { cnf: bound } });
   const send = (nonce?: string, claims = {}) =>
     check(new Headers({ ...proven(token, url), dpop: makeProof({ url, token }, { claims: { nonce, ...claims } }) }));
@@ -54,6 +55,34 @@ describe('the option dpopNonceSecret', () => {
     expect((await send(nonce, { jti })).reason).toBeUndefined();
     expect((await send(nonce, { jti })).reason).toBe('proof_replayed');
     expect((await send('unknown')).reason).toBe('proof_nonce_stale');
+  });
+
+  const wrongClocks = [-86_400, 86_400].map((offset) => ({ iat: Math.floor(nowMs / 1000) + offset }));
+  test.each(wrongClocks)('a client whose clock is wrong gets a nonce, and is accepted with it: %p', async (claims) => {
+    const { result, reason } = await send(undefined, claims);
+    expect(reason).toBe('proof_nonce_missing');
+    const nonce = (result as Response).headers.get('dpop-nonce') ?? '';
+    expect((await send(nonce, claims)).reason).toBeUndefined();
+    for (const wrong of [{ iat: undefined }, { iat: '1' }, { exp: 1 }, { nbf: 9e9 }])
+      expect((await send(nonce, { ...claims, ...wrong })).reason).toBe('proof_time');
+  });
+
+  test.each([
+    ['at once', 0, undefined, [90_000]],
+    ['in its last millisecond', 60_000, undefined, [30_000]],
+    ['after that', 60_001, 'proof_nonce_stale', []],
+    ['by a clock that is 30 seconds behind', -30_000, undefined, [120_000]],
+    ['by a clock that is further behind', -30_001, 'proof_nonce_stale', []],
+  ])('a nonce %s: its age decides, also how long the proof is kept', async (_, laterMs, want, lifetimesMs) => {
+    const issuedAtMs = nowMs;
+    const nonce = await createNonces([secret], () => issuedAtMs).issue();
+    used.length = 0;
+    nowMs += laterMs;
+    const later = createChecker({ ...options, replayStore: replayStore as never }, { now: () => nowMs });
+    const dpop = makeProof({ url, token }, { claims: { nonce } });
+    expect((await later(new Headers({ ...proven(token, url), dpop }))).reason).toBe(want as string);
+    expect(used).toEqual(lifetimesMs.map((lifetimeMs) => [lifetimeMs, issuedAtMs]));
+    nowMs = issuedAtMs;
   });
 
   test.each([

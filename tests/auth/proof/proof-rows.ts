@@ -64,7 +64,14 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
     rsa('an exponent of 4 bytes', largeExponent),
     ['an algorithm of the list', { dpopAlgorithms: ['ES256'] }],
     ['Ed25519 where the list has EdDSA', { algorithm: 'Ed25519', dpopAlgorithms: ['ES256', 'EdDSA'] }],
-    ['other members', { header: { kid: 'x', b64: false, nonce: 1 }, claims: { nonce: 'x', exp: 1 } }],
+    ['other members', { header: { kid: 'x', b64: false, nonce: 1 }, claims: { nonce: 'x', other: 1 } }],
+    ...members('header', 'typ', ['DPOP+JWT', 'application/dpop+jwt', 'Application/DPoP+jwt']),
+    ...members('claims', 'exp', [nowSeconds + 0.5]),
+    ...members('claims', 'nbf', [nowSeconds]),
+    [
+      'an exp and an nbf within the tolerance',
+      { claims: { exp: nowSeconds - 4, nbf: nowSeconds + 5 }, clockToleranceSeconds: 5 },
+    ],
     ['the last of members that repeat', { headerText: goodHeader.replace('{', '{"alg":"none","typ":"JWT",') }],
     ['4096 characters', padded(300, 2706)],
     ...members('claims', 'iat', [nowSeconds - 60, nowSeconds + 60, nowSeconds + 59.5]),
@@ -101,7 +108,7 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
     ...['{', '[]'].map((headerText): ProofRow => [`the header ${headerText}`, { headerText }]),
     ['claims that are not an object', { payloadText: 'null' }],
   ],
-  proof_type: members('header', 'typ', ['JWT', 'DPOP+JWT', undefined]),
+  proof_type: members('header', 'typ', ['JWT', 'dpop+jwt;', 'text/dpop+jwt', ['dpop+jwt'], { toString: 1 }, undefined]),
   proof_algorithm: [
     ...members('header', 'alg', ['none', 'HS256', 'ES512', 'ML-DSA-44', 'es256', undefined]),
     // The algorithms of FAPI 2.0 (§5.4.1).
@@ -144,6 +151,9 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
   ],
   proof_time: [
     ...members('claims', 'iat', [nowSeconds - 60.001, nowSeconds + 60.001, now(), `${nowSeconds}`, undefined]),
+    ...members('claims', 'exp', [nowSeconds, nowSeconds - 1, `${nowSeconds + 60}`, null]),
+    ...members('claims', 'nbf', [nowSeconds + 1, '0', null]),
+    ['an infinite exp', { payloadText: goodClaims.replace('{', '{"exp":1e400,') }],
     ['an infinite iat', { payloadText: goodClaims.replace(`${nowSeconds}`, '1e400') }],
   ],
   proof_token_hash: members('claims', 'ath', [sha256('other'), `${sha256(token)}=`, undefined]),
