@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { FetchFailure, GuardState, RefusalReason } from 'protected-api/guard';
 import packageJson from '../../package.json' with { type: 'json' };
+import { sentPathOf } from '../http/route-table.ts';
 import { type StoreFailure, storeFailures } from '../redis/store-failure.ts';
 
 export interface MetricSources {
@@ -88,7 +89,8 @@ export function createMetrics({ reasons, state, isStoreUp, droppedLogLines }: Me
     countStoreFailure: (failure: StoreFailure) => failures?.inc({ failure }),
     countFetch: (issuer: string, result: FetchResult) => fetches.inc({ issuer, result }),
     async respond({ url }: Request): Promise<Response> {
-      if (new URL(url, 'http://localhost').pathname !== '/metrics') return new Response(null, { status: 404 });
+      // Not by URL, which refuses some hosts.
+      if (sentPathOf(url) !== '/metrics') return new Response(null, { status: 404 });
       readSources();
       return new Response(await register.metrics(), { headers: { 'content-type': register.contentType } });
     },

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
+import { hosts } from '../adversary/wire-attacks.ts';
 import { freePort, until } from '../support/child-process.ts';
 import { fixtureFor } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
+import { rawRequest } from '../support/raw-http.ts';
 
 const METRICS_PORT = String(await freePort());
 const METRICS_HOST = '127.0.0.2';
@@ -14,6 +16,15 @@ describe.each([sourceForm, executableForm])('the metrics of $name', (form) => {
     expect((await scrape()).headers.get('content-type')).toStartWith('text/plain; version=0.0.4');
     expect((await scrape('/api/public')).status).toBe(404);
     await expect(scrape('/metrics', '127.0.0.1')).rejects.toThrow();
+  });
+
+  test('have a response without a fault for every Host, valid or not', async () => {
+    for (const host of [...hosts, '[', 'a:99999']) {
+      const lines = ['GET /metrics HTTP/1.1', `Host: ${host}`, 'Connection: close'];
+      const { status } = await rawRequest(`http://${METRICS_HOST}:${METRICS_PORT}`, lines);
+      expect([200, 400, 404], host).toContain(status);
+    }
+    expect(fixture().service.output()).not.toContain('Cannot respond to a request');
   });
 
   test('count requests and tokens, describe keys and the process, and have no series that a client chose', async () => {

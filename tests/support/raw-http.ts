@@ -14,8 +14,8 @@ export async function listen(server: Server): Promise<number> {
 }
 
 /** Opens a connection on which errors are expected: half of what is sent over it should be cut off. */
-export async function open(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
+export async function open(port: number, host = '127.0.0.1'): Promise<Socket> {
+  const socket = connect(port, host);
   await once(socket, 'connect');
   return socket.on('error', () => {});
 }
@@ -49,7 +49,8 @@ export const rawGet = (origin: string, path: string, headerLines: readonly strin
 
 /** Sends the lines of a request, and returns the response once the service has closed the connection. Status 0 means none. */
 export async function rawRequest(origin: string, lines: readonly string[]): Promise<Response> {
-  const socket = await open(Number(new URL(origin).port));
+  const { port, hostname } = new URL(origin);
+  const socket = await open(Number(port), hostname);
   // A server may reset the connection of a request that it does not read completely. What it sent before the reset counts.
   const { text, closed } = receive(socket);
   socket.write(toBytes(`${lines.join('\r\n')}${HEAD_END}`));
