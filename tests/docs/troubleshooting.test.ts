@@ -2,8 +2,24 @@ import { expect, test } from 'bun:test';
 import { refusals } from '../../src/auth/refusals.ts';
 import { readText } from '../support/repository.ts';
 
+const site = 'https://protected-api.github.io/protected-api/operations#';
+interface Group {
+  rules: readonly { alert: string; annotations: { runbook_url?: string } }[];
+}
+
 test('docs/troubleshooting.md says what to do for each reason, under the description that clients get', async () => {
   const entries = (await readText('docs/troubleshooting.md')).matchAll(/^### (\w+)\n\n> (.*)\n\n\S/gm);
   const described = Object.entries(refusals).map(([reason, { description }]) => [reason, description]);
   expect([...entries].map(([, reason, description]) => [reason, description]).toSorted()).toEqual(described.toSorted());
+});
+
+test('docs/operations.md says what to do for each alert, in a row to which its runbook_url leads', async () => {
+  const { groups } = Bun.YAML.parse(await readText('deploy/prometheus/alerts.yaml')) as { groups: readonly Group[] };
+  const alerts = groups.flatMap(({ rules }) => rules.map((rule) => [rule.alert, rule.annotations.runbook_url]));
+  const cells = (await readText('docs/operations.md')).matchAll(
+    /^\| <a id="(\w+)"><\/a>`(\w+)` +(?:\| \w[^|]+){3}\|$/gm,
+  );
+  const rows = Array.from(cells, ([, anchor, alert]) => [alert, `${site}${anchor}`]);
+  expect(alerts.length).toBeGreaterThan(10);
+  expect(rows).toEqual(alerts);
 });
