@@ -62,7 +62,7 @@ async function reloadKeys(service: Service, log: Log): Promise<void> {
   else log.error({ issuers }, 'Cannot fetch all keys on SIGHUP: issuers with lastFailure keep their old keys');
 }
 
-/** Bun responds to a longer body with an empty 413. The service reads only the short forms of its development issuer. */
+/** Bun responds to a longer body with an empty 413, but with GET and HEAD reads and drops it. The service reads only the short forms of its development issuer. */
 const maxBodyBytes = 64 * 1024;
 
 /** Why a listener cannot be created, and which setting to change. */
