@@ -23,6 +23,10 @@ If neither ISSUER nor AUDIENCE is set and NODE_ENV is not production,
 --dev is implied.
 `;
 
+export const pasteHint = `Paste a token, then press Enter and Ctrl-D. In a browser:
+https://protected-api.github.io/protected-api/explain
+`;
+
 const flags = ['dev', 'explain', 'healthcheck', 'help', 'version'] as const;
 
 /** Writes to standard output (1) or standard error (2). If that fails, such as on a full disk, the text is lost. */

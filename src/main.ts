@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty';
 import { explainToken } from 'protected-api/explain';
 import packageJson from '../package.json' with { type: 'json' };
-import { fail, findFault, print, readFlags, usage } from './cli.ts';
+import { fail, findFault, pasteHint, print, readFlags, usage } from './cli.ts';
 import { formatRejection } from './errors.ts';
 import { serve } from './process.ts';
 import { messagesScope } from './routes/messages.ts';
@@ -37,7 +37,7 @@ else if (healthcheck) {
   const { ISSUER, AUDIENCE } = process.env;
   // Without settings, the token is asked for what they would be.
   const settings = dev || ISSUER || AUDIENCE ? readOrFail(readAll) : undefined;
-  if (isatty(0)) print(2, 'Paste a token, then press Enter and Ctrl-D\n');
+  if (isatty(0)) print(2, pasteHint);
   let text = '';
   for await (const chunk of Bun.stdin.stream().pipeThrough(new TextDecoderStream())) {
     text += chunk;

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
 import manifest from '../../src/auth/package.json' with { type: 'json' };
+import { withContentPolicy } from './content-policy.ts';
 import { llmsText, onGitHub, repository, sections, standalone, titleOf, withTabs } from './pages.ts';
 
 const base = '/protected-api/';
@@ -25,6 +26,15 @@ export default defineConfig({
   base,
   cleanUrls: true,
   srcExclude: ['node_modules/**'],
+  // The page that explains a token requests nothing but what its form needs.
+  router: { prefetchLinks: false },
+  vite: {
+    resolve: {
+      alias: [{ find: /^protected-api\/(\w+)$/, replacement: join(import.meta.dirname, '../../src/auth/$1.ts') }],
+    },
+    server: { fs: { allow: [join(import.meta.dirname, '../..')] } },
+  },
+  transformHtml: (html, file) => (file.endsWith('/explain.html') ? withContentPolicy(html) : undefined),
   head: [
     ['link', { rel: 'icon', href: `${base}icon.svg` }],
     // On a phone, a table is as wide as its text needs, and scrolls.

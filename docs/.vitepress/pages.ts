@@ -15,6 +15,7 @@ const linksOf = (folder: string) =>
 /** The pages of each section that people write, in reading order. */
 export const sections: Readonly<Record<string, readonly string[]>> = {
   Start: ['index', ...inFolder('start', 'install elysia hono express fastify nestjs koa fetch workers nextjs mcp')],
+  'Your token': ['explain'],
   Guides: [
     ...inFolder('guides', 'scopes step-up owners typed-claims optional-tokens testing errors observability'),
     ...inFolder(

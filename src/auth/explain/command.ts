@@ -14,6 +14,10 @@ the others that optionsFromEnvironment() reads, such as SCOPE_CLAIM. Without
 ISSUER and AUDIENCE, it prints the settings that would accept the token.
 `;
 
+const pasteHint = `Paste a token, then press Enter and Ctrl-D. In a browser:
+https://protected-api.github.io/protected-api/explain
+`;
+
 function fail(message: string): never {
   process.stderr.write(`${message}\n`);
   process.exit(1);
@@ -46,7 +50,7 @@ export async function run(args: readonly string[]): Promise<void> {
   try {
     // Without them, the token is asked for what they would be.
     const options = process.env.ISSUER || process.env.AUDIENCE ? optionsFromEnvironment(process.env) : {};
-    if (process.stdin.isTTY) process.stderr.write('Paste a token, then press Enter and Ctrl-D\n');
+    if (process.stdin.isTTY) process.stderr.write(pasteHint);
     const requirements = scope && { scope };
     const explanation = await explainToken(await readInput(), options, { words: 'settings', requirements });
     process.stdout.write(explanation.render(process.stdout.isTTY && !process.env.NO_COLOR));

@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import { $ } from 'bun';
+import { browserForTests, type Documentation } from '../support/documentation-page.ts';
+import { serve, startedFor } from '../support/fixture.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { AUDIENCE, mintToken, signingKeys, type TokenOverrides } from '../support/mint.ts';
+import { root } from '../support/repository.ts';
+
+const dist = join(root, 'docs/.vitepress/dist');
+const base = '/protected-api/';
+const readable = { 'access-control-allow-origin': '*' };
+
+/** Serves the documentation site as its host does, and an issuer whose documents pages may read. */
+async function startSite() {
+  if (!(await Bun.file(join(dist, 'explain.html')).exists())) await $`bun run docs:build`.cwd(root).quiet();
+  const site = serve(async ({ url }) => {
+    const path = new URL(url).pathname.replace(base, '');
+    const file = Bun.file(join(dist, path.includes('.') ? path : `${path || 'index'}.html`));
+    return (await file.exists()) ? new Response(file) : new Response(null, { status: 404 });
+  });
+  return { site, issuer: await startIssuer() };
+}
+
+describe('the page /explain', () => {
+  const started = startedFor(startSite, async ({ site, issuer }) => {
+    await site.stop(true);
+    await issuer.close();
+  });
+  const openBrowser = browserForTests();
+
+  async function open(options: Parameters<typeof openBrowser>[0] = {}) {
+    const opened = await openBrowser(options);
+    const { site, issuer } = started();
+    issuer.mode = { kind: 'keys', headers: readable };
+    await opened.page.goto(`${site.url.origin}${base}explain`);
+    await opened.page.getByRole('button', { name: 'Explain' }).waitFor();
+    await opened.page.waitForLoadState('networkidle');
+    return { ...opened, issuer, field: (name: string) => opened.page.getByLabel(name, { exact: true }), opened };
+  }
+  type Opened = Awaited<ReturnType<typeof open>>;
+
+  /** Pastes a token, trusts its issuer, chooses its audience, and returns the last line of the result. */
+  async function explain({ page, field }: Opened, token: string, scope = '') {
+    await field('Access token').fill(token);
+    await page.getByRole('button', { name: /^Trust http/ }).click();
+    await field('Audience').fill(AUDIENCE);
+    await field('Scope').fill(scope);
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.locator('.end.passed, .end.rejected').waitFor();
+    return (await page.locator('.end').textContent())?.trim();
+  }
+
+  test.each<[name: string, overrides: TokenOverrides, scope: string, end: RegExp]>([
+    ['an accepted token', {}, 'read:messages', /^200: Token is accepted$/],
+    ['an expired token', { claims: { exp: 1 } }, '', /^401 invalid_token: the client must request a new token$/],
+    [
+      'a wrong audience',
+      { claims: { aud: 'b' } },
+      '',
+      /^401 invalid_token: the client must request a token for https:/,
+    ],
+    ['a missing scope', {}, 'read:reports', /^403 insufficient_scope: the client must request the scope read:reports/],
+  ])('explains %s, and requests nothing but the key set of the issuer', async (_name, overrides, scope, end) => {
+    const page = await open();
+    const { requested, complaints } = page.opened;
+    const token = mintToken(page.issuer.url, overrides);
+    const before = requested.length;
+    expect(await explain(page, token, scope)).toMatch(end);
+    expect(requested.slice(before)).toEqual([`${page.issuer.url}.well-known/jwks.json`]);
+    expect(requested.filter((url) => !url.startsWith(started().site.url.href))).toHaveLength(1);
+    // Nothing of the token is in an address, in a cookie or in storage. The key of the site says whether it is dark.
+    const kept = await page.page.evaluate<string>(
+      'JSON.stringify([location.href, document.cookie, { ...localStorage, ...sessionStorage }])',
+    );
+    for (const part of token.split('.')) expect([...requested, kept].join()).not.toContain(part);
+    expect(complaints).toEqual([]);
+    await page.page.getByRole('button', { name: 'Copy settings' }).waitFor();
+    expect(await page.page.locator('pre').allInnerTexts()).toEqual(
+      expect.arrayContaining([
+        `ISSUER=${page.issuer.url}\nAUDIENCE=${AUDIENCE}`,
+        `createGuard({\n  issuer: '${page.issuer.url}',\n  audience: '${AUDIENCE}',\n})`,
+      ]),
+    );
+  });
+
+  test('takes a pasted key set of an issuer that pages may not read', async () => {
+    const page = await open();
+    page.issuer.mode = { kind: 'keys' };
+    expect(await explain(page, mintToken(page.issuer.url))).toMatch(/^503 /);
+    await page.page.getByText('does not let pages of other origins').waitFor();
+    for (const [text, end] of [
+      [JSON.stringify({ keys: signingKeys() }), '200: Token is accepted'],
+      ['{"keys":', 'The key set is not JSON'],
+    ] as const) {
+      await page.field('Key set').fill(text);
+      await page.page.getByRole('button', { name: 'Explain' }).click();
+      await page.page.getByRole('status', { name: 'Result' }).getByText(end).waitFor();
+    }
+  });
+
+  test.each([
+    ['an opaque token', 'c2VjcmV0LXRva2Vu'],
+    ['garbage of 1 MB', '{"eyJ.'.repeat(170_000)],
+    ['markup', '<img src=x onerror=alert(1)>\u202e.eyJ.x'],
+  ])('says of %s that it is no JWT, and requests nothing', async (_name, text) => {
+    const page = await open();
+    const { requested, complaints } = page.opened;
+    const before = requested.length;
+    await page.field('Access token').fill(text);
+    await page.page.getByText('the text is not a signed JWT').waitFor({ timeout: 5000 });
+    await page.field('Issuer').fill(page.issuer.url);
+    await page.field('Audience').fill(AUDIENCE);
+    await page.page.getByRole('button', { name: 'Explain' }).click();
+    await page.page.locator('.end.rejected').waitFor({ timeout: 5000 });
+    expect([requested.slice(before), complaints]).toEqual([[], []]);
+  });
+
+  const phone = { viewport: { width: 390, height: 844 } };
+  test.each([
+    ['a desktop, light', { colorScheme: 'light' }],
+    ['a desktop, dark', { colorScheme: 'dark' }],
+    ['a phone, light', { colorScheme: 'light', ...phone }],
+    ['a phone, dark', { colorScheme: 'dark', ...phone }],
+  ] as const)('is accessible and fits on %s', async (name, options) => {
+    const page = await open(options);
+    const faultsOf = async ({ page }: Documentation, when: string) => {
+      await page.evaluate(axe.source);
+      const { violations } = await page.evaluate<axe.AxeResults>(`axe.run('.explain')`);
+      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      const images = process.env.SCREENSHOTS;
+      if (images)
+        await page.screenshot({ path: `${images}/${name} ${when}.png`.replaceAll(/[ ,]+/g, '-'), fullPage: true });
+      return [...serious.map(({ id, nodes }) => `${when}: ${id} ${nodes[0]?.html}`), ...(overflow > 0 ? [when] : [])];
+    };
+    const faults = await faultsOf(page.opened, 'empty');
+    await page.field('Access token').fill(mintToken(page.issuer.url, { claims: { aud: ['a', 'x'.repeat(200)] } }));
+    await page.page.getByText('Confirm the issuer').waitFor();
+    faults.push(...(await faultsOf(page.opened, 'said')));
+    await explain(page, mintToken(page.issuer.url), 'orders');
+    await page.page.getByText('More', { exact: true }).click();
+    faults.push(...(await faultsOf(page.opened, 'explained')));
+    expect(faults).toEqual([]);
+  });
+
+  test('can be used by keyboard, fills in what an issuer needs, and has no result of an earlier token', async () => {
+    const page = await open();
+    await page.field('Product of the issuer').selectOption('Okta');
+    expect(await page.field('Scope claim').inputValue()).toBe('scp');
+    await page.field('Product of the issuer').selectOption('Another');
+    await page.field('Access token').focus();
+    await page.page.keyboard.insertText(mintToken(page.issuer.url));
+    for (const name of [/^Trust/, new RegExp(AUDIENCE), /^Explain$/]) {
+      const button = page.page.getByRole('button', { name });
+      await button.waitFor();
+      const isFocused = () => button.evaluate((element) => element === element.ownerDocument.activeElement);
+      for (let presses = 0; presses < 30 && !(await isFocused()); presses += 1) await page.page.keyboard.press('Tab');
+      await page.page.keyboard.press('Enter');
+    }
+    await page.page.getByText('200: Token is accepted').waitFor();
+    await page.field('Access token').fill('opaque');
+    await page.page.getByText('the text is not a signed JWT').waitFor();
+    expect(await page.page.getByText('200: Token is accepted').count()).toBe(0);
+  });
+
+  test('keeps its policy when it is opened from another page, and says without JavaScript to use the command', async () => {
+    const { page } = await openBrowser();
+    const { site } = started();
+    await page.goto(`${site.url.origin}${base}`);
+    await page.getByRole('link', { name: 'Explain a token' }).first().click();
+    await page.getByRole('button', { name: 'Explain' }).waitFor();
+    await page.waitForFunction('document.querySelector("meta[http-equiv=Content-Security-Policy]")');
+    await page.getByRole('button', { name: 'Explain' }).waitFor();
+    // An inline script does not run.
+    await page.evaluate(
+      `document.head.append(Object.assign(document.createElement('script'), { text: 'window.ran = 1' }))`,
+    );
+    expect(await page.evaluate('window.ran')).toBeUndefined();
+    const plain = await openBrowser({ javaScriptEnabled: false });
+    await plain.page.goto(`${site.url.origin}${base}explain`);
+    await plain.page.getByText('This form needs JavaScript. Without it, run').waitFor();
+  });
+});
