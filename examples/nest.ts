@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { type CanActivate, Controller, Get, Module, Req, UseGuards } from '@nestjs/common';
+import { type CanActivate, Controller, Get, HttpException, Module, Req, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { createGuard, optionsFromEnvironment, type Requirements } from 'protected-api/guard';
 import { authOf, checkIncoming, type IncomingRequest, serveMetadata } from 'protected-api/node';
@@ -13,10 +13,13 @@ guard.start();
 const accessToken = (requirements: Requirements = {}): CanActivate => ({
   async canActivate(context) {
     const http = context.switchToHttp();
-    const [request, response] = [http.getRequest(), http.getResponse()];
-    // Fastify wraps the Node.js request and response.
-    const auth = await checkIncoming(guard, request.raw ?? request, response.raw ?? response, requirements);
-    return auth !== undefined;
+    const request = http.getRequest();
+    // Fastify wraps the Node.js request.
+    const result = await checkIncoming(guard, request.raw ?? request, undefined, requirements);
+    if ('claims' in result) return true;
+    for (const [name, value] of result.headers) http.getResponse().header(name, value);
+    // NestJS sends it, by way of the application's exception filters.
+    throw new HttpException(Object(await result.json()), result.status);
   },
 });
 

@@ -12,6 +12,19 @@ const scope = 'read:reports';
 
 /** The first lets requests bypass middleware, and the second too, because it is before 11.2. */
 const versions = ['10.4.20', '11.1.9', '12.5.0'];
+/** The filter of the documentation of NestJS that catches everything, in the JavaScript of the compiled example. */
+const filter = `
+import { Catch as catches, HttpException as Thrown } from '@nestjs/common';
+class Everything {
+  catch(exception, host) {
+    const status = exception instanceof Thrown ? exception.getStatus() : 500;
+    const { httpAdapter } = this;
+    httpAdapter.reply(host.switchToHttp().getResponse(), { statusCode: status }, status);
+  }
+}
+catches()(Everything);
+app.useGlobalFilters(Object.assign(new Everything(), { httpAdapter: app.getHttpAdapter() }));
+await app.listen(`;
 const platforms = {
   express: (text: string) => text,
   fastify: (text: string) =>
@@ -32,9 +45,31 @@ for (const version of versions)
     describe(`NestJS ${version} on ${platform}, with the tarball under Node.js`, () => {
       const nest = ['common', 'core', `platform-${platform}`].map((name) => `@nestjs/${name}@${version}`);
       const folder = installedPackage(`${nest.join(' ')} reflect-metadata rxjs`);
-      const fixture = exampleFixture('examples/nest.ts', async (environment) =>
-        run(['node', await compiled(example, folder(), change)], environment),
-      );
+      const start = (changed: (text: string) => string) =>
+        exampleFixture('examples/nest.ts', async (environment) =>
+          run(['node', await compiled(example, folder(), changed)], environment),
+        );
+      const fixture = start(change);
+      const filtered = start((text) => change(text).replace('await app.listen(', () => filter));
+
+      for (const [name, current, body] of [
+        ['without a filter', fixture, { error: 'missing_token' }],
+        ['with a filter that catches everything', filtered, { statusCode: 401 }],
+      ] as const)
+        test(`sends one 401 with CORS headers, and logs nothing, ${name}`, async () => {
+          const { service } = current();
+          for (const _ of [1, 2]) {
+            const response = await service.fetch('/reports', { headers: { origin: 'https://app.example.test' } });
+            expect([response.status, response.headers.get('www-authenticate')]).toEqual([
+              401,
+              `Bearer scope="${scope}"`,
+            ]);
+            expect(response.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
+            expect(await response.json()).toMatchObject(body);
+          }
+          expect((await service.fetch('/health')).status).toBe(200);
+          expect(service.output().trim().split('\n')).toHaveLength(1);
+        });
 
       test.each([
         ['the scope', { claims: { scope } }, 200],

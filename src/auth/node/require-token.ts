@@ -60,18 +60,26 @@ export function serveMetadata(guard: Guard<object>, members: MetadataMembers = {
 }
 
 /**
- * For NestJS, Koa and `node:http`: returns the authentication of a Node.js request, or sends the rejection and returns
- * undefined. Await it: without `await`, the handler runs for every request.
+ * For Koa and `node:http`: returns the authentication of a Node.js request, or sends the rejection and returns undefined. Await it:
+ * without `await`, the handler runs for every request. For frameworks that send every response themselves, such as NestJS: without
+ * `response`, returns the rejection.
  * @throws {TypeError} a requirement is not valid, or `request` is not a Node.js request
  */
-export async function checkIncoming<AcceptedClaims extends object, Optional extends boolean = false>(
+export async function checkIncoming<
+  AcceptedClaims extends object,
+  Sending extends OutgoingResponse | undefined,
+  Optional extends boolean = false,
+>(
   guard: Guard<AcceptedClaims>,
   request: IncomingRequest,
-  response: OutgoingResponse,
+  response: Sending,
   requirements?: CheckRequirements<Optional>,
-): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional> | undefined> {
+): Promise<
+  Authentication<AcceptedClaims> | AnonymousIf<Optional> | (Sending extends undefined ? Response : undefined)
+> {
   const result = await authenticate(guard, request, requirements);
-  return 'claims' in result ? result : send(result, response);
+  const rejection = 'claims' in result || response === undefined ? result : await send(result, response);
+  return rejection as Awaited<ReturnType<typeof checkIncoming<AcceptedClaims, Sending, Optional>>>;
 }
 
 /** Returns the authentication of a request, and remembers it for `authOf`; or the rejection, for the framework to send. */
