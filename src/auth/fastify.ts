@@ -7,14 +7,19 @@ export type { AuthOf };
 
 /** The part of a Fastify request that a guard reads. */
 export interface HookRequest {
+  /** The request of Node.js. */
   readonly raw: IncomingRequest;
 }
 
 /** The part of a Fastify reply with which a rejection is sent. */
 export interface HookReply {
+  /** Sets the status. */
   code(status: number): unknown;
+  /** Returns a header that is already set. */
   getHeader(name: string): unknown;
+  /** Sets a header. */
   header(name: string, value: string): unknown;
+  /** Sends the rejection. */
   send(body: string): unknown;
 }
 

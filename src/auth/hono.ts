@@ -7,6 +7,7 @@ export type { AuthOf };
 
 /** What the handlers after `requireToken` know of their context, so that `authOf` has the type of the guard's claims. */
 export interface GuardedEnv<Auth> {
+  /** The variables of the context. */
   Variables: { readonly 'protected-api': Auth };
 }
 

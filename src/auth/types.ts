@@ -30,11 +30,6 @@ export type Scheme = 'Bearer' | 'DPoP';
 /** `on` accepts DPoP-bound tokens with a proof, and plain bearer tokens. `required` rejects plain ones, and `off` bound ones. */
 export type DpopMode = 'off' | 'on' | 'required';
 
-/** A JWK Set (RFC 7517 §5). */
-export interface JwkSet {
-  readonly keys: readonly object[];
-}
-
 /**
  * The options of a guard. Lists are arrays; `issuer` and `audience` also take one string. The schema of the claims decides what
  * type they have, and `formatRejection` what typed clients know.
@@ -213,6 +208,12 @@ type IsRevoked<Accepted> = (
   given: { readonly token: string; readonly signal: AbortSignal },
 ) => boolean | PromiseLike<boolean>;
 
+/** A JWK Set (RFC 7517 §5). */
+export interface JwkSet {
+  /** The keys (RFC 7517 §4). */
+  readonly keys: readonly object[];
+}
+
 /** An issuer with its own options. Each replaces that of the guard, for the tokens of this issuer only. */
 export interface IssuerOptions extends OwnOptions {
   /** Its identifier, as in the option `issuer`. */
@@ -258,12 +259,19 @@ type DefaultedName =
 
 /** The options that are read into one form. */
 export interface ReadOptions {
+  /** A list. */
   readonly issuer: readonly (string | CheckedIssuer)[];
+  /** A list, which is empty if each issuer has its own. */
   readonly audience: readonly string[];
+  /** EdDSA stands for Ed25519. */
   readonly algorithms: readonly Algorithm[];
+  /** EdDSA stands for Ed25519. */
   readonly dpopAlgorithms: readonly ProofAlgorithm[];
+  /** The new secret first. */
   readonly dpopNonceSecret: readonly string[] | undefined;
+  /** The accepted values of each claim. */
   readonly requiredClaims: Readonly<Record<string, readonly string[]>>;
+  /** A function, for the name of a header too. */
   readonly clientCertificate: ClientCertificate | undefined;
 }
 
@@ -279,16 +287,21 @@ export type CheckedIssuer = { readonly issuer: string } & {
 
 /** The part of a Web-standard Request that a guard reads. The object itself identifies the request. */
 export interface GuardRequest {
+  /** The HTTP method. */
   readonly method: string;
+  /** The absolute URL. */
   readonly url: string;
+  /** Its headers, by names in any case. */
   readonly headers: { get(name: string): string | null };
 }
 
 /** The claims of a verified access token (RFC 7519 §4, RFC 9068 §2.2), frozen with everything in them. */
 export interface Claims {
+  /** The issuer, as in the option `issuer`. */
   readonly iss: string;
   /** May be missing with the option `audienceClaim`. The claim of that name was then checked instead. */
   readonly aud?: string | readonly string[];
+  /** When the token expires, in seconds since 1970. */
   readonly exp: number;
   /** The user or client that the token is about. */
   readonly sub?: string;
@@ -300,6 +313,7 @@ export interface Claims {
 
 /** A schema of any library that implements Standard Schema 1: zod, valibot, arktype and others. */
 export interface ClaimsSchema<Output = unknown> {
+  /** What Standard Schema specifies. */
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: string;
@@ -384,16 +398,23 @@ type OfContext<AcceptedClaims, Value> = {
  * authorize: ({ claims, params }: RequirementContext & { params: { id: number } }) => ownerOf(params.id) === claims.sub
  */
 export interface RequirementContext<AcceptedClaims = Claims> {
+  /** The claims of the token. */
   readonly claims: AcceptedClaims;
+  /** The request. */
   readonly request: Request;
+  /** The parameters of the path. */
   readonly params: Readonly<Record<string, unknown>>;
+  /** The query. */
   readonly query: Readonly<Record<string, unknown>>;
+  /** The headers, by names in lower case. */
   readonly headers: Readonly<Record<string, unknown>>;
+  /** The body. */
   readonly body: unknown;
 }
 
 /** The result for an accepted request. */
 export interface Authentication<AcceptedClaims extends object = Claims> {
+  /** The claims of the token, merged with the output of the schema. */
   readonly claims: AcceptedClaims;
   /** The access token, for calls to other services on behalf of the client. */
   readonly token: string;
@@ -408,9 +429,13 @@ export interface Authentication<AcceptedClaims extends object = Claims> {
 
 /** A request without credentials, where a token is optional. */
 export interface Anonymous {
+  /** There are none. */
   readonly claims: undefined;
+  /** There is none. */
   readonly token: undefined;
+  /** It is unknown. */
   readonly clientId: undefined;
+  /** An empty list. */
   readonly scopes: readonly string[];
 }
 
@@ -422,10 +447,15 @@ export type AuthOf<AcceptedClaims extends object | undefined> = AcceptedClaims e
   ? Authentication<AcceptedClaims>
   : Anonymous;
 
-/** Decides about requests. */
-export interface Guard<AcceptedClaims extends object = Claims, Format = unknown> {
-  /** Only a type: what `formatRejection` returns, for typed clients. */
-  readonly '~format'?: Format;
+/** A guard, as far as its types are concerned. */
+export interface KnownGuard<AcceptedClaims, Format> {
+  /** Never set. A symbol, which editors do not offer among the options of a guard, and which every declaration can name. */
+  readonly [Symbol.species]?: readonly [AcceptedClaims, Format];
+}
+
+/** Decides about requests. `Format` is what `formatRejection` returns, for typed clients. */
+export interface Guard<AcceptedClaims extends object = Claims, Format = unknown>
+  extends KnownGuard<AcceptedClaims, Format> {
   /**
    * Returns the claims and the token of the request, or the response that rejects it: 400, 401, 403 or 503. Whatever a client or
    * an issuer sends, the promise is fulfilled. Does NOT check `jti`, that there is a `sub`, or who may see which resource.
@@ -454,6 +484,7 @@ export interface Guard<AcceptedClaims extends object = Claims, Format = unknown>
    * once the fetches have succeeded or failed: if `lastFailure` is set, the old keys stay trusted. Never let clients call it.
    */
   reload(): Promise<GuardState>;
+  /** Returns the state of the keys and the token cache. */
   state(): GuardState;
 }
 
@@ -518,7 +549,9 @@ export type RefusalReason =
 
 /** What `formatRejection` gets: what a client gets by default, and the internal reason. */
 export interface RefusalDescription {
+  /** The internal reason, which `onRefused` gets. */
   readonly reason: RefusalReason;
+  /** The status that a client gets by default. */
   readonly status: 400 | 401 | 403 | 503;
   /** By default, `error` and `description` are the body (RFC 6749 §5.2). The challenge has the error too (RFC 6750 §3.1, RFC 9449 §7.1), unless there were no credentials. */
   readonly error:
@@ -531,6 +564,7 @@ export interface RefusalDescription {
     | 'insufficient_scope'
     | 'access_denied'
     | 'temporarily_unavailable';
+  /** A constant sentence, without parts of the token. */
   readonly description: string;
 }
 
@@ -542,6 +576,7 @@ export type RejectionFormat = { readonly status?: number | undefined } & (
 
 /** What the metadata of a protected resource shows to people (RFC 9728 §2). */
 export interface ResourceMembers {
+  /** The name of the API. */
   readonly resourceName?: string | undefined;
   /** URL of a page for developers. */
   readonly resourceDocumentation?: string | undefined;
@@ -551,6 +586,7 @@ export interface ResourceMembers {
   readonly resourceTosUri?: string | undefined;
 }
 
+/** What the metadata of a protected resource says besides the options of the guard (RFC 9728 §2). */
 export interface MetadataMembers extends ResourceMembers {
   /** The scopes that the API requires, without the prefix. */
   readonly scopes?: readonly string[] | undefined;
@@ -566,7 +602,9 @@ export interface GuardState {
   readonly cacheEntries: number;
 }
 
+/** The state of the keys of an issuer. */
 export interface KeySetState {
+  /** The issuer, as in the option `issuer`. */
   readonly issuer: string;
   /** Number of trusted key IDs; 0 means that no token can be verified. */
   readonly keys: number;
@@ -637,6 +675,7 @@ export interface FetchFault {
   readonly found: string | undefined;
 }
 
+/** A function like the global `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** A certificate as DER or PEM. */

@@ -1,11 +1,15 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { copyFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import ts from 'typescript-5';
 import { compilePackage } from '../../scripts/package.ts';
+import { optionRules } from '../../src/auth/options/rules.ts';
+import manifest from '../../src/auth/package.json';
 import { root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const folder = temporaryFolder('dist');
+const registry = ts.createDocumentRegistry();
 const compilerOptions = {
   ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: true },
   ...{ target: 'es2023', lib: ['es2023'], types: ['node'], rewriteRelativeImportExtensions: true },
@@ -82,4 +86,74 @@ describe('with the declarations of the package', () => {
     expect(said).not.toContain('error');
     expect(Number(/Instantiations: +(\d+)/.exec(said)?.[1])).toBeLessThan(limit);
   });
+
+  test('every exported name, and each member of an exported interface, is documented', () => {
+    const dist = join(folder, 'node_modules/protected-api/dist');
+    const doors = Object.keys(manifest.exports).flatMap((door) =>
+      /json/.test(door) ? [] : [door.slice(2) || 'index'],
+    );
+    const program = ts.createProgram(
+      doors.map((door) => join(dist, `${door}.d.ts`)),
+      { types: [] },
+    );
+    const checker = program.getTypeChecker();
+    const undocumented = new Set<string>();
+    const read = (symbol: ts.Symbol, name: string) => {
+      const isOwn = symbol.declarations?.every((one) => one.getSourceFile().fileName.startsWith(dist));
+      if (isOwn && symbol.getDocumentationComment(checker).length === 0) undocumented.add(name);
+    };
+    const modules = doors.flatMap((door) => program.getSourceFile(join(dist, `${door}.d.ts`)) ?? []);
+    for (const exported of modules.flatMap((file) =>
+      checker.getExportsOfModule(checker.getSymbolAtLocation(file) as ts.Symbol),
+    )) {
+      const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
+      read(symbol, symbol.name);
+      if (symbol.flags & ts.SymbolFlags.Interface)
+        for (const member of checker.getDeclaredTypeOfSymbol(symbol).getProperties())
+          read(member, `${symbol.name}.${member.name}`);
+    }
+    expect(modules.length).toBe(doors.length);
+    expect([...undocumented]).toEqual([]);
+  });
+
+  const optionNames = Object.keys(optionRules).toSorted();
+  test.each([
+    ['resourceServer(guard, { | })', ['optional', 'responses']],
+    ['resourceServer({ | })', optionNames],
+    ['createGuard({ | })', optionNames],
+    ['guard.check(new Request(url), { | })', ['acr', 'maxAge', 'optional', 'scope']],
+  ])('editors complete %s', (expression, expected) => {
+    const { service, file, at } = editorWith(expression);
+    const { entries = [] } = service.getCompletionsAtPosition(file, at, {}) ?? {};
+    const members = entries.filter(({ kind }) => kind === 'property' || kind === 'method');
+    expect(members.map(({ name }) => name).toSorted()).toEqual([...expected]);
+  });
+
+  test.each(['scope', 'acr', 'maxAge', 'authorize'])('editors document the route option %s', (name) => {
+    const { service, file, at } = editorWith("new Elysia().use(resourceServer(guard)).get('/', () => 'ok', { | })");
+    const details = service.getCompletionEntryDetails(file, at, name, {}, undefined, {}, undefined);
+    expect(ts.displayPartsToString(details?.documentation)).toMatch(name === 'maxAge' ? /seconds/ : /token|scope/);
+  });
 });
+
+/** Returns the language service of an editor with this expression, and the place of the cursor. */
+function editorWith(expression: string) {
+  const file = join(folder, 'edited.ts');
+  const text = `import { Elysia } from 'elysia';\nimport { createGuard, resourceServer } from 'protected-api';
+const url = 'https://api.example.test';\nconst guard = createGuard({ issuer: url, audience: url });\n${expression}`;
+  const settings = { module: 199, moduleResolution: 99, strict: true, skipLibCheck: true, types: ['node'] };
+  const read = (path: string) => (path === file ? text.replace('|', '') : ts.sys.readFile(path));
+  const host: ts.LanguageServiceHost = {
+    ...ts.sys,
+    useCaseSensitiveFileNames: () => true,
+    readFile: read,
+    fileExists: (path) => path === file || ts.sys.fileExists(path),
+    getScriptFileNames: () => [file],
+    getScriptVersion: (path) => (path === file ? text : '1'),
+    getScriptSnapshot: (path) => ts.ScriptSnapshot.fromString(read(path) ?? ''),
+    getCurrentDirectory: () => folder,
+    getCompilationSettings: () => settings,
+    getDefaultLibFileName: ts.getDefaultLibFilePath,
+  };
+  return { service: ts.createLanguageService(host, registry), file, at: text.indexOf('|') };
+}

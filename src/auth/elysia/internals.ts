@@ -44,6 +44,7 @@ export type Composed = (context: Context) => unknown;
 
 /** The part of a context that an application does not change. */
 export interface RouteContext {
+  /** The request. */
   readonly request: Request;
 }
 

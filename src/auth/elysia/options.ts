@@ -13,6 +13,7 @@ import type {
   ClaimsSchema,
   Guard,
   GuardOptions,
+  KnownGuard,
   MergedClaims,
   OptionsFor,
   RejectionFormat,
@@ -31,13 +32,8 @@ export type AnyOptions = OptionsFor<AnySchema, unknown, never>;
 /** Options whose schema can be Elysia's `t`. */
 export type OptionsWith<Schema, Format = unknown> = OptionsFor<Schema, Format, ClaimsWith<Schema>>;
 
-/**
- * A guard, or the options of one. TypeScript knows by `check` which is meant, and by nothing else: if a guard had an optional `issuer`,
- * TypeScript 5 would take `{ ...options }` for one.
- */
-export type GuardOr<Options, Handed extends object = object, Format = unknown> =
-  | Guard<Handed, Format>
-  | (Options & { readonly check?: undefined });
+/** A guard, or the options of one. Editors complete only the options. */
+export type GuardOr<Options, Handed extends object = object, Format = unknown> = KnownGuard<Handed, Format> | Options;
 
 /** Returns a guard, as `createGuard` of `protected-api/guard` does. The schema of the claims can be Elysia's `t`. */
 export function createGuard<

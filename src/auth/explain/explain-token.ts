@@ -15,6 +15,7 @@ import { type ExplainedCheck, type Explanation, renderExplanation } from './rend
 import { isBoundBy } from './requirement-checks.ts';
 import { suggestOptions } from './suggestion.ts';
 
+/** How a token is explained. */
 export interface ExplainOptions {
   /** What the application requires besides a valid token. Defaults to nothing. */
   readonly requirements?: Requirements | undefined;

@@ -3,15 +3,19 @@ import { renderSuggestion, type Suggestion } from './suggestion.ts';
 
 /** The result of one check. */
 export interface ExplainedCheck {
+  /** Such as `signature` or `audience`. */
   readonly name: string;
   /** What the token has. Not escaped. */
   readonly has: string;
+  /** Whether the token passes it. */
   readonly verdict: 'passed' | 'rejected' | 'not reached';
   /** The verdict in words. Not escaped. */
   readonly words: string;
 }
 
+/** What the guard decides about a token, and why. */
 export interface Explanation {
+  /** In the order in which the guard makes them. */
   readonly checks: readonly ExplainedCheck[];
   /** Whether routes that require only a token accept it. */
   readonly isAccepted: boolean;

@@ -23,6 +23,7 @@ type SuggestedName =
 
 /** The options that would accept a token, as far as the token tells. */
 export interface Suggestion {
+  /** The options that would accept the token. */
   readonly options: Partial<Pick<GuardOptions, SuggestedName>>;
   /** The same as settings: environment variables. */
   readonly settings: Readonly<Record<string, string>>;

@@ -6,9 +6,11 @@ import { rejectionHeaders } from './rejection.ts';
 
 /** A rejection as a client gets it, for documents and metrics. */
 export interface Rejection extends Pick<RefusalDescription, 'reason' | 'error' | 'description'> {
+  /** The HTTP status. */
   readonly status: number;
   /** `WWW-Authenticate` or `Retry-After`, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The media type of the body. */
   readonly contentType: string;
   /** The value of a JSON body, or the text of another one. */
   readonly body: unknown;

@@ -8,6 +8,7 @@ import { type Client, createTokenEndpoint, json } from './token-endpoint.ts';
 
 /** A client, and what it can be granted. */
 export interface DevelopmentClient {
+  /** Its identifier, `client_id`. */
   readonly id: string;
   /** Defaults to a random one. */
   readonly secret?: string | undefined;
@@ -17,11 +18,13 @@ export interface DevelopmentClient {
 
 /** The key pair of an issuer, and the random secrets of its clients. They are in memory only. */
 export interface IssuerSecrets {
+  /** Signs the tokens. */
   readonly signer: Signer;
   /** By client ID. */
   readonly clients: Map<string, string>;
 }
 
+/** The options of a development issuer. */
 export interface DevelopmentIssuerOptions {
   /** The issuer identifier: a URL below which the endpoints are served, on a loopback host or one of `allowedHosts`. */
   readonly issuer: string;
@@ -48,6 +51,7 @@ export interface DevelopmentIssuer {
   readonly clients: readonly Client[];
   /** The paths of the endpoints below the issuer. RFC 8414 §3.1 puts an issuer's path after the path of its metadata. */
   readonly endpoints: Readonly<Record<'token' | 'keySet' | 'metadata' | 'authorization', string>>;
+  /** What a successor needs to accept the same tokens. */
   readonly secrets: IssuerSecrets;
   /** Shell commands that get a token of each client, for people to paste. They contain the secrets. */
   readonly tokenCommands: string;

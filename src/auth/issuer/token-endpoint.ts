@@ -7,7 +7,9 @@ import { GrantError, readTokenRequest, type TokenRequest } from './token-request
 
 /** A client that uses the client-credentials grant (RFC 6749 §4.4). */
 export interface Client {
+  /** Its identifier, `client_id`. */
   readonly id: string;
+  /** Its secret. */
   readonly secret: string;
   /** The scopes that it can be granted, separated by spaces. Empty for none. */
   readonly scope: string;

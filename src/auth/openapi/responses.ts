@@ -34,8 +34,11 @@ export const guardResponses = {
 /** The response to a token without the scope that a route requires. */
 export const scopeResponses = { 403: errorSchema('insufficient_scope') };
 
+/** The body of a rejection without `formatRejection` (RFC 6749 §5.2). */
 export interface ErrorBody<Name extends RefusalDescription['error'] = RefusalDescription['error']> {
+  /** The error. */
   readonly error: Name;
+  /** A constant sentence. */
   readonly error_description: string;
 }
 

@@ -1,6 +1,7 @@
 import { coreOf } from '../guard/guard.ts';
 import type { Guard, GuardOptions, OptionsFor } from '../types.ts';
 
+/** What the security schemes show besides the options of the guard. */
 export interface SecuritySchemeOptions {
   /** URL at which clients get tokens with the client-credentials grant. */
   readonly tokenEndpoint?: string | undefined;

@@ -45,7 +45,7 @@ describe('resourceServer()', () => {
     ['claims of null', () => resourceServer({ ...offline(), claims: null as never }), 'claims must be'],
     [
       'a copy of a guard',
-      () => resourceServer({ ...createGuard(offline()), start() {} }),
+      () => resourceServer(Object.assign({}, createGuard(offline()))),
       'createGuard() returned, not',
     ],
     ['a misspelt option', () => guard({}, { optionl: true }), 'optionl is not an option of the plugin'],
