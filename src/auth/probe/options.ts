@@ -46,6 +46,7 @@ export interface ProbeOptions {
 
 /** An operation that requires a token. */
 export interface ProbeTarget {
+  /** The URL that is requested. */
   readonly url: string;
   /** Defaults to GET. Only a method that is named is sent. */
   readonly method?: string | undefined;

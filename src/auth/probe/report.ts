@@ -4,6 +4,7 @@ import type { Level, Needs } from './row.ts';
 
 // Here the result of a run is counted and written.
 
+/** The result of a row. */
 export type Verdict = 'passed' | 'failed' | 'warning' | 'skipped' | 'inconclusive';
 
 /** The result of a row on a target. */
@@ -14,12 +15,17 @@ export interface ProbedRow {
   readonly target: string;
   /** The standard and section that demand it. */
   readonly rule: string;
+  /** Whether the standard says must or should. */
   readonly level: Level;
+  /** What the probe must have to send it. */
   readonly needs: Needs;
+  /** What was sent. */
   readonly sent: string;
+  /** What the standard demands. */
   readonly expected: string;
   /** What came, or why the row was skipped. */
   readonly got: string;
+  /** Whether the response is what the standard demands. */
   readonly verdict: Verdict;
   /** How such a fault is usually repaired. */
   readonly remedy: string;
@@ -29,13 +35,17 @@ export interface ProbedRow {
 
 /** The result of a run. */
 export interface ProbeReport {
+  /** Every row. */
   readonly rows: readonly ProbedRow[];
+  /** Rows that passed. */
   readonly passed: readonly ProbedRow[];
   /** Rows of level `must` that failed, and known ones that no longer do. Known deviations are in `rows` only. */
   readonly failed: readonly ProbedRow[];
   /** Rows of level `should` that failed. */
   readonly warnings: readonly ProbedRow[];
+  /** Rows for which something was missing. */
   readonly skipped: readonly ProbedRow[];
+  /** Rows whose responses decide nothing. */
   readonly inconclusive: readonly ProbedRow[];
   /** Operations that the OpenAPI document calls public, and methods that were not named: they were not tried. */
   readonly notTried: readonly string[];
