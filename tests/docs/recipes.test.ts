@@ -23,6 +23,18 @@ describe('the recipe', () => {
     expect([await protocol('bearer', token), await protocol('bearer', `${token}x`)]).toEqual(['bearer', 'rejected']);
   });
 
+  test('start/elysia: a rate limiter in onRequest counts requests that the guard rejects', async () => {
+    const { app } = await load('start/elysia#Rate limits');
+    const statuses: number[] = [];
+    for (let sent = 0; sent < 102; sent++)
+      statuses.push((await app.handle(new Request('http://localhost/orders', { headers: bearer('a.b.c') }))).status);
+    expect([statuses.slice(0, 100).every((status) => status === 401), ...statuses.slice(100)]).toEqual([
+      true,
+      429,
+      429,
+    ]);
+  });
+
   test('guides/fapi: a request with a proof is accepted once, and only with a token of type at+jwt', async () => {
     const { fetch } = await load('guides/fapi');
     const claims = decodeJwt(await issuer.token({ iss: url, aud: audience }, { boundTo: 'dpop' }));
