@@ -1,4 +1,4 @@
-import { node } from '@elysiajs/node';
+import { node } from '@elysia/node';
 import { Elysia } from 'elysia';
 import { optionsFromEnvironment, resourceServer } from 'protected-api';
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
+import { toOpenAPISchema } from '@elysia/openapi/openapi';
 import type { AnyElysia } from 'elysia';
 import { type GuardOptions, scopesOf, securitySchemes } from 'protected-api';
 import {

@@ -120,7 +120,7 @@ describe('createDocumentation()', () => {
       const { app } = createTestApp({ hasDocumentation: true });
       for (const path of ['/', '/api/public', '/openapi/json', '/openapi']) {
         await app.handle(new Request('http://localhost' + path));
-        const loaded = ['/openapi/page.ts', '/openapi/document.ts', '@elysiajs/openapi'];
+        const loaded = ['/openapi/page.ts', '/openapi/document.ts', '@elysia/openapi'];
         console.log(loaded.map((name) => Object.keys(require.cache).some((file) => file.includes(name))).join());
       }`;
     const { stdout } = await runToEnd([process.execPath, '-e', script]);

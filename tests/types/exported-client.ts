@@ -1,4 +1,4 @@
-import { treaty } from '@elysiajs/eden';
+import { treaty } from '@elysia/eden';
 import type { app } from './exported-application.ts';
 
 /** A client that knows the application by its declaration only. */

@@ -1,4 +1,4 @@
-import { treaty } from '@elysiajs/eden';
+import { treaty } from '@elysia/eden';
 import type { App } from '../../src/app.ts';
 
 /** Nothing here is run. The compiler checks what a typed client knows of the service. */

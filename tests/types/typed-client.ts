@@ -1,4 +1,4 @@
-import { treaty } from '@elysiajs/eden';
+import { treaty } from '@elysia/eden';
 import { Elysia, t } from 'elysia';
 import { createGuard, type Guard, optionsFromEnvironment, resourceServer } from 'protected-api';
 

@@ -3,7 +3,6 @@ import { Elysia, type ExtractErrorFromHandle } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
 import { resourceMetadataPath } from '../guard/metadata.ts';
 import type { GuardRejection } from '../openapi/responses.ts';
-import { warnOfMissingSchemes } from '../openapi/security.ts';
 import type {
   Claims,
   MisspeltRequirements,
@@ -99,6 +98,11 @@ function checkSettings(settings: PluginSettings) {
 /** The applications that listen and use a guard. It stops with the last of them. */
 const usersOf = new WeakMap<GuardCore, Set<unknown>>();
 
+/**
+ * Returns the plugin: a scoped `derive` and four macros. The gate before each route has validated the token already (gate.ts). The
+ * `derive` hands over the claims of that request (`claimsHook`), and fails if there are none. The `beforeHandle` of a macro says what
+ * the route requires: the gate has checked it, except for functions of the context, which it calls (`requirementHook`).
+ */
 function createPlugin(core: GuardCore, settings: ReturnType<typeof checkSettings>) {
   const users = usersOf.get(core) ?? new Set();
   usersOf.set(core, users);
@@ -112,7 +116,6 @@ function createPlugin(core: GuardCore, settings: ReturnType<typeof checkSettings
 
   const plugin = new Elysia()
     .onStart((app) => {
-      warnOfMissingSchemes(app.routes);
       users.add(app);
       hasBegun = true;
       core.start();

@@ -56,34 +56,6 @@ export function securityOf(
   return [...alternatives.map((scopes) => ({ oauth2: [...scopes] })), { bearer: [] }, ...(isOptional ? [{}] : [])];
 }
 
-type Operations = Readonly<Record<string, { readonly security?: readonly object[] } | undefined>>;
-
-interface OpenApiDocument {
-  readonly paths?: Readonly<Record<string, Operations>>;
-  readonly components?: { readonly securitySchemes?: object };
-}
-
-const examined = new WeakSet<object>();
-
-/**
- * Warns if the document of @elysiajs/openapi names security schemes without defining them, because client generators reject it.
- * @param routes none under @elysiajs/node, which starts plugins without the application
- */
-export function warnOfMissingSchemes(routes: readonly { readonly handler: unknown }[] = []): void {
-  const generate = routes.map(({ handler }) => handler).find((one) => Object(one).name === 'openAPISchema');
-  if (typeof generate !== 'function' || examined.has(generate)) return;
-  examined.add(generate);
-  const { paths = {}, components = {} }: OpenApiDocument = generate();
-  const operations = Object.values(paths).flatMap((path) => Object.values(path));
-  const named = operations.flatMap((operation) => (operation?.security ?? []).flatMap(Object.keys));
-  const missing = [...new Set(named)].filter((name) => !(name in (components.securitySchemes ?? {})));
-  if (missing.length > 0)
-    // biome-ignore lint/suspicious/noConsole: without it, only client generators would notice.
-    console.warn(
-      `The OpenAPI document does not define the security schemes ${missing.join(', ')}: use openapi({ documentation: { components: { securitySchemes: securitySchemes(options) } } })`,
-    );
-}
-
 /** Returns all scopes that these routes require. */
 export function scopesOf(routes: readonly { readonly hooks: object }[]): string[] {
   const declared = routes.flatMap(({ hooks }) => {

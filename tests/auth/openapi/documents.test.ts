@@ -1,10 +1,8 @@
-import { describe, expect, spyOn, test } from 'bun:test';
-import { openapi } from '@elysiajs/openapi';
-import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
+import { describe, expect, test } from 'bun:test';
+import { toOpenAPISchema } from '@elysia/openapi/openapi';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import type { GuardOptions, PluginSettings, RefusalDescription, RejectionFormat } from 'protected-api';
-import { createGuard, scopesOf, securitySchemes } from 'protected-api';
-import { offline } from '../../support/checked.ts';
+import { scopesOf, securitySchemes } from 'protected-api';
 import { guard, send, token } from '../elysia/guarded.ts';
 
 const publicUrl = 'https://api.example.test';
@@ -130,22 +128,6 @@ describe('the OpenAPI document of an application', () => {
     const named = security?.map(({ oauth2 }) => oauth2?.toSorted().join(' ')).toSorted();
     expect(named).toEqual([...alternatives.split('|'), undefined]);
   });
-
-  for (const [name, components, said] of [
-    ['the first of them', {}, 'does not define the security schemes oauth2, bearer: use openapi('],
-    ['none of them', { securitySchemes: securitySchemes(createGuard(offline())) }, ''],
-  ] as const)
-    test(`names ${name} of the schemes that it does not define, once the application listens`, async () => {
-      const warned = spyOn(console, 'warn').mockImplementation(() => {});
-      const app = new Elysia()
-        .use(openapi({ documentation: { components } }))
-        .use(['/x', '/y'].map((path) => new Elysia().use(guard()).get(path, () => 'ok')))
-        .listen({ port: 0, hostname: '127.0.0.1' });
-      await app.stop(true);
-      const lines = warned.mock.calls.flat();
-      warned.mockRestore();
-      expect(lines).toEqual(said === '' ? [] : [expect.stringContaining(said)]);
-    });
 
   for (const dpop of ['off', 'on', 'required'] as const)
     for (const tokenEndpoint of ['https://tenant.example.test/oauth/token', undefined])
