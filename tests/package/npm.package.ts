@@ -115,7 +115,7 @@ describe('the package, installed from its tarball', () => {
     const script = `await Promise.all([${others}]); await ${own}.catch(({ message }) => console.log(message))`;
     const said = await $`node --input-type=module -e ${script}`.cwd(folder()).text();
     await Bun.write(path, installed);
-    expect(said).toStartWith(`Cannot use Elysia ${other}: protected-api needs 1.4.30 or a later 1.4.`);
+    expect(said).toStartWith(`Cannot use Elysia ${other}: the plugin needs Elysia 1.4.30 or a later 1.4.`);
   });
 
   test.each([...nodeVersions, 'Bun'])('explains a token by its command under %s', async (runtime) => {

@@ -21,7 +21,10 @@ export function override(prototype: Instance): void {
 
   prototype._use = function (plugin) {
     if (isInstance(plugin)) checkPlugin(this, plugin);
+    const { history } = this.router;
+    const { length } = history;
     const returned = _use.call(this, plugin);
+    if (isInstance(plugin)) for (const route of history.slice(length)) takenOver.add(route);
     return typeof plugin === 'function' ? refuseIgnored(this, returned) : returned;
   };
 
@@ -54,6 +57,9 @@ export function override(prototype: Instance): void {
   });
 }
 
+/** Routes of other instances that an instance uses. An error says of which kind a route is. */
+const takenOver = new WeakSet<Route>();
+
 /** How many named instances have a guard. */
 let guarded = 0;
 
@@ -79,13 +85,15 @@ function refuseLate(app: Instance, guards: readonly GuardUse[]): void {
     method !== 'OPTIONS' &&
     !isPublic(hooks) &&
     !guards.every((guard) => plans.get(hooks)?.checks.some(({ use }) => isSameUse(use, guard)));
-  const { method, path } = app.router.history.find(isOpen) ?? {};
-  if (path !== undefined)
-    refuse(
-      app,
-      `${method} ${path} was added before the guard and would stay open. Add it after the guard, or move public routes to a separate Elysia instance`,
-      `the guard was loaded asynchronously, so ${method} ${path} was added before it and would stay open. Write .use(await ...), and add routes after it`,
-    );
+  const route = app.router.history.find(isOpen);
+  if (route === undefined) return;
+  const place = `${route.method} ${route.path}`;
+  const [what, it] = takenOver.has(route) ? [`${place} is of an instance that`, 'that instance'] : [place, 'it'];
+  refuse(
+    app,
+    `${what} was added before the guard and would stay open. To guard it, add ${it} after the guard. If it is public, guard the other routes in an instance of their own: new Elysia().use(open).use(guarded)`,
+    `the guard was loaded asynchronously, so ${place} was added before it and would stay open. Write .use(await ...), and add routes after it`,
+  );
 }
 
 /** Returns the guards of a plugin that Elysia passes on to the application. */

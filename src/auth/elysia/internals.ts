@@ -12,7 +12,7 @@ export function requireSupported(found: string): string {
   const [major, minor, patch = 0] = found.split(/[.-]/).map(Number);
   if (major === 1 && minor === 4 && patch >= 30) return found;
   throw new Error(
-    `Cannot use Elysia ${found}: protected-api needs 1.4.30 or a later 1.4. protected-api/guard needs none`,
+    `Cannot use Elysia ${found}: the plugin needs Elysia 1.4.30 or a later 1.4. protected-api/guard works with any version, and without Elysia`,
   );
 }
 

@@ -25,6 +25,10 @@ const foreign = () => new (loadCopy())();
 /** Elysia would leave a route open here, so nothing is built. The error says what to write instead. */
 const unservable: Readonly<Record<string, readonly [use: Use, says: string]>> = {
   'a route before the guard': [(app) => app.get('/a', secret).use(guard()), `GET /a ${before}`],
+  'a route of an instance before the guard': [
+    (app) => app.use(new Elysia().get('/a', secret)).use(guard()),
+    `GET /a is of an instance that ${before} and would stay open. To guard it, add that instance after`,
+  ],
   'a route before the guard in a group': [
     (app) => app.group('/g', (group) => group.get('/a', secret).use(guard())),
     before,
