@@ -17,7 +17,7 @@ export const inTenant = (issuer: string, tenant: string) =>
 export const withCommonTenant = (issuer: string) => inTenant(issuer, 'common');
 
 /** Entra writes tenant IDs in lower case (RFC 9562 §4). */
-const isTenant = (value: unknown): value is string =>
+export const isTenant = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/.test(value);
 
 /** Whether `iss` is this issuer, exactly, or this template with the token's own `tid` in it. */
@@ -25,9 +25,19 @@ export function isIssuedBy(issuer: string, { iss, tid }: Members): boolean {
   return isTemplate(issuer) ? isTenant(tid) && iss === inTenant(issuer, tid) : iss === issuer;
 }
 
-/** Whether a key of a template may verify a token with these claims. Entra publishes keys that are for one tenant only. */
+/** Entra names its v2.0 issuer in the keys for v1.0 tokens too. */
+const v1IssuerOf = (issuer: string) =>
+  issuer.replace(/^https:\/\/login\.microsoftonline\.\w+\/([^/]+)\/v2\.0$/, 'https://sts.windows.net/$1/');
+
+/**
+ * Whether a key may verify a token with these claims. Entra publishes keys that are for one tenant only, also where a guard names
+ * tenants one by one. Other servers may mean something else by this member, unless it is a URL.
+ */
 export function isKeyFor(claims: Members, issuer: string, keyIssuer: string | undefined): boolean {
-  return keyIssuer === undefined || !isTemplate(issuer) || isIssuedBy(keyIssuer, claims);
+  if (keyIssuer === undefined) return true;
+  if (isTemplate(issuer)) return isIssuedBy(keyIssuer, claims);
+  const isLimited = /^https?:/i.test(keyIssuer) && !isTemplate(keyIssuer);
+  return !isLimited || claims.iss === keyIssuer || claims.iss === v1IssuerOf(keyIssuer);
 }
 
 /** Returns a function that finds what belongs to the issuer that `iss` names: to itself, otherwise to the template that it fits. */

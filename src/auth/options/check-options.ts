@@ -1,4 +1,4 @@
-import { withCommonTenant } from '../keys/tenants.ts';
+import { isTemplate, isTenant, withCommonTenant } from '../keys/tenants.ts';
 import type { CheckedOptions, GuardOptions } from '../types.ts';
 import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
@@ -98,6 +98,8 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   if (own.some(([each, found]) => isName(each) && (found.jwksUri ?? found.keys) === undefined))
     conflicts.push({ name: 'issuer', ...optionRules.issuer, ...keysOfName });
   if (identifiers.some(hasNoTenant)) conflicts.push({ name: 'issuer', ...oneTenant });
+  if (own.some(([each, { requiredClaims }]) => isTemplate(each) && !(requiredClaims.tid ?? []).every(isTenant)))
+    must('requiredClaims', 'the IDs of tenants (UUIDs) under tid for an issuer with {tenantid}');
   if (!authorizationServers.every(isAllowed)) mustBeValid('authorizationServers');
   if (jwksUri !== undefined && !isAllowed(jwksUri)) mustBeValid('jwksUri');
   if (jwksUri !== undefined && issuer.length > 1) must('jwksUri', 'unset when there are several issuers');

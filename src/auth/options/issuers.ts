@@ -1,5 +1,5 @@
 import { isTemplate, withCommonTenant } from '../keys/tenants.ts';
-import type { CheckedIssuer, IssuerOptions, OwnName } from '../types.ts';
+import type { CheckedIssuer, CheckedOptions, IssuerOptions, OwnName } from '../types.ts';
 import { describeValue, quote } from '../values/describe-value.ts';
 import { isJsonObject, isText, namesIn } from '../values/json.ts';
 import { isSecureUrl } from '../values/url.ts';
@@ -80,13 +80,19 @@ export const identifierOf = (entry: string | IssuerOptions | CheckedIssuer) =>
   typeof entry === 'string' ? entry : entry.issuer;
 
 /** Returns the options that apply to the tokens of each issuer, by issuer identifier. */
-export function optionsByIssuer<Options extends { readonly issuer: readonly (string | CheckedIssuer)[] }>(
-  options: Options,
-): ReadonlyMap<string, Options> {
+export function optionsByIssuer<
+  Options extends Partial<Pick<CheckedOptions, 'requiredClaims'>> & {
+    readonly issuer: readonly (string | CheckedIssuer)[];
+  },
+>(options: Options): ReadonlyMap<string, Options> {
   return new Map(
-    options.issuer.map((entry) => [
-      identifierOf(entry),
-      { ...options, ...(typeof entry === 'object' && entry), issuer: [identifierOf(entry)] },
-    ]),
+    options.issuer.map((entry) => {
+      const issuer = identifierOf(entry);
+      const own = { ...options, ...(typeof entry === 'object' && entry), issuer: [issuer] };
+      const { tid } = own.requiredClaims ?? {};
+      if (!isTemplate(issuer) || tid === undefined) return [issuer, own];
+      // Entra writes tenant IDs in lower case.
+      return [issuer, { ...own, requiredClaims: { ...own.requiredClaims, tid: tid.map((id) => id.toLowerCase()) } }];
+    }),
   );
 }

@@ -57,6 +57,12 @@ const v1 = { iss: v1IssuerOf(contoso), ver: '1.0' };
 const v1Keys = { jwksUri: `${server}/common/discovery/keys` };
 const rows: readonly Row[] = [
   ['a token of a listed tenant', tokenFrom(contoso)],
+  [
+    'a token of a tenant that is listed in upper case',
+    tokenFrom(contoso),
+    undefined,
+    { requiredClaims: { tid: contoso.toUpperCase() } },
+  ],
   ['a token of any tenant without a list', tokenFrom(fabrikam), undefined, anyTenant],
   ['a token of a tenant with a key of its own', tokenFrom(personal, {}, 'of personal accounts')],
   ['a token whose key has no issuer', tokenFrom(contoso, {}, 'without issuer')],
@@ -111,6 +117,35 @@ test('a tenant that is listed beside all tenants has its own rules, and so have 
   expect(check.core.state().issuers.map(({ issuer }) => issuer)).toEqual([template, issuerOf(contoso)]);
 });
 
+test.each([
+  ['a key of all tenants', 'of all tenants', undefined],
+  ['a key without issuer', 'without issuer', undefined],
+  ['a key whose issuer is no URL', 'with a strange issuer', undefined],
+  ['a key that is published for two tenants', 'of two tenants', undefined],
+  ['a key of another tenant', 'of personal accounts', 'key_unknown'],
+])('a tenant alone, and one that is listed beside all tenants: %s', async (_, kid, want) => {
+  const jwksUri = `${server}/common/discovery/v2.0/keys`;
+  const tenant = [issuerOf(contoso), v1IssuerOf(contoso)].map((issuer) => ({ issuer, jwksUri }));
+  for (const issuer of [tenant.slice(0, 1), tenant.slice(1), [...tenant, template]]) {
+    const check = createChecker({ ...entra, ...anyTenant, issuer });
+    for (const { issuer: iss } of tenant.filter((each) => issuer.includes(each)))
+      expect((await check(tokenFrom(contoso, { iss }, kid))).reason).toBe(want as string);
+  }
+});
+
+test.each(['contoso.onmicrosoft.com', 'common', '{tenantid}', `${contoso}x`, '*'])(
+  'createGuard() throws for the tenant %s, which no token has',
+  (tid) => {
+    const wrong = 'requiredClaims must be the IDs of tenants (UUIDs) under tid for an issuer with {tenantid}';
+    for (const options of [
+      { requiredClaims: { tid: [contoso, tid] } },
+      { issuer: [{ issuer: template, requiredClaims: { tid } }] },
+    ])
+      expect(() => createChecker({ ...entra, ...options })).toThrow(wrong);
+    expect(() => createChecker({ requiredClaims: { tid } })).not.toThrow();
+  },
+);
+
 test('a key that is published for another tenant from now on is another key', async () => {
   const published = { keys: [keyOf('of all tenants', template)] };
   const fetch = (url: string) => (url.endsWith('/keys') ? Promise.resolve(Response.json(published)) : entra.fetch(url));
@@ -154,6 +189,11 @@ describe('without a list of tenants', () => {
 
 test.each([
   ['the tenants that are listed', {}, [issuerOf(contoso), issuerOf(personal)]],
+  [
+    'tenants that are listed in upper case',
+    { requiredClaims: { tid: [contoso.toUpperCase(), contoso] } },
+    [issuerOf(contoso)],
+  ],
   ['the tenants of organizations without a list', anyTenant, [issuerOf('organizations')]],
 ])('metadata() names %s', async (_, options, want) => {
   const guard = createGuard({ ...entra, ...options, audience: AUDIENCE, publicUrl: 'https://api.example.test' });
