@@ -9,6 +9,7 @@ export type Run = (args: readonly string[]) => Promise<void>;
 const words: Readonly<Record<string, readonly [does: string, load: () => Promise<{ readonly run: Run }>]>> = {
   explain: ['says why a token is accepted or rejected', () => import('./explain/command.ts')],
   issuer: ['starts an issuer for development', () => import('./issuer/command.ts')],
+  probe: ['tries an API from outside', () => import('./probe/command/command.ts')],
 };
 
 const usage = `Usage: protected-api <word> [flag]...

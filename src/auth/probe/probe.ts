@@ -1,6 +1,6 @@
 import { operationsOf, type ProbeOptions, type Target, targetsOf } from './options.ts';
 import { type ProbedRow, type ProbeReport, reportOf } from './report.ts';
-import type { Level, Row, Trial } from './row.ts';
+import type { Level, Needs, Row, Trial } from './row.ts';
 import { rows as allRows } from './rows/rows.ts';
 import { createSender, type Sender } from './transport.ts';
 import { createTrial, type Source, sourceOf } from './trial.ts';
@@ -45,10 +45,10 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
 }
 
 /** Returns the rows that a run has, without sending anything. */
-export function plan(options: ProbeOptions): readonly string[] {
+export function plan(options: ProbeOptions, depth: Needs): readonly string[] {
   const { targets, notTried } = readTargets(options);
-  const has = { nothing: true, token: Boolean(options.issuer ?? options.token), issuer: Boolean(options.issuer) };
-  const chosen = chosenRows(options).filter(({ needs }) => has[needs]);
+  const depths: readonly Needs[] = ['nothing', 'token', 'issuer'];
+  const chosen = chosenRows(options).filter(({ needs }) => depths.indexOf(needs) <= depths.indexOf(depth));
   return [
     ...targets.flatMap(({ method, url }) => chosen.map(({ id, sent }) => `${method} ${url}  ${id}: ${sent}`)),
     ...notTried,

@@ -93,7 +93,11 @@ function renderReport(report: Omit<ProbeReport, 'render'>, hasColour: boolean): 
     ...[...reasons].map(([reason, group]) => `${paint('skipped', 'skipped'.padEnd(13))}${group.length}: ${reason}`),
     ...notTried.map((text) => `${paint('skipped', 'not tried'.padEnd(13))}${text}`),
     ...known.map((row) => `${line('known', row)} (known: ${row.known})`),
-    ...inconclusive.map((row) => line('inconclusive', row)),
+    ...[...groupBy(inconclusive, ({ got }) => got)].flatMap(([reason, group]) =>
+      group.length > 2
+        ? [`${paint('inconclusive', 'inconclusive'.padEnd(13))}${group.length}: ${reason}`]
+        : group.map((row) => line('inconclusive', row)),
+    ),
     ...warnings.map((row) => full('warning', row)),
     ...failed.map((row) => full('failed', row)),
     Object.entries({ passed, failed, warnings, skipped, inconclusive, known })

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { createKey } from '../issuer/signer.ts';
 import { type TestIssuer, testIssuerWith } from '../issuer/test-issuer.ts';
+import type { Members } from '../values/json.ts';
 import { publish, strangersKey } from './forge.ts';
 
 // Here is an issuer on a port of this machine whose keys change, fail and hang as a row or a test wants it.
@@ -78,10 +80,10 @@ export const serverOf = (issuer: object): KeyServer | undefined => servers.get(i
 /** Says where a test issuer publishes its keys. */
 export function publishAt(issuer: TestIssuer, server: KeyServer): TestIssuer {
   servers.set(issuer, server);
-  server.documents.set('/elsewhere', { kind: 'response', text: JSON.stringify({ keys: elsewhereKeys() }) });
+  const keys = issuer.options.keys.keys.map((jwk) => publish(strangersKey('RS256'), String((jwk as Members).kid)));
+  server.documents.set('/elsewhere', { kind: 'response', text: JSON.stringify({ keys }) });
   return issuer;
 }
-const elsewhereKeys = () => ['test', 'signing-key'].map((kid) => publish(strangersKey('RS256'), kid));
 
 /** Starts an issuer for tests whose keys a server can fetch: `keys` are published beside its own. */
 export async function startServedIssuer(options: { readonly port?: number; readonly audience: string }) {
@@ -94,7 +96,9 @@ export async function startServedIssuer(options: { readonly port?: number; reado
   });
   for (const name of ['openid-configuration', 'oauth-authorization-server'])
     server.documents.set(`/.well-known/${name}`, { kind: 'response', text: metadata });
-  const made = { issuer: url, audience: options.audience, key: createKey('RS256'), kid: 'test' };
+  // An API that has cached the keys of an earlier run fetches them again for a kid that it has not seen.
+  const kid = `probe-${randomUUID().slice(0, 8)}`;
+  const made = { issuer: url, audience: options.audience, key: createKey('RS256'), kid };
   const issuer = publishAt(await testIssuerWith(made), server);
   server.keys = issuer.options.keys.keys;
   return { issuer, server };

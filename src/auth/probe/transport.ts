@@ -129,7 +129,7 @@ async function intoFunction(fetch: Handler, { method, url, headers, body }: Sent
 }
 
 /** Sends a request by node:http, which follows no redirect, decompresses nothing and sends a header twice if asked to. */
-async function overNetwork({ method, url, headers, body }: Sent): Promise<Received> {
+export async function overNetwork({ method, url, headers, body }: Sent): Promise<Received> {
   const { protocol, host, hostname, port } = new URL(url);
   const [, path = ''] = /^https?:\/\/[^/?#]*([^#]*)/.exec(url) ?? [];
   const isSecure = protocol === 'https:';

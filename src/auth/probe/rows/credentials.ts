@@ -34,10 +34,7 @@ export const credentials: readonly Row[] = [
     {
       'empty-header': ['an empty Authorization header', requests(authorization(''), authorization(' \t '))],
       head: ['HEAD without a token', requests({ method: 'HEAD' })],
-      'other-headers': [
-        'headers that mislead: X-Original-URL, X-HTTP-Method-Override, Forwarded … (CWE-290)',
-        requests(...['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Prefix', 'Forwarded'].map((name) => header(name, '/')), header('X-HTTP-Method-Override', 'OPTIONS')),
-      ],
+      'other-headers': ['headers that mislead: X-Original-URL, X-HTTP-Method-Override, Forwarded … (CWE-290)', requests(...['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Prefix', 'Forwarded'].map((name) => header(name, '/')), header('X-HTTP-Method-Override', 'OPTIONS'))],
       'trusted-headers': ['headers of a proxy that name a user (CWE-290)', requests(...['X-Forwarded-User', 'X-Remote-User', 'X-Auth-Request-User', 'X-Authenticated-Userid'].map((name) => header(name, 'admin')))],
       preflight: ['GET with the headers of a preflight', requests({ headers: [['Origin', 'https://spa.invalid'], ['Access-Control-Request-Method', 'GET']] })],
       upgrade: ['an upgrade to a WebSocket', requests({ headers: [['X-Upgrade', 'websocket'], ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ==']] })],
@@ -114,15 +111,7 @@ export const credentials: readonly Row[] = [
       'query-names': ['a good token in the query, by other names', requests(query('token'), query('jwt'), query('authorization'))],
       cookie: ['a good token in a cookie', requests(cookie('access_token'), cookie('token'), cookie('jwt')), { rule: 'RFC 6750 §2' }],
       'other-header': ['a good token in other headers', requests((trial) => header('X-Access-Token', forge(trial.base)), (trial) => header('Proxy-Authorization', `Bearer ${forge(trial.base)}`)), { rule: 'RFC 6750 §2' }],
-      body: [
-        'a good token in the body of a form',
-        requests((trial) => ({ body: `access_token=${forge(trial.base)}` })),
-        {
-          rule: 'RFC 6750 §2.2',
-          profiles: { fapi2: 'must' },
-          skip: ({ method }) => (/GET|HEAD/.test(method) ? 'A request of this method has no body' : undefined),
-        },
-      ],
+      body: ['a good token in the body of a form', requests((trial) => ({ body: `access_token=${forge(trial.base)}` })), { rule: 'RFC 6750 §2.2', profiles: { fapi2: 'must' }, skip: ({ method }) => (/GET|HEAD/.test(method) ? 'A request of this method has no body' : undefined) }],
     },
   ),
   ...topic(
@@ -150,15 +139,7 @@ export const credentials: readonly Row[] = [
         }),
         { needs: 'issuer' },
       ],
-      header: [
-        'a good token',
-        response(
-          'no Cache-Control: public, and no s-maxage',
-          (trial) => ({ token: forge(trial.base) }),
-          ({ headers: sent }) => (/public|s-maxage/.exec(sent.get('cache-control') ?? '') ? `Cache-Control: ${sent.get('cache-control')}` : undefined),
-        ),
-        { level: 'should' },
-      ],
+      header: ['a good token', response('no Cache-Control: public, and no s-maxage', (trial) => ({ token: forge(trial.base) }), ({ headers: sent }) => (/public|s-maxage/.exec(sent.get('cache-control') ?? '') ? `Cache-Control: ${sent.get('cache-control')}` : undefined)), { level: 'should' }],
     },
   ),
 ];

@@ -56,32 +56,14 @@ export const dpopRows: readonly Row[] = [
       skip: hasDpop,
     },
     {
-      accepts: [
-        'a bound token with its proof',
-        finding('success', async (trial) => {
-          const { outcome, words } = await trial.send(proven(trial));
-          return {
-            verdict: outcome === 'served' ? 'passed' : outcome === 'refused' ? 'failed' : 'inconclusive',
-            got: words,
-          };
-        }),
-        { rule: 'RFC 9449 §7.1' },
-      ],
+      accepts: ['a bound token with its proof', finding('success', async (trial) => { const { outcome, words } = await trial.send(proven(trial)); return { verdict: outcome === 'served' ? 'passed' : outcome === 'refused' ? 'failed' : 'inconclusive', got: words }; }), { rule: 'RFC 9449 §7.1' }],
       'no-proof': ['a bound token and no proof', finding('a refusal (4xx)', (trial) => refuses(trial, [{ headers: [['Authorization', `DPoP ${forge(trial.base, bound())}`]] }])), { rule: 'RFC 9449 §7.1' }],
       bearer: ['a bound token with the scheme Bearer', finding('a refusal (4xx)', (trial) => refuses(trial, [{ headers: [['Authorization', `Bearer ${forge(trial.base, bound())}`]] }])), { rule: 'RFC 9449 §7.2' }],
       'bearer-proof': ['a bound token with the scheme Bearer, and its proof', finding('a refusal (4xx)', (trial) => refuses(trial, [proven(trial, {}, undefined, 'Bearer')])), { rule: 'RFC 9449 §7.2' }],
       unbound: ['a token that is bound to no key, with a proof', finding('a refusal (4xx)', (trial) => refuses(trial, [proven(trial, {}, forge(trial.base, { claims: { cnf: undefined } }))])), { rule: 'RFC 9449 §7.1' }],
       'other-key': ['a token bound to another key', finding('a refusal (4xx)', (trial) => refuses(trial, [proven(trial, {}, forge(trial.base, bound('other')))])), { rule: 'RFC 9449 §7.1' }],
       'two-proofs': ['two proofs', finding('a refusal (4xx)', (trial) => { const { headers = [] } = proven(trial); return refuses(trial, [{ headers: [...headers, ...headers.slice(1)] }]); })],
-      replay: [
-        'a proof twice',
-        finding('a refusal of the second', async (trial) => {
-          const attempt = proven(trial);
-          const { outcome, words } = await trial.send(attempt);
-          return outcome === 'served' ? refuses(trial, [attempt]) : { verdict: 'inconclusive', got: words };
-        }),
-        { level: 'should', rule: 'RFC 9449 §11.1', profiles: { fapi2: 'must' } },
-      ],
+      replay: ['a proof twice', finding('a refusal of the second', async (trial) => { const attempt = proven(trial); const { outcome, words } = await trial.send(attempt); return outcome === 'served' ? refuses(trial, [attempt]) : { verdict: 'inconclusive', got: words }; }), { level: 'should', rule: 'RFC 9449 §11.1', profiles: { fapi2: 'must' } }],
       type: ['a proof of another type', header('typ', 'JWT', undefined)],
       'alg-none': ['a proof with alg none', withProof({ header: { alg: 'none' }, signWith: () => new Uint8Array() }, { header: { alg: 'none' } })],
       'alg-symmetric': ['a proof with alg HS256', header('alg', 'HS256', 'HS512')],
@@ -96,31 +78,13 @@ export const dpopRows: readonly Row[] = [
       'other-method': ['a proof for another method', claim('htm', 'DELETE', 'get')],
       'other-url': ['a proof for another URL', withProof(() => ({ claims: { htu: 'https://other.invalid/' } }))],
       'other-path': ['a proof for another path', finding('a refusal (4xx)', (trial) => refuses(trial, [proven(trial, { claims: { htu: `${trial.url}/other` } })]))],
-      'other-host': [
-        'a proof for the Host that the request forwards',
-        finding('a refusal (4xx)', (trial) => {
-          const htu = `https://evil.invalid${new URL(trial.url).pathname}`;
-          const { headers = [] } = proven(trial, { claims: { htu } });
-          return refuses(trial, [{ headers: [...headers, ['X-Forwarded-Host', 'evil.invalid'], ['X-Forwarded-Proto', 'https']] }]);
-        }),
-      ],
+      'other-host': ['a proof for the Host that the request forwards', finding('a refusal (4xx)', (trial) => { const htu = `https://evil.invalid${new URL(trial.url).pathname}`; const { headers = [] } = proven(trial, { claims: { htu } }); return refuses(trial, [{ headers: [...headers, ['X-Forwarded-Host', 'evil.invalid'], ['X-Forwarded-Proto', 'https']] }]); })],
       'other-token': ['a proof for another token', claim('ath', sha256('other'), 'x')],
       old: ['a proof of six minutes ago', ago(360)],
       future: ['a proof six minutes ahead', ago(-360), { level: 'should' }],
       expired: ['a proof whose own exp is past', claim('exp', 1), { level: 'should', rule: 'RFC 7519 §4.1.4' }],
       crit: ['a proof with crit', header('crit', ['x-policy']), { rule: 'RFC 7515 §4.1.11' }],
-      challenge: [
-        'a faulty proof',
-        response(
-          'error="invalid_dpop_proof" and algs',
-          (trial) => proven(trial, { claims: { ath: 'x' } }),
-          ({ status, headers: sent }) => {
-            const told = sent.get('www-authenticate') ?? '';
-            return status !== 401 || (/DPoP /.test(told) && /invalid_dpop_proof/.test(told) && /algs="/.test(told)) ? undefined : told;
-          },
-        ),
-        { level: 'should', rule: 'RFC 9449 §7.1' },
-      ],
+      challenge: ['a faulty proof', response('error="invalid_dpop_proof" and algs', (trial) => proven(trial, { claims: { ath: 'x' } }), ({ status, headers: sent }) => { const told = sent.get('www-authenticate') ?? ''; return status !== 401 || (/DPoP /.test(told) && /invalid_dpop_proof/.test(told) && /algs="/.test(told)) ? undefined : told; }), { level: 'should', rule: 'RFC 9449 §7.1' }],
     },
   ),
   ...topic(

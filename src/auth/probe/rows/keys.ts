@@ -112,22 +112,8 @@ export const lastRows: readonly Row[] = [
       skip: isServed,
     },
     {
-      'token-urls': [
-        'all tokens so far that name URLs of an attacker',
-        finding('no request to these URLs (CVE-2025-59936, CVE-2024-21643)', async ({ server }) => {
-          const asked = server?.requests.filter((path) => path.includes('elsewhere')).length ?? 0;
-          return { verdict: asked > 0 ? 'failed' : 'passed', got: `${asked} requests` };
-        }),
-      ],
-      outage: [
-        'a good token while the issuer fails',
-        finding('success, with the cached keys', (trial) => during(trial, {})),
-        {
-          level: 'should',
-          rule: 'RFC 9111 §4.2.4',
-          remedy: 'Keep the keys for as long as they are fresh, and longer in an outage',
-        },
-      ],
+      'token-urls': ['all tokens so far that name URLs of an attacker', finding('no request to these URLs (CVE-2025-59936, CVE-2024-21643)', async ({ server }) => { const asked = server?.requests.filter((path) => path.includes('elsewhere')).length ?? 0; return { verdict: asked > 0 ? 'failed' : 'passed', got: `${asked} requests` }; })],
+      outage: ['a good token while the issuer fails', finding('success, with the cached keys', (trial) => during(trial, {})), { level: 'should', rule: 'RFC 9111 §4.2.4', remedy: 'Keep the keys for as long as they are fresh, and longer in an outage' }],
       'outage-unknown': ['an unknown kid while the issuer fails', finding('anything but success', async (trial) => { const { verdict, got } = await during(trial, unknownKid()); return { verdict: verdict === 'passed' ? 'failed' : 'passed', got }; })],
     },
   ),

@@ -1,0 +1,225 @@
+import { fstatSync, readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { parseJsonObject } from '../../values/json.ts';
+import type { ProbeOptions } from '../options.ts';
+import { plan, probe } from '../probe.ts';
+import { junitOf, type ProbeReport } from '../report.ts';
+import { startServedIssuer } from '../served-issuer.ts';
+import { overNetwork } from '../transport.ts';
+import { discoverToken } from './fetch-token.ts';
+
+const usage = `Usage: protected-api probe <url>... [flag]...
+
+Tries an API from outside, with tokens that it must refuse and some that it
+must not. Each URL must require a token. How deep it goes depends on what it is
+given: only the URL, a good token on standard input, or an issuer of its own.
+
+  --scope <scope>        a scope that the URLs require; repeat it for several
+  --method <method>      method of the requests; defaults to GET
+  --body <text>          body of the requests, a form or JSON
+  --openapi <url>        tries each operation of the document that has security
+
+  --serve-issuer <port>  starts an issuer on this port, which the API must trust
+  --audience <text>      the API's identifier for that issuer; defaults to the
+                         origin of the first URL
+  --wait <seconds>       how long the API may take to trust it; defaults to 30
+  --client-id <id>       gets a token with the client's secret in CLIENT_SECRET
+  --token <kind>=<file>  another token, which must be refused: expired,
+                         audience, scope or id
+
+  --profile <name>       rfc6750, rfc9068, mcp or fapi2: what is a must
+  --only, --skip <id>    a row, or the beginning of IDs; repeat it for several
+  --known <file>         lines with the ID of a row that is known to fail, and
+                         the reason
+  --header <line>        a header of each request, such as 'X-Key: value'
+  --intrusive            sends floods and headers over 8 KiB to other machines
+  --dry-run              lists what would be sent
+
+  --json                 prints the report as JSON
+  --junit <file>         writes the report for CI systems
+  --fail-on should       makes exit status 1 of warnings, too
+
+Exits with 0 if all is well, 1 if a must failed, 2 for a wrong flag, 3 if the
+run is incomplete. Ctrl+C ends it with the report so far. At most 10 requests a
+second and 500 in all are sent to hosts other than this machine.
+`;
+
+const text = { type: 'string' } as const;
+const list = { type: 'string', multiple: true, default: [] as string[] } as const;
+const flag = { type: 'boolean', default: false } as const;
+const flags = {
+  ...{ scope: list, method: { ...text, default: 'GET' }, body: text, openapi: text, audience: text },
+  ...{ 'serve-issuer': text, 'client-id': text, token: list, profile: text, only: list, skip: list, known: text },
+  ...{ header: list, intrusive: flag, 'dry-run': flag, json: flag, junit: text, 'fail-on': text },
+  wait: { type: 'string', default: '30' },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+/** Tries an API. A mistake is one line, and exit status 2. */
+export async function run(args: readonly string[]): Promise<void> {
+  try {
+    await runFlags(readFlags(args));
+  } catch (error) {
+    // Only our own messages are shown: another one may hold an argument, which may be a token.
+    const isOurs = error instanceof TypeError && error.message.startsWith('Cannot ');
+    process.stderr.write(`${isOurs ? error.message : 'Cannot probe: an unexpected error'}\n`);
+    process.exitCode = 2;
+  }
+}
+
+function readFlags(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: flags, allowPositionals: true });
+  } catch {
+    // The message of parseArgs would echo an argument, which may be a token.
+    throw new TypeError('Cannot read flags: see protected-api probe --help');
+  }
+}
+type Flags = ReturnType<typeof readFlags>;
+
+async function runFlags({ values, positionals }: Flags): Promise<void> {
+  if (values.help) return void process.stdout.write(usage);
+  const failOn = values['fail-on'];
+  if (failOn !== undefined && failOn !== 'should') throw new TypeError('Cannot read flags: --fail-on must be should');
+  const targets = positionals.map((url) => {
+    if (!/^https?:\/\//.test(url)) throw new TypeError('Cannot read flags: a target must be an http or https URL');
+    return { url, method: values.method, scope: values.scope, body: values.body };
+  });
+  const options: ProbeOptions = {
+    targets,
+    ...(values.openapi !== undefined && (await readDocument(values.openapi, values.method))),
+    profile: values.profile as ProbeOptions['profile'],
+    ...{ only: values.only.length > 0 ? values.only : undefined, skip: values.skip },
+    known: values.known === undefined ? undefined : readKnown(values.known),
+    headers: Object.fromEntries(values.header.map(readHeader)),
+    intrusive: values.intrusive || undefined,
+    tokens: Object.fromEntries(values.token.map(readToken)),
+  };
+  const hasInput = values['serve-issuer'] === undefined && values['client-id'] === undefined;
+  const token = hasInput ? await readInput() : undefined;
+  if (values['dry-run']) {
+    const depth = values['serve-issuer'] ? 'issuer' : (token ?? values['client-id']) ? 'token' : 'nothing';
+    return void process.stdout.write(`${plan(options, depth).join('\n')}\n`);
+  }
+  const source =
+    values['serve-issuer'] === undefined
+      ? await sourceOf(values, positionals, token)
+      : await serve(values, positionals);
+  const whole = { ...options, ...source.options };
+  if (whole.issuer) await waitFor(whole, Number(values.wait));
+  const report = await runProbe(whole).finally(source.close);
+  write(report, values);
+  const isFailed = report.failed.length > 0 || (failOn === 'should' && report.warnings.length > 0);
+  process.exitCode = isFailed ? 1 : report.isComplete ? 0 : 3;
+}
+
+/** Starts an issuer, and says what the API must be set to. */
+async function serve(values: Flags['values'], [url = values.openapi ?? '']: readonly string[]) {
+  const port = Number(values['serve-issuer']);
+  if (!(Number.isInteger(port) && port >= 0 && port <= 65_535))
+    throw new TypeError('Cannot read flags: --serve-issuer must be a port');
+  const audience = values.audience ?? new URL(url).origin;
+  const started = await startServedIssuer({ port, audience }).catch(() => {
+    throw new TypeError(`Cannot listen on port ${port}: it is taken. Choose another with --serve-issuer`);
+  });
+  const { issuer, server } = started;
+  process.stderr.write(
+    `Issuer at ${server.url}. Let the API trust it, with these settings or the like:\n` +
+      `ISSUER=${server.url} AUDIENCE=${audience} JWKS_URI=${server.url}.well-known/jwks.json\n`,
+  );
+  return { options: { issuer }, close: server.close };
+}
+
+/** Waits until the API accepts a token of the issuer: it may have to be started, or to fetch the keys again. */
+async function waitFor(options: ProbeOptions, seconds: number): Promise<void> {
+  for (const end = Date.now() + seconds * 1000; Date.now() < end; await setTimeout(500)) {
+    const { isComplete } = await probe({ ...options, only: ['control'], known: {} });
+    if (isComplete) return;
+  }
+}
+
+async function sourceOf(values: Flags['values'], [url]: readonly string[], token: string | undefined) {
+  const close = async () => {};
+  const id = values['client-id'];
+  if (id === undefined) return { options: token === undefined ? {} : { token }, close };
+  const secret = process.env.CLIENT_SECRET;
+  if (!secret) throw new TypeError('Cannot get a token: set CLIENT_SECRET to the secret of the client');
+  if (url === undefined) throw new TypeError('Cannot get a token: name a URL beside --client-id');
+  return { options: await discoverToken(url, { id, secret, scope: values.scope }), close };
+}
+
+async function runProbe(options: ProbeOptions): Promise<ProbeReport> {
+  const interruption = new AbortController();
+  process.once('SIGINT', () => interruption.abort());
+  let done = 0;
+  const showProgress = process.stderr.isTTY;
+  const onRow: ProbeOptions['onRow'] = ({ id }, total) => {
+    done += 1;
+    if (showProgress) process.stderr.write(`\r\u001b[K${done} of ${total} ${id}`);
+  };
+  const report = await probe({ ...options, signal: interruption.signal, onRow });
+  if (showProgress) process.stderr.write('\r\u001b[K');
+  return report;
+}
+
+function write(report: ProbeReport, { json, junit }: Flags['values']): void {
+  if (junit !== undefined) writeFileSync(junit, junitOf(report));
+  const { rows, notTried, isComplete } = report;
+  if (json) process.stdout.write(`${JSON.stringify({ rows, notTried, isComplete }, undefined, 2)}\n`);
+  else process.stdout.write(report.render(process.stdout.isTTY && !process.env.NO_COLOR));
+}
+
+async function readDocument(url: string, method: string) {
+  const { status, text } = await overNetwork({ id: 'openapi', method: 'GET', url, headers: [] });
+  const openapi = parseJsonObject(new TextEncoder().encode(text));
+  if (status !== 200 || !openapi) throw new TypeError(`Cannot read an OpenAPI document as JSON: ${status}`);
+  return { openapi, baseUrl: url, methods: [method] };
+}
+
+/** Reads a token, if standard input is a file or a pipe. */
+async function readInput(): Promise<string | undefined> {
+  const input = fstatSync(0);
+  if (!input.isFile() && !input.isFIFO() && !input.isSocket()) return undefined;
+  let read = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) {
+    read += chunk;
+    if (read.length > 1_000_000) throw new TypeError('Cannot read a token: standard input has more than a megabyte');
+  }
+  return read.trim() || undefined;
+}
+
+function readFile(name: string): string {
+  try {
+    return readFileSync(name, 'utf8');
+  } catch {
+    throw new TypeError('Cannot read a file that --known or --token names');
+  }
+}
+
+/** Each line is an ID and a reason; a line that begins with # is a comment. */
+const readKnown = (file: string) =>
+  Object.fromEntries(
+    readFile(file)
+      .split('\n')
+      .filter((line) => /^[^#\s]/.test(line))
+      .map((line) => {
+        const [, id = '', reason = ''] = /^(\S+)\s*(.*)$/.exec(line) ?? [];
+        if (reason === '') throw new TypeError('Cannot read known deviations: each line must be an ID and a reason');
+        return [id, reason];
+      }),
+  );
+
+function readHeader(line: string): [string, string] {
+  const [, name, value] = /^([\w-]+):\s*(.*)$/.exec(line) ?? [];
+  if (name === undefined || value === undefined)
+    throw new TypeError("Cannot read flags: --header must be 'Name: value'");
+  return [name, value];
+}
+
+function readToken(given: string): [string, string] {
+  const [, kind, file] = /^(expired|audience|scope|id)=(.+)$/.exec(given) ?? [];
+  if (kind === undefined || file === undefined)
+    throw new TypeError('Cannot read flags: --token must be expired, audience, scope or id, an equals sign and a file');
+  return [kind, readFile(file).trim()];
+}

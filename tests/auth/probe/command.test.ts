@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
+import { createDevelopmentIssuer, createTestIssuer } from '../../../src/auth/testing.ts';
+import { type Environment, freePort, run, runToEnd } from '../../support/child-process.ts';
+import { serve } from '../../support/fixture.ts';
+
+const command = [process.execPath, join(import.meta.dir, '../../../src/auth/command.ts'), 'probe'];
+const scope = 'read:reports';
+const bare = { 'www-authenticate': 'Bearer' };
+
+/** Serves an API on loopback, and remembers who asked. `dead` becomes its response after so many requests. */
+function api(options: (origin: string) => Partial<GuardOptions>, deadAfter = Number.POSITIVE_INFINITY) {
+  const agents: string[] = [];
+  const server = serve(async (request) => {
+    agents.push(request.headers.get('user-agent') ?? '');
+    if (agents.length > deadAfter) return new Response('bad gateway', { status: 502 });
+    const result = guard.metadata(request) ?? (await guard.check(request, { scope }));
+    return result instanceof Response ? result : Response.json({ hello: result.claims.sub });
+  });
+  const origin = server.url.origin;
+  const guard = createGuard({
+    issuer: 'https://issuer.invalid/',
+    audience: origin,
+    onKeySetEvent() {},
+    ...options(origin),
+  });
+  return { url: `${origin}/reports`, agents, [Symbol.asyncDispose]: () => server.stop(true) };
+}
+
+const probeWith = (args: readonly string[], input = '', environment: Environment = {}, files = {}) =>
+  runToEnd(
+    ['/bin/sh', '-c', 'printf %s "$INPUT" | exec "$@"', 'sh', ...command, ...args],
+    { INPUT: input, ...environment },
+    files,
+  );
+
+describe('protected-api probe', () => {
+  test('starts an issuer, and tries an API that trusts it, keys and outages included', async () => {
+    const port = await freePort();
+    await using target = api(() => ({ issuer: `http://127.0.0.1:${port}/` }));
+    const found = await probeWith([target.url, '--scope', scope, '--serve-issuer', String(port)]);
+    expect(found.stderr).toContain(`ISSUER=http://127.0.0.1:${port}/ AUDIENCE=${new URL(target.url).origin}`);
+    expect(found).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/\n2\d\d passed, 0 failed, \d warnings?,/),
+    });
+    expect(target.agents).toContain('protected-api-probe (row audience-other)');
+  });
+
+  test('takes a token from standard input and shows it nowhere; the file of known deviations and others from files', async () => {
+    const issuer = await createTestIssuer();
+    await using target = api(() => ({ ...issuer.options }));
+    const token = await issuer.token({ scope });
+    const expired = await issuer.token({ scope }, { expired: true });
+    const args = [
+      target.url,
+      '--token',
+      'expired=expired.txt',
+      '--known',
+      'known.txt',
+      '--json',
+      '--junit',
+      'report.xml',
+      '--skip',
+      'credentials',
+    ];
+    const files = { 'expired.txt': expired, 'known.txt': '# deviations\nelsewhere-query  we know\n' };
+    const script = `printf %s "$INPUT" | "$@"; echo "status $?"; cat report.xml`;
+    const { stdout, stderr } = await runToEnd(
+      ['/bin/sh', '-c', script, 'sh', ...command, ...args],
+      { INPUT: `Bearer ${token}\n` },
+      files,
+    );
+    const [json = '', junit = ''] = stdout.split('status 1\n');
+    const { rows, isComplete } = JSON.parse(json) as { rows: { id: string; verdict: string }[]; isComplete: boolean };
+    const verdicts = Object.fromEntries(rows.map(({ id, verdict }) => [id, verdict]));
+    expect(verdicts).toMatchObject({
+      control: 'passed',
+      'given-expired': 'passed',
+      'altered-alg-none': 'passed',
+      'elsewhere-query': 'failed',
+    });
+    expect([isComplete, verdicts['credentials-alone']]).toEqual([true, undefined]);
+    expect(junit).toMatch(
+      /tests="\d+" failures="1" skipped="\d+">[\s\S]+<failure message="401 Bearer: it passes again, /,
+    );
+    expect(stdout + stderr).not.toContain(token.split('.')[2]);
+  });
+
+  test('gets a token with the metadata of the API and of its issuer', async () => {
+    const port = await freePort();
+    const url = `http://localhost:${port}/`;
+    await using target = api((origin) => ({ issuer: url, audience: origin, publicUrl: origin }));
+    const { origin } = new URL(target.url);
+    const issuer = createDevelopmentIssuer({
+      issuer: url,
+      audience: origin,
+      clients: [{ id: 'ci', secret: 'quiet', scope }],
+    });
+    const server = Bun.serve({ port, hostname: '127.0.0.1', fetch: issuer.fetch });
+    const found = await probeWith([target.url, '--client-id', 'ci', '--scope', scope], '', { CLIENT_SECRET: 'quiet' });
+    expect(found).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/\n1\d\d passed, 0 failed/) });
+    const wrong = await probeWith([target.url, '--client-id', 'ci'], '', { CLIENT_SECRET: 'loud' });
+    expect(wrong).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: 'Cannot get a token: the token endpoint responded with 401 invalid_client\n',
+    });
+    await server.stop(true);
+  });
+
+  test('exits with 3 if the API falls over, and reports what it has when it is interrupted', async () => {
+    const issuer = await createTestIssuer();
+    await using fallen = api(() => issuer.options, 60);
+    expect(await probeWith([fallen.url], await issuer.token({ scope }))).toMatchObject({
+      status: 3,
+      stdout: expect.stringContaining('\nThe run is incomplete'),
+    });
+    const server = serve(() => Bun.sleep(50).then(() => new Response(null, { status: 401, headers: bare })));
+    const child = run([...command, server.url.href]);
+    await Bun.sleep(1500);
+    child.signal('SIGINT');
+    expect(await child.finished).toMatchObject({
+      status: 3,
+      stdout: expect.stringContaining('Not tried: The run was interrupted'),
+    });
+    await server.stop(true);
+  });
+
+  test('is careful with the servers of others: ten requests a second, through the proxy, until five fail', async () => {
+    const times: number[] = [];
+    const hosts = new Set<string>();
+    const proxy = serve((request) => {
+      times.push(performance.now());
+      hosts.add(new URL(request.url).host);
+      return new Response(null, {
+        status: times.length > 15 ? 502 : 401,
+        headers: { location: 'http://other.example.test/' },
+      });
+    });
+    const environment = { HTTP_PROXY: proxy.url.href };
+    const found = await probeWith(['http://api.example.test/x', '--header', 'X-Key: a'], '', environment);
+    expect(found).toMatchObject({ status: 3, stdout: expect.stringContaining('5 server errors') });
+    expect([[...hosts], times.length]).toEqual([['api.example.test'], 20]);
+    expect(Number(times.at(-1)) - Number(times[0])).toBeGreaterThan(1800);
+    await proxy.stop(true);
+  });
+
+  test('lists what it would send, and tries the operations of a document', async () => {
+    const dry = await probeWith(['http://api.example.test/x', '--dry-run']);
+    expect(dry).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('GET http://api.example.test/x  none-empty-signature: '),
+    });
+    expect(String(dry.stdout)).not.toContain('audience-other');
+    const paths = { '/reports': { get: { security: [{ bearer: [scope] }] } }, '/health': { get: {} } };
+    const server = serve(({ url }) =>
+      url.endsWith('/openapi.json') ? Response.json({ paths }) : new Response(null, { status: 401, headers: bare }),
+    );
+    const found = await probeWith(['--openapi', `${server.url}openapi.json`]);
+    expect(found).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/Target: GET \S+\/reports\n[\s\S]*not tried +GET \/health is public/),
+    });
+    await server.stop(true);
+  });
+
+  test.each([
+    ['no URL', [], 'Cannot probe: targets must name'],
+    ['no http URL', ['api.example.com'], 'Cannot read flags: a target must be'],
+    ['an unknown flag', ['http://x.test', '--scop'], 'Cannot read flags: see'],
+    ['an unknown row', ['http://x.test', '--only', 'audiense'], 'Cannot probe: no row is called audiense'],
+    ['an unknown profile', ['http://x.test', '--profile', 'x'], 'Cannot probe: x is no profile'],
+    ['another level', ['http://x.test', '--fail-on', 'must'], 'Cannot read flags: --fail-on must be should'],
+    [
+      'a port that is none',
+      ['http://x.test', '--serve-issuer', 'x'],
+      'Cannot read flags: --serve-issuer must be a port',
+    ],
+    ['no file', ['http://x.test', '--known', 'none'], 'Cannot read a file that --known'],
+    ['a token that is no file', ['http://x.test', '--token', 'eyJ'], 'Cannot read flags: --token must be'],
+    ['a header without a colon', ['http://x.test', '--header', 'x'], 'Cannot read flags: --header must be'],
+    ['no secret', ['http://x.test', '--client-id', 'ci'], 'Cannot get a token: set CLIENT_SECRET'],
+  ])('responds to %s with one line and exit status 2', async (_, args, line) => {
+    const { status, stdout, stderr } = await probeWith(args);
+    expect({ status, stdout, lines: stderr.split('\n').length }).toEqual({ status: 2, stdout: '', lines: 2 });
+    expect(stderr).toStartWith(line);
+  });
+
+  test('describes itself, in 80 columns', async () => {
+    const { status, stdout } = await probeWith(['--help']);
+    expect([status, stdout.split('\n').filter((line) => line.length > 80)]).toEqual([0, []]);
+    expect(stdout).toStartWith('Usage: protected-api probe <url>...');
+  });
+});
