@@ -19,6 +19,7 @@ const codes = {
   replay_unknown: 'replay_store_unavailable',
   revocation_unavailable: 'revocation_unavailable',
   introspection_unavailable: 'introspection_unavailable',
+  issuer_unavailable: 'issuer_unavailable',
 } as const satisfies Partial<Record<RefusalReason, string>>;
 
 const codeOf = (reason: RefusalReason): string =>

@@ -1,4 +1,4 @@
-import type { CheckedOptions } from 'protected-api/guard';
+import type { optionsFromEnvironment } from 'protected-api/guard';
 
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -38,7 +38,7 @@ export function findWarnings(
   known: readonly string[],
   isDevelopment: boolean,
   { reusePort, redisUrl }: { readonly reusePort: boolean; readonly redisUrl: string | undefined },
-  { dpop, jwksAllowHttp, issuer, requiredClaims }: CheckedOptions,
+  { dpop, jwksAllowHttp, issuer, requiredClaims }: ReturnType<typeof optionsFromEnvironment>,
 ): readonly SettingsWarning[] {
   const isIgnored = (name: string) => isDevelopment && Boolean(environment[name]);
   const isAlone = dpop !== 'off' && redisUrl === undefined;

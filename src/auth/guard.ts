@@ -19,6 +19,7 @@ export type {
   EnvironmentError,
   Fetch,
   FetchFailure,
+  FindIssuer,
   FixedScope,
   Guard,
   GuardOptions,

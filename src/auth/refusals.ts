@@ -9,8 +9,10 @@ interface RefusalDetails extends Omit<RefusalDescription, 'reason'> {
 const withNonces = (options: CheckedOptions) => withDpop(options) && options.dpopNonceSecret !== undefined;
 const withDpopOnly = ({ dpop }: CheckedOptions) => dpop === 'required';
 const withRevocation = ({ isRevoked }: CheckedOptions) => isRevoked !== undefined;
+const withIssuerLookup = ({ issuer }: CheckedOptions) => typeof issuer === 'function';
 const withIntrospection = ({ issuer, introspect }: CheckedOptions) =>
-  [introspect, ...issuer.map((each) => (typeof each === 'object' ? each.introspect : undefined))].some(Boolean);
+  introspect !== undefined ||
+  (typeof issuer !== 'function' && issuer.some((each) => typeof each === 'object' && each.introspect));
 const withSchema = ({ claims }: CheckedOptions) => claims !== undefined;
 const withDpop = ({ dpop }: CheckedOptions) => dpop !== 'off';
 const withBearer = ({ dpop }: CheckedOptions) => dpop !== 'required';
@@ -104,6 +106,7 @@ export const refusals: Readonly<Record<RefusalReason, RefusalDetails>> = {
   revocation_unavailable: unavailable('Revocation checks are currently unavailable', withRevocation),
   introspection_unavailable: unavailable('Token introspection is currently unavailable', withIntrospection),
   replay_unknown: unavailable('Replay detection is currently unavailable', withDpop),
+  issuer_unavailable: unavailable('Issuers cannot be looked up at the moment', withIssuerLookup),
   keys_unavailable: unavailable('Signing keys are currently unavailable'),
 };
 

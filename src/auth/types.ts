@@ -40,9 +40,9 @@ export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, A
    * authorization servers. Each is an https URL without query, fragment, credentials or braces. http is allowed for loopback hosts, or with `jwksAllowHttp`. An issuer of Microsoft Entra with
    * `{tenantid}` in place of the tenant stands for all tenants: list those that you trust in `requiredClaims`, as `tid`.
    * An issuer that is no URL, such as `stytch.com/PROJECT_ID`, needs `jwksUri` or `keys`. In code, a member of a list can also be
-   * an object with options for that issuer. Required.
+   * an object with options for that issuer, and instead of a list, a function can look up the issuer of each token. Required.
    */
-  readonly issuer: string | readonly (string | IssuerOptions)[];
+  readonly issuer: string | readonly (string | IssuerOptions)[] | FindIssuer;
   /**
    * The identifier of your API, such as `https://api.example.com`. A token must name it, or at least one of a list, in `aud`.
    * Required, unless each issuer has its own.
@@ -145,7 +145,8 @@ export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, A
   readonly clientCertificate?: ClientCertificate | string | undefined;
   /**
    * The authorization servers that the metadata of the protected resource name (RFC 9728) instead of the issuers, such as a proxy
-   * that registers clients and passes on the tokens of the issuer. Issuers that are no URLs are never named. Defaults to the issuers.
+   * that registers clients and passes on the tokens of the issuer. Issuers that are no URLs, and those that a function
+   * looks up, are never named. Defaults to the issuers.
    */
   readonly authorizationServers?: readonly string[] | undefined;
   /** The identifier of the protected resource (RFC 9728). It has the origin of `publicUrl`, and is `publicUrl` by default. */
@@ -220,6 +221,20 @@ export interface IssuerOptions extends OwnOptions {
   readonly issuer: string;
 }
 
+/**
+ * Returns the options of the issuer with this identifier, or undefined if its tokens are not accepted. `iss` is what an unverified
+ * token says, so anyone can choose it: look it up, and never build a URL from it. It has the form of an issuer and at most 512
+ * characters. The object must name this very `iss`. If it is not valid, or the function throws, its promise is rejected or takes
+ * longer than `jwksTimeoutSeconds`, the client gets a 503. `signal` is aborted after that time.
+ *
+ * Requests that wait share one call, and at most 100 calls are pending. The 1,000 issuers used last are kept, each with its keys,
+ * and looked up again after `jwksMaxAgeSeconds` and by `reload()`. An unknown one is not looked up again for `jwksCooldownSeconds`.
+ */
+export type FindIssuer<Found extends IssuerOptions = IssuerOptions> = (
+  iss: string,
+  given: { readonly signal: AbortSignal },
+) => Found | undefined | PromiseLike<Found | undefined>;
+
 type OwnOptions = { readonly [Name in OwnName]?: GuardOptions[Name] | undefined };
 
 /** The options that a single issuer of a guard can have. */
@@ -232,7 +247,9 @@ export type OwnName = 'jwksUri' | 'keys' | 'algorithms' | 'requiredClaims' | 'sc
 export interface AudienceByIssuerOptions<Schema = ClaimsSchema, Format = RejectionFormat, Accepted = ClaimsOf<Schema>>
   extends Omit<GuardOptions<Schema, Format, Accepted>, 'audience' | 'issuer'> {
   /** The authorization servers whose tokens are accepted, each with the identifiers of this API in its tokens. Required. */
-  readonly issuer: readonly (IssuerOptions & Pick<GuardOptions, 'audience'>)[];
+  readonly issuer:
+    | readonly (IssuerOptions & Pick<GuardOptions, 'audience'>)[]
+    | FindIssuer<IssuerOptions & Pick<GuardOptions, 'audience'>>;
 }
 
 /** Options of either form. */
@@ -259,8 +276,8 @@ type DefaultedName =
 
 /** The options that are read into one form. */
 export interface ReadOptions {
-  /** A list. */
-  readonly issuer: readonly (string | CheckedIssuer)[];
+  /** A list, or the function that looks issuers up. */
+  readonly issuer: readonly (string | CheckedIssuer)[] | FindIssuer;
   /** A list, which is empty if each issuer has its own. */
   readonly audience: readonly string[];
   /** EdDSA stands for Ed25519. */
@@ -545,6 +562,7 @@ export type RefusalReason =
   | 'revocation_unavailable'
   | 'introspection_unavailable'
   | 'replay_unknown'
+  | 'issuer_unavailable'
   | 'keys_unavailable';
 
 /** What `formatRejection` gets: what a client gets by default, and the internal reason. */
@@ -594,7 +612,7 @@ export interface MetadataMembers extends ResourceMembers {
 
 /** The state of a guard's keys and token cache: enough for a readiness probe and for metrics. */
 export interface GuardState {
-  /** In the order of the option `issuer`. */
+  /** In the order of the option `issuer`. If that is a function, those that are kept, the last used one first. */
   readonly issuers: readonly KeySetState[];
   /** Number of tokens that were found in the cache since the start. */
   readonly cacheHits: number;

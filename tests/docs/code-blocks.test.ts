@@ -17,6 +17,7 @@ type Row = readonly [
 
 const [one, another] = [certificate('a'), certificate('b')];
 const deployment = { iss: github, aud: 'https://deploy.example.com', repository_id: '123456', ref: 'refs/heads/main' };
+const lookUp = 'Issuers that a function looks up';
 const allTenants = 'All tenants of Microsoft Entra';
 const ofTenant = (tid: string) => ({
   ...{ iss: `${url}${tid}/v2.0`, tid, aud: '11112222-bbbb-3333-cccc-4444dddd5555' },
@@ -83,13 +84,16 @@ const rows: readonly Row[] = [
   ['guides/optional-tokens 2', 'GET /drafts', undefined, 401, 'scope="write:news"'],
   ['guides/step-up', 'POST /payments', { acr: 'phr' }, 200, ''],
   ['guides/step-up', 'POST /payments', { acr: 'phr', auth_time: 1 }, 401, 'acr_values="phr phrh", max_age="300"'],
-  ['guides/several-issuers', 'GET /', {}, 200, url],
-  ['guides/several-issuers', 'GET /', deployment, 200, github],
-  ['guides/several-issuers', 'GET /', { ...deployment, iss: url }, 401, 'audience is missing'],
-  ['guides/several-issuers', 'GET /', { iss: github }, 401, 'audience is missing'],
+  ['guides/several-issuers#A list', 'GET /', {}, 200, url],
+  ['guides/several-issuers#A list', 'GET /', deployment, 200, github],
+  ['guides/several-issuers#A list', 'GET /', { ...deployment, iss: url }, 401, 'audience is missing'],
+  ['guides/several-issuers#A list', 'GET /', { iss: github }, 401, 'audience is missing'],
   [`guides/several-issuers#${allTenants}`, 'GET /', ofTenant('8eaef023-2b34-4da1-9baa-8bc8c9d6a490'), 200, 'scp'],
   [`guides/several-issuers#${allTenants}`, 'GET /', ofTenant(crypto.randomUUID()), 401, 'required claim'],
-  ['guides/several-issuers', 'GET /', { ...deployment, ref: 'refs/heads/x' }, 401, 'required claim'],
+  ['guides/several-issuers#A list', 'GET /', { ...deployment, ref: 'refs/heads/x' }, 401, 'required claim'],
+  [`guides/several-issuers#${lookUp}`, 'GET /', { org: '42' }, 200, url],
+  [`guides/several-issuers#${lookUp}`, 'GET /', { org: '43' }, 401, 'required claim'],
+  [`guides/several-issuers#${lookUp}`, 'GET /', { iss: github }, 401, 'issuer is not accepted'],
   ['guides/revocation', 'GET /', { sid: 1 }, 200, ''],
   ['guides/revocation', 'GET /', { sid: 'a session that has ended' }, 401, 'Token is revoked'],
   ['guides/certificates', 'GET /', {}, 200, 'test', { boundTo: one.pem, headers: { 'client-cert': one.field } }],

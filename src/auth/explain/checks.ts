@@ -9,11 +9,15 @@ import { describeBinding, describeRequirements } from './requirement-checks.ts';
 /** Returns the checks in the order of the guard. With several issuers, the issuer decides which keys are used. */
 export function describeChecks(explained: Explained): readonly Check[] {
   const { claims, options, nameOf } = explained;
-  const wanted = `${nameOf('issuer')} is ${list(options.issuer)}`;
-  const issuer = check('issuer', show(claims.iss), wanted, { issuer_mismatch: trustIssuer(explained) });
+  const { lookup } = explained;
+  const wanted = `${nameOf('issuer')} ${lookup ?? `is ${list(options.issuer)}`}`;
+  const advice = trustIssuer(explained);
+  const rejections = { issuer_mismatch: advice, issuer_unavailable: advice };
+  const accepted = lookup === undefined ? undefined : `accepted: ${wanted}`;
+  const issuer = check('issuer', show(claims.iss), wanted, rejections, accepted);
   const keys = describeKeys(explained);
   // A token without a kid is rejected before its issuer is looked at.
-  const isIssuerFirst = options.issuer.length > 1 && typeof explained.header.kid === 'string';
+  const isIssuerFirst = (options.issuer.length > 1 || lookup !== undefined) && typeof explained.header.kid === 'string';
   const found = explained.isIntrospected
     ? [describeIntrospection(explained), issuer]
     : [...describeHeader(explained), ...(isIssuerFirst ? [issuer, ...keys] : [...keys, issuer])];
@@ -105,7 +109,9 @@ function describeKeys(explained: Explained): readonly Check[] {
 const requestAudience = ({ audience }: Explained['options']) =>
   `the client must request a token for ${audience.join(' or ')} (the parameter resource of RFC 8707, or audience)`;
 
-function trustIssuer({ claims, isIntrospected, issuer, nameOf }: Explained): string {
+function trustIssuer({ claims, isIntrospected, issuer, lookup, nameOf }: Explained): string {
+  if (lookup !== undefined && typeof claims.iss === 'string')
+    return `${nameOf('issuer')} ${lookup}. It must return an object with exactly this issuer if you trust it`;
   if (issuer !== undefined) return `tid must be the tenant in iss, but is ${show(claims.tid)}`;
   if (claims.iss !== undefined)
     return `set ${nameOf('issuer')} to ${show(claims.iss)} if you trust this issuer. Every character counts`;

@@ -3,14 +3,23 @@ import { createGuard } from '../guard/guard.ts';
 import { createIssuerLookup } from '../keys/tenants.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { settingOf } from '../options/environment.ts';
-import { identifierOf, optionsByIssuer } from '../options/issuers.ts';
+import { identifierOf, listedIssuers, optionsByIssuer } from '../options/issuers.ts';
 import { refusals } from '../refusals.ts';
 import { maxTokenLength } from '../token/header.ts';
 import { responseOf } from '../token/introspection.ts';
-import type { Authentication, CheckedOptions, GuardOptions, RefusalReason, Requirements } from '../types.ts';
-import { isJsonObject, isText, type Members } from '../values/json.ts';
+import type {
+  Authentication,
+  CheckedOptions,
+  FindIssuer,
+  GuardOptions,
+  IssuerOptions,
+  RefusalReason,
+  Requirements,
+} from '../types.ts';
+import { describeValue } from '../values/describe-value.ts';
+import { isJsonObject, isText, type Members, namesIn } from '../values/json.ts';
 import { describeChecks } from './checks.ts';
-import { type Check, check, type Explained } from './explained.ts';
+import { type Check, check, type Explained, list } from './explained.ts';
 import { type ExplainedCheck, type Explanation, renderExplanation } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
 import { suggestOptions } from './suggestion.ts';
@@ -31,8 +40,8 @@ type UnfinishedOptions = Omit<GuardOptions, 'issuer' | 'audience'> & {
 
 /**
  * Explains how a guard with these options decides about a token. The verdict comes from such a guard, which checks a request with
- * the token; the checks only describe the token. Fetches keys, and calls `introspect` for a token that is not a JWT. Does NOT call
- * other functions of the application, such as `isRevoked`, and does NOT check a proof or a certificate.
+ * the token; the checks only describe the token. Fetches keys, calls `issuer` if that is a function, and `introspect` for a token that
+ * is not a JWT. Does NOT call other functions of the application, such as `isRevoked`, and does NOT check a proof or a certificate.
  * Without `issuer` and `audience`, nothing is checked: what the token says is listed, with the options that would accept it.
  * @param text the token itself, an Authorization header, or the JSON response of a token endpoint
  * @throws {TypeError} an option or a requirement is not valid
@@ -45,7 +54,9 @@ export async function explainToken(
   const decoded = decode(readPasted(text));
   const nameOf = (option: string) => (words === 'options' ? option : settingOf(option));
   if (given.issuer === undefined && given.audience === undefined) return explainUnchecked(decoded, given, nameOf);
-  const options = checkOptions(given as GuardOptions);
+  const checked = checkOptions(given as GuardOptions);
+  const lookup = watchLookup(checked);
+  const options = { ...checked, issuer: lookup.issuer };
   let introspected: Members | undefined;
   const observed = (introspect: CheckedOptions['introspect']): CheckedOptions['introspect'] =>
     introspect &&
@@ -55,14 +66,17 @@ export async function explainToken(
       // Anything but an object is an outage, whatever its type.
       return response as object;
     });
-  const asked = options.issuer.find((each) => typeof each === 'object' && each.introspect);
+  const asked = listedIssuers(checked).find((each) => typeof each === 'object' && each.introspect);
   const reasons: RefusalReason[] = [];
   const guard = createGuard({
     ...options,
     ...withoutCallbacks(options),
-    issuer: options.issuer.map((each) =>
-      typeof each === 'object' ? { ...each, introspect: observed(each.introspect) } : each,
-    ),
+    issuer:
+      typeof options.issuer === 'function'
+        ? options.issuer
+        : options.issuer.map((each) =>
+            typeof each === 'object' ? { ...each, introspect: observed(each.introspect) } : each,
+          ),
     introspect: observed(options.introspect),
     onRefused: (_, reason) => reasons.push(reason),
   });
@@ -71,19 +85,19 @@ export async function explainToken(
   guard.stop();
   const { issuers } = guard.state();
 
-  const byIssuer = optionsByIssuer(options);
-  const sole = byIssuer.size === 1 ? [...byIssuer.values()][0] : undefined;
-  const [soleIssuer] = sole?.issuer.map(identifierOf) ?? [];
-  const claims = introspected
-    ? { iss: asked === undefined ? soleIssuer : identifierOf(asked), ...introspected }
-    : decoded.claims;
+  const { issuer, said } = lookup.read();
+  const byIssuer = optionsByIssuer({ ...options, issuer });
+  const sole = byIssuer.size === 1 && said === undefined ? [...byIssuer.values()][0] : undefined;
+  const soleIssuer = asked ? identifierOf(asked) : sole && [...byIssuer.keys()][0];
+  const claims = introspected ? { iss: soleIssuer, ...introspected } : decoded.claims;
   const token = { ...decoded, claims, isIntrospected: introspected !== undefined };
   const found = createIssuerLookup(byIssuer)(token.claims.iss);
-  const [named] = found?.issuer.map(identifierOf) ?? [];
+  const [named] = found ? listedIssuers(found).map(identifierOf) : [];
   const checks = describeChecks({
     ...token,
-    options: { ...(sole ?? found ?? options), issuer: options.issuer.map(identifierOf) },
+    options: { ...(sole ?? found ?? options), issuer: issuer.map(identifierOf) },
     issuer: named,
+    lookup: said,
     requirements,
     nowSeconds: Date.now() / 1000,
     lastFailure: (issuers.find(({ issuer }) => issuer === named) ?? issuers[0])?.lastFailure,
@@ -102,6 +116,34 @@ export async function explainToken(
   return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere });
 }
 
+/** Returns the option `issuer` as the guard gets it, and how to read what a function among it has returned. */
+function watchLookup(options: CheckedOptions) {
+  const { issuer: ask } = options;
+  if (typeof ask !== 'function') return { issuer: ask, read: () => ({ issuer: ask, said: undefined }) };
+  let said = 'was not called, because iss does not have the form of an issuer';
+  let returned: unknown;
+  const issuer: FindIssuer = async (iss, limited) => {
+    said = 'failed, or took too long';
+    const found = await ask(iss, limited);
+    returned = found;
+    const value = isJsonObject(found) ? `an object with ${list(namesIn(found))}` : describeValue(found);
+    said = `returned ${value}`;
+    return found;
+  };
+  const read = () => {
+    if (!isJsonObject(returned)) return { issuer: [], said };
+    try {
+      return {
+        issuer: listedIssuers(checkOptions({ ...options, issuer: [returned as unknown as IssuerOptions] })),
+        said,
+      };
+    } catch (error) {
+      return { issuer: [], said: `${said}. ${(error as TypeError).message}` };
+    }
+  };
+  return { issuer, read };
+}
+
 /** Lists what a token says, and the options that would accept it. */
 function explainUnchecked(decoded: ReturnType<typeof decode>, given: object, nameOf: Explained['nameOf']): Explanation {
   const { header, claims } = decoded;
@@ -110,12 +152,13 @@ function explainUnchecked(decoded: ReturnType<typeof decode>, given: object, nam
   // What a token lacks is never read here.
   const unknown = { issuer: 'https://issuer.invalid/', audience: 'none' };
   const options = checkOptions({ ...given, ...unknown, ...suggestion?.options });
-  const [issuer] = options.issuer.map(identifierOf);
+  const identifiers = listedIssuers(options).map(identifierOf);
   const checks = describeChecks({
     ...decoded,
     isIntrospected: false,
-    options: { ...options, issuer: options.issuer.map(identifierOf) },
-    issuer,
+    options: { ...options, issuer: identifiers },
+    issuer: identifiers[0],
+    lookup: undefined,
     // Only so that the scopes of the token are listed.
     requirements: { scope: 'any' },
     nowSeconds: Date.now() / 1000,

@@ -32,6 +32,8 @@ export interface Explained {
   readonly options: Omit<CheckedOptions, 'issuer'> & { readonly issuer: readonly string[] };
   /** The configured issuer that the token names; undefined if there is none. */
   readonly issuer: string | undefined;
+  /** What the option `issuer` has done, if it is a function. */
+  readonly lookup: string | undefined;
   readonly requirements: Requirements;
   readonly nowSeconds: number;
   /** Why the keys of the token's issuer cannot be fetched. */

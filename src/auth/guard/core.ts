@@ -1,12 +1,23 @@
+import { algorithms } from '../keys/algorithms.ts';
 import { createIssuerKeys } from '../keys/issuer-keys.ts';
-import { checkOptions } from '../options/check-options.ts';
-import { optionsByIssuer } from '../options/issuers.ts';
+import { checkOptions, haveEqualOptions } from '../options/check-options.ts';
+import { canBeIssuer, optionsByIssuer } from '../options/issuers.ts';
 import type { Refusal } from '../refusals.ts';
-import { createTrusts } from '../token/trust.ts';
+import { IssuerFinder } from '../token/issuer-finder.ts';
+import { createTrusts, type Trusts } from '../token/trust.ts';
 import { createVerifier } from '../token/verifier.ts';
-import type { CheckedOptions, Claims, Guard, GuardOptions, GuardRequest, Requirements } from '../types.ts';
+import type {
+  CheckedOptions,
+  Claims,
+  Guard,
+  GuardOptions,
+  GuardRequest,
+  IssuerOptions,
+  Requirements,
+} from '../types.ts';
 import { systemClock, type TimeAndRandom } from '../values/clock.ts';
-import { createTimeLimit } from '../values/time-limit.ts';
+import { isJsonObject } from '../values/json.ts';
+import { createTimeLimit, type WithinLimit } from '../values/time-limit.ts';
 import { createDecide, type Decision } from './decide.ts';
 import { createMetadata, type RespondMetadata } from './metadata.ts';
 import { createReject, type PreparedRejections, prepareRejections } from './rejection.ts';
@@ -44,12 +55,10 @@ export function createGuardCore(
   { clock = systemClock, now = Date.now, random = Math.random }: Partial<TimeAndRandom> = {},
 ): GuardCore {
   const options = checkOptions(given);
-  const issuers = optionsByIssuer(options);
-  const keys = createIssuerKeys(issuers, { clock, random });
   const withinLimit = createTimeLimit(clock, options.jwksTimeoutSeconds * 1000);
-  const trusts = createTrusts(issuers, keys.byIssuer);
+  const { keys, trusts, rulesOf } = createIssuers(options, withinLimit, { clock, random });
   const verifier = createVerifier({ ...options, trusts, withinLimit, now, random });
-  const { readRequirements, readScope, scopesOf, checkAnyScope } = createPolicyReader({ ...options, now });
+  const { readRequirements, readScope, scopesOf, checkAnyScope } = createPolicyReader({ ...options, rulesOf, now });
   const prepared = prepareRejections(options.formatRejection);
   const reject = createReject(options, prepared);
   const { decide, schemeOf } = createDecide(options, { verifier, reject, withinLimit, checkAnyScope, now });
@@ -64,9 +73,43 @@ export function createGuardCore(
     reject: (request, refusal, policy) => reject(request, refusal, schemeOf(request), policy),
     prepared,
     metadata: createMetadata(options),
-    start: keys.start,
-    stop: keys.stop,
+    start: () => keys.start(),
+    stop: () => keys.stop(),
     reload: () => keys.reload().then(state),
     state,
   };
+}
+
+/** Returns the issuers of a guard: those that are listed, or those that a function of the application looks up. */
+function createIssuers(
+  options: CheckedOptions,
+  withinLimit: WithinLimit,
+  environment: Pick<TimeAndRandom, 'clock' | 'random'>,
+) {
+  const list = (each: CheckedOptions) => {
+    const issuers = optionsByIssuer(each);
+    const keys = createIssuerKeys(issuers, environment);
+    return { options: each, keys, trusts: createTrusts(issuers, keys.byIssuer), rulesOf: undefined };
+  };
+  const { issuer: ask } = options;
+  if (typeof ask !== 'function') return list(options);
+  const finder = new IssuerFinder({
+    ...options,
+    ...environment,
+    ask,
+    withinLimit,
+    isIssuer: (iss) => canBeIssuer(iss, options),
+    read(iss, returned, earlier) {
+      if (!isJsonObject(returned)) throw new TypeError('It must be an object, or undefined for an unknown issuer');
+      const checked = checkOptions({ ...options, issuer: [returned as unknown as IssuerOptions] });
+      if (earlier && haveEqualOptions(earlier.options, checked)) return earlier;
+      const { keys, trusts } = list(checked);
+      // An opaque token names no issuer, so its function would never be called.
+      if (trusts.introspected && !options.introspect) throw new TypeError('introspect must be an option of the guard');
+      if (trusts.sole?.rules.issuer !== iss) throw new TypeError('Its issuer must be the iss that was asked about');
+      return { options: checked, keys, trust: trusts.sole };
+    },
+  });
+  const trusts: Trusts = { algorithms, sole: undefined, introspected: undefined, of: (iss) => finder.find(iss) };
+  return { keys: finder, trusts, rulesOf: (iss: string) => finder.rulesOf(iss) };
 }

@@ -1,5 +1,5 @@
 import { fetchMetadata } from '../keys/discovery.ts';
-import { identifierOf, isName } from '../options/issuers.ts';
+import { identifierOf, isName, listedIssuers } from '../options/issuers.ts';
 import type { Guard } from '../types.ts';
 import { isAllowedInMetadata } from '../values/url.ts';
 import { coreOf } from './guard.ts';
@@ -11,7 +11,7 @@ export interface IssuerMetadata {
 }
 
 /**
- * Fetches the metadata of the guard's first issuer, with the limits of a key fetch. An issuer that is no URL has none. Each call fetches them, even during the
+ * Fetches the metadata of the guard's first issuer, with the limits of a key fetch. An issuer that is no URL, or that a function looks up, has none. Each call fetches them, even during the
  * cooldown, so do not let clients cause calls.
  * @throws {TypeError} not a guard
  * @throws {Error} the metadata cannot be fetched, or names another issuer
@@ -20,8 +20,8 @@ export async function issuerMetadata(guard: Guard): Promise<IssuerMetadata> {
   const options = coreOf(guard)?.options;
   if (!options) throw new TypeError('Cannot fetch issuer metadata: the guard must be one that createGuard() returned');
   const { jwksAllowHttp, jwksTimeoutSeconds, fetch = globalThis.fetch } = options;
-  const [issuer = ''] = options.issuer.map(identifierOf);
-  if (isName(issuer)) return { tokenEndpoint: undefined };
+  const [issuer = ''] = listedIssuers(options).map(identifierOf);
+  if (issuer === '' || isName(issuer)) return { tokenEndpoint: undefined };
   const { tokenEndpoint } = await fetchMetadata(fetch, issuer, AbortSignal.timeout(jwksTimeoutSeconds * 1000));
   // Another machine's metadata must not direct credentials to a port of this machine.
   const isAllowed = tokenEndpoint !== undefined && isAllowedInMetadata(tokenEndpoint, issuer, jwksAllowHttp);

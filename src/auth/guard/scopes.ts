@@ -1,8 +1,8 @@
 import { createIssuerLookup } from '../keys/tenants.ts';
-import { optionsByIssuer } from '../options/issuers.ts';
+import { listedIssuers, optionsByIssuer } from '../options/issuers.ts';
 import { refuse } from '../refusals.ts';
 import { isPlainWord, isStringList, ownClaim } from '../token/claims.ts';
-import type { CheckedOptions, Claims } from '../types.ts';
+import type { CheckedIssuer, CheckedOptions, Claims } from '../types.ts';
 import { describeValue, quote } from '../values/describe-value.ts';
 import { isListOf, namesIn } from '../values/json.ts';
 import { printable } from '../values/url.ts';
@@ -11,7 +11,10 @@ import { printable } from '../values/url.ts';
 export type ScopeRules = Pick<
   CheckedOptions,
   'issuer' | 'scopeClaim' | 'scopePrefix' | 'scopeRequestPrefix' | 'scopeImplies'
->;
+> & {
+  /** Returns the rules of an issuer that a function has looked up, while it is kept. */
+  readonly rulesOf?: ((iss: string) => Pick<CheckedOptions, 'scopeClaim'> | undefined) | undefined;
+};
 
 /** Returns the error for a requirement that is not valid, of a route if it is known. */
 export const requirementError = (problem: string, route?: string): TypeError =>
@@ -19,13 +22,15 @@ export const requirementError = (problem: string, route?: string): TypeError =>
 
 /** Returns a function that lists the scopes that a token grants, implied ones included, without the prefix. */
 export function createGrantReader(rules: ScopeRules) {
-  const { issuer, scopeClaim, scopePrefix = '', scopeImplies } = rules;
+  const { rulesOf, scopeClaim, scopePrefix = '', scopeImplies } = rules;
   const readersOf = (names: readonly string[]) =>
     names.map((name) => (name.startsWith('/') ? pointerReader(name) : nameReader(name)));
   const readers = readersOf(scopeClaim);
-  const hasOwn = issuer.some((each) => typeof each === 'object' && each.scopeClaim !== undefined);
+  const isOwn = (each: string | CheckedIssuer) => typeof each === 'object' && each.scopeClaim !== undefined;
+  const hasOwn = rulesOf !== undefined || listedIssuers(rules).some(isOwn);
   const own = [...optionsByIssuer(rules)].map(([name, each]) => [name, readersOf(each.scopeClaim)] as const);
-  const ownOf = createIssuerLookup(new Map(own));
+  // An issuer that has left in the meantime grants nothing.
+  const ownOf = rulesOf ? (iss: string) => readersOf(rulesOf(iss)?.scopeClaim ?? []) : createIssuerLookup(new Map(own));
   const implied = impliedBy(scopeImplies);
 
   const isPrefixed = (name: string) => name.startsWith(scopePrefix);

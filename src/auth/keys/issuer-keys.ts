@@ -11,6 +11,8 @@ import { isTemplate } from './tenants.ts';
  * Issuers share nothing: no keys, no cooldown, no failure.
  */
 
+export type IssuerKeys = ReturnType<typeof createIssuerKeys>;
+
 /**
  * Returns the keys of a guard's issuers, and functions for all of them.
  * @param issuers the options for each issuer, by its identifier

@@ -3,7 +3,7 @@ import type { CheckedOptions, GuardOptions } from '../types.ts';
 import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
 import { isSecureUrl } from '../values/url.ts';
-import { hasNoTenant, identifierOf, isName, optionsByIssuer } from './issuers.ts';
+import { hasNoTenant, identifierOf, isName, listedIssuers, optionsByIssuer } from './issuers.ts';
 import type { Wording } from './kinds.ts';
 import { anHttpsUrl, optionRules } from './rules.ts';
 
@@ -54,7 +54,9 @@ export function readOptions(given: Readonly<Record<string, unknown>>) {
   const options = { ...values, issuer, audience, publicUrl: publicUrl?.replace(/\/$/, '') } as CheckedOptions;
   // Checked options can be checked again. Their `audience` is then an empty list.
   const hasNone = Array.isArray(given.audience ?? []) && audience.length === 0;
-  const hasOwn = issuer.length > 0 && issuer.every((entry) => typeof entry === 'object' && entry.audience);
+  const hasOwn =
+    typeof issuer === 'function' ||
+    (issuer.length > 0 && issuer.every((entry) => typeof entry === 'object' && entry.audience));
   const problems = found.filter(({ name }) => name !== 'audience' || !hasNone || !hasOwn);
   // Only the first mistake of each option.
   for (const conflict of findConflicts(options))
@@ -90,8 +92,10 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   const must = (name: OptionProblem['name'], expected: string) => conflicts.push({ name, expected });
   const mustBeValid = (name: OptionProblem['name']) => conflicts.push({ name, ...optionRules[name] });
   const isAllowed = (url: string) => isSecureUrl(url, jwksAllowHttp);
-  const uris = issuer.flatMap((entry) => (typeof entry === 'object' ? (entry.jwksUri ?? []) : []));
-  const identifiers = issuer.map(identifierOf);
+  const listed = listedIssuers(options);
+  const hasSeveral = typeof issuer === 'function' || issuer.length > 1;
+  const uris = listed.flatMap((entry) => (typeof entry === 'object' ? (entry.jwksUri ?? []) : []));
+  const identifiers = listed.map(identifierOf);
   const own = [...optionsByIssuer(options)];
   const urls = identifiers.filter((each) => !isName(each)).map(withCommonTenant);
   if (![...urls, ...uris].every(isAllowed)) mustBeValid('issuer');
@@ -102,13 +106,13 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
     must('requiredClaims', 'the IDs of tenants (UUIDs) under tid for an issuer with {tenantid}');
   if (!authorizationServers.every(isAllowed)) mustBeValid('authorizationServers');
   if (jwksUri !== undefined && !isAllowed(jwksUri)) mustBeValid('jwksUri');
-  if (jwksUri !== undefined && issuer.length > 1) must('jwksUri', 'unset when there are several issuers');
-  if (keys !== undefined && issuer.length > 1) must('keys', 'unset when there are several issuers');
+  if (jwksUri !== undefined && hasSeveral) must('jwksUri', 'unset when there are several issuers');
+  if (keys !== undefined && hasSeveral) must('keys', 'unset when there are several issuers');
   const all = [options, ...own.map(([, each]) => each)];
   if (all.some((each) => each.keys !== undefined && each.jwksUri !== undefined))
     must('keys', 'unset when jwksUri is set');
   // A token is not shown to an issuer that did not issue it.
-  const asked = issuer.filter((each) => typeof each === 'object' && each.introspect);
+  const asked = listed.filter((each) => typeof each === 'object' && each.introspect);
   if (asked.length > 1 || (asked.length > 0 && options.introspect))
     must('introspect', 'a function of the guard or of one issuer, because nothing shows whose an opaque token is');
   if (dpop !== 'off' && publicUrl === undefined) must('publicUrl', `${anHttpsUrl}, which DPoP requires`);

@@ -1,6 +1,7 @@
 import type { CheckedOptions, EnvironmentError } from '../types.ts';
 import { quote } from '../values/describe-value.ts';
 import { type OptionProblem, readOptions } from './check-options.ts';
+import type { listedIssuers } from './issuers.ts';
 import type { OptionKind } from './kinds.ts';
 import { optionRules } from './rules.ts';
 
@@ -31,7 +32,10 @@ export const optionsFromEnvironment = Object.assign(readEnvironment, {
 });
 
 /** An environment has no functions, so typed clients know the rejections of a guard with these options. */
-type EnvironmentOptions = CheckedOptions & { readonly formatRejection: undefined };
+type EnvironmentOptions = CheckedOptions & {
+  readonly formatRejection: undefined;
+  readonly issuer: ReturnType<typeof listedIssuers>;
+};
 
 function readEnvironment(environment: object): EnvironmentOptions {
   const given: Record<string, unknown> = {};

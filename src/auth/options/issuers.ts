@@ -1,5 +1,5 @@
 import { isTemplate, withCommonTenant } from '../keys/tenants.ts';
-import type { CheckedIssuer, CheckedOptions, IssuerOptions, OwnName } from '../types.ts';
+import type { CheckedIssuer, CheckedOptions, FindIssuer, IssuerOptions, OwnName } from '../types.ts';
 import { describeValue, quote } from '../values/describe-value.ts';
 import { isJsonObject, isText, namesIn } from '../values/json.ts';
 import { isSecureUrl } from '../values/url.ts';
@@ -19,8 +19,9 @@ export const isUrl = (value: string, allowHttp = false) => isSecureUrl(value, al
 export const isName = (value: string) =>
   /^[\x21-\x7e]+$/.test(value) && !/^https?:|:\/\//i.test(value) && !isTemplate(value);
 
-/** Returns a function that reads the issuers. None may be named twice, other than by equal strings. */
+/** Returns a function that reads the issuers, or the function that looks them up. None may be named twice, other than by equal strings. */
 export const createIssuersReader = (rules: OwnRules) => (value: unknown) => {
+  if (typeof value === 'function') return value as FindIssuer;
   const given = new Set<unknown>(Array.isArray(value) ? value : [value]);
   const issuers = [...given].flatMap((entry) => readIssuer(entry, rules) ?? []);
   const identifiers = new Set(issuers.map(identifierOf));
@@ -66,6 +67,10 @@ function describeFault(entry: Readonly<Record<string, unknown>>, place: string, 
   return `${place}.${name} must be ${expectedInCode}, got ${describeValue(entry[name])}`;
 }
 
+/** Whether a token can have this `iss`, as far as its form tells. */
+export const canBeIssuer = (iss: string, { jwksAllowHttp }: Pick<CheckedOptions, 'jwksAllowHttp'>) =>
+  (isName(iss) || isUrl(iss, jwksAllowHttp)) && !hasNoTenant(iss);
+
 /**
  * Whether an issuer has, in place of its tenant, a word of Entra for many tenants, or a star. No token has such an `iss`. Other
  * servers may have a path of these words.
@@ -79,14 +84,16 @@ export const hasNoTenant = (issuer: string) =>
 export const identifierOf = (entry: string | IssuerOptions | CheckedIssuer) =>
   typeof entry === 'string' ? entry : entry.issuer;
 
-/** Returns the options that apply to the tokens of each issuer, by issuer identifier. */
+/** Returns the issuers that are listed: none if a function looks them up. */
+export const listedIssuers = ({ issuer }: Pick<CheckedOptions, 'issuer'>) =>
+  typeof issuer === 'function' ? [] : issuer;
+
+/** Returns the options that apply to the tokens of each listed issuer, by issuer identifier. */
 export function optionsByIssuer<
-  Options extends Partial<Pick<CheckedOptions, 'requiredClaims'>> & {
-    readonly issuer: readonly (string | CheckedIssuer)[];
-  },
+  Options extends Partial<Pick<CheckedOptions, 'requiredClaims'>> & Pick<CheckedOptions, 'issuer'>,
 >(options: Options): ReadonlyMap<string, Options> {
   return new Map(
-    options.issuer.map((entry) => {
+    listedIssuers(options).map((entry) => {
       const issuer = identifierOf(entry);
       const own = { ...options, ...(typeof entry === 'object' && entry), issuer: [issuer] };
       const { tid } = own.requiredClaims ?? {};

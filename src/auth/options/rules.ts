@@ -96,7 +96,7 @@ export const optionRules: Rules<keyof CheckedOptions> = {
       ownRules,
     )
       .map((name) => `${name}?`)
-      .join(', ')} }`,
+      .join(', ')} }, or a function that returns such an object`,
     read: createIssuersReader(ownRules),
     findFault: createFaultFinder(ownRules),
   },

@@ -33,7 +33,9 @@ export function createIntrospection({
     if (!isJsonObject(response)) return refuse('introspection_unavailable');
     if (response.active !== true || lacksKey(response)) return refuse('token_inactive');
     const { iss = introspected?.rules.issuer } = response;
-    const claims = readClaims({ ...response, iss }, (introspected ?? of(iss))?.rules, now() / 1000);
+    const trust = introspected ?? (await of(iss));
+    if (trust instanceof Refusal) return trust;
+    const claims = readClaims({ ...response, iss }, trust?.rules, now() / 1000);
     return claims instanceof Refusal ? claims : { claims };
   };
 

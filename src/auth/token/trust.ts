@@ -1,5 +1,6 @@
 import type { KeySet } from '../keys/key-set.ts';
 import { createIssuerLookup } from '../keys/tenants.ts';
+import type { Refusal } from '../refusals.ts';
 import type { Algorithm, CheckedOptions } from '../types.ts';
 import type { ClaimRules } from './claims.ts';
 
@@ -11,7 +12,12 @@ import type { ClaimRules } from './claims.ts';
 /** What tokens of one issuer are verified with. */
 export interface Trust {
   readonly keys: Pick<KeySet, 'find' | 'isCurrent'>;
-  readonly rules: ClaimRules & Pick<CheckedOptions, 'algorithms' | 'introspect'>;
+  readonly rules: ClaimRules & Pick<CheckedOptions, 'algorithms' | 'scopeClaim' | 'introspect'>;
+}
+
+/** The issuers that a guard knows in advance. */
+export interface ListedTrusts extends Trusts {
+  of(issuer: unknown): Trust | undefined;
 }
 
 /** The issuers of a guard. */
@@ -22,15 +28,15 @@ export interface Trusts {
   readonly sole: Trust | undefined;
   /** The issuer of all tokens that are not JWTs: the only one, or that with a function `introspect` of its own. */
   readonly introspected: Trust | undefined;
-  /** Returns what tokens with this `iss`, compared exactly or with a template, are verified with. */
-  of(issuer: unknown): Trust | undefined;
+  /** Returns what tokens with this `iss`, compared exactly or with a template, are verified with, or why there is nothing. */
+  of(issuer: unknown): Trust | Refusal | undefined | Promise<Trust | Refusal>;
 }
 
 /** @param issuers the rules for each issuer, by its identifier, as `keySets` are its keys */
 export function createTrusts(
   issuers: ReadonlyMap<string, Omit<Trust['rules'], 'issuer'>>,
   keySets: ReadonlyMap<string, Trust['keys']>,
-): Trusts {
+): ListedTrusts {
   const trusts = new Map<unknown, Trust>();
   for (const [issuer, rules] of issuers) {
     const keys = keySets.get(issuer);

@@ -6,6 +6,7 @@ import { Refusal, refuse } from '../refusals.ts';
 import type { Algorithm, CheckedOptions, Claims, GuardState } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { parseJsonObject } from '../values/json.ts';
+import { whenSettled } from '../values/promises.ts';
 import type { WithinLimit } from '../values/time-limit.ts';
 import { checkTime, readClaims } from './claims.ts';
 import { createHeaderReader, readUnverifiedIssuer, type TokenHeader } from './header.ts';
@@ -104,11 +105,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const header = readHeader(token);
       if (header instanceof Refusal) return introspection?.(token) ?? header;
       // With several issuers, `iss` selects one before the signature is verified. It is checked again with the other claims.
-      const trust = sole ?? trusts.of(readUnverifiedIssuer(token));
-      if (!trust) return refuse('issuer_mismatch');
-      // The header was compared with the algorithms of all issuers.
-      if (!trust.rules.algorithms.includes(header.algorithm)) return refuse('algorithm_unsupported');
-      return verifyByKeyId(token, header, trust);
+      return whenSettled(sole ?? trusts.of(readUnverifiedIssuer(token)), (trust = refuse('issuer_mismatch')) => {
+        if (trust instanceof Refusal) return trust;
+        // The header was compared with the algorithms of all issuers.
+        if (!trust.rules.algorithms.includes(header.algorithm)) return refuse('algorithm_unsupported');
+        return verifyByKeyId(token, header, trust);
+      });
     },
     checkTime: timeOf,
     state: () => ({ cacheHits, cacheEntries: cache?.size ?? 0 }),

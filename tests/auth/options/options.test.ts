@@ -66,7 +66,13 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   issuer: {
     valid: [
       ...[issuer, [issuer], ['https://a.example.test', 'https://b.example.test/path/'], ...loopback],
-      ...[`${entra}/{tenantid}/v2.0`, 'https://sts.windows.net/{tenantid}/', `${issuer}common/`, `${issuer}consumers`],
+      ...[
+        `${entra}/{tenantid}/v2.0`,
+        'https://sts.windows.net/{tenantid}/',
+        () => undefined,
+        `${issuer}common/`,
+        `${issuer}consumers`,
+      ],
     ],
     wrong: [
       ...[undefined, [], [issuer, ''], [issuer, 7], [issuer, 'http://a.test'], {}, withQuery, ...badUrls],

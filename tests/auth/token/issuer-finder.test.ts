@@ -1,0 +1,311 @@
+import { afterAll, afterEach, describe, expect, spyOn, test } from 'bun:test';
+import { explainToken } from '../../../src/auth/explain.ts';
+import { createGuard, type FindIssuer, type GuardOptions, type IssuerOptions } from '../../../src/auth/guard.ts';
+import { createChecker } from '../../support/checked.ts';
+import { createFrozenClock } from '../../support/frozen-clock.ts';
+import { publish, rsaKey } from '../../support/keys.ts';
+import { AUDIENCE, mintToken, signingKeys, type TokenOverrides } from '../../support/mint.ts';
+
+const a = 'https://a.example.test/';
+const b = 'https://b.example.test/';
+const keys = { keys: signingKeys() };
+const tokenFrom = (iss: unknown, overrides: TokenOverrides = {}) =>
+  mintToken(String(iss), { ...overrides, claims: { iss, ...overrides.claims } });
+
+type Find = (iss: string, given: { readonly signal: AbortSignal }) => unknown;
+
+/** A guard with a function that knows the issuers in `tenants`, unless `by` is replaced. Each issuer publishes the same keys. */
+function setUp(options: Partial<GuardOptions> = {}) {
+  const clock = createFrozenClock();
+  const tenants = new Map<string, Partial<IssuerOptions> | undefined>([[a, {}]]);
+  const asked: string[] = [];
+  const fetched: string[] = [];
+  const fake: { by: Find } = {
+    by: async (iss) => (tenants.has(iss) && { issuer: iss, ...tenants.get(iss) }) || undefined,
+  };
+  const issuer = ((iss, given) => {
+    asked.push(iss);
+    return fake.by(iss, given);
+  }) as FindIssuer;
+  const fetch = async (url: string) => {
+    fetched.push(url);
+    return Response.json(keys);
+  };
+  const guarding = { issuer, keys: undefined, fetch, onKeySetEvent() {}, ...options };
+  const check = createChecker(guarding, { clock, random: () => 0 });
+  const reasonFor = async (iss: unknown, overrides?: TokenOverrides) => (await check(tokenFrom(iss, overrides))).reason;
+  const known = () => check.core.state().issuers.map((each) => each.issuer);
+  return { clock, tenants, asked, fetched, fake, guarding, check, core: check.core, reasonFor, known };
+}
+
+const warn = spyOn(console, 'warn').mockImplementation(() => {});
+afterEach(() => void warn.mockClear());
+afterAll(() => void warn.mockRestore());
+
+const long = (length: number) => `${a}${'x'.repeat(length - a.length - 1)}/`;
+const thenable = (then: (done: (value: unknown) => void) => void) => Object.fromEntries([['then', then]]);
+const secret = () => {
+  throw new Error('secret');
+};
+const settle = () => new Promise((done) => setImmediate(done));
+
+describe('a function as issuer', () => {
+  test.each<[name: string, iss: unknown, overrides?: TokenOverrides]>([
+    ['HS256', a, { header: { alg: 'HS256' } }],
+    ['no kid', a, { header: { kid: undefined } }],
+    ['another type', a, { header: { typ: 'dpop+jwt' } }],
+    ['no iss', undefined],
+    ['an iss that is no string', [a]],
+    ['an iss over http', 'http://a.example.test/'],
+    ['an iss with a query', `${a}?b`],
+    ['an iss with a space', 'a b'],
+    ['a template', 'https://a.example.test/{tenantid}/'],
+    ['an issuer of many tenants', 'https://login.microsoftonline.com/common/v2.0'],
+    ['an iss of 513 characters', long(513)],
+  ])('is not asked about a token with %s', async (_, iss, overrides) => {
+    const { asked, reasonFor } = setUp();
+    expect(await reasonFor(iss, overrides)).toBeString();
+    expect(asked).toEqual([]);
+  });
+
+  test('accepts tokens of the issuers that it knows, by the options of each', async () => {
+    const { tenants, check, fetched, reasonFor, known } = setUp({ audience: 'other' });
+    const es256 = { keys: [publish(rsaKey('b'), 'b')] };
+    tenants.set(a, { audience: AUDIENCE, scopeClaim: ['scp'] }).set(long(512), { audience: AUDIENCE });
+    tenants.set('tenant-b', { keys: es256, audience: ['b'], requiredClaims: { tid: 't' } });
+    const scopesOf = async (iss: string) => (await check(tokenFrom(iss, { claims: { scp: 'own' } }))).result;
+    // The second time, the token is in the cache.
+    for (let turn = 0; turn < 2; turn += 1) expect(await scopesOf(a)).toMatchObject({ scopes: ['own'] });
+    expect(await scopesOf(long(512))).toMatchObject({ scopes: ['read:messages'] });
+    const signed = { header: { kid: 'b' }, key: rsaKey('b') };
+    expect(await reasonFor('tenant-b', { ...signed, claims: { aud: 'b', tid: 't' } })).toBeUndefined();
+    expect(await reasonFor('tenant-b', { ...signed, claims: { aud: 'b' } })).toBe('required_claim_mismatch');
+    expect(await reasonFor('tenant-b')).toBe('key_unknown');
+    expect(fetched).toEqual([`${a}.well-known/jwks.json`, `${long(512)}.well-known/jwks.json`]);
+    expect(known()).toEqual(['tenant-b', long(512), a]);
+  });
+
+  test('that returns undefined rejects without a fetch or a signature check, and is asked once in a cooldown', async () => {
+    const { clock, asked, fetched, tenants, reasonFor, known } = setUp();
+    const forged = { reshape: (token: string) => `${token.slice(0, -8)}AAAAAAAA` };
+    expect([await reasonFor(b, forged), await reasonFor(b)]).toEqual(['issuer_mismatch', 'issuer_mismatch']);
+    tenants.set(b, {});
+    clock.advance(29_999);
+    expect(await reasonFor(b)).toBe('issuer_mismatch');
+    expect([asked, fetched, known()]).toEqual([[b], [], []]);
+    clock.advance(1);
+    expect(await reasonFor(b)).toBeUndefined();
+    expect(warn.mock.calls).toEqual([]);
+  });
+
+  test.each<[name: string, find: Find, message: RegExp]>([
+    ['another issuer', () => ({ issuer: b }), /Its issuer must be the iss that was asked about/],
+    ['a template that fits', () => ({ issuer: 'https://a.example.test/{tenantid}' }), /Its issuer must be/],
+    ['an unknown member', () => ({ issuer: a, audiance: 'x' }), /unknown member "audiance"/],
+    ['keys without a kid', () => ({ issuer: a, keys: { keys: [{ kty: 'RSA' }] } }), /must have a kid/],
+    ['keys at a URL over http', () => ({ issuer: a, jwksUri: 'http://b.example.test/' }), /issuer must be/],
+    ['introspect', () => ({ issuer: a, introspect: () => ({}) }), /introspect must be an option of the guard/],
+    ['the iss itself', (iss) => iss, /It must be an object, or undefined/],
+    ['null', () => null, /It must be an object, or undefined/],
+    ['an exception', () => secret(), /issuer failed, or took longer than 5 seconds$/],
+    ['a rejected promise', () => Promise.reject(new Error('secret')), /issuer failed, or/],
+    ['a thenable that throws', () => thenable(() => secret()), /issuer failed, or/],
+  ])('that returns %s is a 503, with one warning', async (_, find, message) => {
+    const { fake, reasonFor, fetched } = setUp();
+    fake.by = find;
+    for (let turn = 0; turn < 3; turn += 1) expect(await reasonFor(a)).toBe('issuer_unavailable');
+    expect(warn.mock.calls).toEqual([[expect.stringMatching(message)]]);
+    expect(fetched).toEqual([]);
+  });
+
+  test('may return any thenable', async () => {
+    const { fake, reasonFor } = setUp();
+    fake.by = () => thenable((done) => done({ issuer: a, keys }));
+    expect(await reasonFor(a)).toBeUndefined();
+  });
+
+  test('that is silent is a 503 after jwksTimeoutSeconds, and its signal is aborted', async () => {
+    const { clock, fake, check } = setUp();
+    let signal: AbortSignal | undefined;
+    fake.by = (_, given) => new Promise(() => (signal = given.signal));
+    const pending = check(tokenFrom(a));
+    clock.advance(4_999);
+    expect(signal?.aborted).toBe(false);
+    clock.advance(1);
+    const { result, reason } = await pending;
+    expect([reason, signal?.aborted, warn.mock.calls.length]).toEqual(['issuer_unavailable', true, 1]);
+    expect(result).toMatchObject({ status: 503 });
+    expect(result instanceof Response && result.headers.get('retry-after')).toBe('1');
+  });
+
+  test('is asked once for all requests that wait, about 100 issuers at a time', async () => {
+    const { clock, asked, fake, reasonFor } = setUp();
+    fake.by = (iss) => new Promise((done) => clock.schedule(() => done({ issuer: iss, keys }), 1000));
+    const names = Array.from({ length: 101 }, (_, index) => `${b}${index}`);
+    const pending = [...names, ...names.slice(0, 50)].map((iss) => reasonFor(iss));
+    await settle();
+    expect(asked).toEqual(names.slice(0, 100));
+    clock.advance(1000);
+    const found = await Promise.all(pending);
+    expect(found.map((reason) => reason ?? 'accepted')).toEqual([
+      ...Array(100).fill('accepted'),
+      'issuer_unavailable',
+      ...Array(50).fill('accepted'),
+    ]);
+  });
+
+  test('is asked anew if a question ended without an answer, with its request', async () => {
+    const { clock, fake, reasonFor, asked } = setUp();
+    const answer = fake.by;
+    fake.by = () => new Promise(() => {});
+    void reasonFor(a);
+    clock.loseTimers();
+    clock.pause(5_000);
+    fake.by = answer;
+    expect([await reasonFor(a), asked]).toEqual([undefined, [a, a]]);
+  });
+
+  test('is asked again after jwksMaxAgeSeconds: an issuer that is then unknown leaves with tokens, keys and timers', async () => {
+    const { clock, asked, tenants, reasonFor, known, check } = setUp();
+    const token = tokenFrom(a);
+    await check(token);
+    clock.pause(599_999);
+    expect([(await check(token)).reason, asked.length]).toEqual([undefined, 1]);
+    clock.pause(1);
+    // Requests wait for the answer. The keys stay.
+    expect([(await check(token)).reason, (await check(token)).reason, asked.length]).toEqual([undefined, undefined, 2]);
+    tenants.clear();
+    clock.pause(600_000);
+    expect([(await check(token)).reason, await reasonFor(a), known()]).toEqual([
+      'issuer_mismatch',
+      'issuer_mismatch',
+      [],
+    ]);
+    expect([asked.length, clock.waiting]).toEqual([3, 0]);
+  });
+
+  test('is asked again without a request, unless the guard is stopped', async () => {
+    const { clock, core, asked, tenants, reasonFor, known } = setUp();
+    await reasonFor(a);
+    tenants.clear();
+    core.stop();
+    expect(clock.waiting).toBe(0);
+    clock.advance(600_000);
+    expect(asked.length).toBe(1);
+    core.start();
+    clock.advance(0);
+    await settle();
+    expect([known(), clock.waiting]).toEqual([[], 0]);
+  });
+
+  test('is asked again by reload(), about every issuer that is kept, and unknown ones are tried again', async () => {
+    const { core, tenants, reasonFor, known, check, fetched } = setUp();
+    tenants.set(b, {});
+    const tokens = [tokenFrom(a), tokenFrom(b)];
+    for (const token of tokens) await check(token);
+    await reasonFor(`${b}c/`);
+    tenants.delete(a);
+    tenants.set(`${b}c/`, {});
+    fetched.length = 0;
+    expect((await core.reload()).issuers.map(({ issuer }) => issuer)).toEqual([b]);
+    expect(fetched).toEqual([`${b}.well-known/jwks.json`]);
+    const reasons = await Promise.all(tokens.map(async (token) => (await check(token)).reason));
+    expect([...reasons, await reasonFor(`${b}c/`), known().length]).toEqual([
+      'issuer_mismatch',
+      undefined,
+      undefined,
+      2,
+    ]);
+  });
+
+  test('reload() does not believe an answer to a question that began before', async () => {
+    const { clock, core, fake, reasonFor } = setUp();
+    fake.by = (iss) => new Promise((done) => clock.schedule(() => done({ issuer: iss, keys }), 1000));
+    const pending = reasonFor(a);
+    const reloaded = core.reload();
+    fake.by = () => undefined;
+    clock.advance(1000);
+    await reloaded;
+    expect([await pending, await reasonFor(a)]).toEqual([undefined, 'issuer_mismatch']);
+  });
+
+  test('may fail for as long as keys stay trusted: its last answer is kept, and it is asked once in a cooldown', async () => {
+    const { clock, asked, fake, reasonFor, check } = setUp({ jwksMaxStaleSeconds: 60, keys: undefined });
+    const token = tokenFrom(a);
+    fake.by = (iss) => ({ issuer: iss, keys });
+    await check(token);
+    fake.by = () => Promise.reject(new Error('down'));
+    clock.pause(600_000);
+    for (let turn = 0; turn < 5; turn += 1) expect((await check(token)).reason).toBeUndefined();
+    expect(asked.length).toBe(2);
+    clock.pause(30_000);
+    // Requests do not wait for the next answers.
+    expect([(await check(token)).reason, asked.length, warn.mock.calls.length]).toEqual([undefined, 3, 1]);
+    await settle();
+    clock.pause(30_000);
+    expect([(await check(token)).reason, await reasonFor(a)]).toEqual(['issuer_unavailable', 'issuer_unavailable']);
+  });
+
+  test('can change the options of an issuer: its cached tokens are checked by the new ones', async () => {
+    const { core, tenants, check, fetched } = setUp();
+    const token = tokenFrom(a);
+    await check(token);
+    await core.reload();
+    expect([(await check(token)).reason, core.state().cacheHits, fetched.length]).toEqual([undefined, 1, 2]);
+    tenants.set(a, { audience: 'other' });
+    await core.reload();
+    expect((await check(token)).reason).toBe('audience_mismatch');
+  });
+
+  test('has 1,000 issuers kept, those used last, each with its keys and timers', async () => {
+    const { clock, core, asked, check, reasonFor, fake } = setUp();
+    fake.by = (iss) => ({ issuer: iss });
+    const first = tokenFrom(a);
+    await check(first);
+    const timers = clock.waiting;
+    for (let index = 1; index < 1000; index += 1) await reasonFor(`${b}${index}`, { header: { kid: 'none' } });
+    // A cached token counts as a use.
+    await check(first);
+    await reasonFor(b);
+    const kept = new Set(core.state().issuers.map(({ issuer }) => issuer));
+    expect([kept.size, kept.has(a), kept.has(`${b}1`), clock.waiting]).toEqual([1000, true, false, 1000 * timers]);
+    await reasonFor(`${b}1`);
+    expect(asked.length).toBe(1002);
+  });
+
+  test('names no issuer in the metadata but authorizationServers, and needs no audience of the guard', async () => {
+    const publicUrl = 'https://api.example.test';
+    const serversOf = async (options: Partial<GuardOptions>) => {
+      const { guarding } = setUp({ publicUrl, ...options });
+      const guard = createGuard({ audience: AUDIENCE, ...guarding });
+      const document = guard.metadata(new Request(`${publicUrl}/.well-known/oauth-protected-resource`));
+      return Object(await document?.json()).authorization_servers;
+    };
+    expect([await serversOf({}), await serversOf({ authorizationServers: [b] })]).toEqual([undefined, [b]]);
+    const { state } = createGuard({ issuer: async (iss) => ({ issuer: iss, audience: 'own' }) });
+    expect(state().issuers).toEqual([]);
+    // @ts-expect-error: without an audience of the guard, what it returns must have one
+    createGuard({ issuer: async (iss) => ({ issuer: iss }) });
+    expect(() => createGuard({ audience: 'x', issuer: () => undefined, jwksUri: a })).toThrow('jwksUri must be unset');
+  });
+
+  test('is asked about what introspect responds, which must have an iss', async () => {
+    const response = { active: true, aud: AUDIENCE, exp: 9e9 };
+    const reasonWith = async (more: object) =>
+      (await setUp({ introspect: () => ({ ...response, ...more }) }).check('opaque')).reason;
+    expect([await reasonWith({ iss: a }), await reasonWith({ iss: b })]).toEqual([undefined, 'issuer_mismatch']);
+    expect(await reasonWith({})).toBe('issuer_mismatch');
+  });
+});
+
+test.each<[name: string, iss: string, find: Find, status: number, text: string]>([
+  ['accepts', a, () => ({ issuer: a, keys }), 200, 'accepted: issuer returned an object with issuer, keys\n'],
+  ['returns undefined', b, () => undefined, 401, `rejected: issuer returned nothing\n`],
+  ['names another', a, () => ({ issuer: b, keys }), 503, 'issuer returned an object with issuer, keys. It must'],
+  ['fails', a, () => Promise.reject(new Error('secret')), 503, 'rejected: issuer failed, or took too long\n'],
+  ['is not asked', 'http://b.test/', () => undefined, 401, 'issuer was not called, because iss does not have the form'],
+])('explainToken() asks the function, and says what it returned: one that %s', async (_, iss, find, status, text) => {
+  const explanation = await explainToken(tokenFrom(iss), { audience: AUDIENCE, issuer: find as FindIssuer });
+  expect(explanation.status).toBe(status);
+  expect(explanation.render()).toContain(text);
+});
