@@ -18,7 +18,10 @@ const maxIssuerLength = 512;
 const maxKnown = 1000;
 /** At most 6 MiB of names. They are apart from the known issuers, so that invented names displace none. */
 const maxUnknown = 10_000;
-/** Lookups at the same time: a database has only so many connections. */
+/**
+ * Lookups at the same time, of names that are not known, and of those that are: a database has only so many connections, and a
+ * flood of invented names must not keep an issuer that the application has removed.
+ */
 const maxQuestions = 100;
 
 /** An issuer whose options are checked. */
@@ -129,15 +132,18 @@ export class IssuerFinder {
 
   #askOnce(iss: string): Answer | Promise<Answer> {
     const now = this.#options.clock.now();
-    const questions = this.#questions;
-    for (const [name, { lostAt }] of questions.size < maxQuestions ? [] : questions)
-      if (now >= lostAt) questions.delete(name);
-    const pending = questions.get(iss);
+    const pending = this.#questions.get(iss);
     if (pending && now < pending.lostAt) return this.#waitFor(iss, pending);
-    if (questions.size >= maxQuestions) return this.#keep(iss);
+    if (this.#questions.size >= maxQuestions && this.#isBusy(this.#known.has(iss))) return this.#keep(iss);
     const answer = this.#ask(iss);
-    questions.set(iss, { answer, lostAt: now + this.#options.jwksTimeoutSeconds * 1000 });
+    this.#questions.set(iss, { answer, lostAt: now + this.#options.jwksTimeoutSeconds * 1000 });
     return answer;
+  }
+
+  #isBusy(isKnown: boolean): boolean {
+    const now = this.#options.clock.now();
+    for (const [iss, { lostAt }] of this.#questions) if (now >= lostAt) this.#questions.delete(iss);
+    return [...this.#questions.keys()].filter((iss) => this.#known.has(iss) === isKnown).length >= maxQuestions;
   }
 
   /** Waits with a time limit of its own, because the question may be lost. */
