@@ -62,6 +62,8 @@ export function createMetrics({ reasons, state, isStoreUp, droppedLogLines }: Me
       counter.reset();
       counter.inc(value);
     }
+    // An issuer may have left.
+    for (const gauge of [read.keys, read.ages, read.attempts]) gauge.reset();
     for (const { issuer, keys, ageMs = Number.NaN, nextAttemptMs } of issuers) {
       for (const result of Object.keys(fetchResults)) fetches.inc({ issuer, result }, 0);
       read.keys.set({ issuer }, keys);

@@ -69,3 +69,9 @@ test('http_request_duration_seconds counts in seconds, up to the bounds of its b
   const rest = ['bucket{le="+Inf",route="/a"} 1', 'sum{route="/a"} 0.0025', 'count{route="/a"} 1'];
   expect(lines).toEqual([...counted, ...rest].map((line) => `${name}_${line}`));
 });
+
+test('the metrics of keys have the issuers that are kept, and no other', async () => {
+  const { scrape, issuers } = metricsWith('off');
+  const count = async () => (await scrape()).match(/^protected_api_key_set_(?:keys|age|next)\w*\{/gm)?.length;
+  expect([await count(), issuers.pop() && (await count())]).toEqual([3, undefined]);
+});

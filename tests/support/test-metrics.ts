@@ -4,11 +4,11 @@ import { createMetrics } from '../../src/observe/metrics.ts';
 /** Returns the metrics of a service that has no keys yet, a scrape of them, and the outcomes in it that are not 0. */
 export function createTestMetrics(reasons: readonly RefusalReason[] = []) {
   const issuer = 'https://issuer.example.test/';
-  const held = { issuer, keys: 0, ageMs: undefined, lastFailure: undefined, nextAttemptMs: 0 };
-  const state = () => ({ issuers: [held], cacheHits: 0, cacheEntries: 0 });
+  const issuers = [{ issuer, keys: 0, ageMs: undefined, lastFailure: undefined, nextAttemptMs: 0 }];
+  const state = () => ({ issuers, cacheHits: 0, cacheEntries: 0 });
   const metrics = createMetrics({ reasons, state, isStoreUp: () => true, droppedLogLines: () => 0 });
   const scrape = async () => (await metrics.respond(new Request('http://localhost/metrics'))).text();
   const outcomes = async () =>
     [...(await scrape()).matchAll(/outcome="(\w+)"\} ([1-9]\d*)$/gm)].map(([, name, count]) => [name, Number(count)]);
-  return { metrics, scrape, outcomes };
+  return { metrics, scrape, outcomes, issuers };
 }

@@ -111,11 +111,11 @@ describe('a function as issuer', () => {
     ['a rejected promise', () => Promise.reject(new Error('secret')), /issuer failed, or/],
     ['a thenable that throws', () => thenable(() => secret()), /issuer failed, or/],
   ])('that returns %s is a 503, with one warning', async (_, find, message) => {
-    const { fake, reasonFor, fetched } = setUp();
+    const { fake, reasonFor, fetched, asked } = setUp();
     fake.by = find;
     for (let turn = 0; turn < 3; turn += 1) expect(await reasonFor(a)).toBe('issuer_unavailable');
     expect(warn.mock.calls).toEqual([[expect.stringMatching(message)]]);
-    expect(fetched).toEqual([]);
+    expect([fetched, asked]).toEqual([[], [a, a, a]]);
   });
 
   test('may return any thenable', async () => {
@@ -188,12 +188,14 @@ describe('a function as issuer', () => {
 
   test('is asked again without a request, unless the guard is stopped', async () => {
     const { clock, core, asked, tenants, reasonFor, known } = setUp();
+    tenants.set(b, {});
     await reasonFor(a);
-    tenants.clear();
     core.stop();
+    await reasonFor(b);
     expect(clock.waiting).toBe(0);
+    tenants.clear();
     clock.advance(600_000);
-    expect(asked.length).toBe(1);
+    expect(asked.length).toBe(2);
     core.start();
     clock.advance(0);
     await settle();
@@ -242,8 +244,9 @@ describe('a function as issuer', () => {
     expect(asked.length).toBe(2);
     clock.pause(30_000);
     // Requests do not wait for the next answers.
+    fake.by = () => new Promise(() => {});
     expect([(await check(token)).reason, asked.length, warn.mock.calls.length]).toEqual([undefined, 3, 1]);
-    await settle();
+    fake.by = () => Promise.reject(new Error('down'));
     clock.pause(30_000);
     expect([(await check(token)).reason, await reasonFor(a)]).toEqual(['issuer_unavailable', 'issuer_unavailable']);
   });
