@@ -9,9 +9,13 @@ import { workerForm } from '../support/worker.ts';
 const folder = installedPackage('', 'runtimes', ['worker.mjs']);
 
 /** On Cloudflare Workers, a fetch ends with the request that started it: most background refreshes never end. */
-describe.each([0, 60])(
-  'a Worker with keys of one second, trusted for %d more, and an issuer that takes 0.7 seconds',
-  (stale) => {
+describe.each([
+  [0, false],
+  [60, false],
+  [60, true],
+])(
+  'a Worker with keys of one second, trusted for %d more, and an issuer that takes 0.7 seconds (looked up: %p)',
+  (stale, isLookedUp) => {
     test('accepts each of 20 requests within the default time limit of a fetch, four of them by a new key', async () => {
       const keys = signingKeys();
       await using issuer = serve(async () => {
@@ -19,7 +23,7 @@ describe.each([0, 60])(
         return Response.json({ keys });
       });
       const times = { jwksMaxAgeSeconds: 1, jwksCooldownSeconds: 1, jwksTimeoutSeconds: 60 };
-      const options = { ...times, jwksMaxStaleSeconds: stale };
+      const options = { ...times, jwksMaxStaleSeconds: stale, isLookedUp };
       const settings = { ISSUER: issuer.url.href, AUDIENCE, OPTIONS: JSON.stringify(options) };
       const worker = await workerForm(() => join(folder(), 'worker.mjs')).start(settings);
       /** More fetches than the limit of 5 seconds has time for, each with a response of the Worker: a slow machine has longer. */

@@ -3,9 +3,11 @@ import { DurableObject, env, WorkerEntrypoint } from 'cloudflare:workers';
 import { createGuard } from 'protected-api/guard';
 import { formatRejection } from './errors.mjs';
 
-const { ISSUER: issuer, AUDIENCE: audience, PUBLIC_URL: publicUrl, DPOP: dpop, OPTIONS: options = '{}' } = env;
+const { ISSUER: listed, AUDIENCE: audience, PUBLIC_URL: publicUrl, DPOP: dpop, OPTIONS: options = '{}' } = env;
 // Here, Workers allow neither a timer nor a random number nor a fetch.
-const { revocations, ...given } = JSON.parse(options);
+const { revocations, isLookedUp, ...given } = JSON.parse(options);
+const lookUp = async (iss) => ((await fetch(listed)).ok && iss === listed ? { issuer: iss } : undefined);
+const issuer = isLookedUp ? lookUp : listed;
 /** What an RPC call returns is a function with a `then`. */
 const isRevoked = {
   SERVICE: ({ sid }) => env.SERVICE.isRevoked(sid),
