@@ -2,7 +2,7 @@
  * The specification's words for a rejection by the guard: one code for each reason, and 401 where the package has 400.
  * The errors that do not come from the guard are in http/responses.ts.
  */
-import type { RefusalDescription, RefusalReason } from 'protected-api/guard';
+import type { RefusalDescription } from 'protected-api/guard';
 
 /** Every other reason is a fault of the header, the token or its proof: `invalid_header`. */
 const codes = {
@@ -18,12 +18,13 @@ const codes = {
   keys_unavailable: 'key_set_unavailable',
   replay_unknown: 'replay_store_unavailable',
   revocation_unavailable: 'revocation_unavailable',
+  method_not_allowed: 'method_not_allowed',
   introspection_unavailable: 'introspection_unavailable',
   issuer_unavailable: 'issuer_unavailable',
-} as const satisfies Partial<Record<RefusalReason, string>>;
+} as const satisfies Partial<Record<RefusalDescription['reason'], string>>;
 
-const codeOf = (reason: RefusalReason): string =>
-  (codes as Partial<Record<RefusalReason, string>>)[reason] ?? 'invalid_header';
+const codeOf = (reason: RefusalDescription['reason']): string =>
+  (codes as Partial<Record<RefusalDescription['reason'], string>>)[reason] ?? 'invalid_header';
 
 /** Returns the response of the specification for a reason of the guard. */
 export const formatRejection = ({ reason, status, description }: RefusalDescription) => ({

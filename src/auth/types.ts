@@ -567,10 +567,10 @@ export type RefusalReason =
 
 /** What `formatRejection` gets: what a client gets by default, and the internal reason. */
 export interface RefusalDescription {
-  /** The internal reason, which `onRefused` gets. */
-  readonly reason: RefusalReason;
+  /** The internal reason, which `onRefused` gets; `method_not_allowed` for the metadata, which `onRefused` does not get. */
+  readonly reason: RefusalReason | 'method_not_allowed';
   /** The status that a client gets by default. */
-  readonly status: 400 | 401 | 403 | 503;
+  readonly status: 400 | 401 | 403 | 503 | 405;
   /** By default, `error` and `description` are the body (RFC 6749 §5.2). The challenge has the error too (RFC 6750 §3.1, RFC 9449 §7.1), unless there were no credentials. */
   readonly error:
     | 'missing_token'

@@ -72,7 +72,7 @@ export function createGuardCore(
     decide,
     reject: (request, refusal, policy) => reject(request, refusal, schemeOf(request), policy),
     prepared,
-    metadata: createMetadata(options),
+    metadata: createMetadata(options, prepared.method_not_allowed),
     start: () => keys.start(),
     stop: () => keys.stop(),
     reload: () => keys.reload().then(state),

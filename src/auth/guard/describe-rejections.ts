@@ -5,7 +5,8 @@ import { coreOf } from './guard.ts';
 import { rejectionHeaders } from './rejection.ts';
 
 /** A rejection as a client gets it, for documents and metrics. */
-export interface Rejection extends Pick<RefusalDescription, 'reason' | 'error' | 'description'> {
+export interface Rejection extends Pick<RefusalDescription, 'error' | 'description'> {
+  readonly reason: RefusalReason;
   /** The HTTP status. */
   readonly status: number;
   /** `WWW-Authenticate` or `Retry-After`, with names in lower case. */

@@ -24,10 +24,18 @@ const preflight = {
   'access-control-allow-headers': 'Content-Type, Authorization, *',
   'access-control-max-age': '86400',
 };
-const notAllowed = { code: 'method_not_allowed', description: 'Method not allowed for this path' };
+
+const allowed = 'GET, HEAD, OPTIONS';
+
+/** What `formatRejection` makes of a response. */
+interface PreparedResponse {
+  readonly status: number;
+  readonly text: string;
+  readonly contentType: string;
+}
 
 /** Returns a function that serves the metadata of the protected resource. Without `publicUrl`, it serves nothing. */
-export function createMetadata(options: CheckedOptions): RespondMetadata {
+export function createMetadata(options: CheckedOptions, notAllowed: PreparedResponse): RespondMetadata {
   const { publicUrl, resource = publicUrl, dpop, clientCertificate } = options;
   if (resource === undefined) return () => undefined;
   const path = resourceMetadataPath(resource);
@@ -45,9 +53,11 @@ export function createMetadata(options: CheckedOptions): RespondMetadata {
   return ({ method, url }, listScopes, members = {}) => {
     if (pathOf(url) !== path) return undefined;
     if (method === 'OPTIONS') return new Response(null, { status: 204, headers: preflight });
+    if (method !== 'GET' && method !== 'HEAD') {
+      const { status, text, contentType } = notAllowed;
+      return new Response(text, { status, headers: { ...crossOrigin, 'content-type': contentType, Allow: allowed } });
+    }
     const headers = { ...crossOrigin, 'content-type': 'application/json' };
-    if (method !== 'GET' && method !== 'HEAD')
-      return new Response(JSON.stringify(notAllowed), { status: 405, headers: { ...headers, Allow: 'GET, HEAD' } });
     const scopes = listScopes();
     const body = {
       ...document,

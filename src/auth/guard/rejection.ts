@@ -1,5 +1,5 @@
 import { type Refusal, refusals } from '../refusals.ts';
-import type { CheckedOptions, DpopMode, GuardRequest, RefusalReason, Scheme } from '../types.ts';
+import type { CheckedOptions, DpopMode, GuardRequest, RefusalDescription, RefusalReason, Scheme } from '../types.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
 import { ignoreRejection, isThenable } from '../values/promises.ts';
 import { proofAlgorithmNames, resourceMetadataUrl } from './metadata.ts';
@@ -14,7 +14,7 @@ export interface PreparedRejection {
   readonly isJson: boolean;
 }
 
-export type PreparedRejections = Readonly<Record<RefusalReason, PreparedRejection>>;
+export type PreparedRejections = Readonly<Record<RefusalDescription['reason'], PreparedRejection>>;
 
 /** Returns the response to a request that is rejected on a route with this policy. */
 export type RejectRequest = (
@@ -65,13 +65,20 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
  * @throws {TypeError} `formatRejection` throws, or returns what cannot be sent; the message names the reason
  */
 export function prepareRejections(format: CheckedOptions['formatRejection']): PreparedRejections {
-  const reasons = Object.keys(refusals) as RefusalReason[];
-  const entries = reasons.map((reason) => [reason, prepareRejection(reason, format)]);
+  const entries = Object.entries({ ...refusals, method_not_allowed: notAllowed }).map(([reason, details]) => [
+    reason,
+    prepareRejection({ ...details, reason: reason as RefusalDescription['reason'] }, format),
+  ]);
   return Object.fromEntries(entries);
 }
 
-function prepareRejection(reason: RefusalReason, format: CheckedOptions['formatRejection']): PreparedRejection {
-  const { status, error, description } = refusals[reason];
+/** Only the metadata have methods of their own. */
+const notAllowed = { status: 405, error: 'invalid_request', description: 'Method not allowed for this path' } as const;
+
+function prepareRejection(
+  { reason, status, error, description }: RefusalDescription,
+  format: CheckedOptions['formatRejection'],
+): PreparedRejection {
   const text = JSON.stringify({ error, error_description: description });
   const usual = { status, contentType: 'application/json', text, isJson: true };
   if (format === undefined) return usual;

@@ -17,6 +17,12 @@ export interface TokenOptions {
   readonly boundTo?: 'dpop' | Certificate | undefined;
 }
 
+/** What is special about a proof. */
+export interface ProofOptions {
+  /** Of the `DPoP-Nonce` header of a rejection, for a guard with `dpopNonceSecret`. */
+  readonly nonce?: string | undefined;
+}
+
 /** An issuer for tests. Each has its own keys. */
 export interface TestIssuer {
   /** The options of a guard that accepts its tokens, without network. */
@@ -34,7 +40,7 @@ export interface TestIssuer {
   /**
    * Returns a DPoP proof for one request with this token. The URL of the request must begin with the guard's `publicUrl`.
    */
-  proof(request: Pick<Request, 'method' | 'url'>, token: string): Promise<string>;
+  proof(request: Pick<Request, 'method' | 'url'>, token: string, options?: ProofOptions): Promise<string>;
 }
 
 /** RFC 6761 §6.4: no server has a name in this domain, so nobody can mistake these keys for real ones. */
@@ -83,10 +89,10 @@ export async function testIssuerWith(made: TestIssuerParts): Promise<TestIssuer>
       const { sign } = forged ? createSigner('RS256') : signer;
       return sign({ typ: 'at+jwt', kid, ...header }, { ...good, ...claims });
     },
-    async proof({ method, url }, token) {
+    async proof({ method, url }, token, { nonce } = {}) {
       const ath = await sha256(token);
       const htu = url.replace(/[?#].*$/s, '');
-      const claims = { jti: randomUUID(), htm: method, htu, iat: nowSeconds(), ath };
+      const claims = { jti: randomUUID(), htm: method, htu, iat: nowSeconds(), ath, nonce };
       return prover.sign({ typ: 'dpop+jwt', jwk: prover.jwk }, claims);
     },
   };

@@ -57,19 +57,28 @@ describe('createGuard().metadata()', () => {
       expect(challenge).toContain(`resource_metadata="${origin}${path}"`);
     });
 
-  test('returns a preflight, a HEAD without a body and a 405 with the Error object, to every origin', async () => {
+  test('returns a preflight, a HEAD without a body and a 405 that formatRejection can change, to every origin', async () => {
     const preflight = { 'access-control-allow-headers': 'Content-Type, Authorization, *' };
     const length = String((await ask()?.text())?.length);
     for (const [method, status, want, body] of [
       ['OPTIONS', 204, { ...preflight, 'access-control-allow-origin': '*' }, ''],
       ['HEAD', 200, { ...headersOf, 'content-length': length }, ''],
-      ['POST', 405, { allow: 'GET, HEAD', ...jsonHeaders }, expect.stringContaining('method_not_allowed')],
+      [
+        'POST',
+        405,
+        { allow: 'GET, HEAD, OPTIONS', ...jsonHeaders },
+        '{"error":"invalid_request","error_description":"Method not allowed for this path"}',
+      ],
     ] as const) {
       const response = ask(undefined, method);
       expect(response?.status).toBe(status);
       expect(Object.fromEntries(response?.headers ?? [])).toMatchObject(want);
       expect(await response?.text()).toEqual(body as string);
     }
+    const formatRejection = ({ reason }: { readonly reason: string }) => ({ body: { reason } });
+    expect(await ask(undefined, 'PUT', guardWith({ formatRejection }))?.json()).toEqual({
+      reason: 'method_not_allowed',
+    });
   });
 
   test('returns undefined for every other path, and without publicUrl', () => {

@@ -78,4 +78,32 @@ describe('createTestIssuer()', () => {
     expect(await codeWith(proof)).toBe('invalid_header');
     expect(await codeWith(await thief.proof(request, token))).toBe('invalid_header');
   });
+
+  test('proof() has the nonce that a guard with dpopNonceSecret gave out', async () => {
+    const dpopNonceSecret = 's'.repeat(32);
+    const guard = createGuard({ ...issuer.options, dpop: 'required', publicUrl, dpopNonceSecret });
+    const token = await issuer.token({}, { boundTo: 'dpop' });
+    const send = async (nonce?: string) => {
+      const request = new Request(`${publicUrl}/me`, { headers: { authorization: `DPoP ${token}` } });
+      request.headers.set('dpop', await issuer.proof(request, token, { nonce }));
+      return guard.check(request);
+    };
+    const rejection = (await send()) as Response;
+    expect(rejection.status).toBe(401);
+    expect(await send(rejection.headers.get('dpop-nonce') ?? '')).toMatchObject({ claims: { sub: 'test' } });
+  });
+
+  test('token() is of a tenant by its claims iss and tid', async () => {
+    const tid = crypto.randomUUID();
+    const guard = createGuard({
+      ...issuer.options,
+      issuer: 'https://issuer.invalid/{tenantid}/v2.0',
+      onKeySetEvent() {},
+    });
+    const check = async (claims: object) =>
+      guard.check(new Request(publicUrl, { headers: bearer(await issuer.token({ ...claims })) }));
+    const iss = `https://issuer.invalid/${tid}/v2.0`;
+    expect(await check({ iss, tid })).toMatchObject({ claims: { tid } });
+    expect(await check({ iss, tid: crypto.randomUUID() })).toMatchObject({ status: 401 });
+  });
 });
