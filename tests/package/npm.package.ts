@@ -49,10 +49,10 @@ describe('the package, installed from its tarball', () => {
     await Bun.write(inFolder('readme.ts'), example);
   });
 
-  test('holds JavaScript, declarations, the documentation, LICENSE and README.md only', async () => {
+  test('holds JavaScript with source maps, declarations, the documentation, LICENSE and README.md only', async () => {
     expect((await readdir(inPackage())).toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'docs', 'package.json']);
     const entries = await readdir(inPackage('dist'), { recursive: true, withFileTypes: true });
-    const others = entries.filter((entry) => entry.isFile() && !/\.(js|d\.ts)$/.test(entry.name));
+    const others = entries.filter((entry) => entry.isFile() && !/\.(js|js\.map|d\.ts)$/.test(entry.name));
     expect(others.map(({ name }) => name)).toEqual([]);
   });
 
@@ -104,6 +104,19 @@ describe('the package, installed from its tarball', () => {
       );
     },
   );
+
+  test('has one copy of what its doors share: a guard from one works with the others', async () => {
+    const imports = ['/node', '/hono', '/fastify'].map(
+      (door) => `(await import('${manifest.name}${door}')).requireToken`,
+    );
+    const script = `
+      const { createGuard } = await import('${manifest.name}/guard');
+      const { resourceServer } = await import('${manifest.name}');
+      const guard = createGuard({ issuer: 'http://127.0.0.1:9/', audience: 'a' });
+      for (const requireToken of [${imports}, resourceServer]) console.log(typeof requireToken(guard));`;
+    const { stdout } = await $`node --input-type=module -e ${script}`.cwd(folder()).quiet();
+    expect(stdout.toString().trim().split('\n')).toEqual(['function', 'function', 'function', 'object']);
+  });
 
   // None of them is published yet.
   test.each(['1.5.0', '2.0.0'])('may be installed beside Elysia %s, where all doors but one work', async (other) => {
