@@ -33,7 +33,7 @@ describe('a process ends with 1 and says only what is wrong', () => {
     ['another for metrics', { METRICS_PORT: '0', METRICS_HOST: '203.0.113.1' }, [], [elsewhere('METRICS_HOST')]],
     // An empty label, so no name server is queried.
     ['an unknown host', { HOST: 'no..such' }, [], ['Cannot listen on no..such:0: the host is not known. Change HOST']],
-    ['wrong settings, all at once', wrong, [], mustBe('ISSUER', 'AUDIENCE', 'PUBLIC_URL', 'PORT')],
+    ['wrong settings, all at once', wrong, [], mustBe('AUDIENCE', 'PUBLIC_URL', 'ISSUER', 'PORT')],
     ['no issuer in production', none, [], [...mustBe('ISSUER', 'AUDIENCE'), help]],
     ['a wrong store, and no log', { LOG_LEVEL: 'silent', REDIS_URL: 'redis://:hun/ter2@h' }, [], mustBe('REDIS_URL')],
     ['no check of certificates', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, [], mustBe('NODE_TLS_REJECT_UNAUTHORIZED')],

@@ -6,6 +6,7 @@ import { rejectionHeaders } from './rejection.ts';
 
 /** A rejection as a client gets it, for documents and metrics. */
 export interface Rejection extends Pick<RefusalDescription, 'error' | 'description'> {
+  /** The internal reason, as `onRefused` gets it. */
   readonly reason: RefusalReason;
   /** The HTTP status. */
   readonly status: number;
