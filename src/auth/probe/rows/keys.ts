@@ -30,93 +30,66 @@ const unknownKid = (): Change => ({ header: { kid: `unknown-${Math.random()}` } 
 
 /** Rows at the beginning of a run: the API fetches the keys once more. */
 // biome-ignore format: a row is a line.
-export const keyRows: readonly Row[] = topic(
-  'key',
-  {
-    rule: 'RFC 7517 §4; RFC 8725 §3.1',
-    needs: 'issuer',
-    remedy: 'Use a key only as its use, key_ops and alg say, and RSA keys from 2,048 bits on',
-    skip: isFetched,
-  },
-  {
-    rotated: [
-      'a token by a key that the issuer has just published',
-      {
-        expected: 'success: the keys are fetched again',
-        async run(trial) {
-          if (!trial.server) return { verdict: 'skipped', got: '' };
-          trial.server.keys = [...trial.server.keys, ...published()];
-          const found = await accepted(by('rotated', 'rotated')).run(trial);
-          if (found.verdict === 'passed') hasFetched.add(trial.server);
-          return found;
-        },
+export const keyRows: readonly Row[] = topic('key', { rule: 'RFC 7517 §4; RFC 8725 §3.1', needs: 'issuer', remedy: 'Use a key only as its use, key_ops and alg say, and RSA keys from 2,048 bits on', skip: isFetched }, {
+  rotated: [
+    'a token by a key that the issuer has just published',
+    {
+      expected: 'success: the keys are fetched again',
+      async run(trial) {
+        if (!trial.server) return { verdict: 'skipped', got: '' };
+        trial.server.keys = [...trial.server.keys, ...published()];
+        const found = await accepted(by('rotated', 'rotated')).run(trial);
+        if (found.verdict === 'passed') hasFetched.add(trial.server);
+        return found;
       },
-      {
-        level: 'should',
-        rule: 'OpenID Connect Core §10.1.1',
-        remedy: 'Fetch the keys again for an unknown kid, at most once in a while',
-        skip: isServed,
-      },
-    ],
-    twins: ['tokens by either of two keys under one kid', accepted(by('first twin', 'twins'), by('second twin', 'twins')), { level: 'should', rule: 'RFC 7517 §4.5' }],
-    'neither-twin': ['a token by neither of two keys under one kid', by('rotated', 'twins')],
-    other: ['a token by one published key that names another', [by('first twin', 'rotated'), ({ header }) => ({ header: { kid: header.kid }, key: rsa('rotated') })]],
-    weak: ['a token by a key of 1,024 bits (CVE-2022-23539)', by('weak', 'weak', 1024), { rule: 'RFC 7518 §3.3' }],
-    encrypting: ['a token by a key for encryption (GHSA-29f5-h73v-w8j9)', by('rotated', 'encrypting'), { level: 'should', rule: 'RFC 7517 §4.2' }],
-    wrapping: ['a token by a key whose key_ops lack verify', by('rotated', 'wrapping'), { level: 'should', rule: 'RFC 7517 §4.3' }],
-    'other-alg': ['a token by a key for PS256', by('rotated', 'for-ps256')],
-    symmetric: ['an HMAC with a secret that the issuer published', () => ({ header: { alg: 'HS256', kid: 'symmetric' }, signWith: (input) => createHmac('sha256', Buffer.alloc(32, 1)).update(input).digest() })],
-  },
-);
+    },
+    {
+      level: 'should',
+      rule: 'OpenID Connect Core §10.1.1',
+      remedy: 'Fetch the keys again for an unknown kid, at most once in a while',
+      skip: isServed,
+    },
+  ],
+  twins: ['tokens by either of two keys under one kid', accepted(by('first twin', 'twins'), by('second twin', 'twins')), { level: 'should', rule: 'RFC 7517 §4.5' }],
+  'neither-twin': ['a token by neither of two keys under one kid', by('rotated', 'twins')],
+  other: ['a token by one published key that names another', [by('first twin', 'rotated'), ({ header }) => ({ header: { kid: header.kid }, key: rsa('rotated') })]],
+  weak: ['a token by a key of 1,024 bits (CVE-2022-23539)', by('weak', 'weak', 1024), { rule: 'RFC 7518 §3.3' }],
+  encrypting: ['a token by a key for encryption (GHSA-29f5-h73v-w8j9)', by('rotated', 'encrypting'), { level: 'should', rule: 'RFC 7517 §4.2' }],
+  wrapping: ['a token by a key whose key_ops lack verify', by('rotated', 'wrapping'), { level: 'should', rule: 'RFC 7517 §4.3' }],
+  'other-alg': ['a token by a key for PS256', by('rotated', 'for-ps256')],
+  symmetric: ['an HMAC with a secret that the issuer published', () => ({ header: { alg: 'HS256', kid: 'symmetric' }, signWith: (input) => createHmac('sha256', Buffer.alloc(32, 1)).update(input).digest() })],
+});
 
 /** Rows at the end of a run: after them, a server may not fetch for a while. */
 // biome-ignore format: a row is a line.
 export const lastRows: readonly Row[] = [
-  ...topic(
-    'kid',
-    {
-      rule: 'RFC 8725 §3.10; RFC 7515 §4.1.4',
-      needs: 'issuer',
-      level: 'should',
-      remedy: 'Look a kid up among the keys of the issuer, as a string and exactly',
-    },
-    {
-      unknown: ['a kid that the issuer never published', headers('kid', 'never-published')],
-      path: ['a kid that is a path or a query', headers('kid', '../../../../dev/null', 'file:///dev/null', "' UNION SELECT 'secret' -- ")],
-      members: ['a kid that is the name of a member of every object (CVE-2024-34273)', headers('kid', '__proto__', 'constructor', 'hasOwnProperty', 'length', '0')],
-      similar: ['a kid that is similar to the right one', ['\0', ' '].map((more): Forgery => ({ header }) => ({ header: { kid: `${header.kid}${more}` } }))],
-      type: ['a kid that is no string', [...headers('kid', 0, true, null, {}), ({ header }) => ({ header: { kid: [header.kid] } })]],
-      'unknown-expired': ['an unknown kid, expired', { claims: { exp: 1 }, header: { kid: 'never-published' } }, { level: 'must' }],
-      flood: [
-        'ten tokens with unknown kids',
-        finding('at most two fetches of the keys', async (trial) => {
-          const before = trial.server?.fetches ?? 0;
-          for (let sent = 0; sent < 10; sent += 1) await trial.send({ token: forge(trial.base, unknownKid()) });
-          const fetches = (trial.server?.fetches ?? 0) - before;
-          return { verdict: fetches > 2 ? 'failed' : 'passed', got: `${fetches} fetches` };
-        }),
-        {
-          rule: 'CWE-400',
-          remedy: 'Fetch keys for an unknown kid at most once in a while',
-          skip: (trial) => isServed(trial) ?? (trial.isIntrusive ? undefined : 'Unknown kids in number: --intrusive'),
-        },
-      ],
-    },
-  ),
-  ...topic(
-    'fetch',
-    {
-      rule: 'RFC 8725 §3.10; CWE-918',
-      needs: 'issuer',
-      remedy: 'Never request a URL that a token names',
-      skip: isServed,
-    },
-    {
-      'token-urls': ['all tokens so far that name URLs of an attacker', finding('no request to these URLs (CVE-2025-59936, CVE-2024-21643)', async ({ server }) => { const asked = server?.requests.filter((path) => path.includes('elsewhere')).length ?? 0; return { verdict: asked > 0 ? 'failed' : 'passed', got: `${asked} requests` }; })],
-      outage: ['a good token while the issuer fails', finding('success, with the cached keys', (trial) => during(trial, {})), { level: 'should', rule: 'RFC 9111 §4.2.4', remedy: 'Keep the keys for as long as they are fresh, and longer in an outage' }],
-      'outage-unknown': ['an unknown kid while the issuer fails', finding('anything but success', async (trial) => { const { verdict, got } = await during(trial, unknownKid()); return { verdict: verdict === 'passed' ? 'failed' : 'passed', got }; })],
-    },
-  ),
+  ...topic('kid', { rule: 'RFC 8725 §3.10; RFC 7515 §4.1.4', needs: 'issuer', level: 'should', remedy: 'Look a kid up among the keys of the issuer, as a string and exactly' }, {
+    unknown: ['a kid that the issuer never published', headers('kid', 'never-published')],
+    path: ['a kid that is a path or a query', headers('kid', '../../../../dev/null', 'file:///dev/null', "' UNION SELECT 'secret' -- ")],
+    members: ['a kid that is the name of a member of every object (CVE-2024-34273)', headers('kid', '__proto__', 'constructor', 'hasOwnProperty', 'length', '0')],
+    similar: ['a kid that is similar to the right one', ['\0', ' '].map((more): Forgery => ({ header }) => ({ header: { kid: `${header.kid}${more}` } }))],
+    type: ['a kid that is no string', [...headers('kid', 0, true, null, {}), ({ header }) => ({ header: { kid: [header.kid] } })]],
+    'unknown-expired': ['an unknown kid, expired', { claims: { exp: 1 }, header: { kid: 'never-published' } }, { level: 'must' }],
+    flood: [
+      'ten tokens with unknown kids',
+      finding('at most two fetches of the keys', async (trial) => {
+        const before = trial.server?.fetches ?? 0;
+        for (let sent = 0; sent < 10; sent += 1) await trial.send({ token: forge(trial.base, unknownKid()) });
+        const fetches = (trial.server?.fetches ?? 0) - before;
+        return { verdict: fetches > 2 ? 'failed' : 'passed', got: `${fetches} fetches` };
+      }),
+      {
+        rule: 'CWE-400',
+        remedy: 'Fetch keys for an unknown kid at most once in a while',
+        skip: (trial) => isServed(trial) ?? (trial.isIntrusive ? undefined : 'Unknown kids in number: --intrusive'),
+      },
+    ],
+  }),
+  ...topic('fetch', { rule: 'RFC 8725 §3.10; CWE-918', needs: 'issuer', remedy: 'Never request a URL that a token names', skip: isServed }, {
+    'token-urls': ['all tokens so far that name URLs of an attacker', finding('no request to these URLs (CVE-2025-59936, CVE-2024-21643)', async ({ server }) => { const asked = server?.requests.filter((path) => path.includes('elsewhere')).length ?? 0; return { verdict: asked > 0 ? 'failed' : 'passed', got: `${asked} requests` }; })],
+    outage: ['a good token while the issuer fails', finding('success, with the cached keys', (trial) => during(trial, {})), { level: 'should', rule: 'RFC 9111 §4.2.4', remedy: 'Keep the keys for as long as they are fresh, and longer in an outage' }],
+    'outage-unknown': ['an unknown kid while the issuer fails', finding('anything but success', async (trial) => { const { verdict, got } = await during(trial, unknownKid()); return { verdict: verdict === 'passed' ? 'failed' : 'passed', got }; })],
+  }),
 ];
 
 async function during({ server, send, base }: Trial, change: Change): ReturnType<Row['run']> {

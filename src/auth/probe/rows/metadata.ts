@@ -31,26 +31,15 @@ const absent = (value: unknown) => (value === undefined ? 'it is missing' : prin
 const isSecure = (url: string) => /^https:|^http:\/\/(?:localhost|127\.|\[::1\])/.test(url);
 
 // biome-ignore format: a row is a line.
-export const metadataRows: readonly Row[] = topic(
-  'metadata',
-  {
-    rule: 'RFC 9728 §2',
-    needs: 'nothing',
-    level: 'should',
-    profiles: { mcp: 'must' },
-    remedy: 'Serve the metadata of the resource at its well-known path, without a token',
-    skip: ({ metadata, profile }) => (metadata || profile === 'mcp' ? undefined : 'There are no metadata (RFC 9728)'),
-  },
-  {
-    present: ['a request for the metadata, without a token', told('200 with an object of JSON', () => false), { rule: 'RFC 9728 §3' }],
-    'media-type': ['a request for the metadata', answered('Content-Type: application/json', ({ headers }) => !/^application\/json\b/.test(headers.get('content-type') ?? '') && absent(headers.get('content-type') ?? undefined)), { rule: 'RFC 9728 §3.2', level: 'must' }],
-    resource: ['a request for the metadata', told('a resource that the URL is, or lies below', ({ resource }, { url }) => !(typeof resource === 'string' && url.startsWith(resource.replace(/\/$/, ''))) && absent(resource)), { rule: 'RFC 9728 §3.3, §7.6', level: 'must' }],
-    servers: ['a request for the metadata', told('authorization_servers', ({ authorization_servers: servers }) => !(isList(servers) && servers.length > 0) && absent(servers))],
-    'servers-secure': ['a request for the metadata', told('https URLs of authorization servers', ({ authorization_servers: servers }) => isList(servers) && servers.find((url) => !isSecure(url))), { level: 'must' }],
-    'bearer-methods': ['a request for the metadata', told('header among bearer_methods_supported, and no query', ({ bearer_methods_supported: methods }) => methods !== undefined && !(isList(methods) && methods.includes('header') && !methods.includes('query')) && absent(methods))],
-    scopes: ['a request for the metadata', told('a list of scopes, with that of the target', ({ scopes_supported: scopes }, { scope }) => scopes !== undefined && !(isList(scopes) && (scope.length === 0 || scope.every((each) => scopes.some((name) => name.endsWith(each))))) && absent(scopes))],
-    'proof-algorithms': ['a request for the metadata', told('asymmetric algorithms of proofs', ({ dpop_signing_alg_values_supported: algs }) => algs !== undefined && !(isList(algs) && algs.length > 0 && !algs.some((alg) => /^(?:HS|none)/i.test(alg))) && absent(algs)), { rule: 'RFC 9728 §2; RFC 9449 §5.1', level: 'must' }],
-    'no-empty-lists': ['a request for the metadata', told('no empty list', (metadata) => Object.entries(metadata).find(([, value]) => Array.isArray(value) && value.length === 0)?.[0]), { rule: 'RFC 9728 §3.2', level: 'must' }],
-    'every-origin': ['a request for the metadata from a page', answered('Access-Control-Allow-Origin: *', ({ headers }) => headers.get('access-control-allow-origin') !== '*' && absent(headers.get('access-control-allow-origin') ?? undefined)), { rule: 'Fetch §3.3', profiles: {} }],
-  },
-);
+export const metadataRows: readonly Row[] = topic('metadata', { rule: 'RFC 9728 §2', needs: 'nothing', level: 'should', profiles: { mcp: 'must' }, remedy: 'Serve the metadata of the resource at its well-known path, without a token', skip: ({ metadata, profile }) => (metadata || profile === 'mcp' ? undefined : 'There are no metadata (RFC 9728)') }, {
+  present: ['a request for the metadata, without a token', told('200 with an object of JSON', () => false), { rule: 'RFC 9728 §3' }],
+  'media-type': ['a request for the metadata', answered('Content-Type: application/json', ({ headers }) => !/^application\/json\b/.test(headers.get('content-type') ?? '') && absent(headers.get('content-type') ?? undefined)), { rule: 'RFC 9728 §3.2', level: 'must' }],
+  resource: ['a request for the metadata', told('a resource that the URL is, or lies below', ({ resource }, { url }) => !(typeof resource === 'string' && url.startsWith(resource.replace(/\/$/, ''))) && absent(resource)), { rule: 'RFC 9728 §3.3, §7.6', level: 'must' }],
+  servers: ['a request for the metadata', told('authorization_servers', ({ authorization_servers: servers }) => !(isList(servers) && servers.length > 0) && absent(servers))],
+  'servers-secure': ['a request for the metadata', told('https URLs of authorization servers', ({ authorization_servers: servers }) => isList(servers) && servers.find((url) => !isSecure(url))), { level: 'must' }],
+  'bearer-methods': ['a request for the metadata', told('header among bearer_methods_supported, and no query', ({ bearer_methods_supported: methods }) => methods !== undefined && !(isList(methods) && methods.includes('header') && !methods.includes('query')) && absent(methods))],
+  scopes: ['a request for the metadata', told('a list of scopes, with that of the target', ({ scopes_supported: scopes }, { scope }) => scopes !== undefined && !(isList(scopes) && (scope.length === 0 || scope.every((each) => scopes.some((name) => name.endsWith(each))))) && absent(scopes))],
+  'proof-algorithms': ['a request for the metadata', told('asymmetric algorithms of proofs', ({ dpop_signing_alg_values_supported: algs }) => algs !== undefined && !(isList(algs) && algs.length > 0 && !algs.some((alg) => /^(?:HS|none)/i.test(alg))) && absent(algs)), { rule: 'RFC 9728 §2; RFC 9449 §5.1', level: 'must' }],
+  'no-empty-lists': ['a request for the metadata', told('no empty list', (metadata) => Object.entries(metadata).find(([, value]) => Array.isArray(value) && value.length === 0)?.[0]), { rule: 'RFC 9728 §3.2', level: 'must' }],
+  'every-origin': ['a request for the metadata from a page', answered('Access-Control-Allow-Origin: *', ({ headers }) => headers.get('access-control-allow-origin') !== '*' && absent(headers.get('access-control-allow-origin') ?? undefined)), { rule: 'Fetch §3.3', profiles: {} }],
+});
