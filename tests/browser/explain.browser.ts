@@ -109,7 +109,7 @@ describe('the page /explain', () => {
     const { requested, complaints } = page.opened;
     const before = requested.length;
     await page.field('Access token').fill(text);
-    await page.page.getByText('the text is not a signed JWT').waitFor({ timeout: 5000 });
+    await page.page.getByText('The text is not a signed JWT').waitFor({ timeout: 5000 });
     await page.field('Issuer').fill(page.issuer.url);
     await page.field('Audience').fill(AUDIENCE);
     await page.page.getByRole('button', { name: 'Explain' }).click();
@@ -161,7 +161,7 @@ describe('the page /explain', () => {
     }
     await page.page.getByText('200: Token is accepted').waitFor();
     await page.field('Access token').fill('opaque');
-    await page.page.getByText('the text is not a signed JWT').waitFor();
+    await page.page.getByText('The text is not a signed JWT').waitFor();
     expect(await page.page.getByText('200: Token is accepted').count()).toBe(0);
   });
 

@@ -1,11 +1,9 @@
-import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { createGuard } from '../guard/guard.ts';
 import { createIssuerLookup } from '../keys/tenants.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { settingOf } from '../options/environment.ts';
 import { identifierOf, listedIssuers, optionsByIssuer } from '../options/issuers.ts';
 import { refusals } from '../refusals.ts';
-import { maxTokenLength } from '../token/header.ts';
 import { responseOf } from '../token/introspection.ts';
 import type {
   Authentication,
@@ -19,10 +17,11 @@ import type {
 import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, isText, type Members, namesIn } from '../values/json.ts';
 import { describeChecks } from './checks.ts';
-import { type Check, check, type Explained, list } from './explained.ts';
-import { type ExplainedCheck, type Explanation, renderExplanation } from './render.ts';
+import { type Check, check, list } from './explained.ts';
+import { decodePasted, membersOf } from './pasted.ts';
+import { type ExplainedCheck, type Explanation, withRender } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
-import { suggestOptions } from './suggestion.ts';
+import { explainUnchecked } from './unchecked.ts';
 
 /** How a token is explained. */
 export interface ExplainOptions {
@@ -51,7 +50,7 @@ export async function explainToken(
   given: GuardOptions | UnfinishedOptions,
   { requirements = {}, words = 'options' }: ExplainOptions = {},
 ): Promise<Explanation> {
-  const decoded = decode(readPasted(text));
+  const decoded = decodePasted(text);
   const nameOf = (option: string) => (words === 'options' ? option : settingOf(option));
   if (given.issuer === undefined && given.audience === undefined) return explainUnchecked(decoded, given, nameOf);
   const checked = checkOptions(given as GuardOptions);
@@ -100,7 +99,7 @@ export async function explainToken(
     lookup: said,
     requirements,
     nowSeconds: Date.now() / 1000,
-    lastFailure: (issuers.find(({ issuer }) => issuer === named) ?? issuers[0])?.lastFailure,
+    lastFailure: (issuers.find((each) => each.issuer === named) ?? issuers[0])?.lastFailure,
     nameOf,
   });
   const [reason] = reasons;
@@ -144,42 +143,6 @@ function watchLookup(options: CheckedOptions) {
   return { issuer, read };
 }
 
-/** Lists what a token says, and the options that would accept it. */
-function explainUnchecked(decoded: ReturnType<typeof decode>, given: object, nameOf: Explained['nameOf']): Explanation {
-  const { header, claims } = decoded;
-  const isJwt = Object.keys(header).length > 0 && Object.keys(claims).length > 0;
-  const suggestion = isJwt ? suggestOptions(header, claims) : undefined;
-  // What a token lacks is never read here.
-  const unknown = { issuer: 'https://issuer.invalid/', audience: 'none' };
-  const options = checkOptions({ ...given, ...unknown, ...suggestion?.options });
-  const identifiers = listedIssuers(options).map(identifierOf);
-  const checks = describeChecks({
-    ...decoded,
-    isIntrospected: false,
-    options: { ...options, issuer: identifiers },
-    issuer: identifiers[0],
-    lookup: undefined,
-    // Only so that the scopes of the token are listed.
-    requirements: { scope: 'any' },
-    nowSeconds: Date.now() / 1000,
-    lastFailure: undefined,
-    nameOf,
-  });
-  const required = `${nameOf('issuer')} and ${nameOf('audience')} are required`;
-  return withRender({
-    checks: checks.flatMap(({ name, has }) =>
-      has === undefined ? [] : { name, has, verdict: 'not reached', words: 'not checked' },
-    ),
-    isAccepted: false,
-    status: undefined,
-    error: undefined,
-    advice: isJwt
-      ? `Nothing was checked: ${required}. These would accept the token:`
-      : `Nothing was checked: ${required}, and the text is not a signed JWT, which would name them`,
-    suggestion,
-  });
-}
-
 /** Returns what may be wrong with a token that is accepted. */
 function doubtsAbout(claims: Members, result: Response | Authentication): readonly string[] {
   const signs = ['nonce', 'at_hash', 'c_hash'].filter((name) => name in claims);
@@ -197,11 +160,6 @@ function errorIn(body: string): string | undefined {
   const { error, code } = membersOf(() => JSON.parse(body));
   return [error, code].find(isText);
 }
-
-const withRender = (explanation: Omit<Explanation, 'render'>): Explanation => ({
-  ...explanation,
-  render: (hasColour = false) => renderExplanation(explanation, hasColour),
-});
 
 const withoutCallbacks = ({ clientCertificate }: CheckedOptions) => ({
   isRevoked: undefined,
@@ -234,53 +192,4 @@ export function withVerdicts(checks: readonly Check[], reason: RefusalReason | u
     if (index > rejecting) return [{ name, has, verdict: 'not reached', words: 'not reached' }];
     return [{ name, has, verdict: 'passed', words: passed }];
   });
-}
-
-/**
- * Extracts the token from pasted text: a token, an Authorization header, alone or in a command, or the JSON response of a token
- * endpoint. Line breaks that a terminal inserted are removed.
- */
-function readPasted(text: string): string {
-  const pasted = text.trim();
-  const inJson = accessTokenIn(withoutLineBreaks(pasted));
-  if (inJson !== undefined) return inJson;
-  // A word alone is a token, as it is in a request.
-  const unquoted = pasted.replace(/^(?:-H(?:\s+|(?=['"]))|[<>]\s*)?['"]?|['"]$/g, '');
-  return withoutLineBreaks(
-    unquoted.replace(/^(?:authorization\s*:\s*(?:bearer|dpop)(?:\s+|$)|(?:bearer|dpop)\s+)/i, ''),
-  );
-}
-
-/** Returns the first access token in the JSON that a text has, perhaps behind the headers of a response. */
-function accessTokenIn(text: string): string | undefined {
-  let found: string | undefined;
-  membersOf(() =>
-    JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1), (name, value: unknown) => {
-      if (name === 'access_token' && typeof value === 'string') found ??= value;
-      return value;
-    }),
-  );
-  return found;
-}
-
-const withoutLineBreaks = (text: string) =>
-  text
-    .split(/[\r\n]+/)
-    .map((line) => line.trim())
-    .join('');
-
-function decode(pasted: string) {
-  // Other characters are allowed neither in a header nor in a token.
-  const text = pasted.replace(/[^\x20-\x7e\t]/g, '?');
-  // The guard does not decode a longer token either. Its JSON may be nested too deeply to print.
-  if (text.length > maxTokenLength) return { text, header: {}, claims: {} };
-  return { text, header: membersOf(() => decodeProtectedHeader(text)), claims: membersOf(() => decodeJwt(text)) };
-}
-
-function membersOf(read: () => object): Members {
-  try {
-    return { ...read() };
-  } catch {
-    return {};
-  }
 }

@@ -36,8 +36,14 @@ const colours: Readonly<Record<ExplainedCheck['verdict'], number>> = { passed: 3
 /** Longer values are truncated, except the rejected one. */
 const maxValueLength = 80;
 
+/** Returns an explanation that can be rendered. */
+export const withRender = (explanation: Omit<Explanation, 'render'>): Explanation => ({
+  ...explanation,
+  render: (hasColour = false) => renderExplanation(explanation, hasColour),
+});
+
 /** Returns an explanation for a terminal, one line per check. A token can contain any characters, so everything is escaped. */
-export function renderExplanation(explanation: Omit<Explanation, 'render'>, hasColour: boolean): string {
+function renderExplanation(explanation: Omit<Explanation, 'render'>, hasColour: boolean): string {
   const { checks, status, error, advice, suggestion } = explanation;
   const paint = (colour: number, text: string) => (hasColour ? `\u001b[${colour}m${text}\u001b[0m` : text);
   const rows = checks.map(({ name, has, verdict, words }) => {

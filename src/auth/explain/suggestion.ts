@@ -92,10 +92,7 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
     [algorithm === undefined, `No setting accepts the alg ${show(header.alg)}`],
     [audiences.length === 0, `No setting accepts the aud ${show(aud)}: request a token for your API`],
     [audiences.length > 1, 'Keep only the audiences that identify your API and nothing else'],
-    [
-      requireScope === true && !hasScopes,
-      'The token grants no scope, so it may be an ID token: request one for your API',
-    ],
+    [requireScope === true && !hasScopes, 'The token grants no scope, so it may be an ID token'],
     [cnf !== undefined, 'The token is bound to a key or a certificate: see the options dpop and clientCertificate'],
   ];
   return {
@@ -140,9 +137,7 @@ export function renderSuggestion({ options, settings, page, warnings }: Suggesti
   const literal = (value: unknown): string =>
     Array.isArray(value) ? `[${value.map(literal).join(', ')}]` : typeof value === 'string' ? `'${value}'` : `${value}`;
   return [
-    ...Object.entries(settings).map(
-      ([name, value]) => `${name}=${/^[\w.,:/@=-]+$/.test(value) ? value : `'${value}'`}`,
-    ),
+    ...Object.entries(settings).map(([name, value]) => `${name}=${/[^\w.,:/@=-]/.test(value) ? `'${value}'` : value}`),
     '',
     'createGuard({',
     ...Object.entries(options).map(([name, value]) => `  ${name}: ${literal(value)},`),

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
 import { explainToken } from '../../../src/auth/explain.ts';
 import type { GuardOptions, Requirements } from '../../../src/auth/guard.ts';
+import type { Members } from '../../../src/auth/values/json.ts';
 import { ISSUER, offline, tokenOf } from '../../support/checked.ts';
-import { AUDIENCE, nowSeconds, type TokenOverrides } from '../../support/mint.ts';
+import { AUDIENCE, nowSeconds } from '../../support/mint.ts';
 
 const wrapped = (token: string) => token.replace(/.{60}/g, '$&\n');
 test.each<[name: string, paste: (token: string) => string]>([
@@ -73,55 +74,38 @@ test('explainToken() explains a token with the options of its own issuer', async
 
 const uuid = '6e74172b-be56-4843-9ff4-e66a39bb12e3';
 const user = { aud: uuid, scope: undefined, roles: ['orders'] };
-const trust = /^These settings trust whoever issued this token/;
-test.each<[name: string, given: TokenOverrides, options: object, warnings: readonly RegExp[]]>([
-  ['a plain token', {}, { issuer: ISSUER, audience: AUDIENCE }, []],
-  ['an ID for an audience', { claims: user }, { audience: uuid, scopeClaim: ['roles'], requireScope: true }, []],
-  [
-    'the client for an audience',
-    { claims: { aud: 'a', azp: 'a', scope: 'openid' } },
-    { requireScope: true },
-    [/ID token/],
-  ],
-  [
-    'several audiences',
-    { claims: { aud: ['a', `${ISSUER}userinfo`, 'b', 'c'], azp: 'c' } },
-    { audience: ['a', 'b'] },
-    [/^Keep/],
-  ],
-  ['no audience', { claims: { aud: undefined } }, { audience: undefined }, [/the aud none/]],
-  [
-    'a client, and a prefix',
-    { claims: { aud: undefined, cid: 'c', scope: 'api/a api/b' } },
-    { audienceClaim: 'cid', scopePrefix: 'api/' },
-    [],
-  ],
-  ['two prefixes', { claims: { scope: 'https://a/x https://b/y' } }, { scopePrefix: undefined }, []],
-  [
-    'an iss of all tenants',
-    { claims: { iss: 'https://login.microsoftonline.com/common/v2.0' } },
-    { issuer: undefined },
-    [/the iss https/],
-  ],
-  ['an iss that is no URL', { claims: { iss: 'https://a.test/$(id)' } }, { issuer: undefined }, [/the iss https/]],
-  ['an aud that a shell reads', { claims: { aud: ["a'b", 'a,b', '$(id)'] } }, { audience: '$(id)' }, []],
-  ['HS256', { header: { alg: 'HS256' } }, { algorithms: undefined }, [/the alg HS256/]],
-  ['another name of EdDSA', { header: { alg: 'Ed25519' } }, { algorithms: ['EdDSA'] }, []],
-  ['a bound token', { claims: { cnf: { jkt: 'x' } } }, { dpop: undefined }, [/bound to a key/]],
-])('explainToken() without issuer and audience suggests options for %s', async (_, given, options, warnings) => {
-  const explanation = await explainToken(tokenOf(given), {});
-  const { suggestion, advice, checks } = explanation;
+const ofCognito = { aud: undefined, cid: 'c', scope: 'api/a api/b' };
+const common = 'https://login.microsoftonline.com/common/v2.0';
+test.each<[name: string, claims: Members, options: object, warning: string]>([
+  ['a plain token', {}, { issuer: ISSUER, audience: AUDIENCE }, ''],
+  ['an ID for an audience', user, { audience: uuid, scopeClaim: ['roles'], requireScope: true }, ''],
+  ['the client for an audience', { aud: 'a', azp: 'a', scope: 'openid' }, { requireScope: true }, 'ID token'],
+  ['several', { aud: ['a', `${ISSUER}userinfo`, 'b', 'c'], azp: 'c' }, { audience: ['a', 'b'] }, 'Keep'],
+  ['no audience', { aud: undefined }, { audience: undefined }, 'the aud none'],
+  ['a client, and a prefix', ofCognito, { audience: 'c', audienceClaim: 'cid', scopePrefix: 'api/' }, ''],
+  ['two prefixes', { scope: 'https://a/x https://b/y' }, { scopePrefix: undefined }, ''],
+  ['an iss of all tenants', { iss: common }, { issuer: undefined }, 'the iss https'],
+  ['an iss that is no URL', { iss: 'https://a.test/$(id)' }, { issuer: undefined }, 'the iss https'],
+  ['an aud that a shell reads', { aud: ["a'b", 'a,b', '$(id)'] }, { audience: '$(id)' }, ''],
+  ['HS256', { alg: 'HS256' }, { algorithms: undefined }, 'the alg HS256'],
+  ['another name of EdDSA', { alg: 'Ed25519' }, { algorithms: ['EdDSA'] }, ''],
+  ['a bound token', { cnf: { jkt: 'x' } }, { dpop: undefined }, 'bound to a key'],
+])('explainToken() without issuer and audience suggests options for %s', async (_, given, options, warning) => {
+  const { alg = 'RS256', ...claims } = given;
+  const { suggestion, advice, checks, render } = await explainToken(tokenOf({ header: { alg }, claims }), {});
   expect({ ...options, ...suggestion?.options }).toMatchObject(options);
-  expect(suggestion?.warnings).toEqual([trust, ...warnings].map((each) => expect.stringMatching(each)));
+  const warnings = ['trust whoever issued this token', ...(warning ? [warning] : [])];
+  expect(suggestion?.warnings).toEqual(warnings.map((each) => expect.stringContaining(each)));
   expect(advice).toStartWith('Nothing was checked: issuer and audience are required');
   expect(new Set(checks.map(({ verdict }) => verdict))).toEqual(new Set(['not reached']));
-  if (suggestion?.options.audience === '$(id)') expect(explanation.render()).toContain("\nAUDIENCE='$(id)'\n");
+  if (suggestion?.options.audience === '$(id)') expect(render()).toContain("\nAUDIENCE='$(id)'\n");
 });
 
 test('explainToken() without issuer and audience suggests nothing for a token that is not a JWT', async () => {
-  for (const text of ['opaque', '', 'a.b.c', '{}']) {
-    const { suggestion, advice } = await explainToken(text, {});
-    expect([suggestion, advice]).toEqual([undefined, expect.stringContaining('not a signed JWT')]);
-  }
+  for (const text of ['opaque', '', 'a.b.c', '{}'])
+    expect(await explainToken(text, {})).toMatchObject({
+      suggestion: undefined,
+      advice: expect.stringContaining('JWT'),
+    });
   await expect(explainToken('x', { issuer: ISSUER } as GuardOptions)).rejects.toThrow('audience is required');
 });
