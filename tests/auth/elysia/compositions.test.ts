@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Instance } from '../../../src/auth/elysia/internals.ts';
-import { isGuarded, resourceServer } from '../../../src/auth/index.ts';
+import { isGuarded, type RequirementContext, resourceServer } from '../../../src/auth/index.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
 import { guard, partsOf, request, send, statuses, token } from './guarded.ts';
 import { loadCopy } from './matrix/load-copy.ts';
@@ -101,6 +101,43 @@ describe('what Elysia would leave open is refused', () => {
         }
         await service.close();
       });
+});
+
+const named = (audience: string) => new Elysia({ name: 'auth' }).use(guard({ audience })).as('scoped');
+const two = {
+  some: () => ({ authorize: () => true }),
+  other: () => ({ authorize: ({ claims }: RequirementContext) => claims.scope === 'a' }),
+};
+test.each<[string, Use, Record<string, unknown>, Record<string, unknown>]>([
+  [
+    'a macro that is off',
+    (app) => app.use(guard()).macro({ off: {} }).get('/a', secret, { off: false, scope: 'a' }),
+    {},
+    { scope: 'a' },
+  ],
+  [
+    'a function of another macro',
+    (app) => app.use(guard()).macro(two).get('/a', secret, { some: true, other: true }),
+    {},
+    { scope: 'a' },
+  ],
+  [
+    'a falsy option',
+    (app) => app.use(guard()).get('/a', secret, { perMessageDeflate: false, scope: 'a' } as object),
+    {},
+    { scope: 'a' },
+  ],
+  [
+    'a plugin of the same name',
+    (app) => app.use(named('x')).use(named('y')).get('/a', secret),
+    { aud: 'x' },
+    { aud: ['x', 'y'] },
+  ],
+])('a requirement after %s, which Elysia would lose, holds', async (_, use, refused, accepted) => {
+  const app: AnyElysia = new Elysia();
+  use(app);
+  expect(await statuses(app, '/a', [{}, token(accepted)])).toEqual([401, 200]);
+  expect(await statuses(app, '/a', [token(refused)])).not.toContain(200);
 });
 
 /** Plugins that arrive later, and what Elysia then writes to the console. */
