@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defineConfig } from 'vitepress';
@@ -37,8 +38,7 @@ export default defineConfig({
   transformHtml: (html, file) => (file.endsWith('/explain.html') ? withContentPolicy(html) : undefined),
   head: [
     ['link', { rel: 'icon', href: `${base}icon.svg` }],
-    // On a phone, a table is as wide as its text needs, and scrolls.
-    ['style', {}, '.vp-doc td { vertical-align: top } .vp-doc td:last-child { min-width: 13rem }'],
+    ['style', {}, readFileSync(join(import.meta.dirname, 'layout.css'), 'utf8')],
   ],
   markdown: {
     // The anchors that GitHub gives to headings.
@@ -53,9 +53,22 @@ export default defineConfig({
       md.core.ruler.before('normalize', 'package-managers', (state) => {
         state.src = withTabs(state.src);
       });
-      // Braces in code are text, not templates of Vue.
-      md.renderer.rules.code_inline = (tokens, index) =>
-        `<code v-pre>${md.utils.escapeHtml(tokens[index]?.content ?? '')}</code>`;
+      // Braces in code are text, not templates of Vue. Long names break after these characters first.
+      md.renderer.rules.code_inline = (tokens, index) => {
+        const text = md.utils.escapeHtml(tokens[index]?.content ?? '');
+        return `<code v-pre>${text.replaceAll(/[_,](?=\w)|(?<=\w)\/(?=\w)/g, '$&<wbr>')}</code>`;
+      };
+      // On a phone, the name of a column stands in each of its cells.
+      md.core.ruler.push('labels-of-cells', ({ tokens }) => {
+        let head: string[] = [];
+        let column = 0;
+        for (const [index, token] of tokens.entries()) {
+          if (token.type === 'thead_open') head = [];
+          if (token.type === 'tr_open') column = 0;
+          if (token.type === 'th_open') head.push(tokens[index + 1]?.content.replaceAll('`', '') ?? '');
+          if (token.type === 'td_open') token.attrSet('data-label', head[column++] ?? '');
+        }
+      });
       md.core.ruler.push('links-to-repository', ({ tokens, env }) => {
         for (const token of tokens.flatMap(({ children }) => children ?? [])) {
           const href = token.type === 'link_open' && onGitHub(token.attrGet('href') ?? '', env.relativePath);

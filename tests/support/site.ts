@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import { serve } from './fixture.ts';
+import { root } from './repository.ts';
+
+const dist = join(root, 'docs/.vitepress/dist');
+const base = '/protected-api/';
+
+/** The paths of all pages of the site, which `bun run docs:build` has built. */
+export const sitePages = [...new Bun.Glob('**/*.html').scanSync(dist)]
+  .map((file) => base + file.replace(/(?:index)?\.html$/, ''))
+  .filter((path) => !path.endsWith('/404'));
+
+/** Serves the site as its host does: a page without its ending. */
+export function serveSite() {
+  return serve(async ({ url }) => {
+    const path = new URL(url).pathname.slice(base.length);
+    for (const name of [path, `${path}.html`, `${path}index.html`]) {
+      const file = Bun.file(join(dist, name));
+      if (name !== '' && (await file.exists())) return new Response(file);
+    }
+    return new Response(null, { status: 404 });
+  });
+}
