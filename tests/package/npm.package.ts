@@ -35,6 +35,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   '/guard': guardDoor,
   '/hono': ['authOf', 'requireToken'],
   '/node': ['authOf', 'checkIncoming', 'requireToken', 'serveMetadata'],
+  '/probe': ['probe'],
   '/testing': ['createDevelopmentIssuer', 'createTestIssuer'],
 };
 
