@@ -13,13 +13,13 @@ const errorObject = <const Codes extends [string, ...string[]]>(...values: Codes
   t.Object({ code: t.UnionEnum(values, { default: undefined }), description: t.String() }, { title: 'Error' });
 
 /** The rejections of a route that requires a token, for its `response`. */
-const guardResponses = {
+const tokenRejections = {
   401: errorObject('authorization_header_missing', 'invalid_header', 'invalid_claims', 'token_expired'),
   503: errorObject('key_set_unavailable'),
 };
 
 /** The rejection of a token without the scope that a route requires. */
-const scopeResponses = { 403: errorObject('Unauthorized') };
+const scopeRejections = { 403: errorObject('Unauthorized') };
 
 /** The scope that one of the routes requires. */
 export const messagesScope = 'read:messages';
@@ -34,7 +34,7 @@ export function createMessages(guard: Guard) {
   const protectedMessages = new Elysia()
     .use(resourceServer(guard))
     .get('/api/private', () => ({ message: authenticated }), {
-      response: { 200: messageObject(authenticated), ...guardResponses },
+      response: { 200: messageObject(authenticated), ...tokenRejections },
       detail: {
         operationId: 'getPrivateMessage',
         summary: 'Requires an access token',
@@ -42,7 +42,7 @@ export function createMessages(guard: Guard) {
       },
     })
     .get('/api/private-scoped', () => ({ message: scoped }), {
-      response: { 200: messageObject(scoped), ...guardResponses, ...scopeResponses },
+      response: { 200: messageObject(scoped), ...tokenRejections, ...scopeRejections },
       scope: messagesScope,
       detail: {
         operationId: 'getScopedMessage',
