@@ -7,7 +7,7 @@ import { createCommonHeaders } from './http/responses.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { createObservation } from './observe/requests.ts';
-import { createTokenEndpoint } from './openapi/token-endpoint.ts';
+import { createTokenUrlFinder } from './openapi/token-endpoint.ts';
 import { RedisReplayStore } from './redis/replay-store.ts';
 import type { Readiness } from './routes/health.ts';
 import type { ProcessSettings } from './settings.ts';
@@ -51,7 +51,7 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
   const guard = createGuard({ ...options, ...keys, ...listeners, ...format, fetch, replayStore, onReplayStoreEvent });
   const tokenEndpoint = developmentIssuer
     ? async () => developmentIssuer.options.issuer.replace(/\/$/, '') + developmentIssuer.endpoints.token
-    : createTokenEndpoint(guard);
+    : createTokenUrlFinder(guard);
   let isShuttingDown = false;
   const readiness = (): Readiness => {
     if (isShuttingDown) return 'shutting_down';

@@ -9,7 +9,7 @@ const cooldownMs = 30_000;
  * Returns a function that returns the token endpoint in the metadata of the guard's first issuer, after at most one second. While
  * the metadata are unknown it returns `${issuer}oauth/token`, or undefined for an issuer that is no URL with a trailing slash.
  */
-export function createTokenEndpoint(guard: Guard): () => Promise<string | undefined> {
+export function createTokenUrlFinder(guard: Guard): () => Promise<string | undefined> {
   const [{ issuer } = { issuer: '' }] = guard.state().issuers;
   let endpoint = /^https?:.*\/$/.test(issuer) ? `${issuer}oauth/token` : undefined;
   let attempt: Promise<void> | undefined;

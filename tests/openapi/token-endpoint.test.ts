@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from 'bun:test';
 import { createGuard, type GuardOptions } from '../../src/auth/guard.ts';
-import { createTokenEndpoint } from '../../src/openapi/token-endpoint.ts';
+import { createTokenUrlFinder } from '../../src/openapi/token-endpoint.ts';
 import { ISSUER } from '../support/checked.ts';
 
 const ASSUMED = `${ISSUER}oauth/token`;
@@ -13,7 +13,7 @@ function createLookUp(respond: () => Promise<Response>, options: Partial<GuardOp
     if (url.endsWith('/openid-configuration')) seen.fetched += 1;
     return respond();
   };
-  return { find: createTokenEndpoint(createGuard({ issuer: ISSUER, audience: 'any', fetch, ...options })), seen };
+  return { find: createTokenUrlFinder(createGuard({ issuer: ISSUER, audience: 'any', fetch, ...options })), seen };
 }
 
 beforeEach(() => void jest.useFakeTimers());
@@ -27,7 +27,7 @@ async function pass(ms: number): Promise<void> {
 
 const metadata = async (token_endpoint?: string, issuer = ISSUER) => Response.json({ issuer, token_endpoint });
 
-describe('createTokenEndpoint()', () => {
+describe('createTokenUrlFinder()', () => {
   const rows: [
     name: string,
     named: string | undefined,
