@@ -15,7 +15,7 @@ export function rememberFailure<Failure>(error: Failure, ofPromised: unknown = e
 }
 
 /** Closes an instance, and throws an error that says why. */
-export function refuse(instance: Instance, reason: string, reasonOfPromised = reason): never {
+export function refuseToServe(instance: Instance, reason: string, reasonOfPromised = reason): never {
   const errorOf = (text: string) => new Error(`Cannot guard routes: ${text}`);
   throw close(instance, rememberFailure(errorOf(reason), errorOf(reasonOfPromised)));
 }

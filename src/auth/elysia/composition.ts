@@ -4,7 +4,7 @@
  * behaves as before.
  */
 import { Elysia } from 'elysia';
-import { closeAfter, refuse, refuseClosed } from './closing.ts';
+import { closeAfter, refuseToServe, refuseClosed } from './closing.ts';
 import { checkSpelling, guardUsesIn, isPublic, knowsRequirements } from './hooks.ts';
 import { type Instance, isInstance, type Route, version } from './internals.ts';
 import { type GuardUse, isSameUse, plans } from './plan.ts';
@@ -65,9 +65,9 @@ let guarded = 0;
 
 function checkPlugin(app: Instance, plugin: Instance): void {
   refuseClosed(app, plugin);
-  if (!(plugin instanceof Elysia) && knowsRequirements(app)) refuse(app, anotherCopy);
+  if (!(plugin instanceof Elysia) && knowsRequirements(app)) refuseToServe(app, anotherCopy);
   if (isLost(plugin))
-    refuse(
+    refuseToServe(
       app,
       "a plugin adds the guard but has no routes, so the routes of this instance would stay open. End the plugin with .as('scoped')",
     );
@@ -89,7 +89,7 @@ function refuseLate(app: Instance, guards: readonly GuardUse[]): void {
   if (route === undefined) return;
   const place = `${route.method} ${route.path}`;
   const [what, it] = takenOver.has(route) ? [`${place} is of an instance that`, 'that instance'] : [place, 'it'];
-  refuse(
+  refuseToServe(
     app,
     `${what} was added before the guard and would stay open. To guard it, add ${it} after the guard. If it is public, guard the other routes in an instance of their own: new Elysia().use(open).use(guarded)`,
     `the guard was loaded asynchronously, so ${place} was added before it and would stay open. Write .use(await ...), and add routes after it`,
@@ -108,7 +108,7 @@ const isLost = (plugin: Instance) =>
 /** Elysia ignores an instance that a function returns. If the function is asynchronous, Elysia takes over the routes only. */
 function refuseIgnored(app: Instance, returned: unknown): unknown {
   if (isInstance(returned) && returned !== app && (isLost(returned) || reachOf(returned).length > 0))
-    refuse(app, 'Elysia ignores a guard that a function returns. Call the function, or app.use(guard) inside it');
+    refuseToServe(app, 'Elysia ignores a guard that a function returns. Call the function, or app.use(guard) inside it');
   return returned;
 }
 
@@ -121,7 +121,7 @@ const anotherCopy = `the application uses two copies of Elysia, and protected-ap
 export function refuseOtherCopies(plugin: Instance): void {
   let { getParent } = plugin;
   const check = (app: Instance) => {
-    if (!(app instanceof Elysia)) refuse(app, anotherCopy);
+    if (!(app instanceof Elysia)) refuseToServe(app, anotherCopy);
   };
   Object.defineProperties(plugin, {
     default: { configurable: true, value: check },

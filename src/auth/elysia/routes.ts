@@ -5,7 +5,7 @@
 import { documentRejections, withoutDocumented } from '../openapi/responses.ts';
 import { securityOf } from '../openapi/security.ts';
 import { promised, whenSettled } from '../values/promises.ts';
-import { close, refuse } from './closing.ts';
+import { close, refuseToServe } from './closing.ts';
 import { gateRoute, lockMount, placeGate } from './gate.ts';
 import {
   checkSpelling,
@@ -46,7 +46,7 @@ export function addRoute(add: Add, instance: Instance, given: Parameters<Add>): 
   );
   config.precompile = precompile;
   const route = router.history.find((each, place) => each !== before[place]);
-  if (route === undefined) refuse(instance, `${method} ${path} is not among the routes after it was added`);
+  if (route === undefined) refuseToServe(instance, `${method} ${path} is not among the routes after it was added`);
   try {
     const plan = completeRoute(instance, route, handler);
     if (plan) gateRoute(instance, route, stores, plan);
@@ -54,7 +54,7 @@ export function addRoute(add: Add, instance: Instance, given: Parameters<Add>): 
     // Elysia replaces only functions at paths without parameters.
     const isReplaced = config.aot !== false && !/[:*]/.test(route.path) && typeof earlier?.handler === 'function';
     if (earlier && !isReplaced && isGuarded(route) && !isGuarded(earlier))
-      refuse(instance, `${method} ${route.path} was added before without the guard, and Elysia serves that route`);
+      refuseToServe(instance, `${method} ${route.path} was added before without the guard, and Elysia serves that route`);
     if (precompile === true || Object(precompile).compose === true) route.compile?.();
   } catch (error) {
     throw close(instance, error);
@@ -109,20 +109,20 @@ function completeRoute(instance: Instance, route: Route, handler: unknown): Plan
   if (isPublic(hooks)) removeGuards(hooks);
   if (!hasParts(hooks)) return undefined;
   if (isHtmlBundle(handler))
-    refuse(instance, `Bun serves the HTML bundle at ${path} without hooks. Use it without a guard`);
+    refuseToServe(instance, `Bun serves the HTML bundle at ${path} without hooks. Use it without a guard`);
   const uses = guardUsesIn(hooks);
   const required = requirementsIn(hooks);
   const isMount = lockMount(hooks, [...uses, ...required]);
   // Without a guard, the hooks of requirements fail.
   if (uses.length === 0) return undefined;
   const macro = guardUsesIn(instance.event).length > 0 && replacedRequirement(instance);
-  if (macro) refuse(instance, `a macro \`${macro}\` overrides the guard's route option. Rename the macro`);
+  if (macro) refuseToServe(instance, `a macro \`${macro}\` overrides the guard's route option. Rename the macro`);
   const place = `${route.method} ${path}`;
   checkSpelling(instance, hooks, place);
   const plan = createPlan(uses, required, place);
   plans.set(hooks, plan);
   if (isMount && plan.hasFunctions && instance.config.aot === false)
-    refuse(
+    refuseToServe(
       instance,
       `with aot: false, Elysia mounts ${path} without hooks, so it calls no scope or authorize function`,
     );
