@@ -9,7 +9,7 @@ import { isClose } from '../options/check-options.ts';
 import type { Claims, RouteRequirements } from '../types.ts';
 import { close } from './closing.ts';
 import { type Hook, type Hooks, hooksOf, type Instance, type RouteContext } from './internals.ts';
-import { type Accepted, type GuardUse, isCalled, type Plan, type Requirement, requirementNames } from './plan.ts';
+import { type Accepted, type GuardUse, isCalled, type Plan, type Requirement, routeOptionNames } from './plan.ts';
 
 /**
  * The macros of the route options. Typed clients know the 403 of routes that can have it. Handlers of a route with one have claims,
@@ -25,18 +25,18 @@ export type RequirementMacros<Format, Handed = Claims> = {
 
 /** All plugins share these macros, so that one of the application that replaces one is noticed. */
 export const requirementMacros: Readonly<Record<string, unknown>> = Object.fromEntries(
-  requirementNames.map((name) => [name, (value: unknown) => ({ beforeHandle: requirementHook(name, value) })]),
+  routeOptionNames.map((name) => [name, (value: unknown) => ({ beforeHandle: requirementHook(name, value) })]),
 );
 
 const isOwn = ({ extender }: Instance, name: string) => extender.macro[name] === requirementMacros[name];
 
 /** Whether an instance has a route option of a guard. */
 export const knowsRequirements = (instance: Instance): boolean =>
-  requirementNames.some((name) => isOwn(instance, name));
+  routeOptionNames.some((name) => isOwn(instance, name));
 
 /** Returns a route option that a macro of the application has replaced, whose values would never reach the guard. */
 export const replacedRequirement = (instance: Instance): string | undefined =>
-  requirementNames.find((name) => !isOwn(instance, name));
+  routeOptionNames.find((name) => !isOwn(instance, name));
 
 /** What is a misspelling though more than two letters differ. `acr` is too short for the distance. */
 const misspellings: Readonly<Record<Requirement['name'], RegExp>> = {
@@ -56,7 +56,7 @@ export function checkSpelling(instance: Instance, options: Hooks, place: string)
   for (const option of Object.keys(options)) {
     if (option in instance.extender.macro || option === 'stop') continue;
     const word = option.toLowerCase().replaceAll(/[_-]/g, '');
-    const meant = requirementNames.find(
+    const meant = routeOptionNames.find(
       (name) => misspellings[name].test(word) || (name !== 'acr' && isClose(word, name.toLowerCase(), 2)),
     );
     if (meant)
@@ -148,7 +148,7 @@ export function removeGuards(hooks: Hooks): void {
 export function putFunctionsFirst(hooks: Hooks): void {
   const rank = ({ fn }: Hook) => {
     const requirement = requirements.get(Object(fn));
-    return requirement && isCalled(requirement) ? requirementNames.indexOf(requirement.name) : requirementNames.length;
+    return requirement && isCalled(requirement) ? routeOptionNames.indexOf(requirement.name) : routeOptionNames.length;
   };
   hooks.beforeHandle = hooksOf(hooks, 'beforeHandle').toSorted((one, other) => rank(one) - rank(other));
 }

@@ -24,11 +24,11 @@ export interface GuardUse {
 }
 
 /** The route options that are requirements. */
-export const requirementNames = ['scope', 'acr', 'maxAge', 'authorize'] as const;
+export const routeOptionNames = ['scope', 'acr', 'maxAge', 'authorize'] as const;
 
 /** What one option requires, of the route or of an instance or group around it. */
 export interface Requirement {
-  readonly name: (typeof requirementNames)[number];
+  readonly name: (typeof routeOptionNames)[number];
   readonly value: unknown;
 }
 
