@@ -106,7 +106,7 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
   const isProduction = environment.NODE_ENV?.trim().toLowerCase() === 'production';
   const isDevelopment = isDev || (isMissing && !isProduction);
   const own = readProcessSettings(environment, isDevelopment ? '127.0.0.1' : '0.0.0.0');
-  const guard = readOptions(isDevelopment ? forDevelopment(environment, 'http://localhost') : environment);
+  const guard = readGuardOptions(isDevelopment ? forDevelopment(environment, 'http://localhost') : environment);
   const problems = [...guard.problems, ...own.problems];
   if (isMissing && !isDevelopment) problems.push('To run with a development issuer, start with --dev');
   const { host } = own.settings;
@@ -161,7 +161,7 @@ function forDevelopment(environment: Environment, origin: string): Environment {
 }
 
 /** Returns the options of the guard, or what is wrong with them. */
-function readOptions(environment: Environment) {
+function readGuardOptions(environment: Environment) {
   try {
     return { options: optionsFromEnvironment(environment), problems: [] };
   } catch (error) {

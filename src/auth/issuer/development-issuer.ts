@@ -85,7 +85,7 @@ const kid = 'development';
  * @throws {TypeError} an option is missing or mistyped, or the host of `issuer` is neither a loopback host nor allowed
  */
 export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): DevelopmentIssuer {
-  const { issuer, audience, hosts } = checkOptions(options);
+  const { issuer, audience, hosts } = readIssuerOptions(options);
   const { secrets = { signer: createSigner('RS256'), clients: new Map<string, string>() } } = options;
   const given = () => (typeof options.clients === 'function' ? options.clients() : options.clients);
   const clients = () => completeClients(given(), secrets);
@@ -151,7 +151,7 @@ const misdirected = () =>
 const must = (name: string, expected: string) =>
   new TypeError(`Cannot create a development issuer: ${name} must be ${expected}`);
 
-function checkOptions({ issuer, audience, allowedHosts = [] }: DevelopmentIssuerOptions) {
+function readIssuerOptions({ issuer, audience, allowedHosts = [] }: DevelopmentIssuerOptions) {
   if (!isSecureUrl(issuer, true) || issuer.includes('?'))
     throw must('issuer', 'a URL without query, fragment or credentials');
   const { protocol, host, hostname } = new URL(issuer);
@@ -183,7 +183,7 @@ function completeClients(
  * Returns whether the Host of a request is a loopback host (any port) or allowed. A website that points its own name at this
  * machine (DNS rebinding) sends that name. Without a Host header, the URL of the request is checked.
  */
-function isAllowedHost(request: Request, { protocol, allowed }: ReturnType<typeof checkOptions>['hosts']): boolean {
+function isAllowedHost(request: Request, { protocol, allowed }: ReturnType<typeof readIssuerOptions>['hosts']): boolean {
   // On Bun, the URL of a request with an invalid Host cannot be parsed.
   const sent = request.headers.get('host') ?? /^https?:\/\/([^/?#]*)/i.exec(request.url)?.[1] ?? '';
   const url = readHost(sent, protocol);

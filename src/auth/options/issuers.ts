@@ -48,13 +48,13 @@ export const createFaultFinder = (rules: OwnRules) => (value: unknown) => {
   const entries: readonly unknown[] = Array.isArray(value) ? Array.from(value) : [];
   const faults = entries.flatMap((entry, index) =>
     isJsonObject(entry) && readIssuer(entry, rules) === undefined
-      ? describeFault(entry, `issuer[${index}]`, rules)
+      ? describeOwnFault(entry, `issuer[${index}]`, rules)
       : [],
   );
   return faults[0];
 };
 
-function describeFault(entry: Readonly<Record<string, unknown>>, place: string, rules: OwnRules): string {
+function describeOwnFault(entry: Readonly<Record<string, unknown>>, place: string, rules: OwnRules): string {
   const known = ['issuer', ...Object.keys(rules)];
   const unknown = namesIn(entry).find((name) => !known.includes(name));
   if (unknown !== undefined) return `${place} has an unknown member ${quote(unknown)}`;
