@@ -14,7 +14,7 @@ export interface ChallengeParameters {
 }
 
 /** Returns why a token's own claims do not meet a requirement, or undefined if they do. */
-type Check = (claims: Claims) => Refusal | undefined;
+type ClaimsCheck = (claims: Claims) => Refusal | undefined;
 
 /** The requirements of a route, checked and prepared. */
 export interface RoutePolicy {
@@ -23,10 +23,10 @@ export interface RoutePolicy {
   readonly alternatives: readonly (readonly string[])[];
   /** Whether it requires only a valid token. */
   readonly isEmpty: boolean;
-  readonly stepUpChecks: readonly Check[];
-  readonly scopeChecks: readonly Check[];
+  readonly stepUpChecks: readonly ClaimsCheck[];
+  readonly scopeChecks: readonly ClaimsCheck[];
   /** Step-up first, then scope. */
-  readonly check: Check;
+  readonly check: ClaimsCheck;
 }
 
 type StepUpOptions = Pick<CheckedOptions, 'clockToleranceSeconds'> & Pick<TimeAndRandom, 'now'>;
@@ -35,11 +35,11 @@ type StepUpOptions = Pick<CheckedOptions, 'clockToleranceSeconds'> & Pick<TimeAn
 export function createPolicy(
   challenge: ChallengeParameters,
   alternatives: RoutePolicy['alternatives'],
-  stepUpChecks: readonly Check[],
-  scopeChecks: readonly Check[],
+  stepUpChecks: readonly ClaimsCheck[],
+  scopeChecks: readonly ClaimsCheck[],
 ): RoutePolicy {
   const checks = [...stepUpChecks, ...scopeChecks];
-  const check: Check = (claims) => {
+  const check: ClaimsCheck = (claims) => {
     for (const one of checks) {
       const refusal = one(claims);
       if (refusal) return refusal;
@@ -101,7 +101,7 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
     return createPolicy({ scope: named }, alternatives, [], named === undefined ? [] : [check]);
   };
 
-  const checkAnyScope: Check = (claims) => (scopesOf(claims).length > 0 ? undefined : refuse('scope_insufficient'));
+  const checkAnyScope: ClaimsCheck = (claims) => (scopesOf(claims).length > 0 ? undefined : refuse('scope_insufficient'));
 
   return {
     readRequirements,
@@ -130,7 +130,7 @@ function createStepUpCheck(
   acrValues: readonly string[] | undefined,
   maxAge: number | undefined,
   { clockToleranceSeconds, now }: StepUpOptions,
-): Check {
+): ClaimsCheck {
   const isRecent = (claims: Claims) => {
     if (maxAge === undefined) return true;
     const authenticatedAt = ownClaim(claims, 'auth_time');
