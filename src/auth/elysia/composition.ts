@@ -4,7 +4,7 @@
  * behaves as before.
  */
 import { Elysia } from 'elysia';
-import { closeAfter, refuseToServe, refuseClosed } from './closing.ts';
+import { closeAfter, refuseClosed, refuseToServe } from './closing.ts';
 import { checkSpelling, guardUsesIn, isPublic, knowsRequirements } from './hooks.ts';
 import { type Instance, isInstance, type Route, version } from './internals.ts';
 import { type GuardUse, isSameUse, plans } from './plan.ts';
@@ -108,7 +108,10 @@ const isLost = (plugin: Instance) =>
 /** Elysia ignores an instance that a function returns. If the function is asynchronous, Elysia takes over the routes only. */
 function refuseIgnored(app: Instance, returned: unknown): unknown {
   if (isInstance(returned) && returned !== app && (isLost(returned) || reachOf(returned).length > 0))
-    refuseToServe(app, 'Elysia ignores a guard that a function returns. Call the function, or app.use(guard) inside it');
+    refuseToServe(
+      app,
+      'Elysia ignores a guard that a function returns. Call the function, or app.use(guard) inside it',
+    );
   return returned;
 }
 

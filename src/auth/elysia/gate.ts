@@ -83,10 +83,10 @@ function composeReject(instance: Instance, { method, path, hooks }: Route) {
   const observe = observer.router.history[0]?.compile?.();
   return (context: Context, rejection: Response) => {
     const sent = send(context, rejection);
-    show(context, sent.clone());
+    showRejection(context, sent.clone());
     observe?.(context);
     // Elysia has read the body of the first copy.
-    show(context, sent.clone());
+    showRejection(context, sent.clone());
     return sent;
   };
 }
@@ -94,7 +94,7 @@ function composeReject(instance: Instance, { method, path, hooks }: Route) {
 const rejected = new WeakSet<object>();
 
 /** Shows hooks a copy of a rejection, so nothing that they do changes what is sent. */
-function show(context: Context, response: ReturnType<Response['clone']>): void {
+function showRejection(context: Context, response: ReturnType<Response['clone']>): void {
   const { set } = Object.assign(context, { response, responseValue: response });
   Object.assign(set, { status: response.status, headers: { ...set.headers, ...Object.fromEntries(response.headers) } });
   rejected.add(context);
@@ -147,7 +147,7 @@ function observe(context: Context, rejection: Response, { event }: Instance, { s
   Object.assign(context, { route: store.route, params, query, headers: Object.fromEntries(headers) });
   const copy = rejection.clone();
   const run = async () => {
-    show(context, copy);
+    showRejection(context, copy);
     for (const { fn } of others) await (fn as Composed)(context);
   };
   (globalThis.setImmediate ?? queueMicrotask)(run);

@@ -54,7 +54,10 @@ export function addRoute(add: Add, instance: Instance, given: Parameters<Add>): 
     // Elysia replaces only functions at paths without parameters.
     const isReplaced = config.aot !== false && !/[:*]/.test(route.path) && typeof earlier?.handler === 'function';
     if (earlier && !isReplaced && isGuarded(route) && !isGuarded(earlier))
-      refuseToServe(instance, `${method} ${route.path} was added before without the guard, and Elysia serves that route`);
+      refuseToServe(
+        instance,
+        `${method} ${route.path} was added before without the guard, and Elysia serves that route`,
+      );
     if (precompile === true || Object(precompile).compose === true) route.compile?.();
   } catch (error) {
     throw close(instance, error);
@@ -92,11 +95,11 @@ function withoutLosses(given: Hooks): Hooks {
 function toFunction(handler: unknown): unknown {
   return typeof handler === 'function' || isHtmlBundle(handler)
     ? handler
-    : () => whenSettled(promised(handler), copyOf);
+    : () => whenSettled(promised(handler), sendable);
 }
 
 /** A Response can be sent once. */
-function copyOf(value: unknown): unknown {
+function sendable(value: unknown): unknown {
   const { clone } = Object(value) as Partial<Response>;
   return typeof clone === 'function' ? clone.call(value) : value;
 }

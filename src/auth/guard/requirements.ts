@@ -101,7 +101,8 @@ export function createPolicyReader(options: ScopeRules & StepUpOptions & Pick<Ch
     return createPolicy({ scope: named }, alternatives, [], named === undefined ? [] : [check]);
   };
 
-  const checkAnyScope: ClaimsCheck = (claims) => (scopesOf(claims).length > 0 ? undefined : refuse('scope_insufficient'));
+  const checkAnyScope: ClaimsCheck = (claims) =>
+    scopesOf(claims).length > 0 ? undefined : refuse('scope_insufficient');
 
   return {
     readRequirements,

@@ -183,7 +183,10 @@ function completeClients(
  * Returns whether the Host of a request is a loopback host (any port) or allowed. A website that points its own name at this
  * machine (DNS rebinding) sends that name. Without a Host header, the URL of the request is checked.
  */
-function isAllowedHost(request: Request, { protocol, allowed }: ReturnType<typeof readIssuerOptions>['hosts']): boolean {
+function isAllowedHost(
+  request: Request,
+  { protocol, allowed }: ReturnType<typeof readIssuerOptions>['hosts'],
+): boolean {
   // On Bun, the URL of a request with an invalid Host cannot be parsed.
   const sent = request.headers.get('host') ?? /^https?:\/\/([^/?#]*)/i.exec(request.url)?.[1] ?? '';
   const url = readHost(sent, protocol);

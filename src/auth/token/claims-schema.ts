@@ -31,7 +31,7 @@ export function createClaimsReader(schema: ClaimsSchema | undefined): (token: Ve
   }
 
   function apply({ claims }: VerifiedToken): Claims | Refusal {
-    const copy = copyOf(claims);
+    const copy = mutableCopy(claims);
     if (copy === undefined) return refuse('claims_unexpected');
     try {
       const result = standard.validate(copy);
@@ -58,7 +58,7 @@ export function createClaimsReader(schema: ClaimsSchema | undefined): (token: Ve
  * Some libraries write defaults and conversions into what they get. Returns undefined for claims that are nested too deeply for
  * the stack: Node.js copies 3,000 levels, and clients can choose some claims, such as `authorization_details` (RFC 9396).
  */
-function copyOf(claims: Claims): unknown {
+function mutableCopy(claims: Claims): unknown {
   try {
     return structuredClone(claims);
   } catch {

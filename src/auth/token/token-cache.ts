@@ -71,7 +71,7 @@ export function createTokenCache<Entry extends CacheEntry>(options: TokenCacheOp
     get: (token) => cache.get(token),
     set(token, entry) {
       if (!cache.has(token) && !isAdmitted()) return;
-      cache.set(copyOf(token), entry, { size: entryBytes + token.length + heapBytes(entry.claims) });
+      cache.set(ownCopy(token), entry, { size: entryBytes + token.length + heapBytes(entry.claims) });
     },
   };
 }
@@ -80,7 +80,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** A token is a slice of its header line, and would keep the whole line in memory, including up to 16 KiB of spaces. */
-function copyOf(token: string): string {
+function ownCopy(token: string): string {
   return decoder.decode(encoder.encode(token));
 }
 
