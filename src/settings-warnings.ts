@@ -76,7 +76,7 @@ function warnOfUnknown(environment: Environment, known: readonly string[]): read
   });
 }
 
-/** Whether at most so many letters must be inserted, removed or replaced to turn `a` into `b`. */
+/** Whether at most so many letters must be inserted, removed or replaced to turn `a` into `b`. The package has the same, and no door to it. */
 function isClose(a: string, b: string, edits: number): boolean {
   if (edits < 0) return false;
   if (a === '' || b === '') return a.length + b.length <= edits;

@@ -22,7 +22,10 @@ export class SettingsError extends Error {
 /** Returns undefined for a text that is not valid. */
 type Read<Value> = (text: string) => Value | undefined;
 
-/** `expected` completes the sentence "… must be …". */
+/**
+ * The kinds of rules here read text. Those of the package, of the same names, read values of code, so they are no door.
+ * `expected` completes the sentence "… must be …".
+ */
 const rule = <Value, Default>(expected: string, fallback: Default, read: Read<Value>) => ({
   expected,
   fallback,
@@ -196,5 +199,5 @@ function readProcessSettings(environment: Environment, defaultHost: string) {
   return { problems, settings: { ...values, host, metricsHost } as ProcessSettings };
 }
 
-/** Returns the name of the variable for a setting: `METRICS_PORT` for `metricsPort`. */
+/** Returns the name of the variable for a setting: `METRICS_PORT` for `metricsPort`. The package has the same for options, and no door to it. */
 const variableOf = (name: string) => name.replace(/[A-Z]/g, '_$&').toUpperCase();

@@ -630,7 +630,9 @@ export interface KeySetState {
   readonly ageMs: number | undefined;
   /** Why the last fetch failed; undefined after a success and before the first fetch. */
   readonly lastFailure: FetchFault | undefined;
-  /** Milliseconds until the next scheduled fetch; 0 while one is in progress, before the first, and when none is scheduled. */
+  /** Whether a fetch is in progress. */
+  readonly isFetching: boolean;
+  /** Milliseconds until the next scheduled fetch; 0 if none is scheduled: during a fetch, before the first, and with given keys. */
   readonly nextAttemptMs: number;
 }
 

@@ -4,7 +4,7 @@ import { createMetrics } from '../../src/observe/metrics.ts';
 /** Returns the metrics of a service that has no keys yet, a scrape of them, and the outcomes in it that are not 0. */
 export function createTestMetrics(reasons: readonly RefusalReason[] = []) {
   const issuer = 'https://issuer.example.test/';
-  const issuers = [{ issuer, keys: 0, ageMs: undefined, lastFailure: undefined, nextAttemptMs: 0 }];
+  const issuers = [{ issuer, keys: 0, ageMs: undefined, lastFailure: undefined, isFetching: false, nextAttemptMs: 0 }];
   const state = () => ({ issuers, cacheHits: 0, cacheEntries: 0 });
   const metrics = createMetrics({ reasons, state, isStoreUp: () => true, droppedLogLines: () => 0 });
   const scrape = async () => (await metrics.respond(new Request('http://localhost/metrics'))).text();

@@ -93,6 +93,7 @@ export class KeySet {
       keys: this.#keys.size,
       ageMs: this.#keys.size > 0 ? now - this.#fetchedAt : undefined,
       lastFailure: this.#lastFailure,
+      isFetching: this.#pending !== undefined,
       // Nothing is scheduled before the first fetch or during one.
       nextAttemptMs: Number.isFinite(this.#nextAttemptAt) ? Math.max(0, this.#nextAttemptAt - now) : 0,
     };

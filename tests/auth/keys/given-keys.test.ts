@@ -27,7 +27,14 @@ describe('createIssuerKeys() with given keys', () => {
     const keys = [rsa];
     const { keySet, events, clock } = setUp(keys);
     keys.pop();
-    expect(keySet.state()).toEqual({ issuer, keys: 0, ageMs: undefined, lastFailure: undefined, nextAttemptMs: 0 });
+    expect(keySet.state()).toEqual({
+      issuer,
+      keys: 0,
+      ageMs: undefined,
+      lastFailure: undefined,
+      isFetching: false,
+      nextAttemptMs: 0,
+    });
     const found = await keySet.find('one');
     expect(found).toMatchObject([{ algorithm: 'PS256' }]);
     // They never age, so no time makes a lookup wait.

@@ -11,13 +11,22 @@ describe('RefreshingKeySet', () => {
       clock.advance(1000);
       return publishing('one')(signal);
     };
-    expect(keySet.state()).toEqual({ issuer, keys: 0, ageMs: undefined, lastFailure: undefined, nextAttemptMs: 0 });
-    const [found, ...others] = new Set(await Promise.all(Array.from({ length: 1000 }, () => find('one'))));
+    expect(keySet.state()).toEqual({
+      issuer,
+      keys: 0,
+      ageMs: undefined,
+      lastFailure: undefined,
+      isFetching: false,
+      nextAttemptMs: 0,
+    });
+    const finding = Array.from({ length: 1000 }, () => find('one'));
+    expect(keySet.state()).toMatchObject({ isFetching: true, nextAttemptMs: 0 });
+    const [found, ...others] = new Set(await Promise.all(finding));
     expect([found, ...others]).toMatchObject([[{ isCurrent: true }]]);
     await start();
     expect(keySet.find('one')).toBe(found as never);
     clock.advance(234);
-    expect(keySet.state()).toMatchObject({ keys: 1, ageMs: 1234, nextAttemptMs: maxAgeMs - 1234 });
+    expect(keySet.state()).toMatchObject({ keys: 1, ageMs: 1234, isFetching: false, nextAttemptMs: maxAgeMs - 1234 });
     expect(events).toEqual([{ issuer, type: 'fetched', added: ['one'], removed: [], afterFailures: 0 }]);
     expect(fetches).toBeArrayOfSize(1);
     clock.pause(maxAgeMs + maxStaleMs - 1234);
