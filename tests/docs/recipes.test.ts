@@ -2,12 +2,15 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { context, metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { decodeJwt } from 'jose';
-import { clientCredentialsGrant } from 'openid-client';
+import { clientCredentialsGrant, tokenRevocation } from 'openid-client';
 import { logIn, startAuthorizationServer } from '../support/authorization-server.ts';
 import { certificate } from '../support/certificates.ts';
+import { serve } from '../support/fixture.ts';
 import { bearer } from '../support/mint.ts';
 import { readText } from '../support/repository.ts';
 import { audience, blocks, ecSigner, folder, issuer, load, url, write } from './blocks.ts';
+
+const fileOf = (id: string) => join(folder, blocks.find((block) => block.id === id)?.file ?? '');
 
 describe('the recipe', () => {
   test('guides/websockets: the server selects the subprotocol bearer', async () => {
@@ -127,6 +130,84 @@ describe('the recipe', () => {
     for (const other of [`${token}x`, String(user.refresh_token)])
       expect(await check(other)).toMatchObject({ status: 401 });
     await server.close();
+  });
+
+  test('guides/opaque-tokens#API keys beside JWTs: one guard accepts both', async () => {
+    const { guard } = await import(fileOf('guides/opaque-tokens#API keys beside JWTs'));
+    const subjectOf = async (token: string) => {
+      const result = await guard.check(new Request(audience, { headers: bearer(token) }), { scope: 'read:reports' });
+      return result instanceof Response ? result.status : result.claims.sub;
+    };
+    const jwt = await issuer.token({ iss: url, aud: audience, sub: 'ada', scope: 'read:reports' });
+    const subjects = await Promise.all(['key_of_acme', 'key_of_acmd', jwt].map(subjectOf));
+    expect(subjects).toEqual(['acme', 401, 'ada']);
+  });
+
+  test('guides/opaque-tokens#Fewer requests to the issuer: only active: true is kept, and asked about once', async () => {
+    const asked: string[] = [];
+    const response = { aud: audience, exp: 2_000_000_000 };
+    Object.assign(globalThis, {
+      async introspect(token: string) {
+        asked.push(token);
+        return { ...response, active: token === 'good' };
+      },
+    });
+    const { text = '' } = blocks.find(({ id }) => id === 'guides/opaque-tokens#Fewer requests to the issuer') ?? {};
+    await write('fewer.ts', text);
+    const { guard } = await import(join(folder, 'fewer.ts'));
+    for (const token of ['good', 'bad', 'good', 'bad']) {
+      const check = () => guard.check(new Request(audience, { headers: bearer(token) }));
+      expect(await Promise.all([check(), check()])).toMatchObject(
+        Array(2).fill(token === 'good' ? { token } : { status: 401 }),
+      );
+    }
+    expect(asked).toEqual(['good', 'bad', 'bad']);
+    Reflect.deleteProperty(globalThis, 'introspect');
+  });
+
+  test('guides/revocation#Ask the issuer about each JWT: a token is rejected once its grant is revoked', async () => {
+    const server = await startAuthorizationServer([audience]);
+    const { reader } = server.clients;
+    let questions = 0;
+    let isSilent = false;
+    const relay = serve(async (request) => {
+      questions += 1;
+      if (isSilent) return new Response(null, { status: 500 });
+      return fetch(`${server.issuer}/introspection-of-jwt`, {
+        method: 'POST',
+        headers: { authorization: request.headers.get('authorization') ?? '' },
+        body: await request.text(),
+      });
+    });
+    const text = blocks.find(({ id }) => id === 'guides/revocation#Ask the issuer about each JWT')?.text ?? '';
+    const recipe = text
+      .replace('https://tenant.example.com/', server.issuer)
+      .replace(/`.*token\/introspection`/, `'${relay.url}'`)
+      .replace("'my-api'", `'${reader.id}'`)
+      .replace("process.env.CLIENT_SECRET ?? ''", `'${reader.secret}'`)
+      .replace('const options = {', '$& [oauth.allowInsecureRequests]: true,');
+    await write('ask.ts', recipe);
+    // Without its cache, as after ten seconds.
+    await write('ask-again.ts', recipe.replace('ttl: 10_000', 'ttl: 1'));
+    const guards = [await import(join(folder, 'ask.ts')), await import(join(folder, 'ask-again.ts'))];
+    const client = await server.discover('reader');
+    const { access_token: token, refresh_token: refresh } = await logIn(client, audience, String(reader.scope));
+    const statusesOf = async (index: number, times: number) => {
+      const check = async () => {
+        const result = await guards[index].guard.check(new Request(audience, { headers: bearer(token) }));
+        return result instanceof Response ? result.status : 200;
+      };
+      return Promise.all(Array.from({ length: times }, check));
+    };
+    expect([...(await statusesOf(0, 3)), ...(await statusesOf(0, 1))]).toEqual([200, 200, 200, 200]);
+    expect(questions).toBe(1);
+    await tokenRevocation(client, String(refresh));
+    // Nothing is kept but `active: true`, so each further check asks.
+    for (const _ of [1, 2]) expect(await statusesOf(1, 2)).toEqual([401, 401]);
+    expect(questions).toBe(3);
+    isSilent = true;
+    expect(await statusesOf(1, 1)).toEqual([503]);
+    await Promise.all([server.close(), relay.stop(true)]);
   });
 
   describe('guides/key-cache', () => {

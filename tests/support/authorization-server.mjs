@@ -51,6 +51,7 @@ const provider = new Provider(issuer, {
     devInteractions: { enabled: false },
     dPoP: { enabled: true },
     introspection: { enabled: true, allowedPolicy: () => true },
+    revocation: { enabled: true },
     mTLS: {
       enabled: true,
       certificateBoundAccessTokens: true,
@@ -70,8 +71,20 @@ const provider = new Provider(issuer, {
   },
 });
 
+/** oidc-provider introspects no JWTs. Here, one is active until its grant is revoked. */
+const grants = new Map();
+provider.on('access_token.issued', ({ jti, grantId }) => grants.set(jti, grantId));
+async function introspectJwt(request, response) {
+  const token = new URLSearchParams(Buffer.concat(await request.toArray()).toString()).get('token');
+  const { jti } = JSON.parse(Buffer.from(token.split('.')[1], 'base64url'));
+  const isClient = decodeURIComponent(atob(request.headers.authorization.slice(6))) === 'reader:reader-secret';
+  const active = isClient && grants.has(jti) && (await provider.Grant.find(grants.get(jti))) !== undefined;
+  response.setHeader('content-type', 'application/json').end(JSON.stringify({ active }));
+}
+
 const respond = provider.callback();
 server.on('request', async (request, response) => {
+  if (request.url === '/introspection-of-jwt') return introspectJwt(request, response);
   if (!request.url.startsWith('/login/')) return respond(request, response);
   const { params } = await provider.interactionDetails(request, response);
   const ageSeconds = params.max_age === undefined ? 3600 : 0;
