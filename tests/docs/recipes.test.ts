@@ -165,6 +165,76 @@ describe('the recipe', () => {
     Reflect.deleteProperty(globalThis, 'introspect');
   });
 
+  describe("guides/revocation#Receive the issuer's signal", () => {
+    const now = Math.floor(Date.now() / 1000);
+    const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
+    const caepEvent = 'https://schemas.openid.net/secevent/caep/event-type/session-revoked';
+    let sent = 0;
+    const setOf = (type: string, typ: string, claims: object) =>
+      ecSigner.sign(
+        { kid: 'ec', typ },
+        { iss: url, aud: 'my-api', iat: now, jti: `${++sent}`, events: { [type]: {} }, ...claims },
+      );
+    const logout = (claims: object, typ = 'logout+jwt') => setOf(logoutEvent, typ, { exp: now + 120, ...claims });
+    const caep = (sub_id: object | undefined, claims = {}) => setOf(caepEvent, 'secevent+jwt', { sub_id, ...claims });
+    const receiver = () => load("guides/revocation#Receive the issuer's signal");
+    const post = async (path: string, body: string | URLSearchParams) =>
+      (await (await receiver()).fetch(new Request(`${audience}/${path}`, { method: 'POST', body }))).status;
+    const statusOf = async (claims: object) => {
+      const token = await issuer.token({ iss: url, aud: audience, ...claims });
+      return (await (await receiver()).fetch(new Request(audience, { headers: bearer(token) }))).status;
+    };
+
+    test('a session that is logged out, and the earlier tokens of a user, are rejected', async () => {
+      const send = (text: string) => post('backchannel-logout', new URLSearchParams({ logout_token: text }));
+      const ofSession = logout({ sid: 's1', sub: 'ada' });
+      expect([await statusOf({ sid: 's1', sub: 'ada' }), await send(ofSession)]).toEqual([200, 200]);
+      expect([await statusOf({ sid: 's1', sub: 'ada' }), await statusOf({ sid: 's2', sub: 'ada' })]).toEqual([
+        401, 200,
+      ]);
+      expect(await send(ofSession)).toBe(400);
+      expect(await send(logout({ sub: 'bob' }))).toBe(200);
+      expect([await statusOf({ sub: 'bob', iat: now }), await statusOf({ sub: 'bob', iat: now + 1 })]).toEqual([
+        401, 200,
+      ]);
+    });
+
+    test.each([
+      ['of another type', logout({ sub: 'eve' }, 'JWT')],
+      ['with a nonce', logout({ sub: 'eve', nonce: 'n' })],
+      ['of another event', logout({ sub: 'eve', events: { other: {} } })],
+      ['without an event', logout({ sub: 'eve', events: undefined })],
+      ['of another issuer', logout({ sub: 'eve', iss: 'https://other.example.test/' })],
+      ['for another client', logout({ sub: 'eve', aud: 'other' })],
+      ['that has expired', logout({ sub: 'eve', exp: now - 1 })],
+      ['without exp', logout({ sub: 'eve', exp: undefined })],
+      ['without jti', logout({ sub: 'eve', jti: undefined })],
+      ['without sid and sub', logout({})],
+      ['that nobody signed', logout({ sub: 'eve' }).replace(/[^.]*$/, 'AAAA')],
+    ])('a logout token %s changes nothing', async (_, text) => {
+      expect(await post('backchannel-logout', new URLSearchParams({ logout_token: text }))).toBe(400);
+      expect(await post('security-events', text)).toBe(400);
+      expect(await statusOf({ sub: 'eve', iat: now })).toBe(200);
+    });
+
+    test('a CAEP event revokes a session or a user of this issuer, and may be sent twice', async () => {
+      const user = { format: 'iss_sub', iss: url, sub: 'cyd' };
+      const session = { format: 'complex', user, session: { format: 'opaque', id: 's3' } };
+      const [ofSession, ofUser] = [
+        caep(session),
+        caep(user, { events: { [caepEvent]: { event_timestamp: now - 60 } } }),
+      ];
+      for (const text of [ofSession, ofSession, ofUser]) expect(await post('security-events', text)).toBe(202);
+      expect([await statusOf({ sid: 's3', sub: 'cyd' }), await statusOf({ sid: 's4', sub: 'cyd' })]).toEqual([
+        401, 200,
+      ]);
+      expect(await statusOf({ sub: 'cyd', iat: now - 60 })).toBe(401);
+      for (const other of [{ ...user, iss: 'https://other.example.test/', sub: 'dan' }, undefined])
+        expect(await post('security-events', caep(other))).toBe(400);
+      expect(await statusOf({ sub: 'dan', iat: now })).toBe(200);
+    });
+  });
+
   test('guides/revocation#Ask the issuer about each JWT: a token is rejected once its grant is revoked', async () => {
     const server = await startAuthorizationServer([audience]);
     const { reader } = server.clients;
