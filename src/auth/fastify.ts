@@ -1,7 +1,7 @@
-import { requireGuard } from './guard/guard.ts';
+import { requireAccepted, requireGuard } from './guard/guard.ts';
 import type { IncomingRequest } from './node/incoming.ts';
-import { authenticate, authOf as authOfIncoming } from './node/require-token.ts';
-import type { AuthOf, CheckRequirements, Claims, Guard } from './types.ts';
+import { authenticate, findAuth as findIncomingAuth } from './node/require-token.ts';
+import type { Anonymous, Authentication, AuthOf, CheckRequirements, Claims, Guard } from './types.ts';
 
 export type { AuthOf };
 
@@ -53,8 +53,15 @@ export function requireToken(
  * guard's claims.
  * @throws {TypeError} no guard has accepted the request
  */
-export function authOf<AcceptedClaims extends object | undefined = Claims>({
+export function authOf<AcceptedClaims extends object | undefined = Claims>(
+  request: HookRequest,
+): AuthOf<AcceptedClaims> {
+  return requireAccepted(findAuth(request)) as AuthOf<AcceptedClaims>;
+}
+
+/** Returns what `authOf` does, or undefined if no guard has accepted the request: for logs, which see every request. */
+export function findAuth<AcceptedClaims extends object = Claims>({
   raw,
-}: HookRequest): AuthOf<AcceptedClaims> {
-  return authOfIncoming(raw);
+}: HookRequest): Authentication<AcceptedClaims> | Anonymous | undefined {
+  return findIncomingAuth(raw);
 }

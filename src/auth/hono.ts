@@ -1,15 +1,27 @@
-import type { Context, MiddlewareHandler } from 'hono';
+import type { Context, Input, MiddlewareHandler, TypedResponse } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { DeniedBodies, RejectionBodies } from './guard/describe-rejections.ts';
 import { requireAccepted, requireGuard } from './guard/guard.ts';
-import type { AnonymousIf, Authentication, AuthOf, CheckRequirements, Claims, Guard } from './types.ts';
+import type { Anonymous, AnonymousIf, Authentication, AuthOf, CheckRequirements, Claims, Guard } from './types.ts';
 
 export type { AuthOf };
 
-/** What the handlers after `requireToken` know of their context, so that `authOf` has the type of the guard's claims. */
-export interface GuardedEnv<Auth> {
-  /** The variables of the context. */
-  Variables: { readonly 'protected-api': Auth };
+/** What the handlers of a route with `requireToken` know of its input, so that `authOf` has the type of the guard's claims. */
+export interface GuardedInput<Auth> {
+  /** The values of Hono's validators, for which this is no target. */
+  out: { 'protected-api': Auth };
 }
+
+/** The environment of Hono's own middleware: any other would be asked of the handlers beside it, which may be typed apart. */
+type AnyEnv = Context extends Context<infer Any> ? Any : never;
+
+/** The rejections of a guard, for the clients of `hc`. */
+export type HonoRejection<Format> = Rejected<RejectionBodies<Format> & DeniedBodies<Format>>;
+
+type Rejected<Bodies> = {
+  [Status in keyof Bodies & ContentfulStatusCode]: Response &
+    TypedResponse<Bodies[Status], Status, Bodies[Status] extends string ? 'text' : 'json'>;
+}[keyof Bodies & ContentfulStatusCode];
 
 /**
  * Returns Hono middleware. It rejects requests whose token does not meet the requirements. A rejection keeps headers that are
@@ -18,16 +30,21 @@ export interface GuardedEnv<Auth> {
  * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (c) => c.json(authOf(c).claims.sub));
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
  */
-export function requireToken<AcceptedClaims extends object, Optional extends boolean = false>(
-  guard: Guard<AcceptedClaims>,
+export function requireToken<AcceptedClaims extends object, Optional extends boolean = false, Format = unknown>(
+  guard: Guard<AcceptedClaims, Format>,
   requirements: CheckRequirements<Optional> = {},
-): MiddlewareHandler<GuardedEnv<Authentication<AcceptedClaims> | AnonymousIf<Optional>>> {
+): MiddlewareHandler<
+  AnyEnv,
+  string,
+  GuardedInput<Authentication<AcceptedClaims> | AnonymousIf<Optional>>,
+  HonoRejection<Format>
+> {
   requireGuard(guard, requirements);
   return async (context, next) => {
     const result = await guard.check(Object(context.req).raw, requirements);
     if (!('claims' in result)) {
       for (const [name, value] of result.headers) context.header(name, value, { append: name === 'vary' });
-      return context.body(await result.text(), result.status as ContentfulStatusCode);
+      return context.body(await result.text(), result.status as ContentfulStatusCode) as never;
     }
     context.set('protected-api', result);
     return next();
@@ -35,12 +52,19 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
 }
 
 /**
- * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. If the types do
- * not show which guard that was, write `authOf<Claims>(c)`, or `authOf<Claims | undefined>(c)` where a token is optional.
+ * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. If the guard is
+ * not in the same call as the handler, write `authOf<Claims>(c)`, or `authOf<Claims | undefined>(c)` where a token is optional.
  * @throws {TypeError} no guard has accepted the request
  */
-export function authOf<Auth>(context: { readonly var: GuardedEnv<Auth>['Variables'] }): Auth;
-export function authOf<AcceptedClaims extends object | undefined = Claims>(context: Context): AuthOf<AcceptedClaims>;
-export function authOf({ var: variables }: { readonly var: Partial<GuardedEnv<unknown>['Variables']> }): unknown {
-  return requireAccepted(Object(variables)['protected-api']);
+export function authOf<AcceptedClaims extends object | undefined = Claims, Given extends Input = Input>(
+  context: Context<AnyEnv, string, Given>,
+): Given extends GuardedInput<infer Auth> ? Auth : AuthOf<AcceptedClaims> {
+  return requireAccepted(findAuth(context)) as ReturnType<typeof authOf<AcceptedClaims, Given>>;
+}
+
+/** Returns what `authOf` does, or undefined if no guard has accepted the request: for logs, which see every request. */
+export function findAuth<AcceptedClaims extends object = Claims>(
+  context: Context,
+): Authentication<AcceptedClaims> | Anonymous | undefined {
+  return Object(Object(context).var)['protected-api'];
 }

@@ -10,7 +10,6 @@ export type * from './guard.ts';
 export { issuerMetadata, optionsFromEnvironment } from './guard.ts';
 export {
   type DeniedRejection,
-  type ErrorBody,
   type ErrorSchema,
   type GuardRejection,
   guardResponses,

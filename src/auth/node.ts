@@ -2,6 +2,7 @@ export type { IncomingRequest } from './node/incoming.ts';
 export {
   authOf,
   checkIncoming,
+  findAuth,
   type Middleware,
   type OutgoingResponse,
   requireToken,

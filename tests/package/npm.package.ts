@@ -31,10 +31,10 @@ const plugin = 'guardResponses isGuarded resourceMetadata resourceServer scopeRe
 const doors: Readonly<Record<string, readonly string[]>> = {
   '': [...guardDoor, ...words(plugin)],
   '/explain': ['explainToken'],
-  '/fastify': ['authOf', 'requireToken'],
+  '/fastify': ['authOf', 'findAuth', 'requireToken'],
   '/guard': guardDoor,
-  '/hono': ['authOf', 'requireToken'],
-  '/node': ['authOf', 'checkIncoming', 'requireToken', 'serveMetadata'],
+  '/hono': ['authOf', 'findAuth', 'requireToken'],
+  '/node': ['authOf', 'checkIncoming', 'findAuth', 'requireToken', 'serveMetadata'],
   '/probe': ['probe'],
   '/testing': ['createDevelopmentIssuer', 'createTestIssuer'],
 };

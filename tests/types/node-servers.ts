@@ -1,11 +1,12 @@
 import express from 'express';
 import Fastify from 'fastify';
-import { type Context, Hono } from 'hono';
+import { type Context, type Handler, Hono, type TypedResponse } from 'hono';
+import { hc } from 'hono/client';
 import Koa from 'koa';
 import polka from 'polka';
 import { authOf as authOfFastify, requireToken as requireTokenInFastify } from 'protected-api/fastify';
 import { type Claims, createGuard } from 'protected-api/guard';
-import { authOf as authOfHono, requireToken as requireTokenInHono } from 'protected-api/hono';
+import { authOf as authOfHono, findAuth, requireToken as requireTokenInHono } from 'protected-api/hono';
 import { authOf, checkIncoming, requireToken, serveMetadata } from 'protected-api/node';
 import { z } from 'zod';
 
@@ -58,6 +59,25 @@ hono.get('/later', (c) => {
 new Hono<{ Bindings: { KV: string }; Variables: { user: string } }>().get('/reports', requireTokenInHono(guard), (c) =>
   c.text(authOfHono(c).claims.tenant + c.env.KV + c.get('user')),
 );
+
+// Handlers that are typed apart, as with @hono/zod-openapi.
+interface AppEnv {
+  Variables: { logger: string };
+}
+declare const apart: Handler<AppEnv, '/tasks', object, Response & TypedResponse<{ id: 1 }, 200, 'json'>>;
+const tasks = new Hono<AppEnv>()
+  .use(requireTokenInHono(guard))
+  .get('/tasks', requireTokenInHono(guard, { scope: 'read:tasks' }), apart)
+  .get('/logged', requireTokenInHono(guard), (c) => {
+    // @ts-expect-error: perhaps no guard has accepted it
+    findAuth(c).claims;
+    return c.json({ by: authOfHono(c).claims.tenant, sub: findAuth(c)?.claims?.sub, logger: c.var.logger }, 200);
+  });
+// Its RPC client knows the rejections, as Eden does.
+const answer = await hc<typeof tasks>('http://localhost').tasks.$get();
+if (answer.status === 401) (await answer.json()).error satisfies string;
+if (answer.status === 503) (await answer.json()).error satisfies 'temporarily_unavailable';
+if (answer.status === 200) (await answer.json()).id satisfies number;
 
 const fastify = Fastify();
 fastify.addHook('onRequest', requireTokenInFastify(guard));

@@ -103,7 +103,14 @@ export async function authenticate<AcceptedClaims extends object, Optional exten
 export function authOf<AcceptedClaims extends object | undefined = Claims>(
   request: IncomingRequest,
 ): AuthOf<AcceptedClaims> {
-  return requireAccepted(results.get(request)) as AuthOf<AcceptedClaims>;
+  return requireAccepted(findAuth(request)) as AuthOf<AcceptedClaims>;
+}
+
+/** Returns what `authOf` does, or undefined if no guard has accepted the request: for logs, which see every request. */
+export function findAuth<AcceptedClaims extends object = Claims>(
+  request: IncomingRequest,
+): Authentication<AcceptedClaims> | Anonymous | undefined {
+  return results.get(request) as Authentication<AcceptedClaims> | Anonymous | undefined;
 }
 
 /** Sends a response of the guard with the headers that the application has already set, unless one was sent meanwhile. */

@@ -1,7 +1,6 @@
 import { type ElysiaCustomStatusResponse, type TSchema, t } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
-import { type Rejection, rejectionsOf } from '../guard/describe-rejections.ts';
-import type { RefusalDescription, RejectionFormat } from '../types.ts';
+import { type DeniedBodies, type Rejection, type RejectionBodies, rejectionsOf } from '../guard/describe-rejections.ts';
 import { groupBy } from '../values/group-by.ts';
 import { schemaOf } from './schema-of.ts';
 
@@ -34,49 +33,16 @@ export const guardResponses = {
 /** The response to a token without the scope that a route requires. */
 export const scopeResponses = { 403: errorSchema('insufficient_scope') };
 
-/** The body of a rejection without `formatRejection` (RFC 6749 §5.2). */
-export interface ErrorBody<Name extends RefusalDescription['error'] = RefusalDescription['error']> {
-  /** The error. */
-  readonly error: Name;
-  /** A constant sentence. */
-  readonly error_description: string;
-}
-
-/** The bodies of the usual rejections by status, as `formatRejection` changes them. Nothing is known of an unknown format. */
-type BodiesByStatus<Format, Usual> = unknown extends Format
-  ? Record<never, never>
-  : [keyof Format] extends [never]
-    ? Usual
-    : RejectionFormat extends Format
-      ? Record<never, never>
-      : Readonly<Record<KnownStatus<StatusOf<Format, keyof Usual>>, BodyOf<Format>>>;
-type BodyOf<Format> = Format extends { readonly body: infer Body } ? Body : ErrorBody;
-type StatusOf<Format, Usual> = Format extends { readonly status: infer Status } ? Status : Usual;
-type KnownStatus<Status> = number extends Status ? never : Status & number;
-
 /** What a hook would return for Elysia to infer these rejections. */
 type Returned<Bodies> = {
   [Status in keyof Bodies & number]: ElysiaCustomStatusResponse<Status, Bodies[Status]>;
 }[keyof Bodies & number];
 
 /** What typed clients know about the rejections of a guarded route. Handlers can still return any status. */
-export type GuardRejection<Format> = Returned<
-  BodiesByStatus<
-    Format,
-    {
-      readonly 400: ErrorBody<'invalid_request'>;
-      readonly 401: ErrorBody<
-        'missing_token' | 'invalid_token' | 'invalid_dpop_proof' | 'insufficient_user_authentication'
-      >;
-      readonly 503: ErrorBody<'temporarily_unavailable'>;
-    }
-  >
->;
+export type GuardRejection<Format> = Returned<RejectionBodies<Format>>;
 
 /** The rejection of a token that a route denies. */
-export type DeniedRejection<Format> = Returned<
-  BodiesByStatus<Format, { readonly 403: ErrorBody<'insufficient_scope' | 'access_denied'> }>
->;
+export type DeniedRejection<Format> = Returned<DeniedBodies<Format>>;
 
 const descriptions: Readonly<Record<number, string>> = {
   400: 'The Authorization header is malformed',

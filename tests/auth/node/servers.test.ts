@@ -21,7 +21,7 @@ import polka from 'polka';
 import * as forFastify from 'protected-api/fastify';
 import { type Claims, createGuard } from 'protected-api/guard';
 import * as forHono from 'protected-api/hono';
-import { authOf, checkIncoming, type Middleware, requireToken, serveMetadata } from 'protected-api/node';
+import { authOf, checkIncoming, findAuth, type Middleware, requireToken, serveMetadata } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';
 import { listen, rawRequest } from '../../support/raw-http.ts';
 
@@ -75,6 +75,7 @@ function withMiddleware(app: Application, listener: RequestListener = app): Serv
     .use('/reports', requireToken(guard, { scope }))
     .use('/news', requireToken(guard, { optional: true }));
   for (const path of ['/reports', '/news', '/open']) app.use(path, handler);
+  app.use('/public', (request, response) => void response.end(String(findAuth(request))));
   return createServer(listener);
 }
 
@@ -92,7 +93,8 @@ async function withFastify(): Promise<Server> {
       part.all('/reports', { onRequest: forFastify.requireToken(guard, { scope }) }, handler);
     })
     .all('/news', { onRequest: forFastify.requireToken(guard, { optional: true }) }, handler)
-    .all('/open', handler);
+    .all('/open', handler)
+    .all('/public', async (request) => String(forFastify.findAuth(request)));
   await app.ready();
   return app.server;
 }
@@ -108,6 +110,7 @@ function withHono(): Server {
     .all('/reports', forHono.requireToken(guard, { scope }), handler)
     .all('/news', forHono.requireToken(guard, { optional: true }), handler)
     .all('/open', handler)
+    .all('/public', (context) => context.body(String(forHono.findAuth(context))))
     .onError((_, context) => context.body(null, 500));
   // Replaces the global Request and Response.
   return createAdaptorServer({ overrideGlobalObjects: false, fetch: app.fetch }) as Server;
@@ -132,6 +135,7 @@ const rows: readonly (readonly [
   said?: string,
 ])[] = [
   ['a token', 'GET /reports', () => token, 200, 'ada'],
+  ['a token, on a route that no guard has', 'GET /public', () => token, 200, 'undefined'],
   ['a token and a body', 'POST /reports', () => token, 200, 'adatea'],
   ['no scope', 'GET /reports', () => issuer.token(), 403, 'error="insufficient_scope"'],
   ['no token', 'GET /reports', () => '', 401, 'Bearer'],
