@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { type CanActivate, Controller, Get, HttpException, Module, Req, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { createGuard, optionsFromEnvironment, type Requirements } from 'protected-api/guard';
+import { type CheckRequirements, createGuard, optionsFromEnvironment } from 'protected-api/guard';
 import { authOf, checkIncoming, type IncomingRequest, serveMetadata } from 'protected-api/node';
 
 // NestJS on Express. Compile it with `experimentalDecorators`, and start it with:
@@ -10,7 +10,7 @@ const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
 
 /** A NestJS guard. Middleware would be bypassed, because NestJS before 11.2 matches its paths differently from those of routes. */
-const accessToken = (requirements: Requirements = {}): CanActivate => ({
+const accessToken = (requirements: CheckRequirements = {}): CanActivate => ({
   async canActivate(context) {
     const http = context.switchToHttp();
     const request = http.getRequest();

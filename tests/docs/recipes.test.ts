@@ -13,17 +13,33 @@ import { audience, blocks, ecSigner, folder, issuer, load, url, write } from './
 const fileOf = (id: string) => join(folder, blocks.find((block) => block.id === id)?.file ?? '');
 
 describe('the recipe', () => {
-  test('guides/websockets: the server selects the subprotocol bearer', async () => {
-    const { fetch } = await load('guides/websockets#Browsers');
-    await using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch, websocket: { message() {} } });
+  test.each([
+    ['Elysia', 'guides/websockets#Browsers', 'events'],
+    ['Bun.serve', 'guides/websockets#Browsers 2', ''],
+  ])('guides/websockets: %s selects the subprotocol bearer', async (_, block, path) => {
+    const { fetch, app } = await load(block);
+    const options = { hostname: '127.0.0.1', port: 0 };
+    const server = app ? app.listen(options).server : Bun.serve({ ...options, fetch, websocket: { message() {} } });
+    const address = new URL(path, server.url).href.replace('http', 'ws');
     const token = await issuer.token({ iss: url, aud: audience });
     const protocol = (...protocols: readonly string[]) =>
       new Promise<string>((done) => {
-        const socket = new WebSocket(server.url.href.replace('http', 'ws'), [...protocols]);
+        const socket = new WebSocket(address, [...protocols]);
         socket.onopen = () => done(socket.protocol);
         socket.onerror = () => done('rejected');
       });
     expect([await protocol('bearer', token), await protocol('bearer', `${token}x`)]).toEqual(['bearer', 'rejected']);
+    await server.stop(true);
+  });
+
+  test('guides/own-issuer: the guard accepts the token that the application issues', async () => {
+    const { fetch } = await load('guides/own-issuer');
+    const issued = await fetch(
+      new Request(`${audience}/token`, { method: 'POST', headers: { cookie: 'session=of-ada' } }),
+    );
+    const { access_token: token } = await issued.json();
+    const response = await fetch(new Request(audience, { headers: bearer(token) }));
+    expect([response.status, await response.json()]).toEqual([200, 'ada']);
   });
 
   test('start/elysia: a rate limiter in onRequest counts requests that the guard rejects', async () => {
