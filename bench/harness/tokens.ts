@@ -2,8 +2,9 @@ import { createPublicKey, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { base64url } from '../../src/auth/probe/forge.ts';
 import { publish, rsaKey } from '../../tests/support/keys.ts';
-import { base64url, mintToken, nowSeconds, SIGNING_KID } from '../../tests/support/mint.ts';
+import { mintToken, nowSeconds, SIGNING_KID } from '../../tests/support/mint.ts';
 
 /** The issuer and audience of every token; nothing is ever fetched from these names. */
 export const issuer = 'https://tenant.example.com/';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, setSystemTime, test } from 'bun:test';
 import type fc from 'fast-check';
-import { crowdedKeySet } from '../http/table/key-set.ts';
-import { PRIVATE, SCOPED } from '../http/table/tokens.ts';
 import { ISSUER, publishedBy } from '../support/checked.ts';
 import { type Challenge, challengeOf, expectError, expectMessage } from '../support/expect-error.ts';
+import { PRIVATE, SCOPED } from '../support/fixture.ts';
 import { createFrozenClock } from '../support/frozen-clock.ts';
+import { crowdedKeySet } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SCOPE } from '../support/mint.ts';
 import { createTestApp } from '../support/test-app.ts';
 import { holds, propertyTimeoutMs, tokens } from './arbitraries.ts';

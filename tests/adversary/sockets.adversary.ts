@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
+import { inWords } from '../../src/auth/probe/forge.ts';
 import { exchange } from '../support/raw-http.ts';
-import { inWords } from '../support/token-rows.ts';
 import { attackedService, expectServing } from './attacked-service.ts';
 import { hosts, lines, nameOf, wireAttacks } from './wire-attacks.ts';
 

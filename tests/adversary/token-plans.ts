@@ -1,9 +1,8 @@
 import fc from 'fast-check';
-import { acceptedTokens, tokenFaults } from '../http/table/token-faults.ts';
 import { ISSUER } from '../support/checked.ts';
 import { publish, rsaKey, signingKey } from '../support/keys.ts';
-import { AUDIENCE, mintToken, SCOPE, SIGNING_KID } from '../support/mint.ts';
-import type { TokenRow } from '../support/token-rows.ts';
+import { AUDIENCE, baseOf, mintToken, SCOPE, SIGNING_KID } from '../support/mint.ts';
+import { acceptedTokens, type TokenRow, tokenFaults } from '../support/token-faults.ts';
 import { anyMember, edited, editsOf, few, member, merged } from './arbitraries.ts';
 
 /** The second issuer of worlds that have two. Its identifier has no trailing slash. */
@@ -40,7 +39,7 @@ const onlyBase = { issuer: ISSUER, alg: 'RS256', kid: SIGNING_KID, signer: SIGNI
 
 /** Makes the token of a plan, with a real signature over the header and payload that the plan produced. */
 export function build({ base: { issuer, alg, kid, signer }, changes, edits }: Plan): string {
-  const made = changes.map(([, change]) => (typeof change === 'function' ? change(issuer) : change));
+  const made = changes.map(([, change]) => (typeof change === 'function' ? change(baseOf(issuer)) : change));
   const overrides = made.filter((one) => typeof one !== 'string');
   const claims = { token_use: 'access', permissions: [`api/${SCOPE}`] };
   const token = mintToken(issuer, {

@@ -3,7 +3,6 @@ import { optionsFromEnvironment } from 'protected-api/guard';
 import { version } from '../../package.json' with { type: 'json' };
 import { settingOf } from '../../src/auth/options/environment.ts';
 import { processRules } from '../../src/settings.ts';
-import { tokenFaults } from '../http/table/token-faults.ts';
 import { run, until } from '../support/child-process.ts';
 import { START_TIMEOUT_MS } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
@@ -11,7 +10,7 @@ import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, bearer, SIGNING_KID } from '../support/mint.ts';
 import { rawGet } from '../support/raw-http.ts';
 import { readJsonLines } from '../support/recorded-log.ts';
-import { type TokenRow, tokenTextOf } from '../support/token-rows.ts';
+import { type TokenRow, tokenFaults, tokenTextOf } from '../support/token-faults.ts';
 
 const SECRET = 'only-the-holder-knows';
 

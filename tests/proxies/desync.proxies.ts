@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { on } from 'node:events';
 import type { Socket } from 'node:net';
+import { inWords } from '../../src/auth/probe/forge.ts';
 import { HOST, hosts, lines, nameOf, wireAttacks } from '../adversary/wire-attacks.ts';
+import { probed } from '../http/table/probed.ts';
 import { freePort, untilReachable } from '../support/child-process.ts';
 import { fixtureFor, startedFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
 import { exchange, open } from '../support/raw-http.ts';
-import { inWords } from '../support/token-rows.ts';
 import { haproxy, nginx, startRelay } from './proxies.ts';
 
 const CANARIES = 3;
@@ -113,6 +114,11 @@ for (const { name, start } of [haproxy, nginx]) {
         await expectCanaries();
         await expectCanaries();
       });
+
+    test('the API withstands the probe', async () => {
+      const origin = `http://127.0.0.1:${started().port}`;
+      await probed({ ...fixture(), service: { ...fixture().service, origin } });
+    });
 
     test('and the proxy did share its connections', () =>
       expect(started().relay.connections()).toBeLessThan(asked / 2));

@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { authorizationHeaderRows } from '../http/table/authorization-header.ts';
 import { dpopRows, PUBLIC_URL } from '../http/table/dpop.ts';
-import { crowdedKeySet, keySetRows } from '../http/table/key-set.ts';
-import { tokenRows } from '../http/table/tokens.ts';
+import { probeRows } from '../http/table/probed.ts';
 import { run, runToEnd } from '../support/child-process.ts';
 import { fixtureFor, startFixture } from '../support/fixture.ts';
 import { type Form, startService } from '../support/forms.ts';
 import { installedPackage } from '../support/installed-package.ts';
 import { type IssuerMode, startIssuer } from '../support/issuer.ts';
-import { publish, signingKey } from '../support/keys.ts';
+import { crowdedKeySet, publish, signingKey } from '../support/keys.ts';
 import { AUDIENCE, mintToken, SIGNING_KID, signingKeys } from '../support/mint.ts';
 import { nodePath, nodeVersions } from '../support/node-versions.ts';
 import { workerForm } from '../support/worker.ts';
@@ -42,9 +40,7 @@ const hasMlDsa = (name: string) => /^(?:bun|deno)$/.test(name) || Number(/^node 
 
 function httpTable(form: Form): void {
   const fixture = fixtureFor(form, { keys: crowdedKeySet });
-  authorizationHeaderRows(fixture);
-  tokenRows(fixture);
-  keySetRows(fixture);
+  probeRows(fixture);
   dpopRows(fixtureFor(form, { keys: crowdedKeySet, settings: { PUBLIC_URL, DPOP: 'on' } }), 'on');
 
   test.each([

@@ -4,6 +4,9 @@ import type { Form, Service } from './forms.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
 import { AUDIENCE, bearer, mintToken, type TokenOverrides } from './mint.ts';
 
+export const PRIVATE = '/api/private';
+export const SCOPED = '/api/private-scoped';
+
 /** Listens on a free port of loopback until it is disposed of. */
 export const serve = (fetch: (request: Request) => Response | Promise<Response>, tls?: Bun.TLSOptions) =>
   Bun.serve({ hostname: '127.0.0.1', port: 0, development: false, fetch, ...(tls && { tls }) });

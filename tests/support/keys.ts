@@ -39,3 +39,28 @@ export function publish(key: KeyObject, kid: string, overrides: PublishedKey = {
   const jwk = { ...createPublicKey(key).export({ format: 'jwk' }), kid, use: 'sig', ...overrides };
   return Object.fromEntries(Object.entries(jwk).filter(([, value]) => value !== undefined));
 }
+
+/** Returns a key set with every kind of faulty key, and every key that an attack could use. The valid keys in it must still work. */
+export const crowdedKeySet = (): readonly unknown[] => [
+  ...[null, 1, 'text', [], {}, { kty: 'RSA' }, { kid: 'x' }],
+  { ...createPublicKey(rsaKey('nameless')).export({ format: 'jwk' }), use: 'sig' },
+  publish(rsaKey('other'), 'other'),
+  publish(cubicKey(), 'cubic'),
+  publish(signingKey('ES256', 'elliptic'), 'elliptic'),
+  { kty: 'oct', kid: 'symmetric', use: 'sig', k: Buffer.alloc(32, 1).toString('base64url') },
+  publish(rsaKey('spoilt'), 'spoilt', { n: '!!!' }),
+  publish(rsaKey('weak', 1024), 'spoilt'),
+  publish(rsaKey('spoilt'), 'spoilt'),
+  publish(rsaKey('with-alg'), 'with-alg', { alg: 'RS256' }),
+  publish(rsaKey('without-use'), 'without-use', { use: undefined }),
+  publish(rsaKey('to-verify'), 'to-verify', { use: undefined, key_ops: ['sign', 'verify'] }),
+  publish(rsaKey('strong', 3072), 'strong'),
+  publish(rsaKey('annotated'), 'annotated', { x5t: 'AAAA', 'x-note': { a: [1] } }),
+  publish(rsaKey('first twin'), 'twins'),
+  publish(rsaKey('second twin'), 'twins'),
+  publish(rsaKey('weak', 1024), 'weak'),
+  publish(rsaKey('encrypting'), 'encrypting', { use: 'enc' }),
+  publish(rsaKey('numeric-use'), 'numeric-use', { use: 1 }),
+  publish(rsaKey('for-ps256'), 'for-ps256', { alg: 'PS256' }),
+  publish(rsaKey('signing-key'), 'signing-key'),
+];

@@ -1,7 +1,8 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { assemble } from '../../src/auth/probe/forge.ts';
 import { proofAlgorithms } from '../../src/auth/proof/proof-key.ts';
 import { signingKey } from './keys.ts';
-import { assemble, nowSeconds as now, type TokenOverrides } from './mint.ts';
+import { nowSeconds as now, type TokenOverrides } from './mint.ts';
 
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
 

@@ -1,29 +1,6 @@
-import { constants, createHash, createHmac, type KeyObject, sign } from 'node:crypto';
+import { createHash } from 'node:crypto';
 
-/**
- * Returns the parameters of a JWS algorithm (RFC 7518 §3, RFC 8037 §3.1) for node:crypto: the hash, and the key with its
- * parameters.
- */
-export function cryptoOf(algorithm: string, key: KeyObject) {
-  const parameters = {
-    PS: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },
-    ES: { dsaEncoding: 'ieee-p1363' as const },
-  }[algorithm.slice(0, 2)];
-  const hash = /^[RPEH]S/.test(algorithm) ? `sha${algorithm.slice(2)}` : null;
-  return [hash, { key, ...parameters }] as const;
-}
-
-/** Returns the signature of a JWS algorithm over `input`; HMAC uses the public key as its secret, as in an attack. */
-export function signAs(algorithm: string, key: KeyObject, input: Buffer): Uint8Array {
-  const [hash, parameters] = cryptoOf(algorithm, key);
-  if (!algorithm.startsWith('HS')) return sign(hash, input, parameters);
-  const secret = key.export({ type: 'pkcs8', format: 'pem' });
-  return createHmac(String(hash), secret).update(input).digest();
-}
-
-const bytesOf = (value: bigint) => Buffer.from(value.toString(16).padStart(value >> 2048n ? 514 : 512, '0'), 'hex');
-const integerOf = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
-
+const bytesOf = (value: bigint) => Buffer.from(value.toString(16).padStart(512, '0'), 'hex');
 /** Returns a forgery whose cube begins with the padding and the hash (Bleichenbacher 2006), for keys with the exponent 3. */
 export function forgeCubeRoot(input: Buffer): Buffer {
   const hash = createHash('sha256').update(input).digest('hex');
@@ -36,13 +13,6 @@ export function forgeCubeRoot(input: Buffer): Buffer {
   if (!cube.startsWith(start)) throw new TypeError('The forgery failed');
   return bytesOf(root);
 }
-
-/** Returns a good signature written as the same number modulo n, one modulus up. */
-export const signOneModulusUp = (input: Buffer, key: KeyObject): Buffer =>
-  bytesOf(
-    integerOf(sign('sha256', input, key)) +
-      integerOf(Buffer.from(String(key.export({ format: 'jwk' }).n), 'base64url')),
-  );
 
 /** Every encoding of a point of order 1, 2, 4 or 8 on Ed25519, for which anyone can sign: the values of y, with either sign of x. */
 export const smallOrder = [

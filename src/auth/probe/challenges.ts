@@ -29,7 +29,7 @@ export function challengesIn(header: string | null): readonly Challenge[] | unde
     rest = rest.slice(begun[0].length).replace(/^[ \t]*,[ \t]*/, '');
     const credentials = parameter.test(rest) ? null : token68.exec(rest);
     // `Basic abc=`, or the next scheme.
-    if (credentials && !scheme.test(rest.replace(/=+.*/s, ''))) return undefined;
+    if (credentials && !scheme.test(rest.split('=')[0] ?? '')) return undefined;
   }
   return found;
 }

@@ -95,6 +95,10 @@ export function signAs(algorithm: string, key: KeyObject, input: Buffer): Uint8A
   return createHmac(String(hash), secret).update(input).digest();
 }
 
+/** Returns a token with this text for its signature. */
+export const withSignature = (token: string, signature: string): string =>
+  token.slice(0, token.lastIndexOf('.') + 1) + signature;
+
 /** Changes one part of a finished token: 0 is the header, 2 the signature. */
 export const changePart = (index: number, change: (part: string) => string): Change => ({
   reshape: (token) =>

@@ -40,8 +40,22 @@ export interface ProbeOptions {
   readonly intrusive?: boolean | undefined;
   /** Ends the run, with the report so far. */
   readonly signal?: AbortSignal | undefined;
+  /** Called with each response, for rules that an API has beyond the standards, such as the format of its errors. */
+  readonly onResponse?: ((response: ProbeResponse) => void) | undefined;
   /** Called after each row. */
   readonly onRow?: ((row: ProbedRow, total: number) => void) | undefined;
+}
+
+/** A response, and the request that caused it. */
+export interface ProbeResponse {
+  /** The ID of the row. */
+  readonly row: string;
+  readonly method: string;
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Headers;
+  /** The beginning of the body. */
+  readonly text: string;
 }
 
 /** An operation that requires a token. */

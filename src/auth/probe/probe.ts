@@ -2,7 +2,7 @@ import { operationsOf, type ProbeOptions, type Target, targetsOf } from './optio
 import { type ProbedRow, type ProbeReport, reportOf } from './report.ts';
 import type { Level, Needs, Row, Trial } from './row.ts';
 import { rows as allRows } from './rows/rows.ts';
-import { createSender, type Sender } from './transport.ts';
+import { createSender, type Received, type Sender, type Sent } from './transport.ts';
 import { createTrial, type Source, sourceOf } from './trial.ts';
 
 // Here is the course of a run: controls, rows, controls. What is sent is in rows/, and how in transport.ts.
@@ -29,7 +29,9 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
     if (![...allRows, ...ownRows].some((row) => isMeant(name, row)))
       throw new TypeError(`Cannot probe: no row is called ${name}`);
   const { targets, notTried } = readTargets(options);
-  const sender = createSender({ fetch: options.fetch, headers: Object.entries(headers) });
+  const onReceived = ({ id, method, url }: Sent, { words: _, ...received }: Received) =>
+    options.onResponse?.({ row: id, method, url, ...received });
+  const sender = createSender({ fetch: options.fetch, headers: Object.entries(headers), onReceived });
   signal?.addEventListener('abort', () => sender.stop('The run was interrupted'));
   const chosen = chosenRows(options);
   const source = await sourceOf(options);

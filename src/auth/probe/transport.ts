@@ -27,8 +27,7 @@ export type Handler = (request: Request) => Response | Promise<Response>;
 interface SenderOptions {
   readonly fetch?: Handler | undefined;
   readonly headers?: readonly (readonly [string, string])[] | undefined;
-  readonly now?: () => number;
-  readonly sleep?: (ms: number) => Promise<unknown>;
+  readonly onReceived?: ((sent: Sent, received: Received) => void) | undefined;
 }
 
 const timeoutMs = 10_000;
@@ -42,12 +41,7 @@ const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 export type Sender = ReturnType<typeof createSender>;
 
 /** Returns a function that sends one request after the other, until `stopped()` says why it does so no longer. */
-export function createSender({
-  fetch,
-  headers = [],
-  now = performance.now.bind(performance),
-  sleep = pause,
-}: SenderOptions) {
+export function createSender({ fetch, headers = [], onReceived }: SenderOptions) {
   let [count, nextAt, failures, limited, stopped] = [0, 0, 0, 0, undefined as string | undefined];
 
   async function sendOnce(sent: Sent): Promise<Received> {
@@ -56,8 +50,8 @@ export function createSender({
       stopped = `${careful.requests} requests were sent: name fewer targets or rows`;
     if (stopped !== undefined) return nothing(stopped);
     if (isCareful) {
-      if (nextAt > now()) await sleep(nextAt - now());
-      nextAt = now() + careful.intervalMs;
+      if (nextAt > performance.now()) await pause(nextAt - performance.now());
+      nextAt = performance.now() + careful.intervalMs;
     }
     count += 1;
     const agent = ['User-Agent', `protected-api-probe (row ${sent.id})`] as const;
@@ -65,6 +59,7 @@ export function createSender({
     const received = await (fetch ? intoFunction(fetch, whole) : overNetwork(whole)).catch((error: unknown) =>
       nothing(`no response: ${error instanceof Error ? printable(error.message || error.name) : 'an error'}`),
     );
+    onReceived?.(sent, received);
     failures = received.status >= 500 || received.status === 0 ? failures + 1 : failures;
     limited = received.status === 429 ? limited + 1 : 0;
     if (isCareful && failures >= careful.failures)
@@ -90,7 +85,7 @@ export function createSender({
         stopped ??= `The API asks to wait for ${seconds} seconds`;
         return received;
       }
-      await sleep(seconds * 1000);
+      await pause(seconds * 1000);
       return sendOnce(sent);
     },
   };

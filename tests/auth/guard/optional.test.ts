@@ -2,11 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
 import { createGuard } from '../../../src/auth/guard.ts';
 import { isGuarded, resourceServer } from '../../../src/auth/index.ts';
-import { crowdedKeySet } from '../../http/table/key-set.ts';
-import { tokenFaults } from '../../http/table/token-faults.ts';
 import { offline, tokenOf } from '../../support/checked.ts';
+import { crowdedKeySet } from '../../support/keys.ts';
 import { bearer } from '../../support/mint.ts';
-import { tokenTextOf } from '../../support/token-rows.ts';
+import { tokenFaults, tokenTextOf } from '../../support/token-faults.ts';
 
 const greet = ({ claims }: { readonly claims: object | undefined }) => (claims ? 'known' : 'anonymous');
 const { issuer, audience } = offline();

@@ -1,10 +1,10 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { inWords } from '../../../src/auth/probe/forge.ts';
 import type { ProofVerifierOptions } from '../../../src/auth/proof/proof.ts';
 import type { RefusalReason } from '../../../src/auth/types.ts';
 import { exactRsaKey } from '../../support/keys.ts';
 import { goodProofParts, type ProofOverrides, proofKey, publicJwk, sha256, thumbprintOf } from '../../support/proof.ts';
 import { smallOrder } from '../../support/signatures.ts';
-import { inWords } from '../../support/token-rows.ts';
 
 export const publicUrl = 'https://api.example.test';
 export const path = '/api/private';

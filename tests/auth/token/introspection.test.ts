@@ -3,8 +3,9 @@ import { explainToken } from '../../../src/auth/explain/explain-token.ts';
 import { describeRejections } from '../../../src/auth/guard/describe-rejections.ts';
 import { createGuard } from '../../../src/auth/guard.ts';
 import { checkOptions, haveEqualOptions } from '../../../src/auth/options/check-options.ts';
+import { base64url } from '../../../src/auth/probe/forge.ts';
 import { createChecker, ISSUER, tokenOf } from '../../support/checked.ts';
-import { AUDIENCE, base64url, bearer, mintToken, nowSeconds, SCOPE } from '../../support/mint.ts';
+import { AUDIENCE, bearer, mintToken, nowSeconds, SCOPE } from '../../support/mint.ts';
 
 const active = { active: true, aud: AUDIENCE, exp: nowSeconds() + 300, scope: SCOPE, client_id: 'reader' };
 const throws = () => {

@@ -4,13 +4,11 @@ import { checkOptions } from '../../../src/auth/options/check-options.ts';
 import { createTrusts } from '../../../src/auth/token/trust.ts';
 import { createVerifier } from '../../../src/auth/token/verifier.ts';
 import type { GuardOptions } from '../../../src/auth/types.ts';
-import { crowdedKeySet } from '../../http/table/key-set.ts';
-import { faultsBeforeKeys, tokenFaults } from '../../http/table/token-faults.ts';
 import { createChecker, ISSUER, offline, publishedBy, tokenOf } from '../../support/checked.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
-import { publish, rsaKey } from '../../support/keys.ts';
+import { crowdedKeySet, publish, rsaKey } from '../../support/keys.ts';
 import { AUDIENCE, bearer, mintToken, SIGNING_KID } from '../../support/mint.ts';
-import { tokenTextOf } from '../../support/token-rows.ts';
+import { acceptedByKeys, acceptedTokens, tokenFaults, tokenTextOf } from '../../support/token-faults.ts';
 
 const frozenSeconds = 2_000_000_000;
 
@@ -91,8 +89,7 @@ describe('createGuard().check()', () => {
     });
 
   // Bound tokens are verified first, and then cached.
-  for (const { name, reason, token } of tokenFaults) {
-    const isBeforeKeys = faultsBeforeKeys.some((fault) => fault.name === name && fault.reason === reason);
+  for (const { name, reason, token, isBeforeKeys } of tokenFaults)
     test(`refuses a token with ${name}: ${reason}${isBeforeKeys ? ', at once, without a key lookup' : ''}`, async () => {
       const { options, asked } = publishedBy({ [ISSUER]: crowdedKeySet() });
       const check = createChecker(options);
@@ -105,7 +102,11 @@ describe('createGuard().check()', () => {
       expect(asked).toBeArrayOfSize(isBeforeKeys ? 0 : reason === 'key_unknown' ? 2 : 1);
       expect(state().cacheEntries).toBe(reason === 'token_bound' ? 1 : 0);
     });
-  }
+
+  test.each([...acceptedTokens, ...acceptedByKeys])('accepts a token with %s', async (_, token) => {
+    const check = createChecker(publishedBy({ [ISSUER]: crowdedKeySet() }).options);
+    expect((await check(tokenTextOf(token, ISSUER))).reason).toBeUndefined();
+  });
 
   const [azp, tid] = [{ audienceClaim: 'azp' }, { requiredClaims: { tid: 't' } }];
   const typed = { tokenType: 'at+jwt' } as const;

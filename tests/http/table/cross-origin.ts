@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { expectCrossOrigin, expectPreflight, expectProtected } from '../../support/expect-error.ts';
-import type { Fixture } from '../../support/fixture.ts';
+import { type Fixture, PRIVATE, SCOPED } from '../../support/fixture.ts';
 import { bearer } from '../../support/mint.ts';
-import { PRIVATE, SCOPED } from './tokens.ts';
 
 const ORIGIN = 'https://spa.example.test';
 

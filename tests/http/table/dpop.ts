@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test';
+import { inWords } from '../../../src/auth/probe/forge.ts';
 import { expectProtected } from '../../support/expect-error.ts';
-import type { Fixture } from '../../support/fixture.ts';
+import { type Fixture, PRIVATE, SCOPED } from '../../support/fixture.ts';
 import { bearer, SCOPE } from '../../support/mint.ts';
 import { bound, makeProof, type ProofOverrides, proofKey, proven, thumbprintOf } from '../../support/proof.ts';
 import { rawRequest } from '../../support/raw-http.ts';
-import { inWords } from '../../support/token-rows.ts';
-import { PRIVATE, SCOPED } from './tokens.ts';
 
 export const PUBLIC_URL = 'https://api.example.test';
 const algs = 'algs="ES256 ES384 RS256 PS256 EdDSA Ed25519"';

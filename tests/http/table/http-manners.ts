@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
-import type { Fixture } from '../../support/fixture.ts';
+import { type Fixture, PRIVATE, SCOPED } from '../../support/fixture.ts';
 import { bearer } from '../../support/mint.ts';
-import { exchange, rawRequest } from '../../support/raw-http.ts';
-import { PRIVATE, SCOPED } from './tokens.ts';
+import { exchange, rawGet, rawRequest } from '../../support/raw-http.ts';
 
 const PUBLIC = '/api/public';
 const PATHS = [PUBLIC, PRIVATE, SCOPED];
@@ -22,6 +21,27 @@ function messages(fixture: () => Fixture): void {
   test('the public endpoint requires no token, and a query changes nothing', async () => {
     for (const path of [PUBLIC, `${PUBLIC}?a=1&a=2&b`]) await expectMessage(await fixture().service.fetch(path));
     await expectMessage(await fixture().get(`${SCOPED}?a=1`, fixture().mint()));
+  });
+
+  test('the public endpoint requires no token, whatever the Authorization header is', async () => {
+    for (const value of ['', 'Basic dTpw', 'Bearer', 'Bearer x, Bearer y', 'Bearer\u00a0x'])
+      await expectMessage(await rawGet(fixture().service.origin, PUBLIC, [`Authorization: ${value}`]));
+  });
+
+  test('a token is accepted with tabs and spaces around it', async () => {
+    for (const line of ['Authorization:  \t Bearer \t \t TOKEN\t ', 'Authorization:Bearer TOKEN'])
+      await expectMessage(await rawGet(fixture().service.origin, SCOPED, [line.replace('TOKEN', fixture().mint())]));
+  });
+
+  test('a token has at most 8 KiB', async () => {
+    // A part of base64url cannot have every length, two can.
+    const tokenOf = (header: number, claims: number) =>
+      fixture().mint({ header: { pad: 'p'.repeat(header) }, claims: { note: 'n'.repeat(claims) } });
+    const room = Math.floor(((8192 - tokenOf(0, 0).length) * 3) / 4);
+    const tokens = [0, 1, 2].flatMap((pads) => [-2, -1, 0, 1, 2].map((more) => tokenOf(pads, room - pads + more)));
+    const sized = (bytes: number) => tokens.find(({ length }) => length === bytes) ?? `No token has ${bytes} bytes`;
+    await expectMessage(await fixture().get(PRIVATE, sized(8192)));
+    await expectError(await fixture().get(PRIVATE, sized(8193)), 401, 'invalid_header');
   });
 
   for (const path of PATHS)

@@ -1,8 +1,7 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { expectError, expectMessage, expectPreflight } from '../../support/expect-error.ts';
-import type { Fixture } from '../../support/fixture.ts';
-import { faultsBeforeKeys } from './token-faults.ts';
-import { PRIVATE, refuses, SCOPED } from './tokens.ts';
+import { type Fixture, PRIVATE, SCOPED } from '../../support/fixture.ts';
+import { faultsBeforeKeys, tokenTextOf } from '../../support/token-faults.ts';
 
 /** Rows on a service that has never had a key: an outage is not reported as a bad token, nor a bad token as an outage. */
 export function outageRows(fixture: () => Fixture): void {
@@ -29,7 +28,10 @@ export function outageRows(fixture: () => Fixture): void {
     expectPreflight(await service.fetch(PRIVATE, { method: 'OPTIONS', headers }));
   });
 
-  describe('without a key lookup, a token', () => refuses(fixture, faultsBeforeKeys));
+  test.each(faultsBeforeKeys)('a token is refused without a key lookup: $name', async ({ token }) => {
+    const text = tokenTextOf(token, fixture().issuer.url);
+    for (const path of [PRIVATE, SCOPED]) await expectError(await fixture().get(path, text), 401, 'invalid_header');
+  });
 
   test('/livez is 200, because a restart would not help; /readyz is 503 with a reason and Retry-After', async () => {
     expect((await fixture().service.fetch('/livez')).status).toBe(200);

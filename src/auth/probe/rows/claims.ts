@@ -97,7 +97,7 @@ export const claimRows: readonly Row[] = [
     'iat-type': ['an iat that is no number', claims('iat', null, '0', [], {}), { level: 'should', rule: 'RFC 7519 §4.1.6' }],
     'sub-type': ['a sub that is no string', claims('sub', null, 1, ['a'], {}), { level: 'should', rule: 'RFC 7519 §4.1.2' }],
     'client-id-type': ['a client_id that is no string', claims('client_id', null, 1), { level: 'should', rule: 'RFC 8693 §4.3' }],
-    'not-json': ['a payload that is no JSON', ['not json', '{"iss":', ' ', '{"a":1}{', ''].map((text) => ({ payloadText: text })), { rule: 'RFC 7519 §7.2' }],
+    'not-json': ['a payload that is no JSON', ['not json', '{"iss":', ' ', '{"a":1}{'].map((text) => ({ payloadText: text })), { rule: 'RFC 7519 §7.2' }],
     'no-object': ['a payload that is no object (CVE-2026-107723)', ['[]', 'null', 'true', '0', '"text"'].map((text) => ({ payloadText: text })), { rule: 'RFC 7519 §7.2' }],
     'in-list': ['claims in a list (CVE-2026-107723)', payload((good) => `[${good}]`), { rule: 'RFC 7519 §7.2' }],
     'more-behind': ['claims, and more behind them', payload((good) => `${good}{}`), { rule: 'RFC 7519 §7.2' }],

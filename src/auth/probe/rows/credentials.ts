@@ -1,4 +1,4 @@
-import { forge } from '../forge.ts';
+import { forge, withSignature } from '../forge.ts';
 import { type Attempt, acceptedRequest, controlSubject, finding, nowSeconds, type Row, refuses, requests, response, type Trial, topic } from '../row.ts';
 
 // Where a token is, how the header spells it, and what the paths and caches around it do.
@@ -75,7 +75,7 @@ export const credentials: readonly Row[] = [
   }),
   ...topic('cache', { rule: 'RFC 9111 §3.5; RFC 6750 §5.3', needs: 'token', remedy: 'Key no cache by the URL alone: Cache-Control: private or no-store, or Vary: Authorization' }, {
     anonymous: ['a good token, and then no token', finding('a refusal of the second', (trial) => after(trial, {}))],
-    'bad-token': ['a good token, and then one with another signature', finding('a refusal of the second', (trial) => after(trial, { token: `${forge(trial.base).replace(/[^.]*$/, '')}AAAA` }))],
+    'bad-token': ['a good token, and then one with another signature', finding('a refusal of the second', (trial) => after(trial, { token: withSignature(forge(trial.base), 'AAAA') }))],
     subject: [
       'tokens of two subjects, one after the other',
       finding('no word of the first in the second', async (trial) => {

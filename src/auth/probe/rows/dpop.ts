@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { assemble, type Change, forge, keyNamed, publish } from '../forge.ts';
+import { assemble, type Change, forge, keyNamed, publish, withSignature } from '../forge.ts';
 import { type Attempt, finding, nowSeconds, type Row, refuses, response, type Trial, topic } from '../row.ts';
 
 // Proofs of possession (RFC 9449), where the challenge or the metadata of the target name DPoP.
@@ -59,7 +59,7 @@ export const dpopRows: readonly Row[] = [
     type: ['a proof of another type', header('typ', 'JWT', undefined)],
     'alg-none': ['a proof with alg none', withProof({ header: { alg: 'none' }, signWith: () => new Uint8Array() }, { header: { alg: 'none' } })],
     'alg-symmetric': ['a proof with alg HS256', header('alg', 'HS256', 'HS512')],
-    signature: ['a proof by another key than it shows', withProof(() => ({ key: keyNamed('other', 'ES256') }), { reshape: (proof) => proof.replace(/[^.]*$/, 'A'.repeat(86)) })],
+    signature: ['a proof by another key than it shows', withProof(() => ({ key: keyNamed('other', 'ES256') }), { reshape: (proof) => withSignature(proof, 'A'.repeat(86)) })],
     'private-key': ['a proof that shows a private key', withProof(() => ({ header: { jwk: { ...keyNamed('client', 'ES256').export({ format: 'jwk' }) } } }))],
     'no-key': ['a proof without a key', header('jwk', undefined, null, { kty: 'oct', k: 'AAAA' })],
     'jti-missing': ['a proof without jti', claim('jti', undefined)],

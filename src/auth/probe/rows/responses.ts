@@ -1,6 +1,6 @@
 import { printable } from '../../values/url.ts';
 import { type Challenge, challengesIn } from '../challenges.ts';
-import { forge } from '../forge.ts';
+import { forge, withSignature } from '../forge.ts';
 import { type Answer, type Attempt, type Row, response, type Trial, topic } from '../row.ts';
 
 // What a refusal says: its challenge (RFC 6750 §3, RFC 9110 §11.6.1), and what it must not say.
@@ -54,7 +54,7 @@ export const responses: readonly Row[] = [
     stack: ['tokens and headers that are none', response('no stack trace', garbage, ({ text }) => (stack.test(text) ? `a body with ${printable(stack.exec(text)?.[0] ?? '', 80)}` : undefined))],
     'stack-json': ['a token whose parts are no JSON', response('no stack trace', { headers: [['Authorization', 'Bearer eyJ.eyJ.AAAA']] }, ({ text }) => (stack.test(text) ? `a body with ${printable(stack.exec(text)?.[0] ?? '', 80)}` : undefined))],
     token: ['a token that is none', response('no token in the response', { headers: [['Authorization', 'Bearer e30.cHJvYmVkLXRva2Vu.e30']] }, ({ text, headers }) => `${text}${[...headers].join()}`.includes('cHJvYmVkLXRva2Vu') ? 'a response with the token' : undefined)],
-    'bad-signature': ['a good token with another signature', response('no stack trace', ({ base }) => ({ token: `${forge(base).replace(/[^.]*$/, '')}AAAA` }), ({ text }) => (stack.test(text) ? 'a body with a stack trace' : undefined))],
+    'bad-signature': ['a good token with another signature', response('no stack trace', ({ base }) => ({ token: withSignature(forge(base), 'AAAA') }), ({ text }) => (stack.test(text) ? 'a body with a stack trace' : undefined))],
   }),
   ...topic('manners', { rule: 'RFC 9110 §9.3.2', needs: 'token', level: 'should', remedy: 'Answer HEAD as GET' }, {
     head: ['HEAD with a good token', response('the status of GET, or 405', ({ base }) => ({ token: forge(base), method: 'HEAD' }), ({ status, words }, { good }) => (status === good?.status || status === 405 || status === 404 ? undefined : words)), { skip: ({ method }) => (method === 'GET' ? undefined : 'The method is not GET') }],

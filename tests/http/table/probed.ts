@@ -1,0 +1,70 @@
+import { expect, test } from 'bun:test';
+import { testIssuerWith } from '../../../src/auth/issuer/test-issuer.ts';
+import { publishAt } from '../../../src/auth/probe/served-issuer.ts';
+import { type ProbeOptions, type ProbeResponse, probe } from '../../../src/auth/probe.ts';
+import { type Challenge, expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
+import { type Fixture, PRIVATE, SCOPED } from '../../support/fixture.ts';
+import { rsaKey } from '../../support/keys.ts';
+import { AUDIENCE, SCOPE, SIGNING_KID } from '../../support/mint.ts';
+
+/** Tries a server with the whole probe, for the issuer of its fixture, and returns the report and the responses. */
+export async function probed({ service, issuer }: Fixture, options: Partial<ProbeOptions> = {}) {
+  const parts = { issuer: issuer.url, audience: AUDIENCE, key: rsaKey(SIGNING_KID), kid: SIGNING_KID };
+  const responses: ProbeResponse[] = [];
+  const targets = [{ url: service.origin + PRIVATE }, { url: service.origin + SCOPED, scope: SCOPE }];
+  const report = await probe({
+    ...{ issuer: publishAt(await testIssuerWith(parts), issuer), targets },
+    onResponse: (response) => responses.push(response),
+    ...options,
+  });
+  const { failed, warnings, inconclusive } = report;
+  expect({ failed, warnings, inconclusive }).toEqual({ failed: [], warnings: [], inconclusive: [] });
+  return { report, responses };
+}
+
+type Expected = readonly [code: string, challenge?: Challenge, status?: number];
+const missing: Expected = ['authorization_header_missing'];
+const [scheme, credentials]: readonly Expected[] = [
+  ['invalid_header', 'bare'],
+  ['invalid_header', 'invalid_request'],
+];
+/** What the specification has for the rejections of a row, by its ID or topic; any other is `invalid_header`. */
+const expected: Readonly<Record<string, Expected | undefined>> = {
+  ...{ control: missing, no: missing, path: missing, elsewhere: missing, manners: missing, 'cache-anonymous': missing },
+  ...Object.fromEntries(
+    ['present', 'scheme', 'syntax', 'no-error', 'status-no-token'].map((name) => [`challenge-${name}`, missing]),
+  ),
+  ...{ scheme, credentials, 'challenge-invalid-request': credentials },
+  ...Object.fromEntries(
+    ['issuer', 'audience', 'kind-id-token', 'kind-logout-other'].map((id) => [id, ['invalid_claims']]),
+  ),
+  expiry: ['token_expired'],
+  ...Object.fromEntries(
+    ['scope', 'challenge-scope-status', 'challenge-scope-error'].map((id) => [id, ['Unauthorized', undefined, 403]]),
+  ),
+};
+/** Rows whose requests are rejected for several reasons. */
+const isMixed = (row: string) => row.startsWith('error-') || row === 'credentials-twice';
+
+/** Registers the probe for a form of the service. Each of its responses must also be one of the specification. */
+export function probeRows(fixture: () => Fixture): void {
+  test('withstands the probe, with responses of the specification', async () => {
+    const { report, responses } = await probed(fixture());
+    expect(report.passed.length).toBeGreaterThan(500);
+    const ofTargets = responses.filter(
+      ({ url, text }) => text !== '' && [PRIVATE, SCOPED].includes(new URL(url).pathname),
+    );
+    const met = new Set<string>();
+    for (const { row, status, headers, text } of ofTargets) {
+      const response = new Response(text, { status, headers });
+      expectProtected(response);
+      if (status === 200) await expectMessage(response);
+      else if (!isMixed(row)) {
+        const [code, challenge, wanted = 401] = expected[row] ?? expected[row.replace(/-.*/, '')] ?? ['invalid_header'];
+        await expectError(response, wanted, code, challenge);
+        met.add(code);
+      }
+    }
+    expect(met.size).toBe(5);
+  }, 120_000);
+}
