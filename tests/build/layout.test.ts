@@ -98,7 +98,7 @@ describe('forbiddenImports() finds', () => {
 const shared = `
   Add 2, Answer 2, Attempt 2, Client 2, Fetch 2, Run 2, all 2, attempt 2, authOf 3, authenticate 2, boolean 2,
   bytesOf 2, choice 2, codeOf 2, colours 2, createGuard 2, credentials 2, decode 3, describe 2, describeProblem 2,
-  describeRejections 2, descriptions 2, fail 3, failures 2, flags 2, header 2, headersOf 2, integer 2,
+  describeRejections 2, descriptions 2, fail 3, failures 2, findAuth 3, flags 2, header 2, headersOf 2, integer 2,
   isClose 2, isScoped 2, kid 2, lifetimeSeconds 2, list 3, logoutEvent 2, maxBodyBytes 4, metadataUrls 2,
   misdirected 2, name 2, notAllowed 2, nowSeconds 2, ofClients 2, parts 2, pasteHint 2, plainUrl 2, quote 4,
   readFlags 4, readInput 2, readJson 2, readMetadata 2, readPasted 2, readToken 2, requests 2, requireToken 3,
