@@ -50,9 +50,13 @@ export interface ProbeOptions {
 export interface ProbeResponse {
   /** The ID of the row. */
   readonly row: string;
+  /** The method of the request. */
   readonly method: string;
+  /** The URL of the request. */
   readonly url: string;
+  /** The status of the response. */
   readonly status: number;
+  /** The headers of the response. */
   readonly headers: Headers;
   /** The beginning of the body. */
   readonly text: string;
