@@ -17,7 +17,10 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
   Start: ['index', ...inFolder('start', 'install elysia hono express fastify nestjs koa fetch workers nextjs mcp')],
   'Your token': ['explain'],
   Guides: [
-    ...inFolder('guides', 'scopes step-up owners users typed-claims optional-tokens testing errors observability'),
+    ...inFolder(
+      'guides',
+      'scopes step-up owners users typed-claims optional-tokens testing probe errors observability',
+    ),
     ...inFolder(
       'guides',
       'several-issuers revocation opaque-tokens dpop certificates other-headers websockets openapi',

