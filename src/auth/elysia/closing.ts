@@ -5,19 +5,18 @@ import { type Instance, internalError } from './internals.ts';
 
 /** Why an instance is closed. */
 const closed = new WeakMap<Instance, unknown>();
-/** Errors that kept a guard from being added, and what to say instead if that guard was promised. */
-const failures = new WeakMap<object, unknown>();
+/** Errors that kept a guard from being added. */
+const failures = new WeakSet<object>();
 
 /** Remembers an error that kept a guard from being added, and returns it. */
-export function rememberFailure<Failure>(error: Failure, ofPromised: unknown = error): Failure {
-  failures.set(Object(error), ofPromised);
+export function rememberFailure<Failure>(error: Failure): Failure {
+  failures.add(Object(error));
   return error;
 }
 
 /** Closes an instance, and throws an error that says why. */
-export function refuseToServe(instance: Instance, reason: string, reasonOfPromised = reason): never {
-  const errorOf = (text: string) => new Error(`Cannot guard routes: ${text}`);
-  throw close(instance, rememberFailure(errorOf(reason), errorOf(reasonOfPromised)));
+export function refuseToServe(instance: Instance, reason: string): never {
+  throw close(instance, rememberFailure(new Error(`Cannot guard routes: ${reason}`)));
 }
 
 /** Closes an instance that uses a closed one. */
@@ -27,8 +26,7 @@ export function refuseClosed(instance: Instance, plugin: Instance): void {
 
 /** Closes an instance because a plugin that it waited for failed with an error of the guard. */
 export function closeAfter(instance: Instance, error: unknown): never {
-  const failure = failures.get(Object(error));
-  throw failure === undefined ? error : close(instance, rememberFailure(failure));
+  throw failures.has(Object(error)) ? close(instance, error) : error;
 }
 
 /** Makes an instance serve nothing, however it is asked, and fail with this error when a route is added. Returns the error. */

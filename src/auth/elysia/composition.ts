@@ -21,11 +21,7 @@ export function override(prototype: Instance): void {
 
   prototype._use = function (plugin) {
     if (isInstance(plugin)) checkPlugin(this, plugin);
-    const { history } = this.router;
-    const { length } = history;
-    const returned = _use.call(this, plugin);
-    if (isInstance(plugin)) for (const route of history.slice(length)) takenOver.add(route);
-    return typeof plugin === 'function' ? refuseIgnored(this, returned) : returned;
+    return refuseIgnored(this, _use.call(this, plugin));
   };
 
   // Elysia stops at the first macro that is off, and takes a second function for the first one.
@@ -57,9 +53,6 @@ export function override(prototype: Instance): void {
   });
 }
 
-/** Routes of other instances that an instance uses. An error says of which kind a route is. */
-const takenOver = new WeakSet<Route>();
-
 /** How many named instances have a guard. */
 let guarded = 0;
 
@@ -87,12 +80,9 @@ function refuseLate(app: Instance, guards: readonly GuardUse[]): void {
     !guards.every((guard) => plans.get(hooks)?.checks.some(({ use }) => isSameUse(use, guard)));
   const route = app.router.history.find(isOpen);
   if (route === undefined) return;
-  const place = `${route.method} ${route.path}`;
-  const [what, it] = takenOver.has(route) ? [`${place} is of an instance that`, 'that instance'] : [place, 'it'];
   refuseToServe(
     app,
-    `${what} was added before the guard and would stay open. To guard it, add ${it} after the guard. If it is public, guard the other routes in an instance of their own: new Elysia().use(open).use(guarded)`,
-    `the guard was loaded asynchronously, so ${place} was added before it and would stay open. Write .use(await ...), and add routes after it`,
+    `${route.method} ${route.path} was added before the guard and would stay open. To guard it, add it after the guard, or the instance that it belongs to. If the guard is loaded asynchronously, write .use(await ...). If the route is public, guard the others in an instance of their own: new Elysia().use(open).use(guarded)`,
   );
 }
 

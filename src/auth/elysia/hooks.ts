@@ -38,27 +38,20 @@ export const knowsRequirements = (instance: Instance): boolean =>
 export const replacedRequirement = (instance: Instance): string | undefined =>
   routeOptionNames.find((name) => !isOwn(instance, name));
 
-/** What is a misspelling though more than two letters differ. `acr` is too short for the distance. */
-const misspellings: Readonly<Record<Requirement['name'], RegExp>> = {
-  scope: /^scope|scopes?$/,
-  acr: /^acrs?(values?)?$/,
-  maxAge: /^maxage/,
-  authorize: /^authori[sz]/,
-};
-
 /**
- * Closes an instance for a misspelt option that is none of its macros. Elysia ignores it, and TypeScript finds it beside a schema only
- * if its type is `never`. Of Elysia's own options, only `stop` is as close to ours.
+ * Closes an instance for a misspelt option, which Elysia would ignore: one that is none of its macros, and begins as ours does, ends
+ * with `scope`, or differs in two letters at most. Of Elysia's own options, only `stop` is as close to ours.
  * @param place where the option stands, for the error
  * @throws {TypeError} an option is misspelt
  */
 export function checkSpelling(instance: Instance, options: Hooks, place: string): void {
   for (const option of Object.keys(options)) {
     if (option in instance.extender.macro || option === 'stop') continue;
-    const word = option.toLowerCase().replaceAll(/[_-]/g, '');
-    const meant = routeOptionNames.find(
-      (name) => misspellings[name].test(word) || (name !== 'acr' && isClose(word, name.toLowerCase(), 2)),
-    );
+    const word = option.toLowerCase().replaceAll(/[_-]|.*(?=scopes?$)/g, '');
+    const meant = routeOptionNames.find((name) => {
+      const known = name.toLowerCase();
+      return word.startsWith(known.slice(0, 7)) || (known.length > 3 && isClose(word, known, 2));
+    });
     if (meant)
       throw close(instance, requirementError(`${option} is not a route option. Did you mean ${meant}?`, place));
   }

@@ -4,7 +4,7 @@
  */
 import type { GuardCore } from '../guard/core.ts';
 import type { AcceptedToken, Decision } from '../guard/decide.ts';
-import { type ChallengeParameters, createPolicy, type RoutePolicy } from '../guard/requirements.ts';
+import { createPolicy, type RoutePolicy } from '../guard/requirements.ts';
 import { requirementError } from '../guard/scopes.ts';
 import { haveEqualOptions } from '../options/check-options.ts';
 import { refuse } from '../refusals.ts';
@@ -20,7 +20,7 @@ export interface GuardUse {
   /** Whether documents name its rejections. */
   readonly isDocumented: boolean;
   /** Called before each request is checked. */
-  begin(): void;
+  begin(): unknown;
 }
 
 /** The route options that are requirements. */
@@ -55,15 +55,16 @@ export const plans = new WeakMap<object, Plan>();
  * @throws {TypeError} a requirement is not valid
  */
 export function createPlan(uses: readonly GuardUse[], required: readonly Requirement[], route: string) {
-  const unset = required.find(({ value }) => value === undefined);
-  if (unset) throw requirementError(`${unset.name} is undefined. If it is not required, leave it out`, route);
   const fixed = required.filter((each) => !isCalled(each));
   const uncallable = fixed.find(({ name }) => name === 'authorize');
   if (uncallable) throw requirementError(`authorize must be a function, got ${describeValue(uncallable.value)}`, route);
   const hasFunctions = fixed.length < required.length;
   const isVaried = uses.every(({ isOptional }) => isOptional);
   const isOptional = !hasFunctions && isVaried;
-  const checks = uses.reduceRight(withUse, []).map((use) => ({
+  const distinct = uses
+    .toReversed()
+    .filter((use, place, all) => place === all.findIndex((each) => isSameUse(each, use)));
+  const checks = distinct.map((use) => ({
     use,
     policy: allOf(fixed.map(({ name, value }) => use.core.readRequirements({ [name]: value } as Requirements, route))),
   }));
@@ -115,34 +116,20 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
   };
 }
 
-/** Returns the policy that is met if all of these are. */
+/** Returns the policy that is met if all of these are. Its challenge names all scopes, and the lowest age. */
 export function allOf(policies: readonly RoutePolicy[]): RoutePolicy {
-  return createPolicy(
-    namedTogether(policies.map(({ challenge }) => challenge)),
-    everyCombination(policies.map(({ alternatives }) => alternatives)),
-    policies.flatMap(({ stepUpChecks }) => stepUpChecks),
-    policies.flatMap(({ scopeChecks }) => scopeChecks),
-  );
-}
-
-/** All scopes, and the lowest age. */
-function namedTogether(challenges: readonly ChallengeParameters[]): ChallengeParameters {
+  const challenges = policies.map(({ challenge }) => challenge);
   const scopes = new Set(challenges.flatMap(({ scope }) => scope?.split(' ') ?? []));
   const ages = challenges.flatMap(({ maxAge }) => maxAge ?? []);
   const maxAge = ages.length > 0 ? Math.min(...ages) : undefined;
-  return Object.assign({}, ...challenges, { scope: [...scopes].join(' ') || undefined, maxAge });
-}
-
-/** One of the alternatives of each policy, in every combination. */
-function everyCombination(policies: readonly RoutePolicy['alternatives'][]): RoutePolicy['alternatives'] {
-  const combine = (some: readonly string[], others: RoutePolicy['alternatives']) =>
-    others.map((more) => [...new Set([...some, ...more])]);
-  return policies.reduce((each, others) => each.flatMap((some) => combine(some, others)), [[]]);
-}
-
-/** Adds a guard to others, unless an equal one is there: a request is then verified once. */
-function withUse(others: readonly GuardUse[], use: GuardUse): readonly GuardUse[] {
-  return others.some((other) => isSameUse(other, use)) ? others : [...others, use];
+  const combine = (some: RoutePolicy['alternatives'], others: RoutePolicy['alternatives']) =>
+    some.flatMap((one) => others.map((other) => [...new Set([...one, ...other])]));
+  return createPolicy(
+    Object.assign({}, ...challenges, { scope: [...scopes].join(' ') || undefined, maxAge }),
+    policies.map(({ alternatives }) => alternatives).reduce(combine, [[]]),
+    policies.flatMap(({ stepUpChecks }) => stepUpChecks),
+    policies.flatMap(({ scopeChecks }) => scopeChecks),
+  );
 }
 
 /** Whether two guards decide alike about every request. */

@@ -107,18 +107,17 @@ function createPlugin(core: GuardCore, settings: ReturnType<typeof checkSettings
   const users = usersOf.get(core) ?? new Set();
   usersOf.set(core, users);
   let hasBegun = false;
-  const begin = () => {
-    if (hasBegun) return;
+  const start = () => {
     hasBegun = true;
     core.start();
   };
+  const begin = () => hasBegun || start();
   const use: GuardUse = { core, isOptional: settings.optional, isDocumented: settings.responses, begin };
 
   const plugin = new Elysia()
     .onStart((app) => {
       users.add(app);
-      hasBegun = true;
-      core.start();
+      start();
     })
     .onStop((app) => {
       users.delete(app);

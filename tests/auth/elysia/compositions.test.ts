@@ -27,7 +27,7 @@ const unservable: Readonly<Record<string, readonly [use: Use, says: string]>> = 
   'a route before the guard': [(app) => app.get('/a', secret).use(guard()), `GET /a ${before}`],
   'a route of an instance before the guard': [
     (app) => app.use(new Elysia().get('/a', secret)).use(guard()),
-    `GET /a is of an instance that ${before} and would stay open. To guard it, add that instance after`,
+    `GET /a ${before} and would stay open. To guard it, add it after the guard, or the instance that it belongs to.`,
   ],
   'a route before the guard in a group': [
     (app) => app.group('/g', (group) => group.get('/a', secret).use(guard())),
@@ -142,14 +142,14 @@ test.each<[string, Use, Record<string, unknown>, Record<string, unknown>]>([
 
 /** Plugins that arrive later, and what Elysia then writes to the console. */
 const promised: Readonly<Record<string, readonly [plugin: () => unknown, says: string]>> = {
-  'a guard': [async () => guard(), 'Write .use(await ...)'],
-  'an imported guard': [async () => ({ default: guard() }), 'Write .use(await ...)'],
+  'a guard': [async () => guard(), 'write .use(await ...)'],
+  'an imported guard': [async () => ({ default: guard() }), 'write .use(await ...)'],
   'a function that uses it later': [
     () => async (app: AnyElysia) => {
       await Promise.resolve();
       return app.use(guard());
     },
-    'Write .use(await ...)',
+    'write .use(await ...)',
   ],
   'a wrapper': [async () => wrapper(), scoped],
   'a function that returns it': [() => async () => guard(), returned],

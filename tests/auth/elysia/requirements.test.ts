@@ -143,7 +143,7 @@ describe('a requirement', () => {
   ])
     test(`cannot be ${Bun.inspect(route)}, and the error names the route`, async () => {
       const message =
-        /^Cannot read requirements of POST \/notes\/:id: ((scope|acr|maxAge|authorize) is undefined|authorize must be a function, got (true|"yes"|a value|null)|scope (is an empty list|"with space" is not a single scope\. Write \['with', 'space'\]|".*" is not valid))/;
+        /^Cannot read requirements of POST \/notes\/:id: ((scope|acr|maxAge) is undefined|authorize must be a function, got (true|"yes"|a value|null|nothing)|scope (is an empty list|"with space" is not a single scope\. Write \['with', 'space'\]|".*" is not valid))/;
       const error = { name: 'TypeError', message: expect.stringMatching(message) };
       await expect(responsesOf(route)).rejects.toThrow(expect.objectContaining(error));
     });
