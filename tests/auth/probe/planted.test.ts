@@ -211,6 +211,13 @@ describe('probe() accuses nobody wrongly:', () => {
       },
       true,
     ],
+    'one that ignores a comma behind a token': [
+      async ({ url, method, headers }) => {
+        const authorization = headers.get('authorization')?.replace(/,$/, '');
+        return api()(new Request(url, { method, headers: authorization === undefined ? {} : { authorization } }));
+      },
+      true,
+    ],
     'one behind a limit of ten requests': [
       async (request) => {
         requests += 1;
