@@ -8,7 +8,7 @@ import { closeAfter, refuseClosed, refuseToServe } from './closing.ts';
 import { checkSpelling, guardUsesIn, isPublic, knowsRequirements } from './hooks.ts';
 import { type Instance, isInstance, type Route, version } from './internals.ts';
 import { type GuardUse, isSameUse, plans } from './plan.ts';
-import { addRoute, isOfRoute } from './routes.ts';
+import { addRoute } from './routes.ts';
 
 /** Overrides `add`, `_use`, `applyMacro` and `promisedModules`. */
 export function override(prototype: Instance): void {
@@ -27,8 +27,8 @@ export function override(prototype: Instance): void {
   // Elysia stops at the first macro that is off, and takes a second function for the first one.
   prototype.applyMacro = function (hooks, applied = hooks, state = { iteration: 0, applied: {} }) {
     if (!knowsRequirements(this)) return applyMacro.call(this, hooks, applied, state);
-    // Hooks of `guard()` reach routes without their other options. Those of routes are checked when the route was added.
-    if (guardUsesIn(this.event).length > 0 && !isOfRoute(hooks)) checkSpelling(this, applied, 'guard()');
+    // Hooks of `guard()` reach routes without their other options.
+    if (guardUsesIn(this.event).length > 0) checkSpelling(this, applied);
     for (const [name, value] of Object.entries(applied))
       applyMacro.call(this, hooks, { [name]: value }, Object(value) === value ? { ...state, applied: {} } : state);
   };

@@ -5,18 +5,8 @@
 import { Elysia } from 'elysia';
 import { pathOf } from '../proof/normalize-url.ts';
 import { attempt, whenSettled } from '../values/promises.ts';
-import { accept, acceptanceWith, failWith } from './hooks.ts';
-import {
-  type Composed,
-  type Context,
-  type Found,
-  type Hook,
-  type Hooks,
-  hooksOf,
-  type Instance,
-  type Route,
-  type Store,
-} from './internals.ts';
+import { accept, acceptanceWith, failWith, hooksOf } from './hooks.ts';
+import type { Composed, Context, Found, Hook, Hooks, Instance, Route, Store } from './internals.ts';
 import { type GuardUse, type Plan, plans, type Requirement } from './plan.ts';
 
 /** Returns the rejection, or undefined once the acceptance is recorded. */
@@ -44,20 +34,20 @@ const isMisrouted = ({ path, request }: Context, { hasProofs }: Plan): boolean =
 export function gateRoute(instance: Instance, route: Route, stores: readonly Store[], plan: Plan): void {
   const { compile } = route;
   if (compile === undefined) return;
-  let compiled: { readonly serve: Composed; readonly reject: ReturnType<typeof composeReject> } | undefined;
+  let compiled: { readonly serve: Composed; readonly observe: Composed | undefined } | undefined;
   const gated: Composed = (context) =>
     whenSettled(
       decide(context, plan),
       (rejection) => {
-        const { serve, reject } = compiled ?? prepare();
-        if (rejection) return reject(context, rejection);
+        const { serve, observe } = compiled ?? prepare();
+        if (rejection) return reject(instance, context, rejection, observe);
         const response = serve(context);
         return plan.isVaried ? whenSettled(response, varyByToken) : response;
       },
       (error) => instance.handleError(context, error),
     );
   const prepare = () => {
-    compiled ??= { serve: compile(), reject: composeReject(instance, route) };
+    compiled ??= { serve: compile(), observe: composeObserver(instance, route) };
     // Elysia makes what it has compiled serve the route.
     route.composed = gated;
     return compiled;
@@ -70,25 +60,29 @@ export function gateRoute(instance: Instance, route: Route, stores: readonly Sto
   for (const store of stores) store.handler = gated;
 }
 
-/** Returns what sends a rejection. For the hooks after a response, and traces, Elysia compiles a route that has nothing else. */
-function composeReject(instance: Instance, { method, path, hooks }: Route) {
-  const send = (context: Context, rejection: Response) => withHeaders(instance, context, rejection);
+/** Returns a rejection with the headers that hooks have set, such as those of CORS, and shows it to the hooks after a response. */
+function reject(instance: Instance, context: Context, rejection: Response, observe: Composed | undefined): Response {
+  const { set, request } = context;
+  const { vary } = set.headers;
+  if (vary !== undefined && rejection.headers.has('vary')) rejection.headers.append('vary', String(vary));
+  const sent = instance['~adapter'].handler.mapResponse(rejection, set, request);
+  if (observe === undefined) return sent;
+  const copy = sent.clone();
+  showRejection(context, copy);
+  observe(context);
+  // Elysia has replaced it by the response of its own route.
+  showRejection(context, copy);
+  return sent;
+}
+
+/** Returns what Elysia does for a response, hooks and traces, if the route has any: it compiles a route that has nothing else. */
+function composeObserver({ config, getServer }: Instance, { method, path, hooks }: Route): Composed | undefined {
   const [afterResponse, trace] = [hooksOf(hooks, 'afterResponse').map(quiet), hooksOf(hooks, 'trace')];
-  if (afterResponse.length + trace.length === 0) return send;
-  const { config, getServer } = instance;
+  if (afterResponse.length + trace.length === 0) return undefined;
   const observer = new Elysia({ ...(config as object), prefix: '', precompile: false }) as unknown as Instance;
   observer.getServer = getServer;
-  const handler = ({ response }: { readonly response: unknown }) => response;
-  observer.add(method, path, handler, { parse: 'none', afterResponse, trace });
-  const observe = observer.router.history[0]?.compile?.();
-  return (context: Context, rejection: Response) => {
-    const sent = send(context, rejection);
-    showRejection(context, sent.clone());
-    observe?.(context);
-    // Elysia has read the body of the first copy.
-    showRejection(context, sent.clone());
-    return sent;
-  };
+  observer.add(method, path, () => {}, { parse: 'none', afterResponse, trace });
+  return observer.router.history[0]?.compile?.();
 }
 
 const rejected = new WeakSet<object>();
@@ -103,12 +97,8 @@ function showRejection(context: Context, response: ReturnType<Response['clone']>
 /** A hook that reads `claims`, which a rejected request has not, must not end the process. Elysia reads the source of the hook. */
 function quiet(hook: Hook): Hook {
   const call = hook.fn as Composed;
-  const fn = (context: Context) =>
-    rejected.has(context)
-      ? Promise.resolve(context)
-          .then(call)
-          .catch(() => {})
-      : call(context);
+  const quietly = async (context: Context) => call(context);
+  const fn = (context: Context) => (rejected.has(context) ? quietly(context).catch(() => {}) : call(context));
   return { ...hook, fn: Object.defineProperty(fn, 'toString', { value: () => String(call) }) };
 }
 
@@ -160,13 +150,6 @@ export function lockMount(hooks: Hooks, parts: readonly (GuardUse | Requirement)
   const locked = (request: Request) => acceptanceWith({ request }, ...parts) && mount?.(request);
   if (mount) hooks.config = { ...config, mount: locked };
   return mount !== undefined;
-}
-
-/** Adds the headers that hooks have set, such as those of CORS. */
-function withHeaders(instance: Instance, { set, request }: Context, rejection: Response): Response {
-  const { vary } = set.headers;
-  if (vary !== undefined && rejection.headers.has('vary')) rejection.headers.append('vary', String(vary));
-  return instance['~adapter'].handler.mapResponse(rejection, set, request);
 }
 
 /** Tells caches that a response depends on the token (RFC 9110 §12.5.5). The headers of a fetched response are immutable. */

@@ -8,7 +8,7 @@ import type { DeniedRejection } from '../openapi/responses.ts';
 import { isClose } from '../options/check-options.ts';
 import type { Claims, RouteRequirements } from '../types.ts';
 import { close } from './closing.ts';
-import { type Hook, type Hooks, hooksOf, type Instance, type RouteContext } from './internals.ts';
+import type { Hook, Hooks, Instance, RouteContext } from './internals.ts';
 import { type Accepted, type GuardUse, isCalled, type Plan, type Requirement, routeOptionNames } from './plan.ts';
 
 /**
@@ -41,10 +41,9 @@ export const replacedRequirement = (instance: Instance): string | undefined =>
 /**
  * Closes an instance for a misspelt option, which Elysia would ignore: one that is none of its macros, and begins as ours does, ends
  * with `scope`, or differs in two letters at most. Of Elysia's own options, only `stop` is as close to ours.
- * @param place where the option stands, for the error
  * @throws {TypeError} an option is misspelt
  */
-export function checkSpelling(instance: Instance, options: Hooks, place: string): void {
+export function checkSpelling(instance: Instance, options: Hooks): void {
   for (const option of Object.keys(options)) {
     if (option in instance.extender.macro || option === 'stop') continue;
     const word = option.toLowerCase().replaceAll(/[_-]|.*(?=scopes?$)/g, '');
@@ -52,8 +51,7 @@ export function checkSpelling(instance: Instance, options: Hooks, place: string)
       const known = name.toLowerCase();
       return word.startsWith(known.slice(0, 7)) || (known.length > 3 && isClose(word, known, 2));
     });
-    if (meant)
-      throw close(instance, requirementError(`${option} is not a route option. Did you mean ${meant}?`, place));
+    if (meant) throw close(instance, requirementError(`${option} is not a route option. Did you mean ${meant}?`));
   }
 }
 
@@ -79,6 +77,11 @@ export function acceptanceWith({ request }: RouteContext, ...parts: readonly (Gu
 /** Fails a request, and hides the cause from the client: without an `onError`, Elysia sends the text of an exception. */
 export function failWith(cause: unknown): never {
   throw Object.assign(new Error('Internal error', { cause }), { status: 500 });
+}
+
+/** Elysia stores no hook, a single one, or a list. */
+export function hooksOf(hooks: Readonly<Record<string, unknown>>, kind: string): readonly Hook[] {
+  return [hooks[kind] ?? []].flat() as Hook[];
 }
 
 const guardUses = new WeakMap<object, GuardUse>();

@@ -99,10 +99,5 @@ export function isInstance(value: unknown): value is Instance {
   return typeof _use === 'function' && typeof router === 'object';
 }
 
-/** Elysia stores no hook, a single one, or a list. */
-export function hooksOf(hooks: Readonly<Record<string, unknown>>, kind: string): readonly Hook[] {
-  return [hooks[kind] ?? []].flat() as Hook[];
-}
-
 /** The response of an application that must not serve a request: the application is wrong, not the request. */
 export const internalError = (): Response => new Response('Internal error', { status: 500 });

@@ -4,7 +4,7 @@
  */
 import type { GuardCore } from '../guard/core.ts';
 import type { AcceptedToken, Decision } from '../guard/decide.ts';
-import { createPolicy, type RoutePolicy } from '../guard/requirements.ts';
+import { allOf } from '../guard/requirements.ts';
 import { requirementError } from '../guard/scopes.ts';
 import { haveEqualOptions } from '../options/check-options.ts';
 import { refuse } from '../refusals.ts';
@@ -114,22 +114,6 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
     check: (request: Request) => checkFrom(request, checks.length - 1, []),
     judge,
   };
-}
-
-/** Returns the policy that is met if all of these are. Its challenge names all scopes, and the lowest age. */
-export function allOf(policies: readonly RoutePolicy[]): RoutePolicy {
-  const challenges = policies.map(({ challenge }) => challenge);
-  const scopes = new Set(challenges.flatMap(({ scope }) => scope?.split(' ') ?? []));
-  const ages = challenges.flatMap(({ maxAge }) => maxAge ?? []);
-  const maxAge = ages.length > 0 ? Math.min(...ages) : undefined;
-  const combine = (some: RoutePolicy['alternatives'], others: RoutePolicy['alternatives']) =>
-    some.flatMap((one) => others.map((other) => [...new Set([...one, ...other])]));
-  return createPolicy(
-    Object.assign({}, ...challenges, { scope: [...scopes].join(' ') || undefined, maxAge }),
-    policies.map(({ alternatives }) => alternatives).reduce(combine, [[]]),
-    policies.flatMap(({ stepUpChecks }) => stepUpChecks),
-    policies.flatMap(({ scopeChecks }) => scopeChecks),
-  );
 }
 
 /** Whether two guards decide alike about every request. */

@@ -89,8 +89,8 @@ function checkSettings(settings: PluginSettings) {
   const { optional = false, responses = true } = settings;
   const read: Readonly<Record<string, boolean>> = { optional, responses };
   for (const name of [...namesIn(settings), ...Object.keys(read)]) {
-    if (!(name in read)) throw new TypeError(`Cannot guard routes: ${name} is not an option of the plugin`);
-    if (typeof read[name] !== 'boolean') throw new TypeError(`Cannot guard routes: ${name} must be true or false`);
+    const problem = name in read ? 'must be true or false' : 'is not an option of the plugin';
+    if (typeof read[name] !== 'boolean') throw new TypeError(`Cannot guard routes: ${name} ${problem}`);
   }
   return { optional, responses };
 }

@@ -78,17 +78,10 @@ function collectStores({ http }: Instance['router'], addOne: () => void): readon
   return stores;
 }
 
-const givenToRoutes = new WeakSet<Hooks>();
-
-/** Whether these are the hooks of a route that is being added, and not those of an instance or a group. */
-export const isOfRoute = (hooks: Hooks): boolean => givenToRoutes.has(hooks);
-
 /** Returns options of which Elysia keeps all hooks: it drops them if the first option with a value is falsy. */
 function withoutLosses(given: Hooks): Hooks {
   const { detail, response, ...others } = given;
-  const kept = { detail: detail || {}, ...others, response: withoutDocumented(response) };
-  givenToRoutes.add(kept);
-  return kept;
+  return { detail: detail || {}, ...others, response: withoutDocumented(response) };
 }
 
 /** Values become functions, because Elysia serves some of them without any hook. */
@@ -121,7 +114,7 @@ function completeRoute(instance: Instance, route: Route, handler: unknown): Plan
   const macro = guardUsesIn(instance.event).length > 0 && replacedRequirement(instance);
   if (macro) refuseToServe(instance, `a macro \`${macro}\` overrides the guard's route option. Rename the macro`);
   const place = `${route.method} ${path}`;
-  checkSpelling(instance, hooks, place);
+  checkSpelling(instance, hooks);
   const plan = createPlan(uses, required, place);
   plans.set(hooks, plan);
   if (isMount && plan.hasFunctions && instance.config.aot === false)

@@ -32,7 +32,7 @@ export interface RoutePolicy {
 type StepUpOptions = Pick<CheckedOptions, 'clockToleranceSeconds'> & Pick<TimeAndRandom, 'now'>;
 
 /** Returns a policy that consists of these checks. */
-export function createPolicy(
+function createPolicy(
   challenge: ChallengeParameters,
   alternatives: RoutePolicy['alternatives'],
   stepUpChecks: readonly ClaimsCheck[],
@@ -47,6 +47,22 @@ export function createPolicy(
     return undefined;
   };
   return { challenge, alternatives, isEmpty: checks.length === 0, stepUpChecks, scopeChecks, check };
+}
+
+/** Returns the policy that is met if all of these are. Its challenge names all scopes, and the lowest age. */
+export function allOf(policies: readonly RoutePolicy[]): RoutePolicy {
+  const challenges = policies.map(({ challenge }) => challenge);
+  const scopes = new Set(challenges.flatMap(({ scope }) => scope?.split(' ') ?? []));
+  const ages = challenges.flatMap(({ maxAge }) => maxAge ?? []);
+  const maxAge = ages.length > 0 ? Math.min(...ages) : undefined;
+  const combine = (some: RoutePolicy['alternatives'], others: RoutePolicy['alternatives']) =>
+    some.flatMap((one) => others.map((other) => [...new Set([...one, ...other])]));
+  return createPolicy(
+    Object.assign({}, ...challenges, { scope: [...scopes].join(' ') || undefined, maxAge }),
+    policies.map(({ alternatives }) => alternatives).reduce(combine, [[]]),
+    policies.flatMap(({ stepUpChecks }) => stepUpChecks),
+    policies.flatMap(({ scopeChecks }) => scopeChecks),
+  );
 }
 
 type GivenRequirements = Requirements & { readonly optional?: unknown };

@@ -1,8 +1,8 @@
-import { type ElysiaCustomStatusResponse, type TSchema, t } from 'elysia';
+import { type ElysiaCustomStatusResponse, t } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
 import { type DeniedBodies, type Rejection, type RejectionBodies, rejectionsOf } from '../guard/describe-rejections.ts';
 import { groupBy } from '../values/group-by.ts';
-import { schemaOf } from './schema-of.ts';
+import { schemaOf } from '../values/schema-of.ts';
 
 /** The schema of an error. Does not name types of TypeBox, which a package manager may hide from users of this package. */
 export interface ErrorSchema<Errors extends [string, ...string[]]>
@@ -70,21 +70,22 @@ export function documentRejections(
   required: ReadonlySet<string>,
 ): void {
   const { response } = hooks;
-  const rejections = new Map(guards.toReversed().flatMap((core) => [...rejectionsByStatus(core, required)]));
-  if (response !== undefined) {
-    const schemas = [...rejections].map(([status, sent]) => [status, documentingSchema(status, sent)]);
-    // A new object, because Elysia validates with the original one.
-    hooks.response = { ...Object.fromEntries(schemas), ...(isByStatus(response) ? response : { 200: response }) };
-    return;
-  }
   const detail = hooks.detail as { readonly responses?: object };
+  const rejections = new Map(guards.toReversed().flatMap((core) => [...rejectionsByStatus(core, required)]));
   const described = [...rejections].map(([status, sent]) => {
+    const description = descriptions[status] ?? 'Rejected';
+    // It cannot name the media type.
+    const schema = t.Unsafe({ ...schemaOf(sent.map(({ body }) => body)), description });
+    documenting.add(schema);
     const content = [...groupBy(sent, ({ contentType }) => contentType)].map(([type, alike]) => {
       return [type, { schema: schemaOf(alike.map(({ body }) => body)) }];
     });
-    return [status, { description: descriptions[status] ?? 'Rejected', content: Object.fromEntries(content) }];
+    return [status, response === undefined ? { description, content: Object.fromEntries(content) } : schema];
   });
-  hooks.detail = { ...detail, responses: { ...Object.fromEntries(described), ...detail.responses } };
+  const responses = Object.fromEntries(described);
+  // New objects, because Elysia validates with the original ones. Of a route with a `response`, documents show nothing else.
+  if (response === undefined) hooks.detail = { ...detail, responses: { ...responses, ...detail.responses } };
+  else hooks.response = { ...responses, ...(isByStatus(response) ? response : { 200: response }) };
 }
 
 /** Returns how a guard rejects requests to a route with these requirements. */
@@ -95,16 +96,6 @@ function rejectionsByStatus(core: GuardCore, required: ReadonlySet<string>): Rea
   });
   const possible = rejections.filter(({ reason }) => reason !== 'access_denied' || required.has('authorize'));
   return groupBy(possible, ({ status }) => status);
-}
-
-/** Returns a schema of these bodies. It cannot name their media type. */
-function documentingSchema(status: number, rejections: readonly Rejection[]): TSchema {
-  const schema = t.Unsafe({
-    ...schemaOf(rejections.map(({ body }) => body)),
-    description: descriptions[status] ?? 'Rejected',
-  });
-  documenting.add(schema);
-  return schema;
 }
 
 /** Whether a route has a schema for each status, instead of one for 200. */

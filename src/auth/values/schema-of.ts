@@ -1,25 +1,20 @@
-import { groupBy } from '../values/group-by.ts';
+import { groupBy } from './group-by.ts';
 
 /**
  * Returns a JSON schema that these values match, and no wider than a client can use: words are listed, because programs compare
  * them; sentences are not, because people read them.
  */
 export function schemaOf(values: readonly unknown[]): object {
-  const schemas = [...groupBy(values, typeOf)].map(([type, alike]) => schemaOfType(type, alike));
+  const schemas = [...groupBy(values, typeOf)].map(([type, alike]) => {
+    if (type === 'array') return { type, items: schemaOf(alike.flat()) };
+    if (type === 'object') return schemaOfObjects(alike as readonly object[]);
+    const isSentence = alike.some((value) => typeof value === 'string' && /\s/.test(value));
+    return isSentence ? { type } : { type, enum: [...new Set(alike)] };
+  });
   return schemas.length > 1 ? { anyOf: schemas } : { ...schemas[0] };
 }
 
-function typeOf(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : typeof value;
-}
-
-function schemaOfType(type: string, values: readonly unknown[]): object {
-  if (type === 'array') return { type, items: schemaOf(values.flat()) };
-  if (type === 'object') return schemaOfObjects(values as readonly object[]);
-  const isSentence = values.some((value) => typeof value === 'string' && /\s/.test(value));
-  return isSentence ? { type } : { type, enum: [...new Set(values)] };
-}
+const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value);
 
 function schemaOfObjects(values: readonly object[]): object {
   const names = [...new Set(values.flatMap(Object.keys))];
