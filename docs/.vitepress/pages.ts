@@ -30,7 +30,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
   Issuers: ['issuers/index', ...linksOf('issuers')],
   Settings: ['settings'],
   Operations: ['operations', 'upgrade'],
-  Help: ['troubleshooting', 'security', 'standards'],
+  Help: ['troubleshooting', 'security', 'standards', 'comparison'],
   Migration: ['migration/index', ...linksOf('migration')],
 };
 

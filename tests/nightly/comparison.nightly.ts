@@ -1,0 +1,74 @@
+import { expect, test } from 'bun:test';
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { $ } from 'bun';
+import { version } from '../../src/auth/package.json';
+import { startServedIssuer } from '../../src/auth/probe/served-issuer.ts';
+import { probe } from '../../src/auth/probe.ts';
+import { dependencies } from '../compare/package.json';
+import { compared, type Library, type Result, tablesOf } from '../compare/page.ts';
+import { freePort, run, untilProcess } from '../support/child-process.ts';
+import { packed } from '../support/installed-package.ts';
+import { nodePath } from '../support/node-versions.ts';
+import { readText, root } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const page = 'docs/comparison.md';
+const node = '24';
+const audience = 'https://api.example.com';
+/** Rows that are not published: the maintainers of a library are told first what they show. */
+const setAside = ['alg-spelling'];
+/** The time after which jose fetches keys again. */
+const cooldownMs = 31_000;
+
+async function install(): Promise<string> {
+  const folder = temporaryFolder();
+  await cp(join(root, 'tests/compare'), folder, { recursive: true });
+  await $`${process.execPath} install --frozen-lockfile`.cwd(folder).quiet();
+  await $`${process.execPath} add ${await packed()}`.cwd(folder).quiet();
+  return folder;
+}
+
+/** Starts an API, and an issuer that it trusts, whose keys it has fetched. */
+async function start(folder: string, { file }: Library) {
+  const { issuer, server } = await startServedIssuer({ audience });
+  const PORT = String(await freePort());
+  const JWKS_URI = `${server.url}.well-known/jwks.json`;
+  const environment = { NODE_ENV: 'production', ISSUER: server.url, AUDIENCE: audience, JWKS_URI, PORT };
+  const child = run([nodePath(node), join(folder, 'peers', `${file}.mjs`)], environment);
+  const options = {
+    issuer,
+    targets: [{ url: `http://127.0.0.1:${PORT}/reports`, scope: 'read:reports' }],
+    skip: setAside,
+  };
+  const isReady = async () => (await probe({ ...options, only: ['control'] })).isComplete;
+  await untilProcess(child, isReady, `${file} accepts a token`);
+  return { options, stop: () => Promise.all([server.close(), child.signal('SIGKILL'), child.finished]) };
+}
+
+async function compare(): Promise<string> {
+  const folder = await install();
+  const started = await Promise.all(compared.map(async (library) => ({ library, ...(await start(folder, library)) })));
+  await Bun.sleep(cooldownMs);
+  const results: Result[] = [];
+  for (const { library, options } of started) results.push([library, (await probe(options)).rows]);
+  await Promise.all(started.map(({ stop }) => stop()));
+  return tablesOf(results, { ...dependencies, 'protected-api': version });
+}
+
+/** The table of the page, as it is and as it would be written now. `bun run compare` writes it. */
+test(`${page} has what the libraries do now`, async () => {
+  const [begin, end] = ['<!-- generated -->\n\n', '\n\n<!-- end -->'];
+  const text = await readText(page);
+  const [before = '', rest = ''] = text.split(begin);
+  const [, after = ''] = rest.split(end);
+  const date = `Generated on ${new Date().toISOString().slice(0, 10)} with Node.js ${node}.`;
+  const written = before.replace(/Generated on .*$/m, date) + begin + (await compare()) + end + after;
+  const plain = (markdown: string) =>
+    markdown
+      .replace(/Generated on .*$/m, '')
+      .replace(/ *\| */g, '|')
+      .replace(/-{3,}/g, '---');
+  if (process.env.WRITE_COMPARISON) await Bun.write(join(root, page), written);
+  else expect(plain(written)).toBe(plain(text));
+});
