@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measureColdStarts } from './harness/cold-start.ts';
 import { type Context, contestants, ours, serviceOf } from './harness/contestants.ts';
 import { describeMachine, writePage } from './harness/machine.ts';
 import { type Measurement, runRound } from './harness/measure.ts';
@@ -53,7 +54,9 @@ async function main(rounds: number, only?: readonly string[], other?: string) {
     measurements.push(...(await runRound(round % 2 === 0 ? servers : servers.toReversed(), context)));
   }
   await keySet.stop(true);
-  const page = renderPage(machine, measurements, servers, rounds);
+  console.error('Cold starts');
+  const starts = await measureColdStarts(rounds * 5);
+  const page = renderPage(machine, measurements, servers, rounds, starts);
   if (flags.print) console.log(page);
   else await writePage(page);
   return measurements.flatMap(({ problems }) => problems);

@@ -1,4 +1,6 @@
-import { semver } from 'bun';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CryptoHasher, semver } from 'bun';
 
 /** Returns why a tag cannot be released, based on the version in package.json and the changelog. Empty if it can be released. */
 export function tagProblems(tag: string, version: string, changelog: string): string[] {
@@ -24,6 +26,27 @@ export function releaseNotes(version: string, changelog: string): string {
   if (changes === '') throw new Error(`Cannot write the notes of the release: CHANGELOG.md has no ${version}`);
   // GitHub breaks the lines of notes where the text does.
   return `${changes}\n\n${requirements}`.replaceAll(/(?<=\S)\n *(?=[^\s#-])/g, ' ');
+}
+
+/** Returns a digest of the code on which the figures of bench/results.md depend most. */
+export function measuredCode(): string {
+  const hasher = new CryptoHasher('sha256');
+  for (const room of ['auth/elysia', 'http']) {
+    const folder = join(import.meta.dir, '../src', room);
+    for (const name of readdirSync(folder).toSorted()) hasher.update(name).update(readFileSync(join(folder, name)));
+  }
+  return hasher.digest('hex').slice(0, 12);
+}
+
+/** Returns why the benchmark must be run again: the code that it measured has changed, and two versions were released since. */
+export function benchProblems(results: string, code: string, changelog: string): string[] {
+  const [, revision, version, measured] = /revision: (.+); version: (\S+), code: (\w+)/.exec(results) ?? [];
+  if (!revision || !version) return ['bench/results.md names no revision and version: bun run bench'];
+  const released = Array.from(changelog.matchAll(/^## \[(.+)\] - \d{4}-/gm), ([, each = '']) => each);
+  const isOld = released.filter((each) => semver.order(each, version) > 0).length > 1;
+  return isOld && measured !== code
+    ? [`bench/results.md is of ${revision} (${version}), and what it measures has changed since: bun run bench`]
+    : [];
 }
 
 /** Whether a version can have the tag `latest`, and be the tag of an image. */

@@ -6,7 +6,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import manifest from '../src/auth/package.json' with { type: 'json' };
 import { billOfMaterials, packagesIn } from './bill-of-materials.ts';
 import { billName, build, executableName, noticesName } from './build.ts';
-import { releaseNotes, tagProblems, tagsOf } from './release-plan.ts';
+import { benchProblems, measuredCode, releaseNotes, tagProblems, tagsOf } from './release-plan.ts';
 
 const { version } = packageJson;
 const tag = `v${version}`;
@@ -114,11 +114,10 @@ if (import.meta.main) {
   });
   const isDryRun = values['dry-run'];
   const changelog = await Bun.file('CHANGELOG.md').text();
-  const problems = tagProblems(
-    isDryRun ? tag : `${process.env.GITHUB_REF}`.replace('refs/tags/', ''),
-    version,
-    changelog,
-  );
+  const problems = [
+    ...tagProblems(isDryRun ? tag : `${process.env.GITHUB_REF}`.replace('refs/tags/', ''), version, changelog),
+    ...benchProblems(await Bun.file(join(import.meta.dir, '../bench/results.md')).text(), measuredCode(), changelog),
+  ];
   if (problems.length > 0) {
     console.error(`Cannot release:\n${problems.join('\n')}`);
     if (!isDryRun) process.exit(1);

@@ -1,6 +1,7 @@
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import manifest from '../../package.json';
+import { measuredCode } from '../../scripts/release-plan.ts';
 
 const folder = join(import.meta.dir, '..', '..');
 
@@ -16,7 +17,7 @@ export function describeMachine(): string {
   const hasChanges = read('git', 'status', '--porcelain', '--', 'src', 'package.json', 'bun.lock') !== '';
   const revision = read('git', 'rev-parse', '--short', 'HEAD') + (hasChanges ? ' with changes' : '');
   return [
-    `- Date: ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC; revision: ${revision}`,
+    `- Date: ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC; revision: ${revision}; version: ${manifest.version}, code: ${measuredCode()}`,
     `- Machine: ${cpu?.model.trim()}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release().split('-')[0]}; load before the run: ${(loadavg()[0] ?? 0).toFixed(1)}`,
     `- Versions: Bun ${Bun.version}, ${read('haproxy', '-v').split(' 20')[0]}, ${read('wrk', '-v').split(' Copyright')[0]}, elysia ${manifest.dependencies.elysia}, jose ${manifest.devDependencies.jose}`,
   ].join('\n');

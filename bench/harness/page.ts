@@ -38,6 +38,7 @@ export function renderPage(
   measurements: readonly Measurement[],
   servers: readonly Contestant[],
   rounds: number,
+  starts: Readonly<Record<string, readonly number[]>>,
 ): string {
   const measured = (name: string, caseName: CaseName, figure: keyof Measurement) =>
     measurements
@@ -109,6 +110,15 @@ ${perCase((...where) => rangeOf(measured(...where, 'cpuMicroseconds'), 1))}
 The cases run in this order in one process.
 
 ${perCase((...where) => median(measured(...where, 'residentMebibytes')).toFixed(0))}
+
+## Cold start: import on Node.js, in milliseconds
+
+${rounds * 5} fresh processes of each, in turns, on core 0.
+
+${table(
+  ['', 'import'],
+  Object.entries(starts).map(([name, times]) => [name, rangeOf([...times], 0)]),
+)}
 
 ## What the servers check
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { $ } from 'bun';
 import manifest from '../../package.json';
 import { pack } from '../../scripts/release.ts';
-import { releaseNotes, tagProblems, tagsOf } from '../../scripts/release-plan.ts';
+import { benchProblems, measuredCode, releaseNotes, tagProblems, tagsOf } from '../../scripts/release-plan.ts';
 import { pages, readText, root } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -48,6 +48,23 @@ test.each([
 ])('tagProblems() of %s with version %s and %j: %i', (tag, version, changelog, count) =>
   expect(tagProblems(tag, version, `# Changelog\n\n${changelog}\n`)).toHaveLength(count),
 );
+
+const figures = '- Date: 2026-12-01; revision: abc1234; version: 1.1.0, code: 0123';
+test.each([
+  ['the code is the same', figures, '0123', ['1.1.0', '1.2.0', '1.3.0'], []],
+  ['one version was released since', figures, '4567', ['1.1.0', '1.2.0'], []],
+  ['two versions were released since', figures, '4567', ['1.1.0', '1.2.0', '1.10.0'], [/is of abc1234 \(1\.1\.0\)/]],
+  ['the page names no revision', '- Date: 2026-12-01', '4567', [], [/names no revision/]],
+])('benchProblems() if %s', (_, page, code, versions, problems) =>
+  expect(benchProblems(page, code, versions.map((each) => `## [${each}] - 2026-12-01\n`).join(''))).toEqual(
+    problems.map((problem) => expect.stringMatching(problem)),
+  ),
+);
+
+test('bench/results.md is of this release or the one before, or of the same code', async () =>
+  expect(benchProblems(await readText('bench/results.md'), measuredCode(), await readText('CHANGELOG.md'))).toEqual(
+    [],
+  ));
 
 test.each([
   ['1.0.0', [], 'latest', ['1.0.0', '1', 'latest']],

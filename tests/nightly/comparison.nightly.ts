@@ -1,33 +1,21 @@
 import { expect, test } from 'bun:test';
-import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { $ } from 'bun';
 import { version } from '../../src/auth/package.json';
 import { startServedIssuer } from '../../src/auth/probe/served-issuer.ts';
 import { probe } from '../../src/auth/probe.ts';
+import { installLibraries, nodeLine } from '../compare/install.ts';
 import { dependencies } from '../compare/package.json';
 import { compared, type Library, type Result, tablesOf } from '../compare/page.ts';
 import { freePort, run, untilProcess } from '../support/child-process.ts';
-import { packed } from '../support/installed-package.ts';
 import { nodePath } from '../support/node-versions.ts';
 import { readText, root } from '../support/repository.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const page = 'docs/comparison.md';
-const node = '24';
 const audience = 'https://api.example.com';
 /** Rows that are not published: the maintainers of a library are told first what they show. */
 const setAside = ['alg-spelling'];
 /** The time after which jose fetches keys again. */
 const cooldownMs = 31_000;
-
-async function install(): Promise<string> {
-  const folder = temporaryFolder();
-  await cp(join(root, 'tests/compare'), folder, { recursive: true });
-  await $`${process.execPath} install --frozen-lockfile`.cwd(folder).quiet();
-  await $`${process.execPath} add ${await packed()}`.cwd(folder).quiet();
-  return folder;
-}
 
 /** Starts an API, and an issuer that it trusts, whose keys it has fetched. */
 async function start(folder: string, { file }: Library) {
@@ -35,7 +23,7 @@ async function start(folder: string, { file }: Library) {
   const PORT = String(await freePort());
   const JWKS_URI = `${server.url}.well-known/jwks.json`;
   const environment = { NODE_ENV: 'production', ISSUER: server.url, AUDIENCE: audience, JWKS_URI, PORT };
-  const child = run([nodePath(node), join(folder, 'peers', `${file}.mjs`)], environment);
+  const child = run([nodePath(nodeLine), join(folder, 'peers', `${file}.mjs`)], environment);
   const options = {
     issuer,
     targets: [{ url: `http://127.0.0.1:${PORT}/reports`, scope: 'read:reports' }],
@@ -47,7 +35,7 @@ async function start(folder: string, { file }: Library) {
 }
 
 async function compare(): Promise<string> {
-  const folder = await install();
+  const folder = await installLibraries();
   const started = await Promise.all(compared.map(async (library) => ({ library, ...(await start(folder, library)) })));
   await Bun.sleep(cooldownMs);
   const results: Result[] = [];
@@ -62,7 +50,7 @@ test(`${page} has what the libraries do now`, async () => {
   const text = await readText(page);
   const [before = '', rest = ''] = text.split(begin);
   const [, after = ''] = rest.split(end);
-  const date = `Generated on ${new Date().toISOString().slice(0, 10)} with Node.js ${node}.`;
+  const date = `Generated on ${new Date().toISOString().slice(0, 10)} with Node.js ${nodeLine}.`;
   const written = before.replace(/Generated on .*$/m, date) + begin + (await compare()) + end + after;
   const plain = (markdown: string) =>
     markdown
