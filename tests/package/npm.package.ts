@@ -7,7 +7,7 @@ import { freePort, run, runToEnd, untilReachable } from '../support/child-proces
 import { installedPackage, packed } from '../support/installed-package.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken } from '../support/mint.ts';
-import { nodePath, nodeVersions } from '../support/node-versions.ts';
+import { nodePath, nodeVersions, testedOf } from '../support/node-versions.ts';
 import { readText, root } from '../support/repository.ts';
 
 /** They say what the compiler accepts, and at each `@ts-expect-error` what it rejects. */
@@ -19,7 +19,9 @@ const compilations = [
   ['typescript', 'nodenext', 'nodenext', '26.6.6'],
   ['typescript', 'bundler', 'esnext', '26.6.6'],
   ['typescript-5', 'nodenext', 'nodenext', '26.6.6'],
-  ...['20.19.43', '22.20.1', '24.13.3'].map((version) => ['typescript', 'nodenext', 'nodenext', version] as const),
+  ...testedOf(['20.19.43', '22.20.1', '24.13.3']).map(
+    (version) => ['typescript', 'nodenext', 'nodenext', version] as const,
+  ),
 ] as const;
 // Neither the DOM library nor skipLibCheck: applications on Node.js have the types of Node.js only.
 const strict = '--noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --target es2023 --lib es2023';

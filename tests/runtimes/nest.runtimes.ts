@@ -4,6 +4,7 @@ import { exampleFixture } from '../examples/server-rows.ts';
 import { run } from '../support/child-process.ts';
 import { compiled, installedPackage } from '../support/installed-package.ts';
 import { bearer } from '../support/mint.ts';
+import { testedOf } from '../support/node-versions.ts';
 import { rawRequest } from '../support/raw-http.ts';
 import { root } from '../support/repository.ts';
 
@@ -11,7 +12,7 @@ const example = join(root, 'examples/nest.ts');
 const scope = 'read:reports';
 
 /** The first lets requests bypass middleware, and the second too, because it is before 11.2. */
-const versions = ['10.4.20', '11.1.9', '12.5.0'];
+const versions = testedOf(['10.4.20', '11.1.9', '12.5.0']);
 /** The filter of the documentation of NestJS that catches everything, in the JavaScript of the compiled example. */
 const filter = `
 import { Catch as catches, HttpException as Thrown } from '@nestjs/common';

@@ -1,7 +1,11 @@
 import { engines } from '../../src/auth/package.json';
 
-/** The lines of Node.js that the package is tested with: the oldest that it allows, and those that Node.js maintains. */
-export const nodeVersions = [engines.node.replace('>=', ''), '22', '24'];
+/** Returns the versions to test: by day the oldest and the newest, by night all. */
+export const testedOf = (versions: readonly string[]): readonly string[] =>
+  process.env.NIGHTLY === 'true' ? versions : [versions.at(0) ?? '', versions.at(-1) ?? ''];
+
+/** The lines of Node.js that the package is tested with, of the oldest that it allows and those that Node.js maintains. */
+export const nodeVersions = testedOf([engines.node.replace('>=', ''), '22', '24']);
 
 const found = new Map<string, string>();
 
