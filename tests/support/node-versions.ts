@@ -1,8 +1,11 @@
 import { engines } from '../../src/auth/package.json';
 
+/** Whether what takes long is tested too, as `.ci/run nightly` does. */
+export const isNight = process.env.NIGHTLY === 'true';
+
 /** Returns the versions to test: by day the oldest and the newest, by night all. */
 export const testedOf = (versions: readonly string[]): readonly string[] =>
-  process.env.NIGHTLY === 'true' ? versions : [versions.at(0) ?? '', versions.at(-1) ?? ''];
+  isNight ? versions : [versions.at(0) ?? '', versions.at(-1) ?? ''];
 
 /** The lines of Node.js that the package is tested with, of the oldest that it allows and those that Node.js maintains. */
 export const nodeVersions = testedOf([engines.node.replace('>=', ''), '22', '24']);
