@@ -2,10 +2,9 @@ import type { ProbedRow } from '../../src/auth/probe.ts';
 import { groupBy } from '../../src/auth/values/group-by.ts';
 import libraries from './libraries.json';
 
-/** Its file in peers/ sets it up as its documentation does; by the words of that, `leaves` has the beginnings of IDs of rows. */
+/** The page sets it up, below its name, as its documentation does. `leaves` has beginnings of IDs of rows, by the words of that. */
 export interface Library {
   readonly name: string;
-  readonly file: string;
   readonly packages: readonly string[];
   readonly leaves: Readonly<Record<string, readonly string[] | undefined>>;
 }
@@ -53,7 +52,10 @@ function summary(results: readonly Result[], versions: Readonly<Record<string, s
     const counts = groupBy(judged, (row) => outcomeOf(library, row));
     const others = outcomes.flatMap((name) => (counts.has(name) ? [`${counts.get(name)?.length} ${name}`] : []));
     return [
-      `[${library.name}](../tests/compare/peers/${library.file}.mjs)`,
+      `[${library.name}](#${library.name
+        .toLowerCase()
+        .replace(/[^\w\s-]/g, '')
+        .replaceAll(' ', '-')})`,
       String(counts.get('passes')?.length),
       others.join(', '),
       library.packages.map((name) => `${name} ${versions[name]}`).join(', '),

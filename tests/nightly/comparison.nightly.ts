@@ -18,25 +18,30 @@ const setAside = ['alg-spelling'];
 const cooldownMs = 31_000;
 
 /** Starts an API, and an issuer that it trusts, whose keys it has fetched. */
-async function start(folder: string, { file }: Library) {
+async function start(folder: string, text: string, { name }: Library) {
+  const [, code = ''] = text.split(`\n### ${name}\n`)[1]?.split('```js\n') ?? [];
+  const file = join(folder, `${name.replaceAll(/\W/g, '-')}.mjs`);
+  await Bun.write(file, code.split('```')[0] ?? '');
   const { issuer, server } = await startServedIssuer({ audience });
   const PORT = String(await freePort());
   const JWKS_URI = `${server.url}.well-known/jwks.json`;
   const environment = { NODE_ENV: 'production', ISSUER: server.url, AUDIENCE: audience, JWKS_URI, PORT };
-  const child = run([nodePath(nodeLine), join(folder, 'peers', `${file}.mjs`)], environment);
+  const child = run([nodePath(nodeLine), file], environment);
   const options = {
     issuer,
     targets: [{ url: `http://127.0.0.1:${PORT}/reports`, scope: 'read:reports' }],
     skip: setAside,
   };
   const isReady = async () => (await probe({ ...options, only: ['control'] })).isComplete;
-  await untilProcess(child, isReady, `${file} accepts a token`);
+  await untilProcess(child, isReady, `${name} accepts a token`);
   return { options, stop: () => Promise.all([server.close(), child.signal('SIGKILL'), child.finished]) };
 }
 
-async function compare(): Promise<string> {
+async function compare(text: string): Promise<string> {
   const folder = await installLibraries();
-  const started = await Promise.all(compared.map(async (library) => ({ library, ...(await start(folder, library)) })));
+  const started = await Promise.all(
+    compared.map(async (library) => ({ library, ...(await start(folder, text, library)) })),
+  );
   await Bun.sleep(cooldownMs);
   const results: Result[] = [];
   for (const { library, options } of started) results.push([library, (await probe(options)).rows]);
@@ -51,7 +56,7 @@ test(`${page} has what the libraries do now`, async () => {
   const [before = '', rest = ''] = text.split(begin);
   const [, after = ''] = rest.split(end);
   const date = `Generated on ${new Date().toISOString().slice(0, 10)} with Node.js ${nodeLine}.`;
-  const written = before.replace(/Generated on .*$/m, date) + begin + (await compare()) + end + after;
+  const written = before.replace(/Generated on .*$/m, date) + begin + (await compare(text)) + end + after;
   const plain = (markdown: string) =>
     markdown
       .replace(/Generated on .*$/m, '')
