@@ -10,126 +10,97 @@ export interface Library {
 }
 export const compared: readonly Library[] = libraries;
 
-/** A library, and the result of each row. */
-export type Result = readonly [library: Library, rows: readonly ProbedRow[]];
-
-/** Topics of rows, by the headings under which the page has them. */
-const sections: Readonly<Record<string, readonly string[]>> = {
-  'Forged tokens': ['none', 'hmac', 'alg', 'embedded', 'signature', 'altered'],
-  'Claims of tokens that the issuer signed': ['accepts', 'issuer', 'audience', 'expiry', 'notbefore', 'claims'],
-  'Types and kinds of tokens': ['crit', 'type', 'kind', 'bound', 'dpop'],
-  Scopes: ['scope'],
-  'Keys and fetches': ['key', 'kid', 'fetch'],
-  'Encodings and malformed tokens': ['encoding', 'text', 'encrypted', 'header'],
-  'Requests and credentials': ['no', 'path', 'scheme', 'credentials', 'elsewhere', 'cache', 'given', 'control'],
-  'What a rejection says': ['challenge', 'error', 'leak', 'manners', 'metadata'],
+/** Topics of rows, by the headings under which the page has them. The last has all others. */
+const sections: Readonly<Record<string, RegExp>> = {
+  'Forged tokens': /^(?:none|hmac|alg|embedded|signature|altered)-/,
+  'Claims of tokens that the issuer signed': /^(?:accepts|issuer|audience|expiry|notbefore|claims)-/,
+  'Types and kinds of tokens': /^(?:crit|type|kind|bound|dpop)-/,
+  Scopes: /^scope-/,
+  'Keys and fetches': /^(?:key|kid|fetch)-/,
+  'Encodings and malformed tokens': /^(?:encoding|text|encrypted|header)-/,
+  'What a rejection says': /^(?:challenge|error|leak|manners|metadata)-/,
+  'Requests and credentials': /^/,
 };
+/** How rows are counted that do not pass, and how libraries differ in them. */
+const outcomes = ['`must`', '`should`', 'with a 500', 'left to you', 'do not apply'];
+const labels = ['Accept', 'Reject', 'Differ', 'Respond with a 500', 'Left to you'];
 
-const outcomes = ['`must`', '`should`', 'with a 500', 'left to you', 'do not apply'] as const;
-type Outcome = (typeof outcomes)[number] | 'passes';
-
-/** Returns what the documentation of a library says about a row. */
-function wordsOf({ leaves }: Library, { id }: ProbedRow): string | undefined {
-  const meant = id.replace('challenge-scope', 'scope');
-  return Object.keys(leaves).find((words) => leaves[words]?.some((start) => `${meant}-`.startsWith(`${start}-`)));
+/** Returns the result of a row: how it is counted, how the library differs, and what its documentation says. */
+function cellOf({ name, leaves }: Library, row: ProbedRow) {
+  const { id, verdict, expected, got, level } = row;
+  const meant = `${id.replace('challenge-scope', 'scope')}-`;
+  const words = Object.keys(leaves).find((key) => leaves[key]?.some((start) => meant.startsWith(`${start}-`)));
+  const cell = (outcome: string, label = '') => ({ name, row, outcome, label, words });
+  if (verdict === 'skipped' || verdict === 'passed') return cell(verdict === 'passed' ? 'pass' : 'do not apply');
+  if (words !== undefined) return cell('left to you', 'Left to you');
+  if (verdict !== 'inconclusive')
+    return cell(`\`${level}\``, { 'a refusal': 'Accept', 'success, ': 'Reject' }[expected.slice(0, 9)] ?? 'Differ');
+  if (/^5\d\d/.test(got)) return cell('with a 500', 'Respond with a 500');
+  throw new Error(`Cannot compare ${id} of ${name}: ${got}`);
 }
-
-function outcomeOf(library: Library, row: ProbedRow): Outcome {
-  const { verdict, got, level } = row;
-  if (verdict === 'skipped') return 'do not apply';
-  if (verdict === 'passed') return 'passes';
-  if (wordsOf(library, row) !== undefined) return 'left to you';
-  if (verdict !== 'inconclusive') return `\`${level}\``;
-  if (/^5\d\d/.test(got)) return 'with a 500';
-  throw new Error(`Cannot compare ${row.id} of ${library.name}: ${got}`);
-}
+type Cell = ReturnType<typeof cellOf>;
 
 const table = (header: readonly string[], rows: readonly (readonly string[])[]) =>
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+const code = (names: Iterable<string>) => [...new Set(names)].map((name) => `\`${name}\``).join(', ');
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-');
 
-function summary(results: readonly Result[], versions: Readonly<Record<string, string>>): string {
-  const rows = results.map(([library, judged]) => {
-    const counts = groupBy(judged, (row) => outcomeOf(library, row));
-    const others = outcomes.flatMap((name) => (counts.has(name) ? [`${counts.get(name)?.length} ${name}`] : []));
-    return [
-      `[${library.name}](#${library.name
-        .toLowerCase()
-        .replace(/[^\w\s-]/g, '')
-        .replaceAll(' ', '-')})`,
-      String(counts.get('passes')?.length),
-      others.join(', '),
-      library.packages.map((name) => `${name} ${versions[name]}`).join(', '),
-    ];
+function section(title: string, cells: readonly Cell[]): string {
+  const rows = [...groupBy(cells, ({ row }) => row.id)].map(([id, ofRow]) => {
+    const found = groupBy(ofRow, ({ label }) => label);
+    const names = (label: string) => found.get(label)?.map(({ name }) => name);
+    const lines = labels.flatMap((label) => (found.has(label) ? [`${label}: ${names(label)?.join(', ')}`] : []));
+    return { id, row: ofRow[0]?.row, lines: lines.join('<br>') };
   });
-  return table(['Library', 'Rows that pass', 'Other rows', 'Versions'], rows);
-}
-
-const labels = ['Accept', 'Reject', 'Differ', 'Respond with a 500', 'Left to you'] as const;
-
-/** Returns who differs, by how. */
-function differences(id: string, results: readonly Result[]) {
-  const found = results.flatMap(([library, rows]) => {
-    const row = rows.find((each) => each.id === id);
-    const outcome = row && outcomeOf(library, row);
-    if (!row || !outcome || outcome === 'passes' || outcome === 'do not apply') return [];
-    const deviation = /^a refusal/.test(row.expected) ? 'Accept' : /^success/.test(row.expected) ? 'Reject' : 'Differ';
-    const special = { 'left to you': 'Left to you', 'with a 500': 'Respond with a 500' };
-    const label: string = outcome in special ? special[outcome as keyof typeof special] : deviation;
-    return [{ label, name: library.name }];
-  });
-  return groupBy(found, ({ label }) => label);
-}
-
-function section(title: string, topics: readonly string[], results: readonly Result[]): string {
-  const [[, own]] = results as readonly [Result];
-  const rows = own.filter(({ id }) => topics.includes(id.split('-')[0] ?? ''));
-  const told = rows.map((row) => {
-    const found = differences(row.id, results);
-    const lines = labels.flatMap((label) => {
-      const names = found.get(label)?.map(({ name }) => name);
-      return names ? [`${label}: ${names.join(', ')}`] : [];
-    });
-    return { ...row, lines };
-  });
-  const isTold = (lines: readonly string[]) => lines.some((line) => !line.startsWith('Respond'));
-  const cells = told
-    .filter(({ lines }) => isTold(lines))
-    .map(({ id, sent, rule, level, lines }) => [
-      `${sent.replace(/__\w+__/g, '`$&`')}<br>\`${id}\``,
-      `${level}: ${rule}`,
-      lines.join('<br>'),
+  const isBrief = ({ lines }: { lines: string }) => lines === '' || /^Respond with a 500: [^:]*$/.test(lines);
+  const told = rows
+    .filter((each) => !isBrief(each))
+    .map(({ id, row, lines }) => [
+      `${row?.sent.replace(/__\w+__/g, '`$&`')}<br>\`${id}\``,
+      `${row?.level}: ${row?.rule}`,
+      lines,
     ]);
-  const others = groupBy(
-    told.filter(({ lines }) => !isTold(lines)),
-    ({ lines }) => lines.join(),
-  );
+  const brief = [...groupBy(rows.filter(isBrief), ({ lines }) => lines)].map(([lines, group]) => {
+    const words = lines === '' ? 'All pass, if they apply' : `${lines.replace('Respond', 'Refuse')}, in these rows`;
+    return `${words}: ${code(group.map(({ id }) => id))}.`;
+  });
   return [
     `## ${title}`,
-    ...(cells.length > 0 ? [table(['Sent', 'Demanded by', 'Who differs'], cells)] : []),
-    ...[...others].map(([line, group]) => {
-      const ids = group.map(({ id }) => `\`${id}\``).join(', ');
-      return line === ''
-        ? `All pass, if they apply: ${ids}.`
-        : `${line.replace('Respond with a 500', 'Refuse with a 500')}, in these rows: ${ids}.`;
-    }),
+    ...(told.length > 0 ? [table(['Sent', 'Demanded by', 'Who differs'], told)] : []),
+    ...brief,
   ].join('\n\n');
-}
-
-function leftToYou(results: readonly Result[]): string {
-  const rows = results.flatMap(([library, judged]) => {
-    const left = judged.filter((row) => outcomeOf(library, row) === 'left to you');
-    return [...groupBy(left, (row) => wordsOf(library, row) ?? '')].map(([words, group]) => {
-      const topics = new Set(group.map(({ id }) => id.split('-')[0]));
-      return [library.name, [...topics].map((topic) => `\`${topic}\``).join(', '), words];
-    });
-  });
-  return `## What is left to you\n\n${table(['Library', 'Rows', 'Its documentation'], rows)}`;
 }
 
 /** Returns the tables of the page. */
-export const tablesOf = (results: readonly Result[], versions: Readonly<Record<string, string>>): string =>
-  [
-    summary(results, versions),
-    leftToYou(results),
-    ...Object.entries(sections).map(([title, topics]) => section(title, topics, results)),
+export function tablesOf(
+  results: readonly (readonly [library: Library, rows: readonly ProbedRow[]])[],
+  versions: Readonly<Record<string, string>>,
+): string {
+  const cells = results.flatMap(([library, rows]) => rows.map((row) => cellOf(library, row)));
+  const summary = results.map(([{ name, packages }]) => {
+    const counts = groupBy(
+      cells.filter((cell) => cell.name === name),
+      ({ outcome }) => outcome,
+    );
+    const count = (outcome: string) => counts.get(outcome)?.length ?? 0;
+    const others = outcomes.filter(count).map((outcome) => `${count(outcome)} ${outcome}`);
+    const installed = packages.map((each) => `${each} ${versions[each]}`);
+    return [`[${name}](#${anchorOf(name)})`, String(count('pass')), others.join(', '), installed.join(', ')];
+  });
+  const left = cells.filter(({ label }) => label === 'Left to you');
+  const leaves = [...groupBy(left, ({ name, words }) => `${name} | ${words}`)].map(([key, group]) => {
+    const [name = '', words = ''] = key.split(' | ');
+    return [name, code(group.map(({ row }) => row.id.split('-')[0] ?? '')), words];
+  });
+  const sectionOf = ({ row }: Cell) => Object.keys(sections).find((title) => sections[title]?.test(row.id)) ?? '';
+  const bySection = groupBy(cells, sectionOf);
+  return [
+    table(['Library', 'Rows that pass', 'Other rows', 'Versions'], summary),
+    `## What is left to you\n\n${table(['Library', 'Rows', 'Its documentation'], leaves)}`,
+    ...Object.keys(sections).map((title) => section(title, bySection.get(title) ?? [])),
   ].join('\n\n');
+}

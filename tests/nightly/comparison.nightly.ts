@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { version } from '../../src/auth/package.json';
 import { startServedIssuer } from '../../src/auth/probe/served-issuer.ts';
-import { probe } from '../../src/auth/probe.ts';
+import { type ProbeReport, probe } from '../../src/auth/probe.ts';
 import { installLibraries, nodeLine } from '../compare/install.ts';
 import { dependencies } from '../compare/package.json';
-import { compared, type Library, type Result, tablesOf } from '../compare/page.ts';
+import { compared, type Library, tablesOf } from '../compare/page.ts';
 import { freePort, run, untilProcess } from '../support/child-process.ts';
 import { nodePath } from '../support/node-versions.ts';
 import { readText, root } from '../support/repository.ts';
@@ -43,7 +43,7 @@ async function compare(text: string): Promise<string> {
     compared.map(async (library) => ({ library, ...(await start(folder, text, library)) })),
   );
   await Bun.sleep(cooldownMs);
-  const results: Result[] = [];
+  const results: (readonly [Library, ProbeReport['rows']])[] = [];
   for (const { library, options } of started) results.push([library, (await probe(options)).rows]);
   await Promise.all(started.map(({ stop }) => stop()));
   return tablesOf(results, { ...dependencies, 'protected-api': version });
