@@ -7,18 +7,21 @@ const hidden = `[...document.querySelectorAll('.vp-doc pre, .vp-doc table, html'
   .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
   .map(({ localName, textContent }) => localName + ': ' + textContent.trim().slice(0, 60))`;
 
-describe.each([1280, 390])('at %d pixels', (width) => {
+describe('the site', () => {
   const open = browserForTests();
 
-  test('no page of the site hides a part of a block or of a table', async () => {
+  test('hides no part of a block or of a table, on a desktop and on a phone', async () => {
     expect(sitePages.length).toBeGreaterThan(70);
     await using site = serveSite();
-    const { page } = await open({ viewport: { width, height: 800 } });
+    const { page } = await open();
     const found: Record<string, unknown> = {};
     for (const path of sitePages) {
       await page.goto(new URL(path, site.url).href, { waitUntil: 'domcontentloaded' });
-      const wide = await page.evaluate<readonly string[]>(hidden);
-      if (wide.length > 0) found[path] = wide;
+      for (const width of [1280, 390]) {
+        await page.setViewportSize({ width, height: 800 });
+        const wide = await page.evaluate<readonly string[]>(hidden);
+        if (wide.length > 0) found[`${path} ${width}`] = wide;
+      }
     }
     expect(found).toEqual({});
   });

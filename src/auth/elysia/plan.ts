@@ -19,8 +19,6 @@ export interface GuardUse {
   readonly isOptional: boolean;
   /** Whether documents name its rejections. */
   readonly isDocumented: boolean;
-  /** Called before each request is checked. */
-  begin(): unknown;
 }
 
 /** The route options that are requirements. */
@@ -75,7 +73,6 @@ export function createPlan(uses: readonly GuardUse[], required: readonly Require
     const check = checks[place];
     if (check === undefined) return accepted;
     const { use, policy } = check;
-    use.begin();
     return whenSettled(use.core.decide(request, policy, isOptional), (decision: Decision) => {
       if (decision !== undefined && !('claims' in decision)) return decision;
       accepted[place] = decision;

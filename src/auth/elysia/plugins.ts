@@ -106,18 +106,11 @@ const usersOf = new WeakMap<GuardCore, Set<unknown>>();
 function createPlugin(core: GuardCore, settings: ReturnType<typeof checkSettings>) {
   const users = usersOf.get(core) ?? new Set();
   usersOf.set(core, users);
-  let hasBegun = false;
-  const start = () => {
-    hasBegun = true;
-    core.start();
-  };
-  const begin = () => hasBegun || start();
-  const use: GuardUse = { core, isOptional: settings.optional, isDocumented: settings.responses, begin };
-
+  const use: GuardUse = { core, isOptional: settings.optional, isDocumented: settings.responses };
   const plugin = new Elysia()
     .onStart((app) => {
       users.add(app);
-      start();
+      core.start();
     })
     .onStop((app) => {
       users.delete(app);
