@@ -89,7 +89,7 @@ export function tablesOf(
     const count = (outcome: string) => counts.get(outcome)?.length ?? 0;
     const others = outcomes.filter(count).map((outcome) => `${count(outcome)} ${outcome}`);
     const installed = packages.map((each) => `${each} ${versions[each]}`);
-    return [`[${name}](#${anchorOf(name)})`, String(count('pass')), others.join(', '), installed.join(', ')];
+    return [`[${name}](#${anchorOf(name)})`, String(count('pass')), installed.join(', '), others.join(', ')];
   });
   const left = cells.filter(({ label }) => label === 'Left to you');
   const leaves = [...groupBy(left, ({ name, words }) => `${name} | ${words}`)].map(([key, group]) => {
@@ -99,7 +99,7 @@ export function tablesOf(
   const sectionOf = ({ row }: Cell) => Object.keys(sections).find((title) => sections[title]?.test(row.id)) ?? '';
   const bySection = groupBy(cells, sectionOf);
   return [
-    table(['Library', 'Rows that pass', 'Other rows', 'Versions'], summary),
+    table(['Library', 'Rows that pass', 'Versions', 'Other rows'], summary),
     `## What is left to you\n\n${table(['Library', 'Rows', 'Its documentation'], leaves)}`,
     ...Object.keys(sections).map((title) => section(title, bySection.get(title) ?? [])),
   ].join('\n\n');
