@@ -190,8 +190,15 @@ export function isSignedBy(key: KeyObject, algorithm: string, { input, signature
   return verify(hash, input, parameters, signature);
 }
 
+/** What no access token says that it is. */
+const KIND = /^(?:id|id_token|refresh|refresh_token|offline|logout)$/i;
+const LOGOUT = 'http://schemas.openid.net/event/backchannel-logout';
+
 /** What a claim says that its token is, or nothing. */
-const nameOfKind = (value: unknown) => (typeof value === 'string' ? value.replaceAll('-', '_') : '');
+function nameOfKind(value: unknown): string {
+  if (Object.hasOwn(membersOf(value) ?? {}, LOGOUT)) return 'logout';
+  return typeof value === 'string' ? value.replaceAll('-', '_') : '';
+}
 
 function decideOnClaims(claims: Members, world: World): Decision {
   const { issuers, audience, audienceClaim, requiredClaims, nowSeconds, clockToleranceSeconds } = world;
@@ -202,13 +209,11 @@ function decideOnClaims(claims: Members, world: World): Decision {
   if (audiences.some((one) => typeof one !== 'string') || !audiences.includes(audience)) return only('invalid_claims');
   if (Object.entries(requiredClaims).some(([name, value]) => own(claims, name) !== value))
     return only('invalid_claims');
-  const kinds = ['token_use', 'token_usage', 'token_type', 'typ'].filter(
+  const kinds = ['token_use', 'token_usage', 'token_type', 'typ', 'events'].filter(
     (name) => !Object.hasOwn(requiredClaims, name),
   );
-  if (
-    kinds.some((name) => /^(?:id|id_token|refresh|refresh_token|offline|logout)$/i.test(nameOfKind(own(claims, name))))
-  )
-    return only('invalid_header');
+  const isOther = (name: string) => KIND.test(nameOfKind(own(claims, name)));
+  if (kinds.some(isOther)) return only('invalid_header');
 
   const exp = own(claims, 'exp');
   const others = ['iat', 'nbf'].map((name) => own(claims, name)).filter((time) => time !== undefined);
