@@ -129,7 +129,10 @@ export async function send(id: string, sent: string, claims?: object, special: S
 
 /** Runs a file of the folder as a test. */
 export async function passes(file: string): Promise<void> {
-  const child = Bun.spawn([process.execPath, 'test', join(folder, file)], { cwd: root, stderr: 'pipe' });
+  const child = Bun.spawn([process.execPath, 'test', '--timeout', '60000', join(folder, file)], {
+    cwd: root,
+    stderr: 'pipe',
+  });
   expect(await child.stderr.text()).toContain(' 0 fail');
   expect(await child.exited).toBe(0);
 }
