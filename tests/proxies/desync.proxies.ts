@@ -3,7 +3,7 @@ import { on } from 'node:events';
 import type { Socket } from 'node:net';
 import { inWords } from '../../src/auth/probe/forge.ts';
 import { HOST, hosts, lines, nameOf, wireAttacks } from '../adversary/wire-attacks.ts';
-import { probed } from '../http/table/probed.ts';
+import { tried } from '../http/table/probed.ts';
 import { freePort, untilReachable } from '../support/child-process.ts';
 import { fixtureFor, startedFor } from '../support/fixture.ts';
 import { sourceForm } from '../support/forms.ts';
@@ -120,7 +120,10 @@ for (const { name, start } of [haproxy, nginx]) {
 
     test('the API withstands the probe', async () => {
       const origin = `http://127.0.0.1:${started().port}`;
-      await probed({ ...fixture(), service: { ...fixture().service, origin } });
+      const { report } = await tried({ ...fixture(), service: { ...fixture().service, origin } });
+      // On a busy machine a health check can be late: then the proxy itself responds with 503 for a moment, and nothing is let in.
+      expect(report.inconclusive.filter(({ got }) => !got?.startsWith('503'))).toEqual([]);
+      expect(report.passed.length).toBeGreaterThan(450);
     });
 
     // Bun sends a second response to such a request, which a proxy would send to the next client on its connection.
