@@ -25,10 +25,6 @@ export function isIssuedBy(issuer: string, { iss, tid }: Members): boolean {
   return isTemplate(issuer) ? isTenant(tid) && iss === inTenant(issuer, tid) : iss === issuer;
 }
 
-/** Entra names its v2.0 issuer in the keys for v1.0 tokens too. */
-const v1IssuerOf = (issuer: string) =>
-  issuer.replace(/^https:\/\/login\.microsoftonline\.\w+\/([^/]+)\/v2\.0$/, 'https://sts.windows.net/$1/');
-
 /**
  * Whether a key may verify a token with these claims. Entra publishes keys that are for one tenant only, also where a guard names
  * tenants one by one. Other servers may mean something else by this member, unless it is a URL.
@@ -37,7 +33,7 @@ export function isKeyFor(claims: Members, issuer: string, keyIssuer: string | un
   if (keyIssuer === undefined) return true;
   if (isTemplate(issuer)) return isIssuedBy(keyIssuer, claims);
   const isLimited = /^https?:/i.test(keyIssuer) && !isTemplate(keyIssuer);
-  return !isLimited || claims.iss === keyIssuer || claims.iss === v1IssuerOf(keyIssuer);
+  return !isLimited || claims.iss === keyIssuer;
 }
 
 /** Returns a function that finds what belongs to the issuer that `iss` names: to itself, otherwise to the template that it fits. */
