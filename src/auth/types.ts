@@ -227,8 +227,9 @@ export interface IssuerOptions extends OwnOptions {
  * characters. The object must name this very `iss`. If it is not valid, or the function throws, its promise is rejected or takes
  * longer than `jwksTimeoutSeconds`, the client gets a 503. `signal` is aborted after that time.
  *
- * Requests that wait share one call, and at most 100 calls are pending. The 1,000 issuers used last are kept, each with its keys,
- * and looked up again after `jwksMaxAgeSeconds` and by `reload()`. An unknown one is not looked up again for `jwksCooldownSeconds`.
+ * Requests that wait share one call, and at most 100 calls are pending, apart from those about issuers that are kept. The 1,000 issuers
+ * used last are kept, each with its keys, and looked up again after `jwksMaxAgeSeconds` and by `reload()`. If the function then throws
+ * or is silent, its last answer counts for `jwksMaxStaleSeconds`. An unknown one is not looked up again for `jwksCooldownSeconds`.
  */
 export type FindIssuer<Found extends IssuerOptions = IssuerOptions> = (
   iss: string,

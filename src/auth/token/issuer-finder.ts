@@ -23,6 +23,8 @@ const maxUnknown = 10_000;
  * flood of invented names must not keep an issuer that the application has removed.
  */
 const maxQuestions = 100;
+/** How long a known issuer waits without a request while too many others are looked up. */
+const pauseMs = 1000;
 
 /** An issuer whose options are checked. */
 export interface FoundIssuer {
@@ -104,7 +106,7 @@ export class IssuerFinder {
     this.#isStopped = false;
     this.#known.forEach((issuer, iss) => {
       issuer.found.keys.start();
-      this.#schedule(iss, issuer, issuer.askAgainAt);
+      this.#schedule(iss, issuer);
     });
   }
 
@@ -172,6 +174,8 @@ export class IssuerFinder {
     } catch (error) {
       // What an application throws may contain secrets. What read() throws is a message of ours.
       this.#warn(fault ?? `returned what cannot be used. ${(error as TypeError).message}`);
+      // A mistake is an answer: the one before no longer counts.
+      if (fault === undefined) this.#known.delete(iss);
       return this.#keep(iss, true);
     } finally {
       this.#questions.delete(iss);
@@ -182,9 +186,9 @@ export class IssuerFinder {
     const earlier = this.#known.peek(iss);
     const issuer = earlier?.found === found ? earlier : this.#createKnown(iss, found);
     if (issuer !== earlier) this.#known.set(iss, issuer);
-    issuer.dueAt = askAgainAt;
+    issuer.askAgainAt = issuer.dueAt = askAgainAt;
     issuer.keptUntil = askAgainAt + this.#options.jwksMaxStaleSeconds * 1000;
-    this.#schedule(iss, issuer, askAgainAt);
+    this.#schedule(iss, issuer);
     return issuer.trust;
   }
 
@@ -202,12 +206,11 @@ export class IssuerFinder {
   }
 
   /** Asks again even if no request does, so that an issuer that the application has removed leaves with its keys. */
-  #schedule(iss: string, issuer: KnownIssuer, askAgainAt: number): void {
+  #schedule(iss: string, issuer: KnownIssuer, at = issuer.askAgainAt): void {
     const { clock } = this.#options;
     issuer.cancel();
-    issuer.askAgainAt = askAgainAt;
     if (this.#isStopped) return;
-    issuer.cancel = clock.schedule(() => void this.#askOnce(iss), Math.max(0, askAgainAt - clock.now()));
+    issuer.cancel = clock.schedule(() => void this.#askOnce(iss), Math.max(0, at - clock.now()));
   }
 
   #forget(iss: string, until: number): Refusal {
@@ -229,9 +232,10 @@ export class IssuerFinder {
       return refuse('issuer_unavailable');
     }
     if (hasFailed) {
+      issuer.askAgainAt = now + jwksCooldownSeconds * 1000;
       issuer.dueAt = issuer.keptUntil;
-      this.#schedule(iss, issuer, now + jwksCooldownSeconds * 1000);
     }
+    this.#schedule(iss, issuer, Math.max(issuer.askAgainAt, now + pauseMs));
     return issuer.trust;
   }
 

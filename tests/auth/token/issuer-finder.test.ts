@@ -251,6 +251,48 @@ describe('a function as issuer', () => {
     expect([(await check(token)).reason, await reasonFor(a)]).toEqual(['issuer_unavailable', 'issuer_unavailable']);
   });
 
+  test('that returns a mistake when it is asked again ends what it returned before', async () => {
+    const { clock, tenants, asked, check, reasonFor, known } = setUp();
+    const token = tokenFrom(a);
+    await check(token);
+    tenants.set(a, { audience: [] });
+    clock.pause(600_000);
+    expect([(await check(token)).reason, known(), clock.waiting]).toEqual(['issuer_unavailable', [], 0]);
+    tenants.set(a, {});
+    expect([await reasonFor(a), asked.length, warn.mock.calls.length]).toEqual([undefined, 3, 1]);
+  });
+
+  test('is asked again about all issuers that are kept, 100 at a time, without a request', async () => {
+    const { clock, fake, reasonFor, known } = setUp();
+    fake.by = (iss) => ({ issuer: iss, keys });
+    for (let index = 0; index < 250; index += 1) await reasonFor(`${b}${index}`);
+    fake.by = () => undefined;
+    const left: number[] = [];
+    for (const ms of [600_000, 1000, 1000]) {
+      clock.advance(ms);
+      await settle();
+      left.push(known().length);
+    }
+    expect([left, clock.waiting]).toEqual([[150, 50, 0], 0]);
+  });
+
+  test('has a cooldown and an outage of each issuer leave the others alone', async () => {
+    const { tenants, check, fetched, reasonFor } = setUp();
+    const down = async (url: string) => {
+      fetched.push(url);
+      return url.startsWith(a) ? new Response(null, { status: 500 }) : Response.json(keys);
+    };
+    const other = setUp({ fetch: down });
+    other.tenants.set(b, {});
+    expect([await other.reasonFor(a), await other.reasonFor(b)]).toEqual(['keys_unavailable', undefined]);
+    tenants.set(b, {});
+    await check(tokenFrom(a));
+    const unknown = { header: { kid: 'unknown' } };
+    fetched.length = 0;
+    for (const iss of [a, a, b, b, a]) expect(await reasonFor(iss, unknown)).toBe('key_unknown');
+    expect(fetched).toEqual([a, b, b].map((iss) => `${iss}.well-known/jwks.json`));
+  });
+
   test('can change the options of an issuer: its cached tokens are checked by the new ones', async () => {
     const { core, tenants, check, fetched } = setUp();
     const token = tokenFrom(a);
