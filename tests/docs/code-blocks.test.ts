@@ -51,6 +51,7 @@ const rows: readonly Row[] = [
   ['start/koa', 'GET /', undefined, 401, 'Bearer scope="read:reports"'],
   ['start/koa', 'GET /', reports, 200, 'ada'],
   ['start/mcp', 'POST /mcp', undefined, 401, '/.well-known/oauth-protected-resource/mcp'],
+  ['start/mcp', 'POST /mcp {', { aud: 'https://api.example.com/mcp', scope: 'notes:read' }, 400, ''],
   [
     'start/mcp',
     'GET /.well-known/oauth-protected-resource/mcp',

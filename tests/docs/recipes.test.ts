@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { join } from 'node:path';
 import { context, metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { decodeJwt } from 'jose';
@@ -101,18 +101,40 @@ describe('the recipe', () => {
     ]);
   });
 
-  test('guides/token-exchange: the client gets what the next API returns for the exchanged token', async () => {
-    await using orders = Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      fetch: ({ headers }) => Response.json(headers.get('authorization')),
+  test('guides/token-exchange: the server starts while the issuer is down, and exchanges tokens once it is up', async () => {
+    const orders = serve(({ headers }) => Response.json(headers.get('authorization')));
+    const asked: string[] = [];
+    let isUp = false;
+    const relay = serve((request) => {
+      const { pathname } = new URL(request.url);
+      asked.push(pathname);
+      if (!isUp && !pathname.endsWith('jwks.json')) return new Response(null, { status: 503 });
+      if (request.method === 'POST') return fetch(new Request(url, request));
+      const from = relay.url.href;
+      return Response.json({ issuer: from, token_endpoint: from, keys: issuer.options.keys.keys });
     });
-    const text = blocks.find(({ id }) => id === 'guides/token-exchange')?.text ?? '';
-    await write('exchange.ts', text.replace("'https://orders.example.com/orders'", `'${orders.url}'`));
-    const { fetch } = await import(join(folder, 'exchange.ts'));
-    const token = await issuer.token({ iss: url, aud: audience, sub: 'ada', scope: 'read:orders' });
-    const response = await fetch(new Request(audience, { headers: bearer(token) }));
-    expect(await response.json()).toBe('Bearer ada https://orders.example.com my-api');
+    const text = (blocks.find(({ id }) => id === 'guides/token-exchange')?.text ?? '')
+      .replace('https://orders.example.com/orders', orders.url.href)
+      .replace('https://tenant.example.com/', relay.url.href);
+    await write('exchange.ts', text);
+    const exchanging = await import(join(folder, 'exchange.ts'));
+    expect(asked).toEqual([]);
+    const claims = { iss: relay.url.href, aud: audience, sub: 'ada', scope: 'read:orders' };
+    const headers = bearer(await issuer.token(claims));
+    const logged = spyOn(console, 'error').mockReturnValue();
+    const send = async () => {
+      const response = await exchanging.fetch(new Request(audience, { headers }));
+      return [response.status, await response.json()];
+    };
+    expect(await send()).toEqual([502, { error: 'bad_gateway' }]);
+    expect(logged).toHaveBeenCalledTimes(1);
+    isUp = true;
+    for (const _ of [1, 2]) expect(await send()).toEqual([200, 'Bearer ada https://orders.example.com my-api']);
+    expect(asked.filter((path) => path.endsWith('openid-configuration')).length).toBe(2);
+    await relay.stop(true);
+    expect(await send()).toEqual([502, { error: 'bad_gateway' }]);
+    logged.mockRestore();
+    await orders.stop(true);
   });
 
   test('guides/opaque-tokens: a real server says whether its token is active', async () => {
