@@ -10,7 +10,13 @@ import { bearer } from '../support/mint.ts';
 import { readText } from '../support/repository.ts';
 import { audience, blocks, ecSigner, folder, issuer, load, url, write } from './blocks.ts';
 
-const fileOf = (id: string) => join(folder, blocks.find((block) => block.id === id)?.file ?? '');
+let copies = 0;
+/** Returns what a block exports, from a module of its own: other tests may have sent requests to the block, or imported it earlier. */
+async function loadCopy(id: string, change = (text: string) => text) {
+  const file = `copy-${++copies}.ts`;
+  await write(file, change(blocks.find((block) => block.id === id)?.text ?? ''));
+  return import(join(folder, file));
+}
 
 describe('the recipe', () => {
   test.each([
@@ -43,7 +49,7 @@ describe('the recipe', () => {
   });
 
   test('start/elysia: a rate limiter in onRequest counts requests that the guard rejects', async () => {
-    const { app } = await load('start/elysia#Rate limits');
+    const { app } = await loadCopy('start/elysia#Rate limits');
     const statuses: number[] = [];
     for (let sent = 0; sent < 102; sent++)
       statuses.push((await app.handle(new Request('http://localhost/orders', { headers: bearer('a.b.c') }))).status);
@@ -88,10 +94,7 @@ describe('the recipe', () => {
     metrics.setGlobalMeterProvider({ getMeter: () => ({ createCounter }) } as never);
     const span = { setAttribute: (...given: unknown[]) => observed.push(given) };
     context.setGlobalContextManager({ active: () => trace.setSpan(ROOT_CONTEXT, span as never) } as never);
-    // Another test may have imported the block before there was anything to observe it.
-    const text = blocks.find(({ id }) => id === 'guides/observability')?.text ?? '';
-    await write('observed.ts', text);
-    const { fetch } = await import(join(folder, 'observed.ts'));
+    const { fetch } = await loadCopy('guides/observability');
     const token = await issuer.token({ iss: url, aud: audience, client_id: 'app' });
     await fetch(new Request(audience, { headers: bearer(token) }));
     await fetch(new Request(audience));
@@ -113,11 +116,11 @@ describe('the recipe', () => {
       const from = relay.url.href;
       return Response.json({ issuer: from, token_endpoint: from, keys: issuer.options.keys.keys });
     });
-    const text = (blocks.find(({ id }) => id === 'guides/token-exchange')?.text ?? '')
-      .replace('https://orders.example.com/orders', orders.url.href)
-      .replace('https://tenant.example.com/', relay.url.href);
-    await write('exchange.ts', text);
-    const exchanging = await import(join(folder, 'exchange.ts'));
+    const exchanging = await loadCopy('guides/token-exchange', (text) =>
+      text
+        .replace('https://orders.example.com/orders', orders.url.href)
+        .replace('https://tenant.example.com/', relay.url.href),
+    );
     expect(asked).toEqual([]);
     const claims = { iss: relay.url.href, aud: audience, sub: 'ada', scope: 'read:orders' };
     const headers = bearer(await issuer.token(claims));
@@ -153,12 +156,9 @@ describe('the recipe', () => {
       ['additionalParameters:', '[oauth.allowInsecureRequests]: true, additionalParameters:'],
       ["audience: 'https://api.example.com'", `audience: '${resource}', ${required}`],
     ];
-    const text = blocks.find(({ id }) => id === 'guides/opaque-tokens')?.text ?? '';
-    await write(
-      'opaque.ts',
+    const { guard } = await loadCopy('guides/opaque-tokens', (text) =>
       changes.reduce((changed, [part, other]) => changed.replace(part, other), text),
     );
-    const { guard } = await import(join(folder, 'opaque.ts'));
     const client = await server.discover('reader');
     const { access_token: token } = await clientCredentialsGrant(client, { resource });
     const user = await logIn(client, resource, String(reader.scope));
@@ -171,7 +171,7 @@ describe('the recipe', () => {
   });
 
   test('guides/opaque-tokens#API keys beside JWTs: one guard accepts both', async () => {
-    const { guard } = await import(fileOf('guides/opaque-tokens#API keys beside JWTs'));
+    const { guard } = await loadCopy('guides/opaque-tokens#API keys beside JWTs');
     const subjectOf = async (token: string) => {
       const result = await guard.check(new Request(audience, { headers: bearer(token) }), { scope: 'read:reports' });
       return result instanceof Response ? result.status : result.claims.sub;
@@ -190,9 +190,7 @@ describe('the recipe', () => {
         return { ...response, active: token === 'good' };
       },
     });
-    const { text = '' } = blocks.find(({ id }) => id === 'guides/opaque-tokens#Fewer requests to the issuer') ?? {};
-    await write('fewer.ts', text);
-    const { guard } = await import(join(folder, 'fewer.ts'));
+    const { guard } = await loadCopy('guides/opaque-tokens#Fewer requests to the issuer');
     for (const token of ['good', 'bad', 'good', 'bad']) {
       const check = () => guard.check(new Request(audience, { headers: bearer(token) }));
       expect(await Promise.all([check(), check()])).toMatchObject(
@@ -287,17 +285,18 @@ describe('the recipe', () => {
         body: await request.text(),
       });
     });
-    const text = blocks.find(({ id }) => id === 'guides/revocation#Ask the issuer about each JWT')?.text ?? '';
-    const recipe = text
-      .replace('https://tenant.example.com/', server.issuer)
-      .replace(/`.*token\/introspection`/, `'${relay.url}'`)
-      .replace("'my-api'", `'${reader.id}'`)
-      .replace("process.env.CLIENT_SECRET ?? ''", `'${reader.secret}'`)
-      .replace('const options = {', '$& [oauth.allowInsecureRequests]: true,');
-    await write('ask.ts', recipe);
-    // Without its cache, as after ten seconds.
-    await write('ask-again.ts', recipe.replace('ttl: 10_000', 'ttl: 1'));
-    const guards = [await import(join(folder, 'ask.ts')), await import(join(folder, 'ask-again.ts'))];
+    const loadRecipe = (ttl: string) =>
+      loadCopy('guides/revocation#Ask the issuer about each JWT', (text) =>
+        text
+          .replace('https://tenant.example.com/', server.issuer)
+          .replace(/`.*token\/introspection`/, `'${relay.url}'`)
+          .replace("'my-api'", `'${reader.id}'`)
+          .replace("process.env.CLIENT_SECRET ?? ''", `'${reader.secret}'`)
+          .replace('const options = {', '$& [oauth.allowInsecureRequests]: true,')
+          .replace('ttl: 10_000', ttl),
+      );
+    // The second is without its cache, as after ten seconds.
+    const guards = [await loadRecipe('$&'), await loadRecipe('ttl: 1')];
     const client = await server.discover('reader');
     const { access_token: token, refresh_token: refresh } = await logIn(client, audience, String(reader.scope));
     const statusesOf = async (index: number, times: number) => {
@@ -320,10 +319,10 @@ describe('the recipe', () => {
 
   describe('guides/key-cache', () => {
     /** Starts a guard with the entries of another one's cache, and returns its cache and the status of a request. */
-    async function start(name: string, issuerUrl: string, entries: Iterable<readonly [string, object]> = []) {
-      const text = blocks.find(({ id }) => id === 'guides/key-cache')?.text ?? '';
-      await write(`${name}.ts`, text.replace('https://tenant.example.com/', issuerUrl));
-      const { cache, guard } = await import(join(folder, `${name}.ts`));
+    async function start(issuerUrl: string, entries: Iterable<readonly [string, object]> = []) {
+      const { cache, guard } = await loadCopy('guides/key-cache', (text) =>
+        text.replace('https://tenant.example.com/', issuerUrl),
+      );
       for (const entry of entries) cache.set(...entry);
       const headers = bearer(await issuer.token({ iss: issuerUrl, aud: audience }));
       const result = await guard.check(new Request(audience, { headers }));
@@ -341,12 +340,12 @@ describe('the recipe', () => {
         fetch: () => new Response(null, { status: 404 }),
       });
       const url: string = server.url.href;
-      const { cache, status } = await start('running', url);
+      const { cache, status } = await start(url);
       expect([status, cache.size]).toEqual([200, 3]);
       await server.stop(true);
-      expect(await start('cold', url, cache)).toMatchObject({ status: 200 });
+      expect(await start(url, cache)).toMatchObject({ status: 200 });
       for (const entry of cache.values()) entry.expiresMs = Date.now();
-      expect(await start('late', url, cache)).toMatchObject({ status: 503 });
+      expect(await start(url, cache)).toMatchObject({ status: 503 });
     });
 
     test.each([
@@ -357,7 +356,7 @@ describe('the recipe', () => {
       ['is compressed', () => new Response(Bun.gzipSync('{}'), { headers: { 'content-encoding': 'gzip' } })],
     ])('keeps no response that %s', async (_, respond) => {
       await using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: respond });
-      const { cache, status } = await start(`without-${server.port}`, server.url.href);
+      const { cache, status } = await start(server.url.href);
       expect([status, cache.size]).toEqual([503, 0]);
     });
   });
