@@ -1,6 +1,5 @@
 import type { KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api/guard';
-import type { StoreEvent } from '../redis/replay-store.ts';
-import type { StoreFailure } from '../redis/store-failure.ts';
+import type { StoreEvent, StoreFailure } from '../redis/store-failure.ts';
 import type { Log } from './log.ts';
 
 /** Keys that are not used as their issuer may intend. */
@@ -56,15 +55,19 @@ export function logMemoryStoreEvent(log: Log, event: ReplayStoreEvent): void {
   else log.info({ afterFailures: event.failures }, 'The replay store can be used again');
 }
 
-/** Logs an outage of the replay store when it begins and when it ends, and the first proof that a connected store rejects. */
+/**
+ * Logs when an outage of the replay store begins and ends, and when a connected store begins to reject proofs and has rejected none
+ * for as long as one is valid.
+ */
 export function logStoreEvent(log: Log, event: StoreEvent): void {
-  if (event.type === 'failed') {
+  if (event.type === 'recovered') logMemoryStoreEvent(log, event);
+  else if (event.type === 'failed') {
     const { failure, failures, cause } = event;
     const message = storeRejections[failure] ?? unusable;
     log[failures === 1 || cause ? 'warn' : 'debug']({ failure, failures, cause }, message);
-    return;
+  } else {
+    const { afterFailures, evicts } = event;
+    log.info({ afterFailures }, 'Connected to the replay store');
+    if (evicts) log.warn('The replay store deletes keys when its memory is full: set maxmemory-policy to noeviction');
   }
-  const { afterFailures, evicts } = event;
-  log.info({ afterFailures }, 'Connected to the replay store');
-  if (evicts) log.warn('The replay store deletes keys when its memory is full: set maxmemory-policy to noeviction');
 }

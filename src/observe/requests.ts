@@ -1,6 +1,6 @@
 import type { Claims, KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api/guard';
 import { type Fetch, type RouteOf, whenSettled } from '../http/plugin.ts';
-import type { StoreEvent } from '../redis/replay-store.ts';
+import type { StoreEvent } from '../redis/store-failure.ts';
 import { createRefusalHints, logKeySetEvent, logMemoryStoreEvent, logStoreEvent } from './guard-log.ts';
 import type { Log } from './log.ts';
 import type { Metrics, Outcome } from './metrics.ts';

@@ -1,24 +1,6 @@
 import { RedisClient } from 'bun';
 import type { ReplayStore } from 'protected-api/guard';
-import { failureOf, findCause, StoreError, type StoreFailure } from './store-failure.ts';
-
-export type StoreEvent =
-  | {
-      readonly type: 'connected';
-      readonly afterFailures: number;
-      /** Whether the server deletes keys when it is full, so that a proof could be used again. */
-      readonly evicts: boolean;
-    }
-  /**
-   * `failures` counts attempts to connect, or proofs that a connected store rejected. `cause` is what {@link findCause} returns for
-   * the first attempt.
-   */
-  | {
-      readonly type: 'failed';
-      readonly failure: StoreFailure;
-      readonly failures: number;
-      readonly cause?: string | undefined;
-    };
+import { failureOf, findCause, StoreError, type StoreEvent, type StoreFailure } from './store-failure.ts';
 
 export interface RedisReplayStoreOptions {
   /** URL of Redis 6.2 or later, or Valkey: `redis://` or `rediss://`, optionally with user, password and database. */
@@ -65,14 +47,20 @@ export class RedisReplayStore implements ReplayStore {
   #runId: string | undefined;
   /** Proofs that were created until then may have been used, unknown to the server. */
   #forgottenUntilMs = Number.NEGATIVE_INFINITY;
+  /** When the proofs that this connection rejected, and those like them, are no longer valid. */
+  #rejectsUntilMs = Number.NEGATIVE_INFINITY;
+  readonly #now: () => number;
 
-  constructor(private readonly options: RedisReplayStoreOptions) {}
+  constructor(private readonly options: RedisReplayStoreOptions) {
+    this.#now = options.now ?? Date.now;
+  }
 
   async markUsed(key: string, lifetimeMs: number, issuedAtMs: number): Promise<boolean> {
     const connection = this.#connection;
     if (connection === undefined) throw new StoreError('connection');
-    if (this.#pending >= maxPending) throw this.#report('overloaded');
-    if (issuedAtMs <= this.#forgottenUntilMs) throw this.#report('forgotten');
+    if (this.#pending >= maxPending) throw this.#reject('overloaded', this.#now(), lifetimeMs, issuedAtMs);
+    if (issuedAtMs <= this.#forgottenUntilMs)
+      throw this.#reject('forgotten', this.#forgottenUntilMs, lifetimeMs, issuedAtMs);
     this.#pending += 1;
     try {
       const mark = connection.client.send('SET', [keyPrefix + key, '', 'NX', 'PX', String(lifetimeMs)]);
@@ -106,7 +94,11 @@ export class RedisReplayStore implements ReplayStore {
   /** Never rejects. */
   async #check(): Promise<void> {
     const connection = this.#connection;
-    if (connection) await within(this.#verify(connection)).catch((error) => this.#lose(connection, error));
+    if (connection)
+      await within(this.#verify(connection)).then(
+        () => this.#recover(),
+        (error) => this.#lose(connection, error),
+      );
     else await this.#connect().catch((error) => this.#failed(failureOf(error)));
     if (!this.#isStopped) this.#timer = setTimeout(() => this.#check(), checkIntervalMs);
   }
@@ -144,14 +136,14 @@ export class RedisReplayStore implements ReplayStore {
       // The first server may have lost the proofs that were used before it started. A server that replaced another, was emptied,
       // or does not tell its age, may have lost all proofs from before now.
       const [, uptimeSeconds = 0] = /^uptime_in_seconds:(\d+)/m.exec(info) ?? [];
-      this.#forgottenUntilMs =
-        (this.options.now ?? Date.now)() - (this.#runId === undefined ? Number(uptimeSeconds) * 1000 : 0);
+      this.#forgottenUntilMs = this.#now() - (this.#runId === undefined ? Number(uptimeSeconds) * 1000 : 0);
     }
     this.#runId = runId ?? 'unknown';
     const evicts = !/^maxmemory:0\b/m.test(info) && /^maxmemory_policy:(?!noeviction)/m.test(info);
     const afterFailures = this.#failures;
     this.#failures = 0;
     this.#hasCause = false;
+    this.#rejectsUntilMs = Number.NEGATIVE_INFINITY;
     this.#connection = connection;
     connection.client.onclose = () => this.#lose(connection, new StoreError('connection'));
     this.options.onEvent?.({ type: 'connected', afterFailures, evicts });
@@ -173,6 +165,20 @@ export class RedisReplayStore implements ReplayStore {
     connection.client.close();
     this.#failures = 0;
     return this.#report(failure);
+  }
+
+  /** Rejects a proof although the store is connected. Proofs that were created until `createdUntilMs` may be rejected, too. */
+  #reject(failure: StoreFailure, createdUntilMs: number, lifetimeMs: number, issuedAtMs: number): StoreError {
+    const validMs = this.#now() + lifetimeMs - issuedAtMs;
+    this.#rejectsUntilMs = Math.max(this.#rejectsUntilMs, createdUntilMs + validMs);
+    return this.#report(failure);
+  }
+
+  #recover(): void {
+    // An outage may have begun since the check.
+    if (this.#connection === undefined || this.#failures === 0 || this.#now() < this.#rejectsUntilMs) return;
+    this.options.onEvent?.({ type: 'recovered', failures: this.#failures });
+    this.#failures = 0;
   }
 
   #report(failure: StoreFailure, cause?: string): StoreError {

@@ -1,10 +1,31 @@
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import type { ReplayStoreEvent } from 'protected-api/guard';
 
 /** Why the store cannot determine whether a proof was used. Never the server's message, which can repeat what was sent. */
 export const storeFailures = ['connection', 'timeout', 'full', 'refused', 'overloaded', 'forgotten'] as const;
 
 export type StoreFailure = (typeof storeFailures)[number];
+
+export type StoreEvent =
+  | {
+      readonly type: 'connected';
+      readonly afterFailures: number;
+      /** Whether the server deletes keys when it is full, so that a proof could be used again. */
+      readonly evicts: boolean;
+    }
+  /**
+   * `failures` counts attempts to connect, or proofs that a connected store rejected. `cause` is what {@link findCause} returns for
+   * the first attempt.
+   */
+  | {
+      readonly type: 'failed';
+      readonly failure: StoreFailure;
+      readonly failures: number;
+      readonly cause?: string | undefined;
+    }
+  /** No proof that is valid now is like those that the connected store rejected. */
+  | Extract<ReplayStoreEvent, { type: 'recovered' }>;
 
 /** The replay store cannot determine whether a proof was used. */
 export class StoreError extends Error {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { KeySetEvent } from '../../src/auth/types.ts';
 import { logKeySetEvent, logStoreEvent } from '../../src/observe/guard-log.ts';
-import type { StoreEvent } from '../../src/redis/replay-store.ts';
+import type { StoreEvent } from '../../src/redis/store-failure.ts';
 import { readJsonLines, recordLog } from '../support/recorded-log.ts';
 
 const issuer = 'https://issuer.example.test/';
@@ -13,6 +13,7 @@ const fetched = { issuer, type: 'fetched', afterFailures: 0, added: [], removed:
 const down = { type: 'failed', failure: 'timeout' } as const;
 const slow = { type: 'failed', failure: 'overloaded' } as const;
 const forgotten = { type: 'failed', failure: 'forgotten' } as const;
+const recovered = { type: 'recovered', failures: 4 } as const;
 /** The log line of a failure has no type. */
 const first = { level: 'warn', failures: 1, type: undefined };
 const up = { type: 'connected', afterFailures: 0, evicts: false } as const;
@@ -50,10 +51,11 @@ const rows: Readonly<Record<string, Row>> = {
     { level: 'info', afterFailures: 0, msg: 'Connected to the replay store' },
     { level: 'warn', msg: 'The replay store deletes keys when its memory is full: set maxmemory-policy to noeviction' },
   ],
-  'what a connected store rejects, once': [
-    [1, 2].flatMap((failures) => [slow, forgotten].map((event) => ({ ...event, failures }))),
+  'what a connected store rejects, once, and its end': [
+    [...[1, 2].flatMap((failures) => [slow, forgotten].map((event) => ({ ...event, failures }))), recovered],
     { ...slow, ...first, msg: 'The replay store is too slow: some requests with DPoP get a 503' },
     { ...forgotten, ...first, msg: 'Proofs older than the data of the replay store get a 503' },
+    { level: 'info', afterFailures: 4, msg: 'The replay store can be used again' },
   ],
 };
 

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { type AddressInfo, connect as connectSocket, createServer, type Server, type Socket } from 'node:net';
-import { RedisReplayStore, type StoreEvent } from '../../src/redis/replay-store.ts';
+import { RedisReplayStore } from '../../src/redis/replay-store.ts';
+import type { StoreEvent, StoreFailure } from '../../src/redis/store-failure.ts';
 import { until } from '../support/child-process.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 
-type StoreFailure = Extract<StoreEvent, { type: 'failed' }>['failure'];
 const lifetimeMs = 90_000;
 const forgotten = 'Cannot mark a proof as used: forgotten';
 
@@ -43,6 +43,22 @@ describe('RedisReplayStore', async () => {
     expect(events).toContainEqual(expect.objectContaining({ type: 'failed', failure }));
   };
 
+  const countSets = async () =>
+    Number(/cmdstat_set:calls=(\d+)/.exec(String(await server.command('INFO', 'commandstats')))?.[1]);
+  /** What a connected store rejects is over when no proof from that time is valid. A new connection ends it, too. */
+  const expectEnd = async (endMs: number) => {
+    const isOver = () => events.some(({ type }) => type === 'recovered' || type === 'connected');
+    events = [];
+    nowMs = endMs - 1;
+    const sets = await countSets();
+    await until(async () => (await countSets()) >= sets + 3, 'two checks');
+    const isEarly = events.some(({ type }) => type === 'recovered');
+    nowMs = endMs;
+    await until(isOver, 'the end');
+    nowMs = 0;
+    expect(isEarly).toBe(false);
+  };
+
   process.on('unhandledRejection', note);
   beforeEach(async () => {
     events = [];
@@ -63,8 +79,6 @@ describe('RedisReplayStore', async () => {
     expect(uses.filter((isFirst) => isFirst === true)).toHaveLength(1);
     expect(uses.filter((isFirst) => isFirst === false)).toHaveLength(999);
     expect(Number(await server.command('PTTL', 'dpop:a'))).toBeWithin(lifetimeMs - 60_000, lifetimeMs + 1);
-    const countSets = async () =>
-      Number(/cmdstat_set:calls=(\d+)/.exec(String(await server.command('INFO', 'commandstats')))?.[1]);
     const sets = await countSets();
     // This includes the checks of the store itself, twice a second, over the same connection.
     expect(sets).toBeWithin(2000, 2200);
@@ -116,7 +130,8 @@ describe('RedisReplayStore', async () => {
     // Counted since the connection, so that the log has the first one again.
     expect(events.at(-1)).toEqual({ type: 'failed', failure: 'forgotten', failures: 1 });
     expect(await use('made since', 1001)).toBe(true);
-    nowMs = 0;
+    await expectEnd(1000 + lifetimeMs);
+    expect(events).toEqual([{ type: 'recovered', failures: 1 }]);
   });
 
   describe('over a connection that changes what the server replies', () => {
@@ -218,6 +233,7 @@ describe('RedisReplayStore', async () => {
     expect(events).toContainEqual({ type: 'failed', failure: 'overloaded', failures: 1 });
     await connected();
     expect(await use('again')).not.toBe('Cannot mark a proof as used: overloaded');
+    await expectEnd(lifetimeMs - 1);
   });
 
   test('reports a server that evicts keys', async () => {
