@@ -87,12 +87,14 @@ test('without PUBLIC_URL there are no metadata, and challenges do not name them'
   expect(challengeOf(await get('/api/private'))).toEqual({});
 });
 
-test('a preflight for the metadata allows the methods that they are served for, and a 405 lists the same', async () => {
+test('a preflight for the metadata allows the methods that they are served for, and a 405 lists OPTIONS too', async () => {
   const { get } = create({ PUBLIC_URL });
   for (const method of ['HEAD', 'POST', 'OPTIONS']) {
     const { status, headers } = await get(METADATA, { method });
     expect(headers.get('access-control-allow-methods')).toBe(method === 'OPTIONS' ? 'GET, HEAD' : null);
-    expect([status, headers.get('allow')]).toEqual(method === 'POST' ? [405, 'GET, HEAD'] : [expect.any(Number), null]);
+    expect([status, headers.get('allow')]).toEqual(
+      method === 'POST' ? [405, 'GET, HEAD, OPTIONS'] : [expect.any(Number), null],
+    );
   }
 });
 

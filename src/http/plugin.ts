@@ -80,7 +80,7 @@ export function createHttpPlugin(options: HttpPluginOptions) {
         if (error instanceof ElysiaCustomStatusResponse) return undefined;
         sendUncopied(set);
         if (error instanceof NotFoundError) {
-          const allowed = table.methodsOf(path);
+          const allowed = table.allowedFor(path);
           const isFound = table.find(request.method, path) !== undefined;
           return isFound || allowed.length === 0 ? fail('not_found') : fail('method_not_allowed', allowed);
         }

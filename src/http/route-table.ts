@@ -14,11 +14,10 @@ const asked: Readonly<Record<string, readonly string[]>> = { GET: ['GET', 'WS', 
  * @see https://github.com/elysiajs/elysia/blob/1.4.30/src/compose.ts (`composeGeneralHandler`)
  */
 export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][number], 'method' | 'path'>[]) {
-  const listed = routes.filter(({ method }) => method !== 'OPTIONS');
   // Elysia's own router, which prefers the most specific pattern.
   const [fixed, patterns] = [new Memoirist<string>(), new Memoirist<string>()];
   // Elysia serves a path under both spellings.
-  for (const { method, path } of listed)
+  for (const { method, path } of routes)
     for (const sent of new Set([path, encodePath(path, { dynamic: true })]))
       (/[:*]/.test(path) ? patterns : fixed).add(method, sent, path);
 
@@ -35,22 +34,28 @@ export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][numbe
   /** Returns the methods of a path, none for an unknown one. OPTIONS is left out, because any path has a response to preflights. */
   const methodsOf = (path: string): readonly string[] => {
     // The methods of the path itself come first. A path such as /notes/new also allows the methods of /notes/:id.
-    const own = listed.filter((route) => fixed.find(route.method, path)?.store === route.path);
-    const methods = [...own, ...listed].flatMap(({ method }) => listedMethods(method));
+    const own = routes.filter((route) => fixed.find(route.method, path)?.store === route.path);
+    const methods = [...own, ...routes].flatMap(({ method }) => listedMethods(method));
     return [...new Set(methods)].filter((method) => find(method, path) !== undefined);
+  };
+  /** Returns the methods for the header Allow of a path: OPTIONS is among them if a route takes it (RFC 9110 §10.2.1). */
+  const allowedFor = (path: string): readonly string[] => {
+    const methods = methodsOf(path);
+    return methods.length > 0 && find('OPTIONS', path) !== undefined ? [...methods, 'OPTIONS'] : methods;
   };
   /** Returns the route pattern for a request, even if its path does not allow the method. */
   const routeOf = ({ method, url }: Request): string | undefined => {
     const path = sentPathOf(url);
     return find(method, path) ?? find(methodsOf(path)[0] ?? method, path);
   };
-  return { find, methodsOf, routeOf };
+  return { find, methodsOf, allowedFor, routeOf };
 }
 
 /** HEAD is allowed wherever GET is. A WebSocket begins with a GET. */
 function listedMethods(method: string): readonly string[] {
   if (method === 'ALL') return everyMethod;
   if (method === 'WS') return ['GET'];
+  if (method === 'OPTIONS') return [];
   return method === 'GET' ? ['GET', 'HEAD'] : [method];
 }
 

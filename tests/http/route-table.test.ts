@@ -60,14 +60,15 @@ describe('createRouteTable()', () => {
     });
   }
 
-  test('lists the methods of the path itself first, and no OPTIONS', () => {
+  test('lists the methods of the path itself first, and OPTIONS for Allow alone', () => {
     const table = createRouteTable([
       { method: 'GET', path: '/notes/:id' },
       { method: 'OPTIONS', path: '/*' },
       { method: 'POST', path: '/notes/new' },
     ]);
     expect(table.methodsOf('/notes/new')).toEqual(['POST', 'GET', 'HEAD']);
-    expect(table.methodsOf('/else')).toEqual([]);
+    expect(table.allowedFor('/notes/new')).toEqual(['POST', 'GET', 'HEAD', 'OPTIONS']);
+    for (const methodsOf of [table.methodsOf, table.allowedFor]) expect(methodsOf('/else')).toEqual([]);
   });
 
   test('finds a WebSocket for the GET that it begins with', () => {
