@@ -1,4 +1,5 @@
 import { basename, join } from 'node:path';
+import { optionsFromEnvironment } from '../src/auth/guard.ts';
 import { refusals } from '../src/auth/refusals.ts';
 import type { RefusalReason } from '../src/auth/types.ts';
 import { format } from './format.ts';
@@ -59,6 +60,30 @@ export const issuers: readonly Issuer[] = (
 
 const assignments = (settings: Settings) => Object.entries(settings).map(([name, value]) => `${name}=${value}`);
 
+const literal = (value: unknown): string => {
+  if (Array.isArray(value)) return value.length === 1 ? literal(value[0]) : `[${value.map(literal).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return typeof value === 'string' ? `'${value}'` : String(value);
+  const members = Object.entries(value).map(
+    ([name, each]) => `${/^\w+$/.test(name) ? name : `'${name}'`}: ${literal(each)}`,
+  );
+  return `{ ${members.join(', ')} }`;
+};
+
+/** The lists that an option takes as lists only. */
+const lists = ['algorithms', 'scopeClaim'];
+
+/** Returns the settings as a guard that has them as options. */
+function code(settings: Settings): string {
+  const camelCase = (name: string) => name.toLowerCase().replaceAll(/_./g, ([, letter = '']) => letter.toUpperCase());
+  const named = new Set(Object.keys(settings).map(camelCase));
+  const options = Object.entries(optionsFromEnvironment(settings)).filter(([name]) => named.has(name));
+  const lines = options.map(
+    ([name, value]) =>
+      `  ${name}: ${lists.includes(name) && value.length === 1 ? `[${literal(value)}]` : literal(value)},`,
+  );
+  return `const guard = createGuard({\n${lines.join('\n')}\n});`;
+}
+
 const table = (rows: readonly (readonly string[])[]) => {
   const [head = '', ...body] = rows.map((cells) => `| ${cells.join(' | ')} |`);
   return [head, head.replaceAll(/[^|]+/g, '---'), ...body].join('\n');
@@ -76,14 +101,12 @@ function tokenTable({ tokens }: Issuer): string {
   const isVaried = tokens.some(({ settings }) => settings);
   const row = (token: IssuerToken) => [
     token.name,
-    ...(isVaried ? [settingsOf(token).join('<br>')] : []),
     responseTo(token),
     token.note ?? '',
+    ...(isVaried ? [settingsOf(token).join('<br>')] : []),
   ];
-  return table([
-    ['Token', ...(isVaried ? ['Other settings'] : []), 'Response', 'Why, or what to do'],
-    ...tokens.map(row),
-  ]);
+  const head = ['Token', 'Response', 'Why, or what to do', ...(isVaried ? ['Other settings'] : [])];
+  return table([head, ...tokens.map(row)]);
 }
 
 const indexTable = () =>
@@ -100,7 +123,7 @@ export async function issuerPages(): Promise<ReadonlyMap<string, string>> {
       {
         file: `${issuer.slug}.md`,
         part: 'settings',
-        text: `\`\`\`dotenv\n${assignments(issuer.settings).join('\n')}\n\`\`\``,
+        text: `\`\`\`dotenv\n${assignments(issuer.settings).join('\n')}\n\`\`\`\n\n\`\`\`ts\n${code(issuer.settings)}\n\`\`\``,
       },
       { file: `${issuer.slug}.md`, part: 'tokens', text: tokenTable(issuer) },
     ]),

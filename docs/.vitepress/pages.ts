@@ -41,16 +41,21 @@ export function onGitHub(href: string, page: string): string | undefined {
   return path.startsWith('docs/') ? undefined : `${repository}/blob/main/${path}`;
 }
 
-/** Shows a block with `npm install` as tabs, one for each package manager. In the repository and in the package it stays one block. */
+const tabs = (blocks: readonly string[]) => ['::: code-group', ...blocks, ':::'].join('\n');
+
+/**
+ * Shows a block with `npm install` as tabs, one for each package manager, and the settings of an issuer beside its options. In the
+ * repository and in the package, each is a block.
+ */
 export const withTabs = (page: string): string =>
-  page.replace(
-    /^( *)```sh\n *npm install (\S*protected-api.*)\n((?: *npm pkg .*\n)?) *```$/gm,
-    (_, indent, names, rest) => {
+  page
+    .replaceAll(/^```sh\nnpm install (\S*protected-api.*)\n((?:npm pkg .*\n)?)```$/gm, (_, names, rest) => {
       const commands = [`npm install ${names}`, `pnpm add ${names}`, `yarn add ${names}`, `bun add ${names}`];
-      const tabs = commands.map((command) => `\`\`\`sh [${command.split(' ')[0]}]\n${command}\n${rest}\`\`\``);
-      return ['::: code-group', ...tabs, ':::'].join('\n').replaceAll(/^/gm, indent);
-    },
-  );
+      return tabs(commands.map((command) => `\`\`\`sh [${command.split(' ')[0]}]\n${command}\n${rest}\`\`\``));
+    })
+    .replaceAll(/^```dotenv\n(.*?^```)\n\n```ts\n(.*?^```)$/gms, (_, settings, options) =>
+      tabs([`\`\`\`dotenv [Settings]\n${settings}`, `\`\`\`ts [Options]\n${options}`]),
+    );
 
 /** Returns the text of a page with links that lead anywhere without the repository. */
 export const standalone = (page: string): string =>

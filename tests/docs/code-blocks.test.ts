@@ -179,7 +179,10 @@ describe('the TypeScript blocks of the documentation', () => {
   });
 
   test('are all run if they serve requests', () => {
-    const served = new Set(blocks.filter(isServed).map(({ id }) => id));
+    // The pages of issuers show options, whose settings issuers.test.ts checks.
+    const served = new Set(
+      blocks.filter((block) => isServed(block) && !/^issuers\//.test(block.id)).map(({ id }) => id),
+    );
     expect(new Set(rows.map(([block]) => block))).toEqual(served);
   });
 });

@@ -87,7 +87,7 @@ test('`bun run docs` has written the facts of each page as it would now', async 
 });
 
 test.each(issuers)(
-  'the page of $name shows an accepted token first, each once, and says how it is known',
+  'the page of $name shows settings and options, an accepted token first, each once, and says how it is known',
   async (issuer) => {
     const { name, slug, tokens } = issuer;
     expect(tokens[0]?.rejected).toBeUndefined();
@@ -95,7 +95,11 @@ test.each(issuers)(
     // Only what a test runs is a real server.
     const isRun = (await readText('tests/issuers/real-servers.issuer.ts')).includes(`'${name}'`);
     const known = `Known from ${isRun ? 'a real server in our tests, and from ' : ''}documentation, read on `;
-    expect(await readText(`docs/issuers/${slug}.md`)).toMatch(new RegExp(`^${known}20\\d\\d-\\d\\d-\\d\\d: <`, 'm'));
+    const page = await readText(`docs/issuers/${slug}.md`);
+    expect(page).toMatch(new RegExp(`^${known}20\\d\\d-\\d\\d-\\d\\d: <`, 'm'));
+    expect(page).toMatch(/^```dotenv\nISSUER=[^`]*^```\n\n```ts\nconst guard = createGuard\(\{\n {2}issuer: /m);
+    // The settings are wide, and would push the response off the screen.
+    expect(page).toMatch(/^\| Token +\| Response +\| Why, or what to do +\|/m);
   },
 );
 
