@@ -1,4 +1,5 @@
 import {
+  type AuthInfo,
   createMcpHandler,
   localhostAllowedOrigins,
   McpServer,
@@ -6,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
 import { cors } from 'hono/cors';
-import { createGuard } from 'protected-api/guard';
+import { type Authentication, createGuard } from 'protected-api/guard';
 import { requireToken } from 'protected-api/hono';
 
 // A Model Context Protocol server on Hono. Start it with:
@@ -17,13 +18,23 @@ const resource = `${publicUrl}/mcp`;
 const guard = createGuard({ issuer: ISSUER, audience: resource, publicUrl, resource, dpop: 'on' });
 guard.start();
 
+/** What tools get as `authInfo`. Users of a client can share its `clientId`, so `extra` names the user. */
+const authInfoOf = ({ claims, token, scopes, clientId = 'unknown' }: Authentication): AuthInfo => ({
+  token,
+  clientId,
+  scopes: [...scopes],
+  expiresAt: claims.exp,
+  resource: new URL(resource),
+  extra: { iss: claims.iss, sub: claims.sub },
+});
+
 const notes: string[] = [];
 const handler = createMcpHandler(({ authInfo }) => {
   const server = new McpServer({ name: 'example', version: '1.0.0' });
   const texts = () => ({ content: notes.map((text) => ({ type: 'text' as const, text })) });
   server.registerTool('read-notes', { description: 'Returns all notes' }, texts);
   server.registerTool('add-note', { description: 'Adds a note with your name' }, () => {
-    notes.push(`A note of ${authInfo?.clientId}`);
+    notes.push(`A note of ${authInfo?.extra?.sub}`);
     return texts();
   });
   return server;
@@ -41,8 +52,8 @@ const app = new Hono()
   .use(cors({ origin: '*', exposeHeaders: ['WWW-Authenticate', 'Retry-After', 'DPoP-Nonce'] }))
   // Also lists the scope that only some tools require.
   .use(async ({ req }, next) => guard.metadata(req.raw, { scopes: ['notes:read', 'notes:write'] }) ?? next())
-  // A 401 names this scope, so that clients request it at once, and the body is not read.
-  .all('/mcp', requireToken(guard, { scope: 'notes:read' }), async (context) => {
+  // Before the body is read. A 401 names no scope: clients then register with, and request, all scopes of the metadata.
+  .all('/mcp', requireToken(guard), async (context) => {
     const { req } = context;
     const parsedBody: unknown = req.method === 'POST' ? await req.json().catch(() => '') : undefined;
     const tools = toolsIn(parsedBody);
@@ -52,11 +63,7 @@ const app = new Hono()
     // Both checks share one verification, and one use of a DPoP proof.
     const auth = await guard.check(req.raw, { scope: isWriting ? ['notes:read', 'notes:write'] : 'notes:read' });
     if (auth instanceof Response) return auth;
-    const { claims, token, scopes, clientId = 'unknown' } = auth;
-    return handler.fetch(req.raw, {
-      authInfo: { token, clientId, scopes: [...scopes], expiresAt: claims.exp },
-      parsedBody,
-    });
+    return handler.fetch(req.raw, { authInfo: authInfoOf(auth), parsedBody });
   });
 
 const { url } = Bun.serve({ hostname: 'localhost', port: PORT, fetch: app.fetch });

@@ -1,12 +1,13 @@
 import { cors } from '@elysiajs/cors';
 import {
+  type AuthInfo,
   createMcpHandler,
   localhostAllowedOrigins,
   McpServer,
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import { Elysia } from 'elysia';
-import { createGuard, resourceServer } from 'protected-api';
+import { type Authentication, createGuard, resourceServer } from 'protected-api';
 
 // A Model Context Protocol server over HTTP, for clients of revision 2026-07-28 and of older ones. Clients that send no token
 // find the authorization server, and request a token for this server. Start it with:
@@ -18,13 +19,23 @@ const publicUrl = `http://localhost:${PORT}`;
 const resource = `${publicUrl}/mcp`;
 const guard = createGuard({ issuer: ISSUER, audience: resource, publicUrl, resource, dpop: 'on' });
 
-/** The scope that every request requires, and those that each tool requires. A tool that is not listed requires every scope. */
+/** The scope that every message requires, and those that each tool requires. A tool that is not listed requires every scope. */
 const scope = 'notes:read';
 const scopesOfTools = new Map([
-  ['read-notes', [scope]],
-  ['add-note', [scope, 'notes:write']],
+  ['read-notes', []],
+  ['add-note', ['notes:write']],
 ]);
-const allScopes = [...new Set([...scopesOfTools.values()].flat())];
+const allScopes = [...new Set([scope, ...[...scopesOfTools.values()].flat()])];
+
+/** What tools get as `authInfo`. Users of a client can share its `clientId`, so `extra` names the user. */
+const authInfoOf = ({ claims, token, scopes, clientId = 'unknown' }: Authentication): AuthInfo => ({
+  token,
+  clientId,
+  scopes: [...scopes],
+  expiresAt: claims.exp,
+  resource: new URL(resource),
+  extra: { iss: claims.iss, sub: claims.sub },
+});
 const notes: string[] = [];
 
 /**
@@ -36,10 +47,10 @@ function toolsIn(body: unknown): readonly unknown[] {
   return messages.filter((message) => message?.method === 'tools/call').map((call) => call?.params?.name);
 }
 
-/** The scopes of the tools that a body calls. The route responds with 400 to a name that is not a string. */
+/** The scopes of a body, with those of the tools that it calls. The route responds with 400 to a name that is not a string. */
 function scopesOf(body: unknown): string[] {
   const names = toolsIn(body).filter((name) => typeof name === 'string');
-  return names.flatMap((name) => scopesOfTools.get(name) ?? allScopes);
+  return [...new Set([scope, ...names.flatMap((name) => scopesOfTools.get(name) ?? allScopes)])];
 }
 
 const handler = createMcpHandler(({ authInfo }) => {
@@ -47,7 +58,7 @@ const handler = createMcpHandler(({ authInfo }) => {
   const texts = () => ({ content: notes.map((text) => ({ type: 'text' as const, text })) });
   server.registerTool('read-notes', { description: 'Returns all notes' }, texts);
   server.registerTool('add-note', { description: 'Adds a note with your name' }, () => {
-    notes.push(`A note of ${authInfo?.clientId}`);
+    notes.push(`A note of ${authInfo?.extra?.sub}`);
     return texts();
   });
   return server;
@@ -60,8 +71,6 @@ new Elysia()
   .onRequest(({ request }) => guard.metadata(request, { scopes: allScopes }))
   .use(cors({ credentials: false, exposeHeaders: ['WWW-Authenticate', 'Retry-After', 'DPoP-Nonce'] }))
   .use(resourceServer(guard))
-  // A 401 names this scope, so that clients request it at once.
-  .guard({ scope })
   .post(
     '/mcp',
     async ({ request, body, status }) => {
@@ -70,10 +79,9 @@ new Elysia()
       // The token was already checked. A second check costs nothing and returns the granted scopes.
       const auth = await guard.check(request);
       if (auth instanceof Response) return auth;
-      const { claims, token, scopes, clientId = 'unknown' } = auth;
-      const authInfo = { token, clientId, scopes: [...scopes], expiresAt: claims.exp };
-      return handler.fetch(request, { authInfo, parsedBody: body });
+      return handler.fetch(request, { authInfo: authInfoOf(auth), parsedBody: body });
     },
+    // A function, so that a 401 names no scope: clients then register with, and request, all scopes of the metadata.
     { scope: ({ body }) => scopesOf(body), parse: 'json' },
   )
   // The 405 tells clients of older revisions that there are no sessions.

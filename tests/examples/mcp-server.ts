@@ -4,6 +4,7 @@ import { startAuthorizationServer } from '../support/authorization-server.ts';
 import { freePort, run, untilReachable } from '../support/child-process.ts';
 import { requestToken } from '../support/development-issuer.ts';
 import { serve, startedFor } from '../support/fixture.ts';
+import { root } from '../support/repository.ts';
 
 const scope = 'notes:read notes:write';
 
@@ -24,6 +25,21 @@ export async function developmentIssuer(audience: string) {
   };
 }
 
+/** The issuer of `examples/mcp-login.ts`, with which clients register themselves. */
+export async function loginIssuer() {
+  const PORT = String(await freePort());
+  const issuer = `http://localhost:${PORT}`;
+  const server = run([process.execPath, 'run', join(root, 'examples/mcp-login.ts')], { PORT });
+  await untilReachable(issuer, server);
+  return {
+    issuer,
+    async close() {
+      server.signal('SIGKILL');
+      await server.finished;
+    },
+  };
+}
+
 interface AuthorizationServer {
   readonly issuer: string;
   close(): Promise<void>;
@@ -39,8 +55,10 @@ export const mcpServer = <Started extends AuthorizationServer = Awaited<ReturnTy
       const PORT = String(await freePort());
       const url = `http://localhost:${PORT}/mcp`;
       const issuer = await startIssuer(url);
-      const script = join(import.meta.dir, `../../examples/${example}.ts`);
-      const server = run([process.execPath, 'run', script], { ISSUER: issuer.issuer, PORT });
+      const server = run([process.execPath, 'run', join(root, `examples/${example}.ts`)], {
+        ISSUER: issuer.issuer,
+        PORT,
+      });
       await untilReachable(url, server);
       return { url, issuer, server };
     },

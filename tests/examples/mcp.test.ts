@@ -67,15 +67,20 @@ describe.each(['mcp', 'mcp-hono'])('examples/%s.ts', (example) => {
   ])(
     'a client in revision %s finds the issuer, lists tools, and gets another token for a tool',
     async (revision, options) => {
-      const client = await connect(options);
+      const provider = new ClientCredentialsProvider(credentials());
+      const client = await connect(options, provider);
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['read-notes', 'add-note']);
+      expect(provider.tokens()?.scope).toBe('notes:read notes:write');
+      // As if the user had granted less than the client requested.
+      provider.saveTokens(await readerToken());
       const { content } = await client.callTool({ name: 'add-note' });
       await client.close();
       expect(content).toContainEqual(note);
       const metadata = `resource_metadata="${new URL(started().url).origin}/.well-known/oauth-protected-resource/mcp"`;
       const [first] = exchanges;
       expect(first?.status).toBe(401);
-      expect(first?.challenge).toStartWith(`Bearer scope="notes:read", ${metadata}, DPoP scope="notes:read", algs="`);
+      // It names no scope, so clients register with, and request, all scopes of the metadata.
+      expect(first?.challenge).toStartWith(`Bearer ${metadata}, DPoP algs="`);
       const calls = exchanges
         .slice(-2)
         .map(({ sent, status }) => [
@@ -128,6 +133,12 @@ describe.each(['mcp', 'mcp-hono'])('examples/%s.ts', (example) => {
       expect(headers.get('access-control-allow-origin')).toBeOneOf(['*', page]);
   });
 
+  /** Returns a token with the scope for reading only. */
+  async function readerToken() {
+    const reader = await started().issuer.discover('reader');
+    return clientCredentialsGrant(reader, { scope: 'notes:read', resource: started().url });
+  }
+
   const old = { 'mcp-protocol-version': OLDER_REVISION };
   const call = (name: unknown) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {} } });
   const newCall = (name: string) => ({ ...call(name), params: { ...call(name).params, _meta: meta } });
@@ -148,9 +159,7 @@ describe.each(['mcp', 'mcp-hono'])('examples/%s.ts', (example) => {
     ['no JSON', old, undefined, 400],
     ['the origin of a page', { ...old, origin: 'https://evil.example' }, call('read-notes'), 403],
   ])('responds to a call with %s', async (_, given, message, status) => {
-    const reader = await started().issuer.discover('reader');
-    const { access_token } = await clientCredentialsGrant(reader, { scope: 'notes:read', resource: started().url });
-    const authorization = `Bearer ${access_token}`;
+    const authorization = `Bearer ${(await readerToken()).access_token}`;
     expect((await fetch(started().url, { keepalive: false, headers: { authorization } })).status).toBe(405);
     const headers = {
       authorization,

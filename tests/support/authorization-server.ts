@@ -68,10 +68,15 @@ export async function logIn(
   return openid.authorizationCodeGrant(client, at, checks, { resource });
 }
 
-/** Opens a page as a browser without pages does: it follows redirects, and keeps cookies. */
-export async function browse(url: string | URL, cookies = new Map<string, string>()): Promise<Response> {
+/** Opens a page, or submits its form, as a browser without pages does: it follows redirects up to the callback, and keeps cookies. */
+export async function browse(
+  url: string | URL,
+  cookies = new Map<string, string>(),
+  form?: URLSearchParams,
+): Promise<Response> {
   const headers = { cookie: [...cookies.values()].join('; ') };
-  const response = await fetch(url, { headers, redirect: 'manual', keepalive: false });
+  const method = form ? 'POST' : 'GET';
+  const response = await fetch(url, { method, body: form, headers, redirect: 'manual', keepalive: false });
   for (const line of response.headers.getSetCookie()) cookies.set(line.replace(/=.*/, ''), line.replace(/;.*/, ''));
   const location = response.headers.get('location');
   return location === null || location.startsWith(callback) ? response : browse(new URL(location, url), cookies);

@@ -1,0 +1,34 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { Provider } from 'oidc-provider';
+
+// An authorization server to try an MCP server with. Clients such as the MCP Inspector register themselves, and every name and
+// password signs in, so use it on your own machine only. Start it with:
+// node mcp-login.ts
+const { PORT = '3011', SCOPE = 'notes:read notes:write' } = process.env;
+const issuer = `http://localhost:${PORT}`;
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+
+const provider = new Provider(issuer, {
+  jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kty: 'RSA', use: 'sig', alg: 'RS256' }] },
+  cookies: { keys: [crypto.randomUUID()] },
+  scopes: ['openid', 'offline_access', ...SCOPE.split(' ')],
+  // The MCP Inspector is a page, and registers and requests tokens from its own origin.
+  clientBasedCORS: () => true,
+  findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
+  features: {
+    devInteractions: { enabled: true },
+    registration: { enabled: true },
+    resourceIndicators: {
+      enabled: true,
+      // The audience of a token is the MCP server that the client requests it for.
+      getResourceServerInfo: (_, audience) => ({
+        audience,
+        scope: SCOPE,
+        accessTokenFormat: 'jwt',
+        jwt: { sign: { alg: 'RS256' } },
+      }),
+    },
+  },
+});
+
+provider.listen(Number(PORT), 'localhost', () => console.log(`Issuer at ${issuer}`));

@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'bun:test';
+import {
+  Client,
+  type OAuthClientInformation,
+  type OAuthClientProvider,
+  type OAuthDiscoveryState,
+  type OAuthTokens,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
+import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { browse, callback } from '../support/authorization-server.ts';
+import { startIssuer } from '../support/issuer.ts';
+import { bearer, mintToken, nowSeconds } from '../support/mint.ts';
+import { loginIssuer, mcpServer } from './mcp-server.ts';
+
+/** What a client that signs users in keeps. */
+interface Kept {
+  client?: OAuthClientInformation & { readonly scope?: string };
+  tokens?: OAuthTokens;
+  verifier?: string;
+  page?: URL;
+  discovery?: OAuthDiscoveryState;
+}
+
+/** A client that registers itself, as desktop clients do. Clients of both SDKs take it. */
+const providerOf = (kept: Kept): OAuthClientProvider => ({
+  redirectUrl: callback,
+  clientMetadata: { redirect_uris: [callback], token_endpoint_auth_method: 'none' },
+  clientInformation: () => kept.client,
+  saveClientInformation: (client) => void Object.assign(kept, { client }),
+  tokens: () => kept.tokens,
+  saveTokens: (tokens) => void Object.assign(kept, { tokens }),
+  redirectToAuthorization: (page) => void Object.assign(kept, { page }),
+  saveCodeVerifier: (verifier) => void Object.assign(kept, { verifier }),
+  codeVerifier: () => kept.verifier ?? '',
+  saveDiscoveryState: (discovery) => void Object.assign(kept, { discovery }),
+  discoveryState: () => kept.discovery,
+});
+
+/** Signs a user in on the development pages, consents, and returns what the client gets back. */
+async function signIn(page: URL, login: string): Promise<URLSearchParams> {
+  const cookies = new Map<string, string>();
+  let response = await browse(page, cookies);
+  for (;;) {
+    const location = response.headers.get('location');
+    if (location !== null) return new URL(location).searchParams;
+    const [, prompt = ''] = /name="prompt" value="(\w+)"/.exec(await response.text()) ?? [];
+    const form = new URLSearchParams({ prompt, login, password: 'any' });
+    response = await browse(response.url, cookies, form);
+  }
+}
+
+describe.each(['mcp', 'mcp-hono', 'mcp-express'])('examples/%s.ts with examples/mcp-login.ts', (example) => {
+  const started = mcpServer(example, loginIssuer);
+
+  test.each([
+    ['1', FirstClient, FirstTransport],
+    ['2', Client, StreamableHTTPClientTransport],
+  ])(
+    'a client of SDK %s registers itself, signs a user in once, and calls each tool',
+    async (_, SomeClient, Transport) => {
+      const kept: Kept = {};
+      const start = () => {
+        const client = new SomeClient({ name: 'test', version: '1.0.0' });
+        const transport = new Transport(new URL(started().url), {
+          authProvider: providerOf(kept),
+          fetch: (url, init) => fetch(url, { ...init, keepalive: false }),
+        });
+        return { client, transport, connected: client.connect(transport as never) };
+      };
+      const first = start();
+      await expect(first.connected).rejects.toThrow('Unauthorized');
+      const returned = await signIn(kept.page ?? new URL('about:blank'), 'ada');
+      await first.transport.finishAuth(String(returned.get('code')), String(returned.get('iss')));
+      // Had it registered with less, a request for more would be `invalid_scope` for good.
+      expect(kept.client?.scope).toStartWith('notes:read notes:write');
+      delete kept.page;
+      const { client, connected } = start();
+      await connected;
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['read-notes', 'add-note']);
+      const { content } = await client.callTool({ name: 'add-note' });
+      expect(content).toContainEqual({ type: 'text', text: 'A note of ada' });
+      expect(kept.page).toBeUndefined();
+      await client.close();
+    },
+  );
+});
+
+describe('a session of examples/mcp-express.ts', () => {
+  const started = mcpServer('mcp-express', async () => {
+    const { url: issuer, close } = await startIssuer();
+    return { issuer, close: async () => void (await close()) };
+  });
+
+  /** Sends a message of a user. */
+  const send = (sub: string, id: string | undefined, method = 'POST', exp = nowSeconds() + 60) => {
+    const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+    const message = id === undefined ? { method: 'initialize', params: initialize } : { method: 'tools/list' };
+    const claims = { aud: started().url, sub, exp, scope: 'notes:read' };
+    const headers = {
+      ...bearer(mintToken(started().issuer.issuer, { claims })),
+      accept: 'application/json, text/event-stream',
+      ...(method === 'POST' && { 'content-type': 'application/json' }),
+      ...(id !== undefined && { 'mcp-session-id': id }),
+    };
+    const body = method === 'POST' ? JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }) : undefined;
+    return fetch(started().url, { method, headers, body, keepalive: false });
+  };
+  const begin = async (sub: string) => String((await send(sub, undefined)).headers.get('mcp-session-id'));
+
+  test('is found by its user only, for each method', async () => {
+    const [ofAda, ofBob] = [await begin('ada'), await begin('bob')];
+    const statuses: unknown[] = [];
+    for (const [sub, id, method] of [
+      ['bob', ofAda, 'POST'],
+      ['bob', ofAda, 'GET'],
+      ['bob', ofAda, 'DELETE'],
+      ['ada', 'unknown', 'POST'],
+      ['ada', ofAda, 'POST'],
+      ['bob', ofBob, 'POST'],
+      ['ada', ofAda, 'DELETE'],
+      ['ada', ofAda, 'POST'],
+    ] as const)
+      statuses.push((await send(sub, id, method)).status);
+    expect(statuses).toEqual([404, 404, 404, 404, 200, 200, 200, 404]);
+  });
+
+  test('ends an event stream when its token expires', async () => {
+    const id = await begin('ada');
+    // On a slow machine, the token may expire before it is sent.
+    for (let seconds = 1; ; seconds *= 2) {
+      const exp = nowSeconds() + seconds;
+      const stream = await send('ada', id, 'GET', exp);
+      await stream.text().catch(() => {});
+      if (stream.status === 401) continue;
+      expect([stream.status, Date.now() >= exp * 1000]).toEqual([200, true]);
+      break;
+    }
+    expect((await send('ada', id)).status).toBe(200);
+  });
+});
