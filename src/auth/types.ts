@@ -22,7 +22,10 @@ export type ProofAlgorithm = 'ES256' | 'ES384' | 'RS256' | 'PS256' | 'EdDSA';
 export type TokenType = 'jwt' | 'at+jwt';
 
 /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
-export type FixedScope = string | readonly string[] | { readonly anyOf: readonly string[]; readonly allOf?: never };
+export type FixedScope =
+  | string
+  | readonly string[]
+  | { readonly anyOf: readonly string[]; readonly allOf?: never; readonly oneOf?: never };
 
 /** The authorization schemes for access tokens (RFC 6750 §2.1, RFC 9449 §7.1). */
 export type Scheme = 'Bearer' | 'DPoP';

@@ -48,8 +48,35 @@ async function writeRoutes(plugin: string, hook: string): Promise<string> {
   return 'routes.json';
 }
 
+/** Returns a program in which each statement has a misspelt route option, and must be an error: two in 16 forms, each in one. */
+function misspeltRoutes(): string {
+  const misspelt = 'scopes maxage Scope requiredScope requiredScopes max_age acr_values authorise authorization'.split(
+    ' ',
+  );
+  const places: readonly ((options: string) => string)[] = [
+    (options) => `post('/', () => 'ok', { ${options} })`,
+    (options) => `guard({ ${options} })`,
+    (options) => `group('/', { ${options} }, (inner) => inner)`,
+    (options) => `ws('/', { message() {}, ${options} })`,
+  ];
+  const besides = ['', 'body, ', "acr: 'a', ", "body, response, scope: 'a', authorize: () => true, "];
+  const statements = places.flatMap((place, index) =>
+    besides.flatMap((beside) =>
+      misspelt
+        .slice(0, index === 0 && beside === 'body, ' ? undefined : 2)
+        .map((name) => place(`${beside}${name}: 'a'`)),
+    ),
+  );
+  return `import { Elysia, t } from 'elysia';
+import { resourceServer } from 'protected-api';
+const [url, body, response] = ['https://api.example.test', t.Any(), t.String()] as const;
+const app = new Elysia().use(resourceServer({ issuer: url, audience: url }));
+${statements.map((statement) => `// @ts-expect-error\napp.${statement};`).join('\n')}`;
+}
+
 describe('with the declarations of the package', () => {
   beforeAll(async () => {
+    await Bun.write(join(folder, 'misspelt-routes.ts'), misspeltRoutes());
     await compilePackage(join(folder, 'node_modules/protected-api/dist'));
     await copyFile(join(root, 'src/auth/package.json'), join(folder, 'node_modules/protected-api/package.json'));
     await Bun.write(join(folder, 'package.json'), '{ "type": "module" }');

@@ -41,7 +41,7 @@ export const replacedRequirement = (instance: Instance): string | undefined =>
 /**
  * Closes an instance for a misspelt option, which Elysia would ignore: one that is none of its macros, and begins as ours does, ends
  * with `scope`, or differs in two letters at most. Of Elysia's own options, only `stop` is as close to ours.
- * @throws {TypeError} an option is misspelt
+ * @throws {TypeError} an option is misspelt, or the instance has no guard yet
  */
 export function checkSpelling(instance: Instance, options: Hooks): void {
   for (const option of Object.keys(options)) {
@@ -51,7 +51,9 @@ export function checkSpelling(instance: Instance, options: Hooks): void {
       const known = name.toLowerCase();
       return word.startsWith(known.slice(0, 7)) || (known.length > 3 && isClose(word, known, 2));
     });
-    if (meant) throw close(instance, requirementError(`${option} is not a route option. Did you mean ${meant}?`));
+    const problem =
+      option === meant ? 'has no effect before the guard' : `is not a route option. Did you mean ${meant}?`;
+    if (meant) throw close(instance, requirementError(`${option} ${problem}`));
   }
 }
 

@@ -157,23 +157,21 @@ describe('a misspelt route option', () => {
     authorize: ['authorise', 'authorized', 'Authorize', 'authorization', 'autorize'],
   };
   const ok = () => 'ok';
-  const [body, response] = [t.Any(), t.String()];
+  const schema = { body: t.Any(), response: t.String() };
+  const besides = {
+    alone: {},
+    'beside a schema': schema,
+    'beside a requirement': { scope: 'a', maxAge: 60 },
+    'beside both': { ...schema, acr: 'a' },
+  };
   const added: Readonly<Record<string, (app: AnyElysia, option: object) => AnyElysia>> = {
-    'a route': (app, option) => app.use(guard()).get('/a', ok, option),
-    'a route with a body': (app, option) => app.use(guard()).post('/a', ok, { body, ...option }),
-    'a route with a response': (app, option) => app.use(guard()).get('/a', ok, { response, ...option }),
-    'a route with a scope': (app, option) => app.use(guard()).get('/a', ok, { scope: 'a', ...option }),
+    'a route': (app, option) => app.use(guard()).post('/a', ok, option),
     'a route of an instance that a guarded one uses': (app, option) =>
       app.use(guard()).use(new Elysia().get('/a', ok, option)),
     'a WebSocket': (app, option) => app.use(guard()).ws('/a', { message() {}, ...option }),
     'a mounted handler': (app, option) => app.use(guard()).mount('/a', () => new Response('ok'), option),
-    'guard()': (app, option) =>
-      app
-        .use(guard())
-        .guard({ scope: 'a', ...option } as object)
-        .get('/a', ok),
+    'guard()': (app, option) => app.use(guard()).guard(option).get('/a', ok),
     'guard() with a callback': (app, option) => app.use(guard()).guard(option, (inner) => inner.get('/a', ok)),
-    'guard() around a guard': (app, option) => app.guard(option, (inner) => inner.use(guard()).get('/a', ok)),
     'group()': (app, option) => app.use(guard()).group('/a', option, (inner) => inner.get('/', ok)),
     'what a macro returns': (app, option) =>
       app
@@ -182,16 +180,25 @@ describe('a misspelt route option', () => {
         .get('/a', ok, { strict: true }),
   };
   for (const [place, add] of Object.entries(added))
-    test(`of ${place} is refused, and nothing is served`, async () => {
+    test.each(Object.entries(besides))(`of ${place}, %s, is refused, and nothing is served`, async (_, beside) => {
       for (const [meant, names] of Object.entries(spellings))
         for (const name of names) {
           const app: AnyElysia = new Elysia();
           const says = `${name} is not a route option. Did you mean ${meant}?`;
           const error = { name: 'TypeError', message: expect.stringContaining(says) };
-          expect(() => add(app, { [name]: 'a' })).toThrow(expect.objectContaining(error));
+          expect(() => add(app, { ...beside, [name]: 'a' })).toThrow(expect.objectContaining(error));
           expect(await statuses(app, '/a', [token(), {}])).toEqual([500, 500]);
         }
     });
+
+  test.each([
+    ['scopes', 'is not a route option. Did you mean scope?'],
+    ['scope', 'has no effect before the guard'],
+  ])('of guard() around a guard is refused: %s %s', (name, says) => {
+    const around = { [name]: 'a' } as object;
+    const add = () => new Elysia().guard(around, (inner) => inner.use(guard()).get('/a', ok));
+    expect(add).toThrow(`${name} ${says}`);
+  });
 
   test('is not what another plugin reads, what Elysia reads, or a macro of the application', async () => {
     const others = ['rateLimit', 'cache', 'roles', 'permissions', 'auth', 'role', 'tags', 'stop', 'age', 'api', 'acl'];
