@@ -81,7 +81,10 @@ const onLoopback = (text: string) =>
   text
     .replaceAll(/https:\/\/(?:tenant\.example|login\.microsoftonline)\.com\/|http:\/\/localhost:4010\//g, url)
     .replaceAll('https://token.actions.githubusercontent.com', github);
-const withoutPorts = (text: string) => text.replace(/(?:\n {2})?\.listen\(.*\)/, '');
+const withoutPorts = (text: string) =>
+  text
+    .replace(/(?:\n {2})?\.listen\(.*\)/, '')
+    .replace('create(Application)', 'create(Application, { logger: false })');
 /** Writes a module beside the blocks. */
 export const write = (file: string, text: string) => Bun.write(join(folder, file), onLoopback(text));
 

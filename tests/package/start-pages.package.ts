@@ -6,13 +6,14 @@ import { nodePath } from '../support/node-versions.ts';
 import { follow, type Start } from '../support/start-page.ts';
 import { runWorker } from '../support/worker.ts';
 
-const packages = 'elysia hono express fastify @fastify/cors koa';
+const nest = '@nestjs/common @nestjs/core @nestjs/platform-express reflect-metadata rxjs typescript @types/node';
+const packages = `elysia hono express fastify @fastify/cors koa ${nest}`;
 const folder = installedPackage(packages);
 const path = () => [dirname(nodePath('24')), dirname(process.execPath), process.env.PATH].join(':');
 
-/** Pastes the command into bash. */
+/** Pastes the command into bash, which its last program replaces. */
 const inShell: Start = (command, _, environment) =>
-  run(['bash', '-c', `cd ${folder()} && exec ${command}`], environment);
+  run(['bash', '-c', `cd ${folder()} && ${command}`.replace(/&& (?!.*&&)/s, '&& exec ')], environment);
 
 /** No wrangler is installed: the runtime that it starts gets the variables of its flags. */
 const inWorkerd: Start = (command, port) => {
@@ -22,7 +23,7 @@ const inWorkerd: Start = (command, port) => {
 };
 
 test.each<[page: string, start: Start]>([
-  ...['elysia', 'hono', 'express', 'fastify', 'koa', 'fetch'].map((page): [string, Start] => [page, inShell]),
+  ...['elysia', 'hono', 'express', 'fastify', 'nestjs', 'koa', 'fetch'].map((page): [string, Start] => [page, inShell]),
   ['workers', inWorkerd],
 ])('docs/start/%s.md, followed step by step, leads to a 401, a 200 and a 403', async (page, start) => {
   const [own, ...others] = await follow(page, folder(), path(), start);

@@ -4,11 +4,14 @@ import { type Environment, freePort, type RunningProcess, run, runToEnd, until }
 import { statusesIn } from './raw-http.ts';
 import { readText } from './repository.ts';
 
-/** The blocks of a start page, by the number of their step, with its title. */
+/** The blocks of a start page by the number of their step, and the files that it names. */
 async function stepsOf(page: string) {
   const [, ...steps] = (await readText(`docs/start/${page}.md`)).split(/^\*\*\d\. /m);
   return steps.map((step) => ({
-    title: step.split('\n')[0] ?? '',
+    files: Array.from(step.matchAll(/`([\w./]+)`[^`]*\n\n```\w+\n(.*?)^```$/gms), ([, file = '', text = '']) => ({
+      file,
+      text,
+    })),
     blocks: Array.from(step.matchAll(/^```\w+\n(.*?)^```$/gms), ([, text = '']) => text),
   }));
 }
@@ -21,7 +24,7 @@ export type Start = (
 ) => RunningProcess | Promise<RunningProcess>;
 
 /**
- * Follows a start page in a folder in which its packages are installed: writes its file, pastes its commands, and compares the three
+ * Follows a start page in a folder in which its packages are installed: writes its files, pastes its commands, and compares the three
  * responses with the page. Only the ports are others. Returns the packages that the page installs.
  */
 export async function follow(page: string, folder: string, path: string, start: Start): Promise<readonly string[]> {
@@ -29,8 +32,7 @@ export async function follow(page: string, folder: string, path: string, start: 
   const [issuerPort, port] = [String(await freePort()), String(await freePort())];
   const onPorts = (text = '') =>
     text.replaceAll('localhost:4010', `localhost:${issuerPort}`).replaceAll(/\b(?:30[01]0|8787)\b/g, port);
-  const [, file = ''] = /`(.*)`/.exec(saving?.title ?? '') ?? [];
-  await Bun.write(join(folder, file), onPorts(saving?.blocks[0]));
+  for (const { file, text } of saving?.files ?? []) await Bun.write(join(folder, file), onPorts(text));
 
   const printed = join(folder, `printed-${page}`);
   const [issuer = ''] = issuing?.blocks ?? [];
