@@ -27,7 +27,7 @@ export const pasteHint = `Paste a token, then press Enter and Ctrl-D. In a brows
 https://protected-api.github.io/protected-api/explain
 `;
 
-const flags = ['dev', 'explain', 'healthcheck', 'help', 'version'] as const;
+const flagNames = ['dev', 'explain', 'healthcheck', 'help', 'version'] as const;
 
 /** Writes to standard output (1) or standard error (2). If that fails, such as on a full disk, the text is lost. */
 export function print(descriptor: 1 | 2, text: string): void {
@@ -45,12 +45,12 @@ export function fail(message: string): never {
 }
 
 /** Returns which flags are among these arguments. Any other argument ends the process. */
-export function readFlags(args: readonly string[]): Readonly<Record<(typeof flags)[number], boolean>> {
+export function readFlags(args: readonly string[]): Readonly<Record<(typeof flagNames)[number], boolean>> {
   const given = args.map((argument) => (argument === '-h' ? '--help' : argument));
-  const culprit = given.find((argument) => !flags.some((name) => argument === `--${name}`));
+  const culprit = given.find((argument) => !flagNames.some((name) => argument === `--${name}`));
   // It may be a token, which is not for logs.
   if (culprit !== undefined) fail(`Cannot read flags: ${abbreviate(culprit, 16)} is not a flag, see --help`);
-  const entries = flags.map((name) => [name, given.includes(`--${name}`)]);
+  const entries = flagNames.map((name) => [name, given.includes(`--${name}`)]);
   return Object.fromEntries(entries);
 }
 

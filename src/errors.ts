@@ -23,11 +23,11 @@ const codes = {
   issuer_unavailable: 'issuer_unavailable',
 } as const satisfies Partial<Record<RefusalDescription['reason'], string>>;
 
-const codeOf = (reason: RefusalDescription['reason']): string =>
+const codeOfReason = (reason: RefusalDescription['reason']): string =>
   (codes as Partial<Record<RefusalDescription['reason'], string>>)[reason] ?? 'invalid_header';
 
 /** Returns the response of the specification for a reason of the guard. */
 export const formatRejection = ({ reason, status, description }: RefusalDescription) => ({
   status: status === 400 ? 401 : status,
-  body: { code: codeOf(reason), description },
+  body: { code: codeOfReason(reason), description },
 });

@@ -63,7 +63,7 @@ async function reloadKeys(service: Service, log: Log): Promise<void> {
 }
 
 /** Bun responds to a longer body with an empty 413, but with GET and HEAD reads and drops it. The service reads only the short forms of its development issuer. */
-const maxBodyBytes = 64 * 1024;
+const maxRequestBytes = 64 * 1024;
 
 /** Why a listener cannot be created, and which setting to change. */
 const listenFailures: Readonly<Record<string, (port: string, host: string) => string>> = {
@@ -86,7 +86,7 @@ function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: n
       development: false,
       // Longer than the 60 seconds for which load balancers keep an idle connection, and than a fetch of the key set.
       idleTimeout: 75,
-      maxRequestBodySize: maxBodyBytes,
+      maxRequestBodySize: maxRequestBytes,
       // Replaced below. The listener comes first, because the development issuer needs to know its port.
       fetch: () => new Response(null, { status: 503 }),
       error(error) {

@@ -26,7 +26,7 @@ export const unsatisfied: readonly string[] = [
 /** The settings that only DPoP uses. */
 const ofDpop = ['DPOP_ALGORITHMS', 'DPOP_PROOF_MAX_AGE_SECONDS', 'DPOP_NONCE_SECRET', 'REDIS_URL'] as const;
 
-const warn = (settings: readonly string[], message: string): readonly SettingsWarning[] =>
+const warningIf = (settings: readonly string[], message: string): readonly SettingsWarning[] =>
   settings.length > 0 ? [{ settings, message }] : [];
 
 /**
@@ -52,10 +52,13 @@ export function findWarnings(
     ...ofDpop.map((name) => [isUnused(name), name, ', but has no effect, because DPOP is off'] as const),
   ] as const;
   return [
-    ...warn(replaced.filter(isIgnored), 'Ignoring settings that the development issuer replaces'),
-    ...warn(unsatisfied.filter(isIgnored), 'Ignoring settings that tokens of the development issuer cannot satisfy'),
+    ...warningIf(replaced.filter(isIgnored), 'Ignoring settings that the development issuer replaces'),
+    ...warningIf(
+      unsatisfied.filter(isIgnored),
+      'Ignoring settings that tokens of the development issuer cannot satisfy',
+    ),
     ...warnOfUnknown(environment, known),
-    ...dangers.flatMap(([isSet, name, danger]) => warn(isSet ? [name] : [], `${name} is set${danger}`)),
+    ...dangers.flatMap(([isSet, name, danger]) => warningIf(isSet ? [name] : [], `${name} is set${danger}`)),
   ];
 }
 
@@ -72,7 +75,7 @@ function warnOfUnknown(environment: Environment, known: readonly string[]): read
     const close = known.filter((setting) => setting === upper || (/^\w{5,}$/.test(name) && isClose(upper, setting, 2)));
     const meant = close.length > 0 ? close : known.filter((setting) => prefix && setting.startsWith(prefix));
     const message = `Ignoring ${name}, which is not a setting: did you mean ${meant.join(' or ')}?`;
-    return warn(meant.length > 0 ? [name] : [], message);
+    return warningIf(meant.length > 0 ? [name] : [], message);
   });
 }
 

@@ -2,11 +2,13 @@
 /*
  * The command `npx protected-api`. Each word is in the room that its import names, and is loaded when it is given.
  */
-/** Runs a word with the arguments after it. */
-export type Run = (args: readonly string[]) => Promise<void>;
+export interface Word {
+  /** Gets the arguments after the word. Throws a `TypeError` for a mistake in them or in the settings. */
+  readonly run: (args: readonly string[]) => Promise<void>;
+}
 
 /** Each word, what it does, and its function of the arguments after it. */
-const words: Readonly<Record<string, readonly [does: string, load: () => Promise<{ readonly run: Run }>]>> = {
+const words: Readonly<Record<string, readonly [does: string, load: () => Promise<Word>]>> = {
   explain: ['says why a token is accepted or rejected', () => import('./explain/command.ts')],
   issuer: ['starts an issuer for development', () => import('./issuer/command.ts')],
   probe: ['tries an API from outside', () => import('./probe/command/command.ts')],
@@ -23,12 +25,16 @@ protected-api <word> --help describes its flags.
 
 const [word = '', ...args] = process.argv.slice(2);
 const found = Object.hasOwn(words, word) ? words[word] : undefined;
-if (found) await (await found[1]()).run(args);
-else if (word === '--help' || word === '-h') process.stdout.write(usage);
-else {
+try {
+  if (found) await (await found[1]()).run(args);
+  else if (word === '--help' || word === '-h') process.stdout.write(usage);
   // Not echoed, because it may be a token.
-  process.stderr.write(
-    `Cannot run: write one of the words ${Object.keys(words).join(', ')}, see protected-api --help\n`,
-  );
+  else
+    throw new TypeError(
+      `Cannot run: write one of the words ${Object.keys(words).join(', ')}, see protected-api --help`,
+    );
+} catch (error) {
+  if (!(error instanceof TypeError)) throw error;
+  process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
 }

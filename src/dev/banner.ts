@@ -18,9 +18,9 @@ export function renderBanner(
   const origin = options.issuer.replace(/\/$/, '');
   const paint = (code: number, text: string) => (hasColour ? `\u001b[${code}m${text}\u001b[0m` : text);
   const dim = (text: string) => text.replaceAll(/^:.*/gm, (line) => paint(2, line));
-  const link = (text: string, path: string) => `: ${paint(1, text)}  ${paint(36, quote(origin + path))}\n`;
+  const link = (text: string, path: string) => `: ${paint(1, text)}  ${paint(36, quoteUrl(origin + path))}\n`;
   const call = (path: string, token?: string) =>
-    `curl -iw '\\n\\n' ${quote(origin + path)}${token ? ` --oauth2-bearer $${token}` : ''}`;
+    `curl -iw '\\n\\n' ${quoteUrl(origin + path)}${token ? ` --oauth2-bearer $${token}` : ''}`;
 
   return `
 : Development mode: tokens come from the development issuer, which runs in this
@@ -43,4 +43,4 @@ ${hasDocumentation ? link('Documentation', pagePath) : ''}${link(name, '')}
 }
 
 /** `publicUrl` has no quotes, backslashes or unprintable characters. The brackets of an IPv6 address are a pattern in zsh. */
-const quote = (url: string) => (/^[\w:/.%-]+$/.test(url) ? url : `'${url}'`);
+const quoteUrl = (url: string) => (/^[\w:/.%-]+$/.test(url) ? url : `'${url}'`);

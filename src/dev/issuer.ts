@@ -24,9 +24,9 @@ interface Kept {
   stop?: () => void;
 }
 
-const name = Symbol.for('protected-api.kept');
-const holder = globalThis as { [name]?: Kept };
-holder[name] ??= {};
+const keptKey = Symbol.for('protected-api.kept');
+const holder = globalThis as { [keptKey]?: Kept };
+holder[keptKey] ??= {};
 
 /** `bun --hot` evaluates all modules again in the same process, in which only `globalThis` stays. */
-export const keptOverReloads = holder[name];
+export const keptOverReloads = holder[keptKey];

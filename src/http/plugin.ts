@@ -2,7 +2,7 @@ import { Elysia, ElysiaCustomStatusResponse, NotFoundError, ParseError, Validati
 import { type CommonHeaders, createResponses } from './responses.ts';
 import { createRouteTable, sentPathOf } from './route-table.ts';
 
-export type Fetch = (request: Request) => Response | Promise<Response>;
+export type FetchHandler = (request: Request) => Response | Promise<Response>;
 
 /** Returns the pattern of the route of a request, or undefined for an unknown path. */
 export type RouteOf = (request: Request) => string | undefined;
@@ -14,7 +14,7 @@ export interface HttpPluginOptions {
   /** Called with an unexpected error. The client gets a 500 without details. */
   readonly onInternalError: (error: unknown, request: Request) => void;
   /** Wraps the function that handles requests, to count and log them. */
-  readonly observe?: ((fetch: Fetch, routeOf: RouteOf) => Fetch) | undefined;
+  readonly observe?: ((fetch: FetchHandler, routeOf: RouteOf) => FetchHandler) | undefined;
   /** Whether every response ends its connection, because the process is about to end. Defaults to never. */
   readonly isClosing?: (() => boolean) | undefined;
 }
@@ -36,7 +36,7 @@ export function createHttpPlugin(options: HttpPluginOptions) {
   const { commonHeaders, routes, onInternalError, observe, isClosing = () => false } = options;
   const { json, fail, complete, preflight } = createResponses(commonHeaders);
   let table = createRouteTable([]);
-  let pipeline: Fetch | undefined;
+  let pipeline: FetchHandler | undefined;
 
   return (
     new Elysia()
@@ -45,8 +45,8 @@ export function createHttpPlugin(options: HttpPluginOptions) {
         // https://github.com/elysiajs/elysia/blob/1.4.29/src/compose.ts#L2334-L2350
         if (pipeline === undefined) {
           table = createRouteTable(routes());
-          const handle = inner as unknown as Fetch;
-          const respond: Fetch = (request) =>
+          const handle = inner as unknown as FetchHandler;
+          const respond: FetchHandler = (request) =>
             request.method === 'OPTIONS'
               ? preflight(request, table.methodsOf(sentPathOf(request.url)))
               : handle(request);
@@ -100,7 +100,7 @@ export function createHttpPlugin(options: HttpPluginOptions) {
  * connection of a CONNECT as a tunnel (https://github.com/oven-sh/bun/pull/37585), and responds to the trailer of a chunked
  * body with an extra 400, which a proxy would send to the next client.
  */
-function withConnections(fetch: Fetch, isClosing: () => boolean): Fetch {
+function withConnections(fetch: FetchHandler, isClosing: () => boolean): FetchHandler {
   const close = (response: Response) => {
     response.headers.set('connection', 'close');
     return response;
@@ -108,7 +108,7 @@ function withConnections(fetch: Fetch, isClosing: () => boolean): Fetch {
   const closeAtEnd = (response: Response) => (isClosing() ? close(response) : response);
   return (received) => {
     const isLast = received.method === 'CONNECT' || received.headers.has('transfer-encoding');
-    return whenSettled(fetch(withHttpUrl(received)), isLast ? close : closeAtEnd);
+    return whenResponded(fetch(withHttpUrl(received)), isLast ? close : closeAtEnd);
   };
 }
 
@@ -124,7 +124,7 @@ function withHttpUrl(request: Request): Request {
 }
 
 /** Does not defer a response that is already available. */
-export function whenSettled(response: Response | Promise<Response>, settle: (response: Response) => Response) {
+export function whenResponded(response: Response | Promise<Response>, settle: (response: Response) => Response) {
   return response instanceof Promise ? response.then(settle) : settle(response);
 }
 

@@ -1,5 +1,5 @@
 import type { Claims, KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api/guard';
-import { type Fetch, type RouteOf, whenSettled } from '../http/plugin.ts';
+import { type FetchHandler, type RouteOf, whenResponded } from '../http/plugin.ts';
 import type { StoreEvent } from '../redis/store-failure.ts';
 import { createRefusalHints, logKeySetEvent, logMemoryStoreEvent, logStoreEvent } from './guard-log.ts';
 import type { Log } from './log.ts';
@@ -29,7 +29,7 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
   function logRequest(request: Request, { status }: Response, route = 'unmatched', durationMs: number): void {
     const { requestId, outcome, claims } = records.get(request) ?? {};
     const { method } = request;
-    const client = { sub: shorten(claims?.sub), client_id: shorten(claims?.client_id) };
+    const client = { sub: shortenClaim(claims?.sub), client_id: shortenClaim(claims?.client_id) };
     const duration = Number(durationMs.toFixed(3));
     log.debug({ requestId, method, route, status, durationMs: duration, outcome, ...client }, 'Request');
   }
@@ -55,7 +55,7 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
       logStoreEvent(log, event);
     },
     onMemoryStoreEvent: (event: ReplayStoreEvent) => logMemoryStoreEvent(log, event),
-    wrap(fetch: Fetch, routeOf: RouteOf): Fetch {
+    wrap(fetch: FetchHandler, routeOf: RouteOf): FetchHandler {
       return (request) => {
         const givenId = request.headers.get('x-request-id');
         if (givenId === null && !isObserved) return fetch(request);
@@ -63,7 +63,7 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
         const record: RequestRecord = { requestId };
         if (isObserved) records.set(request, record);
         const startedAtMs = performance.now();
-        return whenSettled(fetch(request), (response) => {
+        return whenResponded(fetch(request), (response) => {
           const durationMs = performance.now() - startedAtMs;
           if (requestId) response.headers.set('X-Request-Id', requestId);
           const route = isObserved ? routeOf(request) : undefined;
@@ -79,4 +79,4 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
 /** Clients choose the request ID, so its length and characters are limited to what is safe in a log and on a terminal. */
 const cleanRequestId = (value: string | null) => value?.replace(/[^\w.:-]/g, '').slice(0, 64) ?? '';
 
-const shorten = (claim: unknown) => (typeof claim === 'string' ? claim.slice(0, 128) : undefined);
+const shortenClaim = (claim: unknown) => (typeof claim === 'string' ? claim.slice(0, 128) : undefined);

@@ -3,7 +3,7 @@ import { failures } from '../http/responses.ts';
 import type { DescribedApi, ResponseObject } from './about.ts';
 
 /** By status; `default` stands for the errors that any request can get. */
-const descriptions: Readonly<Record<string, string>> = {
+const groupDescriptions: Readonly<Record<string, string>> = {
   401: 'The access token is missing or invalid',
   403: 'The access token does not have the required scope',
   503: 'Tokens cannot be verified at the moment',
@@ -54,9 +54,11 @@ export const errorSchemaOf = (errors: readonly DescribedError[]) => ({
 
 /** Returns the response for those of these errors that have the status, with an example of each; undefined for other statuses. */
 export function describeErrors(status: string, errors: readonly DescribedError[]): ResponseObject | undefined {
-  const description = descriptions[status];
+  const description = groupDescriptions[status];
   if (description === undefined) return undefined;
-  const examples = errors.filter((error) => status === (descriptions[error.status] ? String(error.status) : 'default'));
+  const examples = errors.filter(
+    (error) => status === (groupDescriptions[error.status] ? String(error.status) : 'default'),
+  );
   const headers = Object.entries(headerDescriptions).flatMap(([header, meaning]) => {
     const sent = examples.flatMap(({ name, headers: { [header.toLowerCase()]: value } }) =>
       value === undefined ? [] : [[name, { value }] as const],

@@ -69,18 +69,18 @@ export function createDocument(app: AnyElysia, api: DescribedApi, tokenEndpoint:
   };
 }
 
-const withProof = '`DPoP <token>`, with a proof in the `DPoP` header (RFC 9449)';
-const credentials: Readonly<Record<NonNullable<GuardOptions['dpop']>, string>> = {
+const proofForm = '`DPoP <token>`, with a proof in the `DPoP` header (RFC 9449)';
+const credentialForms: Readonly<Record<NonNullable<GuardOptions['dpop']>, string>> = {
   off: '`Bearer <token>`',
-  on: `\`Bearer <token>\`, or, for a token that is bound to a key, ${withProof}`,
-  required: withProof,
+  on: `\`Bearer <token>\`, or, for a token that is bound to a key, ${proofForm}`,
+  required: proofForm,
 };
 
 const describeApi = ({ guard, options: { audience, dpop } }: DescribedApi) => {
   const issuers = guard.state().issuers.map(({ issuer }) => issuer);
   return `\
 The API accepts JWT access tokens that \`${issuers.join('` or `')}\` issues for the audience \`${audience.join('` or `')}\`. Send
-the token in the \`Authorization\` header: ${credentials[dpop]}.
+the token in the \`Authorization\` header: ${credentialForms[dpop]}.
 
 Every error response is a JSON object with a \`code\` for programs and a \`description\` for people. Each endpoint lists its
 errors. In addition, an unknown path returns 404, an unsupported method 405, and an unexpected failure 500. \`HEAD\` works

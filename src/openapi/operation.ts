@@ -53,7 +53,7 @@ function renderResponse(status: string, { description, headers = {}, content }: 
   // Errors that any operation can return are described once, at the end.
   if (status === 'default') return html``;
   const examples = Object.entries(content?.['application/json']?.examples ?? {});
-  const [, ...otherCodes] = new Set(examples.map(([, { value }]) => codeOf(value)));
+  const [, ...otherCodes] = new Set(examples.map(([, { value }]) => codeOfBody(value)));
   const others = otherCodes.map((code, index) => html`${index > 0 && ','} <a href="#${code}"><code>${code}</code></a>`);
   const [example] = examples.map(([name, { value }]) => {
     const sent = Object.entries(headers).flatMap(([header, { examples: values }]) => {
@@ -68,4 +68,4 @@ function renderResponse(status: string, { description, headers = {}, content }: 
 }
 
 /** Only errors have a code. */
-const codeOf = (body: unknown): string | undefined => Object(body).code;
+const codeOfBody = (body: unknown): string | undefined => Object(body).code;

@@ -11,7 +11,7 @@ export interface RedisReplayStoreOptions {
 }
 
 /** Longer than any pause of a healthy server or of this process. Requests wait no longer than this. */
-const timeoutMs = 1000;
+const replyTimeoutMs = 1000;
 /** A recovered server is noticed after this interval and at most one timeout, so within two seconds. */
 const checkIntervalMs = 500;
 /** Limits the memory that a hanging server can cost, to about 20 MB. */
@@ -107,12 +107,12 @@ export class RedisReplayStore implements ReplayStore {
     if (this.#isStopped) return;
     const isFirst = failure === 'connection' && !this.#hasCause;
     this.#hasCause = true;
-    const cause = isFirst ? await findCause(this.options.url, timeoutMs).catch(() => undefined) : undefined;
+    const cause = isFirst ? await findCause(this.options.url, replyTimeoutMs).catch(() => undefined) : undefined;
     if (!this.#isStopped) this.#report(failure, cause);
   }
 
   async #connect(): Promise<void> {
-    const clientOptions = { connectionTimeout: timeoutMs, autoReconnect: false, enableOfflineQueue: false };
+    const clientOptions = { connectionTimeout: replyTimeoutMs, autoReconnect: false, enableOfflineQueue: false };
     const client = new RedisClient(this.options.url, clientOptions);
     try {
       await within(client.connect());
@@ -191,7 +191,7 @@ export class RedisReplayStore implements ReplayStore {
 /** Rejects after the timeout, but only after the replies that have already arrived were read. */
 function within<Reply>(reply: Promise<Reply>): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => setImmediate(() => reject(new StoreError('timeout'))), timeoutMs);
+    const timer = setTimeout(() => setImmediate(() => reject(new StoreError('timeout'))), replyTimeoutMs);
     reply.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -66,11 +66,11 @@ export async function findCause(url: string, timeoutMs: number): Promise<string 
     socket.on('close', () => finish('ECONNRESET'));
     socket.on('data', (reply) => finish(/^-([A-Z]{2,32}) /.exec(String(reply))?.[1]));
     socket.on(isTls ? 'secureConnect' : 'connect', () =>
-      socket.write(toCommand(password === '' ? ['PING'] : ['AUTH', ...credentials])),
+      socket.write(encodeCommand(password === '' ? ['PING'] : ['AUTH', ...credentials])),
     );
   });
 }
 
 /** @see https://redis.io/docs/latest/develop/reference/protocol-spec/#arrays */
-const toCommand = (words: readonly string[]) =>
+const encodeCommand = (words: readonly string[]) =>
   [`*${words.length}`, ...words.flatMap((word) => [`$${Buffer.byteLength(word)}`, word]), ''].join('\r\n');

@@ -6,11 +6,11 @@ import { type Instance, internalError } from './internals.ts';
 /** Why an instance is closed. */
 const closed = new WeakMap<Instance, unknown>();
 /** Errors that kept a guard from being added. */
-const failures = new WeakSet<object>();
+const compositionErrors = new WeakSet<object>();
 
 /** Remembers an error that kept a guard from being added, and returns it. */
 export function rememberFailure<Failure>(error: Failure): Failure {
-  failures.add(Object(error));
+  compositionErrors.add(Object(error));
   return error;
 }
 
@@ -26,7 +26,7 @@ export function refuseClosed(instance: Instance, plugin: Instance): void {
 
 /** Closes an instance because a plugin that it waited for failed with an error of the guard. */
 export function closeAfter(instance: Instance, error: unknown): never {
-  throw failures.has(Object(error)) ? close(instance, error) : error;
+  throw compositionErrors.has(Object(error)) ? close(instance, error) : error;
 }
 
 /** Makes an instance serve nothing, however it is asked, and fail with this error when a route is added. Returns the error. */

@@ -28,12 +28,12 @@ export function isGuarded({ hooks }: ListedRoute): boolean {
   return plans.get(hooks)?.isOpen === false;
 }
 
-type Add = Instance['add'];
+type AddRoute = Instance['add'];
 
 const hasParts = (hooks: Hooks) => guardUsesIn(hooks).length + requirementsIn(hooks).length > 0;
 
 /** Adds a route as Elysia does, and protects it if a guard has reached it. */
-export function addRoute(add: Add, instance: Instance, given: Parameters<Add>): unknown {
+export function addRoute(add: AddRoute, instance: Instance, given: Parameters<AddRoute>): unknown {
   const [method, path, handler, hooks = {}, options] = given;
   if (!knowsRequirements(instance) && ![instance.event, hooks].some(hasParts)) return add.apply(instance, given);
   const { config, router } = instance;

@@ -3,14 +3,14 @@ import { describeFault } from '../keys/fetch-json.ts';
 import { findMalformed } from '../token/claims.ts';
 import { allowsType } from '../token/header.ts';
 import { otherKindClaim } from '../token/kinds.ts';
-import { type Check, check, type Explained, list, plural, show, showTime } from './explained.ts';
+import { type Check, check, type Explained, joined, plural, show, showTime } from './explained.ts';
 import { describeBinding, describeRequirements } from './requirement-checks.ts';
 
 /** Returns the checks in the order of the guard. With several issuers, the issuer decides which keys are used. */
 export function describeChecks(explained: Explained): readonly Check[] {
   const { claims, options, nameOf } = explained;
   const { lookup } = explained;
-  const wanted = `${nameOf('issuer')} ${lookup ?? `is ${list(options.issuer)}`}`;
+  const wanted = `${nameOf('issuer')} ${lookup ?? `is ${joined(options.issuer)}`}`;
   const advice = trustIssuer(explained);
   const rejections = { issuer_mismatch: advice, issuer_unavailable: advice };
   const accepted = lookup === undefined ? undefined : `accepted: ${wanted}`;
@@ -70,7 +70,7 @@ function describeHeader(explained: Explained): readonly Check[] {
       format,
       'signed JWT',
     ),
-    check('algorithm', show(header.alg), `${nameOf('algorithms')} is ${list(algorithms)}`, {
+    check('algorithm', show(header.alg), `${nameOf('algorithms')} is ${joined(algorithms)}`, {
       algorithm_unsupported: algorithm,
     }),
     check('type', hasType, wantsType, {
@@ -86,7 +86,7 @@ function describeKeys(explained: Explained): readonly Check[] {
   // An issuer's keys never verify another issuer's token, and one slash more makes it another issuer.
   const unless = (advice: string) =>
     isOther ? trustIssuer(explained) : `${advice}. Check ${nameOf('issuer')} and ${nameOf('jwksUri')}`;
-  const issuer = explained.issuer ?? list(options.issuer);
+  const issuer = explained.issuer ?? joined(options.issuer);
   const source = options.jwksUri === undefined ? `${nameOf('issuer')} is ${issuer}` : `${nameOf('jwksUri')} is set`;
   const kid = show(header.kid);
   const signedBy = header.kid === undefined ? kid : `by the key ${kid}`;
@@ -128,11 +128,11 @@ function describeClaims(explained: Explained): readonly Check[] {
     audience === 'none'
       ? ''
       : `. If the token's audience identifies this API and no other, set ${nameOf('audience')} to it`;
-  const found = list(required.map(([name]) => `${name}=${show(claims[name])}`)) || undefined;
-  const names = `${nameOf('requiredClaims')} is ${list(required.map(([name, value]) => `${name}=${value}`))}`;
+  const found = joined(required.map(([name]) => `${name}=${show(claims[name])}`)) || undefined;
+  const names = `${nameOf('requiredClaims')} is ${joined(required.map(([name, value]) => `${name}=${value}`))}`;
   const start = claims.nbf === undefined ? undefined : showTime(claims.nbf, nowSeconds);
   return [
-    check('audience', audience, `${nameOf('audience')} is ${list(options.audience)}`, {
+    check('audience', audience, `${nameOf('audience')} is ${joined(options.audience)}`, {
       audience_mismatch: requestAudience(options) + setAudience,
     }),
     check('claims', found, names, {
@@ -162,7 +162,7 @@ function describeKind(explained: Explained): Check {
 
 function describeForms(claims: Explained['claims']): Check {
   const wrong = findMalformed(claims);
-  const has = list(wrong.map(({ name }) => `${name} ${show(claims[name])}`)) || undefined;
-  const wants = list(wrong.map(({ name, type }) => `${name} must be ${type}`)) || 'the payload must be a JSON object';
+  const has = joined(wrong.map(({ name }) => `${name} ${show(claims[name])}`)) || undefined;
+  const wants = joined(wrong.map(({ name, type }) => `${name} must be ${type}`)) || 'the payload must be a JSON object';
   return check('forms', has, wants, { claims_malformed: `the issuer must change the token: ${wants}` });
 }

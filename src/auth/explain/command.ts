@@ -18,27 +18,25 @@ const pasteHint = `Paste a token, then press Enter and Ctrl-D. In a browser:
 https://protected-api.github.io/protected-api/explain
 `;
 
-function fail(message: string): never {
-  process.stderr.write(`${message}\n`);
-  process.exit(1);
-}
-
 function readFlags(args: readonly string[]) {
   try {
     const options = { scope: { type: 'string', multiple: true }, help: { type: 'boolean', short: 'h' } } as const;
     return parseArgs({ args: [...args], options }).values;
   } catch {
     // The message of parseArgs would echo an argument, which may be a token.
-    return fail('Cannot read flags: see protected-api explain --help. Paste a token, or pipe it to standard input');
+    throw new TypeError(
+      'Cannot read flags: see protected-api explain --help. Paste a token, or pipe it to standard input',
+    );
   }
 }
 
 /** A token has at most 8 KiB, so more than a megabyte is another file. */
-async function readInput(): Promise<string> {
+async function readPastedText(): Promise<string> {
   let input = '';
   for await (const chunk of process.stdin.setEncoding('utf8')) {
     input += chunk;
-    if (input.length > 1_000_000) fail('Cannot explain a token: standard input has more than a megabyte');
+    if (input.length > 1_000_000)
+      throw new TypeError('Cannot explain a token: standard input has more than a megabyte');
   }
   return input;
 }
@@ -47,16 +45,11 @@ async function readInput(): Promise<string> {
 export async function run(args: readonly string[]): Promise<void> {
   const { scope, help } = readFlags(args);
   if (help) return void process.stdout.write(usage);
-  try {
-    // Without them, the token is asked for what they would be.
-    const options = process.env.ISSUER || process.env.AUDIENCE ? optionsFromEnvironment(process.env) : {};
-    if (process.stdin.isTTY) process.stderr.write(pasteHint);
-    const requirements = scope && { scope };
-    const explanation = await explainToken(await readInput(), options, { words: 'settings', requirements });
-    process.stdout.write(explanation.render(process.stdout.isTTY && !process.env.NO_COLOR));
-    process.exitCode = explanation.status === 200 ? 0 : 1;
-  } catch (error) {
-    if (error instanceof TypeError) fail(error.message);
-    throw error;
-  }
+  // Without them, the token is asked for what they would be.
+  const options = process.env.ISSUER || process.env.AUDIENCE ? optionsFromEnvironment(process.env) : {};
+  if (process.stdin.isTTY) process.stderr.write(pasteHint);
+  const requirements = scope && { scope };
+  const explanation = await explainToken(await readPastedText(), options, { words: 'settings', requirements });
+  process.stdout.write(explanation.render(process.stdout.isTTY && !process.env.NO_COLOR));
+  process.exitCode = explanation.status === 200 ? 0 : 1;
 }

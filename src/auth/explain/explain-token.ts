@@ -17,7 +17,7 @@ import type {
 import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, isText, type Members, namesIn } from '../values/json.ts';
 import { describeChecks } from './checks.ts';
-import { type Check, check, list } from './explained.ts';
+import { type Check, check, joined } from './explained.ts';
 import { decodePasted, membersOf } from './pasted.ts';
 import { type ExplainedCheck, type Explanation, withRender } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
@@ -125,7 +125,7 @@ function watchLookup(options: CheckedOptions) {
     said = 'failed, or took too long';
     const found = await ask(iss, limited);
     returned = found;
-    const value = isJsonObject(found) ? `an object with ${list(namesIn(found))}` : describeValue(found);
+    const value = isJsonObject(found) ? `an object with ${joined(namesIn(found))}` : describeValue(found);
     said = `returned ${value}`;
     return found;
   };

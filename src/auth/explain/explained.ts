@@ -48,7 +48,7 @@ export function show(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-export const list = (values: readonly string[]) => values.join(', ');
+export const joined = (values: readonly string[]) => values.join(', ');
 
 export const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 

@@ -6,7 +6,7 @@ import type { Members } from '../values/json.ts';
  * Extracts the token from pasted text: a token, an Authorization header, alone or in a command, or the JSON response of a token
  * endpoint. Line breaks that a terminal inserted are removed.
  */
-function readPasted(text: string): string {
+function findToken(text: string): string {
   const pasted = text.trim();
   const inJson = accessTokenIn(withoutLineBreaks(pasted));
   if (inJson !== undefined) return inJson;
@@ -37,10 +37,10 @@ const withoutLineBreaks = (text: string) =>
 
 /** Returns the token in pasted text, with its header and claims, which are empty if they cannot be decoded. */
 export function decodePasted(text: string) {
-  return decode(readPasted(text));
+  return decodeUnchecked(findToken(text));
 }
 
-function decode(pasted: string) {
+function decodeUnchecked(pasted: string) {
   // Other characters are allowed neither in a header nor in a token.
   const text = pasted.replace(/[^\x20-\x7e\t]/g, '?');
   // The guard does not decode a longer token either. Its JSON may be nested too deeply to print.

@@ -31,7 +31,11 @@ export interface Explanation {
   render(hasColour?: boolean): string;
 }
 
-const colours: Readonly<Record<ExplainedCheck['verdict'], number>> = { passed: 32, rejected: 31, 'not reached': 2 };
+const verdictColours: Readonly<Record<ExplainedCheck['verdict'], number>> = {
+  passed: 32,
+  rejected: 31,
+  'not reached': 2,
+};
 
 /** Longer values are truncated, except the rejected one. */
 const maxValueLength = 80;
@@ -49,14 +53,14 @@ function renderExplanation(explanation: Omit<Explanation, 'render'>, hasColour: 
   const rows = checks.map(({ name, has, verdict, words }) => {
     const isCut = has.length > maxValueLength && verdict !== 'rejected';
     const value = isCut ? `${escaped(has.slice(0, maxValueLength))}...` : escaped(has);
-    return { name, value, end: paint(colours[verdict], escaped(words)) };
+    return { name, value, end: paint(verdictColours[verdict], escaped(words)) };
   });
   const width = Math.min(maxValueLength, Math.max(...rows.map(({ value }) => value.length)));
   const lines = rows.map(({ name, value, end }) => `${name.padEnd(12)}${value.padEnd(width)}  ${end}`);
   const response = [status, error].filter((part) => part !== undefined).join(' ');
   const last = escaped(response === '' ? advice : `${response}: ${advice}`);
   const suggested = suggestion === undefined ? [] : ['', ...renderSuggestion(suggestion).map(escaped)];
-  return `${[...lines, paint(colours[status === 200 ? 'passed' : 'rejected'], last), ...suggested].join('\n')}\n`;
+  return `${[...lines, paint(verdictColours[status === 200 ? 'passed' : 'rejected'], last), ...suggested].join('\n')}\n`;
 }
 
 const escaped = (text: string) => printable(text, Number.POSITIVE_INFINITY);

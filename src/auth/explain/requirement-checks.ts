@@ -1,5 +1,5 @@
 import { isJsonObject, type Members } from '../values/json.ts';
-import { type Check, check, type Explained, list, show, showTime } from './explained.ts';
+import { type Check, check, type Explained, joined, show, showTime } from './explained.ts';
 
 /** Whether the token is bound to a certificate, or to a key, by this method. */
 export function isBoundBy(method: 'jkt' | 'x5t#S256', { cnf }: Members): boolean {
@@ -18,7 +18,7 @@ export function describeBinding({ claims, options, nameOf }: Explained): Check {
   const acceptBound =
     isByCertificate && !isBoundBy('jkt', claims) ? readCertificate : `${enable} for clients that send proofs`;
   const has = claims.cnf === undefined && dpop !== 'required' ? undefined : show(claims.cnf);
-  const prove = `a request also needs a proof in the header DPoP, signed with one of ${nameOf('dpopAlgorithms')} (${list(dpopAlgorithms)}), which cannot be checked here`;
+  const prove = `a request also needs a proof in the header DPoP, signed with one of ${nameOf('dpopAlgorithms')} (${joined(dpopAlgorithms)}), which cannot be checked here`;
   return check('binding', has, `${nameOf('dpop')} is ${dpop}${certificates}`, {
     token_bound: `${acceptBound}, or request a token that is not bound`,
     token_certificate_bound: readCertificate,
@@ -38,12 +38,12 @@ export function describeRequirements(explained: Explained): readonly Check[] {
   const { acr, maxAge } = requirements;
   const login = `acr ${show(claims.acr)}, auth_time ${showTime(claims.auth_time, nowSeconds)}`;
   const hasLogin = acr === undefined && maxAge === undefined ? undefined : login;
-  const wanted = list([
+  const wanted = joined([
     ...(acr === undefined ? [] : [`acr is ${[acr].flat().join(' or ')}`]),
     ...(maxAge === undefined ? [] : [`maxAge is ${maxAge}`]),
   ]);
   const logIn = 'the client must send the user to the issuer to log in again';
-  const names = options.claims && list(Object.keys(claims));
+  const names = options.claims && joined(Object.keys(claims));
   return [
     check('schema', names, `the claims do not match the schema in ${nameOf('claims')}`, { claims_unexpected: '' }),
     check('step-up', hasLogin, wanted, { authentication_insufficient: logIn }, 'sufficient'),
@@ -62,17 +62,17 @@ function describeScope({ claims, options, requirements: { scope }, nameOf }: Exp
   const sources = new Set(scopeClaim.map((name) => (name.startsWith('/') ? (name.split('/')[1] ?? '') : name)));
   const implied = Object.entries(scopeImplies).flatMap(([broad, narrow]) => narrow.map((one) => `${broad}=${one}`));
   const settings = [
-    `${wanted} is required, ${nameOf('scopeClaim')} is ${list(scopeClaim)}`,
+    `${wanted} is required, ${nameOf('scopeClaim')} is ${joined(scopeClaim)}`,
     ...(scopePrefix === '' ? [] : [`${nameOf('scopePrefix')} is ${scopePrefix}`]),
-    ...(implied.length === 0 ? [] : [`${nameOf('scopeImplies')} is ${list(implied)}`]),
+    ...(implied.length === 0 ? [] : [`${nameOf('scopeImplies')} is ${joined(implied)}`]),
   ];
   const claim = findClaim(claims, (has) => (isAny ? names.some(has) : names.every(has)));
-  const has = wanted === '' ? undefined : list([...sources].map((name) => `${name} ${show(claims[name])}`));
+  const has = wanted === '' ? undefined : joined([...sources].map((name) => `${name} ${show(claims[name])}`));
   const advice =
     claim === undefined
       ? `the client must request the scope ${join(required.map((name) => scopeRequestPrefix + name))}, and the issuer must grant it`
       : `set ${nameOf('scopeClaim')} to ${claim}, the claim that has the scope`;
-  return check('scope', has, list(settings), { scope_insufficient: advice }, `sufficient for ${wanted}`);
+  return check('scope', has, joined(settings), { scope_insufficient: advice }, `sufficient for ${wanted}`);
 }
 
 type IsGranted = (has: (scope: string) => boolean) => boolean;

@@ -61,7 +61,7 @@ const pages: readonly (readonly [page: string, identifier: RegExp])[] = [
 const clientClaims = ['client_id', 'azp', 'cid', 'appid', 'applicationId'];
 const scopeClaims = ['scope', 'scp', 'permissions', 'roles', '/app_metadata/permissions', '/realm_access/roles'];
 /** What clients request for themselves. It permits nothing at an API. */
-const ofClients = /^(?:|openid|profile|email|address|phone|offline_access)$/;
+const signInScopes = /^(?:|openid|profile|email|address|phone|offline_access)$/;
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Whether a value can stand in a list of settings and in quotes. */
@@ -118,7 +118,7 @@ function suggestScopes(claims: Members, hasNoAudience: boolean) {
   const scopesIn = (scopeClaim: string) => {
     const rules = { issuer: [], scopeClaim: [scopeClaim], scopeImplies: {}, scopePrefix: undefined };
     const read = createGrantReader({ ...rules, scopeRequestPrefix: undefined });
-    return read(claims as Claims).filter((scope) => !ofClients.test(scope));
+    return read(claims as Claims).filter((scope) => !signInScopes.test(scope));
   };
   const claim = scopeClaims.find((name) => scopesIn(name).length > 0);
   const scopes = claim === undefined ? [] : scopesIn(claim);

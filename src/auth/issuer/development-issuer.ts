@@ -107,7 +107,7 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
     dpop_signing_alg_values_supported: proofAlgorithms,
   });
-  const refuseHost = (request: Request) => (isAllowedHost(request, hosts) ? undefined : misdirected());
+  const refuseHost = (request: Request) => (isAllowedHost(request, hosts) ? undefined : respondMisdirected());
 
   return {
     endpoints,
@@ -123,18 +123,20 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
     async fetch(request) {
       const [, path = ''] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)/i.exec(request.url) ?? [];
       if (path.endsWith(endpoints.token))
-        return request.method === 'POST' ? (refuseHost(request) ?? respondToken(request)) : notAllowed('POST');
+        return request.method === 'POST' ? (refuseHost(request) ?? respondToken(request)) : methodNotAllowed('POST');
       if (path.endsWith(endpoints.authorization)) return json(400, unsupported);
       const document = path.endsWith(endpoints.keySet)
         ? { keys }
         : `${path}/`.includes(`${endpoints.metadata}/`) && describe();
       if (!document) return json(404, { error: 'not_found' });
-      return request.method === 'GET' || request.method === 'HEAD' ? json(200, document) : notAllowed('GET, HEAD');
+      return request.method === 'GET' || request.method === 'HEAD'
+        ? json(200, document)
+        : methodNotAllowed('GET, HEAD');
     },
   };
 }
 
-const notAllowed = (allow: string) => json(405, { error: 'invalid_request' }, { allow });
+const methodNotAllowed = (allow: string) => json(405, { error: 'invalid_request' }, { allow });
 
 /** No client has a redirect URI, so the error is not sent to one (RFC 6749 §4.1.2.1). */
 const unsupported = {
@@ -142,7 +144,7 @@ const unsupported = {
   error_description: 'Only the client-credentials grant is supported, which needs no authorization',
 };
 
-const misdirected = () =>
+const respondMisdirected = () =>
   json(421, {
     error: 'invalid_request',
     error_description: 'Host must be localhost, a loopback address or an allowed host',

@@ -1,6 +1,12 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { base64url } from 'jose';
 
+/** How long issued tokens are valid. */
+export const lifetimeSeconds = 3600;
+
+/** Returns the time as tokens have it: seconds since 1970. */
+export const nowSeconds = () => Math.floor(Date.now() / 1000);
+
 /** A private key in memory, and its public half as a JWK. */
 export interface Signer {
   readonly jwk: Readonly<Record<string, unknown>>;

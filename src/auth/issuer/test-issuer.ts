@@ -3,7 +3,7 @@ import { calculateJwkThumbprint } from 'jose';
 import { certificateThumbprint } from '../proof/certificate.ts';
 import type { Certificate } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
-import { createKey, createSigner } from './signer.ts';
+import { createKey, createSigner, lifetimeSeconds, nowSeconds } from './signer.ts';
 
 /** What is special about a token. */
 export interface TokenOptions {
@@ -45,8 +45,6 @@ export interface TestIssuer {
 
 /** RFC 6761 §6.4: no server has a name in this domain, so nobody can mistake these keys for real ones. */
 const [issuer, audience] = ['https://issuer.invalid/', 'https://api.invalid'];
-const lifetimeSeconds = 3600;
-const kid = 'test';
 
 /**
  * Returns an issuer for tests, whose tokens the real guard accepts. Its keys are in memory; it needs no network and no port.
@@ -57,7 +55,7 @@ const kid = 'test';
  * const result = await guard.check(new Request('https://api.invalid/reports', { headers: { authorization } }));
  */
 export function createTestIssuer(): Promise<TestIssuer> {
-  return testIssuerWith({ issuer, audience, key: createKey('RS256'), kid });
+  return testIssuerWith({ issuer, audience, key: createKey('RS256'), kid: 'test' });
 }
 
 /** What makes an issuer for tests: its identifier, that of the API, and the RSA key that signs. */
@@ -68,9 +66,9 @@ export interface TestIssuerParts {
   readonly kid: string;
 }
 
-const parts = new WeakMap<object, TestIssuerParts>();
+const issuerParts = new WeakMap<object, TestIssuerParts>();
 /** Returns the parts of a test issuer, for the probe, or undefined for any other object. No door leads to them. */
-export const partsOf = (testIssuer: object): TestIssuerParts | undefined => parts.get(testIssuer);
+export const partsOf = (testIssuer: object): TestIssuerParts | undefined => issuerParts.get(testIssuer);
 
 /** Returns an issuer for tests of these parts. */
 export async function testIssuerWith(made: TestIssuerParts): Promise<TestIssuer> {
@@ -96,11 +94,9 @@ export async function testIssuerWith(made: TestIssuerParts): Promise<TestIssuer>
       return prover.sign({ typ: 'dpop+jwt', jwk: prover.jwk }, claims);
     },
   };
-  parts.set(testIssuer, made);
+  issuerParts.set(testIssuer, made);
   return testIssuer;
 }
-
-const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 async function bindToCertificate(certificate: Certificate) {
   const thumbprint = await certificateThumbprint(certificate);

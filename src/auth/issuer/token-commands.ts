@@ -13,16 +13,16 @@ export function renderTokenCommands(url: string, audience: string, clients: read
   });
   const granted = clients.map(
     ({ scope }, index) =>
-      `${variables[index]} ${scope ? `with ${scope.split(' ').map(quote).join(' ')}` : 'without a scope'}`,
+      `${variables[index]} ${scope ? `with ${scope.split(' ').map(shellQuoted).join(' ')}` : 'without a scope'}`,
   );
   const commands = clients.map(
-    ({ id, secret }, index) => `export ${variables[index]}=$(curl -sS ${quote(url)} \\
-  -d grant_type=client_credentials -d ${quote(`client_id=${encodeURIComponent(id)}`)} \\
-  -d ${quote(`client_secret=${encodeURIComponent(secret)}`)} \\
-  --data-urlencode audience=${quote(audience)} | grep -o 'eyJ[^"]*')`,
+    ({ id, secret }, index) => `export ${variables[index]}=$(curl -sS ${shellQuoted(url)} \\
+  -d grant_type=client_credentials -d ${shellQuoted(`client_id=${encodeURIComponent(id)}`)} \\
+  -d ${shellQuoted(`client_secret=${encodeURIComponent(secret)}`)} \\
+  --data-urlencode audience=${shellQuoted(audience)} | grep -o 'eyJ[^"]*')`,
   );
   return `: Get tokens, ${granted.join(', ')}:\n${commands.join('\n')}`;
 }
 
 /** The brackets of an IPv6 address are a pattern in zsh. What is quoted has no quotes: URLs may not, and other text is encoded. */
-export const quote = (text: string) => (/^[\w:/.%=-]+$/.test(text) ? text : `'${text.replaceAll("'", '%27')}'`);
+export const shellQuoted = (text: string) => (/^[\w:/.%=-]+$/.test(text) ? text : `'${text.replaceAll("'", '%27')}'`);

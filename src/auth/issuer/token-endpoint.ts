@@ -2,7 +2,7 @@ import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { checkProof } from '../proof/proof.ts';
 import { proofAlgorithms } from '../proof/proof-key.ts';
 import { Refusal, refusals } from '../refusals.ts';
-import type { Signer } from './signer.ts';
+import { lifetimeSeconds, nowSeconds, type Signer } from './signer.ts';
 import { GrantError, readTokenRequest, type TokenRequest } from './token-request.ts';
 
 /** A client that uses the client-credentials grant (RFC 6749 §4.4). */
@@ -27,19 +27,17 @@ export interface TokenEndpointOptions {
   readonly kid: string;
 }
 
-const lifetimeSeconds = 3600;
-
 /** Returns the token endpoint of an authorization server, as a function of POST requests. */
 export function createTokenEndpoint({ issuer, url, audience, clients, signer, kid }: TokenEndpointOptions) {
   async function grant(request: Request) {
     const tokenRequest = await readTokenRequest(request);
     const { parameters } = tokenRequest;
     const jkt = await readKeyOfClient(request, url);
-    const client = authenticate(clients(), tokenRequest);
+    const client = authenticateClient(clients(), tokenRequest);
     checkGrantType(parameters.get('grant_type'));
     const aud = readTarget(parameters, audience);
     const scope = grantScope(client, parameters);
-    const iat = Math.floor(Date.now() / 1000);
+    const iat = nowSeconds();
     const claims = {
       iss: issuer,
       sub: client.id,
@@ -104,7 +102,7 @@ async function readKeyOfClient(request: Request, url: string): Promise<string | 
   return proof.thumbprint;
 }
 
-function authenticate(clients: readonly Client[], { clientId, clientSecret }: TokenRequest): Client {
+function authenticateClient(clients: readonly Client[], { clientId, clientSecret }: TokenRequest): Client {
   const client = clients.find(({ id }) => id === clientId);
   if (!client || !isSameSecret(client.secret, clientSecret))
     throw new GrantError('invalid_client', 'Client authentication failed');

@@ -52,13 +52,13 @@ async function readParameters(request: Request): Promise<ReadonlyMap<string, str
   const [mediaType] = (request.headers.get('content-type') ?? '').split(';');
   const text = await request.text();
   const entries =
-    mediaType?.trim().toLowerCase() === 'application/json' ? readJson(text) : [...new URLSearchParams(text)];
+    mediaType?.trim().toLowerCase() === 'application/json' ? readJsonFields(text) : [...new URLSearchParams(text)];
   const parameters = new Map(entries);
   if (parameters.size !== entries.length) throw new GrantError('invalid_request', 'Parameters must not be repeated');
   return parameters;
 }
 
-function readJson(text: string): [string, string][] {
+function readJsonFields(text: string): [string, string][] {
   let body: unknown;
   try {
     body = JSON.parse(text);

@@ -75,8 +75,8 @@ export interface Metadata {
  * @throws {FetchError} neither document can be fetched, or they name another issuer (RFC 8414 §3.3)
  */
 export async function fetchMetadata(fetch: Fetch, issuer: string, signal: AbortSignal): Promise<Metadata> {
-  const [first, second] = metadataUrls(withCommonTenant(issuer));
-  const read = async (url: string) => readMetadata(url, await fetchJson(fetch, url, signal), issuer);
+  const [first, second] = issuerMetadataUrls(withCommonTenant(issuer));
+  const read = async (url: string) => checkMetadata(url, await fetchJson(fetch, url, signal), issuer);
   try {
     return await read(first);
   } catch (error) {
@@ -102,7 +102,7 @@ function wasConnected(error: unknown): error is FetchError {
 }
 
 /** OpenID appends the well-known part to the issuer; RFC 8414 inserts it between host and path. */
-function metadataUrls(issuer: string): readonly [string, string] {
+function issuerMetadataUrls(issuer: string): readonly [string, string] {
   const base = issuer.replace(/\/$/, '');
   const { origin } = new URL(base);
   return [
@@ -111,14 +111,14 @@ function metadataUrls(issuer: string): readonly [string, string] {
   ];
 }
 
-function readMetadata(url: string, document: unknown, issuer: string): Metadata {
+function checkMetadata(url: string, document: unknown, issuer: string): Metadata {
   if (!isJsonObject(document)) throw new FetchError('malformed', url);
   const { issuer: found, jwks_uri, token_endpoint } = document;
   if (found !== issuer)
     throw new FetchError('issuer_mismatch', url, typeof found === 'string' ? { found: printable(found) } : {});
-  return { url, jwksUri: textOf(jwks_uri), tokenEndpoint: textOf(token_endpoint) };
+  return { url, jwksUri: stringOf(jwks_uri), tokenEndpoint: stringOf(token_endpoint) };
 }
 
-function textOf(value: unknown): string | undefined {
+function stringOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }

@@ -42,7 +42,7 @@ export const faultOf = (error: unknown): FetchFault =>
   (error instanceof FetchError ? error : new FetchError('network')).fault;
 
 /** Key sets and metadata are a few kilobytes; a larger response is a mistake or an attack. */
-const maxBodyBytes = 1024 * 1024;
+const maxDocumentBytes = 1024 * 1024;
 
 /**
  * Returns the JSON at `url`. The response must have the status 200, must not be redirected or compressed, and is limited to
@@ -105,7 +105,7 @@ async function readText({ body }: Response, url: string, signal: AbortSignal): P
   let bytes = 0;
   for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
     bytes += part.value.byteLength;
-    if (bytes > maxBodyBytes) {
+    if (bytes > maxDocumentBytes) {
       cancel();
       throw new FetchError('too_large', url);
     }

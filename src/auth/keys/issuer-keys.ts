@@ -24,7 +24,7 @@ export function createIssuerKeys(
 ) {
   const keySetOf = (issuer: string, options: CheckedOptions) => {
     const { algorithms, onKeySetEvent: onEvent = createWarn(issuer, options) } = options;
-    return new KeySet({ issuer, algorithms, onEvent, ...sourceOf(issuer, options), ...environment });
+    return new KeySet({ issuer, algorithms, onEvent, ...keySourceOf(issuer, options), ...environment });
   };
   const byIssuer: ReadonlyMap<string, KeySet> = new Map(
     [...issuers].map(([issuer, options]) => [issuer, keySetOf(issuer, options)]),
@@ -42,7 +42,7 @@ export function createIssuerKeys(
   };
 }
 
-function sourceOf(issuer: string, options: CheckedOptions) {
+function keySourceOf(issuer: string, options: CheckedOptions) {
   const { keys, algorithms } = options;
   const timeoutMs = options.jwksTimeoutSeconds * 1000;
   if (keys !== undefined) {
@@ -81,7 +81,7 @@ function givenKeys(keys: JwkSet, algorithms: CheckedOptions['algorithms']): KeyS
 function createWarn(issuer: string, { requiredClaims }: CheckedOptions): (event: KeySetEvent) => void {
   let acceptsAny = isTemplate(issuer) && requiredClaims.tid === undefined;
   return (event) => {
-    let warning = describe(event);
+    let warning = warningOf(event);
     if (event.type === 'fetched' && acceptsAny) {
       acceptsAny = false;
       warning = `Accepting tokens of every tenant of ${issuer}: list the tenants that you trust in requiredClaims: { tid: [...] }`;
@@ -91,7 +91,7 @@ function createWarn(issuer: string, { requiredClaims }: CheckedOptions): (event:
   };
 }
 
-function describe(event: KeySetEvent): string | undefined {
+function warningOf(event: KeySetEvent): string | undefined {
   const { issuer } = event;
   if (event.type === 'unsupported')
     return `Cannot use keys of ${issuer}: this runtime does not support the algorithm of ${event.keys.join(', ')}`;

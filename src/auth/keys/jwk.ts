@@ -27,7 +27,7 @@ export interface KeyLimits {
 export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLimits = {}): PublicJwk | undefined {
   const { kty, crv, partBytes } = algorithmRules[algorithm];
   if (jwk.kty !== kty || !isForVerifying(jwk, algorithm)) return undefined;
-  const read = (name: string) => decode(jwk[name], limits);
+  const read = (name: string) => decodeMember(jwk[name], limits);
   const { n, e, x, y } = jwk as PublicJwk;
   if (kty === 'RSA') return isSoundRsaKey(read('n'), read('e'), limits) ? ({ kty, n, e } as PublicJwk) : undefined;
   // RFC 9964 §3: alg is required, because only alg tells the sizes apart.
@@ -64,7 +64,7 @@ function isForVerifying({ use, alg, key_ops: operations }: Members, algorithm: A
 }
 
 /** Returns no bytes for anything that is not base64url. */
-function decode(value: unknown, { isCanonical = false }: KeyLimits): Uint8Array {
+function decodeMember(value: unknown, { isCanonical = false }: KeyLimits): Uint8Array {
   if (typeof value !== 'string' || (isCanonical && !isCanonicalBase64Url(value))) return new Uint8Array();
   try {
     return base64url.decode(value);

@@ -35,7 +35,7 @@ export interface KeySetOptions extends Pick<TimeAndRandom, 'clock' | 'random'> {
 }
 
 /** A fetch that has not ended. */
-interface Attempt {
+interface FetchAttempt {
   readonly abort: AbortController;
   readonly ended: Promise<void>;
 }
@@ -57,7 +57,7 @@ export class KeySet {
   readonly #reported = new Set<string>();
   /** The result of calls of `reload` whose fetch has not begun. */
   #nextReload: Promise<void> | undefined;
-  #pending: Attempt | undefined;
+  #pending: FetchAttempt | undefined;
   /** Calls that wait for the pending fetch. */
   #waiting = 0;
   #isStopped = false;
@@ -154,7 +154,7 @@ export class KeySet {
   }
 
   /** Begins the cooldown, unless nothing was fetched before: then the fetch was due. */
-  #beginForUnknown(): Attempt {
+  #beginForUnknown(): FetchAttempt {
     const isFirst = this.#attemptedAt === Number.NEGATIVE_INFINITY;
     const attempt = this.#begin();
     if (!isFirst) this.#earliestLookupAt = this.#earliestAttemptAt();
@@ -173,7 +173,7 @@ export class KeySet {
    * Waits for an attempt, and returns whether it has not been lost. It ends within its time limit, unless another request began
    * it: on Cloudflare Workers it then ends with that request, and waiting for it throws or never ends.
    */
-  async #waitFor(attempt: Attempt, isOwn = false): Promise<boolean> {
+  async #waitFor(attempt: FetchAttempt, isOwn = false): Promise<boolean> {
     let cancel = () => {};
     const limit = new Promise<void>((done) => {
       if (!isOwn) cancel = this.#clock.schedule(done, this.#options.timeoutMs);
@@ -190,7 +190,7 @@ export class KeySet {
   }
 
   /** @param isAnew whether the URL of the keys is looked up again */
-  #begin(isAnew = false): Attempt {
+  #begin(isAnew = false): FetchAttempt {
     this.#attemptedAt = this.#clock.now();
     this.#nextAttemptAt = Number.POSITIVE_INFINITY;
     const abort = new AbortController();

@@ -10,7 +10,7 @@ import type { GuardRequest } from '../types.ts';
 /** A request of `node:http`, or of the compatibility API of `node:http2`. */
 export type IncomingRequest = IncomingMessage | Http2ServerRequest;
 
-const requests = new WeakMap<IncomingRequest, GuardRequest>();
+const guardRequests = new WeakMap<IncomingRequest, GuardRequest>();
 
 /**
  * Returns what a guard checks: the same object each time, so that all checks of a request share one use of its proof. It is not
@@ -18,7 +18,7 @@ const requests = new WeakMap<IncomingRequest, GuardRequest>();
  * @throws {TypeError} the value is not a Node.js request
  */
 export function requestOf(incoming: IncomingRequest): GuardRequest {
-  const known = requests.get(incoming);
+  const known = guardRequests.get(incoming);
   if (known) return known;
   // JavaScript may call the door of another framework.
   if (!Array.isArray(Object(incoming).rawHeaders))
@@ -30,7 +30,7 @@ export function requestOf(incoming: IncomingRequest): GuardRequest {
     url: urlOf(incoming),
     headers: { get: (name: string) => headerOf(incoming, name.toLowerCase()) },
   };
-  requests.set(incoming, request);
+  guardRequests.set(incoming, request);
   return request;
 }
 

@@ -54,7 +54,7 @@ export function serveMetadata(guard: Guard<object>, members: MetadataMembers = {
   requireGuard(guard, scopes.length > 0 ? { scope: scopes } : {});
   return (request, response, next) => {
     const metadata = guard.metadata(requestOf(request), members);
-    if (metadata) send(metadata, response).catch(next);
+    if (metadata) sendReturned(metadata, response).catch(next);
     else next();
   };
 }
@@ -78,7 +78,7 @@ export async function checkIncoming<
   Authentication<AcceptedClaims> | AnonymousIf<Optional> | (Sending extends undefined ? Response : undefined)
 > {
   const result = await authenticate(guard, request, requirements);
-  const rejection = 'claims' in result || response === undefined ? result : await send(result, response);
+  const rejection = 'claims' in result || response === undefined ? result : await sendReturned(result, response);
   return rejection as Awaited<ReturnType<typeof checkIncoming<AcceptedClaims, Sending, Optional>>>;
 }
 
@@ -114,7 +114,7 @@ export function findAuth<AcceptedClaims extends object = Claims>(
 }
 
 /** Sends a response of the guard with the headers that the application has already set, unless one was sent meanwhile. */
-async function send(returned: Response, response: OutgoingResponse): Promise<undefined> {
+async function sendReturned(returned: Response, response: OutgoingResponse): Promise<undefined> {
   const body = await returned.text();
   if (response.headersSent) return undefined;
   response.statusCode = returned.status;

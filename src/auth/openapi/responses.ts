@@ -44,7 +44,7 @@ export type GuardRejection<Format> = Returned<RejectionBodies<Format>>;
 /** The rejection of a token that a route denies. */
 export type DeniedRejection<Format> = Returned<DeniedBodies<Format>>;
 
-const descriptions: Readonly<Record<number, string>> = {
+const statusDescriptions: Readonly<Record<number, string>> = {
   400: 'The Authorization header is malformed',
   401: 'The access token is missing or is not accepted',
   403: 'This access token may not make this request',
@@ -73,7 +73,7 @@ export function documentRejections(
   const detail = hooks.detail as { readonly responses?: object };
   const rejections = new Map(guards.toReversed().flatMap((core) => [...rejectionsByStatus(core, required)]));
   const described = [...rejections].map(([status, sent]) => {
-    const description = descriptions[status] ?? 'Rejected';
+    const description = statusDescriptions[status] ?? 'Rejected';
     // It cannot name the media type.
     const schema = t.Unsafe({ ...schemaOf(sent.map(({ body }) => body)), description });
     documenting.add(schema);

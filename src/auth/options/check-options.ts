@@ -33,7 +33,7 @@ export function checkOptions(options: GuardOptions): CheckedOptions {
   const { checked, problems } = readOptions(options);
   const unknown = namesIn(options).filter((name) => !Object.hasOwn(optionRules, name));
   // A misspelt name comes first, because it explains a missing option.
-  const lines = [...unknown.map(describeUnknown), ...problems.map((problem) => describeProblem(problem, options))];
+  const lines = [...unknown.map(describeUnknown), ...problems.map((problem) => describeOption(problem, options))];
   if (lines.length === 0) return checked;
   throw new TypeError(`Cannot create a guard:\n${lines.map((line) => `  ${line}`).join('\n')}`);
 }
@@ -69,7 +69,7 @@ export function haveEqualOptions(some: CheckedOptions, others: CheckedOptions): 
   return optionNames.every((name) => {
     const [one, other] = [some, others].map((options) => options[name]);
     const isCode = optionRules[name].kind === 'code' || typeof one === 'function' || typeof other === 'function';
-    return isCode ? one === other : textOf(one) === textOf(other);
+    return isCode ? one === other : comparable(one) === comparable(other);
   });
 }
 
@@ -77,7 +77,7 @@ const numbers = new WeakMap<object, number>();
 let lastNumber = 0;
 
 /** A function, such as the `introspect` of an issuer, is equal only to itself: each has a number. */
-const textOf = (value: unknown) =>
+const comparable = (value: unknown) =>
   JSON.stringify(value, (_, member: unknown) => {
     if (typeof member !== 'function') return member;
     const known = numbers.get(member) ?? ++lastNumber;
@@ -134,7 +134,7 @@ const keysOfName = {
   adviceInCode: 'An issuer that is no URL needs its own jwksUri or keys',
 };
 
-function describeProblem(problem: OptionProblem, options: object): string {
+function describeOption(problem: OptionProblem, options: object): string {
   const { name, expected, expectedInCode = expected, required, advice, adviceInCode = advice } = problem;
   const value: unknown = Reflect.get(options, name);
   if (value === undefined)

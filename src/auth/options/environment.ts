@@ -45,12 +45,12 @@ function readEnvironment(environment: object): EnvironmentOptions {
   }
   const { checked, problems } = readOptions(given);
   if (problems.length === 0) return checked as EnvironmentOptions;
-  const lines = problems.map((problem) => describeProblem(problem, Reflect.get(environment, settingOf(problem.name))));
+  const lines = problems.map((problem) => describeSetting(problem, Reflect.get(environment, settingOf(problem.name))));
   const message = `Cannot read settings:\n${lines.map((line) => `  ${line}`).join('\n')}`;
   throw Object.assign(new TypeError(message), { problems: lines }) satisfies EnvironmentError;
 }
 
-function describeProblem({ name, expected, required, advice }: OptionProblem, value: unknown): string {
+function describeSetting({ name, expected, required, advice }: OptionProblem, value: unknown): string {
   const setting = settingOf(name);
   if (!value) return required === undefined ? `${setting} must be ${expected}` : `${setting} is required: ${required}`;
   if (isQuoted(value)) return `${setting} must not begin and end with quotes: remove them`;

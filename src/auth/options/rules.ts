@@ -41,10 +41,10 @@ function areHeaders(value: unknown): boolean {
 
 const maxDurationSeconds = 1_000_000;
 const loopback = 'http is allowed for loopback hosts';
-const plainUrl = 'an https URL without query, fragment, credentials, quotes or braces';
-export const anHttpsUrl = `${plainUrl} (${loopback})`;
+const aPlainUrl = 'an https URL without query, fragment, credentials, quotes or braces';
+export const anHttpsUrl = `${aPlainUrl} (${loopback})`;
 const issuerUrl = (exception: string) =>
-  `the URL of the authorization server, ${plainUrl} other than {tenantid} (${loopback}, and with ${exception})`;
+  `the URL of the authorization server, ${aPlainUrl} other than {tenantid} (${loopback}, and with ${exception})`;
 const keySetUrl = (exception: string) =>
   `an https URL without fragment or credentials (${loopback}, and with ${exception})`;
 const aScopePrefix = text('printable ASCII without spaces, quotes or backslashes', isPlainWord);
@@ -137,7 +137,7 @@ export const optionRules: Rules<keyof CheckedOptions> = {
     read: readClientCertificate,
   },
   authorizationServers: {
-    ...list(`a list, each member ${plainUrl} (${loopback}, and with jwksAllowHttp)`, (value) =>
+    ...list(`a list, each member ${aPlainUrl} (${loopback}, and with jwksAllowHttp)`, (value) =>
       isText(value) && isUrl(value, true) ? value : undefined,
     ),
     kind: 'code',

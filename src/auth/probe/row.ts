@@ -190,4 +190,5 @@ export const claims = (name: string, ...values: readonly unknown[]): readonly Ch
 /** The subject of good tokens, by which a response to another client is noticed. */
 export const controlSubject = 'probe-control';
 
-export const nowSeconds = (): number => Math.floor(Date.now() / 1000);
+/** Skips a row of a target without a scope. */
+export const isScoped = ({ scope }: Trial) => (scope.length > 0 ? undefined : 'The target names no scope');

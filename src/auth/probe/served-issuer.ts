@@ -24,7 +24,7 @@ export interface IssuerMode {
 /** A key-set endpoint on loopback. */
 export type KeyServer = Awaited<ReturnType<typeof serveKeys>>;
 
-function respond(
+function respondAs(
   response: ServerResponse,
   { kind, status = 200, headers, text }: IssuerMode,
   keys: readonly unknown[],
@@ -43,10 +43,10 @@ export async function serveKeys(keys: readonly unknown[], atPort = 0) {
   const server = createServer(({ url = '' }, response) => {
     issuer.requests.push(url);
     const document = issuer.documents.get(url);
-    if (document) return respond(response, document, issuer.keys);
+    if (document) return respondAs(response, document, issuer.keys);
     if (!url.endsWith('/.well-known/jwks.json')) return void response.writeHead(404).end();
     issuer.fetches += 1;
-    respond(response, issuer.mode, issuer.keys);
+    respondAs(response, issuer.mode, issuer.keys);
   });
   // Otherwise it closes idle connections after 5 seconds, perhaps just when the service uses one.
   server.keepAliveTimeout = 0;

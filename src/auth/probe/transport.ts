@@ -30,8 +30,8 @@ interface SenderOptions {
   readonly onReceived?: ((sent: Sent, received: Received) => void) | undefined;
 }
 
-const timeoutMs = 10_000;
-const maxBodyBytes = 65_536;
+const responseTimeoutMs = 10_000;
+const maxResponseLength = 65_536;
 /** What a host that is not this machine gets at most: requests in all, time between two, server errors. */
 const careful = { requests: 500, intervalMs: 100, failures: 5 };
 /** The longest time that an API may ask for before the run ends. */
@@ -110,14 +110,17 @@ async function intoFunction(fetch: Handler, { method, url, headers, body }: Sent
   for (const [name, value] of headers) given.append(name, value);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, fail) => {
-    timer = setTimeout(() => fail(new Error(`no response within ${timeoutMs / 1000} seconds`)), timeoutMs);
+    timer = setTimeout(
+      () => fail(new Error(`no response within ${responseTimeoutMs / 1000} seconds`)),
+      responseTimeoutMs,
+    );
   });
   try {
     const response = await Promise.race([
       fetch(new Request(url, { method, headers: given, body: body ?? null })),
       late,
     ]);
-    return receivedOf(response.status, response.headers, (await response.text()).slice(0, maxBodyBytes));
+    return receivedOf(response.status, response.headers, (await response.text()).slice(0, maxResponseLength));
   } finally {
     clearTimeout(timer);
   }
@@ -146,7 +149,7 @@ export async function overNetwork({ method, url, headers, body }: Sent): Promise
     ...target,
     method,
     agent: false,
-    timeout: timeoutMs,
+    timeout: responseTimeoutMs,
     ...(socket && { createConnection: () => socket }),
     headers: ['Host', host, ...headers.flat(), ...length],
   };
@@ -155,22 +158,22 @@ export async function overNetwork({ method, url, headers, body }: Sent): Promise
       options as never,
       (response: IncomingMessage) => {
         let text = '';
-        const end = () => done(receivedOf(response.statusCode ?? 0, headersOf(response.rawHeaders), text));
+        const end = () => done(receivedOf(response.statusCode ?? 0, headersFrom(response.rawHeaders), text));
         response.setEncoding('utf8').on('data', (chunk: string) => {
           text += chunk;
-          if (text.length > maxBodyBytes) response.destroy();
+          if (text.length > maxResponseLength) response.destroy();
         });
         response.on('close', end).on('error', end);
       },
     );
     request
       .on('error', fail)
-      .on('timeout', () => request.destroy(new Error(`no response within ${timeoutMs / 1000} seconds`)));
+      .on('timeout', () => request.destroy(new Error(`no response within ${responseTimeoutMs / 1000} seconds`)));
     request.end(body);
   });
 }
 
-function headersOf(raw: readonly string[]): Headers {
+function headersFrom(raw: readonly string[]): Headers {
   const headers = new Headers();
   for (let at = 0; at < raw.length; at += 2) headers.append(raw[at] ?? '', raw[at + 1] ?? '');
   return headers;
@@ -197,7 +200,7 @@ function tunnel({ hostname, port, username, password }: URL, authority: string, 
       method: 'CONNECT',
       path: authority,
       headers,
-      timeout: timeoutMs,
+      timeout: responseTimeoutMs,
     });
     request.on('error', fail).on('connect', (response, socket) => {
       if (response.statusCode === 200) done(connectTls({ socket, servername }));

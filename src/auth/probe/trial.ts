@@ -1,11 +1,12 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { nowSeconds } from '../issuer/signer.ts';
 import { partsOf } from '../issuer/test-issuer.ts';
 import { isJsonObject, type Members, parseJsonObject } from '../values/json.ts';
 import { isLoopbackHost } from '../values/url.ts';
 import { challengesIn } from './challenges.ts';
 import { type Base, forge } from './forge.ts';
 import type { ProbeOptions, Target } from './options.ts';
-import { type Answer, type Attempt, controlSubject, nowSeconds, type Trial } from './row.ts';
+import { type Answer, type Attempt, controlSubject, type Trial } from './row.ts';
 import { proofFor, thumbprintOf } from './rows/dpop.ts';
 import { metadataUrls } from './rows/metadata.ts';
 import { serverOf } from './served-issuer.ts';
@@ -34,8 +35,8 @@ export async function sourceOf(options: ProbeOptions): Promise<Source> {
   const read = async () => {
     const text = (typeof token === 'function' ? await token() : token)?.trim().replace(/^(?:Bearer|DPoP)\s+/i, '');
     if (text === undefined) return;
-    const header = parts(() => decodeProtectedHeader(text)) ?? {};
-    const claims = parts(() => decodeJwt(text)) ?? {};
+    const header = readIfAny(() => decodeProtectedHeader(text)) ?? {};
+    const claims = readIfAny(() => decodeJwt(text)) ?? {};
     const publicKey = keys?.keys.filter(isJsonObject).find(({ kid }) => kid === header.kid);
     Object.assign(made, { token: text, header: { alg: 'RS256', ...header }, claims: () => claims, publicKey });
   };
@@ -102,7 +103,7 @@ function issuerSource(testIssuer: NonNullable<ProbeOptions['issuer']>): Source {
   };
 }
 
-function parts(read: () => Members): Members | undefined {
+function readIfAny(read: () => Members): Members | undefined {
   try {
     return read();
   } catch {
@@ -157,7 +158,7 @@ export async function createTrial(target: Target, source: Source, sender: Sender
   const { send, read } = sending(target, sender, state);
 
   const bare = await send({});
-  const found = bare.outcome === 'refused' ? await readMetadata(url, bare, read) : {};
+  const found = bare.outcome === 'refused' ? await readResourceMetadata(url, bare, read) : {};
   const { dpop_signing_alg_values_supported: algorithms, dpop_bound_access_tokens_required: isRequired } =
     found.metadata ?? {};
   const schemes = challengesIn(bare.headers.get('www-authenticate'))?.map(({ scheme }) => scheme.toLowerCase()) ?? [];
@@ -187,7 +188,7 @@ const boundIf = (isBound: boolean, base: Base): Base =>
   isBound ? { ...base, claims: () => ({ ...base.claims(), cnf: { jkt: thumbprintOf('client') } }) } : base;
 
 /** Reads the metadata at the URL that the challenge names, or at the well-known ones, but never at another host. */
-async function readMetadata(url: string, bare: Answer, read: Trial['read']) {
+async function readResourceMetadata(url: string, bare: Answer, read: Trial['read']) {
   const named = challengesIn(bare.headers.get('www-authenticate'))
     ?.flatMap(({ parameters }) => parameters)
     .find(([name]) => name === 'resource_metadata')?.[1];

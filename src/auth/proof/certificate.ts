@@ -10,12 +10,12 @@ export const isConnectionHeader = (name: string) =>
   );
 
 /** Headers that clients set themselves: those of RFC 9110, of Fetch and of the standards that the guard reads. */
-const ofClients =
+const clientHeaders =
   /^(?:(?:accept|access-control|cache|content|if|sec|max|upgrade)(?:-.+)?|authorization|cookie2?|date|dnt|dpop|expect|from|host|last-event-id|origin|pragma|priority|range|referer|user-agent|x-requested-with)$/i;
 
 /** Whether only a proxy sets a header with this name. */
 export const isCertificateHeader = (name: string) =>
-  /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !isConnectionHeader(name) && !ofClients.test(name);
+  /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !isConnectionHeader(name) && !clientHeaders.test(name);
 
 /**
  * Returns a function that reads the client's certificate from a header that a proxy sets: `Client-Cert` (RFC 9440 §2.2), or the
@@ -49,7 +49,7 @@ export async function certificateThumbprint(certificate: unknown): Promise<strin
 
 /** Returns the DER of one certificate, or undefined for anything else. Only its thumbprint matters, so its fields are not read. */
 function readCertificate(value: unknown): Uint8Array | undefined {
-  const der = typeof value === 'string' ? decodePem(value) : bytesOf(value);
+  const der = typeof value === 'string' ? decodePem(value) : binaryOf(value);
   return der && isSequence(der) ? der : undefined;
 }
 
@@ -61,7 +61,7 @@ function isSequence(der: Uint8Array): boolean {
   return tag === 0x30 && first > 0x80 && der.length === start + length;
 }
 
-function bytesOf(value: unknown): Uint8Array | undefined {
+function binaryOf(value: unknown): Uint8Array | undefined {
   // A function that is asynchronous by mistake gives no certificate, and must not end the process.
   ignoreRejection(value);
   if (value instanceof ArrayBuffer) return new Uint8Array(value);

@@ -83,7 +83,9 @@ export function createMemoryReplayStore(options: MemoryReplayStoreOptions = {}):
 }
 
 /** Returns a function that is told how each use of a store ended, and tells a listener when failures begin and when they end. */
-export function createStoreWatch(onEvent: (event: ReplayStoreEvent) => unknown = warn): (fault?: unknown) => void {
+export function createStoreWatch(
+  onEvent: (event: ReplayStoreEvent) => unknown = warnOnConsole,
+): (fault?: unknown) => void {
   let failures = 0;
   const report = (event: ReplayStoreEvent) => {
     try {
@@ -107,7 +109,7 @@ function describeCause(fault: unknown): string {
   return String(named ?? 'an error');
 }
 
-function warn(event: ReplayStoreEvent): void {
+function warnOnConsole(event: ReplayStoreEvent): void {
   const warning =
     event.type === 'failed'
       ? `Cannot use the replay store, requests with DPoP get a 503: ${event.cause}`

@@ -62,10 +62,10 @@ interface KnownIssuer {
   cancel(): void;
 }
 
-type Answer = Trust | Refusal;
+type TrustOrRefusal = Trust | Refusal;
 
 interface Question {
-  readonly answer: Promise<Answer>;
+  readonly answer: Promise<TrustOrRefusal>;
   /** On Cloudflare Workers, a question may end without an answer, with the request that asked it. */
   readonly lostAt: number;
 }
@@ -85,7 +85,7 @@ export class IssuerFinder {
   }
 
   /** Returns what tokens of this issuer are verified with: at once if that is known, otherwise after one question for all callers. */
-  find(iss: unknown): Answer | Promise<Answer> {
+  find(iss: unknown): TrustOrRefusal | Promise<TrustOrRefusal> {
     const { isIssuer, clock } = this.#options;
     if (typeof iss !== 'string' || iss.length > maxIssuerLength || !isIssuer(iss)) return refuse('issuer_mismatch');
     const issuer = this.#known.get(iss);
@@ -132,7 +132,7 @@ export class IssuerFinder {
     return [...this.#known.values()].flatMap(({ found }) => found.keys.state());
   }
 
-  #askOnce(iss: string): Answer | Promise<Answer> {
+  #askOnce(iss: string): TrustOrRefusal | Promise<TrustOrRefusal> {
     const now = this.#options.clock.now();
     const pending = this.#questions.get(iss);
     if (pending && now < pending.lostAt) return this.#waitFor(iss, pending);
@@ -149,15 +149,15 @@ export class IssuerFinder {
   }
 
   /** Waits with a time limit of its own, because the question may be lost. */
-  async #waitFor(iss: string, { answer }: Question): Promise<Answer> {
+  async #waitFor(iss: string, { answer }: Question): Promise<TrustOrRefusal> {
     try {
-      return (await this.#options.withinLimit(new Limited(), answer)) as Answer;
+      return (await this.#options.withinLimit(new Limited(), answer)) as TrustOrRefusal;
     } catch {
       return this.#keep(iss);
     }
   }
 
-  async #ask(iss: string): Promise<Answer> {
+  async #ask(iss: string): Promise<TrustOrRefusal> {
     const { ask, read, clock, withinLimit, ...times } = this.#options;
     const askedAt = clock.now();
     let fault: string | undefined = `failed, or took longer than ${times.jwksTimeoutSeconds} seconds`;
@@ -223,7 +223,7 @@ export class IssuerFinder {
   }
 
   /** Returns the last answer while the application cannot tell. After a failure, requests go on with it instead of waiting. */
-  #keep(iss: string, hasFailed = false): Answer {
+  #keep(iss: string, hasFailed = false): TrustOrRefusal {
     const { clock, jwksCooldownSeconds } = this.#options;
     const issuer = this.#known.peek(iss);
     const now = clock.now();

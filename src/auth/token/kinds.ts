@@ -11,7 +11,7 @@ const otherKinds = new Set<unknown>(['id', 'id_token', 'refresh', 'refresh_token
 const namesOtherKind = (value: unknown) =>
   typeof value === 'string' && otherKinds.has(value.toLowerCase().replaceAll('-', '_'));
 /** OpenID Connect Back-Channel Logout 1.0 §2.4. */
-const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
+const backChannelLogout = 'http://schemas.openid.net/event/backchannel-logout';
 
 const kindClaims: Readonly<Record<string, (value: unknown) => boolean>> = {
   // Amazon Cognito, Ory Hydra.
@@ -21,7 +21,7 @@ const kindClaims: Readonly<Record<string, (value: unknown) => boolean>> = {
   token_type: namesOtherKind,
   // Keycloak.
   typ: namesOtherKind,
-  events: (value) => isJsonObject(value) && Object.hasOwn(value, logoutEvent),
+  events: (value) => isJsonObject(value) && Object.hasOwn(value, backChannelLogout),
 };
 
 /** Returns the name of a claim by which a token is of another kind. If `requiredClaims` names a claim, its list decides instead. */

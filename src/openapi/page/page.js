@@ -113,10 +113,10 @@ for (const article of document.querySelectorAll('article')) {
       command.textContent = toCommand(sent, shorten(headers));
       const text = await response?.text().catch(() => undefined);
       if (response && text !== undefined) showResponse(article, response, performance.now() - startMs, text);
-      else show(article, 'failure', 'The server did not respond.', ' Is it still running?');
+      else showMessage(article, 'failure', 'The server did not respond.', ' Is it still running?');
       status = response?.status ?? 0;
     } catch (error) {
-      show(article, 'failure', messageOf(error));
+      showMessage(article, 'failure', messageOf(error));
     }
     find(HTMLElement, '.sent', article).hidden = false;
     find(HTMLElement, '.use-token', article).hidden = status !== 401 && status !== 403;
@@ -154,7 +154,13 @@ function showResponse(article, { ok, status, statusText, headers }, durationMs, 
   const shown = ['WWW-Authenticate', 'Retry-After', 'Allow'].filter((name) => headers.has(name));
   const lines = shown.map((name) => `${name}: ${headers.get(name)}`);
   const details = ` · ${Math.round(durationMs)} ms · ${new Date().toLocaleTimeString()}`;
-  show(article, ok ? 'success' : 'failure', `${status} ${statusText}`, details, [...lines, format(text)].join('\n\n'));
+  showMessage(
+    article,
+    ok ? 'success' : 'failure',
+    `${status} ${statusText}`,
+    details,
+    [...lines, format(text)].join('\n\n'),
+  );
 }
 
 /** @type {(text: string) => string} */
@@ -167,7 +173,7 @@ function format(text) {
 }
 
 /** @type {(article: Element, kind: string, heading: string, details?: string, text?: string) => void} */
-function show(article, kind, heading, details = '', text = '') {
+function showMessage(article, kind, heading, details = '', text = '') {
   const output = find(HTMLElement, '.response', article);
   const status = createElement('p', 'status', createElement('strong', kind, heading), details);
   output.replaceChildren(status, ...(text ? [createElement('pre', '', text)] : []));

@@ -36,10 +36,10 @@ export const send = (message) =>
 /** Returns the request as a command for a POSIX shell. @type {(message: Message, headers: Record<string, string>) => string} */
 export const toCommand = ({ method, url, body }, headers) =>
   [
-    `curl -i${method === 'GET' ? '' : ` -X ${method}`} ${quote(url)}`,
-    ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
-    ...(body === null ? [] : [`--data-raw ${quote(body)}`]),
+    `curl -i${method === 'GET' ? '' : ` -X ${method}`} ${quoteArgument(url)}`,
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoteArgument(`${name}: ${value}`)}`),
+    ...(body === null ? [] : [`--data-raw ${quoteArgument(body)}`]),
   ].join(' \\\n  ');
 
 /** @type {(text: string) => string} */
-const quote = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+const quoteArgument = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -100,7 +100,7 @@ export function describeToken({ claims, client, isBound }) {
 
 const relativeTime = new Intl.RelativeTimeFormat('en');
 /** @type {readonly (readonly ['minute' | 'hour' | 'day', number])[]} */
-const units = [
+const timeUnits = [
   ['minute', 60],
   ['hour', 3600],
   ['day', 86_400],
@@ -111,7 +111,7 @@ export function describeExpiry(exp) {
   const seconds = (new Date(typeof exp === 'number' ? exp * 1000 : Number.NaN).getTime() - Date.now()) / 1000;
   if (Number.isNaN(seconds)) return '';
   if (seconds <= 0) return ' · expired';
-  const [unit, length] = units.findLast(([, length]) => seconds >= 2 * length) ?? ['minute', 60];
+  const [unit, length] = timeUnits.findLast(([, length]) => seconds >= 2 * length) ?? ['minute', 60];
   return ` · expires ${relativeTime.format(Math.max(1, Math.round(seconds / length)), unit)}`;
 }
 

@@ -45,13 +45,27 @@ run is incomplete. Ctrl+C ends it with the report so far. At most 10 requests a
 second and 500 in all are sent to hosts other than this machine.
 `;
 
-const text = { type: 'string' } as const;
-const list = { type: 'string', multiple: true, default: [] as string[] } as const;
+const textFlag = { type: 'string' } as const;
+const listFlag = { type: 'string', multiple: true, default: [] as string[] } as const;
 const flag = { type: 'boolean', default: false } as const;
-const flags = {
-  ...{ scope: list, method: { ...text, default: 'GET' }, body: text, openapi: text, audience: text },
-  ...{ 'serve-issuer': text, 'client-id': text, token: list, profile: text, only: list, skip: list, known: text },
-  ...{ header: list, intrusive: flag, 'dry-run': flag, json: flag, junit: text, 'fail-on': text },
+const flagOptions = {
+  ...{
+    scope: listFlag,
+    method: { ...textFlag, default: 'GET' },
+    body: textFlag,
+    openapi: textFlag,
+    audience: textFlag,
+  },
+  ...{
+    'serve-issuer': textFlag,
+    'client-id': textFlag,
+    token: listFlag,
+    profile: textFlag,
+    only: listFlag,
+    skip: listFlag,
+    known: textFlag,
+  },
+  ...{ header: listFlag, intrusive: flag, 'dry-run': flag, json: flag, junit: textFlag, 'fail-on': textFlag },
   wait: { type: 'string', default: '30' },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
@@ -70,7 +84,7 @@ export async function run(args: readonly string[]): Promise<void> {
 
 function readFlags(args: readonly string[]) {
   try {
-    return parseArgs({ args: [...args], options: flags, allowPositionals: true });
+    return parseArgs({ args: [...args], options: flagOptions, allowPositionals: true });
   } catch {
     // The message of parseArgs would echo an argument, which may be a token.
     throw new TypeError('Cannot read flags: see protected-api probe --help');
@@ -94,7 +108,7 @@ async function runFlags({ values, positionals }: Flags): Promise<void> {
     known: values.known === undefined ? undefined : readKnown(values.known),
     headers: Object.fromEntries(values.header.map(readHeader)),
     intrusive: values.intrusive || undefined,
-    tokens: Object.fromEntries(values.token.map(readToken)),
+    tokens: Object.fromEntries(values.token.map(readTokenFile)),
   };
   const hasInput = values['serve-issuer'] === undefined && values['client-id'] === undefined;
   const token = hasInput ? await readInput() : undefined;
@@ -104,8 +118,8 @@ async function runFlags({ values, positionals }: Flags): Promise<void> {
   }
   const source =
     values['serve-issuer'] === undefined
-      ? await sourceOf(values, positionals, token)
-      : await serve(values, positionals);
+      ? await sourceOfFlags(values, positionals, token)
+      : await serveIssuer(values, positionals);
   const whole = { ...options, ...source.options };
   if (whole.issuer) await waitFor(whole, Number(values.wait));
   const report = await runProbe(whole).finally(source.close);
@@ -115,7 +129,7 @@ async function runFlags({ values, positionals }: Flags): Promise<void> {
 }
 
 /** Starts an issuer, and says what the API must be set to. */
-async function serve(values: Flags['values'], [url = values.openapi ?? '']: readonly string[]) {
+async function serveIssuer(values: Flags['values'], [url = values.openapi ?? '']: readonly string[]) {
   const port = Number(values['serve-issuer']);
   if (!(Number.isInteger(port) && port >= 0 && port <= 65_535))
     throw new TypeError('Cannot read flags: --serve-issuer must be a port');
@@ -139,7 +153,7 @@ async function waitFor(options: ProbeOptions, seconds: number): Promise<void> {
   }
 }
 
-async function sourceOf(values: Flags['values'], [url]: readonly string[], token: string | undefined) {
+async function sourceOfFlags(values: Flags['values'], [url]: readonly string[], token: string | undefined) {
   const close = async () => {};
   const id = values['client-id'];
   if (id === undefined) return { options: token === undefined ? {} : { token }, close };
@@ -217,7 +231,7 @@ function readHeader(line: string): [string, string] {
   return [name, value];
 }
 
-function readToken(given: string): [string, string] {
+function readTokenFile(given: string): [string, string] {
   const [, kind, file] = /^(expired|audience|scope|id)=(.+)$/.exec(given) ?? [];
   if (kind === undefined || file === undefined)
     throw new TypeError('Cannot read flags: --token must be expired, audience, scope or id, an equals sign and a file');

@@ -6,18 +6,18 @@ import { overNetwork, type Sent } from '../transport.ts';
 
 // Here a client gets a token as a stranger would: metadata of the API (RFC 9728), of its issuer (RFC 8414), client credentials.
 
-export interface Client {
+export interface ClientCredentials {
   readonly id: string;
   readonly secret: string;
   readonly scope: readonly string[];
 }
 
-const send = (url: string, more: Partial<Sent> = {}) =>
+const sendRequest = (url: string, more: Partial<Sent> = {}) =>
   overNetwork({ id: 'client', method: 'GET', url, headers: [['User-Agent', 'protected-api-probe']], ...more });
 
 async function read(url: string): Promise<Members | undefined> {
   if (!isSecureUrl(url, false)) return undefined;
-  const { status, text } = await send(url);
+  const { status, text } = await sendRequest(url);
   return status === 200 ? parseJsonObject(new TextEncoder().encode(text)) : undefined;
 }
 
@@ -31,8 +31,8 @@ async function firstWith(urls: readonly string[], name: string): Promise<Members
 }
 
 /** Returns a function that gets a token for this API, and the public keys of its issuer. */
-export async function discoverToken(url: string, { id, secret, scope }: Client) {
-  const { headers } = await send(url);
+export async function discoverToken(url: string, { id, secret, scope }: ClientCredentials) {
+  const { headers } = await sendRequest(url);
   const named = challengesIn(headers.get('www-authenticate'))
     ?.flatMap(({ parameters }) => parameters)
     .find(([name]) => name === 'resource_metadata')?.[1];
@@ -58,7 +58,11 @@ export async function discoverToken(url: string, { id, secret, scope }: Client) 
     if (typeof endpoint !== 'string' || !isSecureUrl(endpoint, false))
       throw new TypeError('Cannot get a token: the token endpoint is no https URL');
     const authorization = [['Authorization', `Basic ${credentials}`]] as const;
-    const { status, text } = await send(endpoint, { method: 'POST', headers: authorization, body: form.toString() });
+    const { status, text } = await sendRequest(endpoint, {
+      method: 'POST',
+      headers: authorization,
+      body: form.toString(),
+    });
     const answer = parseJsonObject(new TextEncoder().encode(text));
     if (typeof answer?.access_token === 'string') return answer.access_token;
     throw new TypeError(

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
+import { nowSeconds } from '../../issuer/signer.ts';
 import { type Base, type Forgery, forge } from '../forge.ts';
-import { accepted, claims, headers, nowSeconds, type Row, type Trial, topic } from '../row.ts';
+import { accepted, claims, headers, isScoped, type Row, type Trial, topic } from '../row.ts';
 
 // Tokens that the issuer signed, with claims, types and scopes that are not what the API wants, and some that are.
 
@@ -21,7 +22,6 @@ const repeated = 'RFC 7519 §4';
 const logoutEvent = { 'http://schemas.openid.net/event/backchannel-logout': {} };
 const idTokenOf = (audience: string) => ({ aud: audience, azp: audience, nonce: 'n', at_hash: 'AAAA', auth_time: 1 });
 
-const isScoped = ({ scope }: Trial) => (scope.length > 0 ? undefined : 'The target names no scope');
 /** A token with scopes made of the one that is required. */
 const scopes = (...values: readonly ((scope: string) => unknown)[]) => ({
   run: async (trial: Trial) => {

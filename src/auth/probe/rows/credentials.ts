@@ -1,5 +1,6 @@
+import { nowSeconds } from '../../issuer/signer.ts';
 import { forge, withSignature } from '../forge.ts';
-import { type Attempt, acceptedRequest, controlSubject, finding, nowSeconds, type Row, refuses, requests, response, type Trial, topic } from '../row.ts';
+import { type Attempt, acceptedRequest, controlSubject, finding, type Row, refuses, requests, response, type Trial, topic } from '../row.ts';
 
 // Where a token is, how the header spells it, and what the paths and caches around it do.
 
@@ -9,7 +10,7 @@ const spelled =
   (...values: readonly string[]) =>
   (trial: Trial): Attempt =>
     authorization(...values.map((value) => value.replaceAll('TOKEN', forge(trial.base))));
-const all = (...values: readonly string[]) => requests(...values.map((value) => spelled(value)));
+const eachSpelled = (...values: readonly string[]) => requests(...values.map((value) => spelled(value)));
 const isBearer = ({ scheme }: Trial) => (scheme === 'Bearer' ? undefined : 'Tokens are bound to keys');
 const header = (name: string, value: string): Attempt => ({ headers: [[name, value]] });
 const query =
@@ -49,19 +50,19 @@ export const credentials: readonly Row[] = [
     'any-case': ['the scheme in other letters', acceptedRequest(spelled('bEaReR TOKEN')), { level: 'must', rule: 'RFC 9110 §11.1' }],
     'name-any-case': ['the name of the header in other letters', acceptedRequest((trial) => header('AUTHORIZATION', `Bearer ${forge(trial.base)}`)), { level: 'must', rule: 'RFC 9110 §5.1' }],
     spaces: ['several spaces behind the scheme', acceptedRequest(spelled('Bearer   TOKEN')), { rule: 'RFC 9110 §11.4' }],
-    basic: ['a good token as Basic credentials', all('Basic TOKEN')],
-    none: ['a good token without a scheme', all('TOKEN')],
-    other: ['a good token of another scheme', all('Token TOKEN', 'JWT TOKEN', 'BearerToken TOKEN', 'XBearer TOKEN')],
-    punctuation: ['punctuation behind the scheme', all('Bearer: TOKEN', 'Bearer=TOKEN', 'Bearer, TOKEN', '"Bearer" TOKEN')],
-    joined: ['nothing between scheme and token', all('BearerTOKEN')],
-    'beyond-ascii': ['a letter beyond ASCII in the scheme', all('B\u00e9arer TOKEN', 'Bearer\u00a0TOKEN')],
-    dpop: ['a plain token with the scheme DPoP, and no proof', all('DPoP TOKEN'), { rule: 'RFC 9449 §7.1' }],
+    basic: ['a good token as Basic credentials', eachSpelled('Basic TOKEN')],
+    none: ['a good token without a scheme', eachSpelled('TOKEN')],
+    other: ['a good token of another scheme', eachSpelled('Token TOKEN', 'JWT TOKEN', 'BearerToken TOKEN', 'XBearer TOKEN')],
+    punctuation: ['punctuation behind the scheme', eachSpelled('Bearer: TOKEN', 'Bearer=TOKEN', 'Bearer, TOKEN', '"Bearer" TOKEN')],
+    joined: ['nothing between scheme and token', eachSpelled('BearerTOKEN')],
+    'beyond-ascii': ['a letter beyond ASCII in the scheme', eachSpelled('B\u00e9arer TOKEN', 'Bearer\u00a0TOKEN')],
+    dpop: ['a plain token with the scheme DPoP, and no proof', eachSpelled('DPoP TOKEN'), { rule: 'RFC 9449 §7.1' }],
   }),
   ...topic('credentials', { rule: 'RFC 6750 §2.1, §3.1', needs: 'token', level: 'should', remedy: 'Reject a header that is not one scheme and one token', skip: isBearer }, {
     alone: ['the scheme alone', requests(authorization('Bearer'), authorization('Bearer \t ')), { level: 'must', needs: 'nothing' }],
-    'word-behind': ['a word behind a good token', all('Bearer TOKEN x', 'Bearer\tTOKEN\tx')],
-    twice: ['a good token twice', all('Bearer TOKEN TOKEN', 'Bearer TOKEN,TOKEN')],
-    'scheme-twice': ['the scheme twice', all('Bearer Bearer TOKEN')],
+    'word-behind': ['a word behind a good token', eachSpelled('Bearer TOKEN x', 'Bearer\tTOKEN\tx')],
+    twice: ['a good token twice', eachSpelled('Bearer TOKEN TOKEN', 'Bearer TOKEN,TOKEN')],
+    'scheme-twice': ['the scheme twice', eachSpelled('Bearer Bearer TOKEN')],
     'two-headers': ['two headers with a good token', requests(spelled('Bearer TOKEN', 'Bearer TOKEN')), { rule: 'RFC 9110 §5.3; RFC 6750 §2' }],
     'two-headers-bad': ['two headers, the second with a bad token', requests(spelled('Bearer TOKEN', 'Bearer e30.e30.e30')), { rule: 'RFC 9110 §5.3' }],
     'two-headers-basic': ['two headers, the second with Basic', requests(spelled('Bearer TOKEN', 'Basic dTpw')), { rule: 'RFC 9110 §5.3' }],

@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { nowSeconds } from '../../issuer/signer.ts';
 import { assemble, type Change, forge, keyNamed, publish, withSignature } from '../forge.ts';
-import { type Attempt, finding, nowSeconds, type Row, refuses, response, type Trial, topic } from '../row.ts';
+import { type Attempt, finding, type Row, refuses, response, type Trial, topic } from '../row.ts';
 
 // Proofs of possession (RFC 9449), where the challenge or the metadata of the target name DPoP.
 
-const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url');
+const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url');
 const jwkOf = (name: string) => {
   const { use: _, kid: __, ...jwk } = publish(keyNamed(name, 'ES256'), '');
   return jwk;
@@ -12,12 +13,12 @@ const jwkOf = (name: string) => {
 /** Returns the thumbprint of a key for proofs (RFC 7638). */
 export const thumbprintOf = (name: string): string => {
   const { crv, kty, x, y } = jwkOf(name);
-  return sha256(JSON.stringify({ crv, kty, x, y }));
+  return hashOf(JSON.stringify({ crv, kty, x, y }));
 };
 
 /** Returns a proof for a request with a token, changed. */
 export function proofFor(request: { readonly method: string; readonly url: string }, token: string, change: Change = {}, nonce?: string): string {
-  const claims = { jti: randomUUID(), htm: request.method, htu: request.url.replace(/[?#].*$/s, ''), iat: nowSeconds(), ath: sha256(token), nonce };
+  const claims = { jti: randomUUID(), htm: request.method, htu: request.url.replace(/[?#].*$/s, ''), iat: nowSeconds(), ath: hashOf(token), nonce };
   const header = { typ: 'dpop+jwt', alg: 'ES256', jwk: jwkOf('client') };
   return assemble({ header, claims }, { key: keyNamed('client', 'ES256'), signedAs: 'ES256', ...change });
 }
@@ -41,7 +42,7 @@ const withProof = (...changes: readonly (Change | (() => Change))[]) =>
     ),
   );
 const claim = (name: string, ...values: readonly unknown[]) => withProof(...values.map((value) => ({ claims: { [name]: value } })));
-const header = (name: string, ...values: readonly unknown[]) => withProof(...values.map((value) => ({ header: { [name]: value } })));
+const proofHeader = (name: string, ...values: readonly unknown[]) => withProof(...values.map((value) => ({ header: { [name]: value } })));
 const ago = (...seconds: readonly number[]) => withProof(...seconds.map((delta) => () => ({ claims: { iat: nowSeconds() - delta } })));
 const hasDpop = (trial: Trial) => (trial.hasDpop ? undefined : 'Neither the challenge nor the metadata name DPoP');
 
@@ -56,12 +57,12 @@ export const dpopRows: readonly Row[] = [
     'other-key': ['a token bound to another key', finding('a refusal (4xx)', (trial) => refuses(trial, [proven(trial, {}, forge(trial.base, bound('other')))])), { rule: 'RFC 9449 §7.1' }],
     'two-proofs': ['two proofs', finding('a refusal (4xx)', (trial) => { const { headers = [] } = proven(trial); return refuses(trial, [{ headers: [...headers, ...headers.slice(1)] }]); })],
     replay: ['a proof twice', finding('a refusal of the second', async (trial) => { const attempt = proven(trial); const { outcome, words } = await trial.send(attempt); return outcome === 'served' ? refuses(trial, [attempt]) : { verdict: 'inconclusive', got: words }; }), { level: 'should', rule: 'RFC 9449 §11.1', profiles: { fapi2: 'must' } }],
-    type: ['a proof of another type', header('typ', 'JWT', undefined)],
+    type: ['a proof of another type', proofHeader('typ', 'JWT', undefined)],
     'alg-none': ['a proof with alg none', withProof({ header: { alg: 'none' }, signWith: () => new Uint8Array() }, { header: { alg: 'none' } })],
-    'alg-symmetric': ['a proof with alg HS256', header('alg', 'HS256', 'HS512')],
+    'alg-symmetric': ['a proof with alg HS256', proofHeader('alg', 'HS256', 'HS512')],
     signature: ['a proof by another key than it shows', withProof(() => ({ key: keyNamed('other', 'ES256') }), { reshape: (proof) => withSignature(proof, 'A'.repeat(86)) })],
     'private-key': ['a proof that shows a private key', withProof(() => ({ header: { jwk: { ...keyNamed('client', 'ES256').export({ format: 'jwk' }) } } }))],
-    'no-key': ['a proof without a key', header('jwk', undefined, null, { kty: 'oct', k: 'AAAA' })],
+    'no-key': ['a proof without a key', proofHeader('jwk', undefined, null, { kty: 'oct', k: 'AAAA' })],
     'jti-missing': ['a proof without jti', claim('jti', undefined)],
     'htm-missing': ['a proof without htm', claim('htm', undefined)],
     'htu-missing': ['a proof without htu', claim('htu', undefined)],
@@ -72,11 +73,11 @@ export const dpopRows: readonly Row[] = [
     'other-url': ['a proof for another URL', withProof(() => ({ claims: { htu: 'https://other.invalid/' } }))],
     'other-path': ['a proof for another path', finding('a refusal (4xx)', (trial) => refuses(trial, [proven(trial, { claims: { htu: `${trial.url}/other` } })]))],
     'other-host': ['a proof for the Host that the request forwards', finding('a refusal (4xx)', (trial) => { const htu = `https://evil.invalid${new URL(trial.url).pathname}`; const { headers = [] } = proven(trial, { claims: { htu } }); return refuses(trial, [{ headers: [...headers, ['X-Forwarded-Host', 'evil.invalid'], ['X-Forwarded-Proto', 'https']] }]); })],
-    'other-token': ['a proof for another token', claim('ath', sha256('other'), 'x')],
+    'other-token': ['a proof for another token', claim('ath', hashOf('other'), 'x')],
     old: ['a proof of six minutes ago', ago(360)],
     future: ['a proof six minutes ahead', ago(-360), { level: 'should' }],
     expired: ['a proof whose own exp is past', claim('exp', 1), { level: 'should', rule: 'RFC 7519 §4.1.4' }],
-    crit: ['a proof with crit', header('crit', ['x-policy']), { rule: 'RFC 7515 §4.1.11' }],
+    crit: ['a proof with crit', proofHeader('crit', ['x-policy']), { rule: 'RFC 7515 §4.1.11' }],
     challenge: ['a faulty proof', response('error="invalid_dpop_proof" and algs', (trial) => proven(trial, { claims: { ath: 'x' } }), ({ status, headers: sent }) => { const told = sent.get('www-authenticate') ?? ''; return status !== 401 || (/DPoP /.test(told) && /invalid_dpop_proof/.test(told) && /algs="/.test(told)) ? undefined : told; }), { level: 'should', rule: 'RFC 9449 §7.1' }],
   }),
   ...topic('bound', { rule: 'RFC 9449 §7.2; RFC 7800 §3; RFC 8705 §3', needs: 'issuer', level: 'should', remedy: 'Reject a token with cnf, unless its binding was checked', skip: ({ scheme }) => (scheme === 'Bearer' ? undefined : 'Tokens are bound to keys') }, {

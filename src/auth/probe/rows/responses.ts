@@ -1,7 +1,7 @@
 import { printable } from '../../values/url.ts';
 import { type Challenge, challengesIn } from '../challenges.ts';
 import { forge, withSignature } from '../forge.ts';
-import { type Answer, type Attempt, type Row, response, type Trial, topic } from '../row.ts';
+import { type Answer, type Attempt, isScoped, type Row, response, type Trial, topic } from '../row.ts';
 
 // What a refusal says: its challenge (RFC 6750 §3, RFC 9110 §11.6.1), and what it must not say.
 
@@ -19,7 +19,6 @@ const lists = (answer: Answer, name: string) => ofTokens(answer)?.parameters.fil
 const value = (answer: Answer, name: string) => lists(answer, name)[0]?.[1];
 const stack = /\bat .+[(/].+:\d+:\d+\)?|Traceback \(most recent|\.(?:java|py|rb|go|cs):\d+\b|node_modules\//;
 const wrongScope = ({ base }: Trial): Attempt => ({ token: forge(base, { claims: { scope: '' } }) });
-const isScoped = ({ scope }: Trial) => (scope.length > 0 ? undefined : 'The target names no scope');
 
 // biome-ignore format: a row is a line.
 export const responses: readonly Row[] = [
