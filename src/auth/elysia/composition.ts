@@ -21,7 +21,11 @@ export function override(prototype: Instance): void {
 
   prototype._use = function (plugin) {
     if (isInstance(plugin)) checkPlugin(this, plugin);
-    return refuseIgnored(this, _use.call(this, plugin));
+    const { history } = this.router;
+    const { length } = history;
+    const returned = _use.call(this, plugin);
+    if (isInstance(plugin)) for (const route of history.slice(length)) takenOver.add(route);
+    return refuseIgnored(this, returned);
   };
 
   // Elysia stops at the first macro that is off, and takes a second function for the first one.
@@ -53,6 +57,8 @@ export function override(prototype: Instance): void {
   });
 }
 
+/** Routes of instances that another one uses, for an error that says so. */
+const takenOver = new WeakSet<Route>();
 /** How many named instances have a guard. */
 let guarded = 0;
 
@@ -80,9 +86,12 @@ function refuseLate(app: Instance, guards: readonly GuardUse[]): void {
     !guards.every((guard) => plans.get(hooks)?.checks.some(({ use }) => isSameUse(use, guard)));
   const route = app.router.history.find(isOpen);
   if (route === undefined) return;
+  const [belongs, remedy] = takenOver.has(route)
+    ? ['is a route of an instance that was used', 'use that instance']
+    : ['was added', 'add it'];
   refuseToServe(
     app,
-    `${route.method} ${route.path} was added before the guard and would stay open. To guard it, add it after the guard, or the instance that it belongs to. If the guard is loaded asynchronously, write .use(await ...). If the route is public, guard the others in an instance of their own: new Elysia().use(open).use(guarded)`,
+    `${route.method} ${route.path} ${belongs} before the guard, and would stay open. To guard it, ${remedy} after the guard. If it is public, guard the other routes in an instance of their own: new Elysia().use(open).use(guarded). If the guard is loaded asynchronously, write .use(await ...)`,
   );
 }
 

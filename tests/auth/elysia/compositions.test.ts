@@ -24,10 +24,13 @@ const foreign = () => new (loadCopy())();
 
 /** Elysia would leave a route open here, so nothing is built. The error says what to write instead. */
 const unservable: Readonly<Record<string, readonly [use: Use, says: string]>> = {
-  'a route before the guard': [(app) => app.get('/a', secret).use(guard()), `GET /a ${before}`],
+  'a route before the guard': [
+    (app) => app.get('/a', secret).use(guard()),
+    `GET /a ${before}, and would stay open. To guard it, add it after the guard.`,
+  ],
   'a route of an instance before the guard': [
     (app) => app.use(new Elysia().get('/a', secret)).use(guard()),
-    `GET /a ${before} and would stay open. To guard it, add it after the guard, or the instance that it belongs to.`,
+    'GET /a is a route of an instance that was used before the guard, and would stay open. To guard it, use that instance after the guard. If it is public, guard the other routes in an instance of their own: new Elysia().use(open).use(guarded).',
   ],
   'a route before the guard in a group': [
     (app) => app.group('/g', (group) => group.get('/a', secret).use(guard())),
