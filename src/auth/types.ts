@@ -663,9 +663,10 @@ export type KeySetChange =
   | {
       /**
        * Reported once. `ambiguous`: keys without `alg` fit several accepted algorithms, and are used only with the first.
-       * `unsupported`: the runtime does not support the algorithm of these keys, so they are skipped.
+       * `unsupported`: the runtime does not support the algorithm of these keys, so they are skipped. `unusable`: these keys are for
+       * an accepted algorithm, but malformed or weak, so they are skipped.
        */
-      readonly type: 'ambiguous' | 'unsupported';
+      readonly type: 'ambiguous' | 'unsupported' | 'unusable';
       /** IDs of these keys. */
       readonly keys: readonly string[];
     };

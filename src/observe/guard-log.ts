@@ -7,6 +7,7 @@ const keyWarnings = {
   ambiguous:
     "Keys without alg match several ALGORITHMS and are used only for the first: list the issuer's algorithm first",
   unsupported: 'Keys are skipped, because this runtime does not support their algorithm',
+  unusable: 'Keys are skipped, because they are malformed or weak',
 };
 
 /** Logs when an issuer outage begins and when it ends; the attempts in between are logged at the level debug. */

@@ -39,6 +39,10 @@ const rows: Readonly<Record<string, Row>> = {
     [{ issuer, type: 'unsupported', keys }],
     { ...skipped, msg: 'Keys are skipped, because this runtime does not support their algorithm' },
   ],
+  'keys that are malformed or weak': [
+    [{ issuer, type: 'unusable', keys }],
+    { ...skipped, msg: 'Keys are skipped, because they are malformed or weak' },
+  ],
   'keys that expire': [[{ issuer, type: 'expired' }], { level: 'error', issuer, msg: 'Key set expired' }],
   'an outage of the store once, and its end': [
     [up, ...[1, 2].map((failures) => ({ ...down, failures })), { ...up, afterFailures: 2 }],

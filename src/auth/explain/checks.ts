@@ -80,8 +80,13 @@ function describeHeader(explained: Explained): readonly Check[] {
   ];
 }
 
+const skips = {
+  unsupported: 'which this runtime does not support',
+  unusable: 'but it is malformed or weak: the issuer must publish another',
+};
+
 function describeKeys(explained: Explained): readonly Check[] {
-  const { header, claims, options, lastFailure, nameOf } = explained;
+  const { header, claims, options, lastFailure, skipped, nameOf } = explained;
   const isOther = claims.iss !== undefined && explained.issuer === undefined;
   // An issuer's keys never verify another issuer's token, and one slash more makes it another issuer.
   const unless = (advice: string) =>
@@ -92,7 +97,9 @@ function describeKeys(explained: Explained): readonly Check[] {
   const signedBy = header.kid === undefined ? kid : `by the key ${kid}`;
   const key = {
     key_id_missing: 'configure the issuer to put kid into the header',
-    key_unknown: unless(`${issuer} does not publish the key ${kid}`),
+    key_unknown: skipped
+      ? `${issuer} publishes the key ${kid}, ${skips[skipped]}`
+      : unless(`${issuer} does not publish the key ${kid}`),
     keys_unavailable: unless(`the keys of ${issuer} cannot be fetched`),
   };
   const signature = { signature_invalid: unless('the token was changed, or another issuer signed it') };

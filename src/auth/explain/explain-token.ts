@@ -7,6 +7,7 @@ import { refusals } from '../refusals.ts';
 import { responseOf } from '../token/introspection.ts';
 import type {
   Authentication,
+  CheckedIssuer,
   CheckedOptions,
   FindIssuer,
   GuardOptions,
@@ -17,7 +18,7 @@ import type {
 import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, isText, type Members, namesIn } from '../values/json.ts';
 import { describeChecks } from './checks.ts';
-import { type Check, check, joined } from './explained.ts';
+import { type Check, check, joined, watchKeys } from './explained.ts';
 import { decodePasted, membersOf } from './pasted.ts';
 import { type ExplainedCheck, type Explanation, withRender } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
@@ -67,17 +68,14 @@ export async function explainToken(
     });
   const asked = listedIssuers(checked).find((each) => typeof each === 'object' && each.introspect);
   const reasons: RefusalReason[] = [];
+  const keys = watchKeys();
   const guard = createGuard({
     ...options,
     ...withoutCallbacks(options),
-    issuer:
-      typeof options.issuer === 'function'
-        ? options.issuer
-        : options.issuer.map((each) =>
-            typeof each === 'object' ? { ...each, introspect: observed(each.introspect) } : each,
-          ),
+    issuer: withOwn(options.issuer, (own) => ({ ...own, introspect: observed(own.introspect) })),
     introspect: observed(options.introspect),
     onRefused: (_, reason) => reasons.push(reason),
+    onKeySetEvent: keys.onEvent,
   });
   const headers = { authorization: `${schemeFor(options, decoded.claims)} ${decoded.text}` };
   const result = await guard.check(new Request('http://localhost/', { headers }), requirements);
@@ -100,6 +98,7 @@ export async function explainToken(
     requirements,
     nowSeconds: Date.now() / 1000,
     lastFailure: (issuers.find((each) => each.issuer === named) ?? issuers[0])?.lastFailure,
+    skipped: keys.whySkipped(decoded.header.kid),
     nameOf,
   });
   const [reason] = reasons;
@@ -143,6 +142,10 @@ function watchLookup(options: CheckedOptions) {
   return { issuer, read };
 }
 
+/** Returns the option `issuer` with other options of the issuers that have some of their own. */
+const withOwn = (issuer: CheckedOptions['issuer'], change: (own: CheckedIssuer) => IssuerOptions) =>
+  typeof issuer === 'function' ? issuer : issuer.map((each) => (typeof each === 'object' ? change(each) : each));
+
 /** Returns what may be wrong with a token that is accepted. */
 function doubtsAbout(claims: Members, result: Response | Authentication): readonly string[] {
   const signs = ['nonce', 'at_hash', 'c_hash'].filter((name) => name in claims);
@@ -164,8 +167,6 @@ function errorIn(body: string): string | undefined {
 const withoutCallbacks = ({ clientCertificate }: CheckedOptions) => ({
   isRevoked: undefined,
   onAccepted: undefined,
-  // Without a listener, a guard warns on the console.
-  onKeySetEvent: () => {},
   onReplayStoreEvent: () => {},
   errorHeaders: undefined,
   replayStore: undefined,

@@ -19,7 +19,13 @@ export function explainUnchecked(
   // Only what the token has is listed, so these are never read.
   const unknown = { issuer: 'https://issuer.invalid/', audience: 'none' };
   const options = { ...checkOptions({ ...given, ...unknown, ...suggestion?.options }), issuer: [] };
-  const nothing = { isIntrospected: false, issuer: undefined, lookup: undefined, lastFailure: undefined };
+  const nothing = {
+    isIntrospected: false,
+    issuer: undefined,
+    lookup: undefined,
+    lastFailure: undefined,
+    skipped: undefined,
+  };
   // With a scope, those of the token are listed.
   const requirements = { scope: 'any' };
   const nowSeconds = Date.now() / 1000;

@@ -95,6 +95,7 @@ function warningOf(event: KeySetEvent): string | undefined {
   const { issuer } = event;
   if (event.type === 'unsupported')
     return `Cannot use keys of ${issuer}: this runtime does not support the algorithm of ${event.keys.join(', ')}`;
+  if (event.type === 'unusable') return `Cannot use keys of ${issuer}: malformed or weak: ${event.keys.join(', ')}`;
   if (event.type !== 'failed' || event.failures > 1) return undefined;
   const use = event.failure === 'no_usable_key' ? 'use' : 'fetch';
   return `Cannot ${use} the keys of ${issuer}: ${describeFault(event)}`;

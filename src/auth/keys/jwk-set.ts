@@ -3,7 +3,7 @@ import type { Algorithm } from '../types.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
 import { printable } from '../values/url.ts';
 import { FetchError } from './fetch-json.ts';
-import { importPublicJwk, type PublicJwk, readPublicJwk } from './jwk.ts';
+import { importPublicJwk, isMeantFor, type PublicJwk, readPublicJwk } from './jwk.ts';
 
 /** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
 export interface ImportedKey {
@@ -19,11 +19,12 @@ export interface ImportedKey {
 /** By `kid`. Several keys can have the same one. */
 export type Keys = ReadonlyMap<string, readonly ImportedKey[]>;
 
-/** A key of a JWK Set that can be used, as far as that can be decided without importing it. */
+/** A key of a JWK Set that is meant for an accepted algorithm. */
 export interface ReadKey {
   readonly kid: string;
   readonly algorithm: Algorithm;
-  readonly publicJwk: PublicJwk;
+  /** Undefined if the key is malformed or weak. */
+  readonly publicJwk: PublicJwk | undefined;
   readonly issuer?: string | undefined;
   /** Whether the key has no `alg`, and fits several of the accepted algorithms. */
   readonly isAmbiguous: boolean;
@@ -36,15 +37,14 @@ const maxKeys = 1000;
 const maxKeysPerId = 100;
 
 /**
- * Returns the usable keys of a JWK Set (RFC 7517 §5), each for one of `accepted`. Keys that are malformed, weak or for another
- * purpose are skipped.
+ * Returns the keys of a JWK Set (RFC 7517 §5), each for one of `accepted`. Keys for another purpose are skipped.
  * @throws {FetchError} not a JWK Set, an empty one, too many keys, or no usable key
  * @param url of the set, for the error
  */
 export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?: string): readonly ReadKey[] {
   const named = readNamedKeys(jwkSet, url);
   const keys = named.flatMap((jwk) => readKey(jwk, accepted));
-  if (keys.length > 0) return keys;
+  if (keys.some(({ publicJwk }) => publicJwk)) return keys;
   throw noUsableKey(
     url,
     named.map(({ alg, kty }) => String(alg ?? kty)),
@@ -57,11 +57,13 @@ export interface ImportedKeys {
   readonly ambiguous: readonly string[];
   /** The IDs of keys that are skipped, because the runtime does not support their algorithm. */
   readonly unsupported: readonly string[];
+  /** The IDs of keys that are skipped, because they are malformed or weak. */
+  readonly unusable: readonly string[];
 }
 
 /**
- * Imports keys. Those that are also in `held` are reused, so that cached tokens stay valid. Keys whose point is not on its curve
- * or that the runtime does not support are skipped.
+ * Imports keys. Those that are also in `held` are reused, so that cached tokens stay valid. Keys that are malformed or
+ * weak, or that the runtime does not support, are skipped.
  * @throws {FetchError} no usable key
  * @param url of the set, for the error
  */
@@ -69,18 +71,21 @@ export async function importKeys(read: readonly ReadKey[], held: Keys, url?: str
   const keys = new Map<string, ImportedKey[]>();
   const skipped: string[] = [];
   const unsupported: string[] = [];
+  const unusable: string[] = [];
   for (const { kid, algorithm, publicJwk, issuer } of read) {
     const identity = JSON.stringify([algorithm, publicJwk, issuer]);
     const known = held.get(kid)?.find((key) => key.identity === identity);
-    const cryptoKey = known?.cryptoKey ?? (await importPublicJwk(publicJwk, algorithm));
+    const cryptoKey = known?.cryptoKey ?? (publicJwk ? await importPublicJwk(publicJwk, algorithm) : 'invalid');
     if (cryptoKey === 'unsupported') unsupported.push(kid);
+    if (cryptoKey === 'invalid') unusable.push(kid);
     if (typeof cryptoKey === 'string')
       skipped.push(cryptoKey === 'invalid' ? algorithm : `${algorithm} (not supported by this runtime)`);
     else
       keys.set(kid, [...(keys.get(kid) ?? []), known ?? { algorithm, cryptoKey, issuer, identity, isCurrent: true }]);
   }
   if (keys.size === 0) throw noUsableKey(url, skipped);
-  return { keys, ambiguous: read.flatMap(({ kid, isAmbiguous }) => (isAmbiguous ? [kid] : [])), unsupported };
+  const ambiguous = read.flatMap(({ kid, isAmbiguous }) => (isAmbiguous ? [kid] : []));
+  return { keys, ambiguous, unsupported, unusable };
 }
 
 /** @param kinds of the keys: their algorithms or types */
@@ -117,11 +122,10 @@ export function isNamed(key: unknown): key is NamedJwk {
 
 /** A key serves one algorithm (RFC 8725 §3.1): the one that it names, otherwise the first of `accepted` that fits its type. */
 function readKey(jwk: NamedJwk, accepted: readonly Algorithm[]): readonly ReadKey[] {
-  const [first, second] = accepted.flatMap((algorithm) => {
-    const publicJwk = readPublicJwk(jwk, algorithm);
-    return publicJwk ? [{ algorithm, publicJwk }] : [];
-  });
+  const [algorithm, second] = accepted.filter((each) => isMeantFor(jwk, each));
+  if (algorithm === undefined) return [];
+  const publicJwk = readPublicJwk(jwk, algorithm);
   // What is not a string is no issuer.
   const issuer = jwk.issuer === undefined || typeof jwk.issuer === 'string' ? jwk.issuer : '';
-  return first ? [{ kid: jwk.kid, ...first, issuer, isAmbiguous: second !== undefined }] : [];
+  return [{ kid: jwk.kid, algorithm, publicJwk, issuer, isAmbiguous: publicJwk !== undefined && second !== undefined }];
 }

@@ -20,21 +20,29 @@ export interface KeyLimits {
 }
 
 /**
+ * Whether a JWK is meant to verify signatures of this algorithm: by its type, its curve unless it names the algorithm, and its
+ * purpose. It may be malformed or weak.
+ */
+export function isMeantFor(jwk: Members, algorithm: Algorithm): boolean {
+  const { kty, crv } = algorithmRules[algorithm];
+  // RFC 9964 §3: alg is required, because only alg tells the sizes apart.
+  const isNamed = jwk.alg !== undefined || (kty !== 'AKP' && jwk.crv === crv);
+  return jwk.kty === kty && (isNamed || kty === 'RSA') && isForVerifying(jwk, algorithm);
+}
+
+/**
  * Returns the public members of a JWK, or undefined if it cannot verify signatures of this algorithm: it is for another
  * purpose, malformed or weak. Private members are ignored. Does NOT check whether a point is on its curve:
  * {@link importPublicJwk} does.
  */
 export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLimits = {}): PublicJwk | undefined {
   const { kty, crv, partBytes } = algorithmRules[algorithm];
-  if (jwk.kty !== kty || !isForVerifying(jwk, algorithm)) return undefined;
+  if (!isMeantFor(jwk, algorithm)) return undefined;
   const read = (name: string) => decodeMember(jwk[name], limits);
   const { n, e, x, y } = jwk as PublicJwk;
   if (kty === 'RSA') return isSoundRsaKey(read('n'), read('e'), limits) ? ({ kty, n, e } as PublicJwk) : undefined;
-  // RFC 9964 §3: alg is required, because only alg tells the sizes apart.
   if (kty === 'AKP')
-    return jwk.alg === algorithm && read('pub').length === partBytes
-      ? { kty, alg: algorithm, pub: String(jwk.pub) }
-      : undefined;
+    return read('pub').length === partBytes ? { kty, alg: algorithm, pub: String(jwk.pub) } : undefined;
   const point = read('x');
   if (jwk.crv !== crv || point.length !== partBytes) return undefined;
   if (kty === 'OKP') return isOfSmallOrder(point) ? undefined : ({ kty, crv, x } as PublicJwk);

@@ -237,7 +237,7 @@ export class KeySet {
     this.#failures = 0;
     this.#lastFailure = undefined;
     this.#emit({ type: 'fetched', ...change, afterFailures });
-    for (const type of ['ambiguous', 'unsupported'] as const) this.#reportOnce(type, imported[type]);
+    for (const type of ['ambiguous', 'unsupported', 'unusable'] as const) this.#reportOnce(type, imported[type]);
   }
 
   #failed(fault: FetchFault): void {
@@ -284,7 +284,7 @@ export class KeySet {
   }
 
   /** Reports keys that are not used as their issuer may intend. */
-  #reportOnce(type: 'ambiguous' | 'unsupported', kids: readonly string[]): void {
+  #reportOnce(type: 'ambiguous' | 'unsupported' | 'unusable', kids: readonly string[]): void {
     if (kids.length === 0 || this.#reported.has(type)) return;
     this.#reported.add(type);
     this.#emit({ type, keys: [...new Set(kids.map((kid) => printable(kid)))] });

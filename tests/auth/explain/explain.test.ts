@@ -174,7 +174,7 @@ const neverMet =
   /^(?:scheme_|proof_(?!missing)|dpop_required|certificate_mismatch|token_revoked|revocation_|replay_|access_denied)/;
 test('explainToken() has a check for each reason that it can meet', () => {
   const options = { ...optionsWith(), issuer: [issuer.url] };
-  const none = { issuer: undefined, lookup: undefined, lastFailure: undefined };
+  const none = { issuer: undefined, lookup: undefined, lastFailure: undefined, skipped: undefined };
   const explained = { ...none, text: '', header: {}, claims: {}, requirements: {} };
   const named = [true, false].flatMap((isIntrospected) =>
     describeChecks({ ...explained, options, isIntrospected, nowSeconds: 0, nameOf: (name) => name }).flatMap(

@@ -1,9 +1,10 @@
 import { afterEach, expect, spyOn, test } from 'bun:test';
-import type { GuardOptions } from '../../../src/auth/types.ts';
+import { explainToken } from '../../../src/auth/explain.ts';
+import type { GuardOptions, KeySetEvent } from '../../../src/auth/types.ts';
 import { createChecker, ISSUER, publishedBy } from '../../support/checked.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey } from '../../support/keys.ts';
-import { mintToken, SIGNING_KID, signingKeys } from '../../support/mint.ts';
+import { AUDIENCE, mintToken, SIGNING_KID, signingKeys } from '../../support/mint.ts';
 
 const other = 'https://other.example.test/';
 const warn = spyOn(console, 'warn').mockImplementation(() => {});
@@ -35,6 +36,23 @@ test('an outage is an event, and not a warning, if the application has a listene
   await setUp(({ type }) => failures.push(type)).reasonFor(ISSUER);
   expect(failures).toEqual(['failed']);
   expect(warn).not.toHaveBeenCalled();
+});
+
+test('a key that is skipped for its form is named once: in an event, in a warning, and by explainToken()', async () => {
+  const events: KeySetEvent[] = [];
+  const skipped = publish(rsaKey('weak', 1024), 'weak\n');
+  const { options } = publishedBy({ [ISSUER]: [...signingKeys(), skipped] });
+  for (const onKeySetEvent of [undefined, (event: KeySetEvent) => events.push(event)]) {
+    const check = createChecker({ ...options, onKeySetEvent });
+    for (const _ of [1, 2]) await check.core.reload();
+  }
+  const unusable = { issuer: ISSUER, type: 'unusable', keys: ['weak\\u000a'] };
+  expect(events.filter(({ type }) => type !== 'fetched')).toEqual([unusable as KeySetEvent]);
+  expect(warn.mock.calls).toEqual([[`Cannot use keys of ${ISSUER}: malformed or weak: weak\\u000a`]]);
+  const explain = (kid: string) =>
+    explainToken(mintToken(ISSUER, { header: { kid } }), { ...options, audience: AUDIENCE });
+  expect(await explain('weak\n')).toMatchObject({ advice: expect.stringContaining('but it is malformed or weak') });
+  expect(await explain('other')).toMatchObject({ advice: expect.stringContaining('does not publish the key other') });
 });
 
 test('an outage of one issuer and a flood of its unknown key IDs do not affect another', async () => {

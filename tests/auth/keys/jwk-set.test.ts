@@ -89,6 +89,27 @@ describe('importKeys()', () => {
     await expect(importAll([offCurve])).rejects.toMatchObject({ fault: { found: 'ES256' } });
   });
 
+  const short = Buffer.from(String(publish(signingKey('ES512', 'ec'), 'ec').x), 'base64url').subarray(1);
+  test.each([
+    ['a P-521 coordinate of 65 octets', publish(signingKey('ES512', 'ec'), 'ec', { x: encode(...short) }), true],
+    ['a modulus of 1024 bits', weak, true],
+    ['an even exponent, without alg', rsa({ e: 'BA' }), true],
+    ['a point off its curve', ec({ x: 'A'.repeat(43) }), true],
+    ['another curve than its alg', ec({ crv: 'P-384' }), true],
+    ['a point of small order', ed({ x: String(smallOrder[0]) }), true],
+    ['a public part that is too short', mlDsa({ pub: 'AAAA' }), true],
+    ['another purpose', ec({ use: 'enc', x: 'AAAA' }), false],
+    ['another algorithm', rsa({ alg: 'RSA-OAEP', n: 'AAAA' }), false],
+    ['a curve that no algorithm has', ec({ alg: undefined, crv: 'secp256k1' }), false],
+    ['a type that leaves its size open', mlDsa({ alg: undefined }), false],
+    ['no kid', ec({ kid: undefined, x: 'AAAA' }), false],
+    ['nothing wrong', ec(), false],
+  ])('names a key with %s if only its form is wrong', async (_, key, isNamed) => {
+    const good = publish(rsaKey('good'), 'good', { alg: 'RS256' });
+    const { unusable } = await importKeys(readJwkSet({ keys: [key, good] }, algorithms), new Map());
+    expect(unusable).toEqual(isNamed ? [String(key.kid)] : []);
+  });
+
   for (const notSet of [null, [], 'text', {}, { keys: null }, { keys: {} }, { keys: 'text' }, { keys: [] }])
     test(`calls ${JSON.stringify(notSet)} malformed`, () =>
       expect(importSet(notSet)).rejects.toMatchObject({ fault: { failure: 'malformed' } }));
