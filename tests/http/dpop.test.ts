@@ -3,12 +3,12 @@ import { exampleDocument } from '../openapi/example-document.ts';
 import { until } from '../support/child-process.ts';
 import { expectError } from '../support/expect-error.ts';
 import { fixtureFor } from '../support/fixture.ts';
-import { executableForm, sourceForm } from '../support/forms.ts';
+import { executableForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { bearer } from '../support/mint.ts';
 import { bare, dpopRows, holds, PUBLIC_URL, sendProof } from './table/dpop.ts';
 
-for (const form of [inProcessForm, sourceForm, executableForm])
+for (const form of [inProcessForm, executableForm])
   for (const mode of ['on', 'required'] as const)
     describe(`DPOP=${mode} in ${form.name}`, () => {
       const fixture = fixtureFor(form, { settings: { DPOP: mode, PUBLIC_URL } });

@@ -1,5 +1,5 @@
-import { executableForm, sourceForm } from '../support/forms.ts';
+import { executableForm } from '../support/forms.ts';
 import { inProcessForm } from '../support/in-process.ts';
 import { describeHttpTable } from './table/http-table.ts';
 
-for (const form of [inProcessForm, sourceForm, executableForm]) describeHttpTable(form);
+for (const form of [inProcessForm, executableForm]) describeHttpTable(form);

@@ -26,10 +26,8 @@ describe('resourceServer()', () => {
     ['maps every response', (app) => app.mapResponse(() => new Response('mapped')), (app) => app],
   ] as const satisfies readonly (readonly [string, Use, Use])[])
     test(`sends its own responses in an application that ${name}`, async () => {
-      const response = await send(
-        after(before(new Elysia()).use(guard())).get('/', () => 'ok'),
-        '/',
-      );
+      const app = after(before(new Elysia()).use(guard())).get('/', () => 'ok');
+      const response = await send(app, '/');
       expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
       expect(await response.json()).toMatchObject({ error: 'missing_token' });
     });
@@ -37,17 +35,9 @@ describe('resourceServer()', () => {
   test.each<[string, () => unknown, string]>([
     ['an option that is not a boolean', () => guard({}, { optional: 'false' }), 'optional must be true or false'],
     ['responses that is not a boolean', () => guard({}, { responses: null }), 'responses must be true or false'],
-    [
-      'an option of a guard that is not valid',
-      () => resourceServer({ ...offline(), tokenCacheSize: -1 }),
-      'tokenCacheSize must',
-    ],
+    ['a wrong option of a guard', () => resourceServer({ ...offline(), tokenCacheSize: -1 }), 'tokenCacheSize must'],
     ['claims of null', () => resourceServer({ ...offline(), claims: null as never }), 'claims must be'],
-    [
-      'a copy of a guard',
-      () => resourceServer(Object.assign({}, createGuard(offline()))),
-      'createGuard() returned, not',
-    ],
+    ['a copy of a guard', () => resourceServer({ ...createGuard(offline()) }), 'createGuard() returned, not'],
     ['a misspelt option', () => guard({}, { optionl: true }), 'optionl is not an option of the plugin'],
     ['an inherited misspelt option', () => guard({}, Object.create({ optionl: 1 })), 'optionl is not an option'],
   ])('is a TypeError with %s', (_, create, message) => {

@@ -14,10 +14,7 @@ test.each<[name: string, paste: (token: string) => string]>([
   ['the header of a curl command', (token) => `-H 'Authorization: Bearer ${token}'`],
   ['the header that curl -v prints', (token) => `> Authorization: Bearer ${token}`],
   ['the response of an endpoint', (token) => JSON.stringify({ token_type: 'Bearer', access_token: token }, null, 2)],
-  [
-    'a response with escapes',
-    (token) => JSON.stringify({ scope: 'a/b', access_token: token }).replaceAll('/', '\\/').replace('.', '\\u002e'),
-  ],
+  ['a response with escapes', (token) => `{"scope":"a\\/b","access_token":"${token.replace('.', '\\u002e')}"}`],
   ['a response with its headers', (token) => `HTTP/2 200\n\n${JSON.stringify({ access_token: token })}\n`],
   ['that response with the line breaks of a terminal', (token) => wrapped(JSON.stringify({ access_token: token }))],
 ])('explainToken() finds the token in %s', async (_name, paste) => {
@@ -27,17 +24,11 @@ test.each<[name: string, paste: (token: string) => string]>([
 test('explainToken() explains the requirements of an application, by the names of options', async () => {
   const claims = { acr: 'low', auth_time: nowSeconds() - 60 };
   const explain = (requirements: Requirements) => explainToken(tokenOf({ claims }), offline(), { requirements });
+  const [has, words] = ['acr low, auth_time 1 minute ago', 'rejected: acr is high or top, maxAge is 30'];
   expect(await explain({ acr: ['high', 'top'], maxAge: 30 })).toMatchObject({
     status: 401,
     isAccepted: true,
-    checks: expect.arrayContaining([
-      {
-        name: 'step-up',
-        has: 'acr low, auth_time 1 minute ago',
-        verdict: 'rejected',
-        words: 'rejected: acr is high or top, maxAge is 30',
-      },
-    ]),
+    checks: expect.arrayContaining([{ name: 'step-up', has, verdict: 'rejected', words }]),
   });
   expect((await explain({ acr: 'low', scope: { anyOf: ['a', 'b'] } })).render()).toMatch(
     /step-up .* sufficient\nscope .*rejected: a or b is required, scopeClaim is scope\n403 insufficient_scope: the client must request the scope a or b, /,
@@ -103,9 +94,6 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
 
 test('explainToken() without issuer and audience suggests nothing for a token that is not a JWT', async () => {
   for (const text of ['opaque', '', 'a.b.c', '{}'])
-    expect(await explainToken(text, {})).toMatchObject({
-      suggestion: undefined,
-      advice: expect.stringContaining('JWT'),
-    });
+    expect(await explainToken(text, {})).toMatchObject({ suggestion: undefined, advice: expect.stringMatching('JWT') });
   await expect(explainToken('x', { issuer: ISSUER } as GuardOptions)).rejects.toThrow('audience is required');
 });

@@ -8,6 +8,10 @@ import { runToEnd } from '../../support/child-process.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { bearer } from '../../support/mint.ts';
 
+const fails = () => {
+  throw new Error('secret');
+};
+
 describe('the option isRevoked', () => {
   const returned: readonly (readonly [name: string, isRevoked: () => unknown])[] = [
     ...[true, undefined, null, 0, 1, '', 'false', {}].map((value) => [Bun.inspect(value), () => value] as const),
@@ -24,16 +28,9 @@ describe('the option isRevoked', () => {
   test('accepts a token for which it returns a promise of false', async () =>
     expect((await createChecker({ isRevoked: async () => false })({})).reason).toBeUndefined());
 
-  test.each([
-    ['a rejected promise', () => Promise.reject(new Error('secret'))],
-    [
-      'an exception',
-      () => {
-        throw new Error('secret');
-      },
-    ],
-  ])('is an outage, not a bad token, for %s', async (_, isRevoked) => {
-    const { result, reason } = await createChecker({ isRevoked })({});
+  /** Promises and other thenables have a table of their own. */
+  test('is an outage, not a bad token, for an exception', async () => {
+    const { result, reason } = await createChecker({ isRevoked: fails })({});
     expect(reason).toBe('revocation_unavailable');
     expect(result).toMatchObject({ status: 503 });
     expect((result as Response).headers.get('retry-after')).toBe('1');
@@ -61,7 +58,7 @@ describe('the option isRevoked', () => {
     const check = createChecker({ isRevoked, jwksTimeoutSeconds: 2 }, { clock });
     const token = tokenOf();
     const { reason: atOnce } = await check(token);
-    // Only what is waited for has a timer, and the token is cached: no promise at all.
+    // Only what is waited for has a timer.
     const { reason: later } = await check(token);
     const silent = check(token);
     await asked.promise;
@@ -69,11 +66,8 @@ describe('the option isRevoked', () => {
     expect([clock.waiting, given[2]?.signal.aborted]).toEqual([1, false]);
     clock.advance(1);
     expect([atOnce, later, (await silent).reason]).toEqual([undefined, undefined, 'revocation_unavailable']);
-    expect(given.map((each) => [each.token === token, each.signal.aborted])).toEqual([
-      [true, false],
-      [true, false],
-      [true, true],
-    ]);
+    expect(given.map(({ signal }) => signal.aborted)).toEqual([false, false, true]);
+    expect(given.map((each) => each.token)).toEqual(Array(3).fill(token));
     expect(clock.waiting).toBe(0);
   });
 
@@ -177,11 +171,8 @@ describe('the option requireScope', () => {
 
   test('comes after the step-up that a route requires, and lets anonymous requests pass where a token is optional', async () => {
     expect((await check({ claims: { scope: undefined } }, { acr: 'high' })).reason).toBe('authentication_insufficient');
-    const { check: checkRequest } = createGuard({ ...offline(), requireScope: true });
-    expect(await checkRequest(new Request('http://localhost/'), { optional: true })).toHaveProperty(
-      'claims',
-      undefined,
-    );
+    const guard = createGuard({ ...offline(), requireScope: true });
+    expect(await guard.check(new Request('http://localhost/'), { optional: true })).not.toBeInstanceOf(Response);
   });
 });
 

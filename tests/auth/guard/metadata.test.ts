@@ -15,6 +15,7 @@ const ask = (url = API + PATH, method = 'GET', guard = guardWith()) =>
 
 describe('createGuard().metadata()', () => {
   const dpopAlgorithms = ['ES256', 'EdDSA'];
+  const required = 'dpop_bound_access_tokens_required';
   const proofs = { dpop_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'] };
   for (const [name, options, path, more] of [
     ['DPoP off', {}, PATH, {}],
@@ -23,20 +24,10 @@ describe('createGuard().metadata()', () => {
     ['a path', { publicUrl: `${API}/a/b/` }, `${PATH}/a/b`, { resource: `${API}/a/b` }],
     ['a resource', { resource: `${API}/mcp` }, `${PATH}/mcp`, { resource: `${API}/mcp` }],
     ['a prefix', { scopePrefix: 'api/' }, PATH, { scopes_supported: ['api/a', 'api/b'] }],
-    [
-      'a prefix of requests',
-      { scopePrefix: 'a', scopeRequestPrefix: 'r/' },
-      PATH,
-      { scopes_supported: ['r/a', 'r/b'] },
-    ],
+    ['a prefix of requests', { scopePrefix: 'a', scopeRequestPrefix: 'r' }, PATH, { scopes_supported: ['ra', 'rb'] }],
     ['certificates', { clientCertificate() {} }, PATH, { tls_client_certificate_bound_access_tokens: true }],
-    ['DPoP on', { dpop: 'on', dpopAlgorithms }, PATH, { ...proofs, dpop_bound_access_tokens_required: false }],
-    [
-      'DPoP required',
-      { dpop: 'required', dpopAlgorithms },
-      PATH,
-      { ...proofs, dpop_bound_access_tokens_required: true },
-    ],
+    ['DPoP on', { dpop: 'on', dpopAlgorithms }, PATH, { ...proofs, [required]: false }],
+    ['DPoP required', { dpop: 'required', dpopAlgorithms }, PATH, { ...proofs, [required]: true }],
   ] as const)
     test(`returns the document for its own path, at any host, with ${name}`, async () => {
       const guard = guardWith(options as Partial<GuardOptions>);
@@ -59,16 +50,12 @@ describe('createGuard().metadata()', () => {
 
   test('returns a preflight, a HEAD without a body and a 405 that formatRejection can change, to every origin', async () => {
     const preflight = { 'access-control-allow-headers': 'Content-Type, Authorization, *' };
+    const notAllowed = '{"error":"invalid_request","error_description":"Method not allowed for this path"}';
     const length = String((await ask()?.text())?.length);
     for (const [method, status, want, body] of [
       ['OPTIONS', 204, { ...preflight, 'access-control-allow-origin': '*' }, ''],
       ['HEAD', 200, { ...headersOf, 'content-length': length }, ''],
-      [
-        'POST',
-        405,
-        { allow: 'GET, HEAD, OPTIONS', ...jsonHeaders },
-        '{"error":"invalid_request","error_description":"Method not allowed for this path"}',
-      ],
+      ['POST', 405, { allow: 'GET, HEAD, OPTIONS', ...jsonHeaders }, notAllowed],
     ] as const) {
       const response = ask(undefined, method);
       expect(response?.status).toBe(status);

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createGuard, describeRejections, type RejectionFormat } from '../../../src/auth/guard.ts';
+import { createGuard, describeRejections, type GuardOptions, type RejectionFormat } from '../../../src/auth/guard.ts';
 import { refusals } from '../../../src/auth/refusals.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
 import type { DpopMode, RefusalReason } from '../../../src/auth/types.ts';
@@ -80,10 +80,8 @@ const dpop = /^DPoP .*algs=/;
 const invalid = /^Bearer error="invalid_token"/;
 test('formatRejection() is called once for each reason, when the guard is created', async () => {
   const reasons: string[] = [];
-  const guard = createGuard({
-    ...options,
-    formatRejection: ({ reason }) => ({ body: { order: reasons.push(reason) } }),
-  });
+  const formatRejection: GuardOptions['formatRejection'] = ({ reason }) => ({ body: { order: reasons.push(reason) } });
+  const guard = createGuard({ ...options, formatRejection });
   // The last is that of the metadata, for which no request is rejected.
   const expected = [...Object.keys(refusals), 'method_not_allowed'];
   expect(reasons).toEqual(expected);
@@ -119,31 +117,29 @@ test.each(Object.entries(formats))(
   },
 );
 
+const fails = () => {
+  throw new Error('Broken');
+};
 const notAnObject = 'it must return an object, not a promise';
+const notAStatus = 'status must be a whole number from 400 to 599';
+const notAType = 'contentType must be a media type';
+const unknown = 'it returned the unknown member title. Use status, body, contentType';
 const notABody = 'body must be an object, or a string with a contentType';
 const mistakes: Readonly<Record<string, readonly [format: () => unknown, said: string]>> = {
   'returns nothing': [() => {}, notAnObject],
   'returns a text': [() => 'no', notAnObject],
   'returns a list': [() => [], notAnObject],
   'returns a promise': [() => Promise.reject(new Error('no')), notAnObject],
-  'returns the body itself': [
-    () => ({ title: 'no' }),
-    'it returned the unknown member title. Use status, body, contentType',
-  ],
-  'returns a status below 400': [() => ({ status: 200 }), 'status must be a whole number from 400 to 599'],
-  'returns a status as text': [() => ({ status: '401' }), 'status must be a whole number from 400 to 599'],
-  'returns no media type': [() => ({ contentType: 'json' }), 'contentType must be a media type'],
-  'returns a second header': [() => ({ contentType: 'a/b\r\nc: d' }), 'contentType must be a media type'],
+  'returns the body itself': [() => ({ title: 'no' }), unknown],
+  'returns a status below 400': [() => ({ status: 200 }), notAStatus],
+  'returns a status as text': [() => ({ status: '401' }), notAStatus],
+  'returns no media type': [() => ({ contentType: 'json' }), notAType],
+  'returns a second header': [() => ({ contentType: 'a/b\r\nc: d' }), notAType],
   'returns a text without its media type': [() => ({ body: 'no' }), notABody],
   'returns null as the body': [() => ({ body: null }), notABody],
   'returns a body that is no JSON': [() => ({ body: { toJSON: () => {} } }), notABody],
   'returns a promise of the body': [() => ({ body: Promise.resolve() }), notABody],
-  throws: [
-    () => {
-      throw new Error('Broken');
-    },
-    'Broken',
-  ],
+  throws: [fails, 'Broken'],
 };
 test.each(Object.keys(mistakes))('createGuard() throws if formatRejection() %s', (name) => {
   const [format = () => ({}), said] = mistakes[name] ?? [];

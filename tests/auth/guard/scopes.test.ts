@@ -44,15 +44,13 @@ const others: readonly Row[] = [
   ['another prefix', ['scope'], { scope: 'other/a' }, 'api/'],
 ];
 
-const defaults = {
-  issuer: [],
-  scopeClaim: ['scope'],
-  scopePrefix: undefined,
-  scopeRequestPrefix: undefined,
-  scopeImplies: {},
-};
+const none = { scopePrefix: undefined, scopeRequestPrefix: undefined, scopeImplies: {} };
 const check = (rules: Partial<ScopeRules>, claims: object, scope: FixedScope) =>
-  createScopeReader({ ...defaults, ...rules })(scope).check({ iss: '', exp: 0, ...claims });
+  createScopeReader({ issuer: [], scopeClaim: ['scope'], ...none, ...rules })(scope).check({
+    iss: '',
+    exp: 0,
+    ...claims,
+  });
 
 for (const rows of [granting, others])
   for (const [name, scopeClaim, claims, scopePrefix] of rows)

@@ -47,12 +47,8 @@ test('protected-api issuer grants the clients and the audience that it is given'
   await using issuer = await start('--audience', 'api', ...clients);
   const tokens = await paste(issuer.stdout(), ['TOKEN', 'A_B', 'PLAIN']);
   const claims = tokens.map((token) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()));
-  const granted = claims.map(({ client_id, scope, aud }) => [client_id, scope, aud]);
-  expect(granted).toEqual([
-    ['ci', 'read:a write:$(exit)', 'api'],
-    ['a.b', 'x', 'api'],
-    ['none', undefined, 'api'],
-  ]);
+  const granted = claims.map(({ client_id, scope, aud }) => `${client_id} ${scope} ${aud}`);
+  expect(granted).toEqual(['ci read:a write:$(exit) api', 'a.b x api', 'none undefined api']);
 });
 
 test('protected-api issuer gives tokens to loopback hosts only, and survives any method and body', async () => {
@@ -82,9 +78,7 @@ test.each<[flags: string, status: number, stdout: unknown, stderr: unknown]>([
 
 test('protected-api issuer names a port that is taken', async () => {
   using server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const { status, stderr } = await runToEnd([...command, '--port', String(server.port)]);
-  expect({ status, stderr }).toEqual({
-    status: 1,
-    stderr: `Cannot listen on port ${server.port}: it is taken. Choose another with --port\n`,
-  });
+  const stderr = `Cannot listen on port ${server.port}: it is taken. Choose another with --port\n`;
+  const ended = await runToEnd([...command, '--port', String(server.port)]);
+  expect(ended).toEqual({ status: 1, stdout: '', stderr });
 });

@@ -11,6 +11,8 @@ const issuer = 'https://issuer.example.test/';
 const algorithms: readonly Algorithm[] = ['RS256', 'PS256', 'ES256'];
 const rsa = publish(rsaKey('one'), 'one', { alg: 'PS256' });
 
+/** The state of a key set before its first fetch. */
+const unfetched = { keys: 0, ageMs: undefined, lastFailure: undefined, isFetching: false, nextAttemptMs: 0 };
 /** Returns the key set of a guard with given keys, which cannot fetch. */
 function setUp(keys: readonly object[]) {
   const events: unknown[] = [];
@@ -27,14 +29,7 @@ describe('createIssuerKeys() with given keys', () => {
     const keys = [rsa];
     const { keySet, events, clock } = setUp(keys);
     keys.pop();
-    expect(keySet.state()).toEqual({
-      issuer,
-      keys: 0,
-      ageMs: undefined,
-      lastFailure: undefined,
-      isFetching: false,
-      nextAttemptMs: 0,
-    });
+    expect(keySet.state()).toEqual({ issuer, ...unfetched });
     const found = await keySet.find('one');
     expect(found).toMatchObject([{ algorithm: 'PS256' }]);
     // They never age, so no time makes a lookup wait.

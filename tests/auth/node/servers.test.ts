@@ -40,6 +40,7 @@ const options = {
 const guard = createGuard(options);
 const token = await issuer.token({ sub: 'ada', scope });
 const bound = await issuer.token({ sub: 'ada', scope }, { boundTo: 'dpop' });
+const path = '/reports';
 const proof = (path: string) => issuer.proof({ method: 'GET', url: publicUrl + path }, bound);
 
 /** Starts a server on loopback before the tests of the enclosing describe(), and returns its URL. */
@@ -127,13 +128,8 @@ const servers: readonly (readonly [name: string, create: () => Server | Promise<
   ['Hono', withHono],
 ];
 
-const rows: readonly (readonly [
-  what: string,
-  line: string,
-  createToken: () => unknown,
-  status: number,
-  said?: string,
-])[] = [
+type Row = readonly [what: string, line: string, createToken: () => unknown, status: number, said?: string];
+const rows: readonly Row[] = [
   ['a token', 'GET /reports', () => token, 200, 'ada'],
   ['a token, on a route that no guard has', 'GET /public', () => token, 200, 'undefined'],
   ['a token and a body', 'POST /reports', () => token, 200, 'adatea'],
@@ -250,11 +246,7 @@ describe('checkIncoming() in node:http2', () => {
     ['a token with the scope', () => ({ authorization: `Bearer ${token}` }), 200],
     ['no token', () => ({}), 401],
     ['a proof', async () => ({ authorization: `DPoP ${bound}`, dpop: await proof('/reports') }), 200],
-    [
-      'two proofs',
-      async () => ({ authorization: `DPoP ${bound}`, dpop: [await proof('/reports'), await proof('/reports')] }),
-      401,
-    ],
+    ['two proofs', async () => ({ authorization: `DPoP ${bound}`, dpop: [await proof(path), await proof(path)] }), 401],
   ] as const)
     test(`responds to ${what}: ${status}`, async () => {
       const client = connectHttp2(url());

@@ -1,10 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import {
-  type CheckedOptions,
-  createGuard,
-  type EnvironmentError,
-  optionsFromEnvironment,
-} from '../../../src/auth/guard.ts';
+import { createGuard, type EnvironmentError, optionsFromEnvironment } from '../../../src/auth/guard.ts';
 import { checkOptions } from '../../../src/auth/options/check-options.ts';
 
 const good = { ISSUER: 'https://issuer.example.test/', AUDIENCE: 'https://api.example.test/' };
@@ -134,8 +129,8 @@ describe('optionsFromEnvironment()', () => {
     const empty = Object.fromEntries(wrong.map(([setting]) => [setting, '']));
     const others = { PORT: 'x', HOST: ' ', REDIS_URL: 'x', LOG_LEVEL: 'x', FETCH: 'x', KEYS: '{}', RESOURCE: 'x' };
     const defaults = checkOptions({ issuer: good.ISSUER, audience: good.AUDIENCE });
-    expect<CheckedOptions>(optionsFromEnvironment({ ...empty, ...good, ...others })).toEqual(defaults);
-    expect<CheckedOptions>(optionsFromEnvironment(Object.create(good))).toEqual(defaults);
+    expect<object>(optionsFromEnvironment({ ...empty, ...good, ...others })).toEqual(defaults);
+    expect<object>(optionsFromEnvironment(Object.create(good))).toEqual(defaults);
     const options = optionsFromEnvironment({ ...good, CLIENT_CERTIFICATE: 'Client-Cert' });
     expect(options.clientCertificate).toBeFunction();
     expect(Object.isFrozen(options)).toBe(true);

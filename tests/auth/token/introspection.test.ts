@@ -4,7 +4,7 @@ import { describeRejections } from '../../../src/auth/guard/describe-rejections.
 import { createGuard } from '../../../src/auth/guard.ts';
 import { checkOptions, haveEqualOptions } from '../../../src/auth/options/check-options.ts';
 import { base64url } from '../../../src/auth/probe/forge.ts';
-import { createChecker, ISSUER, tokenOf } from '../../support/checked.ts';
+import { createChecker, ISSUER, offline, tokenOf } from '../../support/checked.ts';
 import { AUDIENCE, bearer, mintToken, nowSeconds, SCOPE } from '../../support/mint.ts';
 
 const active = { active: true, aud: AUDIENCE, exp: nowSeconds() + 300, scope: SCOPE, client_id: 'reader' };
@@ -82,10 +82,8 @@ describe('the option introspect', () => {
     ['of one issuer that names a stranger', 'https://stranger.example.test/', 'issuer_mismatch'],
   ])('speaks, as a member %s, for that issuer alone', async (_, iss, want) => {
     const introspect = () => ({ ...active, iss, scope: 'own', roles: 'of the other' });
-    const issuer = [
-      { issuer: ISSUER, introspect },
-      { issuer: other, scopeClaim: ['roles'] },
-    ];
+    const one = { issuer: ISSUER, introspect };
+    const issuer = [one, { issuer: other, scopeClaim: ['roles'] }];
     const { reason, result } = await createChecker({ issuer, keys: undefined })('opaque');
     expect(reason).toBe(want);
     if (!want) expect(result).toMatchObject({ claims: { iss: ISSUER }, scopes: ['own'] });
@@ -109,11 +107,7 @@ describe('the option introspect', () => {
     const check = createChecker({ introspect }, { now: () => now * 1000 });
     for (now of [0, 9]) expect((await check('opaque')).reason).toBeUndefined();
     expect(asked).toBe(2);
-    const guard = createGuard({
-      issuer: ISSUER,
-      audience: AUDIENCE,
-      introspect: () => ({ ...active, asked: asked++ }),
-    });
+    const guard = createGuard({ ...offline(), introspect: () => ({ ...active, asked: asked++ }) });
     const request = new Request('http://localhost/', { headers: bearer('opaque') });
     for (const _ of [1, 2]) expect(await guard.check(request)).toHaveProperty('claims.asked', 2);
   });

@@ -149,11 +149,7 @@ describe('a function as issuer', () => {
     expect(asked).toEqual([a, ...names.slice(0, 100), a]);
     clock.advance(1000);
     const found = await Promise.all(pending);
-    expect(found.map((reason) => reason ?? 'accepted')).toEqual([
-      ...Array(100).fill('accepted'),
-      'issuer_unavailable',
-      ...Array(51).fill('accepted'),
-    ]);
+    expect(found.flatMap((reason, index) => (reason ? [[index, reason]] : []))).toEqual([[100, 'issuer_unavailable']]);
   });
 
   test('is asked anew if a question ended without an answer, with its request', async () => {
@@ -178,12 +174,8 @@ describe('a function as issuer', () => {
     expect([(await check(token)).reason, (await check(token)).reason, asked.length]).toEqual([undefined, undefined, 2]);
     tenants.clear();
     clock.pause(600_000);
-    expect([(await check(token)).reason, await reasonFor(a), known()]).toEqual([
-      'issuer_mismatch',
-      'issuer_mismatch',
-      [],
-    ]);
-    expect([asked.length, clock.waiting]).toEqual([3, 0]);
+    expect([(await check(token)).reason, await reasonFor(a)]).toEqual(['issuer_mismatch', 'issuer_mismatch']);
+    expect([known(), asked.length, clock.waiting]).toEqual([[], 3, 0]);
   });
 
   test('is asked again without a request, unless the guard is stopped', async () => {
@@ -214,12 +206,8 @@ describe('a function as issuer', () => {
     expect((await core.reload()).issuers.map(({ issuer }) => issuer)).toEqual([b]);
     expect(fetched).toEqual([`${b}.well-known/jwks.json`]);
     const reasons = await Promise.all(tokens.map(async (token) => (await check(token)).reason));
-    expect([...reasons, await reasonFor(`${b}c/`), known().length]).toEqual([
-      'issuer_mismatch',
-      undefined,
-      undefined,
-      2,
-    ]);
+    expect([...reasons, await reasonFor(`${b}c/`)]).toEqual(['issuer_mismatch', undefined, undefined]);
+    expect(known().length).toBe(2);
   });
 
   test('reload() does not believe an answer to a question that began before', async () => {

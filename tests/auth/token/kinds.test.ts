@@ -14,11 +14,7 @@ const otherKinds: readonly (readonly [name: string, claims: Claims, required: Re
   ),
   ...['Refresh', 'Offline', 'offline', 'Logout'].map((kind) => oneClaim('typ', kind)),
   ['a logout token', { events: { [logoutEvent]: {} } }, { events: logoutEvent }],
-  [
-    'a logout token of Keycloak',
-    { typ: 'Logout', events: { [logoutEvent]: {} } },
-    { typ: 'Logout', events: logoutEvent },
-  ],
+  ['one of Keycloak', { typ: 'Logout', events: { [logoutEvent]: {} } }, { typ: 'Logout', events: logoutEvent }],
 ];
 function oneClaim(name: string, kind: string) {
   return [`${name} ${kind}`, { [name]: kind }, { [name]: ['access', kind] }] as const;

@@ -54,26 +54,22 @@ type Row = readonly [name: string, token: string, want?: string | undefined, opt
 const anyTenant = { requiredClaims: {} };
 const stranger = 'https://stranger.example.test';
 const v1 = { iss: v1IssuerOf(contoso), ver: '1.0' };
-const v1Keys = { jwksUri: `${server}/common/discovery/keys` };
+const v1Keys = `${server}/common/discovery/keys`;
+const inCapitals = { requiredClaims: { tid: [contoso.toUpperCase()] } };
 const rows: readonly Row[] = [
   ['a token of a listed tenant', tokenFrom(contoso)],
-  [
-    'a token of a tenant that is listed in upper case',
-    tokenFrom(contoso),
-    undefined,
-    { requiredClaims: { tid: contoso.toUpperCase() } },
-  ],
+  ['a token of a tenant that is listed in upper case', tokenFrom(contoso), undefined, inCapitals],
   ['a token of any tenant without a list', tokenFrom(fabrikam), undefined, anyTenant],
   ['a token of a tenant with a key of its own', tokenFrom(personal, {}, 'of personal accounts')],
   ['a token whose key has no issuer', tokenFrom(contoso, {}, 'without issuer')],
   ['a token whose key is published for two tenants', tokenFrom(contoso, {}, 'of two tenants')],
+  ['a v1 token, if its tenant is listed', tokenFrom(contoso, v1), undefined, { issuer: v1.iss, jwksUri: v1Keys }],
   [
-    'a v1 token, if its tenant is listed',
+    'a v1 token of all tenants',
     tokenFrom(contoso, v1),
     undefined,
-    { issuer: v1IssuerOf(contoso), ...v1Keys },
+    { issuer: v1IssuerOf('{tenantid}'), jwksUri: v1Keys },
   ],
-  ['a v1 token of all tenants', tokenFrom(contoso, v1), undefined, { issuer: v1IssuerOf('{tenantid}'), ...v1Keys }],
   ['a token of another tenant', tokenFrom(fabrikam), 'required_claim_mismatch'],
   ['a v1 token', tokenFrom(contoso, v1), 'issuer_mismatch'],
   ['a tid that does not fit iss', tokenFrom(fabrikam, { tid: contoso }), 'issuer_mismatch'],
@@ -140,10 +136,8 @@ test.each(['contoso.onmicrosoft.com', 'common', '{tenantid}', `${contoso}x`, '*'
   'createGuard() throws for the tenant %s, which no token has',
   (tid) => {
     const wrong = 'requiredClaims must be the IDs of tenants (UUIDs) under tid for an issuer with {tenantid}';
-    for (const options of [
-      { requiredClaims: { tid: [contoso, tid] } },
-      { issuer: [{ issuer: template, requiredClaims: { tid } }] },
-    ])
+    const own = [{ issuer: template, requiredClaims: { tid } }];
+    for (const options of [{ requiredClaims: { tid: [contoso, tid] } }, { issuer: own }])
       expect(() => createChecker({ ...entra, ...options })).toThrow(wrong);
     expect(() => createChecker({ requiredClaims: { tid } })).not.toThrow();
   },
@@ -192,11 +186,8 @@ describe('without a list of tenants', () => {
 
 test.each([
   ['the tenants that are listed', {}, [issuerOf(contoso), issuerOf(personal)]],
-  [
-    'tenants that are listed in upper case',
-    { requiredClaims: { tid: [contoso.toUpperCase(), contoso] } },
-    [issuerOf(contoso)],
-  ],
+  ['tenants that are listed in upper case', inCapitals, [issuerOf(contoso)]],
+  ['a tenant that is listed twice', { requiredClaims: { tid: [contoso.toUpperCase(), contoso] } }, [issuerOf(contoso)]],
   ['the tenants of organizations without a list', anyTenant, [issuerOf('organizations')]],
 ])('metadata() names %s', async (_, options, want) => {
   const guard = createGuard({ ...entra, ...options, audience: AUDIENCE, publicUrl: 'https://api.example.test' });
@@ -206,11 +197,7 @@ test.each([
 
 test.each([
   ['a v1 token', tokenFrom(contoso, v1), `set issuer to ${v1IssuerOf(contoso)} if you trust this issuer. Every…`],
-  [
-    'a tid that does not fit',
-    tokenFrom(fabrikam, { tid: contoso }),
-    `tid must be the tenant in iss, but is ${contoso}`,
-  ],
+  ['another tid', tokenFrom(fabrikam, { tid: contoso }), `tid must be the tenant in iss, but is ${contoso}`],
   ['a key of another tenant', tokenFrom(contoso, {}, 'of personal accounts'), `${template} does not publish the key…`],
 ])('explainToken() explains %s', async (_, token, want) => {
   const { advice } = await explainToken(token, { ...entra, audience: AUDIENCE });
