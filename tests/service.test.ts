@@ -121,12 +121,8 @@ test('the store is used with DPoP only and left when the service stops, and metr
   const sockets: string[] = [];
   const socket = { open: () => void sockets.push('open'), close: () => void sockets.push('close'), data() {} };
   using store = Bun.listen({ hostname: '127.0.0.1', port: 0, socket });
-  const settings = {
-    PUBLIC_URL,
-    METRICS_PORT: '0',
-    ISSUER: `${GOOD},${BAD}`,
-    REDIS_URL: `redis://127.0.0.1:${store.port}`,
-  };
+  const REDIS_URL = `redis://127.0.0.1:${store.port}`;
+  const settings = { PUBLIC_URL, METRICS_PORT: '0', ISSUER: `${GOOD},${BAD}`, REDIS_URL };
   const scrape = async ({ metrics }: ReturnType<typeof create>) =>
     (await metrics?.(new Request('http://localhost/metrics')))?.text();
   expect(await scrape(create(settings))).not.toContain('replay_store');

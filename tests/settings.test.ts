@@ -61,11 +61,8 @@ describe('readSettings()', () => {
   });
 
   test('reports all problems together, those of the guard first, and says where --dev would help', () => {
-    const oneOfEach = {
-      ISSUER: 'ftp://x',
-      ...Object.fromEntries(wrong.map(([setting, , [value]]) => [setting, value])),
-    };
-    const named = problemsOf(oneOfEach).map((problem) => problem.replace(/ .*/, ''));
+    const oneOfEach = Object.fromEntries(wrong.map(([setting, , [value]]) => [setting, value]));
+    const named = problemsOf({ ISSUER: 'ftp://x', ...oneOfEach }).map((problem) => problem.replace(/ .*/, ''));
     expect(named.slice(0, 2)).toEqual(['ISSUER', 'AUDIENCE']);
     expect(named.slice(2).sort()).toEqual(wrong.map(([setting]) => setting).sort());
     const required = expect.stringMatching(/^[A-Z]+ is required: /);
@@ -159,11 +156,7 @@ describe('warnings', () => {
     ...['DPOP_ALGORITHMS=ES256', 'DPOP_PROOF_MAX_AGE_SECONDS=30', `DPOP_NONCE_SECRET=${'hunter2'.repeat(5)}`].map(
       (setting): [string, Environment, RegExp] => {
         const [name = '', value] = setting.split('=');
-        return [
-          `${name} without DPoP`,
-          { [name]: value },
-          RegExp(`^${name} is set, but has no effect, because DPOP is`),
-        ];
+        return [`${name} without DPoP`, { [name]: value }, RegExp(`^${name} is set, but has no effect, because DPOP`)];
       },
     ),
     ['an earlier name', { CLIENT_CERT_HEADER: 'x' }, /^Ignoring CLIENT_CERT_HEADER, .*did you mean CLIENT_CERTIFICATE/],
@@ -181,11 +174,7 @@ describe('warnings', () => {
     ['lower case', { issuer: 'hunter2' }, /^Ignoring issuer, which is not a setting: did you mean ISSUER\?$/],
     ['a short name', { PROT: 'x', DOC: 'x' }, undefined],
     ['an empty value', { REQUIRED_CLAIM: '' }, undefined],
-    [
-      'variables that every system sets',
-      { PATH: 'x', HOME: 'x', SHELL: 'x', TERM: 'x', EDITOR: 'x', NODE_ENV: 'x' },
-      undefined,
-    ],
+    ['what every system sets', { PATH: 'x', HOME: 'x', SHELL: 'x', TERM: 'x', EDITOR: 'x', NODE_ENV: 'x' }, undefined],
   ])('for %s', (_name, environment, message) => {
     const { warnings } = readSettings({ ...good, ...environment }, false);
     expect(warnings.map((warning) => warning.message)).toEqual(message ? [expect.stringMatching(message)] : []);

@@ -30,12 +30,8 @@ const metricsAddress = `127.0.0.1:${await freePort()}`;
 /** Runs a command, such as one of the instructions, by the older docker-compose where Docker has no plugin of that name. */
 async function run(command: string): Promise<string> {
   const here = isPlugin ? command : command.replace('docker compose', 'docker-compose');
-  const environment = {
-    ...process.env,
-    COMPOSE_PROJECT_NAME: 'protected-api-test',
-    PUBLISH: String(port),
-    PUBLISH_METRICS: metricsAddress,
-  };
+  const published = { PUBLISH: String(port), PUBLISH_METRICS: metricsAddress };
+  const environment = { ...process.env, COMPOSE_PROJECT_NAME: 'protected-api-test', ...published };
   return (await $`bash -c ${here}`.cwd(copied).env(environment).quiet()).stdout.toString();
 }
 const compose = (command: string) => run(`docker compose --file deploy/compose.yaml ${command}`);

@@ -83,10 +83,8 @@ describe('the manifests', () => {
 
   test('use the ports of the container', () => {
     const { ports, livenessProbe, readinessProbe } = containerOf() ?? {};
-    expect(ports?.map(({ name, containerPort }) => [name, containerPort])).toEqual([
-      ['http', 3010],
-      ['metrics', Number(settings().METRICS_PORT)],
-    ]);
+    const named = ports?.map(({ name, containerPort }) => `${name} ${containerPort}`);
+    expect(named).toEqual(['http 3010', `metrics ${settings().METRICS_PORT}`]);
     for (const probe of [livenessProbe, readinessProbe]) expect(probe?.httpGet?.port).toBe('http');
     expect(find('Service')).toHaveProperty('spec.ports[0].targetPort', 'http');
     for (const [at, port] of ['http', 'metrics'].entries())

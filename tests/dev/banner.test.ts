@@ -14,12 +14,7 @@ const unmet = { ALGORITHMS: 'ES256', SCOPE_CLAIM: 'scp', REQUIRED_CLAIMS: 'tid=t
 const starts: readonly [name: string, form: CommandForm, flags: readonly string[], ignored: Environment][] = [
   ['no settings at all', sourceForm, [], {}],
   ['--dev in production', executableForm, ['--dev'], {}],
-  [
-    '--dev with another issuer configured',
-    executableForm,
-    ['--dev'],
-    { ISSUER: 'https://a.example.test/', AUDIENCE: 'x' },
-  ],
+  ['--dev with another issuer configured', executableForm, ['--dev'], { ISSUER: 'https://a.test/', AUDIENCE: 'x' }],
   ['settings that its own tokens do not satisfy', executableForm, [], unmet],
 ];
 

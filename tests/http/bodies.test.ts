@@ -38,12 +38,8 @@ const cutOff = () => {
 
 const json = { 'content-type': 'application/json' };
 const withScopes = (scope: string) => bearer(tokenOf({ claims: { scope } }));
-const post = (path: string, init: RequestInit = {}, authorization: object = {}) =>
-  get(path, {
-    ...init,
-    method: 'POST',
-    headers: { ...json, ...init.headers, ...authorization } as Record<string, string>,
-  });
+const post = (path: string, init: RequestInit = {}, authorization: Record<string, string> = {}) =>
+  get(path, { ...init, method: 'POST', headers: { ...json, ...authorization } });
 
 /** tests/auth/elysia/gate.test.ts has what is sent without a token. */
 test('a request without the scope is rejected before its body is read', async () => {

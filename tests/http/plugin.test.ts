@@ -6,6 +6,7 @@ import { createObservation } from '../../src/observe/requests.ts';
 import { offline, tokenOf } from '../support/checked.ts';
 import { expectCrossOrigin, expectError, expectPreflight, expectProtected } from '../support/expect-error.ts';
 import { bearer } from '../support/mint.ts';
+import { plainFormat } from '../support/recorded-log.ts';
 import { createTestApp } from '../support/test-app.ts';
 
 const SECRET = 'password hunter2 at db.internal';
@@ -72,7 +73,7 @@ const extension = (guard: Guard) =>
 
 const told: unknown[] = [];
 beforeEach(() => void told.splice(0));
-const log = createLog('silent', { isTerminal: false, hasColour: false });
+const log = createLog('silent', plainFormat);
 const { app, get } = createTestApp({
   options: offline(),
   extension,

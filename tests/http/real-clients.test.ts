@@ -13,15 +13,8 @@ describe.each([{}, { DPOP_NONCE_SECRET: 'n'.repeat(32) }])('a service behind oid
   const PUBLIC_URL = 'https://api.example.test';
   const server = await startAuthorizationServer();
   // It names itself without a trailing slash and keeps its keys elsewhere.
-  const settings = {
-    ISSUER: server.issuer,
-    AUDIENCE,
-    JWKS_URI: `${server.issuer}/jwks`,
-    DPOP: 'on',
-    PUBLIC_URL,
-    ...nonces,
-  };
-  const service = await executableForm.start(settings);
+  const settings = { ISSUER: server.issuer, AUDIENCE, JWKS_URI: `${server.issuer}/jwks` };
+  const service = await executableForm.start({ ...settings, DPOP: 'on', PUBLIC_URL, ...nonces });
   afterAll(() => Promise.all([service.close(), server.close()]));
 
   test.each(['ES256', 'Ed25519'])(

@@ -36,11 +36,7 @@ for (const form of [inProcessForm, executableForm]) {
     });
 
     test('can be read without its script, holds no credentials, and hides a client secret while it is typed', () => {
-      for (const part of [
-        '<title>Protected API</title>',
-        '/api/public',
-        'Requires the scope <code>read:messages</code>',
-      ])
+      for (const part of ['<title>Protected API</title>', '/api/public', 'Requires the scope <code>read:messages<'])
         expect(html).toContain(part);
       expect(html).not.toContain('a demo client');
       expect(html.match(/(?<=<input [^>]*)(?:name="client_secret"|type="password")/g)).toHaveLength(2);
@@ -83,11 +79,8 @@ for (const form of [inProcessForm, executableForm]) {
 
 /** Returns a function that fetches the documentation of this application. The token endpoint is unknown by default. */
 function documentationOf(app: () => AnyElysia, options: Partial<DocumentationOptions> = {}) {
-  const documentation = createDocumentation(app, {
-    ...describedApi(),
-    tokenEndpoint: async () => undefined,
-    ...options,
-  });
+  const unknown = { ...describedApi(), tokenEndpoint: async () => undefined };
+  const documentation = createDocumentation(app, { ...unknown, ...options });
   return (path = '') => documentation.handle(new Request(`http://localhost/openapi${path}`));
 }
 
@@ -141,11 +134,9 @@ describe('createDocumentation()', () => {
   );
 
   test('has a field for each parameter and for the body, and shows a response without a body', async () => {
+    const [query, body] = [t.Object({ limit: t.Optional(t.Number()) }), t.Object({ name: t.String() })];
     const app = new Elysia()
-      .post('/items/:id', ({ params }) => params.id, {
-        query: t.Object({ limit: t.Optional(t.Number()) }),
-        body: t.Object({ name: t.String() }),
-      })
+      .post('/items/:id', ({ params }) => params.id, { query, body })
       .delete('/items', ({ status }) => status(204, undefined), { response: { 204: t.Void() } });
     const html = await (await documentationOf(() => app)()).text();
     expect(html).toContain('data-method="POST" data-path="/items/{id}"');

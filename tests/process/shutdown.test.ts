@@ -9,10 +9,7 @@ import { readJsonLines } from '../support/recorded-log.ts';
 
 await executableForm.command();
 
-/**
- * Starts a service whose first fetch hangs, and with it every request that needs a key, so requests in flight do not depend on
- * time.
- */
+/** Starts a service whose first fetch hangs, and with it every request that needs a key: none depends on time. */
 const setUp = (settings: Environment = {}) =>
   startFixture(executableForm, { settings, prepare: (issuer) => void Object.assign(issuer.mode, { kind: 'hang' }) });
 
@@ -73,6 +70,7 @@ describe.concurrent('a signal', () => {
   });
 
   const end = "process.kill(process.pid, 'SIGTERM'); await Bun.sleep(60_000);";
+  const onRead = `Bun.stdin.stream = () => new ReadableStream({ async pull() { ${end} } });`;
   const hangUp = `process.kill(process.pid, 'SIGHUP'); await Bun.sleep(50);
     return { contents: await Bun.file(path).text(), loader: 'ts' };`;
   const onLoad = (body: string) => `Bun.plugin({ name: 'plant', setup(build) {
@@ -81,12 +79,7 @@ describe.concurrent('a signal', () => {
   test.each([
     ['SIGHUP before the settings are read does nothing', onLoad(hangUp), '--version', 0],
     ['ends a process that loads modules', onLoad(end), '--dev', 0],
-    [
-      'ends a process that waits for a token',
-      `Bun.stdin.stream = () => new ReadableStream({ async pull() { ${end} } });`,
-      '--explain',
-      1,
-    ],
+    ['ends a process that waits for a token', onRead, '--explain', 1],
   ])('%s', async (_name, plant, flag, status) => {
     const command = (await sourceForm.command()).toSpliced(2, 0, '--preload', './plant.ts');
     const settings = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE };

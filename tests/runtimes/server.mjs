@@ -6,14 +6,7 @@ import { Elysia } from 'elysia';
 import { resourceServer } from 'protected-api';
 import { formatRejection } from './errors.mjs';
 
-const {
-  ISSUER: issuer,
-  AUDIENCE: audience,
-  PUBLIC_URL: publicUrl,
-  DPOP: dpop,
-  OPTIONS: options = '{}',
-  PORT,
-} = process.env;
+const { ISSUER: issuer, AUDIENCE: audience, PUBLIC_URL: publicUrl, DPOP: dpop, OPTIONS: options = '{}' } = process.env;
 const reply = (message) =>
   new Response(JSON.stringify({ message }), { headers: { 'content-type': 'application/json' } });
 
@@ -46,4 +39,4 @@ createServer(async (incoming, outgoing) => {
   const length = { 'content-length': String(body.length) };
   outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), ...ownHeaders, ...length });
   outgoing.end(body);
-}).listen(Number(PORT), '127.0.0.1');
+}).listen(Number(process.env.PORT), '127.0.0.1');

@@ -60,8 +60,7 @@ export async function startFixture<Started extends Service>(form: Form<Started>,
 }
 
 /** Starts issuer and service before the tests of the enclosing describe(), and stops them afterwards. */
-export const fixtureFor = <Started extends Service>(form: Form<Started>, options?: FixtureOptions) =>
-  startedFor(
-    () => startFixture(form, options),
-    ({ close }) => close(),
-  );
+export function fixtureFor<Started extends Service>(form: Form<Started>, options?: FixtureOptions) {
+  const start = () => startFixture(form, options);
+  return startedFor(start, ({ close }) => close());
+}

@@ -60,11 +60,8 @@ function signableWith(key: KeyObject, algorithm: string): string {
 
 export function makeProof(target: ProofTarget, overrides: ProofOverrides = {}): string {
   const { algorithm = 'ES256', key = proofKey(algorithm) } = overrides;
-  return assemble(goodProofParts(target, key, algorithm), {
-    ...overrides,
-    key,
-    signedAs: signableWith(key, algorithm),
-  });
+  const signedAs = signableWith(key, algorithm);
+  return assemble(goodProofParts(target, key, algorithm), { ...overrides, key, signedAs });
 }
 
 /** The binding of a token to the key that signs proofs. */

@@ -8,41 +8,26 @@ const seed = Number(process.env.MATRIX_SEED ?? 20);
 const count = Number(process.env.MATRIX_CELLS ?? 400);
 
 const configuration = ['default', 'aot: false'];
+const form = ['fetch', 'listen'];
+const place = ['before', 'plugin after'];
+/** No guard reaches its route. */
+const application = ['route of the parent of a guarded instance'];
+const arrival = { configuration, application: 'all' } as const;
 const requirements = { configuration, requirement: 'all', named: 'all', beside: 'all' } as const;
 
 /** What one part of an application can do alone. */
 const tables = {
   'any requirement': cellsWith(requirements),
-  'any route': cellsWith({
-    configuration,
-    route: 'all',
-    form: ['fetch', 'listen'],
-    requirement: ['none', 'scope'],
-  }),
-  'a requirement, no guard': cellsWith({ ...requirements, application: ['route of the parent of a guarded instance'] }),
-  'any route, no guard': cellsWith({
-    configuration,
-    application: ['route of the parent of a guarded instance'],
-    route: 'all',
-    requirement: ['scope', 'authorize'],
-  }),
-  'a guard that arrives in any way': cellsWith({
-    configuration,
-    application: 'all',
-    form: ['fetch', 'listen'],
-    requirement: ['none', 'authorize'],
-  }),
+  'any route': cellsWith({ configuration, form, route: 'all', requirement: ['none', 'scope'] }),
+  'a requirement, no guard': cellsWith({ ...requirements, application }),
+  'any route, no guard': cellsWith({ configuration, application, route: 'all', requirement: ['scope', 'authorize'] }),
+  'a guard that arrives in any way': cellsWith({ ...arrival, form, requirement: ['none', 'authorize'] }),
   'a guard that comes late, for any route': cellsWith({
     configuration,
     application: ['promise', 'imported module', 'async function that returns the guard', 'promise in a guard callback'],
     route: 'all',
   }),
-  'any hostile hook': cellsWith({
-    hook: 'all',
-    requirement: ['authorize'],
-    effect: 'all',
-    place: ['before', 'plugin after'],
-  }),
+  'any hostile hook': cellsWith({ hook: 'all', effect: 'all', requirement: ['authorize'], place }),
   'a hostile hook without ahead-of-time compilation': cellsWith({
     configuration: ['aot: false'],
     hook: 'all',

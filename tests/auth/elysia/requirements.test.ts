@@ -3,13 +3,10 @@ import { type AnyElysia, Elysia, t } from 'elysia';
 import type { RequirementContext } from '../../../src/auth/index.ts';
 import { guard, statuses, token } from './guarded.ts';
 
-const ofNotes = { 'content-type': 'application/json', 'mcp-name': 'read-notes' };
-const toNote = (scope: string) =>
-  new Request('http://localhost/notes/7?tool=read', {
-    method: 'POST',
-    body: '{"text":"a"}',
-    headers: { ...token({ scope }), ...ofNotes },
-  });
+function toNote(scope: string) {
+  const headers = { ...token({ scope }), 'content-type': 'application/json', 'mcp-name': 'read-notes' };
+  return new Request('http://localhost/notes/7?tool=read', { method: 'POST', body: '{"text":"a"}', headers });
+}
 
 /** Sends a request to a route with these options, with and without ahead-of-time compilation. */
 async function responsesOf(route: object, create = () => toNote('a')) {
@@ -28,6 +25,10 @@ const fails = () => {
 };
 const later = <Value>(value: Value) => new Promise<Value>((done) => setImmediate(done, value));
 
+const noScopes = [
+  ...[undefined, null, '', 'a b', 1, true, {}, { anyOf: [] }, { anyOf: 'a' }, { anyOf: ['a'], allOf: [] }],
+  ...[['a', 1], ['']],
+];
 type Row = readonly [name: string, route: object, granted: string, status: number, wanted?: string];
 const rows: readonly Row[] = [
   ['the scope', { scope: 'a' }, 'b a', 200],
@@ -46,20 +47,7 @@ const rows: readonly Row[] = [
   ['a promise of no scope', { scope: async () => [] }, '', 200],
   ['an exception as the scope', { scope: fails }, 'a', 500],
   ['a promise of a scope that rejects', { scope: async () => fails() }, 'a', 500],
-  ...[
-    undefined,
-    null,
-    '',
-    'a b',
-    1,
-    true,
-    {},
-    { anyOf: [] },
-    { anyOf: 'a' },
-    { anyOf: ['a'], allOf: [] },
-    ['a', 1],
-    [''],
-  ].map((value): Row => [`${Bun.inspect(value)} as the scope`, { scope: () => value }, 'a', 500]),
+  ...noScopes.map((value): Row => [`${Bun.inspect(value)} as the scope`, { scope: () => value }, 'a', 500]),
   ['true', { authorize: () => true }, 'a', 200],
   ['a promise of true', { authorize: () => later(true) }, 'a', 200],
   ['a promise of false', { authorize: () => later(false) }, 'a', 403],

@@ -93,8 +93,8 @@ async function observe(Copy: typeof Elysia, build: Build, config: object) {
 describe('an application without a guard behaves as without the package', () => {
   for (const [mode, config] of Object.entries({
     default: {},
-    'aot: false': { aot: false },
-    precompile: { precompile: true },
+    interpreted: { aot: false },
+    compiled: { precompile: true },
   }))
     for (const [name, build] of Object.entries(builds))
       test(`${name}, ${mode}`, async () => {

@@ -88,15 +88,10 @@ explains('a token without exp', { claims: { exp: undefined } }, [
   'forms exp none rejected: exp must be a number',
   '401 invalid_token: the issuer must change the token: exp must be a number',
 ]);
-for (const [name, value, form] of [
-  ['sub', 5, 'text'],
-  ['iat', 'yesterday', 'a number'],
-  ['nbf', 'now', 'a number'],
-] as const)
-  explains(`a malformed ${name}`, { claims: { [name]: value } }, [
-    `forms ${name} ${value} rejected: ${name} must be ${form}`,
-    `401 invalid_token: the issuer must change the token: ${name} must be ${form}`,
-  ]);
+explains('a claim of another type', { claims: { iat: 'yesterday' } }, [
+  'forms iat yesterday rejected: iat must be a number',
+  '401 invalid_token: the issuer must change the token: iat must be a number',
+]);
 explains('a token without iss', { claims: { iss: undefined } }, [
   'issuer none rejected: ISSUER is <issuer>',
   '401 invalid_token: the issuer must put iss into the token',
@@ -125,12 +120,7 @@ test.each<[response: object, verdict: string, end: string, settings?: Environmen
   [{ ...active, aud: 'b' }, 'audience b rejected', '401 invalid_token: the client must request a token for '],
   [elsewhereIssued, 'issuer https://b.example.test rejected', '401 invalid_token: set issuer to https://b.'],
   [active, 'issuer none rejected', '401 invalid_token: introspect must respond with iss', severalIssuers],
-  [
-    opaqueBound,
-    'binding {"jkt":"x"} rejected',
-    '401 invalid_token: a request also needs a proof in the header',
-    dpopOn,
-  ],
+  [opaqueBound, 'binding {"jkt":"x"} rejected', '401 invalid_token: a request also needs a proof', dpopOn],
 ])('explainToken() explains an opaque token by the response %j: %s', async (response, verdict, end, settings) => {
   const { render } = await explainToken('opaque', { ...optionsWith(settings), introspect: () => response });
   const printed = render().trimEnd().replace(/ +/g, ' ').replaceAll(issuer.url, '<issuer>').split('\n');

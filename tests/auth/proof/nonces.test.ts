@@ -10,12 +10,7 @@ const [secret, next] = ['a'.repeat(32), 'b'.repeat(32)];
 const start = 2_000_000_000_123;
 
 describe('createNonces()', () => {
-  const rows: readonly (readonly [
-    name: string,
-    want: number | undefined,
-    secrets?: readonly string[],
-    nonce?: unknown,
-  ])[] = [
+  const rows: readonly (readonly [name: string, want: number | undefined, secrets?: readonly string[]])[] = [
     ['it gave out', start],
     ['of the secret that is being replaced', start, [next, secret]],
     ['of a secret that was removed', undefined, [next]],

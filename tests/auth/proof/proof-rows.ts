@@ -55,9 +55,7 @@ const { x } = publicJwk(proofKey());
 /** Proofs by the result of the verifier. */
 export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', readonly ProofRow[]>>> = {
   accepted: [
-    ...['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA', 'Ed25519'].map(
-      (algorithm): ProofRow => [algorithm, { algorithm }],
-    ),
+    ...'ES256 ES384 RS256 PS256 EdDSA Ed25519'.split(' ').map((algorithm): ProofRow => [algorithm, { algorithm }]),
     ...keys('EdDSA', { alg: 'Ed25519' }),
     ...keys('ES256', { use: 'sig', ext: true, key_ops: ['verify'], kid: '1' }),
     ...[2049, 4096].map(bits),
@@ -68,10 +66,7 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
     ...members('header', 'typ', ['DPOP+JWT', 'application/dpop+jwt', 'Application/DPoP+jwt']),
     ...members('claims', 'exp', [nowSeconds + 0.5]),
     ...members('claims', 'nbf', [nowSeconds]),
-    [
-      'an exp and an nbf within the tolerance',
-      { claims: { exp: nowSeconds - 4, nbf: nowSeconds + 5 }, clockToleranceSeconds: 5 },
-    ],
+    ['times within the tolerance', { claims: { exp: nowSeconds - 4, nbf: nowSeconds + 5 }, clockToleranceSeconds: 5 }],
     ['the last of members that repeat', { headerText: goodHeader.replace('{', '{"alg":"none","typ":"JWT",') }],
     ['4096 characters', padded(300, 2706)],
     ...members('claims', 'iat', [nowSeconds - 60, nowSeconds + 60, nowSeconds + 59.5]),

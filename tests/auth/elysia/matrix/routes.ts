@@ -37,6 +37,13 @@ const route =
   (app, options, run) =>
     app.route(method as 'GET', at as string, handler(run) as () => unknown, { ...options, ...own });
 
+const ofContext =
+  (run: () => void) =>
+  ({ query, headers, set }: Context) =>
+    secret(run) + query.a + headers.host + set.status;
+const socket: Add = (app, options, run) => app.ws(path, { ...options, upgrade: () => void run(), message() {} });
+const configMount: Add = (app, options, run) =>
+  app.route('GET', path, plain(run), { ...options, config: { mount: () => new Response(secret(run)) } });
 const mount: Add = (app, options, run) => app.mount(path, () => new Response(secret(run)), options);
 const fourKinds = { parse() {}, transform() {}, beforeHandle() {}, afterHandle() {} };
 const object = t.Object({ a: t.Number() });
@@ -46,13 +53,7 @@ const here = fileURLToPath(import.meta.url);
 export const routeKinds: Readonly<Record<string, RouteKind>> = {
   function: { add: route(plain) },
   'async function': { add: route((run) => async () => secret(run)) },
-  'function of the context': {
-    add: route(
-      (run) =>
-        ({ query, headers, set }: Context) =>
-          secret(run) + query.a + headers.host + set.status,
-    ),
-  },
+  'function of the context': { add: route(ofContext) },
   string: { add: route(() => SECRET) },
   Response: { add: route(() => new Response(SECRET)) },
   'value with hooks of four kinds': { add: route(() => SECRET, fourKinds) },
@@ -62,19 +63,10 @@ export const routeKinds: Readonly<Record<string, RouteKind>> = {
   stream: { add: route((run) => () => new Blob([secret(run)]).stream()) },
   generator: { add: route(generator) },
   'async generator': { add: route(asyncGenerator) },
-  WebSocket: {
-    add: (app, options, run) => app.ws(path, { ...options, upgrade: () => void run(), message() {} }),
-    isSocket: true,
-  },
+  WebSocket: { add: socket, isSocket: true },
   mount: { add: mount },
   'below a mount': { add: mount, path: '/secret/below' },
-  'config.mount': {
-    add: (app, options, run) =>
-      app.route('GET', path, plain(run), {
-        ...options,
-        config: { mount: () => new Response(secret(run)) },
-      }),
-  },
+  'config.mount': { add: configMount },
   all: { add: route(plain, { method: 'ALL' }), method: 'PATCH' },
   'OPTIONS of all': { add: route(plain, { method: 'ALL' }), method: 'OPTIONS' },
   head: { add: route(plain, { method: 'HEAD' }), method: 'HEAD' },
