@@ -23,7 +23,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     ),
     ...inFolder(
       'guides',
-      'several-issuers revocation opaque-tokens dpop certificates other-headers websockets openapi',
+      'several-issuers revocation opaque-tokens dpop certificates other-headers forward-auth websockets openapi',
     ),
     ...inFolder('guides', 'token-exchange own-issuer key-cache fapi'),
   ],

@@ -15,7 +15,7 @@ export async function startHaproxy(FRONTEND: string, servers: readonly [string, 
   return run(['haproxy', '-db', '-f', 'haproxy.cfg'], { PATH, FRONTEND, SERVER_1, SERVER_2 }, { 'haproxy.cfg': text });
 }
 
-/** What `deploy/nginx` is included in. The pool of connections is so small that all clients share them. */
+/** What the configuration of nginx is included in. The pool of connections is so small that all clients share them. */
 const nginxConf = `daemon off;
 user root;
 worker_processes 1;
@@ -28,6 +28,17 @@ http {
   include protected-api.conf;
 }
 `;
+
+/** Starts nginx with this configuration of its servers. */
+export const startNginx = (text: string) =>
+  run(
+    ['sh', '-c', 'exec nginx -p "$PWD" -c "$PWD/nginx.conf"'],
+    { PATH },
+    {
+      'nginx.conf': nginxConf,
+      'protected-api.conf': text,
+    },
+  );
 
 export const haproxy = {
   name: 'HAProxy as deploy/ configures it',
@@ -46,8 +57,7 @@ export const nginx: typeof haproxy = {
     const text = (await deployed('nginx/protected-api.conf.template'))
       .replace(/\$\{(\w+)\}/g, (_, name) => values[name] ?? '')
       .replace('keepalive 32', 'keepalive 2');
-    const files = { 'nginx.conf': nginxConf, 'protected-api.conf': text };
-    return run(['sh', '-c', 'exec nginx -p "$PWD" -c "$PWD/nginx.conf"'], { PATH }, files);
+    return startNginx(text);
   },
 };
 
