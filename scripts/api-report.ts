@@ -11,7 +11,6 @@ const compilerOptions = {
 const silent = { default: { logLevel: 'none' } };
 const messages = { compilerMessageReporting: silent, extractorMessageReporting: silent, tsdocMessageReporting: silent };
 
-/** The file of the report. */
 export const reportFile = join(root, 'tests/api.md');
 
 /** Returns a report of the package: what each of its doors exports, and the declarations that these name, each once. */

@@ -15,7 +15,6 @@ interface PackageManifest {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** A package in a bundle, with the folder that it was found in. */
 export interface BundledPackage extends PackageManifest {
   readonly folder: string;
 }

@@ -6,7 +6,6 @@ import { billOfMaterials, bundledPackages, licenceProblems } from './bill-of-mat
 import { withoutSignature } from './code-signature.ts';
 import { thirdPartyNotices } from './third-party-notices.ts';
 
-/** The files that `build` writes. */
 export const [executableName, billName, noticesName] = [
   'protected-api',
   'protected-api.cdx.json',

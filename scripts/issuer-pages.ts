@@ -38,7 +38,6 @@ interface Published {
 
 /** What a file in `tests/docs/issuers` has. */
 export interface Issuer {
-  /** The name of the file and of the page. */
   readonly slug: string;
   readonly name: string;
   readonly settings: Settings;
@@ -69,10 +68,8 @@ const literal = (value: unknown): string => {
   return `{ ${members.join(', ')} }`;
 };
 
-/** The lists that an option takes as lists only. */
 const lists = ['algorithms', 'scopeClaim'];
 
-/** Returns the settings as a guard that has them as options. */
 function code(settings: Settings): string {
   const camelCase = (name: string) => name.toLowerCase().replaceAll(/_./g, ([, letter = '']) => letter.toUpperCase());
   const named = new Set(Object.keys(settings).map(camelCase));

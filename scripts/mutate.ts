@@ -65,7 +65,6 @@ const tryMutants = (mutate: readonly string[], testCommand: string): Promise<rea
     commandRunner: { command: testCommand },
   }).runMutationTest();
 
-/** Returns the lines that changed in each file of src/auth. */
 async function changedLines(): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
   const { stdout } = await $`git diff --unified=0 --diff-filter=d ${values.since} -- src/auth`.nothrow().quiet();
   const lines = new Map<string, Set<number>>();

@@ -17,7 +17,6 @@ const image = `ghcr.io/${packageJson.repository.replace('github:', '')}`;
 interface Release {
   /** Prepares and checks everything, and publishes nothing. */
   readonly isDryRun: boolean;
-  /** The versions on npm. */
   readonly published: readonly string[];
   readonly changelog: string;
 }

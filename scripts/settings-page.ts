@@ -88,7 +88,6 @@ function formOf(rule: DocumentedRule): string {
   return `${named}${type} Default: ${code(defaultOf(rule)) || described}.`;
 }
 
-/** Returns `docs/settings.md`. */
 export function settingsPage(): string {
   const pairs = options.filter(({ kind }) => kind === 'pairs');
   const sections = grouped([...settings, ...options.filter(({ kind }) => kind === 'code')], (rule) => {
@@ -118,7 +117,6 @@ ${sections.join('\n\n')}
   );
 }
 
-/** Returns `.env.example`. */
 export function envExample(): string {
   const sections = grouped(settings, (rule) => {
     const words = meaningOf(rule).replaceAll('`', '');

@@ -1,6 +1,5 @@
 import type { TokenFile } from './tokens.ts';
 
-/** A kind of request, sent as fast as the server responds. */
 export interface Case {
   readonly path: string;
   /** The status of the response to the first token of the file. */

@@ -5,18 +5,15 @@ import { haproxyConfiguration } from '../servers/haproxy.ts';
 import type { CaseName } from './cases.ts';
 import type { Tokens } from './tokens.ts';
 
-/** A server that is measured. */
 export interface Contestant {
   readonly name: string;
   readonly label: string;
   /** What it checks and how it gets its keys, where that is not what the others do. */
   readonly note: string;
-  /** The cases it takes part in. */
   readonly cases: readonly CaseName[];
   readonly command: readonly string[];
   /** More settings of this project's own service. */
   readonly settings?: Environment;
-  /** Files in its working directory. */
   readonly files?: (port: number, publicKeyFile: string, responses: Responses) => Readonly<Record<string, string>>;
 }
 
@@ -47,7 +44,6 @@ export const ours: Contestant = {
   note: 'All checks. Keys fetched and refreshed in the background; cache of 10,000 tokens.',
 };
 
-/** All that can be measured. */
 export const contestants: readonly Contestant[] = [
   {
     name: 'equal',

@@ -3,10 +3,8 @@ import { type Case, type CaseName, caseNames, cases } from './cases.ts';
 import type { Contestant, Context } from './contestants.ts';
 import { type ServerProcess, startContestant } from './server-process.ts';
 
-/** One case, sent to one process. */
 export type Measurement = Awaited<ReturnType<typeof measure>>[number];
 
-/** What the load generator saw. */
 interface Load {
   readonly requests: number;
   /** Responses with a status of 400 or more. */

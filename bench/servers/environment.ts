@@ -4,7 +4,6 @@ const need = (name: string): string => {
   return value;
 };
 
-/** A response of the service, as it was received. */
 export interface Received {
   readonly status: number;
   readonly body: Readonly<Record<string, string>>;
@@ -19,5 +18,4 @@ export const issuer = need('ISSUER');
 export const audience = need('AUDIENCE');
 export const jwksUri = need('JWKS_URI');
 
-/** Each server sends the same bodies. */
 export const responses: Responses = JSON.parse(need('RESPONSES'));

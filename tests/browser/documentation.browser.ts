@@ -265,7 +265,6 @@ describe('the documentation page', () => {
 
 describe.each([
   { dpop: 'off', form: executableForm },
-  { dpop: 'off', form: sourceForm },
   { dpop: 'on', form: sourceForm },
   { dpop: 'required', form: sourceForm },
 ])('the documentation page of $form.name with DPOP=$dpop', ({ dpop, form }) => {

@@ -3,7 +3,6 @@ import { $ } from 'bun';
 import { packed } from '../support/installed-package.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** The line of Node.js on which libraries are compared. */
 export const nodeLine = '24';
 
 /** Installs the libraries and this package into a new folder, which has the files of this one. */

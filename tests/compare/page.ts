@@ -75,7 +75,6 @@ function section(title: string, cells: readonly Cell[]): string {
   ].join('\n\n');
 }
 
-/** Returns the tables of the page. */
 export function tablesOf(
   results: readonly (readonly [library: Library, rows: readonly ProbedRow[]])[],
   versions: Readonly<Record<string, string>>,

@@ -4,5 +4,4 @@ import { createServer } from 'node:http';
 export const { ISSUER: issuer, AUDIENCE: audience, JWKS_URI: jwksUri, PORT: port } = process.env;
 export const scope = 'read:reports';
 
-/** Serves an application of Node.js. */
 export const listen = (app) => createServer(app).listen(port, '127.0.0.1');

@@ -52,7 +52,6 @@ describe('the systemd unit', () => {
 
 /** A systemd of its own: process 1 of a container that shares only /usr with this machine. */
 describe('two instances under systemd, in the sandbox of the unit', async () => {
-  /** Process 1 of the container. */
   let leader = '';
 
   const inContainer = (...command: readonly string[]) =>

@@ -14,7 +14,6 @@ import { startIssuer } from '../support/issuer.ts';
 import { bearer, mintToken, nowSeconds } from '../support/mint.ts';
 import { loginIssuer, mcpServer } from './mcp-server.ts';
 
-/** What a client that signs users in keeps. */
 interface Kept {
   client?: OAuthClientInformation & { readonly scope?: string };
   tokens?: OAuthTokens;
@@ -93,7 +92,6 @@ describe('a session of examples/mcp-express.ts', () => {
     return { issuer, close: async () => void (await close()) };
   });
 
-  /** Sends a message of a user. */
   const send = (sub: string, id: string | undefined, method = 'POST', exp = nowSeconds() + 60) => {
     const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
     const message = id === undefined ? { method: 'initialize', params: initialize } : { method: 'tools/list' };

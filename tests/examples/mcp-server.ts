@@ -20,7 +20,6 @@ export async function developmentIssuer(audience: string) {
   return {
     issuer: issuer.options.issuer,
     close: () => server.stop(true),
-    /** Returns a token with all scopes. */
     token: () => requestToken(issuer.options.issuer, audience, reader),
   };
 }

@@ -133,7 +133,6 @@ describe.each(['mcp', 'mcp-hono'])('examples/%s.ts', (example) => {
       expect(headers.get('access-control-allow-origin')).toBeOneOf(['*', page]);
   });
 
-  /** Returns a token with the scope for reading only. */
   async function readerToken() {
     const reader = await started().issuer.discover('reader');
     return clientCredentialsGrant(reader, { scope: 'notes:read', resource: started().url });

@@ -10,7 +10,6 @@ import { bound, makeProof } from '../support/proof.ts';
 import { rawGet, rawRequest } from '../support/raw-http.ts';
 import { root } from '../support/repository.ts';
 
-/** Sends a request for the public URL to the service. */
 function toService({ origin }: Service, { url, method, headers }: Request): Promise<Response> {
   return fetch(url.replace(publicUrl, origin), { method, headers, keepalive: false });
 }

@@ -24,7 +24,6 @@ const { app, get } = createTestApp({
       ),
 });
 
-/** A body that is cut off after its first part. */
 const cutOff = () => {
   let pulls = 0;
   return new ReadableStream({

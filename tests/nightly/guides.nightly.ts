@@ -38,7 +38,6 @@ describe('CONTRIBUTING.md', async () => {
     await $`${process.execPath} x biome check --write src tests/auth`.cwd(folder).quiet();
   }
 
-  /** Runs the tests, and returns the names of those that fail. */
   async function failures(suites: readonly string[]): Promise<readonly string[]> {
     const command = [process.execPath, 'test', '--timeout', '60000', '--only-failures'];
     const { stderr } = await $`${command} ${suites.map((suite) => `./tests/${suite}`)}`.cwd(folder).quiet().nothrow();

@@ -5,7 +5,6 @@ import { readJsonLines } from '../support/recorded-log.ts';
 
 await executableForm.command();
 
-/** Nothing listens at the issuer. */
 const settings = { ISSUER: 'http://127.0.0.1:9/', AUDIENCE: 'x' };
 
 describe('the service whose output', () => {

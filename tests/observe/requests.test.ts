@@ -9,7 +9,6 @@ import { bearer } from '../support/mint.ts';
 import { readJsonLines, recordLog } from '../support/recorded-log.ts';
 import { createTestMetrics } from '../support/test-metrics.ts';
 
-/** An application that is observed as the service is. */
 function createObserved(level: string, metrics: Metrics | undefined) {
   const { log, lines } = recordLog(level);
   const { wrap, onAccepted, onRefused, requestIdOf } = createObservation(log, metrics);

@@ -12,7 +12,6 @@ import { AUDIENCE, mintToken, SIGNING_KID, signingKeys } from '../support/mint.t
 import { nodePath, nodeVersions } from '../support/node-versions.ts';
 import { workerForm } from '../support/worker.ts';
 
-/** The command of each runtime, before the script. */
 const runtimes: Readonly<Record<string, readonly string[]>> = {
   bun: ['bun'],
   ...Object.fromEntries(nodeVersions.map((version) => [`node ${version}`, [nodePath(version)]])),
@@ -21,7 +20,6 @@ const runtimes: Readonly<Record<string, readonly string[]>> = {
 const environment = { NO_COLOR: '1' };
 
 const outage = '503 temporarily_unavailable\n';
-/** What the issuer does, and what the script writes. */
 const endings: readonly (readonly [what: string, mode: IssuerMode, output: string])[] = [
   ['publishes its keys', { kind: 'keys' }, '200 client-1\n'],
   ['fails', { kind: 'response', status: 500 }, outage],
@@ -35,7 +33,6 @@ const scripts = ['server.mjs', 'one-token.mjs', 'worker.mjs', 'elysia-worker.mjs
 const folder = installedPackage('elysia', 'runtimes', scripts);
 
 const keys = [publish(signingKey('ML-DSA-44', SIGNING_KID), SIGNING_KID)];
-/** Whether this runtime supports ML-DSA. */
 const hasMlDsa = (name: string) => /^(?:bun|deno)$/.test(name) || Number(/^node (\d+)/.exec(name)?.[1]) >= 24;
 
 function httpTable(form: Form): void {

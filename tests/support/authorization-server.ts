@@ -6,7 +6,6 @@ import { AUDIENCE } from './mint.ts';
 /** The reader is granted the scope, the visitor is not. */
 export type Role = 'reader' | 'visitor';
 
-/** What a server's script prints once it listens. */
 interface Announcement {
   readonly issuer: string;
   readonly clients: Readonly<Record<Role, { readonly id: string; readonly secret: string; readonly scope?: string }>>;

@@ -5,7 +5,6 @@ const a = Buffer.from(testKeys['certificate a'], 'base64');
 /** `a` is self-signed by the RSA test key `stranger`, and `b` is another for the same key: only its signature differs. */
 const certificates = { a, b: Buffer.from(a.with(-1, 0)) };
 
-/** Returns the forms of a certificate. */
 export function certificate(name: keyof typeof certificates) {
   const der = certificates[name];
   const base64 = der.toString('base64');

@@ -17,7 +17,6 @@ process.on('exit', () => {
   }
 });
 
-/** Collects the text of a stream. */
 function collect(stream: ReadableStream<Uint8Array>) {
   const decoder = new TextDecoder();
   let text = '';
@@ -55,7 +54,6 @@ export function run(
   };
 }
 
-/** Runs a command that exits by itself. */
 export const runToEnd = (...args: Parameters<typeof run>) => run(...args).finished;
 
 /** The kernel assigns only ports above these, so none of these is taken between the choice and its use. */

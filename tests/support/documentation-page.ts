@@ -40,7 +40,6 @@ export class Documentation {
   useTokenIn = (path: string) => this.article(path).getByRole('button', { name: /^Use a token/ });
   submit = () => this.dialog.getByRole('button', { name: 'Use token' }).click();
 
-  /** Sends a request and returns the displayed response. */
   async send(path: string): Promise<string> {
     const received = this.page.waitForResponse((response) => response.url().endsWith(path));
     await this.page.getByRole('button', { name: `Send request GET ${path}`, exact: true }).click();
@@ -49,7 +48,6 @@ export class Documentation {
     return (await this.response(path).textContent()) ?? '';
   }
 
-  /** Returns the status of each endpoint's response. */
   async statuses(): Promise<string[]> {
     const statuses: string[] = [];
     for (const path of ENDPOINTS) statuses.push((await this.send(path)).slice(0, 3));

@@ -41,7 +41,6 @@ interface FixtureOptions {
 /** A service, the issuer that it trusts, and tokens of that issuer. */
 export type Fixture = Awaited<ReturnType<typeof startFixture<Service>>>;
 
-/** Starts issuer and service until they are disposed of. */
 export async function startFixture<Started extends Service>(form: Form<Started>, options: FixtureOptions = {}) {
   const { keys, settings = {}, prepare } = options;
   const issuer = await startIssuer(keys?.());

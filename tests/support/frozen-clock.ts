@@ -1,4 +1,3 @@
-/** Returns a clock that only advances when a test does so. */
 export function createFrozenClock() {
   let now = 1_000_000;
   const timers = new Set<{ readonly at: number; readonly callback: () => void }>();

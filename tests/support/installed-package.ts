@@ -55,7 +55,6 @@ async function install(
   return folder;
 }
 
-/** Does so before the tests of the enclosing describe(). */
 export const installedPackage = (...options: Parameters<typeof install>) => startedFor(() => install(...options));
 
 /** Compiles a TypeScript file into a folder with the package, because Node.js 20 runs none, and returns the path of the result. */

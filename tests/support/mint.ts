@@ -7,12 +7,10 @@ export const SCOPE = 'read:messages';
 export const SIGNING_KID = 'signing-key';
 export const signingKeys = () => [publish(rsaKey(SIGNING_KID), SIGNING_KID)];
 
-/** What is changed in a good token. */
 export type TokenOverrides = Change;
 
 export const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-/** Returns what the good tokens of an issuer are made of. */
 export const baseOf = (issuer: string): Base => ({
   ...{ issuer, audience: AUDIENCE, header: { alg: 'RS256', typ: 'JWT', kid: SIGNING_KID }, token: undefined },
   ...{ key: rsaKey(SIGNING_KID), publicKey: signingKeys()[0], elsewhere: `${issuer}elsewhere` },
@@ -28,5 +26,4 @@ export function mintToken(issuer: string, overrides: TokenOverrides = {}): strin
   return forge(baseOf(issuer), { ...overrides, signedAs, key });
 }
 
-/** Returns the headers of a request with this token. */
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });

@@ -31,11 +31,9 @@ interface ProofTarget {
   readonly method?: string;
   readonly url: string;
   readonly token: string;
-  /** When the proof is made: by default now. */
   readonly nowSeconds?: number;
 }
 
-/** The options of a guard about proofs, by default. */
 export const anyProof = {
   dpopAlgorithms: proofAlgorithms,
   dpopProofMaxAgeSeconds: 60,
@@ -64,10 +62,8 @@ export function makeProof(target: ProofTarget, overrides: ProofOverrides = {}): 
   return assemble(goodProofParts(target, key, algorithm), { ...overrides, key, signedAs });
 }
 
-/** The binding of a token to the key that signs proofs. */
 export const bound = { jkt: thumbprintOf(proofKey()) };
 
-/** Returns the headers of a request to this URL with a bound token and a new proof. */
 export const proven = (token: string, url: string) => ({
   authorization: `DPoP ${token}`,
   dpop: makeProof({ url, token }),

@@ -20,7 +20,6 @@ export async function open(port: number, host = '127.0.0.1'): Promise<Socket> {
   return socket.on('error', () => {});
 }
 
-/** Returns the bytes received over a connection, and a promise for its end. */
 function receive(socket: Socket) {
   let text = '';
   socket.on('data', (chunk) => {

@@ -1,10 +1,8 @@
 import { join } from 'node:path';
 import { $ } from 'bun';
 
-/** The folder of the repository. */
 export const root = join(import.meta.dir, '../..');
 
-/** Returns the text of a file of the repository. */
 export const readText = (path: string) => Bun.file(join(root, path)).text();
 
 /** Returns the paths of the pages that people read on GitHub. */

@@ -6,18 +6,14 @@ import { rsaKey, signingKey } from './keys.ts';
 import { AUDIENCE, baseOf, nowSeconds } from './mint.ts';
 import { forgeCubeRoot } from './signatures.ts';
 
-/** The changes to a valid token, or the text of a token. */
 export type TokenRow = readonly [name: string, token: Forgery];
-/** A token that is rejected, by the reason of the verifier. */
 export interface Fault {
   readonly name: string;
   readonly reason: RefusalReason;
   readonly token: Forgery;
-  /** Whether it is found before a key is looked up. */
   readonly isBeforeKeys: boolean;
 }
 
-/** Returns the token of a row. */
 export const tokenTextOf = (token: Forgery, issuer: string): string => forge(baseOf(issuer), token);
 
 /** The rows of the probe that a reason rejects, by ID or by topic. */

@@ -46,7 +46,6 @@ async function paste(command: readonly string[], text: string): Promise<string> 
   }
 }
 
-/** Returns the blocks of a page in these languages. */
 const blocksIn = async (page: string, languages: string) => {
   const blocks = new RegExp(`^\`\`\`(?:${languages})\\n(.*?)^\`\`\``, 'gms');
   return [...(await readText(page)).matchAll(blocks)].map(([, block = '']) => block);

@@ -4,7 +4,7 @@ import type { Instance } from '../../../src/auth/elysia/internals.ts';
 import { isGuarded, type RequirementContext, resourceServer } from '../../../src/auth/index.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
 import { AUDIENCE } from '../../support/mint.ts';
-import { guard, partsOf, request, send, statuses, token } from './guarded.ts';
+import { guard, partsOf, request, statuses, token } from './guarded.ts';
 import { loadCopy } from './matrix/load-copy.ts';
 import { SECRET } from './matrix/routes.ts';
 import { ask, serve } from './matrix/serve.ts';
@@ -309,18 +309,4 @@ describe('a request by whose host Elysia finds another path', () => {
     const response = await app.get('/notes/:id', secret).handle(new Request('http://a/notes/7', { headers: token() }));
     expect(response.status).toBe(200);
   });
-});
-
-test('a mounted application compares proofs with publicUrl, which contains the mount, and the path without it', async () => {
-  const { options, token: issue, proof } = await createTestIssuer();
-  const publicUrl = 'https://api.example.test/v1';
-  const inner = new Elysia().use(resourceServer({ ...options, dpop: 'on', publicUrl })).get('/a', secret);
-  const app = new Elysia().mount('/v1', inner.fetch);
-  const bound = await issue({}, { boundTo: 'dpop' });
-  const statusOf = async (url: string) => {
-    const headers = { authorization: `DPoP ${bound}`, dpop: await proof({ method: 'GET', url }, bound) };
-    return (await send(app, '/v1/a', { headers })).status;
-  };
-  expect(await statusOf(`${publicUrl}/a`)).toBe(200);
-  expect(await statusOf('https://api.example.test/a')).toBe(401);
 });

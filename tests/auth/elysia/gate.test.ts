@@ -4,8 +4,6 @@ import { rawRequest } from '../../support/raw-http.ts';
 import { guard, request, statuses, token } from './guarded.ts';
 import { SECRET } from './matrix/routes.ts';
 
-/** The order of decisions. */
-
 const secret = () => SECRET;
 const guarded = (app: AnyElysia, options = {}) => app.use(guard()).get('/a', secret, { scope: 'a', ...options });
 const granted = () => request('/a', { headers: token({ scope: 'a' }) });

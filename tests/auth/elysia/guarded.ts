@@ -13,7 +13,6 @@ export const guard = (options: Partial<GuardOptions> = {}, settings: object = {}
 /** Returns an application with the parts that the adapter uses. */
 export const partsOf = (app: AnyElysia) => app as unknown as Instance;
 
-/** Returns the headers of a request whose token has these claims. */
 export const token = (claims: Record<string, unknown> = {}) => bearer(tokenOf({ claims }));
 
 export const request = (path: string, init: RequestInit = {}) => new Request(`http://localhost${path}`, init);
@@ -21,6 +20,5 @@ export const request = (path: string, init: RequestInit = {}) => new Request(`ht
 export const send = (app: AnyElysia, path: string, init?: RequestInit): Promise<Response> =>
   app.handle(request(path, init));
 
-/** Returns the status of the response to each of these headers. */
 export const statuses = (app: AnyElysia, path: string, headers: readonly Record<string, string>[]) =>
   Promise.all(headers.map(async (each) => (await send(app, path, { headers: each })).status));

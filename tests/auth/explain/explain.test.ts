@@ -19,7 +19,6 @@ const optionsWith = (settings: Environment = {}) =>
 /** As the service explains a token, one of whose routes requires this scope. */
 const asService = { requirements: { scope: 'read:messages' }, words: 'settings' } as const;
 
-/** A token, and the settings of the guard that it is for. */
 interface Given extends TokenOverrides {
   readonly settings?: Environment;
 }

@@ -26,7 +26,6 @@ const doors: Readonly<Record<string, (request: Request) => Promise<Response>>> =
   },
 };
 
-/** The texts or statuses that /open and /scope return. */
 type Row = readonly [name: string, header: () => string | undefined, open: string | number, scope: string | number];
 
 const rows: readonly Row[] = [

@@ -24,14 +24,11 @@ type TokenOf = Parameters<typeof issuer.token>;
 const rows: readonly (readonly [name: string, token: TokenOf, code: string, options?: Partial<GuardOptions>])[] = [
   ['as it is', [], 'accepted'],
   ['with claims', [{ sub: 'ada', scope: 'read:reports' }], 'accepted'],
-  ['with another header that is allowed', [{}, { header: { typ: 'JWT' } }], 'accepted'],
   ['with a list of audiences', [{ aud: ['other', issuer.options.audience] }], 'accepted'],
   ['that expired', [{}, { expired: true }], 'token_expired'],
   ['that is forged', [{}, { forged: true }], 'invalid_header'],
   ['for another audience', [{ aud: 'other' }], 'invalid_claims'],
-  ['of another issuer', [{ iss: 'https://other.invalid/' }], 'invalid_claims'],
   ['without exp', [{ exp: undefined }], 'invalid_header'],
-  ['with another alg', [{}, { header: { alg: 'none' } }], 'invalid_header'],
   ['without kid', [{}, { header: { kid: undefined } }], 'invalid_header'],
   ['bound to the key of proofs, without a proof', [{}, { boundTo: 'dpop' }], 'invalid_header'],
   ['bound to a certificate, without one', [{}, { boundTo: pem }], 'invalid_header'],
@@ -95,11 +92,8 @@ describe('createTestIssuer()', () => {
 
   test('token() is of a tenant by its claims iss and tid', async () => {
     const tid = crypto.randomUUID();
-    const guard = createGuard({
-      ...issuer.options,
-      issuer: 'https://issuer.invalid/{tenantid}/v2.0',
-      onKeySetEvent() {},
-    });
+    const ofTenants = { issuer: 'https://issuer.invalid/{tenantid}/v2.0', onKeySetEvent() {} };
+    const guard = createGuard({ ...issuer.options, ...ofTenants });
     const check = async (claims: object) =>
       guard.check(new Request(publicUrl, { headers: bearer(await issuer.token({ ...claims })) }));
     const iss = `https://issuer.invalid/${tid}/v2.0`;

@@ -8,7 +8,6 @@ import { rsaKey } from '../../support/keys.ts';
 const secretUrl = 'https://user:password@issuer.example.test:8443/a/keys?key=1#x';
 const url = 'https://issuer.example.test:8443/a/keys';
 
-/** Fetches a response, and returns the result and the request. */
 async function outcomeOf(response: Response, from = secretUrl) {
   let request: RequestInit = {};
   const fetch = async (_: string, init: RequestInit) => {

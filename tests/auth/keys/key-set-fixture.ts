@@ -65,7 +65,6 @@ export function setUp(options: Partial<KeySetOptions> = {}) {
   return { keySet, clock, events, fetches, published, settle, advance, start, find, areCurrent };
 }
 
-/** Like `setUp`, with keys that were fetched. */
 export async function started(options?: Partial<KeySetOptions>) {
   const fixture = setUp(options);
   await fixture.start();

@@ -55,7 +55,6 @@ function listening(create: () => Server | Promise<Server>) {
   return () => `http://127.0.0.1:${port}`;
 }
 
-/** The requests that reached a handler. */
 let handled: string[] = [];
 type Any = Claims | undefined;
 

@@ -16,7 +16,6 @@ type Content = Readonly<Record<string, { readonly schema: { properties?: { error
 const operationOf = (app: AnyElysia, path: string): Operation =>
   JSON.parse(JSON.stringify(toOpenAPISchema(app).paths))[path].get;
 
-/** Returns the errors of each status that the document has. */
 function errorsOf({ responses = {} }: Operation) {
   const errors = Object.entries(responses).map(([status, { content }]) => {
     return [status, content?.['application/json']?.schema.properties?.error?.enum];

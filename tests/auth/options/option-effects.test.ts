@@ -10,7 +10,6 @@ import { AUDIENCE, nowSeconds, signingKeys } from '../../support/mint.ts';
 import { bound, makeProof, proven } from '../../support/proof.ts';
 
 type Options = Partial<GuardOptions>;
-/** Returns what one guard with these options does. */
 type See = (options: Options) => unknown;
 
 const publicUrl = 'https://api.example.test';
@@ -68,7 +67,6 @@ const decideAfter =
     return `${fetches} ${reason}`;
   };
 
-/** Whether a guard waits for keys after a second. */
 const wait: See = async (options) => {
   const clock = createFrozenClock();
   let isAborted: boolean | undefined;

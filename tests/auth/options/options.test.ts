@@ -12,9 +12,7 @@ interface Row {
   readonly valid: readonly unknown[];
   /** `null` is wrong everywhere. */
   readonly wrong: readonly unknown[];
-  /** The default in the contract. */
   readonly fallback?: unknown;
-  /** Further options that the values need. */
   readonly beside?: Partial<GuardOptions>;
 }
 

@@ -15,7 +15,6 @@ export const target = { url: publicUrl + path, token, nowSeconds };
 
 /** The changes to a valid proof, to its request, and to the options of the verifier. */
 export interface Change extends ProofOverrides, Partial<ProofVerifierOptions> {
-  /** The thumbprint that the token is bound to. */
   readonly thumbprint?: string;
   readonly method?: string;
   /** The request's URL as the server sees it. */
@@ -52,7 +51,6 @@ const below = (publicUrl: string, htu: string): ProofRow => [`${htu} at ${public
 export const otherKey = proofKey('ES256', 'other');
 const { x } = publicJwk(proofKey());
 
-/** Proofs by the result of the verifier. */
 export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', readonly ProofRow[]>>> = {
   accepted: [
     ...'ES256 ES384 RS256 PS256 EdDSA Ed25519'.split(' ').map((algorithm): ProofRow => [algorithm, { algorithm }]),

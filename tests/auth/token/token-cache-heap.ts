@@ -10,7 +10,6 @@ const list = (count: number, item: (index: number) => string) =>
   `[${Array.from({ length: count }, (_, index) => item(index))}]`;
 const name = (token: number, index: number) => `${token.toString(36)}${index.toString(36)}`;
 
-/** Returns claims with this many values, as text. */
 export const shapes: Record<string, (token: number, count: number) => string> = {
   'empty objects': (_, count) => list(count, () => '{}'),
   'arrays of one number': (_, count) => list(count, () => '[1]'),

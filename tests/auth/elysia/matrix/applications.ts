@@ -18,7 +18,6 @@ export interface Built {
 
 export interface Application {
   readonly build: (parts: Parts) => AnyElysia | Built | Promise<AnyElysia>;
-  /** Before the path of the route. */
   readonly prefix?: string;
   /**
    * Whether a request with a valid token gets a response: false where Elysia leaves the route open, so that nothing may be
@@ -162,7 +161,6 @@ const lost = alike(
   { isServed: 'maybe', isApart: true },
 );
 
-/** Ways to put a guard and a route into one application. */
 export const applications: Readonly<Record<string, Application>> = {
   ...served,
   ...inGroup,

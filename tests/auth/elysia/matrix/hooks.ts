@@ -79,7 +79,6 @@ const ofApplication: Readonly<Record<string, Install>> = {
     }),
 };
 
-/** Hooks among a route's own options. */
 const ofRoute = ['parse', 'transform', 'beforeHandle', 'resolve', 'afterHandle', 'mapResponse', 'error'];
 
 const installed = Object.keys({ ...lifeCycle, ...ofApplication });

@@ -19,7 +19,6 @@ export interface Outcome {
   readonly calls: number;
 }
 
-/** What the applications of a cell did. */
 export type Observed = Awaited<ReturnType<typeof observe>>;
 
 const noCounts = { runs: 0, calls: 0 };
