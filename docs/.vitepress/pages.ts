@@ -23,7 +23,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
     ),
     ...inFolder(
       'guides',
-      'several-issuers revocation opaque-tokens dpop certificates other-headers forward-auth websockets openapi',
+      'several-issuers revocation opaque-tokens dpop certificates other-headers forward-auth websockets mcp openapi',
     ),
     ...inFolder('guides', 'token-exchange own-issuer key-cache fapi'),
   ],

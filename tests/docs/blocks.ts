@@ -89,6 +89,7 @@ const withoutPorts = (text: string) =>
 export const write = (file: string, text: string) => Bun.write(join(folder, file), onLoopback(text));
 
 for (const { file, text } of blocks) await write(file, framed(withoutPorts(text)));
+await write('mcp-auth.ts', blocks.find(({ id }) => id === 'guides/mcp#What tools know about the user')?.text ?? '');
 await write('options.ts', `export const issuer = '${url}';\nexport const audience = '${audience}';\n`);
 for (const [index, cells] of (await migrationCells()).entries()) await write(`cells-${index}.ts`, cells);
 const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false };

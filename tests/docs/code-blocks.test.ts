@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { certificate } from '../support/certificates.ts';
-import { blocks, folder, github, isServed, passes, type Special, send, url } from './blocks.ts';
+import { audience, blocks, folder, github, isServed, passes, type Special, send, url } from './blocks.ts';
 
 /**
  * A request to a block, the claims of its token, and its response: the status, and a part of headers and body. Last, what is special
@@ -24,6 +24,11 @@ const ofTenant = (tid: string) => ({
   ...{ iss: `${url}${tid}/v2.0`, tid, aud: '11112222-bbbb-3333-cccc-4444dddd5555' },
   scp: 'read:messages',
 });
+const atMcp = { aud: `${audience}/mcp`, sub: 'ada' };
+const notes = { aud: 'http://localhost:3010/mcp', sub: 'ada', scope: 'notes:read' };
+const ofMcp = { headers: { accept: 'application/json, text/event-stream' } };
+const callOf = (name: string, method = 'tools/call') =>
+  `POST /mcp ${JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { name } })}`;
 const reports = { sub: 'ada', scope: 'read:reports' };
 const rows: readonly Row[] = [
   ['start/elysia', 'GET /health', undefined, 200, 'ok'],
@@ -60,14 +65,23 @@ const rows: readonly Row[] = [
   ['start/koa', 'GET /', undefined, 401, 'Bearer scope="read:reports"'],
   ['start/koa', 'GET /', reports, 200, 'ada'],
   ['start/mcp', 'POST /mcp', undefined, 401, '/.well-known/oauth-protected-resource/mcp'],
-  ['start/mcp', 'POST /mcp {', { aud: 'https://api.example.com/mcp', scope: 'notes:read' }, 400, ''],
   [
     'start/mcp',
     'GET /.well-known/oauth-protected-resource/mcp',
     undefined,
     200,
-    '"resource":"https://api.example.com/mcp"',
+    '"resource":"http://localhost:3010/mcp"',
   ],
+  ['start/mcp', callOf('read-notes'), notes, 200, 'You are ada', ofMcp],
+  ['start/mcp', callOf('add-note'), notes, 403, 'scope="notes:read notes:write"', ofMcp],
+  ['start/mcp', callOf('add-note', 'prompts/get'), notes, 200, 'Method not found', ofMcp],
+  ['start/mcp', 'POST /mcp {', notes, 400, 'not JSON', ofMcp],
+  ...['#Hono', '#Servers with a verifier'].flatMap((server): Row[] => [
+    [`guides/mcp${server}`, callOf('whoami'), atMcp, 200, 'You are ada', ofMcp],
+    [`guides/mcp${server}`, callOf('whoami'), { aud: audience }, 401, 'resource_metadata="https://api.', ofMcp],
+    [`guides/mcp${server}`, 'GET /.well-known/oauth-protected-resource/mcp', undefined, 200, 'api.example.com/mcp"'],
+  ]),
+  ['guides/mcp#Sessions belong to a user', callOf('whoami'), undefined, 401, 'resource_metadata', ofMcp],
   ['guides/scopes', 'GET /', { scope: 'read:orders read:customers' }, 200, ''],
   ['guides/scopes', 'GET /', { scope: 'read:orders' }, 403, 'insufficient_scope'],
   ['guides/scopes#Where the scopes are', 'GET /', { resource_access: { 'my-api': { roles: ['clerk'] } } }, 200, ''],

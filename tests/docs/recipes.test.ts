@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { context, metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { decodeJwt } from 'jose';
 import { clientCredentialsGrant, tokenRevocation } from 'openid-client';
+import { expectOwnSessions, sessionClient } from '../examples/mcp-server.ts';
 import { logIn, startAuthorizationServer } from '../support/authorization-server.ts';
 import { certificate } from '../support/certificates.ts';
 import { serve } from '../support/fixture.ts';
@@ -36,6 +37,15 @@ describe('the recipe', () => {
       });
     expect([await protocol('bearer', token), await protocol('bearer', `${token}x`)]).toEqual(['bearer', 'rejected']);
     await server.stop(true);
+  });
+
+  test('guides/mcp: a session is found by the user who began it, and by nobody else', async () => {
+    const { fetch } = await load('guides/mcp#Sessions belong to a user');
+    const send = sessionClient(
+      (init) => fetch(new Request(`${audience}/mcp`, init)),
+      (claims) => issuer.token({ iss: url, aud: `${audience}/mcp`, ...claims }),
+    );
+    await expectOwnSessions(send);
   });
 
   test('guides/own-issuer: the guard accepts the token that the application issues', async () => {

@@ -11,8 +11,8 @@ import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { browse, callback } from '../support/authorization-server.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { bearer, mintToken, nowSeconds } from '../support/mint.ts';
-import { loginIssuer, mcpServer } from './mcp-server.ts';
+import { mintToken, nowSeconds } from '../support/mint.ts';
+import { beginSession, expectOwnSessions, loginIssuer, mcpServer, sessionClient } from './mcp-server.ts';
 
 interface Kept {
   client?: OAuthClientInformation & { readonly scope?: string };
@@ -92,40 +92,15 @@ describe('a session of examples/mcp-express.ts', () => {
     return { issuer, close: async () => void (await close()) };
   });
 
-  const send = (sub: string, id: string | undefined, method = 'POST', exp = nowSeconds() + 60) => {
-    const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
-    const message = id === undefined ? { method: 'initialize', params: initialize } : { method: 'tools/list' };
-    const claims = { aud: started().url, sub, exp, scope: 'notes:read' };
-    const headers = {
-      ...bearer(mintToken(started().issuer.issuer, { claims })),
-      accept: 'application/json, text/event-stream',
-      ...(method === 'POST' && { 'content-type': 'application/json' }),
-      ...(id !== undefined && { 'mcp-session-id': id }),
-    };
-    const body = method === 'POST' ? JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }) : undefined;
-    return fetch(started().url, { method, headers, body, keepalive: false });
-  };
-  const begin = async (sub: string) => String((await send(sub, undefined)).headers.get('mcp-session-id'));
+  const send = sessionClient(
+    (init) => fetch(started().url, init),
+    (claims) => mintToken(started().issuer.issuer, { claims: { aud: started().url, ...claims } }),
+  );
 
-  test('is found by its user only, for each method', async () => {
-    const [ofAda, ofBob] = [await begin('ada'), await begin('bob')];
-    const statuses: unknown[] = [];
-    for (const [sub, id, method] of [
-      ['bob', ofAda, 'POST'],
-      ['bob', ofAda, 'GET'],
-      ['bob', ofAda, 'DELETE'],
-      ['ada', 'unknown', 'POST'],
-      ['ada', ofAda, 'POST'],
-      ['bob', ofBob, 'POST'],
-      ['ada', ofAda, 'DELETE'],
-      ['ada', ofAda, 'POST'],
-    ] as const)
-      statuses.push((await send(sub, id, method)).status);
-    expect(statuses).toEqual([404, 404, 404, 404, 200, 200, 200, 404]);
-  });
+  test('is found by its user only, for each method', () => expectOwnSessions(send));
 
   test('ends an event stream when its token expires', async () => {
-    const id = await begin('ada');
+    const id = await beginSession(send, 'ada');
     // On a slow machine, the token may expire before it is sent.
     for (let seconds = 1; ; seconds *= 2) {
       const exp = nowSeconds() + seconds;

@@ -7,7 +7,7 @@ import { follow, type Start } from '../support/start-page.ts';
 import { runWorker } from '../support/worker.ts';
 
 const nest = '@nestjs/common @nestjs/core @nestjs/platform-express reflect-metadata rxjs typescript @types/node';
-const packages = `elysia hono express fastify @fastify/cors koa ${nest}`;
+const packages = `elysia hono express fastify @fastify/cors koa @modelcontextprotocol/server ${nest}`;
 const folder = installedPackage(packages);
 const path = () => [dirname(nodePath('24')), dirname(process.execPath), process.env.PATH].join(':');
 
@@ -23,7 +23,10 @@ const inWorkerd: Start = (command, port) => {
 };
 
 test.each<[page: string, start: Start]>([
-  ...['elysia', 'hono', 'express', 'fastify', 'nestjs', 'koa', 'fetch'].map((page): [string, Start] => [page, inShell]),
+  ...['elysia', 'hono', 'express', 'fastify', 'nestjs', 'koa', 'fetch', 'mcp'].map((page): [string, Start] => [
+    page,
+    inShell,
+  ]),
   ['workers', inWorkerd],
 ])('docs/start/%s.md, followed step by step, leads to a 401, a 200 and a 403', async (page, start) => {
   const [own, ...others] = await follow(page, folder(), path(), start);

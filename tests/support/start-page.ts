@@ -36,11 +36,11 @@ export async function follow(page: string, folder: string, path: string, start: 
 
   const printed = join(folder, `printed-${page}`);
   const [issuer = ''] = issuing?.blocks ?? [];
-  expect(issuer).toBe('npx protected-api issuer &\n');
-  const background = run(
-    ['bash', '-c', `cd ${folder} && exec node_modules/.bin/protected-api issuer --port ${issuerPort}`],
-    { PATH: path },
-  );
+  expect(issuer).toMatch(/^npx protected-api issuer\b[^&]* &\n$/);
+  const command = onPorts(issuer)
+    .replace('npx ', 'exec node_modules/.bin/')
+    .replace('issuer', `$& --port ${issuerPort}`);
+  const background = run(['bash', '-c', `cd ${folder} && ${command.replace(' &\n', '')}`], { PATH: path });
   await until(() => background.stdout().includes('audience: '), 'the issuer');
   const server = await start(onPorts(starting?.blocks[0]), port, { PATH: path });
   await until(
@@ -58,7 +58,7 @@ export async function follow(page: string, folder: string, path: string, start: 
   }
   expect(statusesIn(stdout)).toEqual([401, 200, 403]);
   // Servers write the names of headers in different cases. What stands for more of a line is left out.
-  const shown = responses.split('\n').filter(Boolean);
+  const shown = onPorts(responses).split('\n').filter(Boolean);
   const escaped = shown.map((line) => line.replace(/ …$/, '').replaceAll(/[^\w\s]/g, '\\$&'));
   expect(stdout).toMatch(new RegExp(escaped.join('[^]*?\\n'), 'i'));
   return /^npm install (.*)$/m.exec(installing?.blocks[0] ?? '')?.[1]?.split(' ') ?? [];
