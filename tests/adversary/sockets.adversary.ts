@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { inWords } from '../../src/auth/probe/forge.ts';
 import { exchange } from '../support/raw-http.ts';
 import { attackedService, expectServing } from './attacked-service.ts';
 import { hosts, lines, nameOf, wireAttacks } from './wire-attacks.ts';
@@ -54,7 +53,7 @@ for (const [how, environment] of [
     const attacked = await attackedService(environment);
 
     for (const host of [...hosts, undefined])
-      test.concurrent(`responds based on the path only, or rejects: Host ${inWords(host)}`, async () => {
+      test.concurrent(`responds based on the path only, or rejects: Host ${JSON.stringify(host)}`, async () => {
         const [version, ...headers] = host === undefined ? ['1.0'] : ['1.1', `Host: ${host}`];
         const checks = Object.entries(statusByPath).map(async ([path, status]) => {
           const request = lines(`GET ${path} HTTP/${version}`, ...headers);

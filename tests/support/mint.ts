@@ -12,7 +12,13 @@ export type TokenOverrides = Change;
 export const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 export const baseOf = (issuer: string): Base => ({
-  ...{ issuer, audience: AUDIENCE, header: { alg: 'RS256', typ: 'JWT', kid: SIGNING_KID }, token: undefined },
+  ...{
+    issuer,
+    audience: AUDIENCE,
+    scope: SCOPE,
+    header: { alg: 'RS256', typ: 'JWT', kid: SIGNING_KID },
+    token: undefined,
+  },
   ...{ key: rsaKey(SIGNING_KID), publicKey: signingKeys()[0], elsewhere: `${issuer}elsewhere` },
   claims() {
     const now = nowSeconds();

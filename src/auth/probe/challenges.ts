@@ -33,3 +33,9 @@ export function challengesIn(header: string | null): readonly Challenge[] | unde
   }
   return found;
 }
+
+/** Returns the first parameter of this name in any challenge of a header. */
+export const parameterOf = (header: string | null, name: string): string | undefined =>
+  challengesIn(header)
+    ?.flatMap(({ parameters }) => parameters)
+    .find(([each]) => each === name)?.[1];

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { constants, createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { isJsonObject, type Members } from '../values/json.ts';
+import type { Members } from '../values/json.ts';
 
 // Here a token is made with exactly one fault and a real signature. Which faults there are is in the tables of rows/.
 
@@ -27,6 +27,8 @@ export interface Change {
 export interface Base {
   readonly issuer: string;
   readonly audience: string;
+  /** The scope that the target requires, or an empty text. */
+  readonly scope: string;
   readonly header: Members & { readonly alg: string };
   readonly claims: () => Members;
   /** The private key of the issuer, if it is a test issuer; otherwise every signature is an attacker's. */
@@ -35,6 +37,8 @@ export interface Base {
   readonly publicKey: Members | undefined;
   /** A token from outside, if the issuer is not ours. */
   readonly token: string | undefined;
+  /** Tokens from outside that must be refused, by what is wrong with them. */
+  readonly given?: Readonly<Record<string, string | undefined>> | undefined;
   /** Where an attacker would publish keys. */
   readonly elsewhere: string;
 }
@@ -133,15 +137,3 @@ export const publish = (key: KeyObject, kid: string, members: Members = {}): Mem
 
 const withoutUndefined = (members: Members): Members =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
-
-const unseen: Readonly<Record<string, string>> = { ' ': 'space', '\t': 'tab', '\n': 'line feed', '\0': 'NUL' };
-/** Describes the value of a claim or a header member in words. */
-export function inWords(value: unknown): string {
-  if (value === undefined || value === '') return value === '' ? 'empty' : 'missing';
-  if (typeof value === 'string') return value.replace(/^ | $|[\0\t\n]/g, (text) => `<${unseen[text]}>`);
-  if (Array.isArray(value))
-    return value.length === 0 ? 'an empty list' : `a list of ${value.map(inWords).join(' and ')}`;
-  if (!isJsonObject(value)) return value === null ? 'null' : `the ${typeof value} ${value}`;
-  const members = Object.entries(value).map(([name, each]) => `${name} ${inWords(each)}`);
-  return members.length === 0 ? 'an empty object' : `an object with ${members.join(' and ')}`;
-}

@@ -3,7 +3,7 @@ import { type ProbedRow, type ProbeReport, reportOf } from './report.ts';
 import type { Level, Needs, Row, Trial } from './row.ts';
 import { rows as allRows } from './rows/rows.ts';
 import { createSender, type Received, type Sender, type Sent } from './transport.ts';
-import { createTrial, type Source, sourceOf } from './trial.ts';
+import { adviceOn, createTrial, type Source, sourceOf } from './trial.ts';
 
 // Here is the course of a run: controls, rows, controls. What is sent is in rows/, and how in transport.ts.
 
@@ -23,7 +23,7 @@ const controlInterval = 25;
  * @throws {TypeError} an option is missing, or names a row or a profile that does not exist
  */
 export async function probe(options: ProbeOptions): Promise<ProbeReport> {
-  const { known = {}, only, skip = [], profile, headers = {}, signal } = options;
+  const { known = {}, only, skip = [], profile, headers, signal } = options;
   if (!profiles.includes(profile)) throw new TypeError(`Cannot probe: ${profile} is no profile`);
   for (const name of [...(only ?? []), ...skip, ...Object.keys(known)])
     if (![...allRows, ...ownRows].some((row) => isMeant(name, row)))
@@ -31,7 +31,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
   const { targets, notTried } = readTargets(options);
   const onReceived = ({ id, method, url }: Sent, { words: _, ...received }: Received) =>
     options.onResponse?.({ row: id, method, url, ...received });
-  const sender = createSender({ fetch: options.fetch, headers: Object.entries(headers), onReceived });
+  const sender = createSender({ fetch: options.fetch, headers, onReceived });
   signal?.addEventListener('abort', () => sender.stop('The run was interrupted'));
   const chosen = chosenRows(options);
   const source = await sourceOf(options);
@@ -40,10 +40,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
     const run = { target, source, sender, options, results, total: targets.length * (chosen.length + ownRows.length) };
     await probeTarget(run, chosen);
   }
-  return reportOf(
-    results.map((row) => withKnown(row, known)),
-    notTried,
-  );
+  return reportOf(withKnown(results, known), notTried);
 }
 
 /** Returns the rows that a run has, without sending anything. */
@@ -82,76 +79,61 @@ interface Run {
   readonly total: number;
 }
 
-type Own = Pick<Row, 'id' | 'rule' | 'level' | 'needs' | 'sent' | 'expected' | 'remedy'>;
-const own = (id: string, needs: Row['needs'], sent: string, expected: string, rule: string, remedy: string): Own => ({
-  ...{ id, rule, level: 'must', needs, sent, expected, remedy },
-});
-const noToken = own('no-token', 'nothing', 'no token', 'a refusal (4xx)', 'RFC 6750 §3', 'Guard the route');
-const control = own(
-  'control',
-  'token',
-  'a good token, twice',
-  'success, the same each time',
-  'RFC 6750 §2.1',
-  'Let the API trust the issuer, and give it a token that it accepts',
-);
-const controlEnd = { ...control, id: 'control-end', sent: 'a good token, at the end' };
-const given = Object.entries({
-  expired: 'a token that has expired',
-  audience: 'a token for another audience',
-  scope: 'a token without the scope',
-  id: 'an ID token',
-}).map(([name, sent]) =>
-  own(
-    `given-${name}`,
-    'token',
-    sent,
-    'a refusal (4xx)',
-    'RFC 6750 §3.1',
-    'Check exp, aud, scope and the kind of each token',
-  ),
-);
-type Add = (row: Own, verdict: ProbedRow['verdict'], got: string) => void;
-
+type Own = Omit<Row, 'run'>;
+const noToken: Own = {
+  id: 'no-token',
+  rule: 'RFC 6750 §3',
+  level: 'must',
+  needs: 'nothing',
+  sent: 'no token',
+  expected: 'a refusal (4xx)',
+  remedy: 'Guard the route. A refusal is a matter of the status, not of the body',
+};
+const control: Own = {
+  ...{ ...noToken, id: 'control', rule: 'RFC 6750 §2.1', needs: 'token', sent: 'a good token, twice' },
+  ...{
+    expected: 'success, the same each time',
+    remedy: 'Let the API trust the issuer, and give it a token that it accepts',
+  },
+};
+const controlEnd: Own = { ...control, id: 'control-end', sent: 'a good token, at the end' };
 /** Rows that are part of each run. */
-const ownRows: readonly Own[] = [noToken, control, controlEnd, ...given];
+const ownRows: readonly Own[] = [noToken, control, controlEnd];
 
 async function probeTarget(run: Run, chosen: readonly Row[]): Promise<void> {
   const { results, target, source, sender, options } = run;
-  const add: Add = ({ id, rule, level, needs, sent, expected, remedy }, verdict, got) => {
+  const add = (
+    { id, rule, level, needs, sent, expected, remedy }: Own,
+    verdict: ProbedRow['verdict'],
+    got: string,
+  ): void => {
     const at = `${target.method} ${target.url}`;
     const row = { id, target: at, rule, level, needs, sent, expected, got, verdict, remedy };
     results.push(row);
     options.onRow?.(row, run.total);
   };
-  const skipAll = (rows: readonly Row[], why: string) => {
-    for (const row of rows) add(row, 'skipped', why);
+  const skipAll = (why: string) => {
+    for (const row of chosen) add(row, 'skipped', why);
   };
 
-  const { trial, secondGood, control: repeat, begin } = await createTrial(target, source, sender, options);
-  const { bare, good: firstGood } = trial;
-  if (bare.outcome === 'served') {
-    add(noToken, 'failed', bare.words);
-    return skipAll(chosen, 'The target serves without a token');
+  const { trial, control: repeat, begin } = await createTrial(target, source, sender, options);
+  const { bare, good } = trial;
+  add(noToken, verdicts[bare.outcome], bare.words);
+  if (bare.outcome === 'served') return skipAll('The target serves without a token');
+  if (bare.outcome === 'unclear') return skipAll('It is unclear whether the target needs a token');
+  if (!good) add(control, 'skipped', 'No token was given');
+  else if (good.outcome === 'served') add(control, 'passed', good.words);
+  else {
+    add(control, 'inconclusive', adviceOn(good, source));
+    return skipAll('A good token was not accepted');
   }
-  add(noToken, bare.outcome === 'refused' ? 'passed' : 'inconclusive', bare.words);
-  if (bare.outcome === 'unclear') return skipAll(chosen, 'It is unclear whether the target needs a token');
-  if (firstGood) {
-    const isGood = firstGood.outcome === 'served' && secondGood?.status === firstGood.status;
-    add(
-      control,
-      isGood ? 'passed' : 'inconclusive',
-      isGood ? firstGood.words : `${firstGood.words}, ${secondGood?.words}: ${source.advice}`,
-    );
-    if (!isGood) return skipAll(chosen, 'A good token was not accepted');
-    await probeGiven(trial, options, add);
-  } else add(control, 'skipped', 'No token was given');
 
   let judged = results.length;
   for (const [at, row] of chosen.entries()) {
     begin(row.id);
-    await source.renew();
-    await probeRow(trial, row, options, sender, add);
+    const isOver = await source.renew();
+    if (isOver !== undefined) sender.stop(isOver);
+    await probeRow(trial, row, sender, add);
     if (at % controlInterval !== controlInterval - 1 && at !== chosen.length - 1) continue;
     const again = await repeat();
     if (again && again.outcome !== 'served') {
@@ -163,8 +145,10 @@ async function probeTarget(run: Run, chosen: readonly Row[]): Promise<void> {
     }
     judged = results.length;
   }
-  if (firstGood) add(controlEnd, 'passed', firstGood.words);
+  if (good) add(controlEnd, 'passed', good.words);
 }
+
+const verdicts = { served: 'failed', refused: 'passed', unclear: 'inconclusive' } as const;
 
 /** What was judged since the last control may be due to an API that fell over. */
 function doubt(results: ProbedRow[], from: number, words: string): void {
@@ -175,21 +159,13 @@ function doubt(results: ProbedRow[], from: number, words: string): void {
   }
 }
 
-async function probeGiven(trial: Trial, { tokens = {} }: ProbeOptions, add: Add): Promise<void> {
-  for (const row of given) {
-    const token = tokens[row.id.slice('given-'.length) as 'id'];
-    if (token === undefined) {
-      if (Object.keys(tokens).length > 0) add(row, 'skipped', 'No such token was given');
-      continue;
-    }
-    const { outcome, words } = await trial.send({ token });
-    add(row, outcome === 'served' ? 'failed' : outcome === 'refused' ? 'passed' : 'inconclusive', words);
-  }
-}
-
-async function probeRow(trial: Trial, row: Row, options: ProbeOptions, sender: Sender, add: Add): Promise<void> {
-  const { profile } = options;
-  const level: Level = (profile && row.profiles?.[profile]) ?? row.level;
+async function probeRow(
+  trial: Trial,
+  row: Row,
+  sender: Sender,
+  add: (row: Own, verdict: ProbedRow['verdict'], got: string) => void,
+): Promise<void> {
+  const level: Level = (trial.profile && row.profiles?.[trial.profile]) ?? row.level;
   const judged = { ...row, level };
   const stopped = sender.stopped();
   const why =
@@ -202,9 +178,15 @@ async function probeRow(trial: Trial, row: Row, options: ProbeOptions, sender: S
   add(judged, verdict === 'failed' && level === 'should' ? 'warning' : verdict, got);
 }
 
-function withKnown(row: ProbedRow, known: Readonly<Record<string, string>>): ProbedRow {
-  const reason = known[row.id];
-  if (reason === undefined || row.verdict === 'skipped' || row.verdict === 'inconclusive') return row;
-  if (row.verdict !== 'passed') return { ...row, known: reason };
-  return { ...row, verdict: 'failed', got: `${row.got}: it passes again, remove it from the known deviations` };
+/** Marks known deviations, and fails rows that no longer deviate at any target. */
+function withKnown(rows: readonly ProbedRow[], known: Readonly<Record<string, string>>): readonly ProbedRow[] {
+  const deviates = ({ verdict }: ProbedRow) => verdict === 'failed' || verdict === 'warning';
+  const found = new Set(rows.filter(deviates).map(({ id }) => id));
+  return rows.map((row) => {
+    const reason = known[row.id];
+    if (reason === undefined) return row;
+    if (deviates(row)) return { ...row, known: reason };
+    if (row.verdict !== 'passed' || found.has(row.id)) return row;
+    return { ...row, verdict: 'failed', got: `${row.got}: it passes again, remove it from the known deviations` };
+  });
 }

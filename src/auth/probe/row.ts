@@ -11,15 +11,19 @@ export type Needs = 'nothing' | 'token' | 'issuer';
 /** Where standards differ: which of them decides what is a `must`. */
 export type Profile = 'rfc6750' | 'rfc9068' | 'mcp' | 'fapi2';
 
-/** One request. By default, it has no credentials. */
+/** One request. By default, it has no credentials. `TOKEN` in its headers, query and body stands for a good token. */
 export interface Attempt {
   /** Presented as good tokens are: as a bearer token, or with a proof. */
-  readonly token?: string;
+  readonly token?: Forgery;
+  readonly scheme?: 'Bearer' | 'DPoP';
+  /** Proofs for this request, changed: by default one if the scheme is DPoP. */
+  readonly proofs?: readonly Change[];
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly method?: string;
-  /** Changes the URL. */
-  readonly url?: (url: string) => string;
-  /** A form. */
+  /** Changes the path of the URL. */
+  readonly path?: (path: string) => string;
+  /** Added to the query of the URL. */
+  readonly query?: string;
   readonly body?: string;
 }
 
@@ -45,15 +49,13 @@ export interface Trial {
   readonly base: Base;
   readonly url: string;
   readonly method: string;
-  /** The scopes that the target requires. */
-  readonly scope: readonly string[];
   readonly profile: Profile | undefined;
   /** The responses of the controls: to a good token (if there is one), and without credentials. */
   readonly good: Answer | undefined;
   readonly bare: Answer;
   /** The issuer, if it can be reached over the network. */
   readonly server: KeyServer | undefined;
-  /** Whether callbacks, floods and huge headers may be sent. */
+  /** Whether floods and huge headers may be sent. */
   readonly isIntrusive: boolean;
   /** The scheme in which good tokens are presented. */
   readonly scheme: 'Bearer' | 'DPoP';
@@ -82,7 +84,7 @@ export interface Row {
   /** Levels in profiles that differ. */
   readonly profiles?: Readonly<Partial<Record<Profile, Level>>> | undefined;
   /** The changes to a good token, if that is what is sent. */
-  readonly forgeries?: readonly Forgery[];
+  readonly forgeries?: readonly Forgery[] | undefined;
   /** Returns why the row does not apply. */
   readonly skip?: ((trial: Trial) => string | undefined) | undefined;
   readonly run: (trial: Trial) => Promise<Finding>;
@@ -90,87 +92,52 @@ export interface Row {
 
 /** What the rows of a topic share, and one of them may have differently. */
 type Told = Pick<Row, 'rule' | 'needs' | 'remedy'> & Partial<Pick<Row, 'level' | 'expected' | 'profiles' | 'skip'>>;
-type Way = Pick<Row, 'run'> & { readonly expected?: string };
+type Way = Pick<Row, 'run'> & { readonly expected: string };
 type Line = readonly [sent: string, what: Forgery | readonly Forgery[] | Way, more?: Partial<Told>];
 
 /** Returns the rows of a topic, whose name begins their IDs. */
 export const topic = (name: string, told: Told, lines: Readonly<Record<string, Line>>): readonly Row[] =>
   Object.entries(lines).map(([id, [sent, what, more]]) => {
-    const { run, expected } = isWay(what) ? what : refused(what);
-    const forgeries = isWay(what) ? {} : { forgeries: [what].flat() as readonly Forgery[] };
-    const shared = { level: 'must' as const, expected: expected ?? 'a refusal (4xx)', ...told, ...more };
-    return { id: `${name}-${id}`, sent, run, ...forgeries, ...shared };
+    const forgeries = isWay(what) ? undefined : ([what].flat() as readonly Forgery[]);
+    const way = isWay(what) ? what : refused(...(forgeries ?? []).map((token) => ({ token })));
+    return { id: `${name}-${id}`, sent, level: 'must', forgeries, ...way, ...told, ...more };
   });
 
 const isWay = (what: Line[1]): what is Way => typeof what === 'object' && 'run' in what;
 
-/** Refuses each of these tokens. */
-const refused = (forgeries: Forgery | readonly Forgery[]): Way => ({
-  run: (trial) =>
-    refuses(
-      trial,
-      ([forgeries].flat() as Forgery[]).map((each) => ({ token: forge(trial.base, each) })),
-    ),
-});
-
-/** Accepts each of these tokens. */
-export const accepted = (...forgeries: readonly Forgery[]): Way => ({
-  expected: 'success, as with any good token',
-  run: (trial) =>
-    accepts(
-      trial,
-      forgeries.map((each) => ({ token: forge(trial.base, each) })),
-    ),
-});
-
+export const finding = (expected: string, run: Row['run']): Way => ({ expected, run });
 /** Refuses each of these requests. */
-export const requests = (...attempts: readonly (Attempt | ((trial: Trial) => Attempt))[]): Way => ({
-  run: (trial) =>
-    refuses(
-      trial,
-      attempts.map((each) => (typeof each === 'function' ? each(trial) : each)),
-    ),
-});
-
-/** Accepts this request. */
-export const acceptedRequest = (attempt: (trial: Trial) => Attempt): Way => ({
-  expected: 'success, as with any good token',
-  run: (trial) => accepts(trial, [attempt(trial)]),
-});
+export const refused = (...attempts: readonly Attempt[]): Way =>
+  finding('a refusal (4xx)', (trial) => refuses(trial, ...attempts));
+/** Accepts each of these requests. */
+export const accepted = (...attempts: readonly Attempt[]): Way =>
+  finding('success, as with any good token', (trial) => all(trial, attempts, 'served', 'refused'));
+export const acceptedTokens = (...tokens: readonly Forgery[]): Way => accepted(...tokens.map((token) => ({ token })));
 
 /** Decides about the response to a request: `fault` returns what is wrong with it. */
 export const response = (
   expected: string,
-  attempt: Attempt | ((trial: Trial) => Attempt),
+  attempt: Attempt,
   fault: (answer: Answer, trial: Trial) => string | undefined,
-): Way => ({
-  expected,
-  async run(trial) {
-    const answer = await trial.send(typeof attempt === 'function' ? attempt(trial) : attempt);
+): Way =>
+  finding(expected, async (trial) => {
+    const answer = await trial.send(attempt);
     if (answer.outcome === 'unclear') return { verdict: 'inconclusive', got: answer.words };
     const got = fault(answer, trial);
     return got === undefined ? { verdict: 'passed', got: answer.words } : { verdict: 'failed', got };
-  },
-});
+  });
 
-export const finding = (expected: string, run: (trial: Trial) => Promise<Finding>): Way => ({ expected, run });
-
-/** Sends requests until one is served, or it is unclear whether it is. */
-export async function refuses(trial: Trial, attempts: readonly Attempt[]): Promise<Finding> {
-  return all(trial, attempts, 'refused', 'served');
+/** Sends requests until one is served. A token that its change leaves as it is, such as an opaque one, is not sent. */
+export async function refuses(trial: Trial, ...attempts: readonly Attempt[]): Promise<Finding> {
+  const { base } = trial;
+  const changed = attempts.filter(
+    ({ token }) => token === undefined || !base.token || forge(base, token) !== base.token,
+  );
+  return all(trial, changed, 'refused', 'served');
 }
 
-async function accepts(trial: Trial, attempts: readonly Attempt[]): Promise<Finding> {
-  return all(trial, attempts, 'served', 'refused');
-}
-
-async function all(
-  trial: Trial,
-  attempts: readonly Attempt[],
-  want: 'served' | 'refused',
-  fault: 'served' | 'refused',
-) {
-  let last: Finding = { verdict: 'skipped', got: 'nothing to send' };
+async function all(trial: Trial, attempts: readonly Attempt[], want: Answer['outcome'], fault: Answer['outcome']) {
+  let last: Finding = { verdict: 'skipped', got: 'The token has no part that can be changed so' };
   for (const [at, attempt] of attempts.entries()) {
     const { outcome, words } = await trial.send(attempt);
     const got = attempts.length > 1 && outcome !== want ? `${words} (variant ${at + 1} of ${attempts.length})` : words;
@@ -187,8 +154,8 @@ export const headers = (name: string, ...values: readonly unknown[]): readonly C
 export const claims = (name: string, ...values: readonly unknown[]): readonly Change[] =>
   values.map((value) => ({ claims: { [name]: value } }));
 
+export const isScoped = ({ base }: Trial) => (base.scope === '' ? 'The target names no scope' : undefined);
+export const isBearer = ({ scheme }: Trial) => (scheme === 'Bearer' ? undefined : 'Tokens are bound to keys');
+
 /** The subject of good tokens, by which a response to another client is noticed. */
 export const controlSubject = 'probe-control';
-
-/** Skips a row of a target without a scope. */
-export const isScoped = ({ scope }: Trial) => (scope.length > 0 ? undefined : 'The target names no scope');

@@ -80,7 +80,8 @@ export const serverOf = (issuer: object): KeyServer | undefined => servers.get(i
 /** Says where a test issuer publishes its keys. */
 export function publishAt(issuer: TestIssuer, server: KeyServer): TestIssuer {
   servers.set(issuer, server);
-  const keys = issuer.options.keys.keys.map((jwk) => publish(strangersKey('RS256'), String((jwk as Members).kid)));
+  const kids = ['redirected', ...issuer.options.keys.keys.map((jwk) => String((jwk as Members).kid))];
+  const keys = kids.map((kid) => publish(strangersKey('RS256'), kid));
   server.documents.set('/elsewhere', { kind: 'response', text: JSON.stringify({ keys }) });
   return issuer;
 }

@@ -26,7 +26,7 @@ export type Handler = (request: Request) => Response | Promise<Response>;
 
 interface SenderOptions {
   readonly fetch?: Handler | undefined;
-  readonly headers?: readonly (readonly [string, string])[] | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly onReceived?: ((sent: Sent, received: Received) => void) | undefined;
 }
 
@@ -41,48 +41,55 @@ const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 export type Sender = ReturnType<typeof createSender>;
 
 /** Returns a function that sends one request after the other, until `stopped()` says why it does so no longer. */
-export function createSender({ fetch, headers = [], onReceived }: SenderOptions) {
-  let [count, nextAt, failures, limited, stopped] = [0, 0, 0, 0, undefined as string | undefined];
+export function createSender({ fetch, headers = {}, onReceived }: SenderOptions = {}) {
+  let [count, nextAt, stopped] = [0, 0, undefined as string | undefined];
+  /** How many responses were server errors, and how many of the last ones nothing or a limit. */
+  const failures = { errors: 0, silent: 0, limited: 0 };
+  const isOther = (url: string) => fetch === undefined && !isLoopbackHost(new URL(url).hostname);
+
+  function countFailure(url: string, status: number): void {
+    if (status === 0 || status >= 500) failures.errors += 1;
+    failures.silent = status === 0 ? failures.silent + 1 : 0;
+    failures.limited = status === 429 ? failures.limited + 1 : 0;
+    const max = careful.failures;
+    if (isOther(url) && failures.errors >= max) stopped ??= `${max} server errors: the API may be in trouble`;
+    if (failures.silent >= max) stopped ??= `${max} requests without a response`;
+    if (failures.limited >= max) stopped ??= 'The API limits requests (429)';
+  }
 
   async function sendOnce(sent: Sent): Promise<Received> {
-    const isCareful = fetch === undefined && !isLoopbackHost(new URL(sent.url).hostname);
-    if (isCareful && count >= careful.requests)
-      stopped = `${careful.requests} requests were sent: name fewer targets or rows`;
+    if (isOther(sent.url) && count >= careful.requests)
+      stopped ??= `${careful.requests} requests were sent: name fewer targets or rows`;
     if (stopped !== undefined) return nothing(stopped);
-    if (isCareful) {
+    if (isOther(sent.url)) {
       if (nextAt > performance.now()) await pause(nextAt - performance.now());
       nextAt = performance.now() + careful.intervalMs;
     }
     count += 1;
-    const agent = ['User-Agent', `protected-api-probe (row ${sent.id})`] as const;
-    const whole = { ...sent, headers: [agent, ...headers, ...sent.headers] };
+    const all = [['User-Agent', `protected-api-probe (row ${sent.id})`], ...Object.entries(headers), ...sent.headers];
+    const isTyped = sent.body === undefined || all.some(([name]) => name?.toLowerCase() === 'content-type');
+    const type = /^\s*[{[]/.test(sent.body ?? '') ? 'application/json' : 'application/x-www-form-urlencoded';
+    const whole = { ...sent, headers: [...all, ...(isTyped ? [] : [['Content-Type', type]])] as Sent['headers'] };
     const received = await (fetch ? intoFunction(fetch, whole) : overNetwork(whole)).catch((error: unknown) =>
       nothing(`no response: ${error instanceof Error ? printable(error.message || error.name) : 'an error'}`),
     );
     onReceived?.(sent, received);
-    failures = received.status >= 500 || received.status === 0 ? failures + 1 : failures;
-    limited = received.status === 429 ? limited + 1 : 0;
-    if (isCareful && failures >= careful.failures)
-      stopped = `${careful.failures} server errors: the API may be in trouble`;
-    if (limited >= careful.failures) stopped = 'The API limits requests (429)';
+    countFailure(sent.url, received.status);
     return received;
   }
 
   return {
-    count: () => count,
     stopped: () => stopped,
     stop(reason: string) {
       stopped ??= reason;
     },
     async send(sent: Sent): Promise<Received> {
       const received = await sendOnce(sent);
-      const seconds = Number(received.headers.get('retry-after') ?? Number.NaN);
-      const mayWait =
-        received.status === 429 ||
-        (received.status === 503 && fetch === undefined && !isLoopbackHost(new URL(sent.url).hostname));
-      if (!mayWait || Number.isNaN(seconds)) return received;
+      const { status } = received;
+      const seconds = secondsIn(received.headers.get('retry-after'));
+      if (Number.isNaN(seconds) || !(status === 429 || (status === 503 && isOther(sent.url)))) return received;
       if (seconds > maxWaitSeconds) {
-        stopped ??= `The API asks to wait for ${seconds} seconds`;
+        stopped ??= `The API asks to wait for ${Math.ceil(seconds)} seconds`;
         return received;
       }
       await pause(seconds * 1000);
@@ -91,17 +98,21 @@ export function createSender({ fetch, headers = [], onReceived }: SenderOptions)
   };
 }
 
+/** Returns the seconds of a Retry-After header, which may have a date (RFC 9110 §10.2.3). */
+function secondsIn(value: string | null): number {
+  return /^\d+$/.test(value ?? '') ? Number(value) : Math.max(0, (Date.parse(value ?? '') - Date.now()) / 1000);
+}
+
 const nothing = (words: string): Received => ({ status: 0, headers: new Headers(), text: '', words });
 
 function receivedOf(status: number, headers: Headers, text: string): Received {
-  const challenge = headers.get('www-authenticate');
-  // The challenge's words help; anything else could be a secret.
-  const named = challengesIn(challenge)?.flatMap(({ scheme, parameters }) => {
-    const error = parameters.find(([name]) => name === 'error')?.[1];
-    return [error === undefined ? scheme : `${scheme} error="${error}"`];
+  const challenges = challengesIn(headers.get('www-authenticate')) ?? [];
+  // An error code helps; anything else could be a secret.
+  const named = challenges.map(({ scheme, parameters }) => {
+    const error = parameters.find(([name, value]) => name === 'error' && /^\w{1,50}$/.test(value))?.[1];
+    return error === undefined ? scheme : `${scheme} error="${error}"`;
   });
-  const words = `${status}${named && named.length > 0 ? ` ${printable(named.join(', '))}` : ''}`;
-  return { status, headers, text, words };
+  return { status, headers, text, words: printable([status, named.join(', ')].join(' ').trim()) };
 }
 
 async function intoFunction(fetch: Handler, { method, url, headers, body }: Sent): Promise<Received> {
@@ -110,48 +121,31 @@ async function intoFunction(fetch: Handler, { method, url, headers, body }: Sent
   for (const [name, value] of headers) given.append(name, value);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, fail) => {
-    timer = setTimeout(
-      () => fail(new Error(`no response within ${responseTimeoutMs / 1000} seconds`)),
-      responseTimeoutMs,
-    );
+    timer = setTimeout(() => fail(new Error(tooLate)), responseTimeoutMs);
   });
-  try {
-    const response = await Promise.race([
-      fetch(new Request(url, { method, headers: given, body: body ?? null })),
-      late,
-    ]);
+  const receive = async () => {
+    const response = await fetch(new Request(url, { method, headers: given, body: body ?? null }));
     return receivedOf(response.status, response.headers, (await response.text()).slice(0, maxResponseLength));
-  } finally {
-    clearTimeout(timer);
-  }
+  };
+  return Promise.race([receive(), late]).finally(() => clearTimeout(timer));
 }
+const tooLate = `no response within ${responseTimeoutMs / 1000} seconds`;
 
 /** Sends a request by node:http, which follows no redirect, decompresses nothing and sends a header twice if asked to. */
-export async function overNetwork({ method, url, headers, body }: Sent): Promise<Received> {
+async function overNetwork({ method, url, headers, body }: Sent): Promise<Received> {
   const { protocol, host, hostname, port } = new URL(url);
   const [, path = ''] = /^https?:\/\/[^/?#]*([^#]*)/.exec(url) ?? [];
   const isSecure = protocol === 'https:';
   const proxy = isLoopbackHost(hostname) ? undefined : proxyOf(isSecure, hostname);
   const socket = isSecure && proxy ? await tunnel(proxy, `${hostname}:${port || 443}`, hostname) : undefined;
-  const length =
-    body === undefined
-      ? []
-      : ['Content-Type', 'application/x-www-form-urlencoded', 'Content-Length', String(Buffer.byteLength(body))];
-  const target =
-    proxy && !isSecure
-      ? { host: proxy.hostname, port: proxy.port, path: url }
-      : {
-          host: hostname.replace(/^\[|\]$/g, ''),
-          port: port || (isSecure ? 443 : 80),
-          path: path.startsWith('/') ? path : `/${path}`,
-        };
+  const length = body === undefined ? [] : ['Content-Length', String(Buffer.byteLength(body))];
   const options = {
-    ...target,
-    method,
-    agent: false,
-    timeout: responseTimeoutMs,
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port || (isSecure ? 443 : 80),
+    path: path.startsWith('/') ? path : `/${path}`,
+    ...(proxy && !isSecure && { host: proxy.hostname, port: proxy.port || 80, path: url }),
     ...(socket && { createConnection: () => socket }),
-    headers: ['Host', host, ...headers.flat(), ...length],
+    ...{ method, agent: false, headers: ['Host', host, ...headers.flat(), ...length] },
   };
   return new Promise((done, fail) => {
     const request = (isSecure && !socket ? httpsRequest : httpRequest)(
@@ -166,9 +160,8 @@ export async function overNetwork({ method, url, headers, body }: Sent): Promise
         response.on('close', end).on('error', end);
       },
     );
-    request
-      .on('error', fail)
-      .on('timeout', () => request.destroy(new Error(`no response within ${responseTimeoutMs / 1000} seconds`)));
+    const timer = setTimeout(() => request.destroy(new Error(tooLate)), responseTimeoutMs);
+    request.on('error', fail).on('close', () => clearTimeout(timer));
     request.end(body);
   });
 }
@@ -183,26 +176,26 @@ function proxyOf(isSecure: boolean, hostname: string): URL | undefined {
   const { env } = process;
   const value = isSecure ? (env.HTTPS_PROXY ?? env.https_proxy) : (env.HTTP_PROXY ?? env.http_proxy);
   const without = (env.NO_PROXY ?? env.no_proxy ?? '').split(',').map((name) => name.trim().replace(/^\*?\./, ''));
-  const isExcepted = without.some(
-    (name) => name === '*' || (name !== '' && (hostname === name || hostname.endsWith(`.${name}`))),
-  );
+  const isExcepted = without.some((name) => name !== '' && (name === '*' || `.${hostname}`.endsWith(`.${name}`)));
   return value && !isExcepted ? new URL(value) : undefined;
 }
 
+/** Opens a TLS connection through a proxy (RFC 9110 §9.3.6). */
 function tunnel({ hostname, port, username, password }: URL, authority: string, servername: string) {
-  const headers = username
-    ? { 'proxy-authorization': `Basic ${btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`)}` }
-    : {};
+  const user = btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+  const headers = username ? { 'proxy-authorization': `Basic ${user}` } : {};
+  const options = {
+    host: hostname,
+    port: port || 80,
+    method: 'CONNECT',
+    path: authority,
+    headers,
+    timeout: responseTimeoutMs,
+  };
   return new Promise<ReturnType<typeof connectTls>>((done, fail) => {
-    const request = httpRequest({
-      host: hostname,
-      port: port || 80,
-      method: 'CONNECT',
-      path: authority,
-      headers,
-      timeout: responseTimeoutMs,
-    });
-    request.on('error', fail).on('connect', (response, socket) => {
+    const request = httpRequest(options);
+    request.on('error', fail).on('timeout', () => request.destroy(new Error(tooLate)));
+    request.on('connect', (response, socket) => {
       if (response.statusCode === 200) done(connectTls({ socket, servername }));
       else fail(new Error(`The proxy responded with ${response.statusCode}`));
     });

@@ -1,9 +1,9 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { nowSeconds } from '../issuer/signer.ts';
-import { partsOf } from '../issuer/test-issuer.ts';
+import { partsOf, type TestIssuer } from '../issuer/test-issuer.ts';
 import { isJsonObject, type Members, parseJsonObject } from '../values/json.ts';
-import { isLoopbackHost } from '../values/url.ts';
-import { challengesIn } from './challenges.ts';
+import { isLoopbackHost, printable } from '../values/url.ts';
+import { challengesIn, parameterOf } from './challenges.ts';
 import { type Base, forge } from './forge.ts';
 import type { ProbeOptions, Target } from './options.ts';
 import { type Answer, type Attempt, controlSubject, type Trial } from './row.ts';
@@ -16,40 +16,43 @@ import type { Received, Sender } from './transport.ts';
 
 /** Where good tokens come from. */
 export interface Source {
-  /** Returns the good token of a target, and what is known of its issuer. */
-  readonly baseFor: (target: Target) => Base;
+  /** What is known of the issuer, for this scope. */
+  readonly baseFor: (scope: string) => Base;
   readonly hasToken: boolean;
   /** What to change if a good token is refused. */
-  readonly advice: string;
-  /** Gets a new token if the old one expires within half a minute. */
-  readonly renew: () => Promise<void>;
+  readonly advice: () => string;
+  /** Gets a new token if the old one expires within half a minute. Returns why there is none. */
+  readonly renew: () => Promise<string | undefined>;
 }
 
 const renewSeconds = 30;
 
 /** Returns where the tokens of a run come from: an issuer of tests, a token, or nothing but imagination. */
-export async function sourceOf(options: ProbeOptions): Promise<Source> {
-  const { issuer, token, keys } = options;
+export async function sourceOf({ issuer, token, tokens: given, keys }: ProbeOptions): Promise<Source> {
   if (issuer) return issuerSource(issuer);
-  const made = { ...imagined };
+  const made = { ...imagined, given };
   const read = async () => {
     const text = (typeof token === 'function' ? await token() : token)?.trim().replace(/^(?:Bearer|DPoP)\s+/i, '');
     if (text === undefined) return;
-    const header = readIfAny(() => decodeProtectedHeader(text)) ?? {};
-    const claims = readIfAny(() => decodeJwt(text)) ?? {};
+    const header = partOf(() => decodeProtectedHeader(text));
+    const claims = partOf(() => decodeJwt(text));
     const publicKey = keys?.keys.filter(isJsonObject).find(({ kid }) => kid === header.kid);
     Object.assign(made, { token: text, header: { alg: 'RS256', ...header }, claims: () => claims, publicKey });
   };
   await read();
+  const leftSeconds = () => {
+    const { exp } = made.claims();
+    return made.token !== undefined && typeof exp === 'number' ? exp - nowSeconds() : Number.POSITIVE_INFINITY;
+  };
   return {
-    baseFor: () => made,
+    baseFor: (scope) => ({ ...made, scope }),
     hasToken: token !== undefined,
-    advice: 'Give a token that the API accepts',
+    advice: () => (leftSeconds() > 0 ? 'Give a token that the API accepts' : 'The token has expired'),
     async renew() {
-      const { exp } = made.claims();
-      if (typeof exp !== 'number' || made.token === undefined || exp - nowSeconds() > renewSeconds) return;
-      if (typeof token === 'function') await read();
-      else if (exp <= nowSeconds()) throw new Error('The token has expired during the run: give one that lives longer');
+      if (leftSeconds() > renewSeconds) return undefined;
+      // A failure is noticed once the old token has expired.
+      if (typeof token === 'function') await read().catch(() => {});
+      return leftSeconds() > 0 ? undefined : 'The token has expired: give one that lives longer';
     },
   };
 }
@@ -58,56 +61,40 @@ export async function sourceOf(options: ProbeOptions): Promise<Source> {
 const imagined: Base = {
   issuer: 'https://issuer.invalid/',
   audience: 'https://api.invalid',
+  scope: '',
   header: { alg: 'RS256', typ: 'at+jwt', kid: 'probe' },
-  claims: () => ({
-    iss: 'https://issuer.invalid/',
-    aud: 'https://api.invalid',
-    sub: controlSubject,
-    exp: nowSeconds() + 3600,
-  }),
+  claims() {
+    const [iat, scope] = [nowSeconds(), this.scope === '' ? undefined : this.scope];
+    const about = { iss: this.issuer, aud: this.audience, sub: controlSubject, client_id: 'probe', scope };
+    return { ...about, iat, exp: iat + 3600, jti: crypto.randomUUID() };
+  },
   key: undefined,
   publicKey: undefined,
   token: undefined,
   elsewhere: 'https://attacker.invalid/elsewhere',
 };
 
-function issuerSource(testIssuer: NonNullable<ProbeOptions['issuer']>): Source {
+function issuerSource(testIssuer: TestIssuer): Source {
   const known = partsOf(testIssuer);
   if (!known) throw new TypeError('Cannot probe: issuer must be an issuer that createTestIssuer() returned');
-  const { issuer, audience, key, kid } = known;
-  const server = serverOf(testIssuer);
+  const { kid, ...parts } = known;
+  const url = serverOf(testIssuer)?.url;
   const publicKey = testIssuer.options.keys.keys.filter(isJsonObject).find((jwk) => jwk.kid === kid);
+  const elsewhere = url === undefined ? imagined.elsewhere : `${url}elsewhere`;
+  const keys = url === undefined ? 'and the keys in issuer.options' : `whose keys are at ${url}.well-known/jwks.json`;
   return {
     hasToken: true,
-    async renew() {},
-    advice: `The API must trust the issuer ${issuer} with the audience ${audience}${server ? `, whose keys are at ${server.url}.well-known/jwks.json` : ', and the keys in issuer.options'}`,
-    baseFor: ({ scope }) => ({
-      ...{ issuer, audience, key, publicKey, token: undefined },
-      header: { alg: 'RS256', typ: 'at+jwt', kid },
-      claims() {
-        const iat = nowSeconds();
-        const granted = scope.length > 0 && { scope: scope.join(' ') };
-        return {
-          iss: issuer,
-          aud: audience,
-          sub: controlSubject,
-          client_id: 'probe',
-          iat,
-          exp: iat + 3600,
-          jti: crypto.randomUUID(),
-          ...granted,
-        };
-      },
-      elsewhere: server ? `${server.url}elsewhere` : imagined.elsewhere,
-    }),
+    renew: async () => undefined,
+    advice: () => `The API must trust the issuer ${parts.issuer} with the audience ${parts.audience}, ${keys}`,
+    baseFor: (scope) => ({ ...imagined, ...parts, scope, publicKey, elsewhere, header: { ...imagined.header, kid } }),
   };
 }
 
-function readIfAny(read: () => Members): Members | undefined {
+function partOf(read: () => Members): Members {
   try {
     return read();
   } catch {
-    return undefined;
+    return {};
   }
 }
 
@@ -122,7 +109,7 @@ interface State {
 }
 
 /** Returns functions that send requests to a target and say what became of them. */
-function sending(target: Target, sender: Sender, state: State) {
+function sending(target: Target, base: () => Base, sender: Sender, state: State) {
   const judge = (received: Received): Answer => {
     const { status, headers } = received;
     const isServed = [2, state.class].includes(Math.floor(status / 100));
@@ -131,17 +118,23 @@ function sending(target: Target, sender: Sender, state: State) {
     return { ...received, outcome: isServed ? 'served' : isUnclear ? 'unclear' : 'refused' };
   };
   async function send(attempt: Attempt): Promise<Answer> {
-    const { token, headers = [], method = target.method, body = target.body } = attempt;
-    const url = attempt.url?.(target.url) ?? target.url;
-    const credentials = (): (readonly [string, string])[] => {
-      if (token === undefined) return [];
-      const isBound = state.scheme === 'DPoP';
-      const proof = isBound ? [['DPoP', proofFor({ method, url }, token, {}, state.nonce)] as const] : [];
-      return [['Authorization', `${state.scheme} ${token}`], ...proof];
-    };
-    const before = state.nonce;
+    const { token, scheme = state.scheme, headers = [], method = target.method } = attempt;
+    const { proofs = scheme === 'DPoP' ? [{}] : [] } = attempt;
+    const filled = (text: string) => text.replaceAll('TOKEN', () => forge(base()));
+    const url = changedUrl(target.url, attempt, filled);
+    const body = attempt.body === undefined ? target.body : filled(attempt.body);
+    const text = token === undefined ? undefined : forge(base(), token);
+    const credentials = (): (readonly [string, string])[] =>
+      text === undefined
+        ? []
+        : [
+            ['Authorization', `${scheme} ${text}`],
+            ...proofs.map((change) => ['DPoP', proofFor({ method, url }, text, change, state.nonce)] as const),
+          ];
+    const others = headers.map(([name, value]) => [name, filled(value)] as const);
     const once = async () =>
-      judge(await sender.send({ id: state.row, method, url, headers: [...credentials(), ...headers], body }));
+      judge(await sender.send({ id: state.row, method, url, headers: [...credentials(), ...others], body }));
+    const before = state.nonce;
     const answer = await once();
     // A client of RFC 9449 repeats a request with the nonce that it was given (§8, §9).
     return token !== undefined && state.nonce !== before && answer.status === 401 ? once() : answer;
@@ -150,54 +143,74 @@ function sending(target: Target, sender: Sender, state: State) {
   return { send, read };
 }
 
+/** Changes the URL as it is written: a parser would normalize its path. */
+function changedUrl(url: string, { path = (same) => same, query }: Attempt, filled: (text: string) => string): string {
+  const [, origin = '', at = '', rest = ''] = /^(https?:\/\/[^/?#]*)([^?#]*)(.*)$/s.exec(url) ?? [];
+  const more = query === undefined ? '' : `${rest.includes('?') ? '&' : '?'}${filled(query)}`;
+  return origin + path(at) + rest + more;
+}
+
 /** Sends the controls to a target, reads its metadata, and returns what rows need. */
 export async function createTrial(target: Target, source: Source, sender: Sender, options: ProbeOptions) {
   const { url, method, scope } = target;
   const state: State = { row: 'control', nonce: undefined, scheme: 'Bearer', class: 2 };
-  const base = () => boundIf(state.scheme === 'DPoP', source.baseFor(target));
-  const { send, read } = sending(target, sender, state);
+  const base = () => boundIf(state.scheme === 'DPoP', source.baseFor(scope.join(' ')));
+  const { send, read } = sending(target, base, sender, state);
 
   const bare = await send({});
-  const found = bare.outcome === 'refused' ? await readResourceMetadata(url, bare, read) : {};
+  const found = bare.outcome === 'refused' ? await readResourceMetadata(url, bare.headers, read) : undefined;
   const { dpop_signing_alg_values_supported: algorithms, dpop_bound_access_tokens_required: isRequired } =
-    found.metadata ?? {};
+    found?.metadata ?? {};
   const schemes = challengesIn(bare.headers.get('www-authenticate'))?.map(({ scheme }) => scheme.toLowerCase()) ?? [];
   const hasDpop = schemes.includes('dpop');
   if (base().key && (isRequired === true || (hasDpop && !schemes.includes('bearer')))) state.scheme = 'DPoP';
-  const control = async () => (source.hasToken ? send({ token: forge(base()) }) : undefined);
-  const firstGood = bare.outcome === 'refused' ? await control() : undefined;
-  if (firstGood && [301, 302, 303, 307, 308].includes(firstGood.status)) state.class = 3;
-  const good: Answer | undefined = firstGood && state.class === 3 ? { ...firstGood, outcome: 'served' } : firstGood;
-  const secondGood = good && (await control());
+  const control = async () => (source.hasToken ? send({ token: {} }) : undefined);
+  const isRedirect = ({ status }: Answer) => Math.floor(status / 100) === 3;
+  const first = bare.outcome === 'refused' ? await control() : undefined;
+  if (first && isRedirect(first) && !isRedirect(bare)) state.class = 3;
+  const second = first && (await control());
+  const good = second && { ...first, outcome: second.status === first.status ? second.outcome : 'unclear' };
 
   const isOwn = options.fetch !== undefined || isLoopbackHost(new URL(url).hostname);
   const trial: Trial = {
     get base() {
       return base();
     },
-    ...{ url, method, scope, profile: options.profile, bare, good, send, read, scheme: state.scheme },
-    ...{ metadata: found.metadata, metadataUrl: found.metadataUrl, nonce: () => state.nonce },
+    ...{ url, method, profile: options.profile, bare, good, send, read, scheme: state.scheme },
+    ...{ metadata: found?.metadata, metadataUrl: found?.metadataUrl, nonce: () => state.nonce },
     server: options.issuer && serverOf(options.issuer),
     isIntrusive: options.intrusive ?? isOwn,
     hasDpop: hasDpop || algorithms !== undefined,
   };
-  return { trial, secondGood, control, begin: (row: string) => void Object.assign(state, { row }) };
+  return { trial, control, begin: (row: string) => void Object.assign(state, { row }) };
 }
 
 const boundIf = (isBound: boolean, base: Base): Base =>
   isBound ? { ...base, claims: () => ({ ...base.claims(), cnf: { jkt: thumbprintOf('client') } }) } : base;
 
-/** Reads the metadata at the URL that the challenge names, or at the well-known ones, but never at another host. */
-async function readResourceMetadata(url: string, bare: Answer, read: Trial['read']) {
-  const named = challengesIn(bare.headers.get('www-authenticate'))
-    ?.flatMap(({ parameters }) => parameters)
-    .find(([name]) => name === 'resource_metadata')?.[1];
-  const { host } = new URL(url);
-  const isNear = named !== undefined && URL.canParse(named) && new URL(named).host === host;
+/** Says in words why a good token may have been refused. */
+export function adviceOn({ status, outcome, headers, words }: Answer, source: Source): string {
+  const description = parameterOf(headers.get('www-authenticate'), 'error_description');
+  // What is as long as a part of a token could be one.
+  const told = description === undefined ? '' : ` (${printable(description.replace(/[\w.-]{24,}/g, '…'), 200)})`;
+  if (outcome === 'unclear') return `${words}${told}`;
+  const isOfToken = status < 400 || status === 401 || status === 403;
+  const advice = isOfToken ? source.advice() : 'Name a URL, a method and a body that succeed with a good token';
+  return `${words}${told}: ${advice}`;
+}
+
+/** Reads the metadata at the URL that a challenge names, or at the well-known ones, but never at another host. */
+export async function readResourceMetadata(
+  url: string,
+  headers: Headers,
+  read: (url: string) => Promise<Pick<Received, 'status' | 'text'>>,
+) {
+  const named = parameterOf(headers.get('www-authenticate'), 'resource_metadata') ?? '';
+  const isNear = URL.canParse(named) && new URL(named).host === new URL(url).host;
   for (const metadataUrl of isNear ? [named] : metadataUrls(url)) {
     const { status, text } = await read(metadataUrl);
     const metadata = status === 200 ? parseJsonObject(new TextEncoder().encode(text)) : undefined;
     if (metadata && 'resource' in metadata) return { metadata, metadataUrl };
   }
-  return {};
+  return undefined;
 }

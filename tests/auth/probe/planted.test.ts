@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { createHmac, createPublicKey } from 'node:crypto';
 import {
   createLocalJWKSet,
@@ -40,6 +40,7 @@ interface Server {
   readonly isAllowed?: (claims: Claims) => boolean;
   readonly tokenOf?: (request: Request) => string | undefined;
   readonly refuse?: (status: number, why: unknown) => Response;
+  readonly respond?: (claims: Claims) => Response;
 }
 
 /** Returns an API that is right but for what is given. */
@@ -48,6 +49,7 @@ function api({
   isAllowed = hasScope,
   tokenOf = () => undefined,
   refuse = (status) => refusal(status),
+  respond = ({ sub }) => Response.json({ hello: sub }),
 }: Server = {}) {
   return async (request: Request): Promise<Response> => {
     const [, bearer] = /^Bearer +([\w-]+\.[\w-]+\.[\w-]*)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
@@ -55,9 +57,7 @@ function api({
     if (token === undefined) return refuse(401, 'none');
     try {
       const claims = await verify({ token, request });
-      return isAllowed(claims)
-        ? Response.json({ hello: claims.sub })
-        : refusal(403, 'Bearer error="insufficient_scope"');
+      return isAllowed(claims) ? respond(claims) : refusal(403, 'Bearer error="insufficient_scope"');
     } catch (error) {
       return refuse(401, error);
     }
@@ -196,6 +196,8 @@ describe('probe() finds', () => {
 });
 
 let requests = 0;
+const callers: string[] = [];
+const toLogin = () => new Response(null, { status: 302, headers: { location: '/login' } });
 describe('probe() accuses nobody wrongly:', () => {
   const honest: Readonly<Record<string, readonly [server: Parameters<typeof run>[0], isComplete: boolean]>> = {
     'an API that is right': [{}, true],
@@ -210,6 +212,29 @@ describe('probe() accuses nobody wrongly:', () => {
         });
       },
       true,
+    ],
+    'one whose pages are alike': [
+      async (request) => {
+        const { status, headers } = await api()(request);
+        return new Response('the shell of a page', { status, headers });
+      },
+      true,
+    ],
+    'one that redirects to a login page': [{ refuse: toLogin }, true],
+    'one that redirects everything to a login page': [async () => toLogin(), false],
+    'one that lists its callers': [
+      {
+        isAllowed: (claims) => hasScope(claims) && callers.push(String(claims.sub)) > 0,
+        respond: () => Response.json(callers.slice(-5)),
+      },
+      true,
+    ],
+    'one behind a gateway that does not pass on long headers': [
+      async (request) =>
+        Number(request.headers.get('authorization')?.length) > 6000
+          ? new Response('upstream', { status: 503 })
+          : api()(request),
+      false,
     ],
     'one that ignores a comma behind a token': [
       async ({ url, method, headers }) => {
@@ -273,14 +298,64 @@ test('probe() judges a target that serves without a token by that alone', async 
   expect(report.passed).toEqual([]);
 });
 
-test('probe() says of known deviations that they are known, and of those that are gone that they pass again', async () => {
+test('probe() says of known deviations that they are known, and of those that are gone everywhere that they pass again', async () => {
   const known = { 'audience-other': 'issue 12', 'issuer-other': 'issue 13' };
-  const report = await run(
-    { verify: onlySome({ issuer: expected.issuer }) },
-    { known, only: ['audience-other', 'issuer-other'] },
-  );
-  expect(report.failed.map(({ id }) => id)).toEqual(['issuer-other']);
+  const targets = ['https://api.invalid/old', 'https://api.invalid/new'];
+  const old = api({ verify: onlySome({ issuer: expected.issuer }), isAllowed: () => true });
+  const now = api({ isAllowed: () => true });
+  const report = await run((request) => (request.url.endsWith('old') ? old(request) : now(request)), {
+    ...{ targets, known, only: ['audience-other', 'issuer-other'] },
+  });
+  expect(report.failed.map(({ id }) => id)).toEqual(['issuer-other', 'issuer-other']);
   expect(report.render()).toMatch(/known +audience-other .*\(known: issue 12\)/);
+});
+
+test('probe() tries an opaque token with what can be done to it', async () => {
+  const verify: Verify = ({ request }) => {
+    if (request?.headers.get('authorization') !== 'Bearer opaque') throw new Error();
+    return { scope };
+  };
+  const tokenOf = ({ headers }: Request) => headers.get('authorization') ?? undefined;
+  const report = await run({ verify, tokenOf }, { issuer: undefined, token: 'opaque', skip: ['scheme'] });
+  expect([report.failed, report.isComplete]).toEqual([[], true]);
+});
+
+describe('probe(), when its token expires during the run,', () => {
+  afterEach(() => setSystemTime());
+  /** An API at which an hour passes with the tenth request. */
+  function slow() {
+    let requests = 0;
+    return (request: Request) => {
+      requests += 1;
+      if (requests === 10) setSystemTime(Date.now() + 3_600_000);
+      return api()(request);
+    };
+  }
+  const given = { issuer: undefined, only: ['scheme', 'altered'] };
+
+  test('fetches a new one', async () => {
+    const report = await run(slow(), { ...given, token: () => issuer.token({ scope }) });
+    expect(report.rows.at(-1)).toMatchObject({ id: 'control-end', verdict: 'passed' });
+  });
+
+  test('ends with a sentence if there is none', async () => {
+    const report = await run(slow(), { ...given, token: await issuer.token({ scope }) });
+    expect([report.failed, report.isComplete]).toEqual([[], false]);
+    expect(report.render()).toContain('Not tried: The token has expired: give one that lives longer');
+  });
+});
+
+test.each([
+  ['{"method":"ping"}', 'application/json'],
+  ['a=b', 'application/x-www-form-urlencoded'],
+])('probe() names the media type of the body %s', async (body, type) => {
+  const types = new Set<unknown>();
+  const seen = async (request: Request) => {
+    types.add(request.headers.get('content-type'));
+    return api()(request);
+  };
+  await run(seen, { targets: [{ url, method: 'POST', body, scope }], only: ['scheme'] });
+  expect([...types].filter((each) => each !== null)).toEqual([type]);
 });
 
 test.each([

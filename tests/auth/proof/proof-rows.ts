@@ -1,5 +1,4 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { inWords } from '../../../src/auth/probe/forge.ts';
 import type { ProofVerifierOptions } from '../../../src/auth/proof/proof.ts';
 import type { RefusalReason } from '../../../src/auth/types.ts';
 import { exactRsaKey } from '../../support/keys.ts';
@@ -36,12 +35,14 @@ const padded = (headerBytes: number, claimsBytes: number) => ({
 export type ProofRow = readonly [name: string, change: Change];
 
 const members = (part: 'header' | 'claims', name: string, values: readonly unknown[], more: Change = {}) =>
-  values.map((value): ProofRow => [`${name} ${inWords(value).slice(0, 80)}`, { ...more, [part]: { [name]: value } }]);
+  values.map(
+    (value): ProofRow => [`${name} ${JSON.stringify(value)}`.slice(0, 80), { ...more, [part]: { [name]: value } }],
+  );
 /** Proofs that show the key of this algorithm with these members. */
 const keys = (algorithm: string, ...changes: readonly Readonly<Record<string, unknown>>[]) =>
   changes.map((change): ProofRow => {
     const jwk = { ...publicJwk(proofKey(algorithm)), ...change };
-    return [`${algorithm} by a key with ${inWords(change).slice(0, 60)}`, { algorithm, header: { jwk } }];
+    return [`${algorithm} by a key with ${JSON.stringify(change).slice(0, 60)}`, { algorithm, header: { jwk } }];
   });
 const rsa = (name: string, key: KeyObject): ProofRow => [name, { algorithm: 'RS256', key }];
 const bits = (length: number) => rsa(`a modulus of ${length} bits`, exactRsaKey('proof', length));

@@ -6,7 +6,7 @@ import type { ProbeOptions } from '../options.ts';
 import { plan, probe } from '../probe.ts';
 import { junitOf, type ProbeReport } from '../report.ts';
 import { startServedIssuer } from '../served-issuer.ts';
-import { overNetwork } from '../transport.ts';
+import { createSender } from '../transport.ts';
 import { discoverToken } from './fetch-token.ts';
 
 const usage = `Usage: protected-api probe <url>... [flag]...
@@ -46,28 +46,14 @@ second and 500 in all are sent to hosts other than this machine.
 `;
 
 const textFlag = { type: 'string' } as const;
-const listFlag = { type: 'string', multiple: true, default: [] as string[] } as const;
+const listFlag = { ...textFlag, multiple: true, default: [] as string[] } as const;
 const flag = { type: 'boolean', default: false } as const;
 const flagOptions = {
-  ...{
-    scope: listFlag,
-    method: { ...textFlag, default: 'GET' },
-    body: textFlag,
-    openapi: textFlag,
-    audience: textFlag,
-  },
-  ...{
-    'serve-issuer': textFlag,
-    'client-id': textFlag,
-    token: listFlag,
-    profile: textFlag,
-    only: listFlag,
-    skip: listFlag,
-    known: textFlag,
-  },
-  ...{ header: listFlag, intrusive: flag, 'dry-run': flag, json: flag, junit: textFlag, 'fail-on': textFlag },
-  wait: { type: 'string', default: '30' },
-  help: { type: 'boolean', short: 'h', default: false },
+  ...{ scope: listFlag, token: listFlag, only: listFlag, skip: listFlag, header: listFlag },
+  ...{ body: textFlag, openapi: textFlag, audience: textFlag, 'serve-issuer': textFlag, 'client-id': textFlag },
+  ...{ profile: textFlag, known: textFlag, junit: textFlag, 'fail-on': textFlag },
+  ...{ intrusive: flag, 'dry-run': flag, json: flag, help: { ...flag, short: 'h' } },
+  ...{ method: { ...textFlag, default: 'GET' }, wait: { ...textFlag, default: '30' } },
 } as const;
 
 /** Tries an API. A mistake is one line, and exit status 2. */
@@ -96,36 +82,37 @@ async function runFlags({ values, positionals }: Flags): Promise<void> {
   if (values.help) return void process.stdout.write(usage);
   const failOn = values['fail-on'];
   if (failOn !== undefined && failOn !== 'should') throw new TypeError('Cannot read flags: --fail-on must be should');
-  const targets = positionals.map((url) => {
-    if (!/^https?:\/\//.test(url)) throw new TypeError('Cannot read flags: a target must be an http or https URL');
-    return { url, method: values.method, scope: values.scope, body: values.body };
-  });
-  const options: ProbeOptions = {
-    targets,
-    ...(values.openapi !== undefined && (await readDocument(values.openapi, values.method))),
-    profile: values.profile as ProbeOptions['profile'],
-    ...{ only: values.only.length > 0 ? values.only : undefined, skip: values.skip },
-    known: values.known === undefined ? undefined : readKnown(values.known),
-    headers: Object.fromEntries(values.header.map(readHeader)),
-    intrusive: values.intrusive || undefined,
-    tokens: Object.fromEntries(values.token.map(readTokenFile)),
-  };
-  const hasInput = values['serve-issuer'] === undefined && values['client-id'] === undefined;
-  const token = hasInput ? await readInput() : undefined;
+  const options = await optionsOfFlags({ values, positionals });
+  const isAlone = values['serve-issuer'] === undefined && values['client-id'] === undefined;
+  const token = isAlone ? await readInput() : undefined;
   if (values['dry-run']) {
     const depth = values['serve-issuer'] ? 'issuer' : (token ?? values['client-id']) ? 'token' : 'nothing';
     return void process.stdout.write(`${plan(options, depth).join('\n')}\n`);
   }
-  const source =
-    values['serve-issuer'] === undefined
-      ? await sourceOfFlags(values, positionals, token)
-      : await serveIssuer(values, positionals);
-  const whole = { ...options, ...source.options };
-  if (whole.issuer) await waitFor(whole, Number(values.wait));
-  const report = await runProbe(whole).finally(source.close);
+  const { issuer, close } = (values['serve-issuer'] && (await serveIssuer(values, positionals))) || {};
+  const found = values['client-id'] && (await tokenOfClient(values, positionals, options.headers));
+  const whole = { ...options, issuer, token, ...(found || {}) };
+  if (issuer) await waitFor(whole, Number(values.wait));
+  const report = await runProbe(whole).finally(close);
   write(report, values);
   const isFailed = report.failed.length > 0 || (failOn === 'should' && report.warnings.length > 0);
   process.exitCode = isFailed ? 1 : report.isComplete ? 0 : 3;
+}
+
+async function optionsOfFlags({ values, positionals }: Flags): Promise<ProbeOptions> {
+  const targets = positionals.map((url) => {
+    if (!/^https?:\/\//.test(url)) throw new TypeError('Cannot read flags: a target must be an http or https URL');
+    return { url, method: values.method, scope: values.scope, body: values.body };
+  });
+  const headers = Object.fromEntries(values.header.map(readHeader));
+  return {
+    ...{ targets, headers, skip: values.skip, only: values.only.length > 0 ? values.only : undefined },
+    ...(values.openapi !== undefined && (await readDocument(values.openapi, values.method, headers))),
+    profile: values.profile as ProbeOptions['profile'],
+    known: values.known === undefined ? undefined : readKnown(values.known),
+    intrusive: values.intrusive || undefined,
+    tokens: Object.fromEntries(values.token.map(readTokenFile)),
+  };
 }
 
 /** Starts an issuer, and says what the API must be set to. */
@@ -134,15 +121,14 @@ async function serveIssuer(values: Flags['values'], [url = values.openapi ?? '']
   if (!(Number.isInteger(port) && port >= 0 && port <= 65_535))
     throw new TypeError('Cannot read flags: --serve-issuer must be a port');
   const audience = values.audience ?? new URL(url).origin;
-  const started = await startServedIssuer({ port, audience }).catch(() => {
+  const { issuer, server } = await startServedIssuer({ port, audience }).catch(() => {
     throw new TypeError(`Cannot listen on port ${port}: it is taken. Choose another with --serve-issuer`);
   });
-  const { issuer, server } = started;
   process.stderr.write(
     `Issuer at ${server.url}. Let the API trust it, with these settings or the like:\n` +
       `ISSUER=${server.url} AUDIENCE=${audience} JWKS_URI=${server.url}.well-known/jwks.json\n`,
   );
-  return { options: { issuer }, close: server.close };
+  return { issuer, close: server.close };
 }
 
 /** Waits until the API accepts a token of the issuer: it may have to be started, or to fetch the keys again. */
@@ -153,14 +139,15 @@ async function waitFor(options: ProbeOptions, seconds: number): Promise<void> {
   }
 }
 
-async function sourceOfFlags(values: Flags['values'], [url]: readonly string[], token: string | undefined) {
-  const close = async () => {};
-  const id = values['client-id'];
-  if (id === undefined) return { options: token === undefined ? {} : { token }, close };
+function tokenOfClient(
+  { 'client-id': id = '', scope }: Flags['values'],
+  [url]: readonly string[],
+  headers: ProbeOptions['headers'],
+) {
   const secret = process.env.CLIENT_SECRET;
   if (!secret) throw new TypeError('Cannot get a token: set CLIENT_SECRET to the secret of the client');
   if (url === undefined) throw new TypeError('Cannot get a token: name a URL beside --client-id');
-  return { options: await discoverToken(url, { id, secret, scope: values.scope }), close };
+  return discoverToken(url, { id, secret, scope, headers });
 }
 
 async function runProbe(options: ProbeOptions): Promise<ProbeReport> {
@@ -184,8 +171,8 @@ function write(report: ProbeReport, { json, junit }: Flags['values']): void {
   else process.stdout.write(report.render(process.stdout.isTTY && !process.env.NO_COLOR));
 }
 
-async function readDocument(url: string, method: string) {
-  const { status, text } = await overNetwork({ id: 'openapi', method: 'GET', url, headers: [] });
+async function readDocument(url: string, method: string, headers: ProbeOptions['headers']) {
+  const { status, text } = await createSender({ headers }).send({ id: 'openapi', method: 'GET', url, headers: [] });
   const openapi = parseJsonObject(new TextEncoder().encode(text));
   if (status !== 200 || !openapi) throw new TypeError(`Cannot read an OpenAPI document as JSON: ${status}`);
   return { openapi, baseUrl: url, methods: [method] };

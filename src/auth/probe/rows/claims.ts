@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { nowSeconds } from '../../issuer/signer.ts';
 import { type Base, type Forgery, forge } from '../forge.ts';
-import { accepted, claims, headers, isScoped, type Row, type Trial, topic } from '../row.ts';
+import { acceptedTokens, claims, headers, isScoped, type Row, topic } from '../row.ts';
 
 // Tokens that the issuer signed, with claims, types and scopes that are not what the API wants, and some that are.
 
@@ -23,28 +23,20 @@ const logoutEvent = { 'http://schemas.openid.net/event/backchannel-logout': {} }
 const idTokenOf = (audience: string) => ({ aud: audience, azp: audience, nonce: 'n', at_hash: 'AAAA', auth_time: 1 });
 
 /** A token with scopes made of the one that is required. */
-const scopes = (...values: readonly ((scope: string) => unknown)[]) => ({
-  run: async (trial: Trial) => {
-    for (const value of values) {
-      const token = forge(trial.base, { claims: { scope: value(trial.scope.join(' ')) } });
-      const { outcome, words } = await trial.send({ token });
-      if (outcome !== 'refused') return { verdict: outcome === 'served' ? ('failed' as const) : ('inconclusive' as const), got: words };
-    }
-    return { verdict: 'passed' as const, got: 'refused' };
-  },
-});
+const scopes = (...values: readonly ((scope: string) => unknown)[]): readonly Forgery[] =>
+  values.map((value) => ({ scope }) => ({ claims: { scope: value(scope) } }));
 
 // biome-ignore format: a row is a line.
 export const claimRows: readonly Row[] = [
   ...topic('accepts', { rule: 'RFC 7519', needs: 'issuer', level: 'should', remedy: 'Accept every token that the standards call valid' }, {
-    'typ-any-case': ['typ JWT, at+jwt and application/at+jwt in other letters (RFC 7515 §4.1.9)', accepted(...headers('typ', 'at+jwt', 'AT+JWT', 'application/at+jwt', 'Application/AT+JWT'))],
-    'unknown-header': ['a member of the header that nobody knows (RFC 7515 §4)', accepted({ header: { 'x-note': { deep: [1] } } })],
-    'unknown-claims': ['claims that nobody knows (RFC 7519 §4)', accepted({ claims: { azp: 'client-1', 'https://example.com/x': [{ y: null }], name: 'Zo\u00eb \ud83e\udd8a' } })],
-    'aud-list': ['a list of audiences with the right one (RFC 7519 §4.1.3)', accepted(...aud((mine) => [mine], (mine) => [other, mine])), { level: 'must' }],
-    'exp-fraction': ['an exp with a fraction (RFC 7519 §2)', accepted(() => ({ claims: { exp: nowSeconds() + 3600.5 } })), { level: 'must' }],
-    'nbf-past': ['an nbf in the past (RFC 7519 §4.1.5)', accepted({ claims: { nbf: 1 } }), { level: 'must' }],
-    'no-iat': ['no iat and no sub (RFC 7519 §4.1)', accepted({ claims: { iat: undefined, sub: undefined } })],
-    'attacker-headers': ['a good signature, and jku and x5u of an attacker (RFC 8725 §3.10)', accepted(({ elsewhere }) => ({ header: { jku: elsewhere, x5u: elsewhere } }))],
+    'typ-any-case': ['typ JWT, at+jwt and application/at+jwt in other letters (RFC 7515 §4.1.9)', acceptedTokens(...headers('typ', 'at+jwt', 'AT+JWT', 'application/at+jwt', 'Application/AT+JWT'))],
+    'unknown-header': ['a member of the header that nobody knows (RFC 7515 §4)', acceptedTokens({ header: { 'x-note': { deep: [1] } } })],
+    'unknown-claims': ['claims that nobody knows (RFC 7519 §4)', acceptedTokens({ claims: { azp: 'client-1', 'https://example.com/x': [{ y: null }], name: 'Zo\u00eb \ud83e\udd8a' } })],
+    'aud-list': ['a list of audiences with the right one (RFC 7519 §4.1.3)', acceptedTokens(...aud((mine) => [mine], (mine) => [other, mine])), { level: 'must' }],
+    'exp-fraction': ['an exp with a fraction (RFC 7519 §2)', acceptedTokens(() => ({ claims: { exp: nowSeconds() + 3600.5 } })), { level: 'must' }],
+    'nbf-past': ['an nbf in the past (RFC 7519 §4.1.5)', acceptedTokens({ claims: { nbf: 1 } }), { level: 'must' }],
+    'no-iat': ['no iat and no sub (RFC 7519 §4.1)', acceptedTokens({ claims: { iat: undefined, sub: undefined } })],
+    'attacker-headers': ['a good signature, and jku and x5u of an attacker (RFC 8725 §3.10)', acceptedTokens(({ elsewhere }) => ({ header: { jku: elsewhere, x5u: elsewhere } }))],
   }),
   ...topic('issuer', { rule: 'RFC 8725 §3.8', needs: 'issuer', remedy: 'Compare iss with the issuer, exactly and as a string' }, {
     other: ['another issuer, by the same key', [...claims('iss', other), ...iss((it) => `${it}elsewhere`)]],
@@ -150,6 +142,6 @@ export const claimRows: readonly Row[] = [
     'list-joined': ['a list with one text of several scopes', scopes((it) => [`openid ${it}`]), { level: 'should' }],
     'list-mixed': ['a list with the scope and a number', scopes((it) => [it, 1]), { level: 'should' }],
     nested: ['the scope in a list in a list', scopes((it) => [[it]])],
-    'among-others': ['the required scope among others', { expected: 'success, as with any good token', run: async (trial) => accepted({ claims: { scope: `openid ${trial.scope.join(' ')} profile` } }).run(trial) }],
+    'among-others': ['the required scope among others', acceptedTokens(...scopes((it) => `openid ${it} profile`))],
   }),
 ];

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { nowSeconds } from '../../issuer/signer.ts';
 import { assemble, type Change, forge, keyNamed, publish, withSignature } from '../forge.ts';
-import { type Attempt, finding, type Row, refuses, response, type Trial, topic } from '../row.ts';
+import { type Attempt, accepted, claims, finding, headers, isBearer, type Row, refused, refuses, response, type Trial, topic } from '../row.ts';
 
 // Proofs of possession (RFC 9449), where the challenge or the metadata of the target name DPoP.
 
@@ -25,43 +25,36 @@ export function proofFor(request: { readonly method: string; readonly url: strin
 
 const bound = (name = 'client') => ({ claims: { cnf: { jkt: thumbprintOf(name) } } });
 /** A request with a bound token and a proof. */
-function proven(trial: Trial, change: Change = {}, token = forge(trial.base, bound()), scheme = 'DPoP'): Attempt {
-  const proof = proofFor(trial, token, change, trial.nonce());
-  return {
-    headers: [
-      ['Authorization', `${scheme} ${token}`],
-      ['DPoP', proof],
-    ],
-  };
-}
-const withProof = (...changes: readonly (Change | (() => Change))[]) =>
-  finding('a refusal (4xx)', (trial) =>
-    refuses(
-      trial,
-      changes.map((change) => proven(trial, typeof change === 'function' ? change() : change)),
-    ),
-  );
-const claim = (name: string, ...values: readonly unknown[]) => withProof(...values.map((value) => ({ claims: { [name]: value } })));
-const proofHeader = (name: string, ...values: readonly unknown[]) => withProof(...values.map((value) => ({ header: { [name]: value } })));
-const ago = (...seconds: readonly number[]) => withProof(...seconds.map((delta) => () => ({ claims: { iat: nowSeconds() - delta } })));
+const proven = (change: Change = {}, more: Attempt = {}): Attempt => ({ token: () => bound(), scheme: 'DPoP', proofs: [change], ...more });
+const withProof = (...changes: readonly Change[]) => refused(...changes.map((change) => proven(change)));
+/** As above, for changes that are made when they are sent. */
+const later = (...makes: readonly ((trial: Trial) => Change)[]) => finding('a refusal (4xx)', (trial) => refuses(trial, ...makes.map((make) => proven(make(trial)))));
+const claim = (name: string, ...values: readonly unknown[]) => withProof(...claims(name, ...values));
+const proofHeader = (name: string, ...values: readonly unknown[]) => withProof(...headers(name, ...values));
+const ago = (seconds: number) => later(() => ({ claims: { iat: nowSeconds() - seconds } }));
 const hasDpop = (trial: Trial) => (trial.hasDpop ? undefined : 'Neither the challenge nor the metadata name DPoP');
 
 // biome-ignore format: a row is a line.
 export const dpopRows: readonly Row[] = [
   ...topic('dpop', { rule: 'RFC 9449 §4.3', needs: 'issuer', remedy: 'Check a proof with a library for RFC 9449, and all twelve points of §4.3', skip: hasDpop }, {
-    accepts: ['a bound token with its proof', finding('success', async (trial) => { const { outcome, words } = await trial.send(proven(trial)); return { verdict: outcome === 'served' ? 'passed' : outcome === 'refused' ? 'failed' : 'inconclusive', got: words }; }), { rule: 'RFC 9449 §7.1' }],
-    'no-proof': ['a bound token and no proof', finding('a refusal (4xx)', (trial) => refuses(trial, [{ headers: [['Authorization', `DPoP ${forge(trial.base, bound())}`]] }])), { rule: 'RFC 9449 §7.1' }],
-    bearer: ['a bound token with the scheme Bearer', finding('a refusal (4xx)', (trial) => refuses(trial, [{ headers: [['Authorization', `Bearer ${forge(trial.base, bound())}`]] }])), { rule: 'RFC 9449 §7.2' }],
-    'bearer-proof': ['a bound token with the scheme Bearer, and its proof', finding('a refusal (4xx)', (trial) => refuses(trial, [proven(trial, {}, undefined, 'Bearer')])), { rule: 'RFC 9449 §7.2' }],
-    unbound: ['a token that is bound to no key, with a proof', finding('a refusal (4xx)', (trial) => refuses(trial, [proven(trial, {}, forge(trial.base, { claims: { cnf: undefined } }))])), { rule: 'RFC 9449 §7.1' }],
-    'other-key': ['a token bound to another key', finding('a refusal (4xx)', (trial) => refuses(trial, [proven(trial, {}, forge(trial.base, bound('other')))])), { rule: 'RFC 9449 §7.1' }],
-    'two-proofs': ['two proofs', finding('a refusal (4xx)', (trial) => { const { headers = [] } = proven(trial); return refuses(trial, [{ headers: [...headers, ...headers.slice(1)] }]); })],
-    replay: ['a proof twice', finding('a refusal of the second', async (trial) => { const attempt = proven(trial); const { outcome, words } = await trial.send(attempt); return outcome === 'served' ? refuses(trial, [attempt]) : { verdict: 'inconclusive', got: words }; }), { level: 'should', rule: 'RFC 9449 §11.1', profiles: { fapi2: 'must' } }],
+    accepts: ['a bound token with its proof', accepted(proven()), { rule: 'RFC 9449 §7.1' }],
+    'no-proof': ['a bound token and no proof', refused(proven({}, { proofs: [] })), { rule: 'RFC 9449 §7.1' }],
+    bearer: ['a bound token with the scheme Bearer', refused(proven({}, { scheme: 'Bearer', proofs: [] })), { rule: 'RFC 9449 §7.2' }],
+    'bearer-proof': ['a bound token with the scheme Bearer, and its proof', refused(proven({}, { scheme: 'Bearer' })), { rule: 'RFC 9449 §7.2' }],
+    unbound: ['a token that is bound to no key, with a proof', refused(proven({}, { token: { claims: { cnf: undefined } } })), { rule: 'RFC 9449 §7.1' }],
+    'other-key': ['a token bound to another key', refused(proven({}, { token: () => bound('other') })), { rule: 'RFC 9449 §7.1' }],
+    'two-proofs': ['two proofs', refused(proven({}, { proofs: [{}, {}] }))],
+    replay: ['a proof twice', finding('a refusal of the second', async (trial) => {
+      const token = forge(trial.base, bound());
+      const attempt: Attempt = { headers: [['Authorization', `DPoP ${token}`], ['DPoP', proofFor(trial, token, {}, trial.nonce())]] };
+      const { outcome, words } = await trial.send(attempt);
+      return outcome === 'served' ? refuses(trial, attempt) : { verdict: 'inconclusive', got: words };
+    }), { level: 'should', rule: 'RFC 9449 §11.1', profiles: { fapi2: 'must' } }],
     type: ['a proof of another type', proofHeader('typ', 'JWT', undefined)],
     'alg-none': ['a proof with alg none', withProof({ header: { alg: 'none' }, signWith: () => new Uint8Array() }, { header: { alg: 'none' } })],
     'alg-symmetric': ['a proof with alg HS256', proofHeader('alg', 'HS256', 'HS512')],
-    signature: ['a proof by another key than it shows', withProof(() => ({ key: keyNamed('other', 'ES256') }), { reshape: (proof) => withSignature(proof, 'A'.repeat(86)) })],
-    'private-key': ['a proof that shows a private key', withProof(() => ({ header: { jwk: { ...keyNamed('client', 'ES256').export({ format: 'jwk' }) } } }))],
+    signature: ['a proof by another key than it shows', later(() => ({ key: keyNamed('other', 'ES256') }), () => ({ reshape: (proof) => withSignature(proof, 'A'.repeat(86)) }))],
+    'private-key': ['a proof that shows a private key', later(() => ({ header: { jwk: { ...keyNamed('client', 'ES256').export({ format: 'jwk' }) } } }))],
     'no-key': ['a proof without a key', proofHeader('jwk', undefined, null, { kty: 'oct', k: 'AAAA' })],
     'jti-missing': ['a proof without jti', claim('jti', undefined)],
     'htm-missing': ['a proof without htm', claim('htm', undefined)],
@@ -69,18 +62,18 @@ export const dpopRows: readonly Row[] = [
     'iat-missing': ['a proof without iat', claim('iat', undefined)],
     'ath-missing': ['a proof without ath', claim('ath', undefined), { rule: 'RFC 9449 §7' }],
     'other-method': ['a proof for another method', claim('htm', 'DELETE')],
-    'method-case': ['a proof for the method in lower case (RFC 9110 §9.1)', finding('a refusal (4xx)', (trial) => refuses(trial, [proven(trial, { claims: { htm: trial.method.toLowerCase() } })])), { level: 'should' }],
-    'other-url': ['a proof for another URL', withProof(() => ({ claims: { htu: 'https://other.invalid/' } }))],
-    'other-path': ['a proof for another path', finding('a refusal (4xx)', (trial) => refuses(trial, [proven(trial, { claims: { htu: `${trial.url}/other` } })]))],
-    'other-host': ['a proof for the Host that the request forwards', finding('a refusal (4xx)', (trial) => { const htu = `https://evil.invalid${new URL(trial.url).pathname}`; const { headers = [] } = proven(trial, { claims: { htu } }); return refuses(trial, [{ headers: [...headers, ['X-Forwarded-Host', 'evil.invalid'], ['X-Forwarded-Proto', 'https']] }]); })],
+    'method-case': ['a proof for the method in lower case (RFC 9110 §9.1)', later(({ method }) => ({ claims: { htm: method.toLowerCase() } })), { level: 'should' }],
+    'other-url': ['a proof for another URL', claim('htu', 'https://other.invalid/')],
+    'other-path': ['a proof for another path', later(({ url }) => ({ claims: { htu: `${url}/other` } }))],
+    'other-host': ['a proof for the Host that the request forwards', finding('a refusal (4xx)', (trial) => refuses(trial, proven({ claims: { htu: `https://evil.invalid${new URL(trial.url).pathname}` } }, { headers: [['X-Forwarded-Host', 'evil.invalid'], ['X-Forwarded-Proto', 'https']] })))],
     'other-token': ['a proof for another token', claim('ath', hashOf('other'), 'x')],
     old: ['a proof of six minutes ago', ago(360)],
     future: ['a proof six minutes ahead', ago(-360), { level: 'should' }],
     expired: ['a proof whose own exp is past', claim('exp', 1), { level: 'should', rule: 'RFC 7519 §4.1.4' }],
     crit: ['a proof with crit', proofHeader('crit', ['x-policy']), { rule: 'RFC 7515 §4.1.11' }],
-    challenge: ['a faulty proof', response('error="invalid_dpop_proof" and algs', (trial) => proven(trial, { claims: { ath: 'x' } }), ({ status, headers: sent }) => { const told = sent.get('www-authenticate') ?? ''; return status !== 401 || (/DPoP /.test(told) && /invalid_dpop_proof/.test(told) && /algs="/.test(told)) ? undefined : told; }), { level: 'should', rule: 'RFC 9449 §7.1' }],
+    challenge: ['a faulty proof', response('error="invalid_dpop_proof" and algs', proven({ claims: { ath: 'x' } }), ({ status, headers: sent }) => { const told = sent.get('www-authenticate') ?? ''; return status !== 401 || (/DPoP /.test(told) && /invalid_dpop_proof/.test(told) && /algs="/.test(told)) ? undefined : told; }), { level: 'should', rule: 'RFC 9449 §7.1' }],
   }),
-  ...topic('bound', { rule: 'RFC 9449 §7.2; RFC 7800 §3; RFC 8705 §3', needs: 'issuer', level: 'should', remedy: 'Reject a token with cnf, unless its binding was checked', skip: ({ scheme }) => (scheme === 'Bearer' ? undefined : 'Tokens are bound to keys') }, {
+  ...topic('bound', { rule: 'RFC 9449 §7.2; RFC 7800 §3; RFC 8705 §3', needs: 'issuer', level: 'should', remedy: 'Reject a token with cnf, unless its binding was checked', skip: isBearer }, {
     key: ['a token bound to a key, as a bearer token', { claims: { cnf: { jkt: 'x' } } }],
     certificate: ['a token bound to a certificate, without one', { claims: { cnf: { 'x5t#S256': 'x' } } }],
     other: ['a token bound in other ways', [{ claims: { cnf: { jwk: {} } } }, { claims: { cnf: {} } }, { claims: { cnf: null } }]],

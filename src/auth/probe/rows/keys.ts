@@ -1,8 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { createHmac } from 'node:crypto';
 import type { Members } from '../../values/json.ts';
-import { type Change, type Forgery, forge, keyNamed, publish } from '../forge.ts';
-import { accepted, finding, headers, type Row, type Trial, topic } from '../row.ts';
+import { type Forgery, keyNamed, publish, strangersKey } from '../forge.ts';
+import { acceptedTokens, finding, headers, type Row, type Trial, topic } from '../row.ts';
+import type { IssuerMode } from '../served-issuer.ts';
 
 // Which of the keys that an issuer publishes may verify a token, and what tokens make a server fetch.
 
@@ -26,31 +27,36 @@ const by =
 const hasFetched = new WeakSet<object>();
 const isServed = ({ server }: Trial) => (server ? undefined : 'The issuer publishes its keys in memory: --serve-issuer');
 const isFetched = (trial: Trial) => isServed(trial) ?? (trial.server && hasFetched.has(trial.server) ? undefined : 'The API has not fetched the new keys');
-const unknownKid = (): Change => ({ header: { kid: `unknown-${Math.random()}` } });
+const isIntrusive = (trial: Trial) => isServed(trial) ?? (trial.isIntrusive ? undefined : 'Unknown kids in number, and huge responses: --intrusive');
+const unknownKid: Forgery = () => ({ header: { kid: `unknown-${Math.random()}` } });
+const verdictOf = { served: 'passed', refused: 'failed', unclear: 'inconclusive' } as const;
+
+/** Fails if a good token is refused after the API has fetched a response of this kind in place of the keys, or another token is not. */
+const afterFetching = (mode: IssuerMode, kid?: string) =>
+  finding('success with a good token, and with no other', async ({ server, send }) => {
+    if (!server) return { verdict: 'skipped', got: '' };
+    const { fetches, mode: usual } = server;
+    server.mode = mode;
+    const other = await send({ token: ({ header }) => ({ header: { kid: kid ?? `unknown-${Math.random()}` }, key: strangersKey(header.alg) }) });
+    const good = await send({ token: {} });
+    server.mode = usual;
+    if (other.outcome === 'served') return { verdict: 'failed', got: `${other.words} with the other` };
+    if (server.fetches === fetches) return { verdict: 'skipped', got: 'The API did not fetch the keys again so soon' };
+    return { verdict: verdictOf[good.outcome], got: good.words };
+  });
+const keeps = { level: 'should', rule: 'RFC 9111 §4.2.4', remedy: 'Keep the keys, follow no redirect, and limit the size and time of a fetch' } as const;
 
 /** Rows at the beginning of a run: the API fetches the keys once more. */
 // biome-ignore format: a row is a line.
 export const keyRows: readonly Row[] = topic('key', { rule: 'RFC 7517 §4; RFC 8725 §3.1', needs: 'issuer', remedy: 'Use a key only as its use, key_ops and alg say, and RSA keys from 2,048 bits on', skip: isFetched }, {
-  rotated: [
-    'a token by a key that the issuer has just published',
-    {
-      expected: 'success: the keys are fetched again',
-      async run(trial) {
-        if (!trial.server) return { verdict: 'skipped', got: '' };
-        trial.server.keys = [...trial.server.keys, ...published()];
-        const found = await accepted(by('rotated', 'rotated')).run(trial);
-        if (found.verdict === 'passed') hasFetched.add(trial.server);
-        return found;
-      },
-    },
-    {
-      level: 'should',
-      rule: 'OpenID Connect Core §10.1.1',
-      remedy: 'Fetch the keys again for an unknown kid, at most once in a while',
-      skip: isServed,
-    },
-  ],
-  twins: ['tokens by either of two keys under one kid', accepted(by('first twin', 'twins'), by('second twin', 'twins')), { level: 'should', rule: 'RFC 7517 §4.5' }],
+  rotated: ['a token by a key that the issuer has just published', finding('success: the keys are fetched again', async (trial) => {
+    if (!trial.server) return { verdict: 'skipped', got: '' };
+    trial.server.keys = [...trial.server.keys, ...published()];
+    const found = await acceptedTokens(by('rotated', 'rotated')).run(trial);
+    if (found.verdict === 'passed') hasFetched.add(trial.server);
+    return found;
+  }), { level: 'should', rule: 'OpenID Connect Core §10.1.1', remedy: 'Fetch the keys again for an unknown kid, at most once in a while', skip: isServed }],
+  twins: ['tokens by either of two keys under one kid', acceptedTokens(by('first twin', 'twins'), by('second twin', 'twins')), { level: 'should', rule: 'RFC 7517 §4.5' }],
   'neither-twin': ['a token by neither of two keys under one kid', by('rotated', 'twins')],
   other: ['a token by one published key that names another', [by('first twin', 'rotated'), ({ header }) => ({ header: { kid: header.kid }, key: rsa('rotated') })]],
   weak: ['a token by a key of 1,024 bits (CVE-2022-23539)', by('weak', 'weak', 1024), { rule: 'RFC 7518 §3.3' }],
@@ -70,33 +76,18 @@ export const lastRows: readonly Row[] = [
     similar: ['a kid that is similar to the right one', ['\0', ' '].map((more): Forgery => ({ header }) => ({ header: { kid: `${header.kid}${more}` } }))],
     type: ['a kid that is no string', [...headers('kid', 0, true, null, {}), ({ header }) => ({ header: { kid: [header.kid] } })]],
     'unknown-expired': ['an unknown kid, expired', { claims: { exp: 1 }, header: { kid: 'never-published' } }, { level: 'must' }],
-    flood: [
-      'ten tokens with unknown kids',
-      finding('at most two fetches of the keys', async (trial) => {
-        const before = trial.server?.fetches ?? 0;
-        for (let sent = 0; sent < 10; sent += 1) await trial.send({ token: forge(trial.base, unknownKid()) });
-        const fetches = (trial.server?.fetches ?? 0) - before;
-        return { verdict: fetches > 2 ? 'failed' : 'passed', got: `${fetches} fetches` };
-      }),
-      {
-        rule: 'CWE-400',
-        remedy: 'Fetch keys for an unknown kid at most once in a while',
-        skip: (trial) => isServed(trial) ?? (trial.isIntrusive ? undefined : 'Unknown kids in number: --intrusive'),
-      },
-    ],
+    flood: ['ten tokens with unknown kids', finding('at most two fetches of the keys', async ({ server, send }) => {
+      const before = server?.fetches ?? 0;
+      for (let sent = 0; sent < 10; sent += 1) await send({ token: unknownKid });
+      const fetches = (server?.fetches ?? 0) - before;
+      return { verdict: fetches > 2 ? 'failed' : 'passed', got: `${fetches} fetches` };
+    }), { rule: 'CWE-400', remedy: 'Fetch keys for an unknown kid at most once in a while', skip: isIntrusive }],
   }),
   ...topic('fetch', { rule: 'RFC 8725 §3.10; CWE-918', needs: 'issuer', remedy: 'Never request a URL that a token names', skip: isServed }, {
     'token-urls': ['all tokens so far that name URLs of an attacker', finding('no request to these URLs (CVE-2025-59936, CVE-2024-21643)', async ({ server }) => { const asked = server?.requests.filter((path) => path.includes('elsewhere')).length ?? 0; return { verdict: asked > 0 ? 'failed' : 'passed', got: `${asked} requests` }; })],
-    outage: ['a good token while the issuer fails', finding('success, with the cached keys', (trial) => during(trial, {})), { level: 'should', rule: 'RFC 9111 §4.2.4', remedy: 'Keep the keys for as long as they are fresh, and longer in an outage' }],
-    'outage-unknown': ['an unknown kid while the issuer fails', finding('anything but success', async (trial) => { const { verdict, got } = await during(trial, unknownKid()); return { verdict: verdict === 'passed' ? 'failed' : 'passed', got }; })],
+    outage: ['a good token while the issuer fails', afterFetching({ kind: 'response', status: 500 }), keeps],
+    malformed: ['a good token after a key set that is none', afterFetching({ kind: 'response', text: '{"keys":[null,{"kty":1}]}' }), keeps],
+    redirect: ["a good token after a redirect to an attacker's keys, and one by these", afterFetching({ kind: 'response', status: 302, headers: { location: '/elsewhere' } }, 'redirected'), keeps],
+    huge: ['a good token after a response of 40 MB in place of the keys', afterFetching({ kind: 'huge' }), { ...keeps, skip: isIntrusive }],
   }),
 ];
-
-async function during({ server, send, base }: Trial, change: Change): ReturnType<Row['run']> {
-  if (!server) return { verdict: 'skipped', got: '' };
-  const { mode } = server;
-  server.mode = { kind: 'response', status: 500 };
-  const { outcome, words } = await send({ token: forge(base, change) });
-  server.mode = mode;
-  return { verdict: outcome === 'served' ? 'passed' : outcome === 'refused' ? 'failed' : 'inconclusive', got: words };
-}

@@ -1,7 +1,7 @@
 import { printable } from '../../values/url.ts';
 import { type Challenge, challengesIn } from '../challenges.ts';
-import { forge, withSignature } from '../forge.ts';
-import { type Answer, type Attempt, isScoped, type Row, response, type Trial, topic } from '../row.ts';
+import { type Change, changePart } from '../forge.ts';
+import { type Answer, type Attempt, claims, finding, headers, isScoped, type Row, response, type Trial, topic } from '../row.ts';
 
 // What a refusal says: its challenge (RFC 6750 §3, RFC 9110 §11.6.1), and what it must not say.
 
@@ -15,20 +15,39 @@ const of401 = (fault: (answer: Answer, trial: Trial) => string | boolean | undef
   const found = answer.status === 401 && fault(answer, trial);
   return found ? (found === true ? said(answer) : found) : undefined;
 };
+const isPresent = of401((answer) => answer.headers.get('www-authenticate') === null);
+const hasScheme = of401((answer) => ofTokens(answer) === undefined);
+const isParsed = of401((answer) => challengesIn(answer.headers.get('www-authenticate')) === undefined);
 const lists = (answer: Answer, name: string) => ofTokens(answer)?.parameters.filter(([each]) => each === name) ?? [];
 const value = (answer: Answer, name: string) => lists(answer, name)[0]?.[1];
 const stack = /\bat .+[(/].+:\d+:\d+\)?|Traceback \(most recent|\.(?:java|py|rb|go|cs):\d+\b|node_modules\//;
-const wrongScope = ({ base }: Trial): Attempt => ({ token: forge(base, { claims: { scope: '' } }) });
+const wrongScope: Attempt = { token: { claims: { scope: '' } } };
+/** Fails if a server error comes while a good token still works. A gateway responds with 502, 503 or 504. */
+const noFault = (...attempts: readonly Attempt[]) =>
+  finding('no 5xx', async (trial) => {
+    for (const attempt of attempts) {
+      const { status, words } = await trial.send(attempt);
+      if (status > 0 && status < 500) continue;
+      const again = await trial.send(trial.good ? { token: {} } : {});
+      const isFault = status >= 500 && ![502, 503, 504].includes(status) && again.status > 0 && again.status < 500;
+      return { verdict: isFault ? 'failed' : 'inconclusive', got: words };
+    }
+    return { verdict: 'passed', got: 'no 5xx' };
+  });
+const withHeader = (...values: readonly string[]) => noFault(...values.map((value): Attempt => ({ headers: [['Authorization', value]] })));
+const withToken = (...texts: readonly string[]) => withHeader(...texts.map((text) => `Bearer ${text}`));
+const withChanges = (...changes: readonly Change[]) => noFault(...changes.map((token) => ({ token })));
+const noStack = (attempt: Attempt) => response('no stack trace', attempt, ({ text }) => (stack.test(text) ? `a body with ${printable(stack.exec(text)?.[0] ?? '', 80)}` : undefined));
 
 // biome-ignore format: a row is a line.
 export const responses: readonly Row[] = [
   ...topic('challenge', { rule: 'RFC 6750 §3; RFC 9110 §11.6.1', needs: 'nothing', remedy: 'Send WWW-Authenticate: Bearer with every 401' }, {
-    present: ['no token', response('WWW-Authenticate with a 401', {}, of401((answer) => answer.headers.get('www-authenticate') === null)), { rule: 'RFC 9110 §15.5.2' }],
-    scheme: ['no token', response('the scheme Bearer or DPoP', {}, of401((answer) => ofTokens(answer) === undefined))],
-    syntax: ['no token', response('a challenge that can be parsed', {}, of401((answer) => challengesIn(answer.headers.get('www-authenticate')) === undefined)), { rule: 'RFC 9110 §11.2, §11.3' }],
-    'present-bad-token': ['a token that is none', response('WWW-Authenticate with a 401', garbage, of401((answer) => answer.headers.get('www-authenticate') === null)), { rule: 'RFC 9110 §15.5.2' }],
-    'scheme-bad-token': ['a token that is none', response('the scheme Bearer or DPoP', garbage, of401((answer) => ofTokens(answer) === undefined))],
-    'syntax-bad-token': ['a token that is none', response('a challenge that can be parsed', garbage, of401((answer) => challengesIn(answer.headers.get('www-authenticate')) === undefined)), { rule: 'RFC 9110 §11.2, §11.3' }],
+    present: ['no token', response('WWW-Authenticate with a 401', {}, isPresent), { rule: 'RFC 9110 §15.5.2' }],
+    scheme: ['no token', response('the scheme Bearer or DPoP', {}, hasScheme)],
+    syntax: ['no token', response('a challenge that can be parsed', {}, isParsed), { rule: 'RFC 9110 §11.2, §11.3' }],
+    'present-bad-token': ['a token that is none', response('WWW-Authenticate with a 401', garbage, isPresent), { rule: 'RFC 9110 §15.5.2' }],
+    'scheme-bad-token': ['a token that is none', response('the scheme Bearer or DPoP', garbage, hasScheme)],
+    'syntax-bad-token': ['a token that is none', response('a challenge that can be parsed', garbage, isParsed), { rule: 'RFC 9110 §11.2, §11.3' }],
     'no-error': ['no token', response('a challenge without error', {}, of401((answer) => value(answer, 'error') !== undefined)), { level: 'should', rule: 'RFC 6750 §3.1' }],
     'invalid-token': ['a token that is none', response('error="invalid_token"', garbage, of401((answer) => !/^invalid_(?:token|request)$/.test(value(answer, 'error') ?? ''))), { level: 'should', rule: 'RFC 6750 §3.1' }],
     'invalid-request': ['a malformed header', response('400 or 401, with invalid_request', malformed, (answer) => (answer.outcome === 'refused' && ![400, 401].includes(answer.status) ? said(answer) : undefined)), { level: 'should', rule: 'RFC 6750 §3.1' }],
@@ -41,39 +60,23 @@ export const responses: readonly Row[] = [
     'resource-metadata': ['no token', response('resource_metadata', {}, of401((answer, { metadata }) => metadata !== undefined && value(answer, 'resource_metadata') === undefined)), { level: 'should', rule: 'RFC 9728 §5.1', profiles: { mcp: 'must' }, skip: ({ metadata, profile }) => (metadata || profile === 'mcp' ? undefined : 'There are no metadata (RFC 9728)') }],
   }),
   ...topic('error', { rule: 'RFC 6750 §3.1; RFC 9110 §15.6', needs: 'nothing', remedy: 'Catch what the verification throws, and refuse the request' }, {
-    garbage: ['texts that are no tokens', noFault('e30.e30.e30', 'x', '..', 'a.b.c', '__proto__', '%00')],
-    header: ['an Authorization header of odd characters', { expected: 'no 5xx', run: (trial) => withoutFault(trial, ['Bearer', 'Bearer \u00e9', 'a', '=', 'Basic', 'Digest x="'].map((text) => ({ headers: [['Authorization', text]] }))) }],
-    json: ['a token whose parts are no JSON', noFault(`${'eyJ'}.${'eyJ'}.AAAA`, 'bm8.bm8.bm8', 'bnVsbA.bnVsbA.AAAA', 'W10.W10.AAAA')],
-    claims: ['claims of odd types', { expected: 'no 5xx', run: (trial) => withoutFault(trial, [{ aud: null }, { exp: {} }, { scope: { a: [] } }, { iss: ['x'] }, { sub: 1 }].map((claims) => ({ token: forge(trial.base, { claims }) }))) }, { needs: 'issuer' }],
-    kid: ['odd key IDs', { expected: 'no 5xx', run: (trial) => withoutFault(trial, ['', null, 0, {}, '__proto__'].map((kid) => ({ token: forge(trial.base, { header: { kid } }) }))) }, { needs: 'issuer' }],
-    long: ['a token of 7,000 characters', noFault(`e30.${'A'.repeat(7000)}.AA`)],
-    huge: ['a token of 100,000 characters', noFault(`e30.${'A'.repeat(100_000)}.AA`), { skip: ({ isIntrusive }) => (isIntrusive ? undefined : 'A header over 8 KiB: --intrusive') }],
+    garbage: ['texts that are no tokens', withToken('e30.e30.e30', 'x', '..', 'a.b.c', '__proto__', '%00')],
+    header: ['an Authorization header of odd characters', withHeader('Bearer', 'Bearer \u00e9', 'a', '=', 'Basic', 'Digest x="')],
+    json: ['a token whose parts are no JSON', withToken('eyJ.eyJ.AAAA', 'bm8.bm8.bm8', 'bnVsbA.bnVsbA.AAAA', 'W10.W10.AAAA')],
+    claims: ['claims of odd types', withChanges(...claims('aud', null), ...claims('exp', {}), ...claims('scope', { a: [] }), ...claims('iss', ['x']), ...claims('sub', 1)), { needs: 'issuer' }],
+    kid: ['odd key IDs', withChanges(...headers('kid', '', null, 0, {}, '__proto__')), { needs: 'issuer' }],
+    long: ['a token of 7,000 characters', withToken(`e30.${'A'.repeat(7000)}.AA`)],
+    huge: ['a token of 100,000 characters', withToken(`e30.${'A'.repeat(100_000)}.AA`), { skip: ({ isIntrusive }) => (isIntrusive ? undefined : 'A header over 8 KiB: --intrusive') }],
   }),
   ...topic('leak', { rule: 'CWE-209; RFC 9700 §4.3', needs: 'nothing', level: 'should', remedy: 'Send a fixed text, and log the cause' }, {
-    stack: ['tokens and headers that are none', response('no stack trace', garbage, ({ text }) => (stack.test(text) ? `a body with ${printable(stack.exec(text)?.[0] ?? '', 80)}` : undefined))],
-    'stack-json': ['a token whose parts are no JSON', response('no stack trace', { headers: [['Authorization', 'Bearer eyJ.eyJ.AAAA']] }, ({ text }) => (stack.test(text) ? `a body with ${printable(stack.exec(text)?.[0] ?? '', 80)}` : undefined))],
+    stack: ['a token that is none', noStack(garbage)],
+    'stack-json': ['a token whose parts are no JSON', noStack({ headers: [['Authorization', 'Bearer eyJ.eyJ.AAAA']] })],
     token: ['a token that is none', response('no token in the response', { headers: [['Authorization', 'Bearer e30.cHJvYmVkLXRva2Vu.e30']] }, ({ text, headers }) => `${text}${[...headers].join()}`.includes('cHJvYmVkLXRva2Vu') ? 'a response with the token' : undefined)],
-    'bad-signature': ['a good token with another signature', response('no stack trace', ({ base }) => ({ token: withSignature(forge(base), 'AAAA') }), ({ text }) => (stack.test(text) ? 'a body with a stack trace' : undefined))],
+    'bad-signature': ['a good token with another signature', noStack({ token: changePart(2, () => 'AAAA') })],
   }),
   ...topic('manners', { rule: 'RFC 9110 §9.3.2', needs: 'token', level: 'should', remedy: 'Answer HEAD as GET' }, {
-    head: ['HEAD with a good token', response('the status of GET, or 405', ({ base }) => ({ token: forge(base), method: 'HEAD' }), ({ status, words }, { good }) => (status === good?.status || status === 405 || status === 404 ? undefined : words)), { skip: ({ method }) => (method === 'GET' ? undefined : 'The method is not GET') }],
+    head: ['HEAD with a good token', response('the status of GET, or 405', { token: {}, method: 'HEAD' }, ({ status, words }, { good }) => (status === good?.status || status === 405 || status === 404 ? undefined : words)), { skip: ({ method }) => (method === 'GET' ? undefined : 'The method is not GET') }],
     'cors-refusal': ['no token, from a page of another origin', response('the same Access-Control-Allow-Origin as a success', { headers: [['Origin', 'https://spa.invalid']] }, ({ headers }, { good }) => good?.headers.get('access-control-allow-origin') === '*' && headers.get('access-control-allow-origin') === null ? 'no Access-Control-Allow-Origin' : undefined), { rule: 'Fetch §3.3' }],
-    'no-success-body': ['no token', response('no part of the protected response', {}, ({ text }, { good }) => (text.length > 20 && text === good?.text ? 'the body of a success' : undefined)), { level: 'must', rule: 'RFC 6750 §3' }],
+    'no-success-body': ['no token', response('no part of the protected response', {}, ({ text }, { good }) => (text.length > 20 && text === good?.text ? 'the body of a success' : undefined)), { rule: 'CWE-698; RFC 6750 §3', remedy: 'End the response after a refusal' }],
   }),
 ];
-
-/** Fails if a server error comes while a good token still works. */
-async function withoutFault(trial: Trial, attempts: readonly Attempt[]): ReturnType<Row['run']> {
-  for (const attempt of attempts) {
-    const { status, words } = await trial.send(attempt);
-    if (status < 500) continue;
-    const again = await trial.send(trial.good ? { token: forge(trial.base) } : {});
-    return { verdict: again.status < 500 && again.status > 0 ? 'failed' : 'inconclusive', got: words };
-  }
-  return { verdict: 'passed', got: 'no 5xx' };
-}
-
-function noFault(...texts: readonly string[]) {
-  const attempts = texts.map((text): Attempt => ({ headers: [['Authorization', `Bearer ${text}`]] }));
-  return { expected: 'no 5xx', run: (trial: Trial) => withoutFault(trial, attempts) };
-}
