@@ -27,9 +27,9 @@ async function documentRules(path: string, rules: Readonly<Record<string, Rule>>
   return Object.entries(rules).map(([name, rule]): DocumentedRule => {
     const comment =
       new RegExp(String.raw`/\*\*((?:(?!\*/)[^])*)\*/\n  (?:readonly )?${name}\??:`).exec(source)?.[1] ?? '';
-    const [meaning, example] = comment.replaceAll(/\s*\n \s*\*?\s*/g, ' ').split(' @example ');
-    if (!meaning?.trim()) throw new Error(`Cannot document ${name}: it has no comment`);
-    return { ...rule, name, meaning: meaning.trim(), example: example?.trim() };
+    const [meaning = '', example] = comment.replaceAll(/^ *\* ?/gm, '').split('@example');
+    if (!meaning.trim()) throw new Error(`Cannot document ${name}: it has no comment`);
+    return { ...rule, name, meaning: meaning.trim().replaceAll(/\s*\n\s*/g, ' '), example: example?.trim() };
   });
 }
 
@@ -92,7 +92,8 @@ export function settingsPage(): string {
   const pairs = options.filter(({ kind }) => kind === 'pairs');
   const sections = grouped([...settings, ...options.filter(({ kind }) => kind === 'code')], (rule) => {
     const [name, meaning] = rule.kind === 'code' ? [rule.name, rule.meaning] : [settingOf(rule.name), meaningOf(rule)];
-    return `### ${name}\n\n${formOf(rule)}\n\n${meaning}`;
+    const block = rule.kind === 'code' && rule.example ? `\n\n\`\`\`ts\n${rule.example}\n\`\`\`` : '';
+    return `### ${name}\n\n${formOf(rule)}\n\n${meaning}${block}`;
   });
   return format(
     'settings.md',

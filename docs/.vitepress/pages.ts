@@ -25,7 +25,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
       'guides',
       'several-issuers revocation opaque-tokens dpop certificates other-headers forward-auth websockets mcp openapi',
     ),
-    ...inFolder('guides', 'token-exchange own-issuer key-cache fapi'),
+    ...inFolder('guides', 'token-exchange agents own-issuer key-cache fapi'),
   ],
   Issuers: ['issuers/index', ...linksOf('issuers')],
   Settings: ['settings'],

@@ -154,7 +154,16 @@ export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, A
   readonly authorizationServers?: readonly string[] | undefined;
   /** The identifier of the protected resource (RFC 9728). It has the origin of `publicUrl`, and is `publicUrl` by default. */
   readonly resource?: string | undefined;
-  /** A JWK Set to use instead of fetching one. It needs a single issuer, and excludes `jwksUri`. In a list of issuers, each can have its own `keys`. */
+  /**
+   * A JWK Set to use instead of fetching one. It needs a single issuer, and excludes `jwksUri`. In a list of issuers, each can have
+   * its own `keys`. Each key needs the `kid` of the tokens that it verifies. A public key in PEM becomes a JWK Set with jose:
+   * @example
+   * import { exportJWK, importSPKI } from 'jose';
+   *
+   * const pem = process.env.PUBLIC_KEY ?? '';
+   * const key = await importSPKI(pem, 'RS256', { extractable: true });
+   * export const keys = { keys: [{ ...(await exportJWK(key)), kid: 'key-1' }] };
+   */
   readonly keys?: JwkSet | undefined;
   /**
    * A schema of the claims, from any library that implements Standard Schema. A token that does not match is rejected; handlers

@@ -30,6 +30,7 @@ const ofMcp = { headers: { accept: 'application/json, text/event-stream' } };
 const callOf = (name: string, method = 'tools/call') =>
   `POST /mcp ${JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { name } })}`;
 const reports = { sub: 'ada', scope: 'read:reports' };
+const delegated = (sub: string, act?: object) => ({ sub: 'ada', act: { sub, act }, scope: 'read:orders' });
 const rows: readonly Row[] = [
   ['start/elysia', 'GET /health', undefined, 200, 'ok'],
   ['start/elysia', 'GET /me', { sub: 'ada' }, 200, 'ada'],
@@ -99,6 +100,16 @@ const rows: readonly Row[] = [
   ['guides/owners 2', 'PUT /orders/1 {"owner":"bob","item":"tea"}', { sub: 'ada' }, 403, ''],
   ['guides/owners 3', 'GET /orders/of/ada', { sub: 'ada' }, 200, 'ada'],
   ['guides/owners 3', 'GET /orders/of/bob', { sub: 'ada' }, 403, 'access_denied'],
+  ['guides/agents', 'GET /orders', { sub: 'ada', scope: 'read:orders' }, 200, 'Orders of ada'],
+  ['guides/agents', 'GET /orders', delegated('calendar-agent', { sub: 'other' }), 200, 'Orders of ada'],
+  // Only the outermost act counts.
+  ['guides/agents', 'GET /orders', delegated('other', { sub: 'calendar-agent' }), 403, 'access_denied'],
+  ['guides/agents', 'GET /orders', { ...delegated('calendar-agent'), sub: 'bob' }, 403, 'access_denied'],
+  ['guides/agents', 'GET /orders', { ...delegated('calendar-agent'), act: 'calendar-agent' }, 401, 'invalid_token'],
+  ['guides/agents', 'DELETE /account', { sub: 'ada', scope: 'delete:account' }, 200, 'Deleted ada'],
+  ['guides/agents', 'DELETE /account', { ...delegated('calendar-agent'), scope: 'delete:account' }, 403, ''],
+  ['guides/agents 2', 'GET /', delegated('calendar-agent'), 200, 'calendar-agent acts for ada'],
+  ['guides/agents 2', 'GET /', { ...delegated('calendar-agent'), act: undefined }, 401, 'invalid_token'],
   ['guides/typed-claims', 'GET /', { tenant: 'x' }, 200, 'x has 1 seats'],
   ['guides/typed-claims', 'GET /', { tenant: 1 }, 401, 'does not match the schema'],
   ['guides/typed-claims#In a framework', 'GET /', { tenant: 'x' }, 200, '"x"'],

@@ -1,11 +1,14 @@
 import { describe, expect, spyOn, test } from 'bun:test';
+import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import { context, metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api';
-import { decodeJwt } from 'jose';
+import { decodeJwt, SignJWT } from 'jose';
 import { clientCredentialsGrant, tokenRevocation } from 'openid-client';
+import { createGuard } from '../../src/auth/guard.ts';
 import { expectOwnSessions, sessionClient } from '../examples/mcp-server.ts';
 import { logIn, startAuthorizationServer } from '../support/authorization-server.ts';
 import { certificate } from '../support/certificates.ts';
+import { until } from '../support/child-process.ts';
 import { serve } from '../support/fixture.ts';
 import { bearer } from '../support/mint.ts';
 import { readText } from '../support/repository.ts';
@@ -46,6 +49,66 @@ describe('the recipe', () => {
       (claims) => issuer.token({ iss: url, aud: `${audience}/mcp`, ...claims }),
     );
     await expectOwnSessions(send);
+  });
+
+  test('guides/websockets#GraphQL subscriptions and message queues: a token without a request', async () => {
+    const id = 'guides/websockets#GraphQL subscriptions and message queues';
+    const { checkToken } = await loadCopy(id);
+    const good = { iss: url, aud: audience, sub: 'ada', scope: 'read:events' };
+    expect(await checkToken(await issuer.token(good), 'read:events')).toMatchObject({ claims: { sub: 'ada' } });
+    const bound = await issuer.token(good, { boundTo: 'dpop' });
+    for (const token of [await issuer.token({ ...good, scope: '' }), bound, 'a\nb', '\u20ac', '', undefined, {}])
+      expect(await checkToken(token, 'read:events')).toBeUndefined();
+    const down = serve(() => new Response(null, { status: 500 }));
+    const queue = await loadCopy(id, (text) => text.replace('https://tenant.example.com/', down.url.href));
+    const unknown = await issuer.token({ ...good, iss: down.url.href });
+    await expect(queue.checkToken(unknown, 'read:events')).rejects.toThrow('Cannot check');
+    await down.stop(true);
+  });
+
+  test('guides/several-issuers#An issuer in the same process: its handler publishes the keys', async () => {
+    const requested: string[] = [];
+    const handler = async (request: Request) => {
+      requested.push(request.url);
+      return Response.json({ keys: [{ ...ecSigner.jwk, kid: 'ec' }] });
+    };
+    Object.assign(globalThis, { auth: { handler } });
+    const id = 'guides/several-issuers#An issuer in the same process';
+    const { guard } = await loadCopy(id, (text) => text.replace('EdDSA', 'ES256'));
+    const claims = decodeJwt(await issuer.token({ iss: 'https://auth.example.com/api/auth', aud: audience }));
+    const headers = bearer(ecSigner.sign({ kid: 'ec', typ: 'JWT' }, claims));
+    expect(await guard.check(new Request(audience, { headers }))).toMatchObject({ claims });
+    expect(requested).toEqual(['https://auth.example.com/api/auth/jwks']);
+    Reflect.deleteProperty(globalThis, 'auth');
+  });
+
+  test('guides/several-issuers#Several guards for one issuer: they share a fetch for a second', async () => {
+    let fetches = 0;
+    const publisher = serve(() => {
+      fetches += 1;
+      return Response.json(issuer.options.keys);
+    });
+    const { orders, reports } = await loadCopy('guides/several-issuers#Several guards for one issuer', (text) =>
+      text.replace('https://tenant.example.com/', publisher.url.href).replace('1000', '1'),
+    );
+    const requestFor = async (aud: string) =>
+      new Request(audience, { headers: bearer(await issuer.token({ iss: publisher.url.href, aud })) });
+    const [forOrders, forReports] = [await requestFor('orders'), await requestFor('reports')];
+    const results = await Promise.all([orders.check(forOrders), reports.check(forReports), reports.check(forOrders)]);
+    expect(results).toMatchObject([{ claims: { aud: 'orders' } }, { claims: { aud: 'reports' } }, { status: 401 }]);
+    expect(fetches).toBe(1);
+    await until(async () => (await orders.reload()) && fetches > 1, 'a fetch that is not shared');
+    await publisher.stop(true);
+  });
+
+  test('settings#keys: a public key in PEM verifies a token', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    process.env.PUBLIC_KEY = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    const { keys } = await loadCopy('settings#keys');
+    const guard = createGuard({ issuer: url, audience, keys });
+    const claims = decodeJwt(await issuer.token({ iss: url, aud: audience }));
+    const token = await new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'key-1' }).sign(privateKey);
+    expect(await guard.check(new Request(audience, { headers: bearer(token) }))).toMatchObject({ token });
   });
 
   test('guides/own-issuer: the guard accepts the token that the application issues', async () => {
