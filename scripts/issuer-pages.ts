@@ -120,7 +120,7 @@ export async function issuerPages(): Promise<ReadonlyMap<string, string>> {
       {
         file: `${issuer.slug}.md`,
         part: 'settings',
-        text: `\`\`\`dotenv\n${assignments(issuer.settings).join('\n')}\n\`\`\`\n\n\`\`\`ts\n${code(issuer.settings)}\n\`\`\``,
+        text: `\`\`\`dotenv\n${assignments(issuer.settings).join('\n')}\n\`\`\`\n\n\`\`\`ts fragment\n${code(issuer.settings)}\n\`\`\``,
       },
       { file: `${issuer.slug}.md`, part: 'tokens', text: tokenTable(issuer) },
     ]),

@@ -58,6 +58,13 @@ export default defineConfig({
         const text = md.utils.escapeHtml(tokens[index]?.content ?? '');
         return `<code v-pre>${text.replaceAll(/[_,](?=\w)|(?<=\w)\/(?=\w)/g, '$&<wbr>')}</code>`;
       };
+      // Says which blocks are not whole files.
+      const { fence } = md.renderer.rules;
+      md.renderer.rules.fence = (...given) => {
+        const [tokens, index] = given;
+        const html = fence?.(...given) ?? '';
+        return tokens[index]?.info === 'ts fragment' ? html.replace('"lang">ts<', '"lang">fragment<') : html;
+      };
       // On a phone, the name of a column stands in each of its cells.
       md.core.ruler.push('labels-of-cells', ({ tokens }) => {
         let head: string[] = [];

@@ -53,7 +53,7 @@ export const withTabs = (page: string): string =>
       const commands = [`npm install ${names}`, `pnpm add ${names}`, `yarn add ${names}`, `bun add ${names}`];
       return tabs(commands.map((command) => `\`\`\`sh [${command.split(' ')[0]}]\n${command}\n${rest}\`\`\``));
     })
-    .replaceAll(/^```dotenv\n(.*?^```)\n\n```ts\n(.*?^```)$/gms, (_, settings, options) =>
+    .replaceAll(/^```dotenv\n(.*?^```)\n\n```ts fragment\n(.*?^```)$/gms, (_, settings, options) =>
       tabs([`\`\`\`dotenv [Settings]\n${settings}`, `\`\`\`ts [Options]\n${options}`]),
     );
 

@@ -33,9 +33,11 @@ interface Block {
   readonly id: string;
   readonly file: string;
   readonly text: string;
+  /** Whether its page marks it as lines that belong into a file of the reader. Any other block is a whole file. */
+  readonly isFragment: boolean;
 }
 
-/** A page shows the lines that matter. What they need to compile and to serve a request is here: a server of either kind. */
+/** What a fragment needs to compile and to serve a request: a server of either kind. */
 const frames = {
   elysia: (lines: string) => `import { Elysia, t } from 'elysia';
 import { createGuard, type RequirementContext, resourceServer } from 'protected-api';
@@ -54,9 +56,15 @@ export async function fetch(request: Request): Promise<Response> {
 }`,
 };
 
-/** Returns the lines of a block in their frame, unless they are a complete file. */
-const framed = (lines: string) =>
-  /^(?:im|ex)port /m.test(lines) ? lines : frames[/\bapp\b/.test(lines) ? 'elysia' : 'fetch'](lines);
+/** Returns a fragment in its frame. A file that exports nothing but creates a guard gets a server. */
+function framed({ text, isFragment }: Pick<Block, 'text' | 'isFragment'>): string {
+  if (isFragment) return frames[/\bapp\b/.test(text) ? 'elysia' : 'fetch'](text);
+  if (/^export |'node:test'/m.test(text) || !/^const guard\b/m.test(text)) return text;
+  return `${text}export async function fetch(request: Request): Promise<Response> {
+  const result = await guard.check(request);
+  return result instanceof Response ? result : Response.json(result.claims);
+}`;
+}
 
 /** Returns the TypeScript blocks of a page. */
 async function blocksOf(page: string): Promise<readonly Block[]> {
@@ -64,12 +72,15 @@ async function blocksOf(page: string): Promise<readonly Block[]> {
   const [first = '', ...others] = (await readText(page)).split(/^##+ /m);
   const sections = [['', first], ...others.map((section) => [`#${section.split('\n')[0]}`, section])] as const;
   const found = sections.flatMap(([heading, section]) => {
-    const texts = Array.from(section.matchAll(/^```ts\n(.*?)^```$/gms), ([, text = '']) => text);
-    return texts.map((text, index) => ({ id: `${name}${heading}${index > 0 ? ` ${index + 1}` : ''}`, text }));
+    const matches = [...section.matchAll(/^ *```ts( fragment)?\n(.*?)^ *```$/gms)];
+    return matches.map(([, mark, text = ''], index) => {
+      const id = `${name}${heading}${index > 0 ? ` ${index + 1}` : ''}`;
+      return { id, text, isFragment: mark !== undefined };
+    });
   });
-  return found.map(({ id, text }, index) => {
-    const suffix = text.includes("from 'node:test'") ? '.test' : '';
-    return { id, text, file: `${name.replace(/\W+/g, '-').toLowerCase()}-${index}${suffix}.ts` };
+  return found.map((block, index) => {
+    const suffix = block.text.includes("from 'node:test'") ? '.test' : '';
+    return { ...block, file: `${name.replace(/\W+/g, '-').toLowerCase()}-${index}${suffix}.ts` };
   });
 }
 
@@ -83,12 +94,12 @@ const onLoopback = (text: string) =>
     .replaceAll('https://token.actions.githubusercontent.com', github);
 const withoutPorts = (text: string) =>
   text
-    .replace(/(?:\n {2})?\.listen\(.*\)/, '')
+    .replace(/(?:\n {2})?\.listen\((?!0,).*\)/, '')
     .replace('create(Application)', 'create(Application, { logger: false })');
 /** Writes a module beside the blocks. */
 export const write = (file: string, text: string) => Bun.write(join(folder, file), onLoopback(text));
 
-for (const { file, text } of blocks) await write(file, framed(withoutPorts(text)));
+for (const block of blocks) await write(block.file, framed({ ...block, text: withoutPorts(block.text) }));
 await write('mcp-auth.ts', blocks.find(({ id }) => id === 'guides/mcp#What tools know about the user')?.text ?? '');
 await write('options.ts', `export const issuer = '${url}';\nexport const audience = '${audience}';\n`);
 for (const [index, cells] of (await migrationCells()).entries()) await write(`cells-${index}.ts`, cells);
@@ -97,8 +108,8 @@ const project = { extends: '../../tsconfig.json', compilerOptions, include: ['*.
 await write('tsconfig.json', JSON.stringify(project));
 
 /** Whether a block serves requests: it exports an application, or a function of a request. */
-export const isServed = ({ text }: Block) =>
-  /export (?:const app|\{ app \}|async function fetch|default)/.test(framed(text));
+export const isServed = (block: Block) =>
+  /export (?:const app|\{ app \}|async function fetch|default)/.test(framed(block));
 
 /** What is special about a request. */
 export interface Special {

@@ -167,10 +167,12 @@ const rows: readonly Row[] = [
   ['guides/fapi', 'GET /', {}, 401, 'DPoP'],
   ['guides/fapi 2', 'GET /', {}, 401, 'invalid_token'],
   ['guides/observability', 'GET /', { sub: 'ada' }, 200, 'ada'],
+  ['guides/observability#Readiness', 'GET /', { sub: 'ada' }, 200, 'ada'],
   ['guides/errors#Your own format', 'GET /', undefined, 401, 'application/problem+json'],
   ['guides/errors#CORS', 'GET /', undefined, 401, '* application/json'],
   ['src/auth/README#In any fetch server', 'GET /', reports, 200, 'ada'],
   ['src/auth/README#In Express', 'GET /reports', reports, 200, 'ada'],
+  ['src/auth/README#In a test', 'GET /', {}, 401, 'invalid_token'],
   ['migration/express-oauth2-jwt-bearer', 'GET /reports', reports, 200, 'ada'],
   ['migration/express-oauth2-jwt-bearer', 'GET /reports', { sub: 'ada' }, 403, 'scope="read:reports"'],
   ['migration/express-oauth2-jwt-bearer', 'GET /news', undefined, 200, 'everyone'],
@@ -210,6 +212,12 @@ describe('the TypeScript blocks of the documentation', () => {
     const said = await send(block, request, claims, special);
     expect(said).toStartWith(String(status));
     expect(said).toContain(part);
+  });
+
+  test('are whole files where a guide begins, so that a reader can paste them', () => {
+    const firsts = blocks.filter(({ id, file }) => id.startsWith('guides/') && /-0(\.test)?\.ts$/.test(file));
+    expect(firsts.length).toBeGreaterThan(10);
+    expect(firsts.flatMap(({ id, isFragment }) => (isFragment ? id : []))).toEqual([]);
   });
 
   test('are all run if they serve requests', () => {

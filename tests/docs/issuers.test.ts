@@ -97,7 +97,9 @@ test.each(issuers)(
     const known = `Known from ${isRun ? 'a real server in our tests, and from ' : ''}documentation, read on `;
     const page = await readText(`docs/issuers/${slug}.md`);
     expect(page).toMatch(new RegExp(`^${known}20\\d\\d-\\d\\d-\\d\\d: <`, 'm'));
-    expect(page).toMatch(/^```dotenv\nISSUER=[^`]*^```\n\n```ts\nconst guard = createGuard\(\{\n {2}issuer: /m);
+    expect(page).toMatch(
+      /^```dotenv\nISSUER=[^`]*^```\n\n```ts fragment\nconst guard = createGuard\(\{\n {2}issuer: /m,
+    );
     // The settings are wide, and would push the response off the screen.
     expect(page).toMatch(/^\| Token +\| Response +\| Why, or what to do +\|/m);
   },

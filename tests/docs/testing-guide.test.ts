@@ -5,36 +5,12 @@ import { createGuard } from '../../src/auth/guard.ts';
 import { freePort, runToEnd } from '../support/child-process.ts';
 import { bearer } from '../support/mint.ts';
 import { readText, root } from '../support/repository.ts';
-import { blocks, folder, passes } from './blocks.ts';
+import { blocks, folder } from './blocks.ts';
 
 const page = await readText('docs/guides/testing.md');
 const inPage = blocks.filter(({ id }) => id.startsWith('guides/testing'));
 
 describe('the guide to tests', () => {
-  test('has lines for Express that test its application', async () => {
-    const [, lines] = /^```js\n(.*?)^```$/ms.exec(page) ?? [];
-    const createApp = `const createApp = (options) =>
-      express().get('/reports', requireToken(createGuard(options), { scope: 'read:reports' }), (_, res) => res.json([]));`;
-    const changes: readonly [RegExp, string][] = [
-      [
-        /^.*'elysia';\n.*'protected-api';$/m,
-        `import { once } from 'node:events';
-        import express from 'express';
-        import { createGuard } from 'protected-api/guard';
-        import { requireToken } from 'protected-api/node';`,
-      ],
-      [/\{ test \}/, '{ after, test }'],
-      [/^const createApp = .*?\n\n/ms, createApp],
-      [/^const app = .*(?=^const bearer)/ms, `${lines}`],
-      [/^test\('every route is guarded'.*/ms, ''],
-    ];
-    const given = inPage.find(({ file }) => file.endsWith('.test.ts'))?.text ?? '';
-    for (const [place] of changes) expect(given).toMatch(place);
-    const text = changes.reduce((changed, change) => changed.replace(...change), given);
-    await Bun.write(join(folder, 'express.test.js'), text);
-    await passes('express.test.js');
-  });
-
   test.each([
     ['reader', '200'],
     ['other', '403'],
