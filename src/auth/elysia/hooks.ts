@@ -7,6 +7,7 @@ import { requirementError } from '../guard/scopes.ts';
 import type { DeniedRejection } from '../openapi/responses.ts';
 import { isClose } from '../options/check-options.ts';
 import type { Claims, RouteRequirements } from '../types.ts';
+import { promised } from '../values/promises.ts';
 import { close } from './closing.ts';
 import type { Hook, Hooks, Instance, RouteContext } from './internals.ts';
 import { type Accepted, type GuardUse, isCalled, type Plan, type Requirement, routeOptionNames } from './plan.ts';
@@ -108,7 +109,7 @@ function requirementHook(name: Requirement['name'], value: unknown): Hook {
     // The application may have put other claims into the context.
     const own = Object.create(context, { claims: { value: accepted[0]?.claims, enumerable: true } });
     try {
-      const returned = await (value as (context: unknown) => unknown)(own);
+      const returned = await promised((value as (context: unknown) => unknown)(own));
       const rejection = await plan.judge(name, returned, context.request, accepted);
       return rejection && status(rejection.status as 403, rejection);
     } catch (cause) {

@@ -17,6 +17,7 @@ import type {
 } from '../types.ts';
 import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, isText, type Members, namesIn } from '../values/json.ts';
+import { promised } from '../values/promises.ts';
 import { describeChecks } from './checks.ts';
 import { type Check, check, joined, watchKeys } from './explained.ts';
 import { decodePasted, membersOf } from './pasted.ts';
@@ -122,7 +123,7 @@ function watchLookup(options: CheckedOptions) {
   let returned: unknown;
   const issuer: FindIssuer = async (iss, limited) => {
     said = 'failed, or took too long';
-    const found = await ask(iss, limited);
+    const found = (await promised(ask(iss, limited))) as Awaited<ReturnType<FindIssuer>>;
     returned = found;
     const value = isJsonObject(found) ? `an object with ${joined(namesIn(found))}` : describeValue(found);
     said = `returned ${value}`;

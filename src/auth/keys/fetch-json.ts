@@ -1,4 +1,5 @@
 import type { Fetch, FetchFailure, FetchFault } from '../types.ts';
+import { promised } from '../values/promises.ts';
 import { isLoopbackHost, printableUrl } from '../values/url.ts';
 
 /** Thrown if a document cannot be fetched or is not valid. */
@@ -63,7 +64,7 @@ export async function fetchJson(fetch: Fetch, url: string, signal: AbortSignal):
 }
 
 async function readJson(fetch: Fetch, url: string, signal: AbortSignal): Promise<unknown> {
-  const response = await fetch(url, {
+  const requested = fetch(url, {
     // A redirect could lead to a host that the operator did not configure.
     redirect: 'manual',
     signal,
@@ -75,6 +76,7 @@ async function readJson(fetch: Fetch, url: string, signal: AbortSignal): Promise
     // Bun only. A proxy named in the environment cannot reach the loopback interface of this machine.
     ...(isLoopbackHost(new URL(url).hostname) && { proxy: false }),
   });
+  const response = (await promised(requested)) as Response;
   const rejection = rejectionOf(response, url);
   if (rejection) {
     await response.body?.cancel();

@@ -1,6 +1,7 @@
 import { Refusal } from '../refusals.ts';
 import type { Algorithm, FetchFault, KeySetChange, KeySetEvent, KeySetState } from '../types.ts';
 import type { Clock, TimeAndRandom } from '../values/clock.ts';
+import { ignoreRejection } from '../values/promises.ts';
 import { printable } from '../values/url.ts';
 import type { KeySetSource } from './discovery.ts';
 import { FetchError, faultOf } from './fetch-json.ts';
@@ -292,7 +293,8 @@ export class KeySet {
 
   #emit(change: KeySetChange): void {
     const { issuer, onEvent } = this.#options;
-    const notify = async () => onEvent({ issuer, ...change });
-    notify().catch(() => {});
+    try {
+      ignoreRejection(onEvent({ issuer, ...change }));
+    } catch {}
   }
 }

@@ -36,7 +36,8 @@ export function clientCertificateFromHeader(name: string): (request: GuardReques
  * @param thumbprint `cnf["x5t#S256"]` of the token
  */
 export async function refuseCertificate(certificate: unknown, thumbprint: unknown): Promise<Refusal | undefined> {
-  const actual = await certificateThumbprint(certificate);
+  // An object of the application may throw when it is read.
+  const actual = await certificateThumbprint(certificate).catch(() => undefined);
   if (actual === undefined) return refuse('certificate_missing');
   return actual === thumbprint ? undefined : refuse('certificate_mismatch');
 }

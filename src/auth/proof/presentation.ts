@@ -1,5 +1,6 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import type { ReplayStore } from '../types.ts';
+import { promised } from '../values/promises.ts';
 
 /** What a request presents, as it was when the check began. */
 export interface Presentation {
@@ -51,7 +52,7 @@ export function useProof(
 /** Never rejects. A store of the application may return anything. */
 async function markOnce(mark: () => unknown, watch: (fault?: unknown) => void): Promise<Refusal | undefined> {
   try {
-    const isFirst = await mark();
+    const isFirst = await promised(mark());
     if (typeof isFirst !== 'boolean') throw new TypeError('markUsed must return a boolean');
     watch();
     return isFirst ? undefined : refuse('proof_replayed');

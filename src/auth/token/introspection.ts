@@ -3,6 +3,7 @@ import { Refusal, refuse } from '../refusals.ts';
 import type { Claims, GuardOptions } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { isJsonObject, type Members, parseJsonObject } from '../values/json.ts';
+import { promised } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
 import { readClaims } from './claims.ts';
 import { maxTokenLength } from './header.ts';
@@ -72,8 +73,9 @@ function isJwt(token: string): boolean {
  */
 export async function responseOf(introspect: () => unknown): Promise<unknown> {
   try {
-    // As JSON alone, an object of another kind, such as a Response, would be an empty one. It cannot be cloned.
-    return JSON.parse(JSON.stringify(structuredClone(await introspect())));
+    const copy: unknown = structuredClone(await promised(introspect()));
+    // JSON would write an object of another kind, such as an Error or a Map, as an empty one.
+    return Object.prototype.toString.call(copy) === '[object Object]' ? JSON.parse(JSON.stringify(copy)) : undefined;
   } catch {
     return undefined;
   }

@@ -26,8 +26,12 @@ export function promised(returned: unknown): unknown {
   return isThenable(returned) ? adopt(returned) : returned;
 }
 
-async function adopt(thenable: unknown): Promise<unknown> {
-  return thenable;
+/** Unlike `await`, it also catches what a `then` that is an asynchronous function throws. Otherwise that would end the process. */
+export function adopt(thenable: PromiseLike<unknown>): Promise<unknown> {
+  return new RealPromise((resolve, reject) => {
+    const returned: unknown = thenable.then(resolve, reject);
+    if (isPromise(returned)) returned.catch(reject);
+  });
 }
 
 /** Continues at once if there is nothing to wait for: each promise costs a request a microsecond. Waits only for real promises. */

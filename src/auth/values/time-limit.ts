@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import { isThenable } from './promises.ts';
+import { adopt, isThenable } from './promises.ts';
 
 /**
  * The last argument of a function of the application. A class, because an object literal with a getter takes half a microsecond,
@@ -28,7 +28,7 @@ export type WithinLimit = (limited: Limited, returned: unknown) => unknown;
 
 /** Returns a function that waits `limitMs` at most, then aborts the signal. What is not a thenable costs neither timer nor promise. */
 export function createTimeLimit({ schedule }: Pick<Clock, 'schedule'>, limitMs: number): WithinLimit {
-  async function settle(limited: Limited, pending: unknown): Promise<unknown> {
+  async function settle(limited: Limited, pending: PromiseLike<unknown>): Promise<unknown> {
     let cancel = () => {};
     const exceeded = new Promise((_, reject) => {
       cancel = schedule(() => {
@@ -38,7 +38,7 @@ export function createTimeLimit({ schedule }: Pick<Clock, 'schedule'>, limitMs: 
       }, limitMs);
     });
     try {
-      return await Promise.race([pending, exceeded]);
+      return await Promise.race([adopt(pending), exceeded]);
     } finally {
       cancel();
     }

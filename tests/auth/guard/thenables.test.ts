@@ -30,6 +30,7 @@ const failures: typeof behaviours = {
   'rejects later': (_, __, reject) => void setImmediate(reject, error),
   'rejects, then calls back': (value, next, reject) => [reject(error), next(value)],
   throws: fail,
+  'throws later': async () => fail(),
 };
 const silent = () => {};
 
@@ -51,7 +52,10 @@ const kinds: Readonly<Record<string, (then: (next: Call, reject: Call) => unknow
       }
     })(() => {}),
   'an object with the prototype of promises': (then) => Object.assign(Object.create(Promise.prototype), { then }),
-  'a promise of another realm': (then) => runInNewContext('new Promise(then)', { then }),
+  'a promise of another realm': (then) =>
+    runInNewContext('new Promise(run)', {
+      run: (next: Call, reject: Call) => void Promise.resolve(then(next, reject)).catch(reject),
+    }),
 };
 
 type Outcome = string | number | undefined;

@@ -48,6 +48,12 @@ describe('refuseCertificate()', () => {
     ['null', null, thumbprint, missing],
     ['an empty text', '', thumbprint, missing],
     ['a promise of the certificate', Promise.resolve(der), thumbprint, missing],
+    [
+      'an object that throws when it is read',
+      new Proxy({}, { getPrototypeOf: () => JSON.parse('') }),
+      thumbprint,
+      missing,
+    ],
     ...Object.entries({
       'bytes that are none': garbage,
       'a certificate and a byte': Buffer.concat([der, Buffer.of(0)]),
