@@ -42,6 +42,7 @@ export default {
   interfacePropertiesFormat: 'table',
   parametersFormat: 'table',
   propertyMembersFormat: 'table',
+  tableColumnSettings: { hideInherited: true },
   typeAliasPropertiesFormat: 'table',
   typeDeclarationFormat: 'table',
   validation: { notExported: false },

@@ -30,6 +30,7 @@ export type {
   KeySetEvent,
   KeySetState,
   MetadataMembers,
+  OptionValues,
   ReadOptions,
   RefusalDescription,
   RefusalReason,

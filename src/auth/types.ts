@@ -37,7 +37,8 @@ export type DpopMode = 'off' | 'on' | 'required';
  * The options of a guard. Lists are arrays; `issuer` and `audience` also take one string. The schema of the claims decides what
  * type they have, and `formatRejection` what typed clients know.
  */
-export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, Accepted = ClaimsOf<Schema>> {
+export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, Accepted = ClaimsOf<Schema>>
+  extends Optional<OptionValues<Schema, Format, Accepted>> {
   /**
    * The `iss` of your tokens, such as `https://tenant.example.com/`. Compared exactly. A list accepts the tokens of several
    * authorization servers. Each is an https URL without query, fragment, credentials or braces. http is allowed for loopback hosts, or with `jwksAllowHttp`. An issuer of Microsoft Entra with
@@ -51,13 +52,22 @@ export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, A
    * Required, unless each issuer has its own.
    */
   readonly audience: string | readonly string[];
+}
+
+type Optional<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
+
+/**
+ * The options that can be left out. One without `?` then has a default.
+ * @hidden because the reference shows them as `GuardOptions`
+ */
+export interface OptionValues<Schema = ClaimsSchema, Format = RejectionFormat, Accepted = ClaimsOf<Schema>> {
   /**
    * URL of the key set, for a single issuer. By default, the guard looks for the key set: at `.well-known/jwks.json` below an
    * issuer that ends with a slash, and if there is none, at the URL in the issuer's metadata. Defaults to discovery.
    */
   readonly jwksUri?: string | undefined;
   /** Allows plain http for key sets and metadata on hosts other than loopback, for a private network. Defaults to false. */
-  readonly jwksAllowHttp?: boolean | undefined;
+  readonly jwksAllowHttp: boolean;
   /**
    * Accepted signature algorithms: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA (or
    * Ed25519), ML-DSA-44, ML-DSA-65 and ML-DSA-87. A key without `alg` is used only with the first listed algorithm that fits, so
@@ -65,19 +75,19 @@ export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, A
    * (RFC 9964) works on Bun, Deno and Node.js 24.7 or later. Its signatures are long: that of ML-DSA-87 takes 6,170 of the 8,192
    * characters that a token may have. Defaults to RS256.
    */
-  readonly algorithms?: readonly (Algorithm | 'Ed25519')[] | undefined;
+  readonly algorithms: readonly (Algorithm | 'Ed25519')[];
   /** `jwt`, or `at+jwt` to accept only tokens whose header says that they are access tokens (RFC 9068 §4). Defaults to jwt. */
-  readonly tokenType?: TokenType | undefined;
+  readonly tokenType: TokenType;
   /**
    * Claims that contain scopes. Only the first one that a token has is used. A name that begins with `/` is a JSON Pointer (RFC
    * 6901). Defaults to scope.
    */
-  readonly scopeClaim?: readonly string[] | undefined;
+  readonly scopeClaim: readonly string[];
   /**
    * Rejects a token that grants no scope at all, on every route. Set it where one identifier names both an application and its
    * API, as with Microsoft Entra ID, to reject ID tokens and applications without a permission. Defaults to false.
    */
-  readonly requireScope?: boolean | undefined;
+  readonly requireScope: boolean;
   /** Removes this prefix from scopes; scopes without it are ignored. Challenges name scopes with the prefix, unless there is a `scopeRequestPrefix`. */
   readonly scopePrefix?: string | undefined;
   /**
@@ -89,28 +99,28 @@ export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, A
    * The narrower scopes that a broader scope grants, transitively. Names are without the prefix.
    * @example { admin: ['read:messages', 'write:messages'] }
    */
-  readonly scopeImplies?: Readonly<Record<string, readonly string[]>> | undefined;
+  readonly scopeImplies: Readonly<Record<string, readonly string[]>>;
   /**
    * For issuers whose tokens have no `aud`: the claim that is compared with the accepted audiences instead, such as `client_id`
    * (Amazon Cognito) or `azp` (Clerk). By default, a token without `aud` is rejected. Defaults to aud.
    */
-  readonly audienceClaim?: string | undefined;
+  readonly audienceClaim: string;
   /**
    * Claims that a token must have, each with exactly the given string, or with one of several. A token that says in `token_use`,
    * `token_usage`, `token_type`, `typ` or `events` that it is an ID, refresh, offline or logout token is rejected, unless its
    * claim is listed here: then only the list decides.
    * @example { azp: 'my-client' }
    */
-  readonly requiredClaims?: Readonly<Record<string, string | readonly string[]>> | undefined;
+  readonly requiredClaims: Readonly<Record<string, string | readonly string[]>>;
   /**
    * `off`; `on`, to accept DPoP-bound tokens with a proof (RFC 9449) as well as plain bearer tokens; or `required`, to reject
    * plain ones. The values `on` and `required` need `publicUrl`. Defaults to off.
    */
-  readonly dpop?: DpopMode | undefined;
+  readonly dpop: DpopMode;
   /** Accepted algorithms of DPoP proofs: ES256, ES384, RS256, PS256 and EdDSA (or Ed25519). Defaults to all. */
-  readonly dpopAlgorithms?: readonly (ProofAlgorithm | 'Ed25519')[] | undefined;
+  readonly dpopAlgorithms: readonly (ProofAlgorithm | 'Ed25519')[];
   /** How far `iat` of a proof may be from now, either way: 10 to 300. Used proofs are kept 30 seconds longer than they are valid. Defaults to 60. */
-  readonly dpopProofMaxAgeSeconds?: number | undefined;
+  readonly dpopProofMaxAgeSeconds: number;
   /**
    * Makes the server give out nonces, which proofs must then have (RFC 9449 §9): a secret of at least 32 characters, the same in
    * all processes; or two while it is replaced. A nonce is valid for `dpopProofMaxAgeSeconds`, and its time counts in place of
@@ -120,24 +130,24 @@ export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, A
   /** The https URL at which clients reach the API. Challenges then name the URL of its metadata (RFC 9728 §5.1). */
   readonly publicUrl?: string | undefined;
   /** Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. */
-  readonly jwksMaxAgeSeconds?: number | undefined;
+  readonly jwksMaxAgeSeconds: number;
   /**
    * How long keys stay trusted after `jwksMaxAgeSeconds` while the issuer cannot be reached: 0 to 1,000,000. Defaults to
    * 86,400.
    */
-  readonly jwksMaxStaleSeconds?: number | undefined;
+  readonly jwksMaxStaleSeconds: number;
   /**
    * Minimum time between the starts of two fetches that clients can cause: after one for an unknown `kid`, and after a failed
    * one. A fetch that was due, the first one included, leaves room for one more. Until the first success, retries start after
    * 1, 2, 4, … seconds, up to this time: 1 to 3,600. Defaults to 30.
    */
-  readonly jwksCooldownSeconds?: number | undefined;
+  readonly jwksCooldownSeconds: number;
   /** Time limit of one fetch, body included, and of the application's functions `isRevoked` and `introspect`: 1 to 60. Defaults to 5. */
-  readonly jwksTimeoutSeconds?: number | undefined;
+  readonly jwksTimeoutSeconds: number;
   /** Tolerated clock difference for `exp`, `nbf` and `auth_time`: 0 to 300. Defaults to 0. */
-  readonly clockToleranceSeconds?: number | undefined;
+  readonly clockToleranceSeconds: number;
   /** Verified tokens to cache, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
-  readonly tokenCacheSize?: number | undefined;
+  readonly tokenCacheSize: number;
   /**
    * The name of the header in which a proxy sends the client's certificate: `Client-Cert` (RFC 9440), or one with the URL-encoded
    * PEM that nginx sends. In code, it can also be a function that returns the certificate as DER or PEM, or undefined. Tokens
@@ -248,7 +258,7 @@ export type FindIssuer<Found extends IssuerOptions = IssuerOptions> = (
   given: { readonly signal: AbortSignal },
 ) => Found | undefined | PromiseLike<Found | undefined>;
 
-type OwnOptions = { readonly [Name in OwnName]?: GuardOptions[Name] | undefined };
+type OwnOptions = Optional<Pick<GuardOptions, OwnName>>;
 
 /** The options that a single issuer of a guard can have. */
 export type OwnName = 'jwksUri' | 'keys' | 'algorithms' | 'requiredClaims' | 'scopeClaim' | 'audience' | 'introspect';
@@ -270,23 +280,6 @@ export type OptionsFor<Schema, Format = unknown, Accepted = ClaimsOf<Schema>> =
   | AudienceByIssuerOptions<Schema, Format, Accepted>
   | GuardOptions<Schema, Format, Accepted>;
 
-/** The options that always have a value. */
-type DefaultedName =
-  | 'jwksAllowHttp'
-  | 'tokenType'
-  | 'scopeClaim'
-  | 'requireScope'
-  | 'scopeImplies'
-  | 'audienceClaim'
-  | 'dpop'
-  | 'dpopProofMaxAgeSeconds'
-  | 'jwksMaxAgeSeconds'
-  | 'jwksMaxStaleSeconds'
-  | 'jwksCooldownSeconds'
-  | 'jwksTimeoutSeconds'
-  | 'clockToleranceSeconds'
-  | 'tokenCacheSize';
-
 /** The options that are read into one form. */
 export interface ReadOptions {
   /** A list, or the function that looks issuers up. */
@@ -306,9 +299,7 @@ export interface ReadOptions {
 }
 
 /** The options, validated and with defaults. */
-export type CheckedOptions = ReadOptions & {
-  readonly [Name in DefaultedName]: NonNullable<GuardOptions[Name]>;
-} & { readonly [Name in Exclude<keyof GuardOptions, DefaultedName | keyof ReadOptions>]: GuardOptions[Name] };
+export type CheckedOptions = ReadOptions & Omit<OptionValues, keyof ReadOptions>;
 
 /** An issuer whose options are checked: only those that it has. */
 export type CheckedIssuer = { readonly issuer: string } & {

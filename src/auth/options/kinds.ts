@@ -35,7 +35,12 @@ export interface OptionRule<Checked = unknown> extends Wording {
   readonly fallback?: Checked | undefined;
 }
 
-export const withDefault = <Checked>(rule: OptionRule<Checked>, fallback: Checked): OptionRule<Checked> => ({
+/** The rule of an option that always has a value. */
+export interface DefaultedRule<Checked> extends OptionRule<Checked> {
+  readonly fallback: Checked;
+}
+
+export const withDefault = <Checked>(rule: OptionRule<Checked>, fallback: Checked): DefaultedRule<Checked> => ({
   ...rule,
   fallback,
 });
@@ -48,7 +53,7 @@ export const text = (expected: string, isValid: (value: string) => boolean = () 
 });
 
 /** Returns the rule of an enumeration. */
-export const choice = <Value extends string>(words: readonly Value[], fallback: Value): OptionRule<Value> => ({
+export const choice = <const Value extends string>(words: readonly Value[], fallback: Value): DefaultedRule<Value> => ({
   kind: 'text',
   expected: `one of ${words.join(', ')}`,
   read: (value) => words.find((word) => word === value),
@@ -56,7 +61,7 @@ export const choice = <Value extends string>(words: readonly Value[], fallback: 
 });
 
 /** Returns the rule of a whole number from `min` to `max`. */
-export const integer = (fallback: number, min: number, max: number): OptionRule<number> => ({
+export const integer = (fallback: number, min: number, max: number): DefaultedRule<number> => ({
   kind: 'integer',
   expected: `a whole number from ${min} to ${max}`,
   read: (value) =>
@@ -65,7 +70,7 @@ export const integer = (fallback: number, min: number, max: number): OptionRule<
 });
 
 /** Returns the rule of a boolean. */
-export const boolean = (fallback: boolean): OptionRule<boolean> => ({
+export const boolean = (fallback: boolean): DefaultedRule<boolean> => ({
   kind: 'boolean',
   expected: 'true or false',
   read: (value) => (typeof value === 'boolean' ? value : undefined),
@@ -99,7 +104,7 @@ export function pairs<Value>(
   expected: string,
   expectedInCode: string,
   readMember: (name: string, value: unknown) => Value | undefined,
-): OptionRule<Readonly<Record<string, Value>>> {
+): DefaultedRule<Readonly<Record<string, Value>>> {
   const read = (given: unknown) => {
     // A Map has no members.
     if (!isJsonObject(given) || Symbol.iterator in given) return undefined;

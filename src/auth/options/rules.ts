@@ -3,7 +3,7 @@ import { clientCertificateFromHeader, isCertificateHeader, isConnectionHeader } 
 import { proofAlgorithmOf, proofAlgorithms } from '../proof/proof-key.ts';
 import { isPlainWord } from '../token/claims.ts';
 import { isStandardSchema } from '../token/claims-schema.ts';
-import type { Algorithm, CheckedOptions, ClientCertificate, OwnName, ProofAlgorithm } from '../types.ts';
+import type { Algorithm, CheckedOptions, ClientCertificate, OptionValues, OwnName, ProofAlgorithm } from '../types.ts';
 import { isJsonObject, isListOf, isText } from '../values/json.ts';
 import { isSecureUrl } from '../values/url.ts';
 import { createFaultFinder, createIssuersReader, isUrl } from './issuers.ts';
@@ -12,6 +12,7 @@ import {
   callback,
   choice,
   code,
+  type DefaultedRule,
   integer,
   list,
   type OptionRule,
@@ -50,9 +51,10 @@ const keySetUrl = (exception: string) =>
 const aScopePrefix = text('printable ASCII without spaces, quotes or backslashes', isPlainWord);
 const aHeader = 'the name of a header that only a proxy sets, such as Client-Cert';
 
-type Rules<Name extends keyof CheckedOptions> = {
-  readonly [Each in Name]: OptionRule<NonNullable<CheckedOptions[Each]>>;
-};
+/** A rule has a default if its option always has a value and may be left out. */
+type RuleOf<Name extends keyof CheckedOptions, Checked = NonNullable<CheckedOptions[Name]>> =
+  OptionValues extends Readonly<Record<Name, unknown>> ? DefaultedRule<Checked> : OptionRule<Checked>;
+type Rules<Names extends keyof CheckedOptions> = { readonly [Name in Names]: RuleOf<Name> };
 
 /** The options that a single issuer can have. */
 const ownRules: Rules<OwnName> = {
