@@ -10,7 +10,7 @@ const anchors: Readonly<Record<string, RegExp>> = {
   'src/routes/messages.ts': /^ {4}\.get\('\/api\/private-scoped'/m,
   'src/auth/types.ts': /^ {2}\/\*\* Verified tokens to cache/m,
   'src/auth/options/rules.ts': /^ {2}tokenCacheSize: /m,
-  'src/auth/guard/decide.ts': /^ *return whenSettled\(isRevoked/m,
+  'src/auth/guard/decide.ts': /^ *const revocation = /m,
   'tests/auth/options/options.test.ts': /^ {2}tokenCacheSize: /m,
   'tests/auth/options/option-effects.test.ts': /^ {2}tokenCacheSize: /m,
   'tests/observe/log.test.ts': /^ {2}CLOCK_TOLERANCE_SECONDS=/m,
