@@ -82,7 +82,9 @@ export function serverRows(name: string, start?: Start, second = 400) {
         request.url.startsWith(publicUrl) ? toService(service, request) : new Response(null, { status: 404 });
       // A proof is for the public URL. Without one, rows go over the network as they are.
       const targets = [{ url: (isComplete ? publicUrl : service.origin) + path, scope }];
-      const { report } = await probed(fixture(), { targets, ...(isComplete && { fetch }) });
+      // A server that passes on one Authorization header cannot tell that there were two.
+      const skip = second === 200 ? ['', '-bad', '-basic'].map((end) => `credentials-two-headers${end}`) : [];
+      const { report } = await probed(fixture(), { targets, skip, ...(isComplete && { fetch }) });
       expect(report.passed.length).toBeGreaterThan(isComplete ? 290 : 260);
     }, 120_000);
 

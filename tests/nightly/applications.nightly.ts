@@ -43,7 +43,11 @@ test('docs/start/nextjs.md, followed step by step, leads to a 401, a 200 and a 4
   const path = `${dirname(nodePath('24'))}:${process.env.PATH}`;
   const start: Start = (command, port, environment) =>
     run(
-      ['bash', '-c', `cd ${folder()} && ${command.replace(/npx next dev.*/, `node_modules/.bin/next dev -p ${port}`)}`],
+      [
+        'bash',
+        '-c',
+        `cd ${folder()} && exec env ${command.replace(/npx next dev/, `node_modules/.bin/next dev -p ${port}`)}`,
+      ],
       environment,
     );
   expect((await follow('nextjs', folder(), path, start)).slice(1)).toEqual(['next', 'react', 'react-dom']);

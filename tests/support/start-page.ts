@@ -53,7 +53,7 @@ export async function follow(page: string, folder: string, path: string, start: 
   const script = onPorts(calls).replaceAll('curl -i', 'curl -sSi');
   const { stdout } = await runToEnd(['bash', '-euc', `. ${printed}\n${script.replaceAll('\n', '; echo\n')}`]);
   for (const child of [server, background]) {
-    child.signal('SIGKILL');
+    child.signal('SIGTERM');
     await child.finished;
   }
   expect(statusesIn(stdout)).toEqual([401, 200, 403]);
