@@ -6,6 +6,12 @@ const files = Object.values(manifest.exports).flatMap(
   ({ types }) => types?.replace('./dist/', '').replace('.d.ts', '') ?? [],
 );
 
+/** TypeDoc counts the anchors of members too, which get no heading: where a page has one heading of a name, links lead to that. */
+const withoutNumbers = (text) =>
+  text.replaceAll(/\(#([a-z]+)-1\)/g, (link, name) =>
+    text.match(new RegExp(`^#+ ${name}(?:\\(\\))?$`, 'gim'))?.length === 1 ? `(#${name})` : link,
+  );
+
 /** Names each page after the import, not the file, and each destructured parameter after its type. */
 function nameDoors({ converter, renderer }) {
   converter.on(Converter.EVENT_END, ({ project }) => {
@@ -17,6 +23,7 @@ function nameDoors({ converter, renderer }) {
   });
   renderer.on(MarkdownPageEvent.END, (page) => {
     if (files.includes(page.model.name)) page.contents = page.contents?.replace(/^# /, `# ${manifest.name}/`);
+    page.contents = withoutNumbers(page.contents ?? '');
   });
 }
 

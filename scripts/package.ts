@@ -43,7 +43,8 @@ async function writePages(pagesDir: string): Promise<void> {
   await rm(pagesDir, { recursive: true, force: true });
   await Bun.write(join(pagesDir, 'llms.txt'), llmsText(''));
   for (const page of Object.values(sections).flat()) await Bun.write(join(pagesDir, `${page}.md`), standalone(page));
-  await Bun.write(join(pagesDir, 'public/request.svg'), Bun.file(join(import.meta.dir, '../docs/public/request.svg')));
+  for (const name of ['request.svg', 'request-tall.svg'])
+    await Bun.write(join(pagesDir, 'public', name), Bun.file(join(import.meta.dir, '../docs/public', name)));
 }
 
 if (import.meta.main) {

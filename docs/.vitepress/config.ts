@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { defineConfig } from 'vitepress';
+import { defineConfig, type HeadConfig } from 'vitepress';
 import manifest from '../../src/auth/package.json' with { type: 'json' };
+import { checkAnchors } from './anchors.ts';
 import { withContentPolicy } from './content-policy.ts';
-import { llmsText, onGitHub, repository, sections, standalone, titleOf, withTabs } from './pages.ts';
+import * as written from './pages.ts';
 
-const base = '/protected-api/';
+const { onGitHub, repository, sections, site, slogan, titleOf } = written;
+const base = new URL(site).pathname;
 /** TypeDoc has written a page for each door. */
 const reference = {
   Reference: Object.keys(manifest.exports)
@@ -16,14 +18,17 @@ const reference = {
 
 const sidebar = Object.entries({ ...sections, ...reference }).map(([text, pages]) => ({
   text,
-  items: pages.map((page) => ({ text: titleOf(page), link: `/${page.replace(/index$/, '')}` })),
+  items: pages.map((page) => ({
+    text: page === 'index' ? 'Overview' : titleOf(page),
+    link: `/${page.replace(/index$/, '')}`,
+  })),
   // Long sections are closed until one of their pages is open.
   ...(/Issuers|Migration|Reference/.test(text) && { collapsed: true }),
 }));
 
 export default defineConfig({
   title: 'Protected API',
-  description: 'Check OAuth 2.0 access tokens in any JavaScript server',
+  description: slogan,
   base,
   cleanUrls: true,
   srcExclude: ['node_modules/**'],
@@ -34,6 +39,19 @@ export default defineConfig({
       alias: [{ find: /^protected-api\/(\w+)$/, replacement: join(import.meta.dirname, '../../src/auth/$1.ts') }],
     },
     server: { fs: { allow: [join(import.meta.dirname, '../..')] } },
+  },
+  sitemap: { hostname: site },
+  transformPageData: ({ relativePath }) => ({
+    description: written.descriptionOf(relativePath.replace(/\.md$/, '')) ?? slogan,
+  }),
+  transformHead({ pageData, title, description }) {
+    const url = site + pageData.relativePath.replace(/(?:(^|\/)index)?\.md$/, '$1');
+    const properties = { type: 'website', title, description, url, image: `${site}card.png`, 'image:alt': slogan };
+    return [
+      ['link', { rel: 'canonical', href: url }],
+      ['meta', { name: 'twitter:card', content: 'summary_large_image' }],
+      ...Object.entries(properties).map(([name, content]): HeadConfig => ['meta', { property: `og:${name}`, content }]),
+    ];
   },
   transformHtml: (html, file) => (file.endsWith('/explain.html') ? withContentPolicy(html) : undefined),
   head: [
@@ -51,7 +69,7 @@ export default defineConfig({
     },
     config(md) {
       md.core.ruler.before('normalize', 'package-managers', (state) => {
-        state.src = withTabs(state.src);
+        state.src = written.withTabs(state.src);
       });
       // Braces in code are text, not templates of Vue. Long names break after these characters first.
       md.renderer.rules.code_inline = (tokens, index) => {
@@ -97,7 +115,8 @@ export default defineConfig({
   },
   /** Publishes the sources of the pages too, with a list of them for language models. */
   async buildEnd({ outDir, pages }) {
-    await writeFile(join(outDir, 'llms.txt'), llmsText(`https://protected-api.github.io${base}`, reference));
-    for (const page of pages) await writeFile(join(outDir, page), standalone(page.replace(/\.md$/, '')));
+    checkAnchors(outDir, base, pages);
+    await writeFile(join(outDir, 'llms.txt'), written.llmsText(site, reference));
+    for (const page of pages) await writeFile(join(outDir, page), written.standalone(page.replace(/\.md$/, '')));
   },
 });

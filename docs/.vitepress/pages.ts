@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 
 export const repository = 'https://github.com/protected-api/protected-api';
+export const slogan = 'Check OAuth 2.0 access tokens in any JavaScript server';
+/** Where the site is published. */
+export const site = 'https://protected-api.github.io/protected-api/';
 const docs = join(import.meta.dirname, '..');
 
 export const readPage = (page: string) => readFileSync(join(docs, `${page}.md`), 'utf8');
@@ -57,9 +60,24 @@ export const withTabs = (page: string): string =>
       tabs([`\`\`\`dotenv [Settings]\n${settings}`, `\`\`\`ts [Options]\n${options}`]),
     );
 
-/** Returns the text of a page with links that lead anywhere without the repository. */
+/** Returns the text of a page for a reader without the site: its links lead anywhere, and its form is on the site. */
 export const standalone = (page: string): string =>
-  readPage(page).replace(/(?<=\]\()[^)\s]+/g, (href) => onGitHub(href, page) ?? href);
+  readPage(page)
+    .replace(/(?<=\]\()[^)\s]+/g, (href) => onGitHub(href, page) ?? href)
+    .replace(/^<[A-Z]\w+ \/>$/m, `The form is at ${site}${page}.`);
+
+/** Returns the first sentences of a page as plain text, as many as search engines show, but at least one. */
+export function descriptionOf(page: string): string | undefined {
+  if (/^issuers\/(?!index)/.test(page))
+    return `How to check access tokens of ${titleOf(page)}: settings and options, the steps in its console, and which tokens are accepted`;
+  const [, ...blocks] = readPage(page).split(/\n\n+/);
+  const text = blocks
+    .find((block) => /^(?:[A-Z[*]|`\w)/.test(block))
+    ?.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/[`*]/g, '')
+    .replaceAll(/\s+/g, ' ');
+  return (/^.{1,160}\.(?= |$)/.exec(text ?? '') ?? /^.*?\.(?= |$)/.exec(text ?? ''))?.[0] ?? text?.replace(/:$/, '.');
+}
 
 /** Returns the list of pages that language models read first (llmstxt.org). */
 export function llmsText(base: string, others: typeof sections = {}): string {
@@ -67,5 +85,5 @@ export function llmsText(base: string, others: typeof sections = {}): string {
     const links = pages.map((page) => `- [${titleOf(page)}](${base}${page}.md)\n`);
     return `## ${title}\n\n${links.join('')}`;
   });
-  return `# Protected API\n\n> Check OAuth 2.0 access tokens in any JavaScript server\n\n${lists.join('\n')}`;
+  return `# Protected API\n\n> ${slogan}\n\n${lists.join('\n')}`;
 }

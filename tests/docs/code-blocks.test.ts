@@ -32,6 +32,9 @@ const callOf = (name: string, method = 'tools/call') =>
 const reports = { sub: 'ada', scope: 'read:reports' };
 const delegated = (sub: string, act?: object) => ({ sub: 'ada', act: { sub, act }, scope: 'read:orders' });
 const rows: readonly Row[] = [
+  ['index', 'GET /reports', undefined, 401, 'Bearer scope="read:reports"'],
+  ['index', 'GET /reports', reports, 200, '{"hello":"ada"}'],
+  ['index', 'GET /reports', {}, 403, 'Bearer error="insufficient_scope"'],
   ['start/elysia', 'GET /health', undefined, 200, 'ok'],
   ['start/elysia', 'GET /me', { sub: 'ada' }, 200, 'ada'],
   ['start/elysia', 'GET /reports', undefined, 401, 'Bearer scope="read:reports"'],
