@@ -29,8 +29,11 @@ const placeOf = (file: string): string => {
   return second === '' ? file : `${first}/`;
 };
 
+/** Lines of a docstring, which may show an import, are none. */
 const specifiersIn = (source: string): readonly string[] =>
-  [...source.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*['"]([^'"\n]+)['"]/g)].map(([, name = '']) => name);
+  [...source.replaceAll(/^ *\*.*$/gm, '').matchAll(/(?:\bfrom|\bimport|\bimport\()\s*['"]([^'"\n]+)['"]/g)].map(
+    ([, name = '']) => name,
+  );
 
 /** Returns each import of a file that its row does not name, types included. */
 function forbiddenImports(file: string, source: string): readonly string[] {
