@@ -51,81 +51,98 @@ export interface ProbeReport {
   readonly notTried: readonly string[];
   /** Whether every row that applies has a verdict. */
   readonly isComplete: boolean;
-  /** Returns a line for each row that has not passed, failures last, and the counts. Defaults to no colour. */
-  render(hasColour?: boolean): string;
+  /**
+   * Returns a table of the rows that have not passed, failures last, and the counts. Defaults to no colour, and to lines of at
+   * most 120 characters.
+   */
+  render(hasColour?: boolean, columns?: number): string;
 }
 
 /** Returns the report of a run. */
 export function reportOf(rows: readonly ProbedRow[], notTried: readonly string[]): ProbeReport {
   const of = (verdict: Verdict) => rows.filter((row) => row.verdict === verdict && row.known === undefined);
-  const report = {
-    rows,
-    passed: of('passed'),
-    failed: of('failed'),
-    warnings: of('warning'),
-    skipped: of('skipped'),
-    inconclusive: of('inconclusive'),
-    notTried,
-  };
-  const isComplete = report.inconclusive.length === 0;
-  return { ...report, isComplete, render: (hasColour = false) => renderReport({ ...report, isComplete }, hasColour) };
+  const [passed, failed, skipped] = [of('passed'), of('failed'), of('skipped')];
+  const [warnings, inconclusive] = [of('warning'), of('inconclusive')];
+  const isComplete = inconclusive.length === 0;
+  const report = { rows, passed, failed, warnings, skipped, inconclusive, notTried, isComplete };
+  return { ...report, render: (...options) => renderReport(report, ...options) };
 }
 
-const colours = { failed: 31, warning: 33, inconclusive: 35, known: 36, skipped: 2, passed: 32 } as const;
+const colourOf = { failed: 31, warning: 33, inconclusive: 35, known: 36, skipped: 2, 'not tried': 2 } as const;
+type Kind = keyof typeof colourOf;
+const margin = 13;
 
-function renderReport(report: Omit<ProbeReport, 'render'>, hasColour: boolean): string {
+function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = false, columns = 120): string {
   const { rows, passed, failed, warnings, skipped, inconclusive, notTried } = report;
-  const paint = (kind: keyof typeof colours, text: string) =>
-    hasColour ? `\u001b[${colours[kind]}m${text}\u001b[0m` : text;
   const known = rows.filter((row) => row.known !== undefined);
   const targets = new Set(rows.map(({ target }) => target));
-  const at = ({ target }: ProbedRow) => (targets.size > 1 ? `  ${target}` : '');
-  const line = (kind: keyof typeof colours, row: ProbedRow) =>
-    `${paint(kind, kind.padEnd(13))}${row.id.padEnd(26)} ${row.sent}: ${row.got}${at(row)}`;
-  const full = (kind: keyof typeof colours, row: ProbedRow) =>
-    [
-      line(kind, row),
-      ...(['expected', 'rule', 'remedy'] as const).map((name) => `${' '.repeat(13)}${name.padEnd(9)} ${row[name]}`),
-    ].join('\n');
-  const reasons = groupBy(skipped, ({ got }) => got);
+  const shown = [...known, ...inconclusive, ...warnings, ...failed];
+  const idWidth = Math.max(...shown.map(({ id }) => id.length), 0) + 2;
+  /** A line, or several that begin in the same column. */
+  const line = (kind: Kind | '', text: string, id = '') => {
+    const start = kind.padEnd(margin) + id.padEnd(id === '' ? 0 : idWidth);
+    const pieces = wrapped(text, columns - start.length).join(`\n${' '.repeat(start.length)}`);
+    const painted = hasColour && kind ? `\u001b[${colourOf[kind]}m${kind}\u001b[0m${start.slice(kind.length)}` : start;
+    return painted + pieces;
+  };
+  const rowLine = (kind: Kind) => (row: ProbedRow) => {
+    const why = row.known === undefined ? '' : ` (known: ${row.known})`;
+    return line(kind, `${row.sent}: ${row.got}${targets.size > 1 ? ` at ${row.target}` : ''}${why}`, row.id);
+  };
+  /** Rows of one rule, and under them what it demands. */
+  const explained = (kind: Kind, of: readonly ProbedRow[]) =>
+    [...groupBy(of, ({ expected, rule, remedy }) => `Expected ${expected} (${rule}). ${remedy}`)].flatMap(
+      ([words, group]) => [...group.map(rowLine(kind)), line('', words), ''],
+    );
+  const counted = (kind: Kind, of: readonly ProbedRow[]) =>
+    [...groupBy(of, ({ got }) => got)].flatMap(([reason, group]) =>
+      kind === 'inconclusive' && group.length < 3
+        ? group.map(rowLine(kind))
+        : [line(kind, `${group.length}: ${reason}`)],
+    );
+  const counts = Object.entries({ passed, failed, warnings, skipped, inconclusive, known });
   const lines = [
     ...[...targets].map((target) => `Target: ${target}`),
-    ...[...reasons].map(([reason, group]) => `${paint('skipped', 'skipped'.padEnd(13))}${group.length}: ${reason}`),
-    ...notTried.map((text) => `${paint('skipped', 'not tried'.padEnd(13))}${text}`),
-    ...known.map((row) => `${line('known', row)} (known: ${row.known})`),
-    ...[...groupBy(inconclusive, ({ got }) => got)].flatMap(([reason, group]) =>
-      group.length > 2
-        ? [`${paint('inconclusive', 'inconclusive'.padEnd(13))}${group.length}: ${reason}`]
-        : group.map((row) => line('inconclusive', row)),
-    ),
-    ...warnings.map((row) => full('warning', row)),
-    ...failed.map((row) => full('failed', row)),
-    Object.entries({ passed, failed, warnings, skipped, inconclusive, known })
-      .map(([name, { length }]) => `${length} ${name}`)
-      .join(', '),
+    ...known.map(rowLine('known')),
+    ...counted('inconclusive', inconclusive),
+    '',
+    ...explained('warning', warnings),
+    ...explained('failed', failed),
+    ...counted('skipped', skipped),
+    ...notTried.map((text) => line('not tried', text)),
+    counts.map(([name, { length }]) => `${length} ${name}`).join(', '),
     ...(report.isComplete ? [] : ['The run is incomplete: what is inconclusive was not judged']),
   ];
   return `${lines.join('\n')}\n`;
 }
 
+/** Splits a text between words into lines of at most this length. A longer word is a line. */
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + word.length >= width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
 const xml = (text: string) =>
   printable(text, Number.POSITIVE_INFINITY).replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** Returns the report in the format of JUnit, which CI systems read. */
-export function junitOf({ rows, failed }: ProbeReport): string {
+/** Returns the report in the format of JUnit, which CI systems read. What is inconclusive is an error. */
+export function junitOf({ rows, failed, inconclusive }: ProbeReport): string {
+  const of = (row: ProbedRow) =>
+    failed.includes(row) ? 'failure' : inconclusive.includes(row) ? 'error' : row.verdict === 'passed' ? '' : 'skipped';
   const cases = rows.map((row) => {
     const { id, target, verdict, sent, got, expected, rule, remedy, known } = row;
-    const told = xml(`Sent ${sent}. Got ${got}, expected ${expected} (${rule}). ${remedy}`);
-    const inside = failed.includes(row)
-      ? `<failure message="${xml(got)}">${told}</failure>`
-      : verdict === 'passed'
-        ? ''
-        : `<skipped message="${xml(known === undefined ? `${verdict}: ${got}` : `known: ${known}`)}"/>`;
+    const element = of(row);
+    const message = known === undefined ? `${verdict}: ${got}` : `known: ${known}`;
+    const told = `Sent ${sent}. Got ${got}, expected ${expected} (${rule}). ${remedy}`;
+    const inside = element && `<${element} message="${xml(message)}">${xml(told)}</${element}>`;
     return `    <testcase classname="${xml(target)}" name="${xml(id)}">${inside}</testcase>\n`;
   });
-  const skipped =
-    rows.length -
-    failed.length -
-    rows.filter(({ verdict, known }) => verdict === 'passed' && known === undefined).length;
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n  <testsuite name="protected-api probe" tests="${rows.length}" failures="${failed.length}" skipped="${skipped}">\n${cases.join('')}  </testsuite>\n</testsuites>\n`;
+  const skipped = rows.filter((row) => of(row) === 'skipped').length;
+  const counts = `tests="${rows.length}" failures="${failed.length}" errors="${inconclusive.length}" skipped="${skipped}"`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n  <testsuite name="protected-api probe" ${counts}>\n${cases.join('')}  </testsuite>\n</testsuites>\n`;
 }

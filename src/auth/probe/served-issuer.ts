@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { createKey } from '../issuer/signer.ts';
 import { type TestIssuer, testIssuerWith } from '../issuer/test-issuer.ts';
-import type { Members } from '../values/json.ts';
-import { publish, strangersKey } from './forge.ts';
+import { isJsonObject, type Members } from '../values/json.ts';
+import { keyNamed, publish, strangersKey } from './forge.ts';
 
 // Here is an issuer on a port of this machine whose keys change, fail and hang as a row or a test wants it.
 
@@ -46,6 +46,7 @@ export async function serveKeys(keys: readonly unknown[], atPort = 0) {
     if (document) return respondAs(response, document, issuer.keys);
     if (!url.endsWith('/.well-known/jwks.json')) return void response.writeHead(404).end();
     issuer.fetches += 1;
+    if (issuer.mode.kind === 'keys') issuer.served = issuer.keys;
     respondAs(response, issuer.mode, issuer.keys);
   });
   // Otherwise it closes idle connections after 5 seconds, perhaps just when the service uses one.
@@ -68,10 +69,33 @@ export async function serveKeys(keys: readonly unknown[], atPort = 0) {
     requests: [] as string[],
     /** Requests to the key-set endpoint since the start, failed ones included. */
     fetches: 0,
+    /** The keys that were last sent. */
+    served: [] as readonly unknown[],
     close,
     [Symbol.asyncDispose]: close,
   };
   return issuer;
+}
+
+/** Returns the RSA key of this name that an issuer publishes beside its own. */
+export const sideKey = (name: string) => keyNamed(name, 'RS256', name === 'weak' ? 1024 : 2048);
+export const publishedSecret = Buffer.alloc(32, 1);
+const published = (name: string, kid: string, members: Members = {}) => publish(sideKey(name), `probe-${kid}`, members);
+/** Keys beside the issuer's own: two under one kid, and some that verify no token. */
+export const sideKeys = (): readonly Members[] => [
+  ...['first twin', 'second twin'].map((name) => published(name, 'twins')),
+  published('weak', 'weak'),
+  published('rotated', 'encrypting', { use: 'enc' }),
+  published('rotated', 'wrapping', { use: undefined, key_ops: ['wrapKey'] }),
+  published('rotated', 'for-ps256', { alg: 'PS256' }),
+  { kty: 'oct', kid: 'probe-symmetric', use: 'sig', k: publishedSecret.toString('base64url') },
+];
+const isSideKey = (key: unknown) => isJsonObject(key) && String(key.kid).startsWith('probe-');
+/** Whether the keys were sent with those beside them. */
+export const haveSideKeys = ({ served }: KeyServer): boolean => served.some(isSideKey);
+/** Publishes one more key. */
+export function rotate(server: KeyServer): void {
+  server.keys = [...server.keys.filter((key) => !isSideKey(key)), ...sideKeys(), published('rotated', 'rotated')];
 }
 
 const servers = new WeakMap<object, KeyServer>();
@@ -98,9 +122,9 @@ export async function startServedIssuer(options: { readonly port?: number; reado
   for (const name of ['openid-configuration', 'oauth-authorization-server'])
     server.documents.set(`/.well-known/${name}`, { kind: 'response', text: metadata });
   // An API that has cached the keys of an earlier run fetches them again for a kid that it has not seen.
-  const kid = `probe-${randomUUID().slice(0, 8)}`;
+  const kid = `run-${randomUUID().slice(0, 8)}`;
   const made = { issuer: url, audience: options.audience, key: createKey('RS256'), kid };
   const issuer = publishAt(await testIssuerWith(made), server);
-  server.keys = issuer.options.keys.keys;
+  server.keys = [...issuer.options.keys.keys, ...sideKeys()];
   return { issuer, server };
 }

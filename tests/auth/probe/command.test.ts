@@ -83,7 +83,7 @@ describe('protected-api probe', () => {
     });
     expect([isComplete, verdicts['credentials-alone']]).toEqual([true, undefined]);
     expect(junit).toMatch(
-      /tests="\d+" failures="1" skipped="\d+">[\s\S]+<failure message="401 Bearer: it passes again, /,
+      /tests="\d+" failures="1" errors="0" skipped="\d+">[\s\S]+<failure message="failed: 401 Bearer: it passes again, /,
     );
     expect(stdout + stderr).not.toContain(token.split('.')[2]);
   });

@@ -168,7 +168,7 @@ function write(report: ProbeReport, { json, junit }: Flags['values']): void {
   if (junit !== undefined) writeFileSync(junit, junitOf(report));
   const { rows, notTried, isComplete } = report;
   if (json) process.stdout.write(`${JSON.stringify({ rows, notTried, isComplete }, undefined, 2)}\n`);
-  else process.stdout.write(report.render(process.stdout.isTTY && !process.env.NO_COLOR));
+  else process.stdout.write(report.render(process.stdout.isTTY && !process.env.NO_COLOR, process.stdout.columns));
 }
 
 async function readDocument(url: string, method: string, headers: ProbeOptions['headers']) {
