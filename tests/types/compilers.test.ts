@@ -104,6 +104,28 @@ describe('with the declarations of the package', () => {
     120_000,
   );
 
+  // What docs/start/install.md says of pairs, beside the ES modules above.
+  test.each([
+    ['typescript', 'nodenext', 'nodenext', 'cts', ''],
+    ['typescript', 'preserve', 'bundler', 'ts', ''],
+    ['typescript', 'node16', 'node16', 'cts', 'TS1479'],
+    ['typescript-5', 'commonjs', 'bundler', 'ts', 'TS5095'],
+  ])('%s finds the declarations with module %s, moduleResolution %s in a file .%s: %s', async (...row) => {
+    const [compiler, module, moduleResolution, extension, error] = row;
+    const files = [`paired.${extension}`];
+    const options = { ...compilerOptions, module, moduleResolution, rewriteRelativeImportExtensions: false };
+    await Bun.write(
+      join(folder, files[0] ?? ''),
+      "import { createGuard } from 'protected-api/guard';\nvoid createGuard;\n",
+    );
+    await Bun.write(
+      join(folder, 'paired.json'),
+      JSON.stringify({ compilerOptions: { ...options, noEmit: true }, files }),
+    );
+    const said = await tsc(compiler, '-p', 'paired.json');
+    expect(/TS\d+/.exec(said)?.[0] ?? said).toBe(error);
+  });
+
   // One tenth above what was measured.
   test.each([
     ['200 routes', '', '', 153_000],
@@ -157,6 +179,23 @@ describe('with the declarations of the package', () => {
     expect(members.map(({ name }) => name).toSorted()).toEqual([...expected]);
   });
 
+  test('compilers name the option, or what is missing, and no overload', () => {
+    const said: Readonly<Record<string, string>> = {
+      'resourceServer({ issuer: url })': "Property 'audience' is missing",
+      'createGuard({ issuer: url })': "Property 'audience' is missing",
+      'resourceServer({ issuer: url, audiance: url })': "'audiance' does not exist",
+      'resourceServer({ issuer: process.env.ISSUER, audience: url })': "Type 'string | undefined' is not assignable",
+      "resourceServer({ issuer: url, audience: url, dpop: 'maybe' })": "is not assignable to type 'DpopMode",
+      "guard.check(new Request(url), { scopes: 'a' })": "Did you mean to write 'scope'?",
+      "requireToken(guard, { scopes: 'a' })": "Did you mean to write 'scope'?",
+      'resourceServer({ ...guard, check: guard.check })': "'check' does not exist",
+    };
+    const { service, file } = editorWith(Object.keys(said).join(';\n'));
+    const found = service.getSemanticDiagnostics(file);
+    const texts = found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+    expect(texts).toEqual(Object.values(said).map((part) => expect.stringContaining(part)));
+  });
+
   test.each(['scope', 'acr', 'maxAge', 'authorize'])('editors document the route option %s', (name) => {
     const { service, file, at } = editorWith("new Elysia().use(resourceServer(guard)).get('/', () => 'ok', { | })");
     const details = service.getCompletionEntryDetails(file, at, name, {}, undefined, {}, undefined);
@@ -168,6 +207,7 @@ describe('with the declarations of the package', () => {
 function editorWith(expression: string) {
   const file = join(folder, 'edited.ts');
   const text = `import { Elysia } from 'elysia';\nimport { createGuard, resourceServer } from 'protected-api';
+import { requireToken } from 'protected-api/hono';
 const url = 'https://api.example.test';\nconst guard = createGuard({ issuer: url, audience: url });\n${expression}`;
   const settings = { module: 199, moduleResolution: 99, strict: true, skipLibCheck: true, types: ['node'] };
   const read = (path: string) => (path === file ? text.replace('|', '') : ts.sys.readFile(path));

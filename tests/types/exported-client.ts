@@ -1,4 +1,5 @@
 import { treaty } from '@elysia/eden';
+import { Elysia } from 'elysia';
 import type { app } from './exported-application.ts';
 
 /** A client that knows the application by its declaration only. */
@@ -12,3 +13,6 @@ if (error?.status === 503) error.value.error satisfies 'temporarily_unavailable'
 if (error?.status === 403) throw error;
 const denied = await reports.get();
 if (denied.error?.status === 403) denied.error.value.error satisfies 'insufficient_scope' | 'access_denied';
+
+// A plugin that is loaded.
+new Elysia().use((await import('./exported-plugin.ts')).auth).get('/', ({ claims }) => claims.iss);
