@@ -49,12 +49,7 @@ export function prepareTokens() {
   const key = rsaKey(SIGNING_KID);
   const first = makeToken();
   const many = Array.from({ length: tokenCount }, makeToken);
-  const lists = {
-    one: [first],
-    many,
-    forged: many.map(forge),
-    'unknown-kids': many.map(withUnknownKid),
-  };
+  const lists = { one: [first], many, forged: many.map(forge), 'unknown-kids': many.map(withUnknownKid) };
   for (const [name, tokens] of Object.entries(lists)) writeFileSync(file(name), tokens.join('\n'));
   writeFileSync(publicKeyFile, createPublicKey(key).export({ type: 'spki', format: 'pem' }));
   return { first, lists, file, publicKeyFile, jwks: { keys: [publish(key, SIGNING_KID)] } };

@@ -3,24 +3,17 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import { $ } from 'bun';
 import { browserForTests, type Documentation } from '../support/documentation-page.ts';
-import { serve, startedFor } from '../support/fixture.ts';
+import { startedFor } from '../support/fixture.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken, signingKeys, type TokenOverrides } from '../support/mint.ts';
 import { root } from '../support/repository.ts';
+import { base, dist, serveSite } from '../support/site.ts';
 
-const dist = join(root, 'docs/.vitepress/dist');
-const base = '/protected-api/';
 const readable = { 'access-control-allow-origin': '*' };
 
-/** Serves the documentation site as its host does, and an issuer whose documents pages may read. */
 async function startSite() {
   if (!(await Bun.file(join(dist, 'explain.html')).exists())) await $`bun run docs:build`.cwd(root).quiet();
-  const site = serve(async ({ url }) => {
-    const path = new URL(url).pathname.replace(base, '');
-    const file = Bun.file(join(dist, path.includes('.') ? path : `${path || 'index'}.html`));
-    return (await file.exists()) ? new Response(file) : new Response(null, { status: 404 });
-  });
-  return { site, issuer: await startIssuer() };
+  return { site: serveSite(), issuer: await startIssuer() };
 }
 
 describe('the page /explain', () => {

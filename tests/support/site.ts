@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { serve } from './fixture.ts';
 import { root } from './repository.ts';
 
-const dist = join(root, 'docs/.vitepress/dist');
-const base = '/protected-api/';
+export const dist = join(root, 'docs/.vitepress/dist');
+export const base = '/protected-api/';
 
 /** The paths of all pages of the site, which `bun run docs:build` has built. */
 export const sitePages = [...new Bun.Glob('**/*.html').scanSync(dist)]

@@ -105,6 +105,7 @@ describe('what Elysia would leave open is refused', () => {
 });
 
 const named = (audience: string) => new Elysia({ name: 'auth' }).use(guard({ audience })).as('scoped');
+const scope = { scope: 'a' };
 const hasScope = ({ claims }: RequirementContext) => claims.scope === 'a';
 const two = { some: () => ({ authorize: () => true }), other: () => ({ authorize: hasScope }) };
 /** With the claims of a token that is refused: one with the scope `a` for both audiences is accepted. */
@@ -112,14 +113,14 @@ test.each<[string, Record<string, unknown>, Use]>([
   [
     'a macro that is off',
     {},
-    (app) => app.use(guard()).macro({ off: {} }).get('/a', secret, { off: false, scope: 'a' }),
+    (app) =>
+      app
+        .use(guard())
+        .macro({ off: {} })
+        .get('/a', secret, { off: false, ...scope }),
   ],
   ['another macro', {}, (app) => app.use(guard()).macro(two).get('/a', secret, { some: true, other: true })],
-  [
-    'a falsy option',
-    {},
-    (app) => app.use(guard()).get('/a', secret, { perMessageDeflate: false, scope: 'a' } as object),
-  ],
+  ['a falsy option', {}, (app) => app.use(guard()).get('/a', secret, { perMessageDeflate: false, ...scope } as object)],
   ['a plugin of the same name', { aud: 'x' }, (app) => app.use(named('x')).use(named('y')).get('/a', secret)],
 ])('a requirement after %s, which Elysia would lose, holds', async (_, refused, use) => {
   const app: AnyElysia = new Elysia();

@@ -56,11 +56,10 @@ describe('resourceMetadata()', () => {
         .get(path, () => 'ok', { scope: path });
     };
     const app = new Elysia().use(of('/a')).use(of('/b'));
-    for (const path of ['/a', '/b'])
-      expect(await (await get(app, PATH + path)).json()).toMatchObject({
-        resource: API + path,
-        scopes_supported: [path],
-      });
+    for (const path of ['/a', '/b']) {
+      const document = await (await get(app, PATH + path)).json();
+      expect(document).toMatchObject({ resource: API + path, scopes_supported: [path] });
+    }
   });
 
   test('throws without a publicUrl', () => {

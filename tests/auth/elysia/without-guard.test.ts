@@ -91,11 +91,8 @@ async function observe(Copy: typeof Elysia, build: Build, config: object) {
 }
 
 describe('an application without a guard behaves as without the package', () => {
-  for (const [mode, config] of Object.entries({
-    default: {},
-    interpreted: { aot: false },
-    compiled: { precompile: true },
-  }))
+  const modes = { default: {}, 'aot: false': { aot: false }, precompile: { precompile: true } };
+  for (const [mode, config] of Object.entries(modes))
     for (const [name, build] of Object.entries(builds))
       test(`${name}, ${mode}`, async () => {
         const expected = await observe(loadCopy(), build, config);

@@ -12,11 +12,7 @@ test.each<[name: string, args: string[], changes: { status: number; stdout?: str
   ['a token that it accepts', ['explain'], { status: 0, stdout: matching(/\n200: Token is accepted\n$/) }],
   ['a scope', ['explain', '--scope', 'read:messages'], { status: 0, stdout: prints(' sufficient for ') }],
   ['two scopes', ['explain', '--scope=read:messages', '--scope=b'], { status: 1, stdout: prints('\n403 ') }],
-  [
-    'no scope',
-    ['explain', '--scope', 'a b'],
-    { status: 1, stderr: matching(/^Cannot .* "a b" is not a single .*\n$/) },
-  ],
+  ['no scope', ['explain', '--scope', 'a b'], { status: 1, stderr: matching(/^Cannot .* is not a single scope.*\n$/) }],
   ['--help', ['explain', '--help'], { status: 0, stdout: matching(/^Usage: protected-api explain /) }],
   ['--help without a word', ['--help'], { status: 0, stdout: matching(/^Usage: protected-api <word> /) }],
   ['no word', [], { status: 1, stderr: matching(/^Cannot run: .*\n$/) }],

@@ -6,13 +6,12 @@ import { Refusal } from '../../../src/auth/refusals.ts';
 import type { Algorithm } from '../../../src/auth/types.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { publish, rsaKey, signingKey } from '../../support/keys.ts';
+import { unfetched } from './key-set-fixture.ts';
 
 const issuer = 'https://issuer.example.test/';
 const algorithms: readonly Algorithm[] = ['RS256', 'PS256', 'ES256'];
 const rsa = publish(rsaKey('one'), 'one', { alg: 'PS256' });
 
-/** The state of a key set before its first fetch. */
-const unfetched = { keys: 0, ageMs: undefined, lastFailure: undefined, isFetching: false, nextAttemptMs: 0 };
 /** Returns the key set of a guard with given keys, which cannot fetch. */
 function setUp(keys: readonly object[]) {
   const events: unknown[] = [];

@@ -8,6 +8,8 @@ import { publish, rsaKey } from '../../support/keys.ts';
 
 export const issuer = 'https://issuer.example.test/';
 export const url = `${issuer}keys`;
+/** The state of a key set before its first fetch. */
+export const unfetched = { keys: 0, ageMs: undefined, lastFailure: undefined, isFetching: false, nextAttemptMs: 0 };
 export const times = { maxAgeMs: 600_000, maxStaleMs: 900_000, cooldownMs: 30_000, timeoutMs: 5_000 };
 
 /** A source that publishes keys by their kids. Each has its own key pair, or the one named after a blank. */

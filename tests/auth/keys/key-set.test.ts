@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { Refusal } from '../../../src/auth/refusals.ts';
-import { failing, hanging, issuer, publishing, setUp, started, times, url } from './key-set-fixture.ts';
+import { failing, hanging, issuer, publishing, setUp, started, times, unfetched, url } from './key-set-fixture.ts';
 
 const { cooldownMs, maxAgeMs, maxStaleMs, timeoutMs } = times;
 
@@ -11,14 +11,7 @@ describe('RefreshingKeySet', () => {
       clock.advance(1000);
       return publishing('one')(signal);
     };
-    expect(keySet.state()).toEqual({
-      issuer,
-      keys: 0,
-      ageMs: undefined,
-      lastFailure: undefined,
-      isFetching: false,
-      nextAttemptMs: 0,
-    });
+    expect(keySet.state()).toEqual({ issuer, ...unfetched });
     const finding = Array.from({ length: 1000 }, () => find('one'));
     expect(keySet.state()).toMatchObject({ isFetching: true, nextAttemptMs: 0 });
     const [found, ...others] = new Set(await Promise.all(finding));

@@ -64,12 +64,7 @@ const rows: readonly Row[] = [
   ['a token whose key has no issuer', tokenFrom(contoso, {}, 'without issuer')],
   ['a token whose key is published for two tenants', tokenFrom(contoso, {}, 'of two tenants')],
   ['a v1 token, if its tenant is listed', tokenFrom(contoso, v1), undefined, { issuer: v1.iss, jwksUri: v1Keys }],
-  [
-    'a v1 token of all tenants',
-    tokenFrom(contoso, v1),
-    undefined,
-    { issuer: v1IssuerOf('{tenantid}'), jwksUri: v1Keys },
-  ],
+  ['one of all tenants', tokenFrom(contoso, v1), undefined, { issuer: v1IssuerOf('{tenantid}'), jwksUri: v1Keys }],
   ['a token of another tenant', tokenFrom(fabrikam), 'required_claim_mismatch'],
   ['a v1 token', tokenFrom(contoso, v1), 'issuer_mismatch'],
   ['a tid that does not fit iss', tokenFrom(fabrikam, { tid: contoso }), 'issuer_mismatch'],

@@ -4,6 +4,7 @@ import { checkOptions } from '../../../src/auth/options/check-options.ts';
 import { createTrusts } from '../../../src/auth/token/trust.ts';
 import { createVerifier } from '../../../src/auth/token/verifier.ts';
 import type { GuardOptions } from '../../../src/auth/types.ts';
+import { createTimeLimit } from '../../../src/auth/values/time-limit.ts';
 import { createChecker, ISSUER, offline, publishedBy, tokenOf } from '../../support/checked.ts';
 import { createFrozenClock } from '../../support/frozen-clock.ts';
 import { crowdedKeySet, publish, rsaKey } from '../../support/keys.ts';
@@ -198,13 +199,8 @@ test('createVerifier() treats a defective key set or an unsuitable key neither a
     const keySets = new Map([[ISSUER, { find, isCurrent: () => true }]]);
     const options = checkOptions(offline());
     const trusts = createTrusts(new Map([[ISSUER, options]]), keySets);
-    const { verify } = createVerifier({
-      ...options,
-      trusts,
-      withinLimit: (_, returned) => returned,
-      now: Date.now,
-      random: Math.random,
-    });
+    const environment = { withinLimit: createTimeLimit(createFrozenClock(), 1), now: Date.now, random: Math.random };
+    const { verify } = createVerifier({ ...options, trusts, ...environment });
     await expect(Promise.resolve(verify(tokenOf()))).rejects.toBeInstanceOf(TypeError);
   }
 });
