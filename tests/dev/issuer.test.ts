@@ -73,13 +73,8 @@ describe('the service with the development issuer', () => {
     const { issuer, service } = fixture();
     const metadata = await service.fetch('/.well-known/oauth-authorization-server');
     expectCrossOrigin(metadata);
-    const jwks_uri = `${issuer}.well-known/jwks.json`;
-    const token_endpoint = `${issuer}oauth/token`;
-    const scopes_supported = expect.arrayContaining([SCOPE]);
-    expect(await metadata.json()).toMatchObject({ issuer, jwks_uri, token_endpoint, scopes_supported });
-    const keySet = await service.fetch('/.well-known/jwks.json');
-    expectCrossOrigin(keySet);
-    expect(await keySet.json()).toMatchObject({ keys: [{ kty: 'RSA', alg: 'RS256' }] });
+    expect(await metadata.json()).toMatchObject({ issuer, scopes_supported: expect.arrayContaining([SCOPE]) });
+    expectCrossOrigin(await service.fetch('/.well-known/jwks.json'));
   });
 
   test('gives a client of the MCP SDK, which knows the URL of the service only, a token for it', async () => {

@@ -182,6 +182,8 @@ test.each(['scope', 'acr', 'maxAge', 'optional'])('check() rejects the requireme
   ),
 );
 
+const notAcr = 'acr must be printable ASCII without spaces, quotes or backslashes, or a list of such values, got ';
+const notSeconds = 'maxAge must be a whole number of seconds, 0 or more, got ';
 const mistakes: readonly (readonly [requirements: unknown, problem: string])[] = [
   [
     { scope: 'a b' },
@@ -197,20 +199,21 @@ const mistakes: readonly (readonly [requirements: unknown, problem: string])[] =
     'allOf is not a member of scope. Write { anyOf: [...] }, or a list to require all',
   ],
   [{ scope: { anyOf: 'a' } }, 'scope must be a string, a list of strings or { anyOf: [...] }, got { anyOf: "a" }'],
-  [
-    { acr: ['a', 'b c'] },
-    'acr must be printable ASCII without spaces, quotes or backslashes, or a list of such values, got ["a", "b c"]',
-  ],
-  [{ maxAge: '60' }, 'maxAge must be a whole number of seconds, 0 or more, got "60"'],
-  [{ optional: 'false' }, 'optional must be true or false, got "false"'],
-  [{ scopes: 'a' }, 'scopes is not a requirement. Use scope, acr, maxAge, optional'],
-  ['a', `they must be an object such as { scope: 'read:reports' }, got "a"`],
+  [{ scope: { anyOf: ['a', undefined] } }, 'scope must be a string, a list of strings or { anyOf: [...] }, got '],
+  [{ acr: ['a', 'b c'] }, `${notAcr}["a", "b c"]`],
+  ...['', [], 'a b', 'a"b', 'a\\b', 'é', ['a', 1], null, Array(1)].map((acr) => [{ acr }, notAcr] as const),
+  [{ maxAge: '60' }, `${notSeconds}"60"`],
+  ...[-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, null].map((maxAge) => [{ maxAge }, notSeconds] as const),
+  ...['false', null].map((optional) => [{ optional }, 'optional must be true or false, got '] as const),
+  ...[{ scopes: 'a' }, Object.create({ scopes: 'a' })].map((it) => [it, 'scopes is not a requirement. Use '] as const),
+  [{ authorize: () => true }, 'authorize is not a requirement. Use scope, acr, maxAge, optional'],
+  ...['a', '', null].map((it) => [it, "they must be an object such as { scope: 'read:reports' }, got "] as const),
 ];
-test.each(mistakes)('check() names what is wrong with the requirements %j', (requirements, problem) =>
-  expect(createGuard(offline()).check(new Request('http://localhost/'), requirements as Requirements)).rejects.toThrow(
-    new TypeError(`Cannot read requirements: ${problem}`),
-  ),
-);
+test.each(mistakes)('check() names what is wrong with the requirements %j', async (requirements, problem) => {
+  const checked = createGuard(offline()).check(new Request('http://localhost/'), requirements as Requirements);
+  await expect(checked).rejects.toThrow(`Cannot read requirements: ${problem}`);
+  await expect(checked).rejects.toBeInstanceOf(TypeError);
+});
 
 /** The runner fails a test that leaves a rejected promise behind. */
 test('createGuard() ignores rejected promises that its callbacks return', async () => {

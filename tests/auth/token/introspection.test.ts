@@ -13,12 +13,12 @@ const throws = () => {
 };
 
 describe('the option introspect', () => {
+  // tests/auth/explain/explain.test.ts has what is no response.
   const rows: readonly (readonly [name: string, introspect: (token: string) => unknown, want?: string])[] = [
     ['an active token', () => active],
     ['a promise of one', async () => active],
     ['one with the issuer', () => ({ ...active, iss: ISSUER })],
     ['an inactive token', () => ({ active: false }), 'token_inactive'],
-    ['active as text', () => ({ ...active, active: 'true' }), 'token_inactive'],
     ['another issuer', () => ({ ...active, iss: 'https://other.example.test/' }), 'issuer_mismatch'],
     ['another audience', () => ({ ...active, aud: 'other' }), 'audience_mismatch'],
     ['no audience', () => ({ ...active, aud: undefined }), 'audience_mismatch'],
@@ -27,9 +27,6 @@ describe('the option introspect', () => {
     ['a bound token', () => ({ ...active, cnf: { jkt: 'x' } }), 'token_bound'],
     ['no scope', () => ({ ...active, scope: undefined }), 'scope_insufficient'],
     ['an exception', throws, 'introspection_unavailable'],
-    ['a rejected promise', async () => throws(), 'introspection_unavailable'],
-    ['no object', () => 'active', 'introspection_unavailable'],
-    ['what cannot be copied', () => ({ ...active, call() {} }), 'introspection_unavailable'],
   ];
   for (const [name, introspect, want] of rows)
     test(`${want ? `rejects with ${want}` : 'accepts'} ${name}`, async () => {
