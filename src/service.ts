@@ -1,4 +1,4 @@
-import { scopesOf } from 'protected-api';
+import { type ListedRoute, scopesOf } from 'protected-api';
 import { type CheckedOptions, createGuard, describeRejections, type Fetch } from 'protected-api/guard';
 import type { DevelopmentIssuer } from 'protected-api/testing';
 import { createApp } from './app.ts';
@@ -31,23 +31,19 @@ export type Service = ReturnType<typeof createService>;
 export function createService({ settings, options, log, droppedLogLines, fetch, createIssuer }: ServiceOptions) {
   const reasons = describeRejections(options, { scope: 'any' }).map(({ reason }) => reason);
   const url = options.dpop === 'off' ? undefined : settings.redisUrl;
-  const isStoreUp = () => replayStore?.state().isConnected === true;
-  const sources = {
-    reasons,
-    droppedLogLines,
-    state: () => guard.state(),
-    isStoreUp: url === undefined ? undefined : isStoreUp,
-  };
-  const metrics = settings.metricsPort === undefined ? undefined : createMetrics(sources);
+  const metrics = settings.metricsPort === undefined ? undefined : createMetrics(reasons, url !== undefined);
   const { onStoreEvent, onMemoryStoreEvent, requestIdOf, wrap, ...listeners } = createObservation(log, metrics);
-  const commonHeaders = createCommonHeaders(options);
   const replayStore = url === undefined ? undefined : new RedisReplayStore({ url, onEvent: onStoreEvent });
+  const isStoreUp = () => replayStore?.state().isConnected === true;
   // The events of Redis say more.
   const onReplayStoreEvent = replayStore ? () => {} : onMemoryStoreEvent;
-  const format = { formatRejection, errorHeaders: commonHeaders };
-  const developmentIssuer = createIssuer?.(() => scopesOf(app.routes));
+  /** Those of the application, which needs the guard, which needs the keys of the issuer. */
+  let routes: readonly ListedRoute[] = [];
+  const developmentIssuer = createIssuer?.(() => scopesOf(routes));
   // Its keys are given, because whether this process reaches its own listener depends on the network.
   const keys = developmentIssuer && { ...developmentIssuer.options, jwksUri: undefined };
+  const commonHeaders = createCommonHeaders(options);
+  const format = { formatRejection, errorHeaders: commonHeaders };
   const guard = createGuard({ ...options, ...keys, ...listeners, ...format, fetch, replayStore, onReplayStoreEvent });
   const tokenEndpoint = developmentIssuer
     ? async () => developmentIssuer.options.issuer.replace(/\/$/, '') + developmentIssuer.endpoints.token
@@ -72,12 +68,14 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
     onInternalError: (error, request) =>
       log.error({ err: error, requestId: requestIdOf(request) }, 'Cannot respond to a request'),
   });
-  metrics?.expect(app.routes);
+  routes = app.routes;
+  metrics?.expect(routes);
+  const sources = { state: guard.state, isStoreUp, droppedLogLines };
 
   return {
     developmentIssuer,
     fetch: app.fetch,
-    metrics: metrics?.respond,
+    metrics: metrics && ((request: Request) => metrics.respond(request, sources)),
     start() {
       replayStore?.start();
       guard.start();

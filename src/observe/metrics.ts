@@ -4,12 +4,11 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { sentPathOf } from '../http/route-table.ts';
 import { type StoreFailure, storeFailures } from '../redis/store-failure.ts';
 
+/** What is read at a scrape. */
 export interface MetricSources {
-  /** The reasons for which the service can reject a request. */
-  readonly reasons: readonly RefusalReason[];
   readonly state: () => GuardState;
-  /** Whether the store that is shared with other processes can be used; undefined if there is none. */
-  readonly isStoreUp?: (() => boolean) | undefined;
+  /** Whether the store that is shared with other processes can be used. */
+  readonly isStoreUp: () => boolean;
   readonly droppedLogLines: () => number;
 }
 
@@ -45,14 +44,16 @@ const fetchResults: Readonly<Record<FetchResult, 0>> = {
  * Returns the metrics of the service: functions that count, and `respond` for a scrape of `/metrics`. Label values come from the
  * service's own tables and settings, so a client cannot create a series. Counters start at 0 for every value that is known in
  * advance, because Prometheus sees no increase from nothing to 1.
+ * @param reasons for which the service can reject a request
+ * @param hasStore whether a store is shared with other processes
  */
-export function createMetrics({ reasons, state, isStoreUp, droppedLogLines }: MetricSources) {
+export function createMetrics(reasons: readonly RefusalReason[], hasStore: boolean) {
   const register = createRegister();
-  const { requests, durations, outcomes, fetches, failures, ...read } = createSeries(register, isStoreUp !== undefined);
+  const { requests, durations, outcomes, fetches, failures, ...read } = createSeries(register, hasStore);
   for (const outcome of ['accepted', ...reasons]) outcomes.inc({ outcome }, 0);
   for (const failure of storeFailures) failures?.inc({ failure }, 0);
 
-  function readSources(): void {
+  function readSources({ state, isStoreUp, droppedLogLines }: MetricSources): void {
     const { issuers, cacheHits, cacheEntries } = state();
     read.cacheEntries.set(cacheEntries);
     for (const [counter, value] of [
@@ -70,7 +71,7 @@ export function createMetrics({ reasons, state, isStoreUp, droppedLogLines }: Me
       read.ages.set({ issuer }, ageMs / 1000);
       read.attempts.set({ issuer }, nextAttemptMs / 1000);
     }
-    read.isStoreUp?.set(Number(isStoreUp?.()));
+    read.isStoreUp?.set(Number(isStoreUp()));
   }
 
   return {
@@ -90,10 +91,10 @@ export function createMetrics({ reasons, state, isStoreUp, droppedLogLines }: Me
     },
     countStoreFailure: (failure: StoreFailure) => failures?.inc({ failure }),
     countFetch: (issuer: string, result: FetchResult) => fetches.inc({ issuer, result }),
-    async respond({ url }: Request): Promise<Response> {
+    async respond({ url }: Request, sources: MetricSources): Promise<Response> {
       // Not by URL, which refuses some hosts.
       if (sentPathOf(url) !== '/metrics') return new Response(null, { status: 404 });
-      readSources();
+      readSources(sources);
       return new Response(await register.metrics(), { headers: { 'content-type': register.contentType } });
     },
   };

@@ -6,8 +6,9 @@ export function createTestMetrics(reasons: readonly RefusalReason[] = []) {
   const issuer = 'https://issuer.example.test/';
   const issuers = [{ issuer, keys: 0, ageMs: undefined, lastFailure: undefined, isFetching: false, nextAttemptMs: 0 }];
   const state = () => ({ issuers, cacheHits: 0, cacheEntries: 0 });
-  const metrics = createMetrics({ reasons, state, isStoreUp: () => true, droppedLogLines: () => 0 });
-  const scrape = async () => (await metrics.respond(new Request('http://localhost/metrics'))).text();
+  const sources = { state, isStoreUp: () => true, droppedLogLines: () => 0 };
+  const metrics = createMetrics(reasons, true);
+  const scrape = async () => (await metrics.respond(new Request('http://localhost/metrics'), sources)).text();
   const outcomes = async () =>
     [...(await scrape()).matchAll(/outcome="(\w+)"\} ([1-9]\d*)$/gm)].map(([, name, count]) => [name, Number(count)]);
   return { metrics, scrape, outcomes, issuers };
