@@ -16,7 +16,7 @@ const keys = [...issuer.options.keys.keys, { ...ecSigner.jwk, kid: 'ec' }];
 /** Publishes metadata and keys of every issuer below its URL in one document each, and exchanges a token for one that names its form. */
 const tenant = serve(async (request) => {
   const url = request.url.replace(/\.well-known.*/, '');
-  const named = url.replace(/common\/v2\.0\/$/, '{tenantid}/v2.0');
+  const named = url.replace('common/', '{tenantid}/').replace(/(?<=v2\.0)\/$/, '');
   if (request.method === 'GET') return Response.json({ issuer: named, jwks_uri: url, token_endpoint: url, keys });
   const { subject_token, audience, client_id } = Object.fromEntries(await request.formData());
   const { sub } = decodeJwt(String(subject_token));

@@ -57,6 +57,10 @@ for (const [name, algorithm, script, more = {}] of rows) {
       expect(decodeProtectedHeader(token).alg).toBe(algorithm);
       const get = (path: string) => started().service.fetch(path, { headers: bearer(token) });
       await expectMessage(await get('/api/private'));
+      if (name === 'Better Auth') {
+        const { status } = await fetch(`${started().server.issuer}/../../me`, { headers: bearer(token) });
+        expect(status).toBe(role === 'reader' ? 200 : 403);
+      }
       if (role === 'reader') await expectMessage(await get('/api/private-scoped'));
       else await expectError(await get('/api/private-scoped'), 403, 'Unauthorized');
     });

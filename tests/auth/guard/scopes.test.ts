@@ -59,6 +59,9 @@ for (const rows of [granting, others])
       expect(refusal?.reason).toBe(rows === granting ? undefined : 'scope_insufficient');
     });
 
+test('createScopeReader() takes the prefix of requests for no part of a token', () =>
+  expect(check({ scopeRequestPrefix: 'r:' }, { scope: 'r:a' }, 'a')?.reason).toBe('scope_insufficient'));
+
 const requirements: readonly (readonly [scope: FixedScope, granted: string, isMet: boolean])[] = [
   [['b', 'a'], 'a b', true],
   [['a', 'b'], 'a', false],

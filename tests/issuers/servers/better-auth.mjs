@@ -1,10 +1,12 @@
 // Better Auth with its OAuth provider plugin, in a process of its own. Arguments: the API identifier.
+// An API in the same process checks its tokens at /me.
 // Prints one line of JSON once it listens: its issuer identifier and two clients.
 import { oauthProvider, oauthProviderAuthServerMetadata } from '@better-auth/oauth-provider';
 import { betterAuth } from 'better-auth';
 import { memoryAdapter } from 'better-auth/adapters/memory';
 import { getAuthTables } from 'better-auth/db';
 import { jwt } from 'better-auth/plugins';
+import { createGuard } from '../../../src/auth/guard.ts';
 
 const [audience] = process.argv.slice(2);
 let respond = () => new Response(null, { status: 503 });
@@ -33,7 +35,20 @@ const auth = betterAuth({
   plugins,
 });
 const metadata = oauthProviderAuthServerMetadata(auth);
-respond = (request) => (request.url.includes('/.well-known/') ? metadata(request) : auth.handler(request));
+const issuer = `${origin}/api/auth`;
+const guard = createGuard({
+  issuer,
+  audience,
+  algorithms: ['EdDSA'],
+  jwksUri: `${issuer}/jwks`,
+  fetch: (url, init) => auth.handler(new Request(url, init)),
+});
+respond = async (request) => {
+  if (request.url.includes('/.well-known/')) return metadata(request);
+  if (!request.url.endsWith('/me')) return auth.handler(request);
+  const result = await guard.check(request, { scope: 'read:messages' });
+  return result instanceof Response ? result : Response.json(result.clientId);
+};
 
 // Clients belong to somebody who is signed in.
 const { headers: signedIn } = await auth.api.signUpEmail({
@@ -49,4 +64,4 @@ const register = async (scope) => {
   return { id, secret, scope };
 };
 const clients = { reader: await register('read:messages'), visitor: await register('write:messages') };
-process.stdout.write(`${JSON.stringify({ issuer: `${origin}/api/auth`, clients })}\n`);
+process.stdout.write(`${JSON.stringify({ issuer, clients })}\n`);
