@@ -100,7 +100,12 @@ const withoutPorts = (text: string) =>
 export const write = (file: string, text: string) => Bun.write(join(folder, file), onLoopback(text));
 
 for (const block of blocks) await write(block.file, framed({ ...block, text: withoutPorts(block.text) }));
-await write('mcp-auth.ts', blocks.find(({ id }) => id === 'guides/mcp#What tools know about the user')?.text ?? '');
+// Files that other blocks of the page import.
+for (const [file, block] of [
+  ['mcp-auth.ts', 'guides/mcp#What tools know about the user'],
+  ['document.ts', 'guides/openapi#Hono and Express'],
+] as const)
+  await write(file, blocks.find(({ id }) => id === block)?.text ?? '');
 await write('options.ts', `export const issuer = '${url}';\nexport const audience = '${audience}';\n`);
 for (const [index, cells] of (await migrationCells()).entries()) await write(`cells-${index}.ts`, cells);
 const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false };

@@ -155,9 +155,9 @@ const rows: readonly Row[] = [
   ['guides/websockets#Browsers 2', 'GET /', undefined, 401, 'Bearer'],
   ['guides/websockets#Browsers 2', 'GET /', {}, 426, 'Expected a WebSocket'],
   ['guides/openapi', 'GET /orders', { scope: 'read:orders' }, 200, '["tea"]'],
-  ['guides/openapi#Hono and Express', 'GET /openapi.json', undefined, 200, '"401":{"description"'],
-  ['guides/openapi#Hono and Express', 'GET /orders', {}, 403, 'scope="read:orders"'],
-  ['guides/openapi#Hono and Express 2', 'GET /orders', { scope: 'read:orders' }, 200, 'tea'],
+  ['guides/openapi#Hono and Express 2', 'GET /openapi.json', undefined, 200, '"401":{"description"'],
+  ['guides/openapi#Hono and Express 2', 'GET /orders', {}, 403, 'scope="read:orders"'],
+  ['guides/openapi#Hono and Express 3', 'GET /orders', { scope: 'read:orders' }, 200, 'tea'],
   ...['guides/users', 'guides/users#Express', 'guides/users#Fastify'].flatMap((block): Row[] => [
     [block, 'GET /me', { sub: 'ada' }, 200, 'ada'],
     [block, 'GET /me', { sub: undefined }, 403, 'No user'],

@@ -111,14 +111,26 @@ describe('the recipe', () => {
     expect(await guard.check(new Request(audience, { headers: bearer(token) }))).toMatchObject({ token });
   });
 
-  test('guides/own-issuer: the guard accepts the token that the application issues', async () => {
-    const { fetch } = await load('guides/own-issuer');
-    const issued = await fetch(
-      new Request(`${audience}/token`, { method: 'POST', headers: { cookie: 'session=of-ada' } }),
-    );
-    const { access_token: token } = await issued.json();
-    const response = await fetch(new Request(audience, { headers: bearer(token) }));
-    expect([response.status, await response.json()]).toEqual([200, 'ada']);
+  test('guides/own-issuer: the guard accepts the token that the application issues, and during a rotation those of both keys', async () => {
+    const next = JSON.stringify({ ...ecSigner.jwk, kid: 'key-2' });
+    const claims = {
+      iss: url,
+      aud: audience,
+      sub: 'bob',
+      scope: 'read:orders',
+      exp: Math.floor(Date.now() / 1000) + 60,
+    };
+    const ofNext = ecSigner.sign({ kid: 'key-2', typ: 'at+jwt' }, claims);
+    for (const [keys, ofBoth] of [
+      ['[', [200, 401]],
+      [`[${next}, `, [200, 200]],
+    ] as const) {
+      const { fetch } = await loadCopy('guides/own-issuer', (text) => text.replace(/(?<=keys: \{ keys: )\[/, keys));
+      const authenticated = { method: 'POST', headers: { cookie: 'session=of-ada' } };
+      const { access_token: token } = await (await fetch(new Request(`${audience}/token`, authenticated))).json();
+      const send = async (sent: string) => (await fetch(new Request(audience, { headers: bearer(sent) }))).status;
+      expect([await send(token), await send(ofNext)]).toEqual([...ofBoth]);
+    }
   });
 
   test('start/elysia: a rate limiter in onRequest counts requests that the guard rejects', async () => {
