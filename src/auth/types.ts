@@ -142,7 +142,7 @@ export interface OptionValues<Schema = ClaimsSchema, Format = RejectionFormat, A
    * 1, 2, 4, … seconds, up to this time: 1 to 3,600. Defaults to 30.
    */
   readonly jwksCooldownSeconds: number;
-  /** Time limit of one fetch, body included, and of the application's functions `isRevoked` and `introspect`: 1 to 60. Defaults to 5. */
+  /** Time limit of one fetch, body included, and of the functions `isRevoked`, `introspect` and `issuer` of the application: 1 to 60. Defaults to 5. */
   readonly jwksTimeoutSeconds: number;
   /** Tolerated clock difference for `exp`, `nbf` and `auth_time`: 0 to 300. Defaults to 0. */
   readonly clockToleranceSeconds: number;

@@ -63,6 +63,18 @@ test('explainToken() explains a token with the options of its own issuer', async
   expect(await explain({ aud: 'own', azp: 'a' })).toContain('200: Token is accepted');
 });
 
+test('explainToken() explains an opaque token without iss by the own options of the sole issuer', async () => {
+  const own = { issuer: ISSUER, audience: 'own', scopeClaim: ['roles'] };
+  const explain = async (aud: string) => {
+    const introspect = () => ({ active: true, exp: nowSeconds() + 60, aud, roles: ['a'], scope: 'b' });
+    const options = { issuer: [own], introspect };
+    return (await explainToken('opaque', options, { requirements: { scope: 'b' } })).render().replace(/ +/g, ' ');
+  };
+  expect(await explain('other')).toContain('audience other rejected: audience is own\n');
+  expect(await explain('other')).toContain('401 invalid_token: the client must request a token for own (');
+  expect(await explain('own')).toContain('scope roles ["a"] rejected: b is required, scopeClaim is roles\n');
+});
+
 const uuid = '6e74172b-be56-4843-9ff4-e66a39bb12e3';
 const user = { aud: uuid, scope: undefined, roles: ['orders'] };
 const ofCognito = { aud: undefined, cid: 'c', scope: 'api/a api/b' };
