@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { certificate } from '../support/certificates.ts';
+import { pages, readText } from '../support/repository.ts';
 import { audience, blocks, folder, github, isServed, passes, type Special, send, url } from './blocks.ts';
 
 /**
@@ -224,6 +225,14 @@ describe('the TypeScript blocks of the documentation', () => {
     const said = await send(block, request, claims, special);
     expect(said).toStartWith(String(status));
     expect(said).toContain(part);
+  });
+
+  test('are whole files, or marked as fragments or as run at night', async () => {
+    const text = (await Promise.all(pages.map(readText))).join('\n');
+    const fences = text.matchAll(/^ *```((?:[mc]?[jt]sx?|javascript|typescript)\b.*)$/gm);
+    const marks = new Set(Array.from(fences, ([, mark]) => mark));
+    // JavaScript is not compiled: tests run the Worker and the configuration of Jest, and the comparison is generated.
+    expect([...marks].toSorted()).toEqual(['js', 'ts', 'ts fragment', 'ts nightly']);
   });
 
   test('are whole files where a guide begins, so that a reader can paste them', () => {
