@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { isLoopbackHost, printable } from '../values/url.ts';
 import { challengesIn } from './challenges.ts';
@@ -36,7 +37,6 @@ const maxResponseLength = 65_536;
 const careful = { requests: 500, intervalMs: 100, failures: 5 };
 /** The longest time that an API may ask for before the run ends. */
 const maxWaitSeconds = 30;
-const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 export type Sender = ReturnType<typeof createSender>;
 
@@ -45,6 +45,8 @@ export function createSender({ fetch, headers = {}, onReceived }: SenderOptions 
   let [count, nextAt, stopped] = [0, 0, undefined as string | undefined];
   /** How many responses were server errors, and how many of the last ones nothing or a limit. */
   const failures = { errors: 0, silent: 0, limited: 0 };
+  const ended = new AbortController();
+  const pause = (ms: number) => sleep(ms, undefined, { signal: ended.signal }).catch(() => {});
   const isOther = (url: string) => fetch === undefined && !isLoopbackHost(new URL(url).hostname);
 
   function countFailure(url: string, status: number): void {
@@ -70,8 +72,9 @@ export function createSender({ fetch, headers = {}, onReceived }: SenderOptions 
     const isTyped = sent.body === undefined || all.some(([name]) => name?.toLowerCase() === 'content-type');
     const type = /^\s*[{[]/.test(sent.body ?? '') ? 'application/json' : 'application/x-www-form-urlencoded';
     const whole = { ...sent, headers: [...all, ...(isTyped ? [] : [['Content-Type', type]])] as Sent['headers'] };
-    const received = await (fetch ? intoFunction(fetch, whole) : overNetwork(whole)).catch((error: unknown) =>
-      nothing(`no response: ${error instanceof Error ? printable(error.message || error.name) : 'an error'}`),
+    const received = await (fetch ? intoFunction(fetch, whole) : overNetwork(whole, ended.signal)).catch(
+      (error: unknown) =>
+        nothing(`no response: ${error instanceof Error ? printable(error.message || error.name) : 'an error'}`),
     );
     onReceived?.(sent, received);
     countFailure(sent.url, received.status);
@@ -80,8 +83,10 @@ export function createSender({ fetch, headers = {}, onReceived }: SenderOptions 
 
   return {
     stopped: () => stopped,
+    /** Ends what is under way, too. */
     stop(reason: string) {
       stopped ??= reason;
+      ended.abort();
     },
     async send(sent: Sent): Promise<Received> {
       const received = await sendOnce(sent);
@@ -132,7 +137,7 @@ async function intoFunction(fetch: Handler, { method, url, headers, body }: Sent
 const tooLate = `no response within ${responseTimeoutMs / 1000} seconds`;
 
 /** Sends a request by node:http, which follows no redirect, decompresses nothing and sends a header twice if asked to. */
-async function overNetwork({ method, url, headers, body }: Sent): Promise<Received> {
+async function overNetwork({ method, url, headers, body }: Sent, signal: AbortSignal): Promise<Received> {
   const { protocol, host, hostname, port } = new URL(url);
   const [, path = ''] = /^https?:\/\/[^/?#]*([^#]*)/.exec(url) ?? [];
   const isSecure = protocol === 'https:';
@@ -144,8 +149,9 @@ async function overNetwork({ method, url, headers, body }: Sent): Promise<Receiv
     port: port || (isSecure ? 443 : 80),
     path: path.startsWith('/') ? path : `/${path}`,
     ...(proxy && !isSecure && { host: proxy.hostname, port: proxy.port || 80, path: url }),
-    ...(socket && { createConnection: () => socket }),
-    ...{ method, agent: false, headers: ['Host', host, ...headers.flat(), ...length] },
+    // With an agent, Node.js would ignore createConnection.
+    ...(socket ? { createConnection: () => socket } : { agent: false }),
+    ...{ method, signal, headers: ['Host', host, ...headers.flat(), ...length] },
   };
   return new Promise((done, fail) => {
     const request = (isSecure && !socket ? httpsRequest : httpRequest)(
@@ -161,7 +167,10 @@ async function overNetwork({ method, url, headers, body }: Sent): Promise<Receiv
       },
     );
     const timer = setTimeout(() => request.destroy(new Error(tooLate)), responseTimeoutMs);
-    request.on('error', fail).on('close', () => clearTimeout(timer));
+    request.on('error', fail).on('close', () => {
+      clearTimeout(timer);
+      socket?.destroy();
+    });
     request.end(body);
   });
 }
@@ -196,8 +205,8 @@ function tunnel({ hostname, port, username, password }: URL, authority: string, 
     const request = httpRequest(options);
     request.on('error', fail).on('timeout', () => request.destroy(new Error(tooLate)));
     request.on('connect', (response, socket) => {
-      if (response.statusCode === 200) done(connectTls({ socket, servername }));
-      else fail(new Error(`The proxy responded with ${response.statusCode}`));
+      if (response.statusCode !== 200) return fail(new Error(`The proxy responded with ${response.statusCode}`));
+      const secure = connectTls({ socket, servername }, () => done(secure)).on('error', fail);
     });
     request.end();
   });

@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'bun:test';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { $ } from 'bun';
 import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
 import { createDevelopmentIssuer, createTestIssuer } from '../../../src/auth/testing.ts';
 import { type Environment, freePort, run, runToEnd } from '../../support/child-process.ts';
 import { serve } from '../../support/fixture.ts';
+import { listen } from '../../support/raw-http.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const command = [process.execPath, join(import.meta.dir, '../../../src/auth/command.ts'), 'probe'];
 const scope = 'read:reports';
@@ -145,6 +150,27 @@ describe('protected-api probe', () => {
     expect([[...hosts], times.length]).toEqual([['api.example.test'], 20]);
     expect(Number(times.at(-1)) - Number(times[0])).toBeGreaterThan(1800);
     await proxy.stop(true);
+  });
+
+  test('reaches https through the proxy, and trusts the authority of NODE_EXTRA_CA_CERTS', async () => {
+    const folder = temporaryFolder();
+    const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder, name)) as [string, string];
+    const about = ['-subj', '/CN=api.example.test', '-addext', 'subjectAltName=DNS:api.example.test'];
+    await $`openssl req -x509 -newkey rsa:2048 -nodes -keyout ${key} -out ${cert} ${about}`.quiet();
+    const tls = { key: Bun.file(key), cert: Bun.file(cert) };
+    const target = Bun.serve({ port: 0, tls, fetch: () => new Response(null, { status: 401, headers: bare }) });
+    const proxy = createServer().on('connect', (_, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      socket.pipe(connect(Number(target.port), 'localhost')).pipe(socket);
+    });
+    const HTTPS_PROXY = `http://127.0.0.1:${await listen(proxy)}`;
+    const args = ['https://api.example.test/x', '--only', 'challenge-present'];
+    const trusting = { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: cert };
+    expect(await probeWith(args, '', trusting)).toMatchObject({ status: 0, stderr: '' });
+    const { status, stdout } = await probeWith(args, '', { HTTPS_PROXY });
+    expect([status, stdout]).toEqual([3, expect.stringMatching(/no response: self.signed certificate/)]);
+    proxy.close();
+    await target.stop(true);
   });
 
   test('lists what it would send, and tries the operations of a document', async () => {
