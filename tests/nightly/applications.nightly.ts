@@ -1,30 +1,21 @@
 import { describe, expect, test } from 'bun:test';
-import { copyFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { $ } from 'bun';
 import { developmentIssuer, mcpServer } from '../examples/mcp-server.ts';
 import { serverRows } from '../examples/server-rows.ts';
 import { browse } from '../support/authorization-server.ts';
 import { freePort, run, runToEnd, until, untilReachable } from '../support/child-process.ts';
 import { serve, startedFor } from '../support/fixture.ts';
-import { packed } from '../support/installed-package.ts';
+import { installLocked } from '../support/installed-package.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { bearer, mintToken } from '../support/mint.ts';
-import { nodePath } from '../support/node-versions.ts';
+import { newestNode, nodePath } from '../support/node-versions.ts';
 import { readText } from '../support/repository.ts';
 import { follow, type Start } from '../support/start-page.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const examples = join(import.meta.dir, '../../examples');
 
-const folder = startedFor(async () => {
-  const folder = temporaryFolder();
-  for (const name of ['package.json', 'bun.lock']) await copyFile(join(import.meta.dir, name), join(folder, name));
-  await $`${process.execPath} install --frozen-lockfile`.cwd(folder).quiet();
-  await $`${process.execPath} add ${await packed()}`.cwd(folder).quiet();
-  return folder;
-});
+const folder = startedFor(() => installLocked('nightly'));
 const inPackages = (path: string) => join(folder(), 'node_modules', path);
 
 // Node.js passes only the first of two Authorization headers to Next.js.
@@ -44,7 +35,7 @@ serverRows(
 );
 
 test('docs/start/nextjs.md, followed step by step, leads to a 401, a 200 and a 403', async () => {
-  const path = `${dirname(nodePath('24'))}:${process.env.PATH}`;
+  const path = `${dirname(nodePath(newestNode))}:${process.env.PATH}`;
   const start: Start = (command, port, environment) =>
     run(
       [

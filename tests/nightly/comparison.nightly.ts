@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { version } from '../../src/auth/package.json';
 import { startServedIssuer } from '../../src/auth/probe/served-issuer.ts';
 import { type ProbeReport, probe } from '../../src/auth/probe.ts';
-import { installLibraries, nodeLine } from '../compare/install.ts';
 import { dependencies } from '../compare/package.json';
 import { compared, type Library, tablesOf } from '../compare/page.ts';
 import { freePort, run, untilProcess } from '../support/child-process.ts';
-import { nodePath } from '../support/node-versions.ts';
+import { installLocked } from '../support/installed-package.ts';
+import { newestNode, nodePath } from '../support/node-versions.ts';
 import { readText, root } from '../support/repository.ts';
 
 const page = 'docs/comparison.md';
@@ -26,7 +26,7 @@ async function start(folder: string, text: string, { name }: Library) {
   const PORT = String(await freePort());
   const JWKS_URI = `${server.url}.well-known/jwks.json`;
   const environment = { NODE_ENV: 'production', ISSUER: server.url, AUDIENCE: audience, JWKS_URI, PORT };
-  const child = run([nodePath(nodeLine), file], environment);
+  const child = run([nodePath(newestNode), file], environment);
   const options = {
     issuer,
     targets: [{ url: `http://127.0.0.1:${PORT}/reports`, scope: 'read:reports' }],
@@ -38,7 +38,7 @@ async function start(folder: string, text: string, { name }: Library) {
 }
 
 async function compare(text: string): Promise<string> {
-  const folder = await installLibraries();
+  const folder = await installLocked('compare', 'settings.mjs');
   const started = await Promise.all(
     compared.map(async (library) => ({ library, ...(await start(folder, text, library)) })),
   );
@@ -55,7 +55,7 @@ test(`${page} has what the libraries do now`, async () => {
   const text = await readText(page);
   const [before = '', rest = ''] = text.split(begin);
   const [, after = ''] = rest.split(end);
-  const date = `Generated on ${new Date().toISOString().slice(0, 10)} with Node.js ${nodeLine}.`;
+  const date = `Generated on ${new Date().toISOString().slice(0, 10)} with Node.js ${newestNode}.`;
   const written = before.replace(/Generated on .*$/m, date) + begin + (await compare(text)) + end + after;
   const plain = (markdown: string) =>
     markdown

@@ -2,14 +2,14 @@ import { expect, test } from 'bun:test';
 import { dirname } from 'node:path';
 import { run } from '../support/child-process.ts';
 import { installedPackage } from '../support/installed-package.ts';
-import { nodePath } from '../support/node-versions.ts';
+import { newestNode, nodePath } from '../support/node-versions.ts';
 import { follow, type Start } from '../support/start-page.ts';
 import { runWorker } from '../support/worker.ts';
 
 const nest = '@nestjs/common @nestjs/core @nestjs/platform-express reflect-metadata rxjs typescript @types/node';
 const packages = `elysia hono express fastify @fastify/cors koa @modelcontextprotocol/server ${nest}`;
 const folder = installedPackage(packages);
-const path = () => [dirname(nodePath('24')), dirname(process.execPath), process.env.PATH].join(':');
+const path = () => [dirname(nodePath(newestNode)), dirname(process.execPath), process.env.PATH].join(':');
 
 /** Pastes the command into bash, which its last program replaces. */
 const inShell: Start = (command, _, environment) =>

@@ -57,6 +57,16 @@ async function install(
 
 export const installedPackage = (...options: Parameters<typeof install>) => startedFor(() => install(...options));
 
+/** Installs this package, and what the lock file in a folder of tests pins, into a new folder with these files of that one. */
+export async function installLocked(from: string, ...files: readonly string[]): Promise<string> {
+  const folder = temporaryFolder();
+  for (const file of ['package.json', 'bun.lock', 'bunfig.toml', ...files])
+    await copyFile(join(root, 'tests', from, file), join(folder, file));
+  await $`${process.execPath} install --frozen-lockfile`.cwd(folder).quiet();
+  await $`${process.execPath} add ${await packed()}`.cwd(folder).quiet();
+  return folder;
+}
+
 /** Compiles a TypeScript file into a folder with the package, because Node.js 20 runs none, and returns the path of the result. */
 export async function compiled(source: string, folder: string, change = (text: string) => text) {
   // tsconfig.json leads the package to its sources, before Bun sees that it is external.

@@ -7,8 +7,11 @@ export const isNight = process.env.NIGHTLY === 'true';
 export const testedOf = (versions: readonly string[]): readonly string[] =>
   isNight ? versions : [versions.at(0) ?? '', versions.at(-1) ?? ''];
 
+/** The newest line of Node.js that is tested. */
+export const newestNode = '24';
+
 /** The lines of Node.js that the package is tested with, of the oldest that it allows and those that Node.js maintains. */
-export const nodeVersions = testedOf([engines.node.replace('>=', ''), '22', '24']);
+export const nodeVersions = testedOf([engines.node.replace('>=', ''), '22', newestNode]);
 
 const found = new Map<string, string>();
 
