@@ -67,7 +67,7 @@ test('explainToken() explains an opaque token without iss by the own options of 
   const own = { issuer: ISSUER, audience: 'own', scopeClaim: ['roles'] };
   const explain = async (aud: string) => {
     const introspect = () => ({ active: true, exp: nowSeconds() + 60, aud, roles: ['a'], scope: 'b' });
-    const options = { issuer: [own], introspect };
+    const options = { issuer: [own], audience: AUDIENCE, introspect };
     return (await explainToken('opaque', options, { requirements: { scope: 'b' } })).render().replace(/ +/g, ' ');
   };
   expect(await explain('other')).toContain('audience other rejected: audience is own\n');
