@@ -1,5 +1,5 @@
 import { type ListedRoute, scopesOf } from 'protected-api';
-import { type CheckedOptions, createGuard, describeRejections, type Fetch } from 'protected-api/guard';
+import { type CheckedOptions, createGuard, describeRejections, type Fetch, type Guard } from 'protected-api/guard';
 import type { DevelopmentIssuer } from 'protected-api/testing';
 import { createApp } from './app.ts';
 import { formatRejection } from './errors.ts';
@@ -49,17 +49,12 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
     ? async () => developmentIssuer.options.issuer.replace(/\/$/, '') + developmentIssuer.endpoints.token
     : createTokenUrlFinder(guard);
   let isShuttingDown = false;
-  const readiness = (): Readiness => {
-    if (isShuttingDown) return 'shutting_down';
-    if (!guard.state().issuers.some(({ keys }) => keys > 0)) return 'key_set_unavailable';
-    const isBlocked = options.dpop === 'required' && replayStore !== undefined && !isStoreUp();
-    return isBlocked ? 'replay_store_unavailable' : 'ready';
-  };
+  const needsStore = options.dpop === 'required' && replayStore !== undefined;
   const app = createApp({
     guard,
     options,
     commonHeaders,
-    readiness,
+    readiness: () => (isShuttingDown ? 'shutting_down' : readinessOf(guard, !needsStore || isStoreUp())),
     hasDocumentation: settings.docs,
     tokenEndpoint,
     developmentIssuer,
@@ -91,4 +86,9 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
       guard.stop();
     },
   };
+}
+
+function readinessOf(guard: Guard, canCheckProofs: boolean): Readiness {
+  if (!guard.state().issuers.some(({ keys }) => keys > 0)) return 'key_set_unavailable';
+  return canCheckProofs ? 'ready' : 'replay_store_unavailable';
 }

@@ -30,15 +30,10 @@ const rule = <Value, Default>(expected: string, fallback: Default, read: Read<Va
   expected,
   fallback,
   read,
+  /** Whether neither messages nor logs repeat the value. */
   isSecret: false,
   /** What logs show of a secret. */
   mask: (_value: string) => '***',
-});
-/** Marks a rule whose value neither messages nor logs repeat. */
-const secret = <Rule extends object>(marked: Rule, mask: (value: string) => string) => ({
-  ...marked,
-  isSecret: true,
-  mask,
 });
 const text = (expected: string, isValid: (text: string) => boolean) =>
   rule(expected, undefined, (value) => (isValid(value) ? value : undefined));
@@ -58,16 +53,17 @@ export const processRules = {
    * Redis (6.2 or later) or Valkey in which several processes share the used DPoP proofs, such as `redis://localhost:6379/0`.
    * Without it, each process stores its own. Percent-encode the password.
    */
-  redisUrl: secret(
-    text(
+  redisUrl: {
+    ...text(
       'a redis:// or rediss:// URL with a percent-encoded password, a port other than 0, and no path except a database number',
       (value) =>
         /^(?:redis|valkey)s?:\/\/[^\s/?#]+(?:\/\d{0,9})?(?:\?[^\s#]*)?$/.test(value) &&
         URL.canParse(value) &&
         new URL(value).port !== '0',
     ),
-    withoutCredentials,
-  ),
+    isSecret: true,
+    mask: withoutCredentials,
+  },
   /** Port to listen on: 0 to 65,535, where 0 takes any free port. Defaults to 3010. */
   port: integer(3010, 0, 65535),
   /**

@@ -19,9 +19,9 @@ import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, isText, type Members, namesIn } from '../values/json.ts';
 import { promised } from '../values/promises.ts';
 import { describeChecks } from './checks.ts';
-import { type Check, check, joined, watchKeys } from './explained.ts';
+import { joined, watchKeys } from './explained.ts';
 import { decodePasted, membersOf } from './pasted.ts';
-import { type ExplainedCheck, type Explanation, withRender } from './render.ts';
+import { type Explanation, withRender, withVerdicts } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
 import { explainUnchecked } from './unchecked.ts';
 
@@ -58,23 +58,15 @@ export async function explainToken(
   const checked = checkOptions(given as GuardOptions);
   const lookup = watchLookup(checked);
   const options = { ...checked, issuer: lookup.issuer };
-  let introspected: Members | undefined;
-  const observed = (introspect: CheckedOptions['introspect']): CheckedOptions['introspect'] =>
-    introspect &&
-    (async (opaque, limited) => {
-      const response = await responseOf(() => introspect(opaque, limited));
-      introspected = isJsonObject(response) ? response : {};
-      // Anything but an object is an outage, whatever its type.
-      return response as object;
-    });
+  const introspection = watchIntrospection();
   const asked = listedIssuers(checked).find((each) => typeof each === 'object' && each.introspect);
   const reasons: RefusalReason[] = [];
   const keys = watchKeys();
   const guard = createGuard({
     ...options,
     ...withoutCallbacks(options),
-    issuer: withOwn(options.issuer, (own) => ({ ...own, introspect: observed(own.introspect) })),
-    introspect: observed(options.introspect),
+    issuer: withOwn(options.issuer, (own) => ({ ...own, introspect: introspection.observed(own.introspect) })),
+    introspect: introspection.observed(options.introspect),
     onRefused: (_, reason) => reasons.push(reason),
     onKeySetEvent: keys.onEvent,
   });
@@ -87,6 +79,7 @@ export async function explainToken(
   const byIssuer = optionsByIssuer({ ...options, issuer });
   const sole = byIssuer.size === 1 && said === undefined ? [...byIssuer.values()][0] : undefined;
   const soleIssuer = asked ? identifierOf(asked) : sole && [...byIssuer.keys()][0];
+  const introspected = introspection.read();
   const claims = introspected ? { iss: soleIssuer, ...introspected } : decoded.claims;
   const token = { ...decoded, claims, isIntrospected: introspected !== undefined };
   const found = createIssuerLookup(byIssuer)(token.claims.iss);
@@ -113,6 +106,20 @@ export async function explainToken(
   const elsewhere = isAccepted ? '. Routes that require only a token return 200' : '';
   const error = errorIn(await result.text()) ?? refusals[reason].error;
   return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere });
+}
+
+/** Returns a function that observes an option `introspect`, and how to read what the last one responded. */
+function watchIntrospection() {
+  let responded: Members | undefined;
+  const observed = (introspect: CheckedOptions['introspect']): CheckedOptions['introspect'] =>
+    introspect &&
+    (async (opaque, limited) => {
+      const response = await responseOf(() => introspect(opaque, limited));
+      responded = isJsonObject(response) ? response : {};
+      // Anything but an object is an outage, whatever its type.
+      return response as object;
+    });
+  return { observed, read: () => responded };
 }
 
 /** Returns the option `issuer` as the guard gets it, and how to read what a function among it has returned. */
@@ -178,20 +185,4 @@ const withoutCallbacks = ({ clientCertificate }: CheckedOptions) => ({
 function schemeFor({ dpop }: CheckedOptions, claims: Members): 'DPoP' | 'Bearer' {
   const needsProof = claims.cnf !== undefined && (isBoundBy('jkt', claims) || !isBoundBy('x5t#S256', claims));
   return dpop === 'required' || (dpop === 'on' && needsProof) ? 'DPoP' : 'Bearer';
-}
-
-/**
- * The checks before the one that rejected have passed. Those after it were not reached. A reason that no check names is a row of
- * its own, and which of the others have passed is then unknown.
- */
-export function withVerdicts(checks: readonly Check[], reason: RefusalReason | undefined): readonly ExplainedCheck[] {
-  const rejecting = reason === undefined ? checks.length : checks.findIndex(({ advice }) => reason in advice);
-  if (reason !== undefined && rejecting < 0)
-    return withVerdicts([check(reason, undefined, refusals[reason].description, { [reason]: '' }), ...checks], reason);
-  return checks.flatMap(({ name, has, wants, passed }, index): readonly ExplainedCheck[] => {
-    if (index === rejecting) return [{ name, has: has ?? 'none', verdict: 'rejected', words: `rejected: ${wants}` }];
-    if (has === undefined) return [];
-    if (index > rejecting) return [{ name, has, verdict: 'not reached', words: 'not reached' }];
-    return [{ name, has, verdict: 'passed', words: passed }];
-  });
 }

@@ -1,4 +1,7 @@
+import { refusals } from '../refusals.ts';
+import type { RefusalReason } from '../types.ts';
 import { printable } from '../values/url.ts';
+import { type Check, check } from './explained.ts';
 import { renderSuggestion, type Suggestion } from './suggestion.ts';
 
 /** The result of one check. */
@@ -29,6 +32,22 @@ export interface Explanation {
   readonly suggestion: Suggestion | undefined;
   /** Returns a line for each check and one for the response, for a terminal: only printable ASCII. Defaults to no colour. */
   render(hasColour?: boolean): string;
+}
+
+/**
+ * The checks before the one that rejected have passed. Those after it were not reached. A reason that no check names is a row of
+ * its own, and which of the others have passed is then unknown.
+ */
+export function withVerdicts(checks: readonly Check[], reason: RefusalReason | undefined): readonly ExplainedCheck[] {
+  const rejecting = reason === undefined ? checks.length : checks.findIndex(({ advice }) => reason in advice);
+  if (reason !== undefined && rejecting < 0)
+    return withVerdicts([check(reason, undefined, refusals[reason].description, { [reason]: '' }), ...checks], reason);
+  return checks.flatMap(({ name, has, wants, passed }, index): readonly ExplainedCheck[] => {
+    if (index === rejecting) return [{ name, has: has ?? 'none', verdict: 'rejected', words: `rejected: ${wants}` }];
+    if (has === undefined) return [];
+    if (index > rejecting) return [{ name, has, verdict: 'not reached', words: 'not reached' }];
+    return [{ name, has, verdict: 'passed', words: passed }];
+  });
 }
 
 const verdictColours: Readonly<Record<ExplainedCheck['verdict'], number>> = {

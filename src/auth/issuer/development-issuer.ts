@@ -123,20 +123,18 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
     async fetch(request) {
       const [, path = ''] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)/i.exec(request.url) ?? [];
       if (path.endsWith(endpoints.token))
-        return request.method === 'POST' ? (refuseHost(request) ?? respondToken(request)) : methodNotAllowed('POST');
+        return request.method === 'POST' ? (refuseHost(request) ?? respondToken(request)) : wrongMethod('POST');
       if (path.endsWith(endpoints.authorization)) return json(400, unsupported);
       const document = path.endsWith(endpoints.keySet)
         ? { keys }
         : `${path}/`.includes(`${endpoints.metadata}/`) && describe();
       if (!document) return json(404, { error: 'not_found' });
-      return request.method === 'GET' || request.method === 'HEAD'
-        ? json(200, document)
-        : methodNotAllowed('GET, HEAD');
+      return request.method === 'GET' || request.method === 'HEAD' ? json(200, document) : wrongMethod('GET, HEAD');
     },
   };
 }
 
-const methodNotAllowed = (allow: string) => json(405, { error: 'invalid_request' }, { allow });
+const wrongMethod = (allow: string) => json(405, { error: 'invalid_request' }, { allow });
 
 /** No client has a redirect URI, so the error is not sent to one (RFC 6749 §4.1.2.1). */
 const unsupported = {

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { describeChecks } from '../../../src/auth/explain/checks.ts';
-import { withVerdicts } from '../../../src/auth/explain/explain-token.ts';
 import { check } from '../../../src/auth/explain/explained.ts';
+import { withVerdicts } from '../../../src/auth/explain/render.ts';
 import { explainToken } from '../../../src/auth/explain.ts';
 import { createGuard } from '../../../src/auth/guard.ts';
 import { optionsFromEnvironment } from '../../../src/auth/options/environment.ts';
