@@ -10,7 +10,7 @@ import { bound, makeProof } from '../support/proof.ts';
 import { rawGet, rawRequest } from '../support/raw-http.ts';
 import { root } from '../support/repository.ts';
 
-function toService({ origin }: Service, { url, method, headers }: Request): Promise<Response> {
+export function toService({ origin }: Service, { url, method, headers }: Request): Promise<Response> {
   return fetch(url.replace(publicUrl, origin), { method, headers, keepalive: false });
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createServer } from 'node:http';
-import { exampleFixture } from '../examples/server-rows.ts';
+import { exampleFixture, toService } from '../examples/server-rows.ts';
+import { probed } from '../http/table/probed.ts';
 import { freePort, untilReachable } from '../support/child-process.ts';
 import { startedFor } from '../support/fixture.ts';
 import type { TokenOverrides } from '../support/mint.ts';
@@ -17,7 +18,8 @@ const otherPaths = String.raw`
   /reports/%c0%ae%c0%ae/admin /reports/é /reports\..\admin /reports#/../admin /Reports /reports.json /reportsadmin / /admin?/reports
   /.forward-auth //.forward-auth /.well-known/oauth-protected-resource/%2e%2e/%2e%2e/.forward-auth /auth`;
 
-describe('examples/forward-auth.ts behind nginx, as its page configures it', () => {
+/** Starts nginx as the page configures it, with the example and an API, before the tests of the enclosing describe(). */
+function behindNginx() {
   const fixture = exampleFixture('examples/forward-auth.ts', undefined, { DPOP: 'on', PUBLIC_URL: publicUrl });
   const started = startedFor(
     async () => {
@@ -44,6 +46,11 @@ describe('examples/forward-auth.ts behind nginx, as its page configures it', () 
       return proxy.finished;
     },
   );
+  return { fixture, started };
+}
+
+describe('examples/forward-auth.ts behind nginx, as its page configures it', () => {
+  const { fixture, started } = behindNginx();
 
   /** Sends a request such as `GET /reports`, and returns the response with the targets that the API got for it. */
   async function send(request: string, lines: readonly string[] = []) {
@@ -133,5 +140,15 @@ describe('examples/forward-auth.ts behind nginx, as its page configures it', () 
     expect(await response.json()).toMatchObject({ resource: publicUrl, scopes_supported: [scope, 'write:reports'] });
     await fixture().service.close();
     expect(await send('GET /reports', [bearer()])).toMatchObject({ status: 503, targets: [] });
+  });
+});
+
+describe('examples/forward-auth.ts behind nginx', () => {
+  const { fixture, started } = behindNginx();
+
+  test('lets an API withstand the probe', async () => {
+    const fetch = (request: Request) => toService({ ...fixture().service, origin: started().origin }, request);
+    const { report } = await probed(fixture(), { targets: [{ url: `${publicUrl}/reports`, scope }], fetch });
+    expect(report.passed.length).toBeGreaterThan(250);
   });
 });
