@@ -3,7 +3,7 @@ import { rows } from '../../src/auth/probe/rows/rows.ts';
 import type { RefusalReason } from '../../src/auth/types.ts';
 import { certificate } from './certificates.ts';
 import { rsaKey, signingKey } from './keys.ts';
-import { AUDIENCE, baseOf, nowSeconds } from './mint.ts';
+import { baseOf } from './mint.ts';
 import { forgeCubeRoot } from './signatures.ts';
 
 export type TokenRow = readonly [name: string, token: Forgery];
@@ -54,10 +54,8 @@ const own: Readonly<Partial<Record<RefusalReason, readonly TokenRow[]>>> = {
   critical_header: [['b64 that changes nothing (RFC 7797 §6)', { header: { crit: ['b64'], b64: true } }]],
   key_id_missing: [undefined, ''].map((kid): TokenRow => [`kid ${JSON.stringify(kid)}`, { header: { kid } }]),
   key_unknown: [
-    ['a key for encryption', () => ({ header: { kid: 'encrypting' }, key: rsaKey('encrypting') })],
     ['a key of 1024 bits', () => ({ header: { kid: 'weak' }, key: rsaKey('weak', 1024) })],
     ['a use that is not text', () => ({ header: { kid: 'numeric-use' }, key: rsaKey('numeric-use') })],
-    ['a key for PS256', () => ({ header: { kid: 'for-ps256' }, key: rsaKey('for-ps256') })],
     ['an elliptic key for RS256', () => ({ header: { kid: 'elliptic' }, key: rsaKey('elliptic') })],
     ['a symmetric key for RS256', () => ({ header: { kid: 'symmetric' }, key: rsaKey('symmetric') })],
   ],
@@ -107,22 +105,16 @@ export const tokenFaults: readonly Fault[] = [
 ];
 export const faultsBeforeKeys = tokenFaults.filter(({ isBeforeKeys }) => isBeforeKeys);
 
-const values = (part: 'header' | 'claims', name: string, ...all: readonly unknown[]) =>
-  all.map((value): TokenRow => [`${name} ${JSON.stringify(value)}`, { [part]: { [name]: value } }]);
 const by = (name: string, kid = name, bits = 2048): TokenRow => [
   `a signature by the key ${name}`,
   () => ({ header: { kid }, key: rsaKey(name, bits) }),
 ];
 export const acceptedTokens: readonly TokenRow[] = [
   ['nothing special', {}],
-  ...values('header', 'typ', undefined, 'JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/jwt', 'Application/AT+JWT'),
-  ...values('header', 'x-note', { deep: [1] }),
-  ...values('claims', 'aud', [AUDIENCE], ['https://other.example.test/', AUDIENCE]),
-  ...values('claims', 'nbf', 1),
-  ['keys of an attacker in its header', ({ elsewhere }) => ({ header: { jku: elsewhere, x5u: elsewhere, x5t: 'A' } })],
-  ['no iat, sub and scope', { claims: { iat: undefined, sub: undefined, scope: undefined } }],
-  ['an exp with a fraction', () => ({ claims: { exp: nowSeconds() + 3600.5 } })],
-  ['unknown claims', { claims: { azp: 'client-1', 'https://example.test/x': [{ y: null }], name: 'Zoë 🦊' } }],
+  ...[undefined, 'JWT', 'jwt', 'application/jwt'].map((typ): TokenRow => [`typ ${typ}`, { header: { typ } }]),
+  ...rows.flatMap(({ id, forgeries = [] }) =>
+    id.startsWith('accepts') ? forgeries.map((token, at): TokenRow => [`${id} ${at + 1}`, token]) : [],
+  ),
 ];
 /** Tokens by the good keys of `crowdedKeySet()`, and by one that has bad ones before it under its kid. */
 export const acceptedByKeys: readonly TokenRow[] = [

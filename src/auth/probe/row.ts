@@ -92,15 +92,14 @@ export interface Row {
 
 /** What the rows of a topic share, and one of them may have differently. */
 type Told = Pick<Row, 'rule' | 'needs' | 'remedy'> & Partial<Pick<Row, 'level' | 'expected' | 'profiles' | 'skip'>>;
-type Way = Pick<Row, 'run'> & { readonly expected: string };
+type Way = Pick<Row, 'run' | 'expected' | 'forgeries'>;
 type Line = readonly [sent: string, what: Forgery | readonly Forgery[] | Way, more?: Partial<Told>];
 
 /** Returns the rows of a topic, whose name begins their IDs. */
 export const topic = (name: string, told: Told, lines: Readonly<Record<string, Line>>): readonly Row[] =>
   Object.entries(lines).map(([id, [sent, what, more]]) => {
-    const forgeries = isWay(what) ? undefined : ([what].flat() as readonly Forgery[]);
-    const way = isWay(what) ? what : refused(...(forgeries ?? []).map((token) => ({ token })));
-    return { id: `${name}-${id}`, sent, level: 'must', forgeries, ...way, ...told, ...more };
+    const way = isWay(what) ? what : refusedTokens([what].flat() as readonly Forgery[]);
+    return { id: `${name}-${id}`, sent, level: 'must', ...way, ...told, ...more };
   });
 
 const isWay = (what: Line[1]): what is Way => typeof what === 'object' && 'run' in what;
@@ -112,19 +111,31 @@ export const refused = (...attempts: readonly Attempt[]): Way =>
 /** Accepts each of these requests. */
 export const accepted = (...attempts: readonly Attempt[]): Way =>
   finding('success, as with any good token', (trial) => all(trial, attempts, 'served', 'refused'));
-export const acceptedTokens = (...tokens: readonly Forgery[]): Way => accepted(...tokens.map((token) => ({ token })));
+export const acceptedTokens = (...forgeries: readonly Forgery[]): Way => ({
+  ...accepted(...forgeries.map((token) => ({ token }))),
+  forgeries,
+});
+const refusedTokens = (forgeries: readonly Forgery[]): Way => ({
+  ...refused(...forgeries.map((token) => ({ token }))),
+  forgeries,
+});
 
-/** Decides about the response to a request: `fault` returns what is wrong with it. */
+/** Decides about the responses to requests: `fault` returns what is wrong with one. */
 export const response = (
   expected: string,
-  attempt: Attempt,
+  attempts: Attempt | readonly Attempt[],
   fault: (answer: Answer, trial: Trial) => string | undefined,
 ): Way =>
   finding(expected, async (trial) => {
-    const answer = await trial.send(attempt);
-    if (answer.outcome === 'unclear') return { verdict: 'inconclusive', got: answer.words };
-    const got = fault(answer, trial);
-    return got === undefined ? { verdict: 'passed', got: answer.words } : { verdict: 'failed', got };
+    let words = '';
+    for (const attempt of [attempts].flat() as readonly Attempt[]) {
+      const answer = await trial.send(attempt);
+      if (answer.outcome === 'unclear') return { verdict: 'inconclusive', got: answer.words };
+      const got = fault(answer, trial);
+      if (got !== undefined) return { verdict: 'failed', got };
+      words = answer.words;
+    }
+    return { verdict: 'passed', got: words };
   });
 
 /** Sends requests until one is served. A token that its change leaves as it is, such as an opaque one, is not sent. */

@@ -194,8 +194,12 @@ export function adviceOn({ status, outcome, headers, words }: Answer, source: So
   // What is as long as a part of a token could be one.
   const told = description === undefined ? '' : ` (${printable(description.replace(/[\w.-]{24,}/g, '…'), 200)})`;
   if (outcome === 'unclear') return `${words}${told}`;
-  const isOfToken = status < 400 || status === 401 || status === 403;
-  const advice = isOfToken ? source.advice() : 'Name a URL, a method and a body that succeed with a good token';
+  const advice =
+    status === 403
+      ? 'Name the scope that the target requires'
+      : status < 400 || status === 401
+        ? source.advice()
+        : 'Name a URL, a method and a body that succeed with a good token';
   return `${words}${told}: ${advice}`;
 }
 

@@ -136,7 +136,7 @@ const planted: Readonly<
   ],
   'a stack trace': [
     { refuse: (status, why) => refusal(status, undefined, why instanceof Error ? why.stack : '') },
-    'leak-stack-json',
+    'leak-stack',
   ],
   'a cache that serves the first response to anyone': [
     async (request) => {

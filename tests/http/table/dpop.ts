@@ -2,8 +2,9 @@ import { expect, test } from 'bun:test';
 import { expectProtected } from '../../support/expect-error.ts';
 import { type Fixture, PRIVATE, SCOPED } from '../../support/fixture.ts';
 import { bearer, SCOPE } from '../../support/mint.ts';
-import { bound, makeProof, type ProofOverrides, proofKey, proven, thumbprintOf } from '../../support/proof.ts';
+import { bound, makeProof, type ProofOverrides, proven } from '../../support/proof.ts';
 import { rawRequest } from '../../support/raw-http.ts';
+import { probed } from './probed.ts';
 
 export const PUBLIC_URL = 'https://api.example.test';
 const algs = 'algs="ES256 ES384 RS256 PS256 EdDSA Ed25519"';
@@ -43,15 +44,10 @@ const unscoped = { path: SCOPED, claims: { scope: '' } };
 
 /** The rules that HTTP adds to those for proofs and tokens, which are rows in tests/auth/proof. */
 const always: readonly Row[] = [
-  ['a bound token with its proof', {}, 'accepted'],
   ['the scheme in lower case', { headers: (token) => authorization(`dpop ${token}`) }, 'accepted'],
   ['HEAD with a proof for HEAD', { method: 'HEAD', proof: { claims: { htm: 'HEAD' } } }, 'accepted'],
   ['a query that the proof does not name', { path: `${PRIVATE}?x=1` }, 'accepted'],
-  ['no proof', { proofs: () => [] }, ...invalidProof],
-  ['two proofs', { proofs: (proof) => [proof, proof] }, ...invalidProof],
   ['a proof for the host that the request names', forEvil, ...invalidProof],
-  ['a token bound to another key', { cnf: { jkt: thumbprintOf(proofKey('ES256', 'other')) } }, ...invalidToken],
-  ['a token that is not bound', { cnf: undefined }, ...invalidToken],
   ['an expired token without a proof', { claims: { exp: 1 }, proofs: () => [] }, 'token_expired', invalidToken[1]],
   ['the scheme alone', { headers: () => authorization('DPoP') }, 'invalid_header', error('invalid_request')],
   ['a token without the scope', unscoped, 'Unauthorized', error('insufficient_scope'), `scope="${SCOPE}", ${end}`],
@@ -99,8 +95,17 @@ export function holds(fixture: () => Fixture, rows: readonly Row[]): void {
     });
 }
 
-/** Rows on a service with this value of `DPOP`. */
+/** The probe, and rows on a service with this value of `DPOP`. */
 export function dpopRows(fixture: () => Fixture, mode: 'on' | 'required'): void {
+  test('withstands the probe', async () => {
+    const { service } = fixture();
+    const targets = [{ url: PUBLIC_URL + SCOPED, scope: SCOPE }];
+    const send = async ({ url, method, headers }: Request) =>
+      url.startsWith(PUBLIC_URL) ? service.fetch(url.slice(PUBLIC_URL.length), { method, headers }) : new Response();
+    const { report } = await probed(fixture(), { targets, fetch: send });
+    expect(report.skipped.filter(({ id }) => id.startsWith('dpop'))).toEqual([]);
+  }, 120_000);
+
   holds(fixture, [...always, ...modes[mode]]);
 
   test('rejects a used proof: accepts one of 20 parallel uses, and no later one', async () => {

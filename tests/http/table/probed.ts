@@ -38,9 +38,7 @@ const [scheme, credentials]: readonly Expected[] = [
 /** What the specification has for the rejections of a row, by its ID or topic; any other is `invalid_header`. */
 const expected: Readonly<Record<string, Expected | undefined>> = {
   ...{ control: missing, no: missing, path: missing, elsewhere: missing, manners: missing, 'cache-anonymous': missing },
-  ...Object.fromEntries(
-    ['present', 'scheme', 'syntax', 'no-error', 'status-no-token'].map((name) => [`challenge-${name}`, missing]),
-  ),
+  ...Object.fromEntries(['no-error', 'status-no-token'].map((name) => [`challenge-${name}`, missing])),
   ...{ scheme, credentials, 'challenge-invalid-request': credentials },
   ...Object.fromEntries(
     ['issuer', 'audience', 'kind-id-token', 'kind-logout-other'].map((id) => [id, ['invalid_claims']]),
@@ -51,7 +49,7 @@ const expected: Readonly<Record<string, Expected | undefined>> = {
   ),
 };
 /** Rows whose requests are rejected for several reasons. */
-const isMixed = (row: string) => row.startsWith('error-') || row === 'credentials-twice';
+const isMixed = (row: string) => /^error-|^credentials-twice$|^challenge-(?:present|scheme|syntax)$/.test(row);
 
 /** Registers the probe for a form of the service. Each of its responses must also be one of the specification. */
 export function probeRows(fixture: () => Fixture): void {

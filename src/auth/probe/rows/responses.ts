@@ -6,6 +6,7 @@ import { type Answer, type Attempt, claims, finding, headers, isScoped, type Row
 // What a refusal says: its challenge (RFC 6750 §3, RFC 9110 §11.6.1), and what it must not say.
 
 const garbage: Attempt = { headers: [['Authorization', 'Bearer e30.e30.e30']] };
+const both = [{}, garbage];
 const malformed: Attempt = { headers: [['Authorization', 'Bearer a b']] };
 /** The challenge of Bearer or DPoP. */
 const ofTokens = (answer: Answer): Challenge | undefined => challengesIn(answer.headers.get('www-authenticate'))?.find(({ scheme }) => /^(?:bearer|dpop)$/i.test(scheme));
@@ -27,7 +28,8 @@ const noFault = (...attempts: readonly Attempt[]) =>
   finding('no 5xx', async (trial) => {
     for (const attempt of attempts) {
       const { status, words } = await trial.send(attempt);
-      if (status > 0 && status < 500) continue;
+      // Some servers close the connection when headers are too long.
+      if (status < 500 && (status > 0 || String(attempt.headers).length > 8192)) continue;
       const again = await trial.send(trial.good ? { token: {} } : {});
       const isFault = status >= 500 && ![502, 503, 504].includes(status) && again.status > 0 && again.status < 500;
       return { verdict: isFault ? 'failed' : 'inconclusive', got: words };
@@ -37,17 +39,14 @@ const noFault = (...attempts: readonly Attempt[]) =>
 const withHeader = (...values: readonly string[]) => noFault(...values.map((value): Attempt => ({ headers: [['Authorization', value]] })));
 const withToken = (...texts: readonly string[]) => withHeader(...texts.map((text) => `Bearer ${text}`));
 const withChanges = (...changes: readonly Change[]) => noFault(...changes.map((token) => ({ token })));
-const noStack = (attempt: Attempt) => response('no stack trace', attempt, ({ text }) => (stack.test(text) ? `a body with ${printable(stack.exec(text)?.[0] ?? '', 80)}` : undefined));
+const noStack = (attempts: Attempt | readonly Attempt[]) => response('no stack trace', attempts, ({ text }) => (stack.test(text) ? `a body with ${printable(stack.exec(text)?.[0] ?? '', 80)}` : undefined));
 
 // biome-ignore format: a row is a line.
 export const responses: readonly Row[] = [
   ...topic('challenge', { rule: 'RFC 6750 §3; RFC 9110 §11.6.1', needs: 'nothing', remedy: 'Send WWW-Authenticate: Bearer with every 401' }, {
-    present: ['no token', response('WWW-Authenticate with a 401', {}, isPresent), { rule: 'RFC 9110 §15.5.2' }],
-    scheme: ['no token', response('the scheme Bearer or DPoP', {}, hasScheme)],
-    syntax: ['no token', response('a challenge that can be parsed', {}, isParsed), { rule: 'RFC 9110 §11.2, §11.3' }],
-    'present-bad-token': ['a token that is none', response('WWW-Authenticate with a 401', garbage, isPresent), { rule: 'RFC 9110 §15.5.2' }],
-    'scheme-bad-token': ['a token that is none', response('the scheme Bearer or DPoP', garbage, hasScheme)],
-    'syntax-bad-token': ['a token that is none', response('a challenge that can be parsed', garbage, isParsed), { rule: 'RFC 9110 §11.2, §11.3' }],
+    present: ['no token, and a token that is none', response('WWW-Authenticate with a 401', both, isPresent), { rule: 'RFC 9110 §15.5.2' }],
+    scheme: ['no token, and a token that is none', response('the scheme Bearer or DPoP', both, hasScheme)],
+    syntax: ['no token, and a token that is none', response('a challenge that can be parsed', both, isParsed), { rule: 'RFC 9110 §11.2, §11.3' }],
     'no-error': ['no token', response('a challenge without error', {}, of401((answer) => value(answer, 'error') !== undefined)), { level: 'should', rule: 'RFC 6750 §3.1' }],
     'invalid-token': ['a token that is none', response('error="invalid_token"', garbage, of401((answer) => !/^invalid_(?:token|request)$/.test(value(answer, 'error') ?? ''))), { level: 'should', rule: 'RFC 6750 §3.1' }],
     'invalid-request': ['a malformed header', response('400 or 401, with invalid_request', malformed, (answer) => (answer.outcome === 'refused' && ![400, 401].includes(answer.status) ? said(answer) : undefined)), { level: 'should', rule: 'RFC 6750 §3.1' }],
@@ -69,14 +68,13 @@ export const responses: readonly Row[] = [
     huge: ['a token of 100,000 characters', withToken(`e30.${'A'.repeat(100_000)}.AA`), { skip: ({ isIntrusive }) => (isIntrusive ? undefined : 'A header over 8 KiB: --intrusive') }],
   }),
   ...topic('leak', { rule: 'CWE-209; RFC 9700 §4.3', needs: 'nothing', level: 'should', remedy: 'Send a fixed text, and log the cause' }, {
-    stack: ['a token that is none', noStack(garbage)],
-    'stack-json': ['a token whose parts are no JSON', noStack({ headers: [['Authorization', 'Bearer eyJ.eyJ.AAAA']] })],
+    stack: ['tokens that are none', noStack([garbage, { headers: [['Authorization', 'Bearer eyJ.eyJ.AAAA']] }])],
     token: ['a token that is none', response('no token in the response', { headers: [['Authorization', 'Bearer e30.cHJvYmVkLXRva2Vu.e30']] }, ({ text, headers }) => `${text}${[...headers].join()}`.includes('cHJvYmVkLXRva2Vu') ? 'a response with the token' : undefined)],
     'bad-signature': ['a good token with another signature', noStack({ token: changePart(2, () => 'AAAA') })],
   }),
   ...topic('manners', { rule: 'RFC 9110 §9.3.2', needs: 'token', level: 'should', remedy: 'Answer HEAD as GET' }, {
     head: ['HEAD with a good token', response('the status of GET, or 405', { token: {}, method: 'HEAD' }, ({ status, words }, { good }) => (status === good?.status || status === 405 || status === 404 ? undefined : words)), { skip: ({ method }) => (method === 'GET' ? undefined : 'The method is not GET') }],
-    'cors-refusal': ['no token, from a page of another origin', response('the same Access-Control-Allow-Origin as a success', { headers: [['Origin', 'https://spa.invalid']] }, ({ headers }, { good }) => good?.headers.get('access-control-allow-origin') === '*' && headers.get('access-control-allow-origin') === null ? 'no Access-Control-Allow-Origin' : undefined), { rule: 'Fetch §3.3' }],
+    'cors-refusal': ['no token, from a page of another origin', response('the same Access-Control-Allow-Origin as a success', { headers: [['Origin', 'https://spa.invalid']] }, ({ status, headers }, { good }) => status === 401 && good?.headers.get('access-control-allow-origin') === '*' && headers.get('access-control-allow-origin') === null ? 'no Access-Control-Allow-Origin' : undefined), { rule: 'Fetch §3.3', remedy: 'Let refusals have the CORS headers, too' }],
     'no-success-body': ['no token', response('no part of the protected response', {}, ({ text }, { good }) => (text.length > 20 && text === good?.text ? 'the body of a success' : undefined)), { rule: 'CWE-698; RFC 6750 §3', remedy: 'End the response after a refusal' }],
   }),
 ];
