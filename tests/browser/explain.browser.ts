@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import axe from 'axe-core';
 import { $ } from 'bun';
-import { browserForTests, type Documentation } from '../support/documentation-page.ts';
+import { browserForTests, faultsOf } from '../support/documentation-page.ts';
 import { startedFor } from '../support/fixture.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { AUDIENCE, mintToken, signingKeys, type TokenOverrides } from '../support/mint.ts';
@@ -111,25 +110,15 @@ describe('the page /explain', () => {
     ['a desktop, dark', { colorScheme: 'dark' }],
     ['a phone, light', { colorScheme: 'light', ...phone }],
     ['a phone, dark', { colorScheme: 'dark', ...phone }],
-  ] as const)('is accessible and fits on %s', async (name, options) => {
+  ] as const)('is accessible and fits on %s', async (_name, options) => {
     const page = await open(options);
-    const faultsOf = async ({ page }: Documentation, when: string) => {
-      await page.evaluate(axe.source);
-      const { violations } = await page.evaluate<axe.AxeResults>(`axe.run('.explain')`);
-      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-      const images = process.env.SCREENSHOTS;
-      if (images)
-        await page.screenshot({ path: `${images}/${name} ${when}.png`.replaceAll(/[ ,]+/g, '-'), fullPage: true });
-      return [...serious.map(({ id, nodes }) => `${when}: ${id} ${nodes[0]?.html}`), ...(overflow > 0 ? [when] : [])];
-    };
-    const faults = await faultsOf(page.opened, 'empty');
+    const faults = await faultsOf(page.page, 'empty', '.explain');
     await page.field('Access token').fill(mintToken(page.issuer.url, { claims: { aud: ['a', 'x'.repeat(200)] } }));
     await page.page.getByText('Confirm the issuer').waitFor();
-    faults.push(...(await faultsOf(page.opened, 'said')));
+    faults.push(...(await faultsOf(page.page, 'said', '.explain')));
     await explain(page, mintToken(page.issuer.url), 'orders');
     await page.page.getByText('More', { exact: true }).click();
-    faults.push(...(await faultsOf(page.opened, 'explained')));
+    faults.push(...(await faultsOf(page.page, 'explained', '.explain')));
     expect(faults).toEqual([]);
   });
 

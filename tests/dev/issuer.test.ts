@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import { auth, ClientCredentialsProvider } from '@modelcontextprotocol/client';
-import { decodeJwt } from 'jose';
 import { createIssuerRoutes } from '../../src/app.ts';
 import { createServiceIssuer } from '../../src/dev/issuer.ts';
 import type { OpenApiDocument } from '../../src/openapi/document.ts';
@@ -17,26 +16,15 @@ const issuer = createServiceIssuer(ORIGIN, () => scopes);
 const secrets = new Map(issuer.clients.map(({ id, secret }) => [id, secret]));
 const routes = createIssuerRoutes(issuer);
 
-const json = { 'content-type': 'application/json' };
-async function ask(body: string | URLSearchParams, headers: Readonly<Record<string, string>>) {
-  const response = await routes.handle(new Request(`${ORIGIN}/oauth/token`, { method: 'POST', body, headers }));
-  expect(response.status).toBe(200);
-  return (await response.json()) as { readonly scope?: string; readonly access_token: string };
-}
-
-const credentialsOf = (id: string) => ({ ...parameters, client_id: id, client_secret: secrets.get(id) ?? '' });
-
 /** tests/auth/issuer/development-issuer.test.ts has every request that a token endpoint accepts or rejects. */
-test.each([
-  ['a form', new URLSearchParams(credentialsOf('reader')), {}],
-  ['JSON', JSON.stringify(credentialsOf('reader')), json],
-])('createIssuerRoutes() reads %s as it was sent', async (_name, body, headers) => {
-  const { iss, aud, scope } = decodeJwt((await ask(body, headers)).access_token);
-  expect({ iss, aud, scope }).toEqual({ iss: `${ORIGIN}/`, aud: ORIGIN, scope: 'read:messages' });
-});
-
 test('createServiceIssuer() grants the reader each scope that the routes have at the time, and the visitor none', async () => {
-  const grant = async (id: string) => (await ask(JSON.stringify(credentialsOf(id)), json)).scope;
+  const grant = async (id: string) => {
+    const body = JSON.stringify({ ...parameters, client_id: id, client_secret: secrets.get(id) });
+    const headers = { 'content-type': 'application/json' };
+    const response = await routes.handle(new Request(`${ORIGIN}/oauth/token`, { method: 'POST', body, headers }));
+    expect(response.status).toBe(200);
+    return ((await response.json()) as { readonly scope?: string }).scope;
+  };
   scopes.push('write:messages');
   expect(await grant('reader')).toBe('read:messages write:messages');
   expect(await grant('visitor')).toBeUndefined();

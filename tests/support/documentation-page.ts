@@ -1,4 +1,5 @@
 import { afterEach } from 'bun:test';
+import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 import { startedFor } from './fixture.ts';
 
@@ -75,6 +76,20 @@ export class Documentation {
     await this.useToken(way);
     await this.dialog.waitFor({ state: 'hidden' });
   }
+}
+
+const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
+
+/** Returns the faults that axe finds in this part of the displayed page, and how much wider than the screen the page is. */
+export async function faultsOf(page: Page, when: string, part = 'html'): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const run = `axe.run('${part}', { runOnly: ${JSON.stringify(LEVELS)} })`;
+  const { violations } = await page.evaluate<axe.AxeResults>(run);
+  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+  return [
+    ...violations.map(({ id, nodes }) => `${when}: ${id} ${nodes[0]?.html}`),
+    ...(overflow > 0 ? [`${when}: ${overflow}px too wide`] : []),
+  ];
 }
 
 /**
