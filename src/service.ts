@@ -32,11 +32,11 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
   const reasons = describeRejections(options, { scope: 'any' }).map(({ reason }) => reason);
   const url = options.dpop === 'off' ? undefined : settings.redisUrl;
   const metrics = settings.metricsPort === undefined ? undefined : createMetrics(reasons, url !== undefined);
-  const { onStoreEvent, onMemoryStoreEvent, requestIdOf, wrap, ...listeners } = createObservation(log, metrics);
+  const { onStoreEvent, requestIdOf, wrap, ...listeners } = createObservation(log, metrics);
   const replayStore = url === undefined ? undefined : new RedisReplayStore({ url, onEvent: onStoreEvent });
   const isStoreUp = () => replayStore?.state().isConnected === true;
   // The events of Redis say more.
-  const onReplayStoreEvent = replayStore ? () => {} : onMemoryStoreEvent;
+  const onReplayStoreEvent = replayStore ? () => {} : onStoreEvent;
   /** Those of the application, which needs the guard, which needs the keys of the issuer. */
   let routes: readonly ListedRoute[] = [];
   const developmentIssuer = createIssuer?.(() => scopesOf(routes));

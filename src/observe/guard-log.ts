@@ -50,25 +50,19 @@ const storeRejections: Partial<Readonly<Record<StoreFailure, string>>> = {
   forgotten: 'Proofs older than the data of the replay store get a 503',
 };
 
-/** Logs when the replay store in memory begins to fail, and when it can be used again. */
-export function logMemoryStoreEvent(log: Log, event: ReplayStoreEvent): void {
-  if (event.type === 'failed') log.warn({ cause: event.cause }, unusable);
-  else log.info({ afterFailures: event.failures }, 'The replay store can be used again');
-}
-
 /**
- * Logs when an outage of the replay store begins and ends, and when a connected store begins to reject proofs and has rejected none
- * for as long as one is valid.
+ * Logs when a replay store cannot be used, and when it can be again: an outage of Redis, proofs that it rejects while it is connected,
+ * until it has rejected none for as long as one is valid, and failures of the store in memory.
  */
-export function logStoreEvent(log: Log, event: StoreEvent): void {
-  if (event.type === 'recovered') logMemoryStoreEvent(log, event);
-  else if (event.type === 'failed') {
-    const { failure, failures, cause } = event;
-    const message = storeRejections[failure] ?? unusable;
-    log[failures === 1 || cause ? 'warn' : 'debug']({ failure, failures, cause }, message);
-  } else {
+export function logStoreEvent(log: Log, event: StoreEvent | ReplayStoreEvent): void {
+  if (event.type === 'recovered') log.info({ afterFailures: event.failures }, 'The replay store can be used again');
+  else if (event.type === 'connected') {
     const { afterFailures, evicts } = event;
     log.info({ afterFailures }, 'Connected to the replay store');
     if (evicts) log.warn('The replay store deletes keys when its memory is full: set maxmemory-policy to noeviction');
-  }
+  } else if ('failure' in event) {
+    const { failure, failures, cause } = event;
+    const message = storeRejections[failure] ?? unusable;
+    log[failures === 1 || cause ? 'warn' : 'debug']({ failure, failures, cause }, message);
+  } else log.warn({ cause: event.cause }, unusable);
 }

@@ -1,7 +1,7 @@
 import type { Claims, KeySetEvent, RefusalReason, ReplayStoreEvent } from 'protected-api/guard';
 import { type FetchHandler, type RouteOf, whenResponded } from '../http/plugin.ts';
 import type { StoreEvent } from '../redis/store-failure.ts';
-import { createRefusalHints, logKeySetEvent, logMemoryStoreEvent, logStoreEvent } from './guard-log.ts';
+import { createRefusalHints, logKeySetEvent, logStoreEvent } from './guard-log.ts';
 import type { Log } from './log.ts';
 import type { Metrics, Outcome } from './metrics.ts';
 
@@ -50,11 +50,10 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
       if (event.type === 'failed') metrics?.countFetch(event.issuer, event.failure);
       logKeySetEvent(log, event);
     },
-    onStoreEvent(event: StoreEvent): void {
-      if (event.type === 'failed') metrics?.countStoreFailure(event.failure);
+    onStoreEvent(event: StoreEvent | ReplayStoreEvent): void {
+      if (event.type === 'failed' && 'failure' in event) metrics?.countStoreFailure(event.failure);
       logStoreEvent(log, event);
     },
-    onMemoryStoreEvent: (event: ReplayStoreEvent) => logMemoryStoreEvent(log, event),
     wrap(fetch: FetchHandler, routeOf: RouteOf): FetchHandler {
       return (request) => {
         const givenId = request.headers.get('x-request-id');

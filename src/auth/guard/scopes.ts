@@ -55,7 +55,7 @@ export function createGrantReader(rules: ScopeRules) {
  * @throws {TypeError} from that function: the value is not a scope, a list of scopes or `anyOf` with a list; empty lists are
  * mistakes unless `allowsNone` is given
  */
-export function createScopeReader(rules: ScopeRules, grantedBy = createGrantReader(rules)) {
+export function createScopeReader(rules: ScopeRules, grantedBy: ReturnType<typeof createGrantReader>) {
   const { scopePrefix = '', scopeRequestPrefix = scopePrefix } = rules;
 
   return (scope: unknown, route?: string, allowsNone = false) => {

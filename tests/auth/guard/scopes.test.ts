@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createScopeReader, type ScopeRules } from '../../../src/auth/guard/scopes.ts';
+import { createGrantReader, createScopeReader, type ScopeRules } from '../../../src/auth/guard/scopes.ts';
 import type { FixedScope } from '../../../src/auth/types.ts';
 
 type Row = readonly [name: string, scopeClaim: readonly string[], claims: object, scopePrefix?: string];
@@ -45,12 +45,10 @@ const others: readonly Row[] = [
 ];
 
 const none = { scopePrefix: undefined, scopeRequestPrefix: undefined, scopeImplies: {} };
-const check = (rules: Partial<ScopeRules>, claims: object, scope: FixedScope) =>
-  createScopeReader({ issuer: [], scopeClaim: ['scope'], ...none, ...rules })(scope).check({
-    iss: '',
-    exp: 0,
-    ...claims,
-  });
+function check(given: Partial<ScopeRules>, claims: object, scope: FixedScope) {
+  const rules = { issuer: [], scopeClaim: ['scope'], ...none, ...given };
+  return createScopeReader(rules, createGrantReader(rules))(scope).check({ iss: '', exp: 0, ...claims });
+}
 
 for (const rows of [granting, others])
   for (const [name, scopeClaim, claims, scopePrefix] of rows)
