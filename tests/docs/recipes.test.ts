@@ -255,6 +255,27 @@ describe('the recipe', () => {
     await server.close();
   });
 
+  test('guides/opaque-tokens: stops waiting for a silent server once its time is over', async () => {
+    const asked = Promise.withResolvers<void>();
+    const silent = serve(() => {
+      asked.resolve();
+      return new Promise<Response>(() => {});
+    });
+    const { introspect } = await loadCopy('guides/opaque-tokens', (text) =>
+      text
+        .replace(/`.*token\/introspection`/, `'${silent.url}'`)
+        .replace("process.env.CLIENT_SECRET ?? ''", "'secret'")
+        .replace('additionalParameters:', '[oauth.allowInsecureRequests]: true, additionalParameters:')
+        .concat('export { introspect };'),
+    );
+    const time = new AbortController();
+    const response = introspect('opaque', { signal: time.signal });
+    await asked.promise;
+    time.abort();
+    expect(await response.catch((error: unknown) => error)).toBeInstanceOf(Error);
+    await silent.stop(true);
+  });
+
   test('guides/opaque-tokens#API keys beside JWTs: one guard accepts both', async () => {
     const { guard } = await loadCopy('guides/opaque-tokens#API keys beside JWTs');
     const subjectOf = async (token: string) => {
