@@ -1,4 +1,4 @@
-import { afterEach, expect, spyOn, test } from 'bun:test';
+import { afterAll, afterEach, expect, spyOn, test } from 'bun:test';
 import { explainToken } from '../../../src/auth/explain.ts';
 import type { GuardOptions, KeySetEvent } from '../../../src/auth/types.ts';
 import { createChecker, ISSUER, publishedBy } from '../../support/checked.ts';
@@ -9,6 +9,7 @@ import { AUDIENCE, mintToken, SIGNING_KID, signingKeys } from '../../support/min
 const other = 'https://other.example.test/';
 const warn = spyOn(console, 'warn').mockImplementation(() => {});
 afterEach(() => void warn.mockClear());
+afterAll(() => void warn.mockRestore());
 
 /** Returns a guard for two issuers, the first of which is unreachable. */
 function setUp(onKeySetEvent?: GuardOptions['onKeySetEvent']) {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, spyOn, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { explainToken } from '../../../src/auth/explain.ts';
 import { createGuard, type GuardOptions, issuerMetadata } from '../../../src/auth/guard.ts';
 import { createChecker } from '../../support/checked.ts';
@@ -163,7 +163,8 @@ test('an introspected token has a tenant', async () => {
 
 describe('without a list of tenants', () => {
   const warn = spyOn(console, 'warn').mockImplementation(() => {});
-  afterEach(() => void warn.mockClear());
+  beforeEach(() => void warn.mockClear());
+  afterAll(() => void warn.mockRestore());
   const warning = `Accepting tokens of every tenant of ${template}: list the tenants that you trust in requiredClaims: { tid: [...] }`;
 
   test.each<[name: string, options: Partial<GuardOptions>, want: readonly string[]]>([
