@@ -43,8 +43,9 @@ async function writePages(pagesDir: string): Promise<void> {
   await rm(pagesDir, { recursive: true, force: true });
   await Bun.write(join(pagesDir, 'llms.txt'), llmsText(''));
   for (const page of Object.values(sections).flat()) await Bun.write(join(pagesDir, `${page}.md`), standalone(page));
-  for (const name of ['request.svg', 'request-tall.svg'])
-    await Bun.write(join(pagesDir, 'public', name), Bun.file(join(import.meta.dir, '../docs/public', name)));
+  const pictures = join(import.meta.dir, '../docs/public');
+  for (const name of new Bun.Glob('*.svg').scanSync(pictures))
+    await Bun.write(join(pagesDir, 'public', name), Bun.file(join(pictures, name)));
 }
 
 if (import.meta.main) {

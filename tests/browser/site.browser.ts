@@ -7,6 +7,21 @@ const hidden = `[...document.querySelectorAll('.vp-doc pre, .vp-doc table, html'
   .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
   .map(({ localName, textContent }) => localName + ': ' + textContent.trim().slice(0, 60))`;
 
+test('every page of the site has a description of its own, and a picture', async () => {
+  await using site = serveSite();
+  const described = new Set<string>();
+  for (const path of sitePages) {
+    const html = await (await fetch(new URL(path, site.url))).text();
+    const [, description = ''] = /<meta name="description" content="([^"]*)"/.exec(html) ?? [];
+    // The reference has one for all of its pages.
+    expect(description.length, path).toBeWithin(30, 260);
+    if (!path.includes('/reference/')) expect(described, path).not.toContain(description);
+    described.add(description);
+    const [, picture = ''] = /<meta property="og:image" content="https:\/\/[^/]*([^"]*)"/.exec(html) ?? [];
+    expect((await fetch(new URL(picture, site.url))).status, path).toBe(200);
+  }
+});
+
 describe.each([1280, 390])('at %d pixels', (width) => {
   const open = browserForTests();
 
