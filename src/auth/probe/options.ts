@@ -74,12 +74,8 @@ export interface ProbeTarget {
   readonly body?: string | undefined;
 }
 
-export interface Target {
-  readonly url: string;
-  readonly method: string;
-  readonly scope: readonly string[];
-  readonly body: string | undefined;
-}
+/** As above, with its defaults. */
+export type Target = Required<Pick<ProbeTarget, 'url' | 'body'>> & { readonly method: string; readonly scope: string };
 
 /** Returns the targets of a list. */
 export function targetsOf(given: readonly (string | ProbeTarget)[]): readonly Target[] {
@@ -87,7 +83,7 @@ export function targetsOf(given: readonly (string | ProbeTarget)[]): readonly Ta
     const { url, method = 'GET', scope = [], body } = typeof one === 'string' ? { url: one } : one;
     if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
       throw new TypeError(`Cannot probe ${JSON.stringify(url)}: a target's url must be an http or https URL`);
-    return { url, method: method.toUpperCase(), scope: [scope].flat(), body };
+    return { url, method: method.toUpperCase(), scope: [scope].flat().join(' '), body };
   });
 }
 

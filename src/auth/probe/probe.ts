@@ -1,6 +1,6 @@
 import { operationsOf, type ProbeOptions, type Target, targetsOf } from './options.ts';
 import { type ProbedRow, type ProbeReport, reportOf } from './report.ts';
-import type { Level, Needs, Row, Trial } from './row.ts';
+import type { Level, Needs, Row } from './row.ts';
 import { rows as allRows } from './rows/rows.ts';
 import { createSender, type Received, type Sender, type Sent } from './transport.ts';
 import { adviceOn, createTrial, type Source, sourceOf } from './trial.ts';
@@ -36,9 +36,16 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
   const chosen = chosenRows(options);
   const source = await sourceOf(options);
   const results: ProbedRow[] = [];
+  const total = targets.length * (chosen.length + ownRows.length);
+  const add: Add = (target, { id, rule, level, needs, sent, expected, remedy }, verdict, got) => {
+    const at = `${target.method} ${target.url}`;
+    const row = { id, target: at, rule, level, needs, sent, expected, got, verdict, remedy };
+    results.push(row);
+    options.onRow?.(row, total);
+  };
   for (const target of targets) {
-    const run = { target, source, sender, options, results, total: targets.length * (chosen.length + ownRows.length) };
-    await probeTarget(run, chosen);
+    const trial = await createTrial(target, source, sender, options);
+    await probeTarget({ ...trial, source, sender, results, add: (...row) => add(target, ...row) }, chosen);
   }
   return reportOf(withKnown(results, known), notTried);
 }
@@ -70,15 +77,6 @@ function readTargets({ targets, openapi, baseUrl = 'https://api.invalid/', metho
   return { targets: all, notTried: described.notTried };
 }
 
-interface Run {
-  readonly target: Target;
-  readonly source: Source;
-  readonly sender: Sender;
-  readonly options: ProbeOptions;
-  readonly results: ProbedRow[];
-  readonly total: number;
-}
-
 type Own = Omit<Row, 'run'>;
 const noToken: Own = {
   id: 'no-token',
@@ -100,24 +98,21 @@ const controlEnd: Own = { ...control, id: 'control-end', sent: 'a good token, at
 /** Rows that are part of each run. */
 const ownRows: readonly Own[] = [noToken, control, controlEnd];
 
+type Verdicted = readonly [row: Own, verdict: ProbedRow['verdict'], got: string];
+type Add = (target: Target, ...row: Verdicted) => void;
+interface Run extends Awaited<ReturnType<typeof createTrial>> {
+  readonly source: Source;
+  readonly sender: Sender;
+  readonly results: ProbedRow[];
+  readonly add: (...row: Verdicted) => void;
+}
+
 async function probeTarget(run: Run, chosen: readonly Row[]): Promise<void> {
-  const { results, target, source, sender, options } = run;
-  const add = (
-    { id, rule, level, needs, sent, expected, remedy }: Own,
-    verdict: ProbedRow['verdict'],
-    got: string,
-  ): void => {
-    const at = `${target.method} ${target.url}`;
-    const row = { id, target: at, rule, level, needs, sent, expected, got, verdict, remedy };
-    results.push(row);
-    options.onRow?.(row, run.total);
-  };
+  const { results, source, sender, add, begin } = run;
+  const { bare, good } = run.trial;
   const skipAll = (why: string) => {
     for (const row of chosen) add(row, 'skipped', why);
   };
-
-  const { trial, control: repeat, begin } = await createTrial(target, source, sender, options);
-  const { bare, good } = trial;
   add(noToken, verdicts[bare.outcome], bare.words);
   if (bare.outcome === 'served') return skipAll('The target serves without a token');
   if (bare.outcome === 'unclear') return skipAll('It is unclear whether the target needs a token');
@@ -133,9 +128,9 @@ async function probeTarget(run: Run, chosen: readonly Row[]): Promise<void> {
     begin(row.id);
     const isOver = await source.renew();
     if (isOver !== undefined) sender.stop(isOver);
-    await probeRow(trial, row, sender, add);
+    await probeRow(run, row);
     if (at % controlInterval !== controlInterval - 1 && at !== chosen.length - 1) continue;
-    const again = await repeat();
+    const again = await run.control();
     if (again && again.outcome !== 'served') {
       doubt(results, judged, again.words);
       add(controlEnd, 'inconclusive', again.words);
@@ -159,12 +154,7 @@ function doubt(results: ProbedRow[], from: number, words: string): void {
   }
 }
 
-async function probeRow(
-  trial: Trial,
-  row: Row,
-  sender: Sender,
-  add: (row: Own, verdict: ProbedRow['verdict'], got: string) => void,
-): Promise<void> {
+async function probeRow({ trial, sender, add }: Run, row: Row): Promise<void> {
   const level: Level = (trial.profile && row.profiles?.[trial.profile]) ?? row.level;
   const judged = { ...row, level };
   const stopped = sender.stopped();

@@ -1,6 +1,7 @@
 import type { Members } from '../values/json.ts';
 import { type Base, type Change, type Forgery, forge } from './forge.ts';
 import type { KeyServer } from './served-issuer.ts';
+import type { Received } from './transport.ts';
 
 // Here is what a row is, and how one is written in a line. What is sent over the network, and when, is decided elsewhere.
 
@@ -27,15 +28,10 @@ export interface Attempt {
   readonly body?: string;
 }
 
-/** What came back. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
+/** What came back, and what it means. */
+export interface Answer extends Received {
   /** `served` is the class of status of a good token, `refused` any other up to 499 but 429, and `unclear` the rest. */
   readonly outcome: 'served' | 'refused' | 'unclear';
-  /** The response in one line, or why there is none. */
-  readonly words: string;
 }
 
 export interface Finding {

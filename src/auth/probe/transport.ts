@@ -21,6 +21,7 @@ export interface Received {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  /** The response in one line, or why there is none. */
   readonly words: string;
 }
 export type Handler = (request: Request) => Response | Promise<Response>;

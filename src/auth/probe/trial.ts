@@ -154,7 +154,7 @@ function changedUrl(url: string, { path = (same) => same, query }: Attempt, fill
 export async function createTrial(target: Target, source: Source, sender: Sender, options: ProbeOptions) {
   const { url, method, scope } = target;
   const state: State = { row: 'control', nonce: undefined, scheme: 'Bearer', class: 2 };
-  const base = () => boundIf(state.scheme === 'DPoP', source.baseFor(scope.join(' ')));
+  const base = () => boundIf(state.scheme === 'DPoP', source.baseFor(scope));
   const { send, read } = sending(target, base, sender, state);
 
   const bare = await send({});

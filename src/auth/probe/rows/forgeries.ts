@@ -14,8 +14,7 @@ const hmac =
 const isKeyKnown = ({ base }: Trial) => (base.publicKey ? undefined : "The issuer's public key is not known");
 const isRsa = ({ base }: Trial) => isKeyKnown({ base } as Trial) ?? (base.publicKey?.n ? undefined : 'Its key is not RSA');
 
-/** All sixteen ways to write `none`. */
-const nones = Array.from({ length: 16 }, (_, bits) => [...'none'].map((letter, at) => (bits & (1 << at) ? letter.toUpperCase() : letter)).join(''));
+const nones = ['none', 'None', 'NONE', 'nOnE'];
 const unsigned = (alg: string): Forgery => ({ header: { alg }, signWith: () => new Uint8Array() });
 /** A token that an attacker signed, with members of the header that lead to the attacker's key. */
 const led =
@@ -35,7 +34,7 @@ const bytes = (length: number, byte: number) => signed(() => new Uint8Array(leng
 export const forgeries: readonly Row[] = [
   ...topic('none', { rule: 'RFC 8725 §2.1, §3.2', needs: 'nothing', remedy: 'List the algorithms that the API accepts. Do not take one from the token' }, {
     'empty-signature': ['a token with alg none and no signature (CVE-2022-23540)', unsigned('none')],
-    spellings: ['tokens with alg None, NONE, nOnE … and no signature', nones.slice(1).map(unsigned)],
+    spellings: ['tokens with alg None, NONE or nOnE, and no signature', nones.slice(1).map(unsigned)],
     signed: ['tokens with alg none, however it is spelled, and a signature', headers('alg', ...nones)],
     'no-signature-part': ['a token with alg none in two parts (CVE-2020-28042)', { header: { alg: 'none' }, reshape: (token) => token.replace(/\.[^.]*$/, '') }],
     'second-alg': ['a header with two members alg, the second none', ({ header }) => ({ headerText: `${JSON.stringify(header).slice(0, -1)},"alg":"none"}`, signWith: () => new Uint8Array() })],
