@@ -32,10 +32,8 @@ function reachesThisMachine(hostname: string): boolean {
   return isLoopbackHost(hostname) || /(^|\.)localhost\.?$|^0\.0\.0\.0$|^\[::\]$/.test(hostname);
 }
 
-const maxShownLength = 256;
-
 /** Returns text that an issuer chose in the form for events: at most 256 characters by default, all but printable ASCII escaped. */
-export function printable(text: string, maxLength = maxShownLength): string {
+export function printable(text: string, maxLength = 256): string {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return text.slice(0, maxLength).replace(/[^\x20-\x7e]/g, escaped);
 }
