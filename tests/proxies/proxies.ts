@@ -30,15 +30,10 @@ http {
 `;
 
 /** Starts nginx with this configuration of its servers. */
-export const startNginx = (text: string) =>
-  run(
-    ['sh', '-c', 'exec nginx -p "$PWD" -c "$PWD/nginx.conf"'],
-    { PATH },
-    {
-      'nginx.conf': nginxConf,
-      'protected-api.conf': text,
-    },
-  );
+export function startNginx(text: string) {
+  const files = { 'nginx.conf': nginxConf, 'protected-api.conf': text };
+  return run(['sh', '-c', 'exec nginx -p "$PWD" -c "$PWD/nginx.conf"'], { PATH }, files);
+}
 
 export const haproxy = {
   name: 'HAProxy as deploy/ configures it',
