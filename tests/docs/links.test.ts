@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { sections, site, standalone } from '../../docs/.vitepress/pages.ts';
 import { pages, readText, root } from '../support/repository.ts';
 
 /** Returns the anchors that GitHub gives to the headings of a page. */
@@ -23,6 +24,14 @@ test.each([
   const reached = new Set([start]);
   for (const page of reached) for (const link of await linksOf(page)) if (link.startsWith(folder)) reached.add(link);
   expect(pages.filter((page) => page.startsWith(folder) && !reached.has(page))).toEqual([]);
+});
+
+test('readers without the site are led to its form, and see no component', () => {
+  const texts = Object.values(sections)
+    .flat()
+    .map((page) => standalone(page));
+  expect(texts.filter((text) => /^<[A-Z]/m.test(text))).toEqual([]);
+  expect(standalone('explain')).toContain(`The form is at ${site}explain.`);
 });
 
 test.each(pages)('every relative link of %s has a target', async (page) => {
