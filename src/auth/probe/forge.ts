@@ -87,7 +87,8 @@ export function cryptoOf(algorithm: string, key: KeyObject) {
     PS: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },
     ES: { dsaEncoding: 'ieee-p1363' as const },
   }[algorithm.slice(0, 2)];
-  const hash = /^[RPEH]S/.test(algorithm) ? `sha${algorithm.slice(2)}` : null;
+  // A real token may have any algorithm; an RSA key signs where there is no other.
+  const hash = /^(?:rsa|ec)$/.test(key.asymmetricKeyType ?? '') ? `sha${/\d{3}$/.exec(algorithm)?.[0] ?? 256}` : null;
   return [hash, { key, ...parameters }] as const;
 }
 

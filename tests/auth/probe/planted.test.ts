@@ -314,6 +314,17 @@ test('probe() says of known deviations that they are known, and of those that ar
   expect(report.render(false, 1000)).toMatch(/known +audience-other .*\(known: issue 12\)/);
 });
 
+test.each(['HS256', 'ES256K', 'ML-DSA-44', 'Ed25519', 'unknown'])('probe() tries a token of %s', async (alg) => {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const token = `${part({ alg })}.${part({ sub: 'a' })}.${'A'.repeat(86)}`;
+  const verify: Verify = (given) => {
+    if (given.token !== token) throw new Error();
+    return { scope };
+  };
+  const report = await run({ verify }, { issuer: undefined, token });
+  expect([report.failed, report.isComplete]).toEqual([[], true]);
+});
+
 test('probe() tries an opaque token with what can be done to it', async () => {
   const verify: Verify = ({ request }) => {
     if (request?.headers.get('authorization') !== 'Bearer opaque') throw new Error();
