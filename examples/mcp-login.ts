@@ -12,7 +12,6 @@ const provider = new Provider(issuer, {
   jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kty: 'RSA', use: 'sig', alg: 'RS256' }] },
   cookies: { keys: [crypto.randomUUID()] },
   scopes: ['openid', 'offline_access', ...SCOPE.split(' ')],
-  // The MCP Inspector is a page, and registers and requests tokens from its own origin.
   clientBasedCORS: () => true,
   findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
   features: {
@@ -29,6 +28,14 @@ const provider = new Provider(issuer, {
       }),
     },
   },
+});
+
+// Pages register and request tokens from their own origin, as that of the MCP Inspector.
+provider.use(async (context, next) => {
+  context.set('access-control-allow-origin', '*');
+  context.set('access-control-allow-headers', 'Authorization, *');
+  if (context.method === 'OPTIONS') context.status = 204;
+  else await next();
 });
 
 provider.listen(Number(PORT), 'localhost', () => console.log(`Issuer at ${issuer}`));

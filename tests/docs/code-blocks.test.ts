@@ -87,6 +87,15 @@ const rows: readonly Row[] = [
     [`guides/mcp${server}`, callOf('whoami'), { aud: audience }, 401, 'resource_metadata="https://api.', ofMcp],
     [`guides/mcp${server}`, 'GET /.well-known/oauth-protected-resource/mcp', undefined, 200, 'api.example.com/mcp"'],
   ]),
+  // Of a bound token, the verifier sees neither proof nor certificate.
+  [
+    'guides/mcp#Servers with a verifier',
+    callOf('whoami'),
+    { ...atMcp, cnf: { jkt: 'x' } },
+    401,
+    'Token is not valid',
+    ofMcp,
+  ],
   ['guides/mcp#Sessions belong to a user', callOf('whoami'), undefined, 401, 'resource_metadata', ofMcp],
   ['guides/scopes', 'GET /', { scope: 'read:orders read:customers' }, 200, ''],
   ['guides/scopes', 'GET /', { scope: 'read:orders' }, 403, 'insufficient_scope'],

@@ -111,6 +111,17 @@ describe('the recipe', () => {
     expect(await guard.check(new Request(audience, { headers: bearer(token) }))).toMatchObject({ token });
   });
 
+  test('guides/mcp: an outage is a 500 of a server with a verifier, without Retry-After', async () => {
+    const auth = blocks.find(({ id }) => id === 'guides/mcp#What tools know about the user')?.text ?? '';
+    await write('mcp-outage.ts', auth.replace('https://tenant.example.com/', 'http://127.0.0.1:1/'));
+    const { fetch } = await loadCopy('guides/mcp#Servers with a verifier', (text) =>
+      text.replace('./mcp-auth.ts', './mcp-outage.ts'),
+    );
+    const token = await issuer.token({ iss: 'http://127.0.0.1:1/', aud: `${audience}/mcp` });
+    const response = await fetch(new Request(`${audience}/mcp`, { method: 'POST', headers: bearer(token) }));
+    expect([response.status, response.headers.get('retry-after')]).toEqual([500, null]);
+  });
+
   test('guides/own-issuer: the guard accepts the token that the application issues, and during a rotation those of both keys', async () => {
     const next = JSON.stringify({ ...ecSigner.jwk, kid: 'key-2' });
     const claims = {

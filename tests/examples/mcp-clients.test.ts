@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { browse, callback } from '../support/authorization-server.ts';
+import { callback, signIn } from '../support/authorization-server.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { mintToken, nowSeconds } from '../support/mint.ts';
 import { beginSession, expectOwnSessions, loginIssuer, mcpServer, sessionClient } from './mcp-server.ts';
@@ -37,19 +37,6 @@ const providerOf = (kept: Kept): OAuthClientProvider => ({
   discoveryState: () => kept.discovery,
 });
 
-/** Signs a user in on the development pages, consents, and returns what the client gets back. */
-async function signIn(page: URL, login: string): Promise<URLSearchParams> {
-  const cookies = new Map<string, string>();
-  let response = await browse(page, cookies);
-  for (;;) {
-    const location = response.headers.get('location');
-    if (location !== null) return new URL(location).searchParams;
-    const [, prompt = ''] = /name="prompt" value="(\w+)"/.exec(await response.text()) ?? [];
-    const form = new URLSearchParams({ prompt, login, password: 'any' });
-    response = await browse(response.url, cookies, form);
-  }
-}
-
 describe.each(['mcp', 'mcp-hono', 'mcp-express'])('examples/%s.ts with examples/mcp-login.ts', (example) => {
   const started = mcpServer(example, loginIssuer);
 
@@ -70,7 +57,8 @@ describe.each(['mcp', 'mcp-hono', 'mcp-express'])('examples/%s.ts with examples/
       };
       const first = start();
       await expect(first.connected).rejects.toThrow('Unauthorized');
-      const returned = await signIn(kept.page ?? new URL('about:blank'), 'ada');
+      const { headers } = await signIn(kept.page ?? '', 'ada');
+      const returned = new URL(headers.get('location') ?? '').searchParams;
       await first.transport.finishAuth(String(returned.get('code')), String(returned.get('iss')));
       // Had it registered with less, a request for more would be `invalid_scope` for good.
       expect(kept.client?.scope).toStartWith('notes:read notes:write');
@@ -84,6 +72,13 @@ describe.each(['mcp', 'mcp-hono', 'mcp-express'])('examples/%s.ts with examples/
       await client.close();
     },
   );
+});
+
+test('examples/mcp-login.ts lets pages register clients', async () => {
+  await using issuer = await loginIssuer();
+  const headers = { origin: 'http://localhost:6274', 'access-control-request-method': 'POST' };
+  const preflight = await fetch(`${issuer.issuer}/reg`, { method: 'OPTIONS', headers });
+  expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
 });
 
 describe('a session of examples/mcp-express.ts', () => {

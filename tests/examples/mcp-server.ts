@@ -32,13 +32,11 @@ export async function loginIssuer() {
   const issuer = `http://localhost:${PORT}`;
   const server = run([process.execPath, 'run', join(root, 'examples/mcp-login.ts')], { PORT });
   await untilReachable(issuer, server);
-  return {
-    issuer,
-    async close() {
-      server.signal('SIGKILL');
-      await server.finished;
-    },
+  const close = async () => {
+    server.signal('SIGKILL');
+    await server.finished;
   };
+  return { issuer, close, [Symbol.asyncDispose]: close };
 }
 
 interface AuthorizationServer {

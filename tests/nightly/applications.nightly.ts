@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { dirname, join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { developmentIssuer, mcpServer } from '../examples/mcp-server.ts';
+import { developmentIssuer, loginIssuer, mcpServer } from '../examples/mcp-server.ts';
 import { serverRows } from '../examples/server-rows.ts';
-import { browse } from '../support/authorization-server.ts';
+import { signIn } from '../support/authorization-server.ts';
 import { freePort, run, runToEnd, until, untilReachable } from '../support/child-process.ts';
 import { serve, startedFor } from '../support/fixture.ts';
 import { installLocked } from '../support/installed-package.ts';
@@ -48,13 +48,18 @@ test('docs/start/nextjs.md, followed step by step, leads to a 401, a 200 and a 4
   expect((await follow('nextjs', folder(), path, start)).slice(1)).toEqual(['next', 'react', 'react-dom']);
 });
 
-describe.each(['mcp', 'mcp-hono'])('the MCP Inspector with examples/%s.ts', (example) => {
-  const started = mcpServer(example);
+const credentials = ['--client-id', 'reader', '--client-secret', 'reader-secret'];
+// Without credentials, it registers itself with examples/mcp-login.ts.
+describe.each<readonly [example: string, credentials: readonly string[]]>([
+  ['mcp', credentials],
+  ['mcp-hono', []],
+])('the MCP Inspector with examples/%s.ts and the credentials %j', (example, credentials) => {
+  const started = mcpServer(example, credentials.length > 0 ? undefined : (loginIssuer as () => Promise<never>));
 
   /** Runs a command of the Inspector like a user who logs in when asked to. Also returns how often that was. */
   async function inspect(...args: readonly string[]) {
     const launcher = inPackages('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
-    const client = ['--transport', 'http', '--client-id', 'reader', '--client-secret', 'reader-secret'];
+    const client = ['--transport', 'http', ...credentials];
     const cli = run(
       ['sh', '-c', 'echo y | node "$0" "$@"', launcher, '--cli', started().url, ...client, '--method', ...args],
       { HOME: folder(), MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' },
@@ -69,7 +74,7 @@ describe.each(['mcp', 'mcp-hono'])('the MCP Inspector with examples/%s.ts', (exa
       const page = pages[logins];
       if (page !== undefined) {
         logins += 1;
-        await browse(page);
+        await signIn(page, 'ada');
       }
       return isEnded;
     }, `the Inspector: ${args}`);
