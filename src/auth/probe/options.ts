@@ -1,4 +1,5 @@
 import type { TestIssuer } from '../issuer/test-issuer.ts';
+import { quote } from '../values/describe-value.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
 import type { ProbedRow } from './report.ts';
 import type { Profile } from './row.ts';
@@ -81,8 +82,11 @@ export type Target = Required<Pick<ProbeTarget, 'url' | 'body'>> & { readonly me
 export function targetsOf(given: readonly (string | ProbeTarget)[]): readonly Target[] {
   return given.map((one) => {
     const { url, method = 'GET', scope = [], body } = typeof one === 'string' ? { url: one } : one;
-    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-      throw new TypeError(`Cannot probe ${JSON.stringify(url)}: a target's url must be an http or https URL`);
+    const { protocol, username, password } = new URL(URL.canParse(url) ? url : 'none:');
+    if (!/^https?:$/.test(protocol) || username + password !== '')
+      throw new TypeError(
+        `Cannot probe ${quote(url)}: a target's url must be an http or https URL without credentials`,
+      );
     return { url, method: method.toUpperCase(), scope: [scope].flat().join(' '), body };
   });
 }

@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { nowSeconds } from '../issuer/signer.ts';
 import { partsOf, type TestIssuer } from '../issuer/test-issuer.ts';
@@ -36,7 +37,10 @@ export async function sourceOf({ issuer, token, tokens: given, keys }: ProbeOpti
     if (text === undefined) return;
     const header = partOf(() => decodeProtectedHeader(text));
     const claims = partOf(() => decodeJwt(text));
-    const publicKey = keys?.keys.filter(isJsonObject).find(({ kid }) => kid === header.kid);
+    const published = keys?.keys.filter(isJsonObject).find(({ kid }) => kid === header.kid) ?? {};
+    // It may be one that node:crypto does not know.
+    const { kty } = partOf(() => ({ ...createPublicKey({ key: published, format: 'jwk' }).export({ format: 'jwk' }) }));
+    const publicKey = kty === undefined ? undefined : published;
     Object.assign(made, { token: text, header: { alg: 'RS256', ...header }, claims: () => claims, publicKey });
   };
   await read();

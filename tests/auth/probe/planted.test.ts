@@ -325,6 +325,15 @@ test.each(['HS256', 'ES256K', 'ML-DSA-44', 'Ed25519', 'unknown'])('probe() tries
   expect([report.failed, report.isComplete]).toEqual([[], true]);
 });
 
+test('probe() skips what needs a key that it cannot read, and tries the rest', async () => {
+  const token = await issuer.token({ scope });
+  const { kid } = jwk as JWK;
+  const report = await run({}, { issuer: undefined, token, keys: { keys: [{ kty: 'LWE', kid }] } });
+  expect([report.failed, report.isComplete]).toEqual([[], true]);
+  expect(report.skipped.map(({ id }) => id)).toEqual(expect.arrayContaining(['hmac-pem']));
+  expect(report.passed.map(({ id }) => id)).toEqual(expect.arrayContaining(['hmac-empty', 'control-end']));
+});
+
 test('probe() tries an opaque token with what can be done to it', async () => {
   const verify: Verify = ({ request }) => {
     if (request?.headers.get('authorization') !== 'Bearer opaque') throw new Error();
@@ -376,10 +385,11 @@ test.each([
 test.each([
   ['targets', { targets: [] }],
   ['url', { targets: ['/reports'] }],
+  ['url', { targets: ['https://user:hunter2@api.invalid/'] }],
   ['row', { only: ['audience-othr'] }],
   ['issuer', { issuer: { ...issuer } }],
 ])('probe() rejects a wrong %s with a TypeError', (name, options) =>
-  expect(run({}, options)).rejects.toThrow(new RegExp(`^Cannot probe.*${name}`)),
+  expect(run({}, options)).rejects.toThrow(new RegExp(`^Cannot probe(?!.*hunter2).*${name}`)),
 );
 
 test('probe() tries with a token alone what needs no key of its issuer', async () => {
