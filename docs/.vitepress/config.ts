@@ -71,10 +71,10 @@ export default defineConfig({
       md.core.ruler.before('normalize', 'package-managers', (state) => {
         state.src = written.withTabs(state.src);
       });
-      // Braces in code are text, not templates of Vue. Long names break after these characters first.
+      // Braces in code are text, not templates of Vue. Long names break between their words first.
       md.renderer.rules.code_inline = (tokens, index) => {
         const text = md.utils.escapeHtml(tokens[index]?.content ?? '');
-        return `<code v-pre>${text.replaceAll(/[_,](?=\w)|(?<=\w)\/(?=\w)/g, '$&<wbr>')}</code>`;
+        return `<code v-pre>${text.replaceAll(/[_,](?=\w)|(?<=\w)\/(?=\w)|(?<=[a-z])(?=[A-Z])/g, '$&<wbr>')}</code>`;
       };
       // Says which blocks are not whole files.
       const { fence } = md.renderer.rules;
