@@ -71,6 +71,7 @@ export function reportOf(rows: readonly ProbedRow[], notTried: readonly string[]
 const colourOf = { failed: 31, warning: 33, inconclusive: 35, known: 36, skipped: 2, 'not tried': 2 } as const;
 type Kind = keyof typeof colourOf;
 const margin = 13;
+const minColumns = 60;
 
 function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = false, columns = 120): string {
   const { rows, passed, failed, warnings, skipped, inconclusive, notTried } = report;
@@ -81,7 +82,8 @@ function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = false, co
   /** A line, or several that begin in the same column. */
   const line = (kind: Kind | '', text: string, id = '') => {
     const start = kind.padEnd(margin) + id.padEnd(id === '' ? 0 : idWidth);
-    const pieces = wrapped(text, columns - start.length).join(`\n${' '.repeat(start.length)}`);
+    // A terminal may have no columns.
+    const pieces = wrapped(text, Math.max(columns, minColumns) - start.length).join(`\n${' '.repeat(start.length)}`);
     const painted = hasColour && kind ? `\u001b[${colourOf[kind]}m${kind}\u001b[0m${start.slice(kind.length)}` : start;
     return painted + pieces;
   };

@@ -311,6 +311,8 @@ test('probe() says of known deviations that they are known, and of those that ar
     ...{ targets, known, only: ['audience-other', 'issuer-other'] },
   });
   expect(report.failed.map(({ id }) => id)).toEqual(['issuer-other', 'issuer-other']);
+  expect(report.render(false, 80)).not.toMatch(/^.{81}/m);
+  expect(report.render(false, 0)).toBe(report.render(false, 60));
   expect(report.render(false, 1000)).toMatch(/known +audience-other .*\(known: issue 12\)/);
 });
 
