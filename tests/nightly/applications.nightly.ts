@@ -17,6 +17,7 @@ const examples = join(import.meta.dir, '../../examples');
 
 const folder = startedFor(() => installLocked('nightly'));
 const inPackages = (path: string) => join(folder(), 'node_modules', path);
+const inspector = () => inPackages('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
 
 // Node.js passes only the first of two Authorization headers to Next.js.
 serverRows(
@@ -58,10 +59,9 @@ describe.each<readonly [example: string, credentials: readonly string[]]>([
 
   /** Runs a command of the Inspector like a user who logs in when asked to. Also returns how often that was. */
   async function inspect(...args: readonly string[]) {
-    const launcher = inPackages('@modelcontextprotocol/inspector/clients/launcher/build/index.js');
     const client = ['--transport', 'http', ...credentials];
     const cli = run(
-      ['sh', '-c', 'echo y | node "$0" "$@"', launcher, '--cli', started().url, ...client, '--method', ...args],
+      ['sh', '-c', 'echo y | node "$0" "$@"', inspector(), '--cli', started().url, ...client, '--method', ...args],
       { HOME: folder(), MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' },
     );
     let logins = 0;
@@ -92,6 +92,20 @@ describe.each<readonly [example: string, credentials: readonly string[]]>([
   ] as const)('%s', async (_, args, logins, part) =>
     expect(await inspect(...args)).toEqual({ status: 0, logins, output: expect.stringContaining(part) }),
   );
+});
+
+describe('the MCP Inspector with the command of docs/start/mcp.md', () => {
+  const started = mcpServer('mcp', developmentIssuer);
+
+  test('lists tools with a token of the development issuer', async () => {
+    const [, command = ''] =
+      /^npx (@modelcontextprotocol\/inspector .*?)^```/ms.exec(await readText('docs/start/mcp.md')) ?? [];
+    const line = command.replace('@modelcontextprotocol/inspector', inspector()).replace(/http:\S+/, started().url);
+    const { status, stdout } = await runToEnd(['bash', '-c', `node ${line}`], {
+      TOKEN: await started().issuer.token(),
+    });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining('add-note') });
+  });
 });
 
 describe.each(['mcp', 'mcp-hono'])('the conformance suite of MCP with examples/%s.ts', (example) => {
