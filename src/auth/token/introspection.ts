@@ -76,7 +76,6 @@ export async function responseOf(introspect: () => unknown): Promise<unknown> {
     const copy: unknown = structuredClone(await promised(introspect()));
     // JSON would write an object of another kind, such as an Error or a Map, as an empty one.
     return Object.prototype.toString.call(copy) === '[object Object]' ? JSON.parse(JSON.stringify(copy)) : undefined;
-  } catch {
-    return undefined;
-  }
+  } catch {}
+  return undefined;
 }
