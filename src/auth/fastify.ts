@@ -1,7 +1,7 @@
-import { requireAccepted, requireGuard } from './guard/guard.ts';
+import { requireGuard } from './guard/guard.ts';
 import type { IncomingRequest } from './node/incoming.ts';
-import { authenticate, findAuth as findIncomingAuth } from './node/require-token.ts';
-import type { Anonymous, Authentication, AuthOf, CheckRequirements, Claims, Guard } from './types.ts';
+import { authenticate, authOf as authOfIncoming } from './node/require-token.ts';
+import type { Anonymous, Authentication, AuthOf, CheckRequirements, Claims, Guard, OptionalAuth } from './types.ts';
 
 export type { AuthOf };
 
@@ -49,19 +49,18 @@ export function requireToken(
 
 /**
  * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. On a route where
- * a token is optional, write `authOf<Claims | undefined>(request)`. Does NOT check that the type parameter is the type of the
- * guard's claims.
- * @throws {TypeError} no guard has accepted the request
+ * a token is optional, write `authOf<Claims | undefined>(request)`. For logs, which see every request, write
+ * `authOf(request, { optional: true })`: undefined if no guard has accepted it. Does NOT check that the type parameter is the type
+ * of the guard's claims.
+ * @throws {TypeError} no guard has accepted the request, and that is not optional
  */
 export function authOf<AcceptedClaims extends object | undefined = Claims>(
   request: HookRequest,
-): AuthOf<AcceptedClaims> {
-  return requireAccepted(findAuth(request)) as AuthOf<AcceptedClaims>;
-}
-
-/** Returns what `authOf` does, or undefined if no guard has accepted the request: for logs, which see every request. */
-export function findAuth<AcceptedClaims extends object = Claims>({
-  raw,
-}: HookRequest): Authentication<AcceptedClaims> | Anonymous | undefined {
-  return findIncomingAuth(raw);
+): AuthOf<AcceptedClaims>;
+export function authOf<AcceptedClaims extends object = Claims>(
+  request: HookRequest,
+  options: OptionalAuth | undefined,
+): Authentication<AcceptedClaims> | Anonymous | undefined;
+export function authOf({ raw }: HookRequest, options?: OptionalAuth) {
+  return authOfIncoming(raw, options);
 }

@@ -2,7 +2,16 @@ import type { Context, Input, MiddlewareHandler, TypedResponse } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { DeniedBodies, RejectionBodies } from './guard/describe-rejections.ts';
 import { requireAccepted, requireGuard } from './guard/guard.ts';
-import type { Anonymous, AnonymousIf, Authentication, AuthOf, CheckRequirements, Claims, Guard } from './types.ts';
+import type {
+  Anonymous,
+  AnonymousIf,
+  Authentication,
+  AuthOf,
+  CheckRequirements,
+  Claims,
+  Guard,
+  OptionalAuth,
+} from './types.ts';
 
 export type { AuthOf };
 
@@ -53,18 +62,17 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
 
 /**
  * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. If the guard is
- * not in the same call as the handler, write `authOf<Claims>(c)`, or `authOf<Claims | undefined>(c)` where a token is optional.
- * @throws {TypeError} no guard has accepted the request
+ * not in the same call as the handler, write `authOf<Claims>(c)`, or `authOf<Claims | undefined>(c)` where a token is optional. For
+ * logs, which see every request, write `authOf(c, { optional: true })`: undefined if no guard has accepted it.
+ * @throws {TypeError} no guard has accepted the request, and that is not optional
  */
 export function authOf<AcceptedClaims extends object | undefined = Claims, Given extends Input = Input>(
   context: Context<AnyEnv, string, Given>,
-): Given extends GuardedInput<infer Auth> ? Auth : AuthOf<AcceptedClaims> {
-  return requireAccepted(findAuth(context)) as ReturnType<typeof authOf<AcceptedClaims, Given>>;
-}
-
-/** Returns what `authOf` does, or undefined if no guard has accepted the request: for logs, which see every request. */
-export function findAuth<AcceptedClaims extends object = Claims>(
+): Given extends GuardedInput<infer Auth> ? Auth : AuthOf<AcceptedClaims>;
+export function authOf<AcceptedClaims extends object = Claims>(
   context: Context,
-): Authentication<AcceptedClaims> | Anonymous | undefined {
-  return Object(Object(context).var)['protected-api'];
+  options: OptionalAuth | undefined,
+): Authentication<AcceptedClaims> | Anonymous | undefined;
+export function authOf(context: Context, options?: OptionalAuth) {
+  return requireAccepted(Object(Object(context).var)['protected-api'], options);
 }

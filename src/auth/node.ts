@@ -2,7 +2,6 @@ export type { IncomingRequest } from './node/incoming.ts';
 export {
   authOf,
   checkIncoming,
-  findAuth,
   type Middleware,
   type OutgoingResponse,
   requireToken,

@@ -468,6 +468,12 @@ export type AuthOf<AcceptedClaims extends object | undefined> = AcceptedClaims e
   ? Authentication<AcceptedClaims>
   : Anonymous;
 
+/** The second argument of `authOf`. */
+export interface OptionalAuth {
+  /** Returns undefined if no guard has accepted the request, instead of throwing: for logs, which see every request. */
+  readonly optional: true;
+}
+
 /** A guard, as far as its types are concerned. */
 export interface KnownGuard<AcceptedClaims, Format> {
   /** Never set. A symbol, which editors do not offer among the options of a guard, and which every declaration can name. */

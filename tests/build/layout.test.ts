@@ -99,7 +99,7 @@ describe('forbiddenImports() finds', () => {
 
 /** Why several files declare a name, and how many do. Every other name is of one file. */
 const shared = {
-  'doors, and what is behind them': 'authOf 3, createGuard 2, describeRejections 2, findAuth 3, requireToken 3',
+  'doors, and what is behind them': 'authOf 3, createGuard 2, describeRejections 2, requireToken 3',
   'commands, whose words have the same parts': 'readFlags 4, run 3, usage 5',
   'the service, which has no door to those of the package':
     'boolean 2, choice 2, integer 2, isClose 2, pasteHint 2, text 2',

@@ -34,10 +34,10 @@ const plugin = 'guardResponses isGuarded resourceMetadata resourceServer scopeRe
 const doors: Readonly<Record<string, readonly string[]>> = {
   '': [...guardDoor, ...words(plugin)],
   '/explain': ['explainToken'],
-  '/fastify': ['authOf', 'findAuth', 'requireToken'],
+  '/fastify': ['authOf', 'requireToken'],
   '/guard': guardDoor,
-  '/hono': ['authOf', 'findAuth', 'requireToken'],
-  '/node': ['authOf', 'checkIncoming', 'findAuth', 'requireToken', 'serveMetadata'],
+  '/hono': ['authOf', 'requireToken'],
+  '/node': ['authOf', 'checkIncoming', 'requireToken', 'serveMetadata'],
   '/probe': ['probe'],
   '/testing': ['createDevelopmentIssuer', 'createTestIssuer'],
 };

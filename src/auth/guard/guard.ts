@@ -8,6 +8,7 @@ import type {
   GuardOptions,
   GuardRequest,
   MetadataMembers,
+  OptionalAuth,
   OptionsFor,
   RejectionFormat,
   Requirements,
@@ -36,10 +37,13 @@ export function requireGuard(guard: unknown, requirements: Requirements): void {
 
 /**
  * Returns what a request was accepted with.
- * @throws {TypeError} no guard has accepted the request
+ * @throws {TypeError} no guard has accepted the request, and that is not optional
  */
-export function requireAccepted<Accepted>(accepted: Accepted | undefined): Accepted {
-  if (accepted !== undefined) return accepted;
+export function requireAccepted<Accepted>(
+  accepted: Accepted | undefined,
+  options?: OptionalAuth,
+): Accepted | undefined {
+  if (accepted !== undefined || options?.optional === true) return accepted;
   throw new TypeError('Cannot read claims: no guard has accepted the request. Add requireToken before the handler');
 }
 

@@ -11,6 +11,7 @@ import type {
   Claims,
   Guard,
   MetadataMembers,
+  OptionalAuth,
 } from '../types.ts';
 import { type IncomingRequest, requestOf } from './incoming.ts';
 
@@ -96,21 +97,20 @@ export async function authenticate<AcceptedClaims extends object, Optional exten
 
 /**
  * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. On a route where
- * a token is optional, write `authOf<Claims | undefined>(req)`. Does NOT check that the type parameter is the type of the guard's
- * claims.
- * @throws {TypeError} no guard has accepted the request
+ * a token is optional, write `authOf<Claims | undefined>(req)`. For logs, which see every request, write
+ * `authOf(req, { optional: true })`: undefined if no guard has accepted it. Does NOT check that the type parameter is the type of
+ * the guard's claims.
+ * @throws {TypeError} no guard has accepted the request, and that is not optional
  */
 export function authOf<AcceptedClaims extends object | undefined = Claims>(
   request: IncomingRequest,
-): AuthOf<AcceptedClaims> {
-  return requireAccepted(findAuth(request)) as AuthOf<AcceptedClaims>;
-}
-
-/** Returns what `authOf` does, or undefined if no guard has accepted the request: for logs, which see every request. */
-export function findAuth<AcceptedClaims extends object = Claims>(
+): AuthOf<AcceptedClaims>;
+export function authOf<AcceptedClaims extends object = Claims>(
   request: IncomingRequest,
-): Authentication<AcceptedClaims> | Anonymous | undefined {
-  return results.get(request) as Authentication<AcceptedClaims> | Anonymous | undefined;
+  options: OptionalAuth | undefined,
+): Authentication<AcceptedClaims> | Anonymous | undefined;
+export function authOf(request: IncomingRequest, options?: OptionalAuth) {
+  return requireAccepted(results.get(request), options);
 }
 
 /** Sends a response of the guard with the headers that the application has already set, unless one was sent meanwhile. */

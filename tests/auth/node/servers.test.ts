@@ -21,7 +21,7 @@ import polka from 'polka';
 import * as forFastify from 'protected-api/fastify';
 import { type Claims, createGuard } from 'protected-api/guard';
 import * as forHono from 'protected-api/hono';
-import { authOf, checkIncoming, findAuth, type Middleware, requireToken, serveMetadata } from 'protected-api/node';
+import { authOf, checkIncoming, type Middleware, requireToken, serveMetadata } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';
 import { listen, rawRequest } from '../../support/raw-http.ts';
 
@@ -75,7 +75,7 @@ function withMiddleware(app: Application, listener: RequestListener = app): Serv
     .use('/reports', requireToken(guard, { scope }))
     .use('/news', requireToken(guard, { optional: true }));
   for (const path of ['/reports', '/news', '/open']) app.use(path, handler);
-  app.use('/public', (request, response) => void response.end(String(findAuth(request))));
+  app.use('/public', (request, response) => void response.end(String(authOf(request, { optional: true }))));
   return createServer(listener);
 }
 
@@ -94,7 +94,7 @@ async function withFastify(): Promise<Server> {
     })
     .all('/news', { onRequest: forFastify.requireToken(guard, { optional: true }) }, handler)
     .all('/open', handler)
-    .all('/public', async (request) => String(forFastify.findAuth(request)));
+    .all('/public', async (request) => String(forFastify.authOf(request, { optional: true })));
   await app.ready();
   return app.server;
 }
@@ -110,7 +110,7 @@ function withHono(): Server {
     .all('/reports', forHono.requireToken(guard, { scope }), handler)
     .all('/news', forHono.requireToken(guard, { optional: true }), handler)
     .all('/open', handler)
-    .all('/public', (context) => context.body(String(forHono.findAuth(context))))
+    .all('/public', (context) => context.body(String(forHono.authOf(context, { optional: true }))))
     .onError((_, context) => context.body(null, 500));
   // Replaces the global Request and Response.
   return createAdaptorServer({ overrideGlobalObjects: false, fetch: app.fetch }) as Server;
