@@ -71,7 +71,7 @@ const isWritable = (value: unknown): value is string => isPlainWord(value) && !/
 
 /** Returns the options that would accept a token with this header and these claims. */
 export function suggestOptions(header: Members, claims: Members): Suggestion {
-  const { iss, aud, cnf } = claims;
+  const { iss, aud, exp, cnf } = claims;
   const issuer = isWritable(iss) && isUrl(iss) && !hasNoTenant(iss) ? iss : undefined;
   const algorithm = algorithmOf(header.alg);
   const { audiences, audienceClaim } = suggestAudience(claims);
@@ -92,6 +92,8 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
     [true, 'These settings trust whoever issued this token: check that this is your issuer'],
     [issuer === undefined, `No setting accepts the iss ${show(iss)}: it must be an https URL`],
     [algorithm === undefined, `No setting accepts the alg ${show(header.alg)}`],
+    [!isText(header.kid) || header.kid === '', 'No setting accepts a token without a kid'],
+    [typeof exp === 'number' && exp * 1000 <= Date.now(), 'This token has expired: these settings accept a new one'],
     [audiences.length === 0, `No setting accepts the aud ${show(aud)}: request a token for your API`],
     [audiences.length > 1, 'Keep only the audiences that identify your API and nothing else'],
     [requireScope === true && !hasScopes, 'The token grants no scope, so it may be an ID token'],

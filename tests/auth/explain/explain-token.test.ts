@@ -3,7 +3,7 @@ import { explainToken } from '../../../src/auth/explain.ts';
 import type { GuardOptions, Requirements } from '../../../src/auth/guard.ts';
 import type { Members } from '../../../src/auth/values/json.ts';
 import { ISSUER, offline, tokenOf } from '../../support/checked.ts';
-import { AUDIENCE, nowSeconds } from '../../support/mint.ts';
+import { AUDIENCE, nowSeconds, SIGNING_KID } from '../../support/mint.ts';
 
 const wrapped = (token: string) => token.replace(/.{60}/g, '$&\n');
 test.each<[name: string, paste: (token: string) => string]>([
@@ -92,10 +92,12 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
   ['an aud that a shell reads', { aud: ["a'b", 'a,b', '$(id)'] }, { audience: '$(id)' }, ''],
   ['HS256', { alg: 'HS256' }, { algorithms: undefined }, 'the alg HS256'],
   ['another name of EdDSA', { alg: 'Ed25519' }, { algorithms: ['EdDSA'] }, ''],
+  ['a token without kid', { kid: '' }, {}, 'without a kid'],
+  ['an expired token', { exp: 1 }, {}, 'has expired'],
   ['a bound token', { cnf: { jkt: 'x' } }, { dpop: undefined }, 'bound to a key'],
 ])('explainToken() without issuer and audience suggests options for %s', async (_, given, options, warning) => {
-  const { alg = 'RS256', ...claims } = given;
-  const { suggestion, advice, checks, render } = await explainToken(tokenOf({ header: { alg }, claims }), {});
+  const { alg = 'RS256', kid = SIGNING_KID, ...claims } = given;
+  const { suggestion, advice, checks, render } = await explainToken(tokenOf({ header: { alg, kid }, claims }), {});
   expect({ ...options, ...suggestion?.options }).toMatchObject(options);
   const warnings = ['trust whoever issued this token', ...(warning ? [warning] : [])];
   expect(suggestion?.warnings).toEqual(warnings.map((each) => expect.stringContaining(each)));
