@@ -77,13 +77,13 @@ export const processRules = {
   docs: boolean(true),
   /** Port of a separate listener for Prometheus metrics at `/metrics`: 0 to 65,535. Without it, no metrics are served. */
   metricsPort: integer(undefined, 0, 65535),
-  /** IP address or host name on which metrics are served, if it is not the one in `HOST`. Defaults to the value of `HOST`. */
+  /** IP address or host name on which metrics are served. Defaults to the value of `HOST`. */
   metricsHost: host(),
   /** The lowest level that is logged: debug, info, warn, error or silent. `debug` adds a line per request. Defaults to info. */
   logLevel: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info'),
   /** After SIGTERM, how long requests are still accepted while `/readyz` returns 503: 0 to 3,600. Defaults to 0. */
   shutdownDelaySeconds: integer(0, 0, 3600),
-  /** How long requests in flight may take to finish after that delay: 0 to 3,600. Defaults to 8. */
+  /** After `SHUTDOWN_DELAY_SECONDS`, how long requests in flight may take to finish: 0 to 3,600. Defaults to 8. */
   shutdownTimeoutSeconds: integer(8, 0, 3600),
 } as const;
 

@@ -41,10 +41,11 @@ export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, A
   extends Optional<OptionValues<Schema, Format, Accepted>> {
   /**
    * The `iss` of your tokens, such as `https://tenant.example.com/`. Compared exactly. A list accepts the tokens of several
-   * authorization servers. Each is an https URL without query, fragment, credentials or braces. http is allowed for loopback hosts, or with `jwksAllowHttp`. An issuer of Microsoft Entra with
-   * `{tenantid}` in place of the tenant stands for all tenants: list those that you trust in `requiredClaims`, as `tid`.
-   * An issuer that is no URL, such as `stytch.com/PROJECT_ID`, needs `jwksUri` or `keys`. In code, a member of a list can also be
-   * an object with options for that issuer, and instead of a list, a function can look up the issuer of each token. Required.
+   * authorization servers. Each is an https URL without query, fragment, credentials or braces. http is allowed for loopback hosts,
+   * or with `jwksAllowHttp`. An issuer of Microsoft Entra with `{tenantid}` in place of the tenant stands for all tenants: list
+   * those that you trust in `requiredClaims`, as `tid`. An issuer that is not a URL, such as `stytch.com/PROJECT_ID`, needs
+   * `jwksUri` or `keys`. In code, a member of a list can also be an object with options for that issuer, and instead of a list, a
+   * function can look up the issuer of each token. Required.
    */
   readonly issuer: string | readonly (string | IssuerOptions)[] | FindIssuer;
   /**
@@ -107,8 +108,8 @@ export interface OptionValues<Schema = ClaimsSchema, Format = RejectionFormat, A
   readonly audienceClaim: string;
   /**
    * Claims that a token must have, each with exactly the given string, or with one of several. A token that says in `token_use`,
-   * `token_usage`, `token_type`, `typ` or `events` that it is an ID, refresh, offline or logout token is rejected, unless its
-   * claim is listed here: then only the list decides.
+   * `token_usage`, `token_type`, `typ` or `events` that it is an ID, refresh, offline or logout token is rejected,
+   * unless that claim is listed here: then only the list decides.
    * @example { azp: 'my-client' }
    */
   readonly requiredClaims: Readonly<Record<string, string | readonly string[]>>;
@@ -122,12 +123,12 @@ export interface OptionValues<Schema = ClaimsSchema, Format = RejectionFormat, A
   /** How far `iat` of a proof may be from now, either way: 10 to 300. Used proofs are kept 30 seconds longer than they are valid. Defaults to 60. */
   readonly dpopProofMaxAgeSeconds: number;
   /**
-   * Makes the server give out nonces, which proofs must then have (RFC 9449 §9): a secret of at least 32 characters, the same in
-   * all processes; or two while it is replaced. A nonce is valid for `dpopProofMaxAgeSeconds`, and its time counts in place of
-   * `iat`, so that the clock of a client may be wrong.
+   * A secret of at least 32 characters, the same in all processes, or two while it is replaced. With it, the server gives out
+   * nonces, which proofs must contain (RFC 9449 §9). A nonce is valid for `dpopProofMaxAgeSeconds`. Its time counts in place of
+   * `iat`, so the clock of a client may be wrong.
    */
   readonly dpopNonceSecret?: string | readonly string[] | undefined;
-  /** The https URL at which clients reach the API. Challenges then name the URL of its metadata (RFC 9728 §5.1). */
+  /** The https URL at which clients reach the API. Challenges then name the URL of the API's metadata (RFC 9728 §5.1). */
   readonly publicUrl?: string | undefined;
   /** Age at which a key set is refreshed in the background: 1 to 1,000,000. Defaults to 600. */
   readonly jwksMaxAgeSeconds: number;
@@ -137,9 +138,9 @@ export interface OptionValues<Schema = ClaimsSchema, Format = RejectionFormat, A
    */
   readonly jwksMaxStaleSeconds: number;
   /**
-   * Minimum time between the starts of two fetches that clients can cause: after one for an unknown `kid`, and after a failed
-   * one. A fetch that was due, the first one included, leaves room for one more. Until the first success, retries start after
-   * 1, 2, 4, … seconds, up to this time: 1 to 3,600. Defaults to 30.
+   * Minimum time from the start of a fetch for an unknown `kid`, or of a failed fetch, to the next one that a client can cause: 1
+   * to 3,600. The first fetch and refreshes count only if they fail. Until the first success, retries start after 1, 2, 4, …
+   * seconds, up to this time. Defaults to 30.
    */
   readonly jwksCooldownSeconds: number;
   /** Time limit of one fetch, body included, and of the functions `isRevoked`, `introspect` and `issuer` of the application: 1 to 60. Defaults to 5. */
@@ -158,8 +159,8 @@ export interface OptionValues<Schema = ClaimsSchema, Format = RejectionFormat, A
   readonly clientCertificate?: ClientCertificate | string | undefined;
   /**
    * The authorization servers that the metadata of the protected resource name (RFC 9728) instead of the issuers, such as a proxy
-   * that registers clients and passes on the tokens of the issuer. Issuers that are no URLs, and those that a function
-   * looks up, are never named. Defaults to the issuers.
+   * that registers clients and passes on the tokens of the issuer. Issuers that are not URLs, and those that a function looks up,
+   * are never named. Defaults to the issuers.
    */
   readonly authorizationServers?: readonly string[] | undefined;
   /** The identifier of the protected resource (RFC 9728). It has the origin of `publicUrl`, and is `publicUrl` by default. */
@@ -184,18 +185,18 @@ export interface OptionValues<Schema = ClaimsSchema, Format = RejectionFormat, A
   readonly replayStore?: ReplayStore | undefined;
   /**
    * Called with the claims of every request, cached tokens included. Any result but `false` rejects the request. If the function
-   * throws, its promise is rejected or takes longer than `jwksTimeoutSeconds`, the client gets a 503, because that is not the
-   * token's fault. `signal` is aborted after that time.
+   * throws, its promise is rejected or takes longer than `jwksTimeoutSeconds`, the client gets a 503. `signal` is aborted after
+   * that time.
    */
   readonly isRevoked?: IsRevoked<Accepted> | undefined;
   /**
-   * Called for each request with a token that is not a JWT: returns what an introspection endpoint responds (RFC 7662), or what
-   * a verifier of the application knows. The token is rejected unless `active` is `true`. If it is, the returned object is checked
+   * Called for each request with a token that is not a JWT: returns what an introspection endpoint responds (RFC 7662), or what a
+   * verifier of the application knows. The token is rejected unless `active` is `true`. If it is, the returned object is checked
    * like the claims of a JWT; `iss` may be missing if there is a single issuer. If the function throws, its promise is rejected or
    * takes longer than `jwksTimeoutSeconds`, or it returns no object, the client gets a 503. `signal` is aborted after that time.
    * Nothing is cached. Text over 8,192 characters, or with characters that no token has (RFC 6750 §2.1), is rejected without a
-   * call. With several issuers, the response must have `iss`, and the application vouches for it. As a member of one issuer, the
-   * function responds for that issuer only: a response with another `iss` is rejected.
+   * call. With several issuers, the response must have `iss`, and the guard trusts it. In the options of one issuer, the function
+   * is for that issuer only: a response with another `iss` is rejected.
    */
   readonly introspect?:
     | ((token: string, given: { readonly signal: AbortSignal }) => object | PromiseLike<object>)
@@ -218,8 +219,8 @@ export interface OptionValues<Schema = ClaimsSchema, Format = RejectionFormat, A
    */
   readonly formatRejection?: ((refusal: RefusalDescription) => Format) | undefined;
   /**
-   * Headers to add to every rejection, such as CORS headers. They cannot replace its media type or challenge. Headers of one
-   * connection, such as `content-length`, are not allowed.
+   * Headers to add to every rejection, such as CORS headers. They cannot replace its media type or challenge. Connection-specific
+   * headers, such as `transfer-encoding`, are not allowed, nor is `content-length`.
    */
   readonly errorHeaders?: Readonly<Record<string, string>> | undefined;
   /** Fetches key sets and metadata, for proxies and tests. Defaults to the global `fetch`. */
@@ -249,9 +250,10 @@ export interface IssuerOptions extends OwnOptions {
  * characters. The object must name this very `iss`. If it is not valid, or the function throws, its promise is rejected or takes
  * longer than `jwksTimeoutSeconds`, the client gets a 503. `signal` is aborted after that time.
  *
- * Requests that wait share one call, and at most 100 calls are pending, apart from those about issuers that are kept. The 1,000 issuers
- * used last are kept, each with its keys, and looked up again after `jwksMaxAgeSeconds` and by `reload()`. If the function then throws
- * or is silent, its last answer counts for `jwksMaxStaleSeconds`. An unknown one is not looked up again for `jwksCooldownSeconds`.
+ * Requests with the same issuer share one call, and at most 100 calls are pending, apart from those about issuers that are kept.
+ * The 1,000 issuers used last are kept, each with its keys, and looked up again after `jwksMaxAgeSeconds` and by `reload()`. If the
+ * function then throws or times out, its last result counts for `jwksMaxStaleSeconds`. An unknown issuer is not looked up again
+ * for `jwksCooldownSeconds`.
  */
 export type FindIssuer<Found extends IssuerOptions = IssuerOptions> = (
   iss: string,

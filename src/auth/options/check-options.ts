@@ -130,8 +130,8 @@ const oneTenant = {
 };
 
 const keysOfName = {
-  advice: 'An issuer that is no URL needs JWKS_URI',
-  adviceInCode: 'An issuer that is no URL needs its own jwksUri or keys',
+  advice: 'An issuer that is not a URL needs JWKS_URI',
+  adviceInCode: 'An issuer that is not a URL needs its own jwksUri or keys',
 };
 
 function describeOption(problem: OptionProblem, options: object): string {

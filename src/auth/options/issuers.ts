@@ -15,7 +15,10 @@ type OwnRules = Readonly<Record<OwnName, OptionRule>>;
 /** An issuer identifier is a URL without query. */
 export const isUrl = (value: string, allowHttp = false) => isSecureUrl(value, allowHttp) && !value.includes('?');
 
-/** Whether an issuer is no URL at all, as those of some servers: printable ASCII without spaces. Its keys cannot be discovered. */
+/**
+ * Whether an issuer is a name and not a URL, as those of some servers: printable ASCII without spaces. Its keys cannot be
+ * discovered.
+ */
 export const isName = (value: string) =>
   /^[\x21-\x7e]+$/.test(value) && !/^https?:|:\/\//i.test(value) && !isTemplate(value);
 

@@ -156,7 +156,7 @@ export const optionRules: Rules<keyof CheckedOptions> = {
   onKeySetEvent: callback(),
   onReplayStoreEvent: callback(),
   formatRejection: callback(),
-  errorHeaders: code('an object of header names and values, without those of one connection', areHeaders),
+  errorHeaders: code('an object of header names and values, without connection-specific headers', areHeaders),
   fetch: callback(),
 };
 

@@ -60,9 +60,9 @@ describe('optionsFromEnvironment()', () => {
     ]);
   });
 
-  test('says that an issuer that is no URL needs JWKS_URI', () => {
+  test('says that an issuer that is not a URL needs JWKS_URI', () => {
     const named = { ...good, ISSUER: 'stytch.com/project' };
-    expect(problemsOf(named)).toEqual([expect.stringMatching(/\. An issuer that is no URL needs JWKS_URI$/)]);
+    expect(problemsOf(named)).toEqual([expect.stringMatching(/\. An issuer that is not a URL needs JWKS_URI$/)]);
     expect(problemsOf({ ...named, JWKS_URI: 'https://stytch.com/keys' })).toEqual([]);
   });
 
