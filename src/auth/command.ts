@@ -14,13 +14,13 @@ const words: Readonly<Record<string, readonly [does: string, load: () => Promise
   probe: ['tries an API from outside', () => import('./probe/command/command.ts')],
 };
 
-const usage = `Usage: protected-api <word> [flag]...
+const usage = `Usage: protected-api <command> [flag]...
 
 ${Object.entries(words)
   .map(([word, [does]]) => `  ${word.padEnd(8)} ${does}`)
   .join('\n')}
 
-protected-api <word> --help describes its flags.
+protected-api <command> --help describes its flags.
 `;
 
 const [word = '', ...args] = process.argv.slice(2);
@@ -31,7 +31,7 @@ try {
   // Not echoed, because it may be a token.
   else
     throw new TypeError(
-      `Cannot run: write one of the words ${Object.keys(words).join(', ')}, see protected-api --help`,
+      `Cannot run: the first argument must be one of ${Object.keys(words).join(', ')}, see protected-api --help`,
     );
 } catch (error) {
   if (!(error instanceof TypeError)) throw error;

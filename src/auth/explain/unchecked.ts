@@ -33,7 +33,7 @@ export function explainUnchecked(
   const listed = checks.flatMap(({ name, has }) => (has === undefined ? [] : { name, has, ...unchecked }));
   const end = isJwt
     ? 'These would accept the token:'
-    : 'The text is not a signed JWT, so it does not say which would accept it';
+    : 'The text is not a signed JWT, so it does not show which settings would accept it';
   const advice = `Nothing was checked: ${nameOf('issuer')} and ${nameOf('audience')} are required. ${end}`;
   return withRender({ checks: listed, isAccepted: false, status: undefined, error: undefined, advice, suggestion });
 }

@@ -14,7 +14,7 @@ test.each<[name: string, args: string[], changes: { status: number; stdout?: str
   ['two scopes', ['explain', '--scope=read:messages', '--scope=b'], { status: 1, stdout: prints('\n403 ') }],
   ['no scope', ['explain', '--scope', 'a b'], { status: 1, stderr: matching(/^Cannot .* is not a single scope.*\n$/) }],
   ['--help', ['explain', '--help'], { status: 0, stdout: matching(/^Usage: protected-api explain /) }],
-  ['--help without a word', ['--help'], { status: 0, stdout: matching(/^Usage: protected-api <word> /) }],
+  ['--help without a word', ['--help'], { status: 0, stdout: matching(/^Usage: protected-api <command> /) }],
   ['no word', [], { status: 1, stderr: matching(/^Cannot run: .*\n$/) }],
   ['a wrong word', ['constructor'], { status: 1, stderr: matching(/^Cannot run: .*\n$/) }],
   ['an unknown flag', ['explain', '--scop'], { status: 1, stderr: matching(/^Cannot read flags: .*\n$/) }],

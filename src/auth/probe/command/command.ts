@@ -11,9 +11,9 @@ import { discoverToken } from './fetch-token.ts';
 
 const usage = `Usage: protected-api probe <url>... [flag]...
 
-Tries an API from outside, with tokens that it must refuse and some that it
-must not. Each URL must require a token. How deep it goes depends on what it is
-given: only the URL, a good token on standard input, or an issuer of its own.
+Tries an API from outside, with requests that it must refuse and some that it
+must accept. Each URL must require a token. The depth depends on what you give:
+only the URL, a good token on standard input, or a port for an issuer.
 
   --scope <scope>        a scope that the URLs require; repeat it for several
   --method <method>      method of the requests; defaults to GET
@@ -29,16 +29,17 @@ given: only the URL, a good token on standard input, or an issuer of its own.
                          audience, scope or id
 
   --profile <name>       rfc6750, rfc9068, mcp or fapi2: what is a must
-  --only, --skip <id>    a row, or the beginning of IDs; repeat it for several
-  --known <file>         lines with the ID of a row that is known to fail, and
-                         the reason
+  --only, --skip <id>    rows to run or to skip, by ID or the beginning of IDs;
+                         repeat it for several
+  --known <file>         rows that are known to fail: a line with ID and reason
+                         for each
   --header <line>        a header of each request, such as 'X-Key: value'
   --intrusive            sends floods and headers over 8 KiB to other machines
   --dry-run              lists what would be sent
 
   --json                 prints the report as JSON
   --junit <file>         writes the report for CI systems
-  --fail-on should       makes exit status 1 of warnings, too
+  --fail-on should       exits with 1 if a should failed, too
 
 Exits with 0 if all is well, 1 if a must failed, 2 for a wrong flag, 3 if the
 run is incomplete. Ctrl+C ends it with the report so far. At most 10 requests a
