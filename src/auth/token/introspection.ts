@@ -58,13 +58,13 @@ const isTokenText = (text: string) => /^[A-Za-z\d._~+/-]+=*$/.test(text) && !tex
 
 /** Whether a text has the form of a JWS, whose header has `alg` (RFC 7515 §4.1.1), or of a JWE, whose header has `enc` (RFC 7516 §4.1.2). */
 function isJwt(token: string): boolean {
-  const [header = '', ...rest] = token.split('.', 6);
-  if (rest.length !== 2 && rest.length !== 4) return false;
+  const parts = token.split('.', 6).length;
+  if (parts !== 3 && parts !== 5) return false;
   try {
-    return parseJsonObject(base64url.decode(header))?.[rest.length === 2 ? 'alg' : 'enc'] !== undefined;
-  } catch {
-    return false;
-  }
+    const { alg, enc } = parseJsonObject(base64url.decode(token.slice(0, token.indexOf('.')))) ?? {};
+    return (parts === 3 ? alg : enc) !== undefined;
+  } catch {}
+  return false;
 }
 
 /**

@@ -40,6 +40,7 @@ describe('the option introspect', () => {
   test.each([
     ['a JWT', tokenOf(), undefined],
     ['an expired JWT', tokenOf({ claims: { exp: 1 } }), 'token_expired'],
+    ['a JWT of another algorithm', tokenOf({ header: { alg: 'HS256' } }), 'algorithm_unsupported'],
     ['a JWT of a stranger', mintToken(ISSUER, { header: { kid: 'other' } }), 'key_unknown'],
     ['an encrypted JWT', `${base64url('{"alg":"dir","enc":"A256GCM"}')}..b.c.d`, 'token_encrypted'],
     ['a token over 8 KiB', 'x'.repeat(8193), 'token_oversized'],
@@ -56,11 +57,11 @@ describe('the option introspect', () => {
     );
   });
 
-  // The last two have a header, but no JWS is without `alg`, and no JWE without `enc`.
-  const [signed, sealed] = ['{"user":1}', '{"alg":"dir"}'].map(base64url);
+  // The last three have a header, but no JWS is without `alg`, and no JWE without `enc` and five parts.
+  const [signed, sealed, short] = ['{"user":1}', '{"alg":"dir"}', '{"enc":"A256GCM"}'].map(base64url);
   test.each([
     ...['opaque', 'eyOpaque', 'v4.public.abc', 'a.b.c', 'a.b.c.d.e.f', 'a~b+/c==', '/a..b/'],
-    ...[`${signed}.time.signature`, `${sealed}.a.b.c.d`],
+    ...[`${signed}.time.signature`, `${sealed}.a.b.c.d`, `${short}.a`],
   ])('is given %s', async (token) => {
     const given: string[] = [];
     const introspect = (text: string) => {
@@ -102,7 +103,8 @@ describe('the option introspect', () => {
     let now = 0;
     const introspect = () => ({ ...active, exp: 10, asked: asked++ });
     const check = createChecker({ introspect }, { now: () => now * 1000 });
-    for (now of [0, 9]) expect((await check('opaque')).reason).toBeUndefined();
+    const longest = 'x'.repeat(8192);
+    for (now of [0, 9]) expect((await check(longest)).reason).toBeUndefined();
     expect(asked).toBe(2);
     const guard = createGuard({ ...offline(), introspect: () => ({ ...active, asked: asked++ }) });
     const request = new Request('http://localhost/', { headers: bearer('opaque') });

@@ -330,6 +330,9 @@ describe('a function as issuer', () => {
       (await setUp({ introspect: () => ({ ...response, ...more }) }).check('opaque')).reason;
     expect([await reasonWith({ iss: a }), await reasonWith({ iss: b })]).toEqual([undefined, 'issuer_mismatch']);
     expect(await reasonWith({})).toBe('issuer_mismatch');
+    const { fake, check } = setUp({ introspect: () => ({ ...response, iss: a }) });
+    fake.by = secret;
+    expect((await check('opaque')).reason).toBe('issuer_unavailable');
   });
 });
 
