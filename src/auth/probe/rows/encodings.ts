@@ -94,7 +94,7 @@ export const encodings: readonly Row[] = [
     pbkdf2: ['a JWE with rounds of PBKDF2 (CVE-2022-36083)', encrypted({ alg: 'PBES2-HS256+A128KW', p2c: 1e7, p2s: 'AA' })],
   }),
   ...topic('header', { rule: 'RFC 7515 §4; RFC 7519 §7.2', needs: 'issuer', remedy: 'Parse the header as strict UTF-8 and JSON, and require an object' }, {
-    json: ['a header that is no object of JSON', ['not json', '{"alg":"RS256"', 'null', '"RS256"', '["RS256"]'].map((text) => ({ headerText: text }))],
+    json: ['a header that is not a JSON object', ['not json', '{"alg":"RS256"', 'null', '"RS256"', '["RS256"]'].map((text) => ({ headerText: text }))],
     deep: ['a header of six thousand brackets (CWE-674)', () => `${base64url('['.repeat(5800))}.e30.AA`],
     'not-utf8': ['a header that is not UTF-8 (RFC 8259 §8.1)', [{ headerText: Uint8Array.of(0x22, 0xff, 0x22) }, headerText((good) => Buffer.from(`${good.slice(0, -1)},"x":"\xff"}`, 'latin1'))], { level: 'should' }],
     'byte-order-mark': ['a byte order mark before the header', headerText((good) => `\ufeff${good}`), { level: 'should' }],

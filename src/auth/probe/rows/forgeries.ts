@@ -61,7 +61,7 @@ export const forgeries: readonly Row[] = [
     rs512: ['a real signature of RS512 by a key for RS256', { header: { alg: 'RS512' }, signedAs: 'RS512' }],
     es256: ['ES256, signed by an EC key of an attacker', () => ({ header: { alg: 'ES256' }, signedAs: 'ES256', key: strangersKey('ES256') })],
     missing: ['no alg', headers('alg', undefined, null, '')],
-    type: ['alg that is no string', headers('alg', 0, [], ['RS256'], { RS256: 1 })],
+    type: ['alg that is not a string', headers('alg', 0, [], ['RS256'], { RS256: 1 })],
     spelling: ['alg in other spellings', headers('alg', 'rs256', 'RS256 ', 'RS256\0', 'ＲＳ256')],
     empty: ['an empty object as header', { headerText: '{}' }],
     proto: ['a header whose members are in __proto__ (CVE-2024-34273)', ({ header }) => ({ headerText: `{"__proto__":${JSON.stringify(header)}}` })],

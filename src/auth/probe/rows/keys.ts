@@ -60,7 +60,7 @@ export const lastRows: readonly Row[] = [
     path: ['a kid that is a path or a query', headers('kid', '../../../../dev/null', 'file:///dev/null', "' UNION SELECT 'secret' -- ")],
     members: ['a kid that is the name of a member of every object (CVE-2024-34273)', headers('kid', '__proto__', 'constructor', 'hasOwnProperty', 'length', '0')],
     similar: ['a kid that is similar to the right one', ['\0', ' '].map((more): Forgery => ({ header }) => ({ header: { kid: `${header.kid}${more}` } }))],
-    type: ['a kid that is no string', [...headers('kid', 0, true, null, {}), ({ header }) => ({ header: { kid: [header.kid] } })]],
+    type: ['a kid that is not a string', [...headers('kid', 0, true, null, {}), ({ header }) => ({ header: { kid: [header.kid] } })]],
     'unknown-expired': ['an unknown kid, expired', { claims: { exp: 1 }, header: { kid: 'never-published' } }, { level: 'must' }],
     flood: ['ten tokens with unknown kids', finding('at most two fetches of the keys', async ({ server, send }) => {
       const before = server?.fetches ?? 0;
@@ -72,7 +72,7 @@ export const lastRows: readonly Row[] = [
   ...topic('fetch', { rule: 'RFC 8725 §3.10; CWE-918', needs: 'issuer', remedy: 'Never request a URL that a token names', skip: isServed }, {
     'token-urls': ['all tokens so far that name URLs of an attacker', finding('no request to these URLs (CVE-2025-59936, CVE-2024-21643)', async ({ server }) => { const asked = server?.requests.filter((path) => path.includes('elsewhere')).length ?? 0; return { verdict: asked > 0 ? 'failed' : 'passed', got: `${asked} requests` }; })],
     outage: ['a good token while the issuer fails', afterFetching({ kind: 'response', status: 500 }), keeps],
-    malformed: ['a good token after a key set that is none', afterFetching({ kind: 'response', text: '{"keys":[null,{"kty":1}]}' }), keeps],
+    malformed: ['a good token after a response that is not a key set', afterFetching({ kind: 'response', text: '{"keys":[null,{"kty":1}]}' }), keeps],
     redirect: ["a good token after a redirect to an attacker's keys, and one by these", afterFetching({ kind: 'response', status: 302, headers: { location: '/elsewhere' } }, 'redirected'), keeps],
     huge: ['a good token after a response of 40 MB in place of the keys', afterFetching({ kind: 'huge' }), { ...keeps, skip: isIntrusive }],
   }),

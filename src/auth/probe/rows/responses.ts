@@ -44,22 +44,22 @@ const noStack = (attempts: Attempt | readonly Attempt[]) => response('no stack t
 // biome-ignore format: a row is a line.
 export const responses: readonly Row[] = [
   ...topic('challenge', { rule: 'RFC 6750 §3; RFC 9110 §11.6.1', needs: 'nothing', remedy: 'Send WWW-Authenticate: Bearer with every 401' }, {
-    present: ['no token, and a token that is none', response('WWW-Authenticate with a 401', both, isPresent), { rule: 'RFC 9110 §15.5.2' }],
-    scheme: ['no token, and a token that is none', response('the scheme Bearer or DPoP', both, hasScheme)],
-    syntax: ['no token, and a token that is none', response('a challenge that can be parsed', both, isParsed), { rule: 'RFC 9110 §11.2, §11.3' }],
+    present: ['no token, and text that is not a token', response('WWW-Authenticate with a 401', both, isPresent), { rule: 'RFC 9110 §15.5.2' }],
+    scheme: ['no token, and text that is not a token', response('the scheme Bearer or DPoP', both, hasScheme)],
+    syntax: ['no token, and text that is not a token', response('a challenge that can be parsed', both, isParsed), { rule: 'RFC 9110 §11.2, §11.3' }],
     'no-error': ['no token', response('a challenge without error', {}, of401((answer) => value(answer, 'error') !== undefined)), { level: 'should', rule: 'RFC 6750 §3.1' }],
-    'invalid-token': ['a token that is none', response('error="invalid_token"', garbage, of401((answer) => !/^invalid_(?:token|request)$/.test(value(answer, 'error') ?? ''))), { level: 'should', rule: 'RFC 6750 §3.1' }],
+    'invalid-token': ['text that is not a token', response('error="invalid_token"', garbage, of401((answer) => !/^invalid_(?:token|request)$/.test(value(answer, 'error') ?? ''))), { level: 'should', rule: 'RFC 6750 §3.1' }],
     'invalid-request': ['a malformed header', response('400 or 401, with invalid_request', malformed, (answer) => (answer.outcome === 'refused' && ![400, 401].includes(answer.status) ? said(answer) : undefined)), { level: 'should', rule: 'RFC 6750 §3.1' }],
     'status-no-token': ['no token', response('401', {}, (answer) => (answer.status === 401 ? undefined : said(answer))), { level: 'should', rule: 'RFC 6750 §3.1' }],
-    'status-bad-token': ['a token that is none', response('401', garbage, (answer) => (answer.status === 401 || answer.status === 400 ? undefined : said(answer))), { level: 'should', rule: 'RFC 6750 §3.1' }],
-    'no-repetition': ['a token that is none', response('each parameter once', garbage, of401((answer) => { const names = ofTokens(answer)?.parameters.map(([name]) => name) ?? []; return names.length !== new Set(names).size; }))],
-    characters: ['a token that is none', response('printable ASCII without quotes in error and error_description', garbage, of401((answer) => !/^[ !#-[\]-~]*$/.test(`${value(answer, 'error') ?? ''}${value(answer, 'error_description') ?? ''}`)))],
+    'status-bad-token': ['text that is not a token', response('401', garbage, (answer) => (answer.status === 401 || answer.status === 400 ? undefined : said(answer))), { level: 'should', rule: 'RFC 6750 §3.1' }],
+    'no-repetition': ['text that is not a token', response('each parameter once', garbage, of401((answer) => { const names = ofTokens(answer)?.parameters.map(([name]) => name) ?? []; return names.length !== new Set(names).size; }))],
+    characters: ['text that is not a token', response('printable ASCII without quotes in error and error_description', garbage, of401((answer) => !/^[ !#-[\]-~]*$/.test(`${value(answer, 'error') ?? ''}${value(answer, 'error_description') ?? ''}`)))],
     'scope-status': ['a token without the scope', response('403', wrongScope, (answer) => (answer.status === 403 ? undefined : said(answer))), { level: 'should', needs: 'issuer', rule: 'RFC 6750 §3.1', skip: isScoped }],
     'scope-error': ['a token without the scope', response('error="insufficient_scope"', wrongScope, (answer) => (answer.status !== 403 || value(answer, 'error') === 'insufficient_scope' ? undefined : said(answer))), { level: 'should', needs: 'issuer', rule: 'RFC 6750 §3.1', skip: isScoped }],
     'resource-metadata': ['no token', response('resource_metadata', {}, of401((answer, { metadata }) => metadata !== undefined && value(answer, 'resource_metadata') === undefined)), { level: 'should', rule: 'RFC 9728 §5.1', profiles: { mcp: 'must' }, skip: ({ metadata, profile }) => (metadata || profile === 'mcp' ? undefined : 'There are no metadata (RFC 9728)') }],
   }),
   ...topic('error', { rule: 'RFC 6750 §3.1; RFC 9110 §15.6', needs: 'nothing', remedy: 'Catch what the verification throws, and refuse the request' }, {
-    garbage: ['texts that are no tokens', withToken('e30.e30.e30', 'x', '..', 'a.b.c', '__proto__', '%00')],
+    garbage: ['texts that are not tokens', withToken('e30.e30.e30', 'x', '..', 'a.b.c', '__proto__', '%00')],
     header: ['an Authorization header of odd characters', withHeader('Bearer', 'Bearer \u00e9', 'a', '=', 'Basic', 'Digest x="')],
     json: ['a token whose parts are no JSON', withToken('eyJ.eyJ.AAAA', 'bm8.bm8.bm8', 'bnVsbA.bnVsbA.AAAA', 'W10.W10.AAAA')],
     claims: ['claims of odd types', withChanges(...claims('aud', null), ...claims('exp', {}), ...claims('scope', { a: [] }), ...claims('iss', ['x']), ...claims('sub', 1)), { needs: 'issuer' }],
@@ -69,7 +69,7 @@ export const responses: readonly Row[] = [
   }),
   ...topic('leak', { rule: 'CWE-209; RFC 9700 §4.3', needs: 'nothing', level: 'should', remedy: 'Send a fixed text, and log the cause' }, {
     stack: ['tokens that are none', noStack([garbage, { headers: [['Authorization', 'Bearer eyJ.eyJ.AAAA']] }])],
-    token: ['a token that is none', response('no token in the response', { headers: [['Authorization', 'Bearer e30.cHJvYmVkLXRva2Vu.e30']] }, ({ text, headers }) => `${text}${[...headers].join()}`.includes('cHJvYmVkLXRva2Vu') ? 'a response with the token' : undefined)],
+    token: ['text that is not a token', response('no token in the response', { headers: [['Authorization', 'Bearer e30.cHJvYmVkLXRva2Vu.e30']] }, ({ text, headers }) => `${text}${[...headers].join()}`.includes('cHJvYmVkLXRva2Vu') ? 'a response with the token' : undefined)],
     'bad-signature': ['a good token with another signature', noStack({ token: changePart(2, () => 'AAAA') })],
   }),
   ...topic('manners', { rule: 'RFC 9110 §9.3.2', needs: 'token', level: 'should', remedy: 'Answer HEAD as GET' }, {
