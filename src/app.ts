@@ -45,5 +45,5 @@ export function createIssuerRoutes({ endpoints, fetch }: DevelopmentIssuer) {
     .get(endpoints.keySet, ({ request }) => fetch(request))
     .get(endpoints.metadata, ({ request }) => fetch(request))
     .get(endpoints.authorization, ({ request }) => fetch(request))
-    .post(endpoints.token, ({ request }) => fetch(request), { parse: 'none' });
+    .post(endpoints.token, ({ request }) => fetch(request));
 }
