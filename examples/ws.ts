@@ -11,7 +11,9 @@ guard.start();
 
 /** 24 days: timers do not wait for longer. */
 const maxDelayMs = 2 ** 31 - 1;
-const sockets = new WebSocketServer({ noServer: true });
+/** A longer message closes the socket. By default, one may have 100 MiB. */
+const maxPayload = 64 * 1024;
+const sockets = new WebSocketServer({ noServer: true, maxPayload });
 
 async function upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
   const response = new ServerResponse(request);
@@ -19,7 +21,8 @@ async function upgrade(request: IncomingMessage, socket: Socket, head: Buffer): 
   response.assignSocket(socket);
   const auth = await checkIncoming(guard, request, response, { scope: 'read:messages' });
   // If auth is undefined, the guard has already responded.
-  if (!auth) return void socket.end();
+  // `end` alone would wait for the client to close its side too, for as long as it likes.
+  if (!auth) return void socket.destroySoon();
   response.detachSocket(socket);
   const { exp, sub } = auth.claims;
   sockets.handleUpgrade(request, socket, head, (webSocket) => {
@@ -27,7 +30,11 @@ async function upgrade(request: IncomingMessage, socket: Socket, head: Buffer): 
     const timer = setTimeout(close, Math.min(exp * 1000 - Date.now(), maxDelayMs));
     webSocket.on('error', () => webSocket.terminate());
     webSocket.on('close', () => clearTimeout(timer));
-    webSocket.on('message', (message) => webSocket.send(String(message)));
+    webSocket.on('message', (message) => {
+      // Otherwise, what a client sends but never reads is kept in memory.
+      if (webSocket.bufferedAmount > 16 * maxPayload) webSocket.terminate();
+      else webSocket.send(String(message));
+    });
     webSocket.send(`Hello ${sub}`);
   });
 }

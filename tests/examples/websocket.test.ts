@@ -1,6 +1,49 @@
 import { describe, expect, test } from 'bun:test';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { bearer, nowSeconds } from '../support/mint.ts';
+import { pour } from '../support/raw-http.ts';
 import { exampleFixture } from './server-rows.ts';
+
+describe('examples/ws.ts', () => {
+  const fixture = exampleFixture('examples/ws.ts');
+  const start = (headers: Readonly<Record<string, string>>) => {
+    const fields = {
+      ...{ host: 'localhost', connection: 'upgrade', upgrade: 'websocket' },
+      ...{ 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', ...headers },
+    };
+    const lines = Object.entries(fields).map((field) => `${field.join(': ')}\r\n`);
+    return `GET /messages HTTP/1.1\r\n${lines.join('')}\r\n`;
+  };
+  const port = () => Number(new URL(fixture().service.origin).port);
+
+  test('closes the connection of a rejected client that keeps its own side open', async () => {
+    const socket = connect({ port: port(), host: '127.0.0.1', allowHalfOpen: true });
+    const closed = new Promise((done) =>
+      socket
+        .on('error', () => {})
+        .on('close', done)
+        .resume(),
+    );
+    socket.write(start({}));
+    await once(socket, 'end');
+    // The reset is noticed only by who writes.
+    const timer = setInterval(() => socket.write('x'), 10);
+    await closed;
+    clearInterval(timer);
+  });
+
+  test('ends the connection of a client that sends a long message, or reads nothing', async () => {
+    const [short, long] = [32_768, 65_537].map((length) => {
+      const head = Buffer.from([0x82, 0xff, ...Array(12).fill(0)]);
+      head.writeUInt32BE(length, 6);
+      return head.toString('latin1') + 'a'.repeat(length);
+    });
+    const given = start(bearer(fixture().mint({ claims: { scope: 'read:messages' } })));
+    expect(await pour(port(), given, long ?? '', 2 ** 28)).toBeLessThan(2 ** 25);
+    expect(await pour(port(), given, short ?? '', 2 ** 28, false)).toBeLessThan(2 ** 27);
+  });
+});
 
 describe.each(['websocket', 'ws'])('examples/%s.ts', (name) => {
   const fixture = exampleFixture(`examples/${name}.ts`);

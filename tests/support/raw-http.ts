@@ -66,10 +66,17 @@ export async function rawRequest(origin: string, lines: readonly string[]): Prom
   return new Response(body === '' ? null : toBytes(body), { status, headers });
 }
 
-/** Sends the same bytes again and again until the service cuts the connection off; returns how many it took. */
-export async function pour(port: number, start: string, piece: string, maxBytes: number): Promise<number> {
+/** Sends the same bytes again and again until the service cuts the connection off; returns how many it took. May read nothing. */
+export async function pour(
+  port: number,
+  start: string,
+  piece: string,
+  maxBytes: number,
+  reads = true,
+): Promise<number> {
   const socket = await open(port);
   const { closed } = receive(socket);
+  if (!reads) socket.pause();
   socket.write(toBytes(start));
   let sent = start.length;
   while (!socket.closed && sent < maxBytes) {
