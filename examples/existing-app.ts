@@ -7,7 +7,8 @@ import { optionsFromEnvironment, resourceServer } from 'protected-api';
 const guard = resourceServer({
   ...optionsFromEnvironment(process.env),
   formatRejection: ({ status, description }) => ({ body: problem(status, description) }),
-  onRefused: (request, reason) => console.warn(`Rejected ${request.method} ${request.url}: ${reason}`),
+  // Without the query, where some clients put their token.
+  onRefused: ({ method, url }, reason) => console.warn(`Rejected ${method} ${new URL(url).pathname}: ${reason}`),
 });
 
 // The guard protects routes that are added after it to the same instance. The protected routes have a separate instance, so

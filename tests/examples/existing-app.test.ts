@@ -24,7 +24,7 @@ const rows: readonly (readonly [name: string, request: Request, status: number, 
     ['a preflight', { path: '/orders', method: 'OPTIONS' }, 204, ''],
     ['a token', { path: '/orders', scope: '' }, 200, { customer: 'client-1', orders: [] }],
     ['the scope', { ...order('tea'), scope: write }, 201, { item: 'tea' }],
-    ['no token', { path: '/orders' }, 401, missing, 'Bearer'],
+    ['no token', { path: '/orders?access_token=secret' }, 401, missing, 'Bearer'],
     ['no scope', { ...order('tea'), scope: '' }, 403, denied, 'error="insufficient_scope"'],
     ['a wrong body', { ...order(1), scope: write }, 422, problem(422, 'Cannot handle the request: VALIDATION')],
     ['no such path', { path: '/nothing' }, 404, problem(404, 'Cannot handle the request: NOT_FOUND')],
@@ -43,5 +43,6 @@ describe('examples/existing-app.ts', () => {
       expect(typeof body === 'string' ? text : JSON.parse(text)).toEqual(body);
       expect(response.headers.get('access-control-allow-origin')).toBe('https://spa.example.test');
       expect(response.headers.get('www-authenticate') ?? '').toContain(challenge);
+      expect(fixture().service.output()).not.toContain('secret');
     });
 });
