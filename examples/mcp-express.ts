@@ -4,7 +4,8 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { localhostHostValidation } from '@modelcontextprotocol/sdk/server/middleware/hostHeaderValidation.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import cors from 'cors';
-import express from 'express';
+import express, { type ErrorRequestHandler } from 'express';
+import { LRUCache } from 'lru-cache';
 import { type Authentication, createGuard } from 'protected-api/guard';
 import { checkIncoming, requireToken, serveMetadata } from 'protected-api/node';
 
@@ -47,7 +48,11 @@ function createServer(): McpServer {
 
 /** Each session belongs to the user and the client that began it. To everyone else, it does not exist. */
 const ownerOf = ({ claims, clientId }: Authentication) => JSON.stringify([claims.iss, claims.sub, clientId]);
-const sessions = new Map<string, { owner: string; transport: StreamableHTTPServerTransport }>();
+const sessions = new LRUCache<string, { owner: string; transport: StreamableHTTPServerTransport }>({
+  // Clients that leave without a DELETE leave their session behind. One that was not used for longest ends.
+  max: 1000,
+  dispose: ({ transport }) => void transport.close(),
+});
 
 async function begin(owner: string): Promise<StreamableHTTPServerTransport> {
   const transport = new StreamableHTTPServerTransport({
@@ -65,7 +70,8 @@ app.use(localhostHostValidation());
 app.use(cors({ exposedHeaders: ['WWW-Authenticate', 'Retry-After', 'Mcp-Session-Id'] }));
 app.use(serveMetadata(guard, { scopes: ['notes:read', 'notes:write'] }));
 // Before the body is read. A 401 names no scope: clients then register with, and request, all scopes of the metadata.
-app.all('/mcp', requireToken(guard), express.json(), async (req, res) => {
+// Every body is parsed here: the transport would parse one that is left, and no scope would have been required for it.
+app.all('/mcp', requireToken(guard), express.json({ type: () => true }), async (req, res) => {
   // If auth is undefined, the guard has already responded.
   const auth = await checkIncoming(guard, req, res, { scope: scopesOf(req.body) });
   if (!auth) return;
@@ -82,5 +88,15 @@ app.all('/mcp', requireToken(guard), express.json(), async (req, res) => {
   const transport = session?.transport ?? (await begin(owner));
   await transport.handleRequest(Object.assign(req, { auth: authInfoOf(auth) }), res, req.body);
 });
+
+// Express itself would respond with a stack trace, and log the body that cannot be parsed.
+const onError: ErrorRequestHandler = (error, _req, res, next) => {
+  const { status = 500 } = error;
+  if (status === 500) console.error(error);
+  if (res.headersSent) return void next(error);
+  const [code, message] = status === 500 ? [-32603, 'Internal error'] : [-32700, 'Cannot read the message'];
+  res.status(status).json({ jsonrpc: '2.0', error: { code, message }, id: null });
+};
+app.use(onError);
 
 app.listen(Number(PORT), 'localhost', () => console.log(`MCP server at ${resource}`));

@@ -11,7 +11,7 @@ import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { callback, signIn } from '../support/authorization-server.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { mintToken, nowSeconds } from '../support/mint.ts';
+import { bearer, mintToken, nowSeconds } from '../support/mint.ts';
 import { beginSession, expectOwnSessions, loginIssuer, mcpServer, sessionClient } from './mcp-server.ts';
 
 interface Kept {
@@ -93,6 +93,25 @@ describe('a session of examples/mcp-express.ts', () => {
   );
 
   test('is found by its user only, for each method', () => expectOwnSessions(send));
+
+  test.each([
+    [
+      'another type',
+      'text/plain',
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'add-note' } }),
+      403,
+    ],
+    ['no JSON', 'application/json', '{', 400],
+    ['too long', 'application/json', ' '.repeat(2 ** 17), 413],
+  ])('reads each body before the transport does, and shows no stack trace: %s', async (_, type, body, status) => {
+    const { url, issuer, server } = started();
+    const token = mintToken(issuer.issuer, { claims: { aud: url, scope: 'notes:read' } });
+    const headers = { ...bearer(token), 'content-type': type, accept: 'application/json, text/event-stream' };
+    const response = await fetch(url, { method: 'POST', headers, body, keepalive: false });
+    expect(response.status).toBe(status);
+    expect(response.headers.get('content-type')).toStartWith('application/json');
+    expect(server.stderr() + (await response.text())).not.toContain('node_modules');
+  });
 
   test('ends an event stream when its token expires', async () => {
     const id = await beginSession(send, 'ada');
