@@ -5,7 +5,7 @@ import { context, metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { decodeJwt, SignJWT } from 'jose';
 import { clientCredentialsGrant, tokenRevocation } from 'openid-client';
 import { createGuard } from '../../src/auth/guard.ts';
-import { expectOwnSessions, sessionClient } from '../examples/mcp-server.ts';
+import { beginSession, expectOwnSessions, sessionClient } from '../examples/mcp-server.ts';
 import { logIn, startAuthorizationServer } from '../support/authorization-server.ts';
 import { certificate } from '../support/certificates.ts';
 import { until } from '../support/child-process.ts';
@@ -49,6 +49,17 @@ describe('the recipe', () => {
       (claims) => issuer.token({ iss: url, aud: `${audience}/mcp`, ...claims }),
     );
     await expectOwnSessions(send);
+  });
+
+  test('guides/mcp: a new session ends the one that was not used for longest', async () => {
+    const { fetch } = await loadCopy('guides/mcp#Sessions belong to a user', (text) => text.replace('1000', '2'));
+    const send = sessionClient(
+      (init) => fetch(new Request(`${audience}/mcp`, init)),
+      (claims) => issuer.token({ iss: url, aud: `${audience}/mcp`, ...claims }),
+    );
+    const ids = [];
+    for (const sub of ['ada', 'bob', 'cyd']) ids.push(await beginSession(send, sub));
+    expect([(await send('ada', ids[0])).status, (await send('cyd', ids[2])).status]).toEqual([404, 200]);
   });
 
   test('guides/websockets#GraphQL subscriptions and message queues: a token without a request', async () => {
@@ -204,11 +215,12 @@ describe('the recipe', () => {
     const orders = serve(({ headers }) => Response.json(headers.get('authorization')));
     const asked: string[] = [];
     let isUp = false;
+    let wrong: string | undefined;
     const relay = serve((request) => {
       const { pathname } = new URL(request.url);
       asked.push(pathname);
       if (!isUp && !pathname.endsWith('jwks.json')) return new Response(null, { status: 503 });
-      if (request.method === 'POST') return fetch(new Request(url, request));
+      if (request.method === 'POST') return wrong ? new Response(wrong) : fetch(new Request(url, request));
       const from = relay.url.href;
       return Response.json({ issuer: from, token_endpoint: from, keys: issuer.options.keys.keys });
     });
@@ -230,6 +242,10 @@ describe('the recipe', () => {
     isUp = true;
     for (const _ of [1, 2]) expect(await send()).toEqual([200, 'Bearer ada https://orders.example.com my-api']);
     expect(asked.filter((path) => path.endsWith('openid-configuration')).length).toBe(2);
+    // Nothing of a response that has no token reaches the other API or the log.
+    for (wrong of ['{"access_token":"secret\\nvalue"}', 'secret', '{}', '{"access_token":["secret"]}'])
+      expect(await send()).toEqual([502, { error: 'bad_gateway' }]);
+    expect(Bun.inspect(logged.mock.calls.map(([, error]) => String(error)))).not.toContain('secret');
     await relay.stop(true);
     expect(await send()).toEqual([502, { error: 'bad_gateway' }]);
     logged.mockRestore();
@@ -385,6 +401,29 @@ describe('the recipe', () => {
       for (const other of [{ ...user, iss: 'https://other.example.test/', sub: 'dan' }, undefined])
         expect(await post('security-events', caep(other))).toBe(400);
       expect(await statusOf({ sub: 'dan', iat: now })).toBe(200);
+      const timed = (at: unknown) =>
+        caep({ ...user, sub: 'fay' }, { events: { [caepEvent]: { event_timestamp: at } } });
+      // What was not accepted is not accepted when it is sent again. What has no time does not hide a later one.
+      for (const text of [timed('soon'), timed(null), caep({ id: 'x' })])
+        for (const _ of [1, 2]) expect(await post('security-events', text)).toBe(400);
+      expect([await post('security-events', timed(now)), await statusOf({ sub: 'fay', iat: now })]).toEqual([202, 401]);
+    });
+
+    test('an outage of the issuer is a 503, so that it sends the token again, and a long body is not read', async () => {
+      const sendTo = async (keyUrl: string, text: string) => {
+        const { fetch } = await loadCopy("guides/revocation#Receive the issuer's signal", (block) =>
+          block.replace(/`.*jwks.json`/, `'${keyUrl}'`),
+        );
+        const bodies = { 'backchannel-logout': new URLSearchParams({ logout_token: text }), 'security-events': text };
+        const requests = Object.entries(bodies).map(([path, body]) =>
+          fetch(new Request(`${audience}/${path}`, { method: 'POST', body })),
+        );
+        return (await Promise.all(requests)).map(({ status }) => status);
+      };
+      expect(await sendTo('http://127.0.0.1:1/', logout({ sub: 'eve' }))).toEqual([503, 503]);
+      expect(await sendTo('http://127.0.0.1:1/', `${logout({ sub: 'eve' })}${'A'.repeat(2 ** 16)}`)).toEqual([
+        400, 400,
+      ]);
     });
   });
 
