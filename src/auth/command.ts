@@ -4,7 +4,7 @@
  */
 export interface Word {
   /** Gets the arguments after the word. Throws a `TypeError` for a mistake in them or in the settings. */
-  readonly run: (args: readonly string[]) => Promise<void>;
+  readonly run: (args: readonly string[], readInput: () => Promise<string>) => Promise<void>;
 }
 
 /** Each word, what it does, and its function of the arguments after it. */
@@ -23,10 +23,20 @@ ${Object.entries(words)
 protected-api <command> --help describes its flags.
 `;
 
+/** Reads standard input. A token has at most 8 KiB, so more than a megabyte is another file. */
+async function readInput(): Promise<string> {
+  let input = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) {
+    input += chunk;
+    if (input.length > 1_000_000) throw new TypeError('Cannot read a token: standard input has more than a megabyte');
+  }
+  return input;
+}
+
 const [word = '', ...args] = process.argv.slice(2);
 const found = Object.hasOwn(words, word) ? words[word] : undefined;
 try {
-  if (found) await (await found[1]()).run(args);
+  if (found) await (await found[1]()).run(args, readInput);
   else if (word === '--help' || word === '-h') process.stdout.write(usage);
   // Not echoed, because it may be a token.
   else

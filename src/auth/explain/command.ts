@@ -30,26 +30,15 @@ function readFlags(args: readonly string[]) {
   }
 }
 
-/** A token has at most 8 KiB, so more than a megabyte is another file. */
-async function readPastedText(): Promise<string> {
-  let input = '';
-  for await (const chunk of process.stdin.setEncoding('utf8')) {
-    input += chunk;
-    if (input.length > 1_000_000)
-      throw new TypeError('Cannot explain a token: standard input has more than a megabyte');
-  }
-  return input;
-}
-
 /** Explains the token on standard input. */
-export async function run(args: readonly string[]): Promise<void> {
+export async function run(args: readonly string[], readInput: () => Promise<string>): Promise<void> {
   const { scope, help } = readFlags(args);
   if (help) return void process.stdout.write(usage);
   // Without them, the token is asked for what they would be.
   const options = process.env.ISSUER || process.env.AUDIENCE ? optionsFromEnvironment(process.env) : {};
   if (process.stdin.isTTY) process.stderr.write(pasteHint);
   const requirements = scope && { scope };
-  const explanation = await explainToken(await readPastedText(), options, { words: 'settings', requirements });
+  const explanation = await explainToken(await readInput(), options, { words: 'settings', requirements });
   process.stdout.write(explanation.render(process.stdout.isTTY && !process.env.NO_COLOR));
   process.exitCode = explanation.status === 200 ? 0 : 1;
 }

@@ -1,11 +1,10 @@
 import type { TestIssuer } from '../issuer/test-issuer.ts';
 import { quote } from '../values/describe-value.ts';
-import { isJsonObject, type Members } from '../values/json.ts';
+import type { Handler } from './http/sender.ts';
 import type { ProbedRow } from './report.ts';
 import type { Profile } from './row.ts';
-import type { Handler } from './transport.ts';
 
-// Here is what a run is given, and how its targets are read: from a list, or from an OpenAPI document.
+// Here is what a run is given, and how its targets are read.
 
 /** What is tried, and with what. */
 export interface ProbeOptions {
@@ -23,7 +22,7 @@ export interface ProbeOptions {
   readonly targets?: readonly (string | ProbeTarget)[] | undefined;
   /** An OpenAPI document instead: operations with `security` are tried, the others are listed. */
   readonly openapi?: object | undefined;
-  /** The URL to which the server of the document is relative. Defaults to `https://api.invalid/`. */
+  /** The URL of the document. If it is given, requests go to its host only, whatever server the document names. */
   readonly baseUrl?: string | undefined;
   /** Methods of the document that are tried. Defaults to GET. */
   readonly methods?: readonly string[] | undefined;
@@ -90,44 +89,3 @@ export function targetsOf(given: readonly (string | ProbeTarget)[]): readonly Ta
     return { url, method: method.toUpperCase(), scope: [scope].flat().join(' '), body };
   });
 }
-
-const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
-
-/** Returns the operations of an OpenAPI document that its `security` protects, and the names of the others. */
-export function operationsOf(document: object, baseUrl: string, wanted: readonly string[] = ['GET']) {
-  const { paths, security: all, servers } = document as Members;
-  if (!isJsonObject(paths)) throw new TypeError('Cannot probe an OpenAPI document without paths');
-  const [server] = Array.isArray(servers) ? servers : [];
-  const base = new URL(isJsonObject(server) && typeof server.url === 'string' ? server.url : '/', baseUrl).href;
-  const protectedOnes: ProbeTarget[] = [];
-  const notTried: string[] = [];
-  for (const [path, item] of Object.entries(paths))
-    for (const name of methods) {
-      const operation = isJsonObject(item) ? item[name] : undefined;
-      if (!isJsonObject(operation)) continue;
-      const method = name.toUpperCase();
-      const needed = 'security' in operation ? operation.security : all;
-      const schemes = Array.isArray(needed) ? needed.filter(isJsonObject) : [];
-      if (schemes.length === 0 || schemes.some((one) => Object.keys(one).length === 0))
-        notTried.push(`${method} ${path} is public`);
-      else if (!wanted.includes(method)) notTried.push(`${method} ${path}: name the method to try it`);
-      else {
-        const scope = Object.values(schemes[0] ?? {})
-          .flat()
-          .filter((each): each is string => typeof each === 'string');
-        const parameters = [...listOf(isJsonObject(item) && item.parameters), ...listOf(operation.parameters)];
-        protectedOnes.push({ url: base.replace(/\/$/, '') + filled(path, parameters), method, scope });
-      }
-    }
-  return { targets: protectedOnes, notTried };
-}
-
-const listOf = (value: unknown): readonly Members[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
-
-/** Fills the parameters of a path with their examples, or with 1. */
-const filled = (path: string, parameters: readonly Members[]) =>
-  path.replace(/\{([^}]+)\}/g, (_, name: string) => {
-    const found = parameters.find((one) => one.name === name && one.in === 'path');
-    const schema = isJsonObject(found?.schema) ? found.schema : {};
-    return encodeURIComponent(String(found?.example ?? schema.example ?? schema.default ?? 1));
-  });

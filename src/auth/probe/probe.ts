@@ -1,11 +1,14 @@
-import { operationsOf, type ProbeOptions, type Target, targetsOf } from './options.ts';
+import type { Sent } from './http/network.ts';
+import { createSender, type Received, type Sender } from './http/sender.ts';
+import { operationsOf } from './openapi.ts';
+import { type ProbeOptions, type Target, targetsOf } from './options.ts';
 import { type ProbedRow, type ProbeReport, reportOf } from './report.ts';
 import type { Level, Needs, Row } from './row.ts';
 import { rows as allRows } from './rows/rows.ts';
-import { createSender, type Received, type Sender, type Sent } from './transport.ts';
-import { adviceOn, createTrial, type Source, sourceOf } from './trial.ts';
+import { type Source, sourceOf } from './source.ts';
+import { adviceOn, createTrial } from './trial.ts';
 
-// Here is the course of a run: controls, rows, controls. What is sent is in rows/, and how in transport.ts.
+// Here is the course of a run: controls, rows, controls. What is sent is in rows/, and how in http/.
 
 const profiles: readonly unknown[] = ['rfc6750', 'rfc9068', 'mcp', 'fapi2', undefined];
 /** How many rows are tried between two controls. */
@@ -31,8 +34,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
   const { targets, notTried } = readTargets(options);
   const onReceived = ({ id, method, url }: Sent, { words: _, ...received }: Received) =>
     options.onResponse?.({ row: id, method, url, ...received });
-  const sender = createSender({ fetch: options.fetch, headers, onReceived });
-  signal?.addEventListener('abort', () => sender.stop('The run was interrupted'));
+  const sender = createSender({ fetch: options.fetch, headers, signal, onReceived });
   const chosen = chosenRows(options);
   const source = await sourceOf(options);
   const results: ProbedRow[] = [];
@@ -70,7 +72,7 @@ const chosenRows = ({ only, skip = [] }: ProbeOptions): readonly Row[] =>
     (row) => (only?.some((name) => isMeant(name, row)) ?? true) && !skip.some((name) => isMeant(name, row)),
   );
 
-function readTargets({ targets, openapi, baseUrl = 'https://api.invalid/', methods }: ProbeOptions) {
+function readTargets({ targets, openapi, baseUrl, methods }: ProbeOptions) {
   const described = openapi ? operationsOf(openapi, baseUrl, methods) : { targets: [], notTried: [] };
   const all = targetsOf([...(targets ?? []), ...described.targets]);
   if (all.length === 0) throw new TypeError('Cannot probe: targets must name at least one URL that requires a token');

@@ -1,7 +1,7 @@
 import type { Members } from '../values/json.ts';
 import { type Base, type Change, type Forgery, forge } from './forge.ts';
+import type { Received } from './http/sender.ts';
 import type { KeyServer } from './served-issuer.ts';
-import type { Received } from './transport.ts';
 
 // Here is what a row is, and how one is written in a line. What is sent over the network, and when, is decided elsewhere.
 
@@ -63,6 +63,8 @@ export interface Trial {
   /** The newest nonce for proofs that the target gave out. */
   nonce(): string | undefined;
   send(attempt: Attempt): Promise<Answer>;
+  /** As `send`, but a request that several rows have in common is sent once. */
+  sendOnce(attempt: Attempt): Promise<Answer>;
   /** Reads another URL of the same host without credentials. */
   read(url: string): Promise<Answer>;
 }
@@ -125,7 +127,7 @@ export const response = (
   finding(expected, async (trial) => {
     let words = '';
     for (const attempt of [attempts].flat() as readonly Attempt[]) {
-      const answer = await trial.send(attempt);
+      const answer = await trial.sendOnce(attempt);
       if (answer.outcome === 'unclear') return { verdict: 'inconclusive', got: answer.words };
       const got = fault(answer, trial);
       if (got !== undefined) return { verdict: 'failed', got };

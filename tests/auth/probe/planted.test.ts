@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, setSystemTime, test } from 'bun:test';
+import { afterAll, afterEach, describe, expect, setSystemTime, test } from 'bun:test';
 import { createHmac, createPublicKey } from 'node:crypto';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -9,8 +10,9 @@ import {
   type JWK,
   jwtVerify,
 } from 'jose';
+import { createGuard } from '../../../src/auth/guard.ts';
 import { startServedIssuer } from '../../../src/auth/probe/served-issuer.ts';
-import { type ProbeOptions, probe } from '../../../src/auth/probe.ts';
+import { type ProbeOptions, type Profile, probe } from '../../../src/auth/probe.ts';
 import { createTestIssuer } from '../../../src/auth/testing.ts';
 
 const scope = 'read:reports';
@@ -201,6 +203,7 @@ describe('probe() finds', () => {
 
 let requests = 0;
 const callers: string[] = [];
+const isLong = ({ headers }: Request) => Number(headers.get('authorization')?.length) > 16_384;
 const toLogin = () => new Response(null, { status: 302, headers: { location: '/login' } });
 describe('probe() accuses nobody wrongly:', () => {
   const honest: Readonly<Record<string, readonly [server: Parameters<typeof run>[0], isComplete: boolean]>> = {
@@ -265,6 +268,17 @@ describe('probe() accuses nobody wrongly:', () => {
       false,
     ],
     'one that is not there': [() => Promise.reject(new TypeError('unreachable')), false],
+    'one that closes the connection on a long header': [
+      async (request) => (isLong(request) ? Promise.reject(new TypeError('reset')) : api()(request)),
+      true,
+    ],
+    'one that ends on a long header': [
+      async (request) => {
+        requests += isLong(request) ? 1 : 0;
+        return requests > 0 ? Promise.reject(new TypeError('reset')) : api()(request);
+      },
+      false,
+    ],
   };
   test.each(Object.entries(honest))('%s', async (_, [server, isComplete]) => {
     requests = 0;
@@ -275,25 +289,102 @@ describe('probe() accuses nobody wrongly:', () => {
 
   test('an operation that its document calls public', async () => {
     const operation = { security: [{ bearer: [scope] }] };
+    const part = { in: 'path', name: 'part', schema: { $ref: '#/components/schemas/Part' } };
     const openapi = {
+      servers: [{ url: 'https://production.invalid/v1/' }],
       paths: {
         '/reports': { get: operation, post: operation },
-        '/reports/{id}': { get: operation },
+        '/reports/{id}/{page}/{part}': { parameters: [{ $ref: '#/components/parameters/a~1b' }, part], get: operation },
         '/health': { get: {} },
+      },
+      components: {
+        parameters: { 'a/b': { in: 'path', name: 'id', example: 'a b' } },
+        schemas: { Part: { type: 'integer', example: 7 } },
       },
     };
     const asked = new Set<string>();
     const report = await run(
       async (request) => {
-        asked.add(new URL(request.url).pathname);
+        asked.add(request.url);
         return api()(request);
       },
-      { targets: undefined, openapi, only: ['signature', 'scope'] },
+      { targets: undefined, openapi, baseUrl: 'https://api.invalid/docs/openapi.json', only: ['signature', 'scope'] },
     );
     expect(report.failed).toEqual([]);
-    expect([...asked].filter((path) => !path.includes('well-known'))).toEqual(['/reports', '/reports/1']);
+    const paths = ['/v1/reports', '/v1/reports/a%20b/1/7'];
+    expect([...asked].filter((each) => !each.includes('well-known'))).toEqual(
+      paths.map((at) => `https://api.invalid${at}`),
+    );
     expect(report.notTried).toEqual(['POST /reports: name the method to try it', 'GET /health is public']);
   });
+});
+
+const lax = api({
+  tokenOf: (request) => new URL(request.url).searchParams.get('access_token') ?? undefined,
+});
+const inQuery = 'elsewhere-query';
+test.each<[profile: Profile | undefined, failed: readonly string[]]>([
+  [undefined, []],
+  ['rfc6750', []],
+  ['rfc9068', ['claims-exp-missing', 'type-id', 'type-jwt']],
+  ['mcp', ['metadata-present', inQuery]],
+  ['fapi2', ['claims-exp-missing', inQuery]],
+])('probe() fails an API without exp, typ and metadata by the profile %s', async (profile, ids) => {
+  const only = ['claims-exp-missing', 'type-id', 'type-jwt', 'metadata-present', inQuery];
+  const { failed, warnings, skipped } = await run(lax, { profile, only });
+  expect(failed.map(({ id }) => id).toSorted()).toEqual([...ids].toSorted());
+  expect([...failed, ...warnings, ...skipped].map(({ id }) => id).toSorted()).toEqual(only.toSorted());
+});
+
+describe('probe() needs fewer than 500 requests for a URL', async () => {
+  const { issuer, server } = await startServedIssuer({ audience: expected.audience });
+  afterAll(server.close);
+  const { origin } = new URL(url);
+  const trusting = { issuer: server.url, audience: expected.audience, onKeySetEvent() {} };
+  const guard = createGuard({ ...trusting, dpop: 'on', publicUrl: origin });
+  const token = { issuer: undefined, token: () => issuer.token({ scope }), keys: issuer.options.keys };
+  test.each<[what: string, options: Partial<ProbeOptions>, most: number, passed: number]>([
+    ['an issuer on a port and DPoP', { issuer }, 500, 305],
+    ['the same, but not intrusive', { issuer, intrusive: false }, 490, 305],
+    ['a token', token, 220, 130],
+    ['nothing else', { issuer: undefined }, 100, 60],
+  ])('with %s', async (_, options, most, passed) => {
+    let sent = 0;
+    const onResponse = () => {
+      sent += 1;
+    };
+    const guarded = async (request: Request) => {
+      const result = guard.metadata(request) ?? (await guard.check(request, { scope }));
+      return result instanceof Response ? result : Response.json({ hello: result.claims.sub });
+    };
+    const report = await run(guarded, { ...options, onResponse });
+    expect([report.failed, report.warnings, report.inconclusive]).toEqual([[], [], []]);
+    expect(report.passed.length).toBeGreaterThan(passed);
+    expect(sent).toBeLessThan(most);
+    const huge = report.rows.find(({ id }) => id === 'error-huge');
+    const why = 'A header over 8 KiB: --intrusive';
+    expect(huge).toMatchObject(options.intrusive === false ? { verdict: 'skipped', got: why } : { verdict: 'passed' });
+  });
+});
+
+test('probe() tries an MCP server with a ping, and sends nothing else to its tools', async () => {
+  const resource = 'https://api.invalid/mcp';
+  const guard = createGuard({ ...issuer.options, publicUrl: 'https://api.invalid', resource });
+  const handler = createMcpHandler(() => new McpServer({ name: 'notes', version: '1.0.0' }));
+  const methods = new Set<string>();
+  const server = async (request: Request): Promise<Response> => {
+    const refused = guard.metadata(request) ?? (await guard.check(request, { scope }));
+    if (refused instanceof Response) return refused;
+    const parsedBody = (await request.json()) as { method: string };
+    methods.add(parsedBody.method);
+    return handler.fetch(request, { parsedBody });
+  };
+  const body = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+  const report = await run(server, {
+    ...{ profile: 'mcp', targets: [{ url: resource, method: 'POST', body, scope }] },
+    headers: { Accept: 'application/json, text/event-stream' },
+  });
+  expect([report.failed, report.warnings, report.inconclusive, [...methods]]).toEqual([[], [], [], ['ping']]);
 });
 
 test('probe() judges a target that serves without a token by that alone', async () => {

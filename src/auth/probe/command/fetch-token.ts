@@ -1,7 +1,8 @@
 import { isJsonObject, type Members, parseJsonObject } from '../../values/json.ts';
 import { isSecureUrl } from '../../values/url.ts';
+import type { Sent } from '../http/network.ts';
+import { createSender } from '../http/sender.ts';
 import { metadataUrls } from '../rows/metadata.ts';
-import { createSender, type Sent } from '../transport.ts';
 import { readResourceMetadata } from '../trial.ts';
 
 // Here a client gets a token as a stranger would: metadata of the API (RFC 9728), of its issuer (RFC 8414), client credentials.

@@ -109,7 +109,7 @@ export const claimRows: readonly Row[] = [
     absent: ['crit with a member that is absent', { header: { crit: ['absent'] } }],
     escaped: ['crit by an escaped name', ({ header }) => ({ headerText: `${JSON.stringify(header).slice(0, -1)},"\\u0063rit":["x-y"]}` })],
     standard: ['crit with members of the standard', headers('crit', ['alg'], ['exp', 'exp']), { level: 'should' }],
-    malformed: ['crit that is not a list of names', headers('crit', [], [1], [''], 'exp', null, 0, {}), { level: 'should' }],
+    malformed: ['crit that is not a list of names', headers('crit', [], [1], 'exp', null, {}), { level: 'should' }],
   }),
   ...topic('type', { rule: 'RFC 8725 §3.11', needs: 'issuer', level: 'should', profiles: { rfc9068: 'must' }, remedy: 'Accept the types of access tokens only: at+jwt, and where the issuer has it, JWT' }, {
     logout: ['typ logout+jwt', headers('typ', 'logout+jwt', 'application/logout+jwt')],
