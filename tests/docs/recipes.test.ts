@@ -311,7 +311,7 @@ describe('the recipe', () => {
     };
     const jwt = await issuer.token({ iss: url, aud: audience, sub: 'ada', scope: 'read:reports' });
     const subjects = await Promise.all(['key_of_acme', 'key_of_acmd', jwt].map(subjectOf));
-    expect(subjects).toEqual(['acme', 401, 'ada']);
+    expect(subjects).toEqual(['key:acme', 401, 'ada']);
   });
 
   test('guides/opaque-tokens#Fewer requests to the issuer: only active: true is kept, and asked about once', async () => {
