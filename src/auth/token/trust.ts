@@ -37,7 +37,7 @@ export function createTrusts(
   issuers: ReadonlyMap<string, Omit<Trust['rules'], 'issuer'>>,
   keySets: ReadonlyMap<string, Trust['keys']>,
 ): ListedTrusts {
-  const trusts = new Map<unknown, Trust>();
+  const trusts = new Map<string, Trust>();
   for (const [issuer, rules] of issuers) {
     const keys = keySets.get(issuer);
     if (keys) trusts.set(issuer, { keys, rules: { ...rules, issuer } });

@@ -20,6 +20,8 @@ const keys = [
   keyOf('of personal accounts', issuerOf(personal)),
   keyOf('without issuer'),
   keyOf('with a strange issuer', { tenant: contoso }),
+  keyOf('with a text as issuer', 'not https:'),
+  keyOf('of an http issuer', 'http://issuer.example.test/'),
   // The same key for two tenants.
   keyOf('of two tenants', issuerOf(personal), 'shared'),
   keyOf('of two tenants', issuerOf(contoso), 'shared'),
@@ -70,8 +72,9 @@ const rows: readonly Row[] = [
   ['a tid that does not fit iss', tokenFrom(fabrikam, { tid: contoso }), 'issuer_mismatch'],
   ['an iss that does not fit tid', tokenFrom(contoso, { tid: fabrikam }), 'issuer_mismatch', anyTenant],
   ['no tid', tokenFrom(contoso, { tid: undefined }), 'issuer_mismatch', anyTenant],
+  ['an iss that is no string', tokenFrom(contoso, { iss: 7 }), 'issuer_mismatch', anyTenant],
   ['a tid in a list', tokenFrom(contoso, { tid: [contoso] }), 'issuer_mismatch', anyTenant],
-  ...['common', '{tenantid}', '', '*', '$&', 'contoso.onmicrosoft.com', contoso.toUpperCase(), `${contoso}/x`].map(
+  ...['common', '{tenantid}', '', '$&', 'contoso.test', contoso.toUpperCase(), `${contoso}/x`, `x${contoso}`].map(
     (tenant): Row => [`the tenant "${tenant}"`, tokenFrom(tenant), 'issuer_mismatch', anyTenant],
   ),
   ['a longer iss', tokenFrom(contoso, { iss: `${issuerOf(contoso)}/` }), 'issuer_mismatch'],
@@ -112,6 +115,8 @@ test.each([
   ['a key of all tenants', 'of all tenants', undefined, undefined],
   ['a key without issuer', 'without issuer', undefined, undefined],
   ['a key whose issuer is no URL', 'with a strange issuer', undefined, undefined],
+  ['a key whose issuer has https: in it', 'with a text as issuer', undefined, undefined],
+  ['a key of another issuer, over http', 'of an http issuer', 'key_unknown', 'key_unknown'],
   ['a key of two tenants, which is not for v1.0 tokens', 'of two tenants', undefined, 'key_unknown'],
   ['a key of another tenant', 'of personal accounts', 'key_unknown', 'key_unknown'],
 ])('a tenant alone, and one that is listed beside all tenants: %s', async (_, kid, want, wantOfV1) => {
