@@ -47,7 +47,6 @@ export interface Base {
 export type Forgery = Change | ((base: Base) => Change | string);
 
 export const base64url = (text: string | Uint8Array): string => Buffer.from(text).toString('base64url');
-/** Decodes base64url. */
 export const bytesOf = (part: string): Buffer => Buffer.from(part, 'base64url');
 
 /** Returns the token of a forgery, by default the good one. Without the issuer's key, an attacker's signs it. */
@@ -93,7 +92,7 @@ export function cryptoOf(algorithm: string, key: KeyObject) {
 }
 
 /** Returns the signature of a JWS algorithm over `input`; HMAC uses the public key as its secret, as in an attack. */
-export function signAs(algorithm: string, key: KeyObject, input: Buffer): Uint8Array {
+function signAs(algorithm: string, key: KeyObject, input: Buffer): Uint8Array {
   const [hash, parameters] = cryptoOf(algorithm, key);
   if (!algorithm.startsWith('HS')) return sign(hash, input, parameters);
   const secret = createPublicKey(key).export({ type: 'spki', format: 'pem' });
@@ -129,12 +128,12 @@ export function keyNamed(name: string, algorithm: string, modulusLength = 2048):
   return key;
 }
 
-/** The key of an attacker. */
 export const strangersKey = (algorithm: string): KeyObject => keyNamed('stranger', algorithm);
 
 /** Returns the public half as a JWK with these members; `undefined` removes one. */
 export const publish = (key: KeyObject, kid: string, members: Members = {}): Members =>
-  withoutUndefined({ ...createPublicKey(key).export({ format: 'jwk' }), kid, use: 'sig', ...members });
-
-const withoutUndefined = (members: Members): Members =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+  Object.fromEntries(
+    Object.entries({ ...createPublicKey(key).export({ format: 'jwk' }), kid, use: 'sig', ...members }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );

@@ -29,7 +29,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
   const { known = {}, only, skip = [], profile, headers, signal } = options;
   if (!profiles.includes(profile)) throw new TypeError(`Cannot probe: ${profile} is no profile`);
   for (const name of [...(only ?? []), ...skip, ...Object.keys(known)])
-    if (![...allRows, ...ownRows].some((row) => isMeant(name, row)))
+    if (idsOf(name).length === 0 || (name in known && !idsOf(name).includes(name)))
       throw new TypeError(`Cannot probe: no row is called ${name}`);
   const { targets, notTried } = readTargets(options);
   const onReceived = ({ id, method, url }: Sent, { words: _, ...received }: Received) =>
@@ -63,14 +63,16 @@ export function plan(options: ProbeOptions, depth: Needs): readonly string[] {
   ];
 }
 
-/** Whether a row is meant by its ID, or by the beginning of several. */
-const isMeant = (name: string, { id }: Own) =>
-  [...allRows, ...ownRows].some((row) => row.id === name) ? id === name : id.startsWith(name);
+/** Returns the ID that a name is, or else those that begin with it. */
+function idsOf(name: string): readonly string[] {
+  const ids = [...allRows, ...ownRows].map(({ id }) => id);
+  return ids.includes(name) ? [name] : ids.filter((id) => id.startsWith(name));
+}
 
-const chosenRows = ({ only, skip = [] }: ProbeOptions): readonly Row[] =>
-  allRows.filter(
-    (row) => (only?.some((name) => isMeant(name, row)) ?? true) && !skip.some((name) => isMeant(name, row)),
-  );
+function chosenRows({ only = [''], skip = [] }: ProbeOptions): readonly Row[] {
+  const [wanted, unwanted] = [only.flatMap(idsOf), skip.flatMap(idsOf)];
+  return allRows.filter(({ id }) => wanted.includes(id) && !unwanted.includes(id));
+}
 
 function readTargets({ targets, openapi, baseUrl, methods }: ProbeOptions) {
   const described = openapi ? operationsOf(openapi, baseUrl, methods) : { targets: [], notTried: [] };
@@ -81,20 +83,14 @@ function readTargets({ targets, openapi, baseUrl, methods }: ProbeOptions) {
 
 type Own = Omit<Row, 'run'>;
 const noToken: Own = {
-  id: 'no-token',
-  rule: 'RFC 6750 §3',
-  level: 'must',
-  needs: 'nothing',
-  sent: 'no token',
-  expected: 'a refusal (4xx)',
+  ...{ id: 'no-token', rule: 'RFC 6750 §3', level: 'must', needs: 'nothing' },
+  ...{ sent: 'no token', expected: 'a refusal (4xx)' },
   remedy: 'Guard the route. A refusal is a matter of the status, not of the body',
 };
 const control: Own = {
-  ...{ ...noToken, id: 'control', rule: 'RFC 6750 §2.1', needs: 'token', sent: 'a good token, twice' },
-  ...{
-    expected: 'success, the same each time',
-    remedy: 'Let the API trust the issuer, and give it a token that it accepts',
-  },
+  ...{ id: 'control', rule: 'RFC 6750 §2.1', level: 'must', needs: 'token' },
+  ...{ sent: 'a good token, twice', expected: 'success, the same each time' },
+  remedy: 'Let the API trust the issuer, and give it a token that it accepts',
 };
 const controlEnd: Own = { ...control, id: 'control-end', sent: 'a good token, at the end' };
 /** Rows that are part of each run. */

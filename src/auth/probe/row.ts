@@ -34,7 +34,7 @@ export interface Answer extends Received {
   readonly outcome: 'served' | 'refused' | 'unclear';
 }
 
-export interface Finding {
+interface Finding {
   readonly verdict: 'passed' | 'failed' | 'skipped' | 'inconclusive';
   /** What came, or why the row was skipped. */
   readonly got: string;
@@ -96,7 +96,7 @@ type Line = readonly [sent: string, what: Forgery | readonly Forgery[] | Way, mo
 /** Returns the rows of a topic, whose name begins their IDs. */
 export const topic = (name: string, told: Told, lines: Readonly<Record<string, Line>>): readonly Row[] =>
   Object.entries(lines).map(([id, [sent, what, more]]) => {
-    const way = isWay(what) ? what : refusedTokens([what].flat() as readonly Forgery[]);
+    const way = isWay(what) ? what : refusedTokens(...([what].flat() as readonly Forgery[]));
     return { id: `${name}-${id}`, sent, level: 'must', ...way, ...told, ...more };
   });
 
@@ -109,14 +109,11 @@ export const refused = (...attempts: readonly Attempt[]): Way =>
 /** Accepts each of these requests. */
 export const accepted = (...attempts: readonly Attempt[]): Way =>
   finding('success, as with any good token', (trial) => all(trial, attempts, 'served', 'refused'));
-export const acceptedTokens = (...forgeries: readonly Forgery[]): Way => ({
-  ...accepted(...forgeries.map((token) => ({ token }))),
-  forgeries,
-});
-const refusedTokens = (forgeries: readonly Forgery[]): Way => ({
-  ...refused(...forgeries.map((token) => ({ token }))),
-  forgeries,
-});
+const presenting =
+  (way: typeof accepted) =>
+  (...forgeries: readonly Forgery[]): Way => ({ ...way(...forgeries.map((token) => ({ token }))), forgeries });
+export const acceptedTokens = presenting(accepted);
+const refusedTokens = presenting(refused);
 
 /** Decides about the responses to requests: `fault` returns what is wrong with one. */
 export const response = (

@@ -82,7 +82,7 @@ export const sideKey = (name: string) => keyNamed(name, 'RS256', name === 'weak'
 export const publishedSecret = Buffer.alloc(32, 1);
 const published = (name: string, kid: string, members: Members = {}) => publish(sideKey(name), `probe-${kid}`, members);
 /** Keys beside the issuer's own: two under one kid, and some that verify no token. */
-export const sideKeys = (): readonly Members[] => [
+const sideKeys = (): readonly Members[] => [
   ...['first twin', 'second twin'].map((name) => published(name, 'twins')),
   published('weak', 'weak'),
   published('rotated', 'encrypting', { use: 'enc' }),

@@ -482,6 +482,7 @@ test.each([
   ['url', { targets: ['/reports'] }],
   ['url', { targets: ['https://user:hunter2@api.invalid/'] }],
   ['row', { only: ['audience-othr'] }],
+  ['row', { known: { audience: 'the beginning of IDs' } }],
   ['issuer', { issuer: { ...issuer } }],
 ])('probe() rejects a wrong %s with a TypeError', (name, options) =>
   expect(run({}, options)).rejects.toThrow(new RegExp(`^Cannot probe(?!.*hunter2).*${name}`)),

@@ -7,7 +7,7 @@ import { readResourceMetadata } from '../trial.ts';
 
 // Here a client gets a token as a stranger would: metadata of the API (RFC 9728), of its issuer (RFC 8414), client credentials.
 
-export interface ClientCredentials {
+interface ClientCredentials {
   readonly id: string;
   readonly secret: string;
   readonly scope: readonly string[];
