@@ -128,7 +128,12 @@ async function probeTarget(run: Run, chosen: readonly Row[]): Promise<void> {
     if (isOver !== undefined) sender.stop(isOver);
     await probeRow(run, row);
     if (at % controlInterval !== controlInterval - 1 && at !== chosen.length - 1) continue;
-    const again = await run.control();
+    let again = await run.control();
+    if (again?.outcome === 'unclear') {
+      // A gateway may have lost an instance for a moment.
+      await sender.pause(1000);
+      again = await run.control();
+    }
     if (again && again.outcome !== 'served') {
       doubt(results, judged, again.words);
       add(controlEnd, 'inconclusive', again.words);

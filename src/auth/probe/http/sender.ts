@@ -97,6 +97,7 @@ export function createSender({ fetch, headers = {}, onReceived, ...others }: Sen
     stop(reason: string) {
       stopped ??= reason;
     },
+    pause: (ms: number) => clock.sleep(ms, signal),
     async send(sent: Sent): Promise<Received> {
       const received = await sendOnce(sent);
       const { status } = received;
