@@ -121,10 +121,3 @@ test('a name that several files declare is among those that may be', async () =>
       .toSorted(),
   );
 });
-
-const countOf = (folder: string) => sourceFiles.filter((file) => `${dirname(file)}/` === folder).length;
-const folders = [...new Set(sourceFiles.map((file) => `${dirname(file)}/`))];
-
-test.each(folders)('%s has at most nine source files, and the folder of the package twelve', (folder) =>
-  expect(countOf(folder)).toBeLessThanOrEqual(folder === 'auth/' ? 12 : 9),
-);

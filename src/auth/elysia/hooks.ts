@@ -151,3 +151,12 @@ export function putFunctionsFirst(hooks: Hooks): void {
   };
   hooks.beforeHandle = hooksOf(hooks, 'beforeHandle').toSorted((one, other) => rank(one) - rank(other));
 }
+
+/** Locks a mounted handler, which Elysia calls without any hook with `aot: false`. Returns whether there is one. */
+export function lockMount(hooks: Hooks, parts: readonly (GuardUse | Requirement)[]): boolean {
+  const config = Object(hooks.config) as { readonly mount?: (request: Request) => unknown };
+  const { mount } = config;
+  const locked = (request: Request) => acceptanceWith({ request }, ...parts) && mount?.(request);
+  if (mount) hooks.config = { ...config, mount: locked };
+  return mount !== undefined;
+}

@@ -6,12 +6,13 @@ import { documentRejections, withoutDocumented } from '../openapi/responses.ts';
 import { securityOf } from '../openapi/security.ts';
 import { promised, whenSettled } from '../values/promises.ts';
 import { close, refuseToServe } from './closing.ts';
-import { gateRoute, lockMount, placeGate } from './gate.ts';
+import { gateRoute, placeGate } from './gate.ts';
 import {
   checkSpelling,
   guardUsesIn,
   isPublic,
   knowsRequirements,
+  lockMount,
   putFunctionsFirst,
   removeGuards,
   replacedRequirement,
