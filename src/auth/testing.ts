@@ -1,9 +1,4 @@
-export {
-  createDevelopmentIssuer,
-  type DevelopmentClient,
-  type DevelopmentIssuer,
-  type DevelopmentIssuerOptions,
-  type IssuerSecrets,
-} from './issuer/development-issuer.ts';
+export { createDevelopmentIssuer, type DevelopmentIssuer } from './issuer/development-issuer.ts';
+export type { DevelopmentClient, DevelopmentIssuerOptions, IssuerSecrets } from './issuer/issuer-options.ts';
 export { createTestIssuer, type ProofOptions, type TestIssuer, type TokenOptions } from './issuer/test-issuer.ts';
 export type { Client } from './issuer/token-endpoint.ts';

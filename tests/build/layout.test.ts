@@ -96,28 +96,3 @@ describe('forbiddenImports() finds', () => {
   ];
   test.each(planted)('%s', (_, file, source) => expect(forbiddenImports(file, source)).toHaveLength(1));
 });
-
-/** Why several files declare a name, and how many do. Every other name is of one file. */
-const shared = {
-  'doors, and what is behind them': 'authOf 3, createGuard 2, describeRejections 2, requireToken 3',
-  'commands, whose words have the same parts': 'readFlags 4, run 3, usage 5',
-  'the service, which has no door to those of the package':
-    'boolean 2, choice 2, integer 2, isClose 2, pasteHint 2, text 2',
-};
-
-test('a name that several files declare is among those that may be', async () => {
-  const counts = new Map<string, number>();
-  for (const file of sourceFiles) {
-    const declared = (await readText(`src/${file}`)).matchAll(
-      /^(?:export )?(?:async )?(?:function\*?|const|let|class|interface|type) (\w+)/gm,
-    );
-    for (const name of new Set([...declared].map(([, each = '']) => each)))
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  const repeated = [...counts].filter(([, count]) => count > 1).map(([name, count]) => `${name} ${count}`);
-  expect(repeated.toSorted()).toEqual(
-    Object.values(shared)
-      .flatMap((names) => names.split(', '))
-      .toSorted(),
-  );
-});

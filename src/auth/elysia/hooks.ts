@@ -5,9 +5,9 @@
 import { status } from 'elysia';
 import { requirementError } from '../guard/scopes.ts';
 import type { DeniedRejection } from '../openapi/responses.ts';
-import { isClose } from '../options/check-options.ts';
 import type { Claims, RouteRequirements } from '../types.ts';
 import { promised } from '../values/promises.ts';
+import { isClose } from '../values/spelling.ts';
 import { close } from './closing.ts';
 import type { Hook, Hooks, Instance, RouteContext } from './internals.ts';
 import { type Accepted, type GuardUse, isCalled, type Plan, type Requirement, routeOptionNames } from './plan.ts';

@@ -1,42 +1,14 @@
-import { randomBytes } from 'node:crypto';
 import { proofAlgorithms } from '../proof/proof-key.ts';
-import { isText } from '../values/json.ts';
-import { isLoopbackHost, isSecureUrl } from '../values/url.ts';
-import { createSigner, type Signer } from './signer.ts';
+import {
+  completeClients,
+  type DevelopmentIssuerOptions,
+  type IssuerSecrets,
+  isAllowedHost,
+  readIssuerOptions,
+} from './issuer-options.ts';
+import { createSigner } from './signer.ts';
 import { renderTokenCommands } from './token-commands.ts';
 import { type Client, createTokenEndpoint, json } from './token-endpoint.ts';
-
-/** A client, and what it can be granted. */
-export interface DevelopmentClient {
-  /** Its identifier, `client_id`. */
-  readonly id: string;
-  /** Defaults to a random one. */
-  readonly secret?: string | undefined;
-  /** The scopes that it can be granted: separated by spaces, or a list. Defaults to none. */
-  readonly scope?: string | readonly string[] | undefined;
-}
-
-/** The key pair of an issuer, and the random secrets of its clients. They are in memory only. */
-export interface IssuerSecrets {
-  /** Signs the tokens. */
-  readonly signer: Signer;
-  /** By client ID. */
-  readonly clients: Map<string, string>;
-}
-
-/** The options of a development issuer. */
-export interface DevelopmentIssuerOptions {
-  /** The issuer identifier: a URL below which the endpoints are served, on a loopback host or one of `allowedHosts`. */
-  readonly issuer: string;
-  /** The API identifiers for which tokens are issued. The first is the default. */
-  readonly audience: string | readonly string[];
-  /** The clients, or a function that is called for each request. */
-  readonly clients: readonly DevelopmentClient[] | (() => readonly DevelopmentClient[]);
-  /** Hosts other than loopback at which clients get tokens, with their port unless it is the default. Defaults to none. */
-  readonly allowedHosts?: readonly string[] | undefined;
-  /** The keys and secrets of an earlier issuer, which keep its tokens valid. Defaults to new ones. */
-  readonly secrets?: IssuerSecrets | undefined;
-}
 
 /** An authorization server for development. */
 export interface DevelopmentIssuer {
@@ -121,17 +93,35 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
       return renderTokenCommands(url, audience[0], clients());
     },
     async fetch(request) {
-      const [, path = ''] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)/i.exec(request.url) ?? [];
-      if (path.endsWith(endpoints.token))
-        return request.method === 'POST' ? (refuseHost(request) ?? respondToken(request)) : wrongMethod('POST');
-      if (path.endsWith(endpoints.authorization)) return json(400, unsupported);
-      const document = path.endsWith(endpoints.keySet)
-        ? { keys }
-        : `${path}/`.includes(`${endpoints.metadata}/`) && describe();
-      if (!document) return json(404, { error: 'not_found' });
-      return request.method === 'GET' || request.method === 'HEAD' ? json(200, document) : wrongMethod('GET, HEAD');
+      if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: preflightHeaders });
+      return readableAnywhere(await respond(request));
     },
   };
+
+  function respond(request: Request): Response | Promise<Response> {
+    const [, path = ''] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)/i.exec(request.url) ?? [];
+    if (path.endsWith(endpoints.token))
+      return request.method === 'POST' ? (refuseHost(request) ?? respondToken(request)) : wrongMethod('POST');
+    if (path.endsWith(endpoints.authorization)) return json(400, unsupported);
+    const document = path.endsWith(endpoints.keySet)
+      ? { keys }
+      : `${path}/`.includes(`${endpoints.metadata}/`) && describe();
+    if (!document) return json(404, { error: 'not_found' });
+    return request.method === 'GET' || request.method === 'HEAD' ? json(200, document) : wrongMethod('GET, HEAD');
+  }
+}
+
+/** Pages of every origin may use it, because a token needs a secret, and the rest is public. Swagger UI sends the last header. */
+const preflightHeaders = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': 'GET, HEAD, POST',
+  'access-control-allow-headers': 'Authorization, Content-Type, DPoP, X-Requested-With',
+  'access-control-max-age': '86400',
+};
+
+function readableAnywhere(response: Response): Response {
+  response.headers.set('access-control-allow-origin', '*');
+  return response;
 }
 
 const wrongMethod = (allow: string) => json(405, { error: 'invalid_request' }, { allow });
@@ -147,53 +137,3 @@ const respondMisdirected = () =>
     error: 'invalid_request',
     error_description: 'Host must be localhost, a loopback address or an allowed host',
   });
-
-const must = (name: string, expected: string) =>
-  new TypeError(`Cannot create a development issuer: ${name} must be ${expected}`);
-
-function readIssuerOptions({ issuer, audience, allowedHosts = [] }: DevelopmentIssuerOptions) {
-  if (!isSecureUrl(issuer, true) || issuer.includes('?'))
-    throw must('issuer', 'a URL without query, fragment or credentials');
-  const { protocol, host, hostname } = new URL(issuer);
-  if (!Array.isArray(allowedHosts) || !allowedHosts.every((each) => isText(each) && readHost(each, protocol)))
-    throw must('allowedHosts', 'a list of hosts, such as dev.example.com or dev.example.com:8443');
-  const allowed = new Set(allowedHosts.map((each) => readHost(each, protocol)?.host));
-  if (!isLoopbackHost(hostname) && !allowed.has(host))
-    throw must('issuer', 'a URL on a loopback host, or on an allowed host');
-  const [first, ...others] = [audience].flat();
-  if (!isText(first) || !others.every(isText)) throw must('audience', 'the API identifier');
-  return { issuer, audience: [first, ...others] as const, hosts: { protocol, allowed } };
-}
-
-function completeClients(
-  clients: readonly DevelopmentClient[],
-  { clients: secrets }: IssuerSecrets,
-): readonly Client[] {
-  const ids = new Set(Array.isArray(clients) ? clients.map(({ id }) => id) : undefined);
-  if (ids.size === 0 || ids.size !== clients.length || ![...ids].every(isText))
-    throw must('clients', 'a list of clients, each with a different id');
-  return clients.map(({ id, secret = secrets.get(id) ?? randomBytes(16).toString('hex'), scope = [] }) => {
-    if (!isText(secret)) throw must(`the secret of ${JSON.stringify(id)}`, 'a non-empty string');
-    secrets.set(id, secret);
-    return { id, secret, scope: [scope].flat().join(' ') };
-  });
-}
-
-/**
- * Returns whether the Host of a request is a loopback host (any port) or allowed. A website that points its own name at this
- * machine (DNS rebinding) sends that name. Without a Host header, the URL of the request is checked.
- */
-function isAllowedHost(
-  request: Request,
-  { protocol, allowed }: ReturnType<typeof readIssuerOptions>['hosts'],
-): boolean {
-  // On Bun, the URL of a request with an invalid Host cannot be parsed.
-  const sent = request.headers.get('host') ?? /^https?:\/\/([^/?#]*)/i.exec(request.url)?.[1] ?? '';
-  const url = readHost(sent, protocol);
-  return url !== undefined && (allowed.has(url.host) || isLoopbackHost(url.hostname));
-}
-
-function readHost(host: string, protocol: string): URL | undefined {
-  const isHost = /^[\w.-]+(:\d+)?$|^\[[\da-f:]+\](:\d+)?$/i.test(host) && URL.canParse(`${protocol}//${host}`);
-  return isHost ? new URL(`${protocol}//${host}`) : undefined;
-}

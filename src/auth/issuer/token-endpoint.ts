@@ -53,7 +53,8 @@ export function createTokenEndpoint({ issuer, url, audience, clients, signer, ki
       access_token: signer.sign({ typ: 'at+jwt', kid }, claims),
       token_type: jkt ? 'DPoP' : 'Bearer',
       expires_in: lifetimeSeconds,
-      ...(scope && { scope }),
+      // A client assumes the scopes that it requested, unless the response says others (RFC 6749 §5.1).
+      ...((scope || parameters.has('scope')) && { scope }),
     };
   }
 
@@ -128,11 +129,9 @@ function readTarget(parameters: ReadonlyMap<string, string>, audience: readonly 
   return target;
 }
 
-/** Returns the requested scopes, by default all that the client can be granted. */
+/** Returns those of the requested scopes that the client can be granted, by default all (RFC 6749 §3.3). */
 function grantScope(client: Client, parameters: ReadonlyMap<string, string>): string {
+  const wanted = parameters.get('scope')?.split(/ +/);
   const granted = client.scope.split(' ');
-  const wanted = parameters.get('scope')?.split(' ').filter(Boolean) ?? granted;
-  if (!wanted.every((scope) => granted.includes(scope)))
-    throw new GrantError('invalid_scope', 'The client is not allowed to request this scope');
-  return wanted.join(' ');
+  return granted.filter((scope) => wanted?.includes(scope) ?? true).join(' ');
 }

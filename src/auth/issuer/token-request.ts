@@ -15,7 +15,6 @@ export class GrantError extends Error {
       | 'invalid_request'
       | 'invalid_client'
       | 'unsupported_grant_type'
-      | 'invalid_scope'
       | 'invalid_target'
       | 'invalid_dpop_proof',
     readonly description: string,
@@ -48,11 +47,16 @@ export async function readTokenRequest(request: Request): Promise<TokenRequest> 
   return { parameters, clientId: decodeFormValue(id), clientSecret: decodeFormValue(secret) };
 }
 
+const form = 'application/x-www-form-urlencoded';
+
 async function readParameters(request: Request): Promise<ReadonlyMap<string, string>> {
-  const [mediaType] = (request.headers.get('content-type') ?? '').split(';');
+  const { headers } = request;
+  const [mediaType = ''] = (headers.get('content-type') ?? '').split(';');
+  const isJson = mediaType.trim().toLowerCase() === 'application/json';
+  if ((!isJson && mediaType.trim().toLowerCase() !== form) || headers.has('content-encoding'))
+    throw new GrantError('invalid_request', `Content-Type must be ${form} or application/json, without an encoding`);
   const text = await request.text();
-  const entries =
-    mediaType?.trim().toLowerCase() === 'application/json' ? readJsonFields(text) : [...new URLSearchParams(text)];
+  const entries = isJson ? readJsonFields(text) : [...new URLSearchParams(text)];
   const parameters = new Map(entries);
   if (parameters.size !== entries.length) throw new GrantError('invalid_request', 'Parameters must not be repeated');
   return parameters;

@@ -2,6 +2,7 @@ import { isTemplate, isTenant, withCommonTenant } from '../keys/tenants.ts';
 import type { CheckedOptions, GuardOptions } from '../types.ts';
 import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
+import { describeUnknown } from '../values/spelling.ts';
 import { isSecureUrl } from '../values/url.ts';
 import { hasNoTenant, identifierOf, isName, listedIssuers, optionsByIssuer } from './issuers.ts';
 import type { Wording } from './kinds.ts';
@@ -33,7 +34,7 @@ export function checkOptions(options: GuardOptions): CheckedOptions {
   const { checked, problems } = readOptions(options);
   const unknown = namesIn(options).filter((name) => !Object.hasOwn(optionRules, name));
   // A misspelt name comes first, because it explains a missing option.
-  const lines = [...unknown.map(describeUnknown), ...problems.map((problem) => describeOption(problem, options))];
+  const lines = [...unknown.map(describeUnknownOption), ...problems.map((problem) => describeOption(problem, options))];
   if (lines.length === 0) return checked;
   throw new TypeError(`Cannot create a guard:\n${lines.map((line) => `  ${line}`).join('\n')}`);
 }
@@ -145,28 +146,8 @@ function describeOption(problem: OptionProblem, options: object): string {
   return `${name} must be ${expectedInCode}, got ${found}${adviceInCode === undefined ? '' : `. ${adviceInCode}`}`;
 }
 
-function describeUnknown(name: string): string {
+function describeUnknownOption(name: string): string {
   if (name === 'optional')
     return 'optional is not an option: it is the second argument of resourceServer, or a requirement of check';
-  const [meant] = optionNames.filter((known) => isSimilar(name, known));
-  return `${name} is not an option${meant === undefined ? '' : `. Did you mean ${meant}?`}`;
-}
-
-/**
- * Whether a name may be a misspelling of a known one: they are equal but for case and underscores, one begins with the other, or
- * at most two letters differ.
- */
-function isSimilar(name: string, known: string): boolean {
-  const [a, b] = [name, known].map((each) => each.toLowerCase().replaceAll('_', '')) as [string, string];
-  const [shorter, longer] = a.length < b.length ? [a, b] : [b, a];
-  return (shorter.length > 4 && longer.startsWith(shorter)) || isClose(a, b, 2);
-}
-
-/** Whether at most so many letters must be inserted, removed or replaced to turn `a` into `b`. */
-export function isClose(a: string, b: string, edits: number): boolean {
-  if (edits < 0) return false;
-  if (a === '' || b === '') return a.length + b.length <= edits;
-  const [restA, restB] = [a.slice(1), b.slice(1)];
-  if (a[0] === b[0]) return isClose(restA, restB, edits);
-  return isClose(restA, b, edits - 1) || isClose(a, restB, edits - 1) || isClose(restA, restB, edits - 1);
+  return describeUnknown(name, optionNames);
 }

@@ -33,6 +33,7 @@ function discover(id: string, from: typeof issuer, authenticate = openid.ClientS
 
 const grant = { grant_type: 'client_credentials' };
 const request = { ...grant, client_id: 'reader', client_secret: SECRET };
+const asForm = { 'content-type': 'application/x-www-form-urlencoded' };
 const inJson = { 'content-type': 'application/json' };
 const authorization = (text: string) => ({ authorization: `Basic ${btoa(text)}` });
 /** RFC 6749 §2.3.1: both parts are form-encoded before they are joined, and any character may be. */
@@ -72,14 +73,16 @@ const rejected: Readonly<Record<string, readonly Row[]>> = {
     ['a client in the header and the body', request, basic],
     ['no grant_type', { client_id: 'reader', client_secret: SECRET }],
     ['an empty grant_type', { ...request, grant_type: '' }],
-    ['grant_type twice', `${new URLSearchParams(request)}&grant_type=client_credentials`],
+    ['grant_type twice', `${new URLSearchParams(request)}&grant_type=client_credentials`, asForm],
     ['JSON cut short', '{"grant_type":', inJson],
     ['a JSON array', '["client_credentials"]', inJson],
     ['JSON null', 'null', inJson],
+    ['a form labelled as text', new URLSearchParams(request).toString(), { 'content-type': 'text/plain' }],
+    ['a form without a media type', new URLSearchParams(request).toString(), { 'content-type': '' }],
+    ['a form labelled as compressed', request, { 'content-encoding': 'gzip' }],
     ['a JSON member that is not a string', JSON.stringify({ ...request, grant_type: ['client_credentials'] }), inJson],
   ],
   unsupported_grant_type: [['another grant', { ...request, grant_type: 'password' }]],
-  invalid_scope: [['a scope of another client', { ...request, scope: 'read:reports write:reports' }]],
   invalid_target: [
     ['an audience that is unknown', { ...request, audience: 'https://elsewhere.test' }],
     ['a resource that is unknown', { ...request, resource: 'https://elsewhere.test' }],
@@ -89,8 +92,9 @@ const rejected: Readonly<Record<string, readonly Row[]>> = {
 
 /** Sends a request for a token. No response may be stored. */
 async function ask(given: Row[1], headers: Row[2] = {}) {
-  const sent = typeof given === 'string' ? given : new URLSearchParams(given).toString();
+  const sent = typeof given === 'string' ? given : new URLSearchParams(given);
   const response = await issuer.fetch(new Request(tokenEndpoint, { method: 'POST', body: sent, headers }));
+  expect(response.headers.get('access-control-allow-origin')).toBe('*');
   expect(response.headers.get('content-type')).toBe('application/json');
   expect(response.headers.get('cache-control')).toBe('no-store');
   const challenge = response.headers.get('www-authenticate');
@@ -122,6 +126,20 @@ describe('the token endpoint of createDevelopmentIssuer()', () => {
         // A client that tried Basic must get Basic (RFC 6749 §5.2). Otherwise browsers would ask for a password.
         expect(challenge ?? '').toMatch(status === 401 && headers.authorization ? /^Basic realm="/ : /^$/);
       });
+
+  test.each([
+    ['reader', 'read:reports write:reports', 'read:reports'],
+    ['reader', 'write:reports', ''],
+    ['reader', '', ''],
+    ['visitor', 'read:reports export', ''],
+    ['visitor', undefined, undefined],
+  ])('grants %s, which requests %p, what it may have: %p', async (id, requested, granted) => {
+    const { secret } = issuer.clients.find((client) => client.id === id) ?? {};
+    const scope = requested === undefined ? {} : { scope: requested };
+    const { status, body } = await ask({ ...grant, client_id: id, client_secret: String(secret), ...scope });
+    expect({ status, scope: body.scope }).toEqual({ status: 200, scope: granted });
+    expect(decodeJwt(String(body.access_token)).scope).toBe(granted || undefined);
+  });
 
   for (const parameter of ['audience', 'resource'])
     test(`issues tokens for each known ${parameter}`, async () => {
@@ -185,7 +203,7 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
       expect(named.options.keys.keys).toEqual([{ kty: 'RSA', kid: text, use: 'sig', alg: 'RS256', n: text, e: text }]);
     });
 
-    for (const [method, endpoint, status, allow = null, host = 'localhost'] of [
+    for (const [method, endpoint, status, allow = null, host = 'localhost', type = 'application/json'] of [
       ['HEAD', '/.well-known/jwks.json', 200],
       ['POST', '/.well-known/jwks.json', 405, 'GET, HEAD'],
       ['GET', '/oauth/token', 405, 'POST'],
@@ -196,12 +214,14 @@ for (const path of ['/', '', '/tenant', '/tenant/'])
       ['GET', '/.well-known/jwks.json', 200, null, 'evil.example'],
       ['GET', '/.well-known/oauth-authorization-server', 200, null, 'evil.example'],
       ['POST', '/oauth/token', 421, null, 'evil.example'],
+      ['OPTIONS', '/oauth/token', 204, null, 'evil.example', null],
     ] as const)
       test(`returns ${status} for ${method} ${endpoint} at ${host}`, async () => {
         const response = await named.fetch(new Request(base + endpoint, { method, headers: { host } }));
         expect(response.status).toBe(status);
         expect(response.headers.get('allow')).toBe(allow);
-        expect(response.headers.get('content-type')).toBe('application/json');
+        expect(response.headers.get('content-type')).toBe(type);
+        expect(response.headers.get('access-control-allow-origin')).toBe('*');
       });
   });
 
@@ -218,6 +238,8 @@ describe('createDevelopmentIssuer()', () => {
     ),
     ['audience must be the API identifier', { audience: [AUDIENCE, ''] }],
     ['audience must be the API identifier', { audience: [] }],
+    ['scopes is not an option. Did you mean scope?', { clients: [{ id: 'a', scopes: 'x' }] }],
+    ['audiences is not an option. Did you mean audience?', { audiences: ['a'] }],
     ['clients must be a list', { clients: undefined }],
     ['clients must be a list', { clients: [] }],
     ['clients must be a list', { clients: [{ id: 'a' }, { id: 'a' }] }],
@@ -228,6 +250,16 @@ describe('createDevelopmentIssuer()', () => {
       expect(() => createDevelopmentIssuer({ ...good, ...options } as DevelopmentIssuerOptions)).toThrow(
         expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) }),
       ));
+
+  test('lets pages of every origin send what clients of its endpoints send', async () => {
+    const response = await issuer.fetch(new Request(tokenEndpoint, { method: 'OPTIONS' }));
+    expect(Object.fromEntries(response.headers)).toEqual({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'GET, HEAD, POST',
+      'access-control-allow-headers': 'Authorization, Content-Type, DPoP, X-Requested-With',
+      'access-control-max-age': '86400',
+    });
+  });
 
   test('makes a secret for each client without one', () => {
     const secrets = [issuer, createDevelopmentIssuer(good)].flatMap(({ clients }) => clients.slice(1));

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { isText, namesIn } from '../values/json.ts';
+import { describeUnknown } from '../values/spelling.ts';
+import { isLoopbackHost, isSecureUrl } from '../values/url.ts';
+import type { Signer } from './signer.ts';
+import type { Client } from './token-endpoint.ts';
+
+/** A client, and what it can be granted. */
+export interface DevelopmentClient {
+  /** Its identifier, `client_id`. */
+  readonly id: string;
+  /** Defaults to a random one. */
+  readonly secret?: string | undefined;
+  /** The scopes that it can be granted: separated by spaces, or a list. Defaults to none. */
+  readonly scope?: string | readonly string[] | undefined;
+}
+
+/** The key pair of an issuer, and the random secrets of its clients. They are in memory only. */
+export interface IssuerSecrets {
+  /** Signs the tokens. */
+  readonly signer: Signer;
+  /** By client ID. */
+  readonly clients: Map<string, string>;
+}
+
+/** The options of a development issuer. */
+export interface DevelopmentIssuerOptions {
+  /** The issuer identifier: a URL below which the endpoints are served, on a loopback host or one of `allowedHosts`. */
+  readonly issuer: string;
+  /** The API identifiers for which tokens are issued. The first is the default. */
+  readonly audience: string | readonly string[];
+  /** The clients, or a function that is called for each request. */
+  readonly clients: readonly DevelopmentClient[] | (() => readonly DevelopmentClient[]);
+  /** Hosts other than loopback at which clients get tokens, with their port unless it is the default. Defaults to none. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** The keys and secrets of an earlier issuer, which keep its tokens valid. Defaults to new ones. */
+  readonly secrets?: IssuerSecrets | undefined;
+}
+
+/** Returns the error for an option that is not valid. */
+const must = (name: string, expected: string) =>
+  new TypeError(`Cannot create a development issuer: ${name} must be ${expected}`);
+
+const optionNames = ['issuer', 'audience', 'clients', 'allowedHosts', 'secrets'];
+
+function checkNames(given: object, known: readonly string[]): void {
+  const unknown = namesIn(given).find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new TypeError(`Cannot create a development issuer: ${describeUnknown(unknown, known)}`);
+}
+
+/**
+ * Returns the options that do not change, checked.
+ * @throws {TypeError} an option is unknown, missing or mistyped, or the host of `issuer` is neither a loopback host nor allowed
+ */
+export function readIssuerOptions(options: DevelopmentIssuerOptions) {
+  checkNames(options, optionNames);
+  const { issuer, audience, allowedHosts = [] } = options;
+  if (!isSecureUrl(issuer, true) || issuer.includes('?'))
+    throw must('issuer', 'a URL without query, fragment or credentials');
+  const { protocol, host, hostname } = new URL(issuer);
+  if (!Array.isArray(allowedHosts) || !allowedHosts.every((each) => isText(each) && readHost(each, protocol)))
+    throw must('allowedHosts', 'a list of hosts, such as dev.example.com or dev.example.com:8443');
+  const allowed = new Set(allowedHosts.map((each) => readHost(each, protocol)?.host));
+  if (!isLoopbackHost(hostname) && !allowed.has(host))
+    throw must('issuer', 'a URL on a loopback host, or on an allowed host');
+  const [first, ...others] = [audience].flat();
+  if (!isText(first) || !others.every(isText)) throw must('audience', 'the API identifier');
+  return { issuer, audience: [first, ...others] as const, hosts: { protocol, allowed } };
+}
+
+/**
+ * Returns the clients with their secrets, and remembers these.
+ * @throws {TypeError} a client is not valid
+ */
+export function completeClients(
+  clients: readonly DevelopmentClient[],
+  { clients: secrets }: IssuerSecrets,
+): readonly Client[] {
+  const ids = new Set(Array.isArray(clients) ? clients.map(({ id }) => id) : undefined);
+  if (ids.size === 0 || ids.size !== clients.length || ![...ids].every(isText))
+    throw must('clients', 'a list of clients, each with a different id');
+  for (const client of clients) checkNames(client, ['id', 'secret', 'scope']);
+  return clients.map(({ id, secret = secrets.get(id) ?? randomBytes(16).toString('hex'), scope = [] }) => {
+    if (!isText(secret)) throw must(`the secret of ${JSON.stringify(id)}`, 'a non-empty string');
+    secrets.set(id, secret);
+    return { id, secret, scope: [scope].flat().join(' ') };
+  });
+}
+
+/**
+ * Returns whether the Host of a request is a loopback host (any port) or allowed. A website that points its own name at this
+ * machine (DNS rebinding) sends that name. Without a Host header, the URL of the request is checked.
+ */
+export function isAllowedHost(
+  request: Request,
+  { protocol, allowed }: ReturnType<typeof readIssuerOptions>['hosts'],
+): boolean {
+  // On Bun, the URL of a request with an invalid Host cannot be parsed.
+  const sent = request.headers.get('host') ?? /^https?:\/\/([^/?#]*)/i.exec(request.url)?.[1] ?? '';
+  const url = readHost(sent, protocol);
+  return url !== undefined && (allowed.has(url.host) || isLoopbackHost(url.hostname));
+}
+
+function readHost(host: string, protocol: string): URL | undefined {
+  const isHost = /^[\w.-]+(:\d+)?$|^\[[\da-f:]+\](:\d+)?$/i.test(host) && URL.canParse(`${protocol}//${host}`);
+  return isHost ? new URL(`${protocol}//${host}`) : undefined;
+}
