@@ -3,8 +3,10 @@
 ARG BUN_IMAGE=oven/bun:1.4.5
 ARG RUNTIME_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 
-# Always the platform of the machine that builds: Bun compiles for the other one, and nothing is emulated.
-FROM --platform=${BUILDPLATFORM} ${BUN_IMAGE} AS build
+# Always the platform of the machine that builds: Bun compiles for the other one, and nothing is emulated. Only BuildKit sets
+# BUILDPLATFORM and TARGETARCH. For another platform, Docker's classic builder needs the second:
+#   docker build --platform linux/arm64 --build-arg TARGETARCH=arm64 .
+FROM --platform=${BUILDPLATFORM:-linux} ${BUN_IMAGE} AS build
 WORKDIR /build
 # Dependencies change less often than the source, so they have their own layer.
 COPY package.json bun.lock tsconfig.json ./
@@ -14,7 +16,7 @@ COPY scripts ./scripts
 COPY src ./src
 # From here on, layers are of one platform only.
 ARG TARGETARCH
-RUN bun run build --target "bun-linux-${TARGETARCH}"
+RUN bun run build ${TARGETARCH:+--target "bun-linux-${TARGETARCH}"}
 
 FROM ${RUNTIME_IMAGE}
 LABEL org.opencontainers.image.title="protected-api" \

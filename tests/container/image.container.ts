@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { freePort, until, untilReachable } from '../support/child-process.ts';
-import { docker, imageUnderTest, runContainer } from '../support/container.ts';
+import { docker, dockerIn, imageUnderTest, runContainer } from '../support/container.ts';
 import { readPrinted, requestToken } from '../support/development-issuer.ts';
 import { expectError, expectMessage } from '../support/expect-error.ts';
 import { bearer } from '../support/mint.ts';
@@ -11,17 +11,23 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const inspect = async (what: string, format: string) =>
   JSON.parse(await docker('inspect', '--format', `{{json ${format}}}`, what));
 
+/** Returns a file of an image. */
+async function copyFrom(image: string, path: string): Promise<Bun.BunFile> {
+  const container = await docker('create', image, path);
+  const folder = temporaryFolder();
+  await docker('cp', `${container}:${path}`, folder);
+  await docker('rm', container);
+  return Bun.file(join(folder, basename(path)));
+}
+
 describe('the image', () => {
   test('holds nothing but the executable and the licences of what it contains on top of its base', async () => {
     const base = /^ARG RUNTIME_IMAGE=(.*)$/m.exec(await readText('Dockerfile'))?.[1] ?? '';
     const images = [await imageUnderTest(), base];
     const [layers, baseLayers] = await Promise.all(images.map((name) => inspect(name, '.RootFS.Layers')));
     expect(layers).toEqual([...baseLayers, expect.any(String)]);
-    const container = await docker('create', await imageUnderTest());
-    const folder = temporaryFolder();
-    await docker('cp', `${container}:/THIRD-PARTY-NOTICES`, folder);
-    await docker('rm', container);
-    expect(await Bun.file(join(folder, 'THIRD-PARTY-NOTICES')).text()).toContain('GNU LESSER GENERAL PUBLIC LICENSE');
+    const notices = await copyFrom(await imageUnderTest(), '/THIRD-PARTY-NOTICES');
+    expect(await notices.text()).toContain('GNU LESSER GENERAL PUBLIC LICENSE');
   });
 
   test('runs the executable itself, as a numeric user that is not root', async () =>
@@ -31,16 +37,28 @@ describe('the image', () => {
       ExposedPorts: { '3010/tcp': {} },
     }));
 
-  test('is built for the other architecture too, without emulation', async () => {
-    const name = `${await imageUnderTest()}-arm64`;
-    await docker('build', '--platform', 'linux/arm64', '--target', 'build', '--tag', name, root);
-    const container = await docker('create', name, '/protected-api');
-    const folder = temporaryFolder();
-    await docker('cp', `${container}:/build/dist/protected-api`, folder);
-    await docker('rm', container);
-    const header = await Bun.file(join(folder, 'protected-api')).slice(0, 20).bytes();
-    // AArch64, by the ELF header's e_machine.
-    expect([...header.slice(1, 4), ...header.slice(18)]).toEqual([...Buffer.from('ELF'), 183, 0]);
+  describe.each([
+    ["Docker's classic builder", '0', ['--build-arg', 'TARGETARCH=arm64']],
+    ['BuildKit', '1', []],
+  ])('is built by %s', (_name, DOCKER_BUILDKIT, forOther) => {
+    /** Builds an image with these options, and returns the executable in it. */
+    async function build(path: string, ...options: readonly string[]): Promise<Bun.BunFile> {
+      const name = `${await imageUnderTest()}-builder-${DOCKER_BUILDKIT}`;
+      await dockerIn({ DOCKER_BUILDKIT }, 'build', ...options, '--tag', name, root);
+      return copyFrom(name, path);
+    }
+
+    test('for this machine: the same executable', async () => {
+      const [built, tested] = [await build('/protected-api'), await copyFrom(await imageUnderTest(), '/protected-api')];
+      expect(Bun.SHA256.hash(await built.bytes(), 'hex')).toBe(Bun.SHA256.hash(await tested.bytes(), 'hex'));
+    });
+
+    test('for the other architecture, without emulation', async () => {
+      const options = ['--platform', 'linux/arm64', '--target', 'build', ...forOther];
+      const header = await (await build('/build/dist/protected-api', ...options)).slice(0, 20).bytes();
+      // AArch64, by the ELF header's e_machine.
+      expect([...header.slice(1, 4), ...header.slice(18)]).toEqual([...Buffer.from('ELF'), 183, 0]);
+    });
   });
 
   test('with --dev becomes healthy, issues tokens that it accepts at a published port, and stops on a signal', async () => {

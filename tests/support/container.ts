@@ -7,10 +7,13 @@ const clientEnvironment: Environment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => /^(PATH|HOME|DOCKER_\w+)$/.test(name)) as [string, string][],
 );
 
-export async function docker(...args: readonly string[]): Promise<string> {
+export const docker = (...args: readonly string[]): Promise<string> => dockerIn({}, ...args);
+
+/** Runs the docker client with these variables as well. */
+export async function dockerIn(environment: Environment, ...args: readonly string[]): Promise<string> {
   const client = Bun.which('docker');
   if (client === null) throw new Error('Cannot test the container: docker is not on the PATH');
-  const { status, stdout, stderr } = await run([client, ...args], clientEnvironment).finished;
+  const { status, stdout, stderr } = await run([client, ...args], { ...clientEnvironment, ...environment }).finished;
   if (status !== 0) throw new Error(`docker ${args[0]} ended with ${status}: ${stderr || stdout}`);
   return stdout.trim();
 }
