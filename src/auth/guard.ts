@@ -1,4 +1,4 @@
-export { describeRejections, type ErrorBody, type Rejection } from './guard/describe-rejections.ts';
+export { describeRejections, type Rejection } from './guard/describe-rejections.ts';
 export { createGuard } from './guard/guard.ts';
 export { type IssuerMetadata, issuerMetadata } from './guard/issuer-metadata.ts';
 export { optionsFromEnvironment } from './options/environment.ts';

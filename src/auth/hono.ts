@@ -1,6 +1,5 @@
-import type { Context, Input, MiddlewareHandler, TypedResponse } from 'hono';
+import type { Context, Input, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { DeniedBodies, RejectionBodies } from './guard/describe-rejections.ts';
 import { requireAccepted, requireGuard } from './guard/guard.ts';
 import type {
   Anonymous,
@@ -24,14 +23,6 @@ export interface GuardedInput<Auth> {
 /** The environment of Hono's own middleware: any other would be asked of the handlers beside it, which may be typed apart. */
 type AnyEnv = Context extends Context<infer Any> ? Any : never;
 
-/** The rejections of a guard, for the clients of `hc`. */
-export type HonoRejection<Format> = Rejected<RejectionBodies<Format> & DeniedBodies<Format>>;
-
-type Rejected<Bodies> = {
-  [Status in keyof Bodies & ContentfulStatusCode]: Response &
-    TypedResponse<Bodies[Status], Status, Bodies[Status] extends string ? 'text' : 'json'>;
-}[keyof Bodies & ContentfulStatusCode];
-
 /**
  * Returns Hono middleware. It rejects requests whose token does not meet the requirements. A rejection keeps headers that are
  * already set, such as those of `cors()`.
@@ -39,15 +30,10 @@ type Rejected<Bodies> = {
  * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (c) => c.json(authOf(c).claims.sub));
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
  */
-export function requireToken<AcceptedClaims extends object, Optional extends boolean = false, Format = unknown>(
-  guard: Guard<AcceptedClaims, Format>,
+export function requireToken<AcceptedClaims extends object, Optional extends boolean = false>(
+  guard: Guard<AcceptedClaims>,
   requirements: CheckRequirements<Optional> = {},
-): MiddlewareHandler<
-  AnyEnv,
-  string,
-  GuardedInput<Authentication<AcceptedClaims> | AnonymousIf<Optional>>,
-  HonoRejection<Format>
-> {
+): MiddlewareHandler<AnyEnv, string, GuardedInput<Authentication<AcceptedClaims> | AnonymousIf<Optional>>> {
   requireGuard(guard, requirements);
   return async (context, next) => {
     const result = await guard.check(Object(context.req).raw, requirements);

@@ -9,9 +9,7 @@ export { isGuarded, type ListedRoute } from './elysia/routes.ts';
 export type * from './guard.ts';
 export { issuerMetadata, optionsFromEnvironment } from './guard.ts';
 export {
-  type DeniedRejection,
   type ErrorSchema,
-  type GuardRejection,
   guardResponses,
   scopeResponses,
 } from './openapi/responses.ts';

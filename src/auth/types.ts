@@ -35,10 +35,10 @@ export type DpopMode = 'off' | 'on' | 'required';
 
 /**
  * The options of a guard. Lists are arrays; `issuer` and `audience` also take one string. The schema of the claims decides what
- * type they have, and `formatRejection` what typed clients know.
+ * type they have.
  */
-export interface GuardOptions<Schema = ClaimsSchema, Format = RejectionFormat, Accepted = ClaimsOf<Schema>>
-  extends Optional<OptionValues<Schema, Format, Accepted>> {
+export interface GuardOptions<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>>
+  extends Optional<OptionValues<Schema, Accepted>> {
   /**
    * The `iss` of your tokens, such as `https://tenant.example.com/`. Compared exactly. A list accepts the tokens of several
    * authorization servers. Each is an https URL without query, fragment, credentials or braces. http is allowed for loopback hosts,
@@ -61,7 +61,7 @@ type Optional<Options> = { readonly [Name in keyof Options]?: Options[Name] | un
  * The options that can be left out. One without `?` then has a default.
  * @hidden because the reference shows them as `GuardOptions`
  */
-export interface OptionValues<Schema = ClaimsSchema, Format = RejectionFormat, Accepted = ClaimsOf<Schema>> {
+export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>> {
   /**
    * URL of the key set, for a single issuer. By default, the guard looks for the key set: at `.well-known/jwks.json` below an
    * issuer that ends with a slash, and if there is none, at the URL in the issuer's metadata. Defaults to discovery.
@@ -217,7 +217,7 @@ export interface OptionValues<Schema = ClaimsSchema, Format = RejectionFormat, A
    * reason when the guard is created. It cannot change the challenge or `Retry-After`. The body defaults to `error` and
    * `error_description` (RFC 6749 §5.2).
    */
-  readonly formatRejection?: ((refusal: RefusalDescription) => Format) | undefined;
+  readonly formatRejection?: ((refusal: RefusalDescription) => RejectionFormat) | undefined;
   /**
    * Headers to add to every rejection, such as CORS headers. They cannot replace its media type or challenge. Connection-specific
    * headers, such as `transfer-encoding`, are not allowed, nor is `content-length`.
@@ -269,8 +269,8 @@ export type OwnName = 'jwksUri' | 'keys' | 'algorithms' | 'requiredClaims' | 'sc
  * The options of a guard that needs no `audience`, because each issuer has its own. TypeScript describes mistakes by the last form of
  * a union: TypeScript 5 by its place in {@link OptionsFor}, and TypeScript 7 by its name, so this one comes before `GuardOptions`.
  */
-export interface AudienceByIssuerOptions<Schema = ClaimsSchema, Format = RejectionFormat, Accepted = ClaimsOf<Schema>>
-  extends Omit<GuardOptions<Schema, Format, Accepted>, 'audience' | 'issuer'> {
+export interface AudienceByIssuerOptions<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>>
+  extends Omit<GuardOptions<Schema, Accepted>, 'audience' | 'issuer'> {
   /** The authorization servers whose tokens are accepted, each with the identifiers of this API in its tokens. Required. */
   readonly issuer:
     | readonly (IssuerOptions & Pick<GuardOptions, 'audience'>)[]
@@ -278,9 +278,9 @@ export interface AudienceByIssuerOptions<Schema = ClaimsSchema, Format = Rejecti
 }
 
 /** Options of either form. */
-export type OptionsFor<Schema, Format = unknown, Accepted = ClaimsOf<Schema>> =
-  | AudienceByIssuerOptions<Schema, Format, Accepted>
-  | GuardOptions<Schema, Format, Accepted>;
+export type OptionsFor<Schema, Accepted = ClaimsOf<Schema>> =
+  | AudienceByIssuerOptions<Schema, Accepted>
+  | GuardOptions<Schema, Accepted>;
 
 /** The options that are read into one form. */
 export interface ReadOptions {
@@ -377,11 +377,11 @@ export interface CheckRequirements<Optional extends boolean = boolean> extends R
 }
 
 /** The options of the Elysia plugin. */
-export interface PluginSettings<Optional extends boolean = boolean, Described extends boolean = boolean> {
+export interface PluginSettings<Optional extends boolean = boolean> {
   /** Accepts requests without an Authorization header, with `claims` undefined. Defaults to false. */
   readonly optional?: Optional | undefined;
-  /** Whether OpenAPI documents and typed clients know the rejections of guarded routes. Defaults to true. */
-  readonly responses?: Described | undefined;
+  /** Whether OpenAPI documents have the rejections of guarded routes. Defaults to true. */
+  readonly responses?: boolean | undefined;
 }
 
 /** The commonest misspellings of route options. TypeScript finds no other ones beside a schema or a correct option. */
@@ -477,14 +477,13 @@ export interface OptionalAuth {
 }
 
 /** A guard, as far as its types are concerned. */
-export interface KnownGuard<AcceptedClaims, Format> {
+export interface KnownGuard<AcceptedClaims> {
   /** Never set. A symbol, which editors do not offer among the options of a guard, and which every declaration can name. */
-  readonly [Symbol.species]?: readonly [AcceptedClaims, Format];
+  readonly [Symbol.species]?: AcceptedClaims;
 }
 
-/** Decides about requests. `Format` is what `formatRejection` returns, for typed clients. */
-export interface Guard<AcceptedClaims extends object = Claims, Format = unknown>
-  extends KnownGuard<AcceptedClaims, Format> {
+/** Decides about requests. */
+export interface Guard<AcceptedClaims extends object = Claims> extends KnownGuard<AcceptedClaims> {
   /**
    * Returns the claims and the token of the request, or the response that rejects it: 400, 401, 403 or 503. Whatever a client or
    * an issuer sends, the promise is fulfilled. Does NOT check `jti`, that there is a `sub`, or who may see which resource.

@@ -1,7 +1,7 @@
 import express from 'express';
 import Fastify from 'fastify';
 import { type Context, type Handler, Hono, type TypedResponse } from 'hono';
-import { hc } from 'hono/client';
+import { type ApplyGlobalResponse, hc } from 'hono/client';
 import Koa from 'koa';
 import polka from 'polka';
 import { authOf as authOfFastify, requireToken as requireTokenInFastify } from 'protected-api/fastify';
@@ -76,10 +76,10 @@ const tasks = new Hono<AppEnv>()
       200,
     );
   });
-// Its RPC client knows the rejections, as Eden does.
-const answer = await hc<typeof tasks>('http://localhost').tasks.$get();
+// The type of its RPC client can name the rejections.
+type Tasks = ApplyGlobalResponse<typeof tasks, { 401: { json: { error: string; error_description: string } } }>;
+const answer = await hc<Tasks>('http://localhost').tasks.$get();
 if (answer.status === 401) (await answer.json()).error satisfies string;
-if (answer.status === 503) (await answer.json()).error satisfies 'temporarily_unavailable';
 if (answer.status === 200) (await answer.json()).id satisfies number;
 
 const fastify = Fastify();

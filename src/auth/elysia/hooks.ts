@@ -4,24 +4,18 @@
  */
 import { status } from 'elysia';
 import { requirementError } from '../guard/scopes.ts';
-import type { DeniedRejection } from '../openapi/responses.ts';
-import type { Claims, RouteRequirements } from '../types.ts';
+import type { RouteRequirements } from '../types.ts';
 import { promised } from '../values/promises.ts';
 import { isClose } from '../values/spelling.ts';
 import { close } from './closing.ts';
 import type { Hook, Hooks, Instance, RouteContext } from './internals.ts';
 import { type Accepted, type GuardUse, isCalled, type Plan, type Requirement, routeOptionNames } from './plan.ts';
 
-/**
- * The macros of the route options. Typed clients know the 403 of routes that can have it. Handlers of a route with one have claims,
- * even where a token is optional.
- */
-export type RequirementMacros<Format, Handed = Claims> = {
+/** The macros of the route options where a token is optional: handlers of a route with one have claims. */
+export type RequirementMacros<Handed> = {
   readonly [Name in keyof RouteRequirements]: (value: RouteRequirements<NonNullable<Handed>>[Name]) => {
-    beforeHandle(
-      context: RouteContext,
-    ): Name extends 'scope' | 'authorize' ? DeniedRejection<Format> | undefined : void;
-  } & (undefined extends Handed ? { resolve(context: RouteContext): { claims: NonNullable<Handed> } } : unknown);
+    resolve(context: RouteContext): { claims: NonNullable<Handed> };
+  };
 };
 
 /** All plugins share these macros, so that one of the application that replaces one is noticed. */

@@ -16,7 +16,6 @@ import type {
   KnownGuard,
   MergedClaims,
   OptionsFor,
-  RejectionFormat,
   Requirements,
 } from '../types.ts';
 import { rememberFailure } from './closing.ts';
@@ -27,19 +26,18 @@ export type AnySchema = ClaimsSchema | TSchema;
 /** The claims that handlers get with this schema. */
 export type ClaimsWith<Schema> = Schema extends TSchema ? MergedClaims<Static<Schema>> : ClaimsOf<Schema>;
 
-export type AnyOptions = OptionsFor<AnySchema, unknown, never>;
+export type AnyOptions = OptionsFor<AnySchema, never>;
 
 /** Options whose schema can be Elysia's `t`. */
-export type OptionsWith<Schema, Format = unknown> = OptionsFor<Schema, Format, ClaimsWith<Schema>>;
+export type OptionsWith<Schema> = OptionsFor<Schema, ClaimsWith<Schema>>;
 
 /** A guard, or the options of one. Editors complete only the options. */
-export type GuardOr<Options, Handed extends object = object, Format = unknown> = KnownGuard<Handed, Format> | Options;
+export type GuardOr<Options, Handed extends object = object> = KnownGuard<Handed> | Options;
 
 /** Returns a guard, as `createGuard` of `protected-api/guard` does. The schema of the claims can be Elysia's `t`. */
-export function createGuard<
-  Schema extends AnySchema | undefined = undefined,
-  Format extends RejectionFormat = Record<never, never>,
->(options: OptionsWith<Schema, Format>): Guard<ClaimsWith<Schema>, Format> {
+export function createGuard<Schema extends AnySchema | undefined = undefined>(
+  options: OptionsWith<Schema>,
+): Guard<ClaimsWith<Schema>> {
   return guardOf(coreFrom(options as AnyOptions));
 }
 

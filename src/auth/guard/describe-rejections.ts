@@ -1,12 +1,5 @@
 import { Refusal, refusals } from '../refusals.ts';
-import type {
-  Guard,
-  GuardOptions,
-  RefusalDescription,
-  RefusalReason,
-  RejectionFormat,
-  Requirements,
-} from '../types.ts';
+import type { Guard, GuardOptions, RefusalDescription, RefusalReason, Requirements } from '../types.ts';
 import { createGuardCore, type GuardCore } from './core.ts';
 import { coreOf } from './guard.ts';
 import { rejectionHeaders } from './rejection.ts';
@@ -56,41 +49,3 @@ export function rejectionsOf(core: GuardCore, requirements: Requirements): reado
     return { reason, status, error, description, headers, contentType, body: isJson ? JSON.parse(text) : text };
   });
 }
-
-/** The body of a rejection without `formatRejection` (RFC 6749 §5.2). */
-export interface ErrorBody<Name extends RefusalDescription['error'] = RefusalDescription['error']> {
-  /** The error. */
-  readonly error: Name;
-  /** A constant sentence. */
-  readonly error_description: string;
-}
-
-/** The bodies of the usual rejections by status, as `formatRejection` changes them. Nothing is known of an unknown format. */
-type BodiesByStatus<Format, Usual> = unknown extends Format
-  ? Record<never, never>
-  : [keyof Format] extends [never]
-    ? Usual
-    : RejectionFormat extends Format
-      ? Record<never, never>
-      : Readonly<Record<KnownStatus<StatusOf<Format, keyof Usual>>, BodyOf<Format>>>;
-type BodyOf<Format> = Format extends { readonly body: infer Body } ? Body : ErrorBody;
-type StatusOf<Format, Usual> = Format extends { readonly status: infer Status } ? Status : Usual;
-type KnownStatus<Status> = number extends Status ? never : Status & number;
-
-/** What typed clients know of the rejections of a guard, by status. */
-export type RejectionBodies<Format> = BodiesByStatus<
-  Format,
-  {
-    readonly 400: ErrorBody<'invalid_request'>;
-    readonly 401: ErrorBody<
-      'missing_token' | 'invalid_token' | 'invalid_dpop_proof' | 'insufficient_user_authentication'
-    >;
-    readonly 503: ErrorBody<'temporarily_unavailable'>;
-  }
->;
-
-/** What they know of the rejection of a token that a route denies. */
-export type DeniedBodies<Format> = BodiesByStatus<
-  Format,
-  { readonly 403: ErrorBody<'insufficient_scope' | 'access_denied'> }
->;

@@ -10,7 +10,6 @@ import type {
   MetadataMembers,
   OptionalAuth,
   OptionsFor,
-  RejectionFormat,
   Requirements,
 } from '../types.ts';
 import { createGuardCore, type GuardCore } from './core.ts';
@@ -56,17 +55,14 @@ export function requireAccepted<Accepted>(
  * return Response.json({ hello: result.claims.sub });
  * @throws {TypeError} an option is missing, mistyped, out of range or unknown; the message names each
  */
-export function createGuard<
-  Schema extends ClaimsSchema | undefined = undefined,
-  Format extends RejectionFormat = Record<never, never>,
->(options: OptionsFor<Schema, Format>): Guard<ClaimsOf<Schema>, Format> {
+export function createGuard<Schema extends ClaimsSchema | undefined = undefined>(
+  options: OptionsFor<Schema>,
+): Guard<ClaimsOf<Schema>> {
   return guardOf(createGuardCore(options as object as GuardOptions));
 }
 
 /** Returns the guard of a core. */
-export function guardOf<AcceptedClaims extends object = Claims, Format = unknown>(
-  core: GuardCore,
-): Guard<AcceptedClaims, Format> {
+export function guardOf<AcceptedClaims extends object = Claims>(core: GuardCore): Guard<AcceptedClaims> {
   const { start, stop, reload, state } = core;
   const tokenOnly = core.readRequirements({});
   const check = async (request: GuardRequest, requirements?: CheckRequirements) => {
@@ -92,7 +88,7 @@ export function guardOf<AcceptedClaims extends object = Claims, Format = unknown
     const named = () => (scopes.length > 0 ? core.readRequirements({ scope: scopes }).alternatives.flat() : []);
     return core.metadata(request, named, members);
   };
-  const guard = { check, metadata, start, stop, reload, state } as unknown as Guard<AcceptedClaims, Format>;
+  const guard = { check, metadata, start, stop, reload, state } as unknown as Guard<AcceptedClaims>;
   cores.set(guard, core);
   return guard;
 }

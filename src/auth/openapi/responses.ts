@@ -1,6 +1,6 @@
-import { type ElysiaCustomStatusResponse, t } from 'elysia';
+import { t } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
-import { type DeniedBodies, type Rejection, type RejectionBodies, rejectionsOf } from '../guard/describe-rejections.ts';
+import { type Rejection, rejectionsOf } from '../guard/describe-rejections.ts';
 import { groupBy } from '../values/group-by.ts';
 import { schemaOf } from '../values/schema-of.ts';
 
@@ -20,9 +20,9 @@ function errorSchema<const Errors extends [string, ...string[]]>(...errors: Erro
 }
 
 /**
- * The responses of a guard without `formatRejection` and DPoP, for the `response` of a route or `guard`. Elysia then validates
- * what handlers return, and allows only the declared statuses. Without it, the plugin declares the responses only for documents
- * and typed clients.
+ * The responses of a guard without `formatRejection` and DPoP, for the `response` of a route or `guard`. Typed clients then know
+ * them, and Elysia validates what handlers return, and allows only the declared statuses. Without it, the plugin declares the
+ * responses only for documents.
  */
 export const guardResponses = {
   400: errorSchema('invalid_request'),
@@ -32,17 +32,6 @@ export const guardResponses = {
 
 /** The response to a token without the scope that a route requires. */
 export const scopeResponses = { 403: errorSchema('insufficient_scope') };
-
-/** What a hook would return for Elysia to infer these rejections. */
-type Returned<Bodies> = {
-  [Status in keyof Bodies & number]: ElysiaCustomStatusResponse<Status, Bodies[Status]>;
-}[keyof Bodies & number];
-
-/** What typed clients know about the rejections of a guarded route. Handlers can still return any status. */
-export type GuardRejection<Format> = Returned<RejectionBodies<Format>>;
-
-/** The rejection of a token that a route denies. */
-export type DeniedRejection<Format> = Returned<DeniedBodies<Format>>;
 
 const statusDescriptions: Readonly<Record<number, string>> = {
   400: 'The Authorization header is malformed',

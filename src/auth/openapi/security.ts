@@ -17,7 +17,7 @@ export interface SecuritySchemeOptions {
  * @param given the guard or its options
  */
 export function securitySchemes(
-  given: Partial<OptionsFor<unknown, unknown, never>> | Guard<object>,
+  given: Partial<OptionsFor<unknown, never>> | Guard<object>,
   { tokenEndpoint, scopes = [] }: SecuritySchemeOptions = {},
 ) {
   const { dpop = 'off' } = coreOf(given)?.options ?? (given as Partial<GuardOptions>);

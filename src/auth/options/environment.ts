@@ -31,11 +31,8 @@ export const optionsFromEnvironment = Object.assign(readEnvironment, {
   secretOptions: Object.freeze(settings.flatMap(({ name, isSecret }) => (isSecret ? [name] : []))),
 });
 
-/** An environment has no functions, so typed clients know the rejections of a guard with these options. */
-type EnvironmentOptions = CheckedOptions & {
-  readonly formatRejection: undefined;
-  readonly issuer: ReturnType<typeof listedIssuers>;
-};
+/** An environment has no functions. */
+type EnvironmentOptions = CheckedOptions & { readonly issuer: ReturnType<typeof listedIssuers> };
 
 function readEnvironment(environment: object): EnvironmentOptions {
   const given: Record<string, unknown> = {};
