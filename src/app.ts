@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { resourceMetadata } from 'protected-api';
 import type { DevelopmentIssuer } from 'protected-api/testing';
 import { createHttpPlugin, elysiaOptions, type HttpPluginOptions } from './http/plugin.ts';
+import { sentPathOf } from './http/route-table.ts';
 import { type DescribedApi, pagePath } from './openapi/about.ts';
 import { createDocumentation } from './routes/documentation.ts';
 import { createHealth, type Readiness } from './routes/health.ts';
@@ -26,10 +27,16 @@ export function createApp(dependencies: Dependencies) {
   const { publicUrl } = options;
   const resourceDocumentation = hasDocumentation && publicUrl !== undefined ? publicUrl + pagePath : undefined;
   const metadata = publicUrl === undefined ? undefined : resourceMetadata(guard, { resourceDocumentation });
+  // Swagger UI and MCP clients send headers of their own.
+  const respondPreflight = (request: Request) =>
+    guard.metadata(request) ??
+    (Object.values<string | undefined>(developmentIssuer?.endpoints ?? {}).includes(sentPathOf(request.url))
+      ? developmentIssuer?.fetch(request)
+      : undefined);
   const app = new Elysia(elysiaOptions);
   const routes = (): AnyElysia['routes'] => app.routes;
   const complete = app
-    .use(createHttpPlugin({ ...http, routes }))
+    .use(createHttpPlugin({ ...http, routes, respondPreflight }))
     .use(createMessages(guard))
     .use(createHealth(readiness));
   if (metadata) app.use(metadata);

@@ -42,7 +42,7 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
   const developmentIssuer = createIssuer?.(() => scopesOf(routes));
   // Its keys are given, because whether this process reaches its own listener depends on the network.
   const keys = developmentIssuer && { ...developmentIssuer.options, jwksUri: undefined };
-  const commonHeaders = createCommonHeaders(options);
+  const commonHeaders = createCommonHeaders(options, settings.corsAllowedHeaders);
   const format = { formatRejection, errorHeaders: commonHeaders };
   const guard = createGuard({ ...options, ...keys, ...listeners, ...format, fetch, replayStore, onReplayStoreEvent });
   const tokenEndpoint = developmentIssuer

@@ -45,6 +45,11 @@ const integer = <Fallback>(fallback: Fallback, min: number, max: number) =>
   rule(`a whole number from ${min} to ${max}`, fallback, (value) =>
     /^\d{1,15}$/.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined,
   );
+const headers = (expected: string) =>
+  rule<readonly string[], readonly string[]>(expected, [], (value) => {
+    const names = value.split(',').map((name) => name.trim());
+    return names.every((name) => /^[\w-]+$/.test(name)) ? names : undefined;
+  });
 const host = () => text('a host name or an IP address', (value) => /^[\w.:-]+$/.test(value));
 
 /** The settings of the process. The others are those of the guard. `docs/settings.md` is generated from the comments. */
@@ -71,6 +76,11 @@ export const processRules = {
    * loopback is accepted only with the flag `--dev`.
    */
   host: host(),
+  /**
+   * Further request headers that pages of other origins may send, such as `traceparent,X-Request-Id`. Defaults to none besides
+   * `Content-Type` and `Authorization`, and `DPoP` if it is enabled.
+   */
+  corsAllowedHeaders: headers('names of headers, separated by commas'),
   /** Lets several processes share the port, one per core. Defaults to false. */
   reusePort: boolean(false),
   /** Serves the OpenAPI document and its page. Defaults to true. */

@@ -98,6 +98,21 @@ test('a preflight for the metadata allows the methods that they are served for, 
   }
 });
 
+test.each([
+  ['the metadata', METADATA, { PUBLIC_URL }, 'Content-Type, Authorization, *'],
+  ['any path', '/api/private', { PUBLIC_URL }, 'Content-Type, Authorization'],
+  [
+    'any path with CORS_ALLOWED_HEADERS',
+    '/api/private',
+    { CORS_ALLOWED_HEADERS: 'traceparent, X-Request-Id' },
+    'Content-Type, Authorization, traceparent, X-Request-Id',
+  ],
+])('a preflight for %s allows the headers that its clients send', async (_name, path, settings, allowed) => {
+  const response = await create(settings).get(path, { method: 'OPTIONS' });
+  expect(response.headers.get('access-control-allow-origin')).toBe('*');
+  expect(response.headers.get('access-control-allow-headers')).toBe(allowed);
+});
+
 test.each<[name: string, settings: Environment, status: number, location: string | null]>([
   ['is a redirect to the documentation', {}, 303, 'openapi'],
   ['is not found without documentation', { DOCS: 'false' }, 404, null],

@@ -26,6 +26,7 @@ const wrong: readonly (readonly [setting: string, expected: RegExp, values: read
   ['PORT', /from 0 to 65535/, ['-1', '65536', '80.5', '1e3', '0x50', 'http']],
   ['HOST', /host name or an IP address/, ['a b', 'a/b', 'http://a']],
   ['METRICS_PORT', /from 0 to 65535/, ['65536', 'on']],
+  ['CORS_ALLOWED_HEADERS', /names of headers/, ['a b', 'x-a,', 'x-a\nx-b', '*']],
   ['METRICS_HOST', /host name or an IP address/, [' ']],
   ['SHUTDOWN_DELAY_SECONDS', /from 0 to 3600/, ['-1', '3601']],
   ['SHUTDOWN_TIMEOUT_SECONDS', /from 0 to 3600/, ['-1', '3601']],
@@ -75,6 +76,7 @@ describe('readSettings()', () => {
 
   test.each([
     ['PORT', '0', { port: 0 }],
+    ['CORS_ALLOWED_HEADERS', ' traceparent , X-Request-Id', { corsAllowedHeaders: ['traceparent', 'X-Request-Id'] }],
     ['METRICS_PORT', '9090', { metricsPort: 9090, metricsHost: '0.0.0.0' }],
     ['METRICS_HOST', '127.0.0.1', { host: '0.0.0.0', metricsHost: '127.0.0.1' }],
     ['HOST', '::1', { host: '::1', metricsHost: '::1' }],

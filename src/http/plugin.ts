@@ -13,6 +13,8 @@ export interface HttpPluginOptions {
   readonly routes: () => Parameters<typeof createRouteTable>[0];
   /** Called with an unexpected error. The client gets a 500 without details. */
   readonly onInternalError: (error: unknown, request: Request) => void;
+  /** Returns the response to a preflight for a path that allows more than the others, or undefined. */
+  readonly respondPreflight?: ((request: Request) => Response | undefined | Promise<Response>) | undefined;
   /** Wraps the function that handles requests, to count and log them. */
   readonly observe?: ((fetch: FetchHandler, routeOf: RouteOf) => FetchHandler) | undefined;
   /** Whether every response ends its connection, because the process is about to end. Defaults to never. */
@@ -33,7 +35,7 @@ export const elysiaOptions = { strictPath: true, handler: { standardHostname: fa
  * It relies on some undocumented behaviour of Elysia and Bun, each with a link to the source.
  */
 export function createHttpPlugin(options: HttpPluginOptions) {
-  const { commonHeaders, routes, onInternalError, observe, isClosing = () => false } = options;
+  const { commonHeaders, routes, respondPreflight, onInternalError, observe, isClosing = () => false } = options;
   const { json, fail, complete, preflight } = createResponses(commonHeaders);
   let table = createRouteTable([]);
   let pipeline: FetchHandler | undefined;
@@ -48,7 +50,7 @@ export function createHttpPlugin(options: HttpPluginOptions) {
           const handle = inner as unknown as FetchHandler;
           const respond: FetchHandler = (request) =>
             request.method === 'OPTIONS'
-              ? preflight(request, table.methodsOf(sentPathOf(request.url)))
+              ? (respondPreflight?.(request) ?? preflight(request, table.methodsOf(sentPathOf(request.url))))
               : handle(request);
           const observed = observe ? observe(respond, table.routeOf) : respond;
           pipeline = withConnections(observed, isClosing);

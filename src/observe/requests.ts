@@ -64,7 +64,10 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
         const startedAtMs = performance.now();
         return whenResponded(fetch(request), (response) => {
           const durationMs = performance.now() - startedAtMs;
-          if (requestId) response.headers.set('X-Request-Id', requestId);
+          if (requestId) {
+            response.headers.set('X-Request-Id', requestId);
+            response.headers.append('Access-Control-Expose-Headers', 'X-Request-Id');
+          }
           const route = isObserved ? routeOf(request) : undefined;
           metrics?.countRequest(route, response.status, durationMs, record.outcome);
           if (isLogged) logRequest(request, response, route, durationMs);

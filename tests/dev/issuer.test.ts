@@ -93,6 +93,12 @@ describe('the service with the development issuer', () => {
     }
   });
 
+  test('lets Swagger UI of any origin send its requests', async () => {
+    const preflight = await fixture().service.fetch('/oauth/token', { method: 'OPTIONS' });
+    expect(preflight.headers.get('access-control-allow-origin')).toBe('*');
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('X-Requested-With');
+  });
+
   test('lets pages of any origin read what its token endpoint says, and allows only POST', async () => {
     expectCrossOrigin(await fixture().service.fetch('/oauth/token', { method: 'POST', body: '' }));
     const response = await fixture().service.fetch('/oauth/token');

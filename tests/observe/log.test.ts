@@ -66,7 +66,7 @@ const everySetting = `ISSUER=http://127.0.0.1:9/ AUDIENCE=x,y JWKS_URI=http://12
   JWKS_MAX_AGE_SECONDS=1 JWKS_MAX_STALE_SECONDS=2 JWKS_COOLDOWN_SECONDS=3 JWKS_TIMEOUT_SECONDS=4
   CLOCK_TOLERANCE_SECONDS=5 TOKEN_CACHE_SIZE=6 CLIENT_CERTIFICATE=Client-Cert
   REDIS_URL=redis://leaked-user:leaked-password@127.0.0.1:9/1?leaked-in-query PORT=0 HOST=127.0.0.1 REUSE_PORT=true
-  DOCS=false METRICS_PORT=0 METRICS_HOST=127.0.0.1 LOG_LEVEL=debug SHUTDOWN_DELAY_SECONDS=0 SHUTDOWN_TIMEOUT_SECONDS=7`;
+  DOCS=false CORS_ALLOWED_HEADERS=x-a METRICS_PORT=0 METRICS_HOST=127.0.0.1 LOG_LEVEL=debug SHUTDOWN_DELAY_SECONDS=0 SHUTDOWN_TIMEOUT_SECONDS=7`;
 
 test('the line "Settings" shows every setting and nothing of a secret, whichever are set', async () => {
   const settings = Object.fromEntries(

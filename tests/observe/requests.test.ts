@@ -50,7 +50,9 @@ describe('the X-Request-Id of a request', () => {
       `that brings ${given} is ${kept} at %s, where one is made for null at debug`,
       async (level) => {
         const { get, ids, logged } = createObserved(level, undefined);
-        const id = (await get('/plain', given ? { 'x-request-id': given } : {})).headers.get('x-request-id');
+        const { headers } = await get('/plain', given ? { 'x-request-id': given } : {});
+        const id = headers.get('x-request-id');
+        expect(headers.get('access-control-expose-headers')).toBe(id && 'X-Request-Id');
         if (kept === null && level === 'debug') expect(id).toMatch(/^[0-9a-f-]{36}$/);
         else expect(id).toBe(kept);
         expect(ids).toEqual([id ?? undefined]);

@@ -35,7 +35,11 @@ export function expectCrossOrigin(response: Response): void {
   const { headers } = response;
   expect(headers.get('access-control-allow-origin')).toBe('*');
   expect(headers.get('access-control-allow-credentials')).toBeNull();
-  expect(membersOf(headers.get('access-control-expose-headers'))).toEqual(['retry-after', 'www-authenticate']);
+  expect(membersOf(headers.get('access-control-expose-headers'))).toEqual([
+    'retry-after',
+    'www-authenticate',
+    ...(headers.has('x-request-id') ? ['x-request-id'] : []),
+  ]);
   expect(headers.get('vary')).not.toBe('*');
 }
 
