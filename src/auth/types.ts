@@ -42,9 +42,10 @@ export interface GuardOptions<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   /**
    * The `iss` of your tokens, such as `https://tenant.example.com/`. Compared exactly. A list accepts the tokens of several
    * authorization servers. Each is an https URL without query, fragment, credentials or braces. http is allowed for loopback hosts,
-   * or with `jwksAllowHttp`. An issuer of Microsoft Entra with `{tenantid}` in place of the tenant stands for all tenants: list
-   * those that you trust in `requiredClaims`, as `tid`. An issuer that is not a URL, such as `stytch.com/PROJECT_ID`, needs
-   * `jwksUri` or `keys`. In code, a member of a list can also be an object with options for that issuer, and instead of a list, a
+   * or with `jwksAllowHttp`. With `jwksUri` or `keys`, an issuer is only a name, such as `stytch.com/PROJECT_ID` or
+   * `http://adfs.example.com/adfs/services/trust`: printable ASCII without spaces, quotes or backslashes, at most 512 characters.
+   * An issuer of Microsoft Entra with `{tenantid}` in place of the tenant stands for all tenants: list those that you trust in
+   * `requiredClaims`, as `tid`. In code, a member of a list can also be an object with options for that issuer, and instead of a list, a
    * function can look up the issuer of each token. Required.
    */
   readonly issuer: string | readonly (string | IssuerOptions)[] | FindIssuer;
@@ -67,7 +68,10 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * issuer that ends with a slash, and if there is none, at the URL in the issuer's metadata. Defaults to discovery.
    */
   readonly jwksUri?: string | undefined;
-  /** Allows plain http for key sets and metadata on hosts other than loopback, for a private network. Defaults to false. */
+  /**
+   * Allows plain http for key sets and metadata on hosts other than loopback, for a private network. In a list of issuers, it can
+   * also be a member of the one that needs it. Defaults to false.
+   */
   readonly jwksAllowHttp: boolean;
   /**
    * Accepted signature algorithms: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA (or
@@ -159,7 +163,7 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly clientCertificate?: ClientCertificate | string | undefined;
   /**
    * The authorization servers that the metadata of the protected resource name (RFC 9728) instead of the issuers, such as a proxy
-   * that registers clients and passes on the tokens of the issuer. Issuers that are not URLs, and those that a function looks up,
+   * that registers clients and passes on the tokens of the issuer. Issuers that are only names, and those that a function looks up,
    * are never named. Defaults to the issuers.
    */
   readonly authorizationServers?: readonly string[] | undefined;
@@ -263,7 +267,15 @@ export type FindIssuer<Found extends IssuerOptions = IssuerOptions> = (
 type OwnOptions = Optional<Pick<GuardOptions, OwnName>>;
 
 /** The options that a single issuer of a guard can have. */
-export type OwnName = 'jwksUri' | 'keys' | 'algorithms' | 'requiredClaims' | 'scopeClaim' | 'audience' | 'introspect';
+export type OwnName =
+  | 'jwksUri'
+  | 'keys'
+  | 'jwksAllowHttp'
+  | 'algorithms'
+  | 'requiredClaims'
+  | 'scopeClaim'
+  | 'audience'
+  | 'introspect';
 
 /**
  * The options of a guard that needs no `audience`, because each issuer has its own. TypeScript describes mistakes by the last form of

@@ -98,7 +98,7 @@ function createIssuers(
     ...environment,
     ask,
     withinLimit,
-    isIssuer: (iss) => canBeIssuer(iss, options),
+    isIssuer: canBeIssuer,
     read(iss, returned, earlier) {
       if (!isJsonObject(returned)) throw new TypeError('It must be an object, or undefined for an unknown issuer');
       const checked = checkOptions({ ...options, issuer: [returned as unknown as IssuerOptions] });

@@ -1,5 +1,5 @@
 import { fetchMetadata } from '../keys/discovery.ts';
-import { identifierOf, isName, listedIssuers } from '../options/issuers.ts';
+import { isDiscoverable, optionsByIssuer } from '../options/issuers.ts';
 import type { Guard } from '../types.ts';
 import { isAllowedInMetadata } from '../values/url.ts';
 import { coreOf } from './guard.ts';
@@ -19,11 +19,11 @@ export interface IssuerMetadata {
 export async function issuerMetadata(guard: Guard): Promise<IssuerMetadata> {
   const options = coreOf(guard)?.options;
   if (!options) throw new TypeError('Cannot fetch issuer metadata: the guard must be one that createGuard() returned');
-  const { jwksAllowHttp, jwksTimeoutSeconds, fetch = globalThis.fetch } = options;
-  const [issuer = ''] = listedIssuers(options).map(identifierOf);
-  if (issuer === '' || isName(issuer)) return { tokenEndpoint: undefined };
+  const { jwksTimeoutSeconds, fetch = globalThis.fetch } = options;
+  const [[issuer, own] = ['', options]] = optionsByIssuer(options);
+  if (!isDiscoverable(issuer, own)) return { tokenEndpoint: undefined };
   const { tokenEndpoint } = await fetchMetadata(fetch, issuer, AbortSignal.timeout(jwksTimeoutSeconds * 1000));
   // Another machine's metadata must not direct credentials to a port of this machine.
-  const isAllowed = tokenEndpoint !== undefined && isAllowedInMetadata(tokenEndpoint, issuer, jwksAllowHttp);
+  const isAllowed = tokenEndpoint !== undefined && isAllowedInMetadata(tokenEndpoint, issuer, own.jwksAllowHttp);
   return { tokenEndpoint: isAllowed ? tokenEndpoint : undefined };
 }

@@ -1,6 +1,6 @@
 import { namesOf } from '../keys/algorithms.ts';
 import { inTenant } from '../keys/tenants.ts';
-import { isName, optionsByIssuer } from '../options/issuers.ts';
+import { isDiscoverable, optionsByIssuer } from '../options/issuers.ts';
 import { pathOf } from '../proof/normalize-url.ts';
 import type { CheckedOptions, ResourceMembers } from '../types.ts';
 import { isText, namesIn } from '../values/json.ts';
@@ -80,10 +80,11 @@ export function createMetadata(options: CheckedOptions, notAllowed: PreparedResp
  * Entra sign in users of any tenant. `common` would also offer personal accounts, which few applications accept.
  */
 function authorizationServers(options: CheckedOptions): readonly string[] | undefined {
-  const servers = [...optionsByIssuer(options)].flatMap(([issuer, { requiredClaims }]) =>
+  const discoverable = [...optionsByIssuer(options)].filter(([issuer, own]) => isDiscoverable(issuer, own));
+  const servers = discoverable.flatMap(([issuer, { requiredClaims }]) =>
     (requiredClaims.tid ?? ['organizations']).map((tenant) => inTenant(issuer, tenant)),
   );
-  const urls = [...new Set(servers)].filter((server) => !isName(server));
+  const urls = [...new Set(servers)];
   return urls.length > 0 ? urls : undefined;
 }
 

@@ -1,10 +1,10 @@
-import { isTemplate, isTenant, withCommonTenant } from '../keys/tenants.ts';
+import { isTemplate, isTenant } from '../keys/tenants.ts';
 import type { CheckedOptions, GuardOptions } from '../types.ts';
 import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
 import { describeUnknown } from '../values/spelling.ts';
 import { isSecureUrl } from '../values/url.ts';
-import { hasNoTenant, identifierOf, isName, listedIssuers, optionsByIssuer } from './issuers.ts';
+import { hasNoTenant, identifierOf, isDiscoverable, listedIssuers, optionsByIssuer } from './issuers.ts';
 import type { Wording } from './kinds.ts';
 import { anHttpsUrl, optionRules } from './rules.ts';
 
@@ -58,10 +58,9 @@ export function readOptions(given: Readonly<Record<string, unknown>>) {
   const hasOwn =
     typeof issuer === 'function' ||
     (issuer.length > 0 && issuer.every((entry) => typeof entry === 'object' && entry.audience));
-  const problems = found.filter(({ name }) => name !== 'audience' || !hasNone || !hasOwn);
+  const all = [...found.filter(({ name }) => name !== 'audience' || !hasNone || !hasOwn), ...findConflicts(options)];
   // Only the first mistake of each option.
-  for (const conflict of findConflicts(options))
-    if (!problems.some(({ name }) => name === conflict.name)) problems.push(conflict);
+  const problems = optionNames.flatMap((each) => all.find(({ name }) => name === each) ?? []);
   return { checked: Object.freeze(options), problems };
 }
 
@@ -92,24 +91,21 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   const conflicts: OptionProblem[] = [];
   const must = (name: OptionProblem['name'], expected: string) => conflicts.push({ name, expected });
   const mustBeValid = (name: OptionProblem['name']) => conflicts.push({ name, ...optionRules[name] });
-  const isAllowed = (url: string) => isSecureUrl(url, jwksAllowHttp);
   const listed = listedIssuers(options);
   const hasSeveral = typeof issuer === 'function' || issuer.length > 1;
-  const uris = listed.flatMap((entry) => (typeof entry === 'object' ? (entry.jwksUri ?? []) : []));
-  const identifiers = listed.map(identifierOf);
   const own = [...optionsByIssuer(options)];
-  const urls = identifiers.filter((each) => !isName(each)).map(withCommonTenant);
-  if (![...urls, ...uris].every(isAllowed)) mustBeValid('issuer');
-  if (own.some(([each, found]) => isName(each) && (found.jwksUri ?? found.keys) === undefined))
+  const all = [options, ...own.map(([, each]) => each)];
+  for (const each of own.length > 0 ? all.slice(1) : all)
+    if (each.jwksUri !== undefined && !isSecureUrl(each.jwksUri, each.jwksAllowHttp))
+      mustBeValid(each.jwksUri === jwksUri ? 'jwksUri' : 'issuer');
+  if (own.some(([each, found]) => !isDiscoverable(each, found) && (found.jwksUri ?? found.keys) === undefined))
     conflicts.push({ name: 'issuer', ...optionRules.issuer, ...keysOfName });
-  if (identifiers.some(hasNoTenant)) conflicts.push({ name: 'issuer', ...oneTenant });
+  if (listed.map(identifierOf).some(hasNoTenant)) conflicts.push({ name: 'issuer', ...oneTenant });
   if (own.some(([each, { requiredClaims }]) => isTemplate(each) && !(requiredClaims.tid ?? []).every(isTenant)))
     must('requiredClaims', 'the IDs of tenants (UUIDs) under tid for an issuer with {tenantid}');
-  if (!authorizationServers.every(isAllowed)) mustBeValid('authorizationServers');
-  if (jwksUri !== undefined && !isAllowed(jwksUri)) mustBeValid('jwksUri');
+  if (!authorizationServers.every((url) => isSecureUrl(url, jwksAllowHttp))) mustBeValid('authorizationServers');
   if (jwksUri !== undefined && hasSeveral) must('jwksUri', 'unset when there are several issuers');
   if (keys !== undefined && hasSeveral) must('keys', 'unset when there are several issuers');
-  const all = [options, ...own.map(([, each]) => each)];
   if (all.some((each) => each.keys !== undefined && each.jwksUri !== undefined))
     must('keys', 'unset when jwksUri is set');
   // A token is not shown to an issuer that did not issue it.
@@ -131,8 +127,8 @@ const oneTenant = {
 };
 
 const keysOfName = {
-  advice: 'An issuer that is not a URL needs JWKS_URI',
-  adviceInCode: 'An issuer that is not a URL needs its own jwksUri or keys',
+  advice: 'With JWKS_URI, any other name is allowed',
+  adviceInCode: 'With its own jwksUri or keys, an issuer can have any other name',
 };
 
 function describeOption(problem: OptionProblem, options: object): string {

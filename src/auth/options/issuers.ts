@@ -1,7 +1,8 @@
 import { isTemplate, withCommonTenant } from '../keys/tenants.ts';
+import { isPlainWord } from '../token/claims.ts';
 import type { CheckedIssuer, CheckedOptions, FindIssuer, IssuerOptions, OwnName } from '../types.ts';
 import { describeValue, quote } from '../values/describe-value.ts';
-import { isJsonObject, isText, namesIn } from '../values/json.ts';
+import { isJsonObject, namesIn } from '../values/json.ts';
 import { isSecureUrl } from '../values/url.ts';
 import type { OptionRule } from './kinds.ts';
 
@@ -12,15 +13,22 @@ import type { OptionRule } from './kinds.ts';
 
 type OwnRules = Readonly<Record<OwnName, OptionRule>>;
 
-/** An issuer identifier is a URL without query. */
+/** Whether a value is a URL without query. */
 export const isUrl = (value: string, allowHttp = false) => isSecureUrl(value, allowHttp) && !value.includes('?');
 
+/** Longer issuers are not accepted, so that a token cannot make the guard remember more. */
+const maxIssuerLength = 512;
+
 /**
- * Whether an issuer is a name and not a URL, as those of some servers: printable ASCII without spaces. Its keys cannot be
- * discovered.
+ * Whether a value can be an issuer. `iss` is only compared with it, so it may be a name, or a URL that nobody fetches, such as
+ * `http://adfs.example.com/adfs/services/trust`.
  */
-export const isName = (value: string) =>
-  /^[\x21-\x7e]+$/.test(value) && !/^https?:|:\/\//i.test(value) && !isTemplate(value);
+const isIdentifier = (value: unknown): value is string =>
+  isPlainWord(value) && value.length <= maxIssuerLength && !isTemplate(withCommonTenant(value));
+
+/** Whether the metadata and keys of an issuer can be found by its identifier. Any other issuer needs `jwksUri` or `keys`. */
+export const isDiscoverable = (issuer: string, { jwksAllowHttp }: Pick<CheckedOptions, 'jwksAllowHttp'>) =>
+  isUrl(withCommonTenant(issuer), jwksAllowHttp);
 
 /** Returns a function that reads the issuers, or the function that looks them up. None may be named twice, other than by equal strings. */
 export const createIssuersReader = (rules: OwnRules) => (value: unknown) => {
@@ -32,14 +40,13 @@ export const createIssuersReader = (rules: OwnRules) => (value: unknown) => {
 };
 
 function readIssuer(value: unknown, rules: OwnRules): string | CheckedIssuer | undefined {
-  if (!isJsonObject(value))
-    return isText(value) && (isName(value) || isUrl(withCommonTenant(value), true)) ? value : undefined;
+  if (!isJsonObject(value)) return isIdentifier(value) ? value : undefined;
   const own: Record<string, unknown> = {};
   // Options may be getters of a class, which are not enumerable.
   for (const name of new Set(['issuer', ...Object.keys(rules), ...namesIn(value)])) {
     const rule = Object.hasOwn(rules, name) ? rules[name as OwnName] : undefined;
     const { [name]: given } = value;
-    if (name === 'issuer' && typeof given === 'string') own.issuer = readIssuer(given, rules);
+    if (name === 'issuer') own.issuer = isIdentifier(given) ? given : undefined;
     else if (given !== undefined || !rule) own[name] = rule?.read(given);
   }
   const isValid = own.issuer !== undefined && !Object.values(own).includes(undefined);
@@ -62,8 +69,7 @@ function describeOwnFault(entry: Readonly<Record<string, unknown>>, place: strin
   const unknown = namesIn(entry).find((name) => !known.includes(name));
   if (unknown !== undefined) return `${place} has an unknown member ${quote(unknown)}`;
   const { issuer } = entry;
-  if (typeof issuer !== 'string' || readIssuer(issuer, rules) === undefined)
-    return `${place}.issuer must be such a URL, got ${describeValue(issuer)}`;
+  if (!isIdentifier(issuer)) return `${place}.issuer must be such a URL, got ${describeValue(issuer)}`;
   const wrong = Object.entries(rules).find(([name, { read }]) => entry[name] !== undefined && !read(entry[name]));
   if (wrong === undefined) return `${place} is not valid`;
   const [name, { expected, expectedInCode = expected }] = wrong;
@@ -71,8 +77,7 @@ function describeOwnFault(entry: Readonly<Record<string, unknown>>, place: strin
 }
 
 /** Whether a token can have this `iss`, as far as its form tells. */
-export const canBeIssuer = (iss: string, { jwksAllowHttp }: Pick<CheckedOptions, 'jwksAllowHttp'>) =>
-  (isName(iss) || isUrl(iss, jwksAllowHttp)) && !hasNoTenant(iss);
+export const canBeIssuer = (iss: unknown): iss is string => isIdentifier(iss) && !isTemplate(iss) && !hasNoTenant(iss);
 
 /**
  * Whether an issuer has, in place of its tenant, a word of Entra for many tenants, or a star. No token has such an `iss`. Other

@@ -81,6 +81,7 @@ const ownRules: Rules<OwnName> = {
     advice: 'To allow several values, repeat the name',
     adviceInCode: 'To allow several values, give a list',
   },
+  jwksAllowHttp: boolean(false),
   introspect: callback(),
   keys: code(
     'a JWK Set',
@@ -103,7 +104,6 @@ export const optionRules: Rules<keyof CheckedOptions> = {
     findFault: createFaultFinder(ownRules),
   },
   ...ownRules,
-  jwksAllowHttp: boolean(false),
   tokenType: choice(['jwt', 'at+jwt'], 'jwt'),
   requireScope: boolean(false),
   scopePrefix: aScopePrefix,

@@ -12,8 +12,6 @@ import type { Trust } from './trust.ts';
  * What it may return is decided in guard/core.ts, and how keys are fetched in keys/. Every `iss` is unverified here.
  */
 
-/** Longer ones are not looked up. */
-const maxIssuerLength = 512;
 /** Issuers with their keys. The one that was used least recently leaves first. */
 const maxKnown = 1000;
 /** At most 6 MiB of names. They are apart from the known issuers, so that invented names displace none. */
@@ -41,7 +39,7 @@ export interface IssuerFinderOptions
     Pick<TimeAndRandom, 'clock'> {
   readonly ask: FindIssuer;
   /** Whether an issuer can have this identifier. */
-  readonly isIssuer: (iss: string) => boolean;
+  readonly isIssuer: (iss: unknown) => iss is string;
   /**
    * Checks what the application returned for `iss`. Returns `earlier` if it says the same.
    * @throws {TypeError} it is not valid; the message says why
@@ -87,7 +85,7 @@ export class IssuerFinder {
   /** Returns what tokens of this issuer are verified with: at once if that is known, otherwise after one question for all callers. */
   find(iss: unknown): TrustOrRefusal | Promise<TrustOrRefusal> {
     const { isIssuer, clock } = this.#options;
-    if (typeof iss !== 'string' || iss.length > maxIssuerLength || !isIssuer(iss)) return refuse('issuer_mismatch');
+    if (!isIssuer(iss)) return refuse('issuer_mismatch');
     const issuer = this.#known.get(iss);
     const now = clock.now();
     if (issuer && now < issuer.askAgainAt) return issuer.trust;

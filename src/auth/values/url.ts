@@ -20,16 +20,16 @@ export function isAllowedInMetadata(value: string, issuer: string, allowHttp: bo
   return !reachesThisMachine(new URL(value).hostname) || isLoopbackHost(new URL(issuer).hostname);
 }
 
-/** Whether a host name, as `URL` normalizes it, is a loopback host. */
+/** Whether a host name, as `URL` normalizes it, is a loopback host: an address, `localhost`, or a name below it (RFC 6761 §6.3). */
 export function isLoopbackHost(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+  return /(^|\.)localhost$|^\[::1\]$|^127(\.\d+){3}$/.test(hostname);
 }
 
-/** Whether a host is a loopback host by any name or notation, including the unspecified address (RFC 6761 §6.3, RFC 4291 §2.5). */
+/** Whether a host is a loopback host by any notation, including the unspecified address (RFC 4291 §2.5). */
 function reachesThisMachine(hostname: string): boolean {
   const mapped = /^\[::ffff:([0-9a-f]+):[0-9a-f]+\]$/.exec(hostname)?.[1];
   if (mapped !== undefined) return [0x7f, 0].includes(Number.parseInt(mapped, 16) >> 8);
-  return isLoopbackHost(hostname) || /(^|\.)localhost\.?$|^0\.0\.0\.0$|^\[::\]$/.test(hostname);
+  return isLoopbackHost(hostname) || /(^|\.)localhost\.$|^0\.0\.0\.0$|^\[::\]$/.test(hostname);
 }
 
 /** Returns text that an issuer chose in the form for events: at most 256 characters by default, all but printable ASCII escaped. */

@@ -121,7 +121,7 @@ describe('the option issuer', () => {
     expect(() => createGuard({ issuer: [entry, plain] })).toThrow('audience is required');
   });
 
-  const named = 'stytch.com/project-live-"1"';
+  const named = 'http://adfs.example.test/adfs/services/trust';
   test.each([
     ['alone', named, { jwksUri: own.jwksUri }, undefined],
     ['beside another', [special, { issuer: named, keys: keysOf(named) }], {}, [special]],
@@ -134,6 +134,34 @@ describe('the option issuer', () => {
     const document = guard.metadata(new Request(`${special}.well-known/oauth-protected-resource`));
     expect(Object(await document?.json()).authorization_servers).toEqual(servers);
     if (!servers) expect(await issuerMetadata(guard)).toEqual({ tokenEndpoint: undefined });
+  });
+
+  test('jwksAllowHttp of one issuer does not let the metadata of another lead to http', async () => {
+    const requested: string[] = [];
+    const fetch = async (url: string) => {
+      requested.push(url);
+      const { origin } = new URL(url);
+      return Response.json({
+        issuer: origin,
+        jwks_uri: `${origin.replace('https', 'http')}/keys`,
+        keys: keysOf(plain).keys,
+      });
+    };
+    const [internal, secure] = ['http://kc.internal', 'https://secure.example.test'];
+    const both = [{ issuer: internal, jwksAllowHttp: true }, secure];
+    const guard = guardOf({ issuer: both, fetch, onKeySetEvent() {}, publicUrl: special });
+    const check = async (iss: string) => {
+      const token = { iss, signer: plain, alg: 'RS256', aud: 'api', tier: 'one', scopeIn: 'scope' };
+      return guard.check(new Request(special, { headers: bearer(mint(token as unknown as Token)) }));
+    };
+    expect(await check(internal)).toMatchObject({ claims: { iss: internal } });
+    expect(await check(secure)).toMatchObject({ status: 503 });
+    expect(guard.state().issuers[1]?.lastFailure).toMatchObject({ failure: 'insecure_address' });
+    expect(requested.filter((url) => url.startsWith('http://secure'))).toEqual([]);
+    // Without the option of the guard, a URL over http is refused as before.
+    expect(() => guardOf({ issuer: [internal, secure] })).toThrow('issuer must be');
+    const document = guard.metadata(new Request(`${special}.well-known/oauth-protected-resource`));
+    expect(Object(await document?.json()).authorization_servers).toEqual([internal, secure]);
   });
 
   for (const [name, options, mistake = 'issuer must be'] of [

@@ -127,7 +127,7 @@ const effects: Readonly<
   issuer: [decide({ iss: other }), 'issuer_mismatch', 'accepted', other],
   audience: [decide({ aud: other }), 'audience_mismatch', 'accepted', other],
   jwksUri: [fetchFrom, `${ISSUER}.well-known/jwks.json`, other, other],
-  jwksAllowHttp: [create, 'throws', 'created', true, { issuer: 'http://sso.internal/' }],
+  jwksAllowHttp: [create, 'throws', 'created', true, { ...silent, issuer: 'http://sso.internal/' }],
   algorithms: [decide(), 'accepted', 'algorithm_unsupported', ['ES256'], fetching(keys)],
   tokenType: [decide(), 'accepted', 'type_unsupported', 'at+jwt'],
   scopeClaim: [decide({ scp: 'a' }, { scope: 'a' }), 'scope_insufficient', 'accepted', ['scp']],

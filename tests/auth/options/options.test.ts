@@ -37,7 +37,7 @@ const badUrls = [
 const entra = 'https://login.microsoftonline.com';
 const noTemplates = ['https://{tenantid}/v2.0', 'https://{tenantid}.a.test/', `${entra}/{tenantid}/{tenantid}/v2.0`];
 const withQuery = `${issuer}?a=1`;
-const loopback = ['http://localhost:3000/', 'http://127.0.0.1/', 'http://[::1]/'];
+const loopback = ['http://localhost:3000/', 'http://sso.localhost/', 'http://127.0.0.1/', 'http://[::1]/'];
 
 const ofConnections = 'Connection Content-Length Keep-Alive TE Trailer Transfer-Encoding Upgrade'.split(' ');
 const ofClients = ['', 'a b', 'Host', 'Cookie', 'DPoP', 'Authorization', ...ofConnections].concat(
@@ -182,7 +182,7 @@ describe('checkOptions()', () => {
     ],
     ['an inherited one', Object.assign(Object.create({ port: 3010 }), good), /^port is not an option$/],
     ['a short secret', { ...good, dpopNonceSecret: 'hunter2' }, /^dpopNonceSecret must be .*, got \*\*\*$/],
-    ['a secret in a list', { ...good, issuer: ['https://a:b@c.test/'] }, /, got \["\*\*\*@c\.test\/"\]$/],
+    ['a secret in a list', { ...good, issuer: ['https://a:b@c.test/'] }, /, got \["\*\*\*@c\.test\/"\]\. With/],
     [
       'a secret in an object',
       { ...good, issuer: [{ issuer, jwksUri: 'b#c' }, 1n] },
@@ -196,8 +196,23 @@ describe('checkOptions()', () => {
     ['an issuer without a URL', { ...good, issuer: [{ audience }] }, /: issuer\[0\]\.issuer must be .* got nothing$/],
     ['DPoP without publicUrl', { ...good, dpop: 'on' }, /^publicUrl must be .*, which DPoP requires$/],
     ['jwksUri with two issuers', { ...several, jwksUri: issuer }, /^jwksUri must be unset when there are several/],
-    ['an issuer that is not a URL', { audience, issuer: 'stytch.com/a' }, / An issuer .* not a URL needs its own/],
-    ['one of several', { audience, issuer: [issuer, { issuer: 'a' }] }, /^issuer must .* not a URL needs its own/],
+    [
+      'an issuer that is not a URL',
+      { audience, issuer: 'stytch.com/a' },
+      / With its own jwksUri or keys, an issuer can/,
+    ],
+    ['one of several', { audience, issuer: [issuer, { issuer: 'a' }] }, /^issuer must .* With its own jwksUri or keys/],
+    [
+      'jwksUri over http where only another issuer allows it',
+      {
+        audience,
+        issuer: [
+          { issuer, jwksAllowHttp: true },
+          { issuer: `${issuer}b`, jwksUri: 'http://a.test/' },
+        ],
+      },
+      /^issuer must be/,
+    ],
     ['an http authorization server', { ...good, authorizationServers: ['http://a.test/'] }, /^authorizationServers/],
     ['keys with two issuers', { ...several, keys }, /^keys must be unset when there are several issuers/],
     ['two functions for opaque tokens', { ...good, issuer: [asking('a'), asking('b')] }, /^introspect must be a fun/],
@@ -225,6 +240,22 @@ describe('checkOptions()', () => {
     }
     expect(problemOf({ ...good, publicUrl: 'http://api.internal/', jwksAllowHttp: true })).toStartWith('publicUrl');
   });
+
+  const names = [
+    ...['http://adfs.example.com/adfs/services/trust', 'http://kc.example.com/realms/x', 'spiffe://example.org'],
+    ...['https://issuer.example.test/?tenant=1', 'https://xn--bcher-kva.example/#a', 'urn:issuer', "o'hara", 'a{b}<c>'],
+    `https://a.test/${'x'.repeat(497)}`,
+  ];
+  test.each(names)('accepts the issuer %s as a name beside jwksUri or keys', (name) => {
+    expect(problemOf({ audience, issuer: name, jwksUri: issuer })).toBe('none');
+    expect(problemOf({ audience, issuer: [issuer, { issuer: name, keys }] })).toBe('none');
+    if (name.length < 512) expect(problemOf({ audience, issuer: name })).toStartWith('issuer must be the URL');
+  });
+
+  test.each(['a b', 'a"b', 'a\\b', 'b\u00fccher', 'a\n', `https://a.test/${'x'.repeat(498)}`, ...noTemplates])(
+    'rejects the issuer %j beside keys too',
+    (name) => expect(problemOf({ audience, issuer: name, keys })).toStartWith('issuer must be'),
+  );
 
   test('reads getters and inherited members, but no member that every object inherits', () => {
     // Every object inherits a `valueOf` too.
