@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { type CanActivate, Controller, Get, HttpException, Module, Req, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { type CheckRequirements, createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { type CheckRequirements, createGuard, optionsFromEnvironment, RejectionError } from 'protected-api/guard';
 import { authOf, checkIncoming, type IncomingRequest, serveMetadata } from 'protected-api/node';
 
 // NestJS on Express. Compile it with `experimentalDecorators`, and start it with:
@@ -15,11 +15,15 @@ const accessToken = (requirements: CheckRequirements = {}): CanActivate => ({
     const http = context.switchToHttp();
     const request = http.getRequest();
     // Fastify wraps the Node.js request.
-    const result = await checkIncoming(guard, request.raw ?? request, undefined, requirements);
-    if ('claims' in result) return true;
-    for (const [name, value] of result.headers) http.getResponse().header(name, value);
-    // NestJS sends it, by way of the application's exception filters.
-    throw new HttpException(Object(await result.json()), result.status);
+    try {
+      await checkIncoming(guard, request.raw ?? request, undefined, requirements);
+      return true;
+    } catch (error) {
+      if (!(error instanceof RejectionError)) throw error;
+      for (const [name, value] of Object.entries(error.headers)) http.getResponse().header(name, value);
+      // NestJS sends it, by way of the application's exception filters.
+      throw new HttpException(Object(error.body), error.status);
+    }
   },
 });
 

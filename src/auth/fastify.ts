@@ -1,7 +1,17 @@
 import { requireGuard } from './guard/guard.ts';
+import { isThrown } from './guard/rejection-error.ts';
 import type { IncomingRequest } from './node/incoming.ts';
 import { authenticate, authOf as authOfIncoming } from './node/require-token.ts';
-import type { Anonymous, Authentication, AuthOf, CheckRequirements, Claims, Guard, OptionalAuth } from './types.ts';
+import type {
+  Anonymous,
+  Authentication,
+  AuthOf,
+  CheckRequirements,
+  Claims,
+  Guard,
+  OptionalAuth,
+  RejectionOptions,
+} from './types.ts';
 
 export type { AuthOf };
 
@@ -25,7 +35,8 @@ export interface HookReply {
 
 /**
  * Returns an `onRequest` hook of Fastify, which runs before the body is read. It rejects requests whose token does not meet the
- * requirements. A rejection is sent through the reply, so it has the headers of plugins such as @fastify/cors.
+ * requirements. A rejection is sent through the reply, so it has the headers of plugins such as @fastify/cors. With
+ * `{ rejection: 'throw' }`, it is thrown as a `RejectionError`, for `setErrorHandler` and @fastify/auth.
  * @example
  * app.get('/reports', { onRequest: requireToken(guard, { scope: 'read:reports' }) }, (request) => authOf(request).claims.sub);
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
@@ -33,10 +44,12 @@ export interface HookReply {
 export function requireToken(
   guard: Guard<object>,
   requirements: CheckRequirements = {},
+  options: RejectionOptions = {},
 ): (request: HookRequest, reply: HookReply) => Promise<unknown> {
   requireGuard(guard, requirements);
+  const throws = isThrown(options);
   return async ({ raw }, reply) => {
-    const result = await authenticate(guard, raw, requirements);
+    const result = await authenticate(guard, raw, requirements, throws);
     if ('claims' in result) return undefined;
     reply.code(result.status);
     for (const [name, value] of result.headers) {

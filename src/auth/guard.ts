@@ -1,6 +1,7 @@
 export { describeRejections, type Rejection } from './guard/describe-rejections.ts';
 export { createGuard } from './guard/guard.ts';
 export { type IssuerMetadata, issuerMetadata } from './guard/issuer-metadata.ts';
+export { RejectionError } from './guard/rejection-error.ts';
 export { optionsFromEnvironment } from './options/environment.ts';
 export type {
   Algorithm,
@@ -35,6 +36,7 @@ export type {
   RefusalDescription,
   RefusalReason,
   RejectionFormat,
+  RejectionOptions,
   ReplayStore,
   ReplayStoreEvent,
   Requirements,

@@ -1,6 +1,7 @@
 import type { Context, Input, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { requireAccepted, requireGuard } from './guard/guard.ts';
+import { isThrown } from './guard/rejection-error.ts';
 import type {
   Anonymous,
   AnonymousIf,
@@ -10,6 +11,7 @@ import type {
   Claims,
   Guard,
   OptionalAuth,
+  RejectionOptions,
 } from './types.ts';
 
 export type { AuthOf };
@@ -25,7 +27,8 @@ type AnyEnv = Context extends Context<infer Any> ? Any : never;
 
 /**
  * Returns Hono middleware. It rejects requests whose token does not meet the requirements. A rejection keeps headers that are
- * already set, such as those of `cors()`.
+ * already set, such as those of `cors()`. With `{ rejection: 'throw' }`, it is thrown as a `RejectionError`, for `onError` and for
+ * `some()`.
  * @example
  * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (c) => c.json(authOf(c).claims.sub));
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
@@ -33,10 +36,13 @@ type AnyEnv = Context extends Context<infer Any> ? Any : never;
 export function requireToken<AcceptedClaims extends object, Optional extends boolean = false>(
   guard: Guard<AcceptedClaims>,
   requirements: CheckRequirements<Optional> = {},
+  options: RejectionOptions = {},
 ): MiddlewareHandler<AnyEnv, string, GuardedInput<Authentication<AcceptedClaims> | AnonymousIf<Optional>>> {
   requireGuard(guard, requirements);
+  const throws = isThrown(options);
   return async (context, next) => {
-    const result = await guard.check(Object(context.req).raw, requirements);
+    const { raw } = Object(context.req);
+    const result = await (throws ? guard.requireToken(raw, requirements) : guard.check(raw, requirements));
     if (!('claims' in result)) {
       for (const [name, value] of result.headers) context.header(name, value, { append: name === 'vary' });
       return context.body(await result.text(), result.status as ContentfulStatusCode) as never;

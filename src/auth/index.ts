@@ -7,7 +7,7 @@ export { createGuard, describeRejections } from './elysia/options.ts';
 export { type GuardPlugin, resourceMetadata, resourceServer } from './elysia/plugins.ts';
 export { isGuarded, type ListedRoute } from './elysia/routes.ts';
 export type * from './guard.ts';
-export { issuerMetadata, optionsFromEnvironment } from './guard.ts';
+export { issuerMetadata, optionsFromEnvironment, RejectionError } from './guard.ts';
 export {
   type ErrorSchema,
   guardResponses,

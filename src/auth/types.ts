@@ -482,6 +482,12 @@ export type AuthOf<AcceptedClaims extends object | undefined> = AcceptedClaims e
   ? Authentication<AcceptedClaims>
   : Anonymous;
 
+/** The third argument of the doors' `requireToken`. */
+export interface RejectionOptions {
+  /** `throw` passes a `RejectionError` to the framework, whose error handler then responds. Defaults to `send`. */
+  readonly rejection?: 'send' | 'throw';
+}
+
 /** The second argument of `authOf`. */
 export interface OptionalAuth {
   /** Returns undefined if no guard has accepted the request, instead of throwing: for logs, which see every request. */
@@ -497,8 +503,17 @@ export interface KnownGuard<AcceptedClaims> {
 /** Decides about requests. */
 export interface Guard<AcceptedClaims extends object = Claims> extends KnownGuard<AcceptedClaims> {
   /**
-   * Returns the claims and the token of the request, or the response that rejects it: 400, 401, 403 or 503. Whatever a client or
-   * an issuer sends, the promise is fulfilled. Does NOT check `jti`, that there is a `sub`, or who may see which resource.
+   * Returns the claims and the token of the request. Does NOT check `jti`, that there is a `sub`, or who may see which resource.
+   * @throws {RejectionError} the request is rejected: its `response` is the complete 400, 401, 403 or 503
+   * @throws {TypeError} `request` is not a Web-standard Request, or a requirement is not valid
+   */
+  requireToken<Optional extends boolean = false>(
+    request: GuardRequest,
+    requirements?: CheckRequirements<Optional>,
+  ): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional>>;
+  /**
+   * Like `requireToken`, but returns the response that rejects a request instead of throwing: a caller that ignores the result
+   * accepts every request. Whatever a client or an issuer sends, the promise is fulfilled.
    *
    * Each call decides as of now. Calls with the same request object share the verification of its token and the use of its DPoP
    * proof, as long as method, URL, token and proof are the same.

@@ -27,7 +27,7 @@ const compilations = [
 // Neither the DOM library nor skipLibCheck: applications on Node.js have the types of Node.js only.
 const strict = '--noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --target es2023 --lib es2023';
 const words = (text: string) => text.split(' ');
-const guarding = 'createGuard describeRejections issuerMetadata optionsFromEnvironment';
+const guarding = 'createGuard describeRejections issuerMetadata optionsFromEnvironment RejectionError';
 const guardDoor = words(guarding);
 const plugin = 'guardResponses isGuarded resourceMetadata resourceServer scopeResponses scopesOf securitySchemes';
 /** What each door exports besides types. */

@@ -13,6 +13,7 @@ import type {
   Requirements,
 } from '../types.ts';
 import { createGuardCore, type GuardCore } from './core.ts';
+import { errorOf } from './rejection-error.ts';
 
 const cores = new WeakMap<object, GuardCore>();
 
@@ -83,12 +84,18 @@ export function guardOf<AcceptedClaims extends object = Claims>(core: GuardCore)
       },
     };
   };
+  const requireToken = async (request: GuardRequest, requirements?: CheckRequirements) => {
+    const result = await check(request, requirements);
+    // No `instanceof Response`: @hono/node-server replaces that global.
+    if ('claims' in result) return result;
+    throw await errorOf(result);
+  };
   const metadata = (request: GuardRequest, { scopes = [], ...members }: MetadataMembers = {}) => {
     requireRequest(request);
     const named = () => (scopes.length > 0 ? core.readRequirements({ scope: scopes }).alternatives.flat() : []);
     return core.metadata(request, named, members);
   };
-  const guard = { check, metadata, start, stop, reload, state } as unknown as Guard<AcceptedClaims>;
+  const guard = { check, requireToken, metadata, start, stop, reload, state } as unknown as Guard<AcceptedClaims>;
   cores.set(guard, core);
   return guard;
 }
@@ -105,9 +112,21 @@ const clientOf = ({ client_id, azp, cid, appid }: Claims): string | undefined =>
   [client_id, azp, cid, appid].find((client) => typeof client === 'string');
 
 function requireRequest(request: unknown): asserts request is GuardRequest {
-  const { method, url, headers } = Object(request) as Partial<GuardRequest>;
-  if (typeof method !== 'string' || typeof url !== 'string' || typeof headers?.get !== 'function')
-    throw new TypeError(
-      'Cannot check a request: it must be a Web-standard Request. For a Node.js request, use protected-api/node',
-    );
+  if (isRequest(request)) return;
+  throw new TypeError(`Cannot check a request: it must be a Web-standard Request. ${whatToPass(Object(request))}`);
+}
+
+function isRequest(value: unknown): value is GuardRequest {
+  const { method, url, headers } = Object(value) as Partial<GuardRequest>;
+  return typeof method === 'string' && typeof url === 'string' && typeof headers?.get === 'function';
+}
+
+/** Names the request that an object of a framework holds. */
+function whatToPass({ request, req, raw, node }: Readonly<Record<string, unknown>>): string {
+  if (isRequest(request)) return 'Pass event.request (in Astro and Elysia context.request), not what holds it';
+  if (isRequest(req)) return 'Pass event.req, not what holds it';
+  if (isRequest(raw) || isRequest(Object(req).raw))
+    return 'Pass c.req.raw, not what holds it, or use protected-api/hono';
+  if (Object(node).req !== undefined) return 'Pass toWebRequest(event)';
+  return 'For a Node.js request, use protected-api/node';
 }

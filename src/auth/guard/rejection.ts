@@ -3,6 +3,7 @@ import type { CheckedOptions, DpopMode, GuardRequest, RefusalDescription, Refusa
 import { isJsonObject, namesIn } from '../values/json.ts';
 import { ignoreRejection, isThenable } from '../values/promises.ts';
 import { proofAlgorithmNames, resourceMetadataUrl } from './metadata.ts';
+import { remembered } from './rejection-error.ts';
 import type { ChallengeParameters, RoutePolicy } from './requirements.ts';
 
 /** What is sent for a reason, but for its challenge or `Retry-After`. */
@@ -55,8 +56,9 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
 
   return (request, refusal, scheme, { challenge }) => {
     ignoreRejection(options.onRefused?.(request, refusal.reason));
-    const { status, text } = prepared[refusal.reason];
-    return new Response(text, { status, headers: headersOf(refusal, scheme, challenge) });
+    const { status, text, isJson } = prepared[refusal.reason];
+    const rejection = new Response(text, { status, headers: headersOf(refusal, scheme, challenge) });
+    return remembered(rejection, { reason: refusal.reason, isJson });
   };
 }
 

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
 import { requireAccepted, requireGuard } from '../guard/guard.ts';
+import { isThrown } from '../guard/rejection-error.ts';
 import type {
   Anonymous,
   AnonymousIf,
@@ -12,6 +13,7 @@ import type {
   Guard,
   MetadataMembers,
   OptionalAuth,
+  RejectionOptions,
 } from '../types.ts';
 import { type IncomingRequest, requestOf } from './incoming.ts';
 
@@ -29,17 +31,24 @@ const results = new WeakMap<IncomingRequest, Authentication<object> | Anonymous>
 
 /**
  * Returns middleware for Express, Connect and Polka. It rejects requests whose token does not meet the requirements, and passes
- * errors, such as those of `onAccepted`, to `next`. A rejection keeps headers that are already set, such as CORS headers.
+ * errors, such as those of `onAccepted`, to `next`. A rejection keeps headers that are already set, such as CORS headers. With
+ * `{ rejection: 'throw' }`, it is passed to `next` too, as a `RejectionError`.
  * @example
  * app.get('/reports', requireToken(guard, { scope: 'read:reports' }), (req, res) => res.json(authOf(req).claims.sub));
  * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
  */
-export function requireToken(guard: Guard<object>, requirements: CheckRequirements = {}): Middleware {
+export function requireToken(
+  guard: Guard<object>,
+  requirements: CheckRequirements = {},
+  options: RejectionOptions = {},
+): Middleware {
   requireGuard(guard, requirements);
+  const throws = isThrown(options);
   return (request, response, next) => {
     // Thrown at once, because Hono gives middleware no third argument.
     requestOf(request);
-    checkIncoming(guard, request, response, requirements).then((result) => result && next(), next);
+    const sendTo = throws ? undefined : response;
+    checkIncoming(guard, request, sendTo, requirements).then((result) => result && next(), next);
   };
 }
 
@@ -61,35 +70,39 @@ export function serveMetadata(guard: Guard<object>, members: MetadataMembers = {
 }
 
 /**
- * For Koa and `node:http`: returns the authentication of a Node.js request, or sends the rejection and returns undefined. Await it:
- * without `await`, the handler runs for every request. For frameworks that send every response themselves, such as NestJS: without
- * `response`, returns the rejection.
+ * Returns the authentication of a Node.js request. With `response`, a rejection is sent, and the result is undefined: return at
+ * once then, because the response has ended. Without `response`, a rejection is thrown: for Koa, tRPC, GraphQL servers and others
+ * that respond themselves.
+ * @example
+ * const auth = await checkIncoming(guard, req, res, { scope: 'read:reports' });
+ * if (!auth) return;
+ * @throws {RejectionError} the request is rejected, and `response` is left out
  * @throws {TypeError} a requirement is not valid, or `request` is not a Node.js request
  */
 export async function checkIncoming<
   AcceptedClaims extends object,
-  Sending extends OutgoingResponse | undefined,
+  Sending extends OutgoingResponse | undefined = undefined,
   Optional extends boolean = false,
 >(
   guard: Guard<AcceptedClaims>,
   request: IncomingRequest,
-  response: Sending,
+  response?: Sending,
   requirements?: CheckRequirements<Optional>,
-): Promise<
-  Authentication<AcceptedClaims> | AnonymousIf<Optional> | (Sending extends undefined ? Response : undefined)
-> {
-  const result = await authenticate(guard, request, requirements);
-  const rejection = 'claims' in result || response === undefined ? result : await sendReturned(result, response);
-  return rejection as Awaited<ReturnType<typeof checkIncoming<AcceptedClaims, Sending, Optional>>>;
+): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional> | (Sending extends undefined ? never : undefined)> {
+  const result = await authenticate(guard, request, requirements, response === undefined);
+  const returned = 'claims' in result || response === undefined ? result : await sendReturned(result, response);
+  return returned as Awaited<ReturnType<typeof checkIncoming<AcceptedClaims, Sending, Optional>>>;
 }
 
-/** Returns the authentication of a request, and remembers it for `authOf`; or the rejection, for the framework to send. */
+/** Returns the authentication of a request, and remembers it for `authOf`; or the rejection, for the framework to send or to catch. */
 export async function authenticate<AcceptedClaims extends object, Optional extends boolean>(
   guard: Guard<AcceptedClaims>,
   request: IncomingRequest,
-  requirements?: CheckRequirements<Optional>,
+  requirements: CheckRequirements<Optional> | undefined,
+  throws: boolean,
 ): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional> | Response> {
-  const result = await guard.check(requestOf(request), requirements);
+  const checked = requestOf(request);
+  const result = await (throws ? guard.requireToken(checked, requirements) : guard.check(checked, requirements));
   // No `instanceof Response`: @hono/node-server replaces that global.
   if ('claims' in result) results.set(request, result);
   return result;

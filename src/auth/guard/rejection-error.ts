@@ -1,0 +1,82 @@
+import { refusals } from '../refusals.ts';
+import type { RefusalReason, RejectionOptions } from '../types.ts';
+import { isJsonObject, namesIn } from '../values/json.ts';
+
+/*
+ * A rejection as an exception, for frameworks that handle rejections as errors.
+ * Which requests are rejected is decided in decide.ts, and what a rejection says in rejection.ts.
+ */
+
+/** What is known of a rejection besides what it says. */
+interface Sent {
+  readonly reason: RefusalReason;
+  readonly isJson: boolean;
+}
+
+const sent = new WeakMap<Response, Sent>();
+
+/** Remembers what is known of a rejection, and returns it. */
+export function remembered(rejection: Response, known: Sent): Response {
+  sent.set(rejection, known);
+  return rejection;
+}
+
+/**
+ * The rejection of a request, as `guard.requireToken` throws it. Hono, Koa, Express, Fastify and h3 read `getResponse()`, or
+ * `status`, `statusCode`, `headers` and `expose`. It contains no part of a token.
+ */
+export class RejectionError extends Error {
+  override readonly name = 'RejectionError';
+  /** The internal reason, for logs. */
+  readonly reason: RefusalReason;
+  /** The HTTP status: 400, 401, 403 or 503, unless `formatRejection` changes it. */
+  readonly status: number;
+  /** The same as `status`. */
+  readonly statusCode: number;
+  /** The headers of the rejection, with names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The value of a JSON body, or the text of another one. */
+  readonly body: unknown;
+  /** Says that the message, a constant description, may be sent to clients. */
+  readonly expose = true;
+  readonly #text: string;
+
+  /** @param text the body of the rejection */
+  constructor(rejection: Response, text: string, { reason, isJson }: Sent) {
+    super(refusals[reason].description);
+    this.reason = reason;
+    this.status = rejection.status;
+    this.statusCode = rejection.status;
+    this.headers = Object.freeze(Object.fromEntries(rejection.headers));
+    this.body = isJson ? JSON.parse(text) : text;
+    this.#text = text;
+  }
+
+  /** The complete rejection, ready to send: a new object each time. */
+  get response(): Response {
+    return new Response(this.#text, { status: this.status, headers: this.headers });
+  }
+
+  /** Returns `response`. Errors of Hono have a method of this name. */
+  getResponse(): Response {
+    return this.response;
+  }
+}
+
+/** Returns the error for a rejection of this module, whose body nobody has read. */
+export async function errorOf(rejection: Response): Promise<RejectionError> {
+  const known = sent.get(rejection);
+  if (known === undefined) throw new TypeError('Cannot throw a rejection: it is not one of a guard');
+  return new RejectionError(rejection, await rejection.text(), known);
+}
+
+/**
+ * Returns whether a door throws rejections instead of sending them.
+ * @throws {TypeError} an unknown name, or another value than `send` and `throw`
+ */
+export function isThrown(options: RejectionOptions): boolean {
+  const { rejection = 'send' } = Object(options) as RejectionOptions;
+  const isKnown = isJsonObject(options) && namesIn(options).every((name) => name === 'rejection');
+  if (isKnown && (rejection === 'send' || rejection === 'throw')) return rejection === 'throw';
+  throw new TypeError("Cannot set up a route: the third argument must be { rejection: 'throw' }, or be left out");
+}
