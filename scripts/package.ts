@@ -25,7 +25,6 @@ export async function compilePackage(outDir: string): Promise<void> {
     format: 'esm',
     packages: 'external',
     target: 'es2023',
-    sourcemap: true,
     // By default it drops the attributes of JSON imports, and modules that package.json does not list as having side effects.
     supported: { 'import-attributes': true },
     ignoreAnnotations: true,

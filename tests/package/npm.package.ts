@@ -53,10 +53,10 @@ describe('the package, installed from its tarball', () => {
     await Bun.write(inFolder('readme.ts'), example);
   });
 
-  test('holds JavaScript with source maps, declarations, the documentation, LICENSE and README.md only', async () => {
+  test('holds JavaScript, declarations, the documentation, LICENSE and README.md only', async () => {
     expect((await readdir(inPackage())).toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'docs', 'package.json']);
     const entries = await readdir(inPackage('dist'), { recursive: true, withFileTypes: true });
-    const others = entries.filter((entry) => entry.isFile() && !/\.(js|js\.map|d\.ts)$/.test(entry.name));
+    const others = entries.filter((entry) => entry.isFile() && !/\.(js|d\.ts)$/.test(entry.name));
     expect(others.map(({ name }) => name)).toEqual([]);
   });
 

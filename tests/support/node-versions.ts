@@ -10,8 +10,8 @@ export const testedOf = (versions: readonly string[]): readonly string[] =>
 /** The newest line of Node.js that is tested. */
 export const newestNode = '24';
 
-/** The lines of Node.js that the package is tested with, of the oldest that it allows and those that Node.js maintains. */
-export const nodeVersions = testedOf([engines.node.replace('>=', ''), '22', newestNode]);
+/** The releases of Node.js that the package is tested with: the oldest that it allows, and the lines that Node.js maintains. */
+export const nodeVersions = testedOf([...(engines.node.match(/\d+\.\d+\.\d+/g) ?? []), '22', newestNode]);
 
 const found = new Map<string, string>();
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isText, namesIn } from '../values/json.ts';
 import { describeUnknown } from '../values/spelling.ts';
-import { isLoopbackHost, isSecureUrl } from '../values/url.ts';
+import { isLoopbackHost, isSecureUrl, parseUrl } from '../values/url.ts';
 import type { Signer } from './signer.ts';
 import type { Client } from './token-endpoint.ts';
 
@@ -103,6 +103,6 @@ export function isAllowedHost(
 }
 
 function readHost(host: string, protocol: string): URL | undefined {
-  const isHost = /^[\w.-]+(:\d+)?$|^\[[\da-f:]+\](:\d+)?$/i.test(host) && URL.canParse(`${protocol}//${host}`);
-  return isHost ? new URL(`${protocol}//${host}`) : undefined;
+  const isHost = /^[\w.-]+(:\d+)?$|^\[[\da-f:]+\](:\d+)?$/i.test(host);
+  return isHost ? parseUrl(`${protocol}//${host}`) : undefined;
 }

@@ -1,3 +1,5 @@
+import { parseUrl } from '../values/url.ts';
+
 /**
  * What `URL` reads as RFC 3986 does. It also reads blanks, backslashes, credentials, ports that begin with 0 and characters that
  * URLs do not have, and then treats URLs as equal that are not.
@@ -9,9 +11,8 @@ const plainUrl = /^https?:\/\/(?:[\w.%-]+|\[[\da-f:.]+\])(?::(?:[1-9]\d*)?)?(?:\
  * for anything else.
  */
 export function normalizeUrl(url: string): string | undefined {
-  if (!plainUrl.test(url) || !URL.canParse(url)) return undefined;
-  const { origin, pathname } = new URL(url);
-  return origin + decodeUnreserved(pathname);
+  const parsed = plainUrl.test(url) ? parseUrl(url) : undefined;
+  return parsed && parsed.origin + decodeUnreserved(parsed.pathname);
 }
 
 /** Decodes the octets that need no encoding, and writes the others in upper case. */

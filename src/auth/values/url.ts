@@ -1,11 +1,20 @@
+/** Returns the URL that a text is, or undefined. Fastly Compute has no `URL.canParse`, and Node.js 20 no `URL.parse`. */
+export function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Whether `value` is an absolute https URL without credentials, fragment, braces or characters that are special to a shell
  * or to HTML. Plain http is allowed for loopback hosts, and with `allowHttp` for all hosts.
  */
 export function isSecureUrl(value: string, allowHttp: boolean): boolean {
-  if (!/^https?:\/\/[^\s"'#$<>\\`{}]+$/.test(value) || !/^[\x21-\x7e]+$/.test(value) || !URL.canParse(value))
-    return false;
-  const { protocol, hostname, username, password } = new URL(value);
+  const url = /^https?:\/\/[^\s"'#$<>\\`{}]+$/.test(value) && /^[\x21-\x7e]+$/.test(value) && parseUrl(value);
+  if (!url) return false;
+  const { protocol, hostname, username, password } = url;
   const isSecure = protocol === 'https:' || allowHttp || isLoopbackHost(hostname);
   // URL also accepts a host with `;` or `*`, which would be another directive or source in a Content-Security-Policy.
   return isSecure && username === '' && password === '' && /^[\w.-]+$|^\[/.test(hostname);
@@ -40,6 +49,6 @@ export function printable(text: string, maxLength = 256): string {
 
 /** Returns a URL in the form for events: without credentials, query and fragment. */
 export function printableUrl(url: string): string {
-  const { protocol = '', host = '', pathname = url } = URL.canParse(url) ? new URL(url) : {};
+  const { protocol = '', host = '', pathname = url } = parseUrl(url) ?? {};
   return printable(host === '' ? pathname.replace(/[?#].*/s, '') : `${protocol}//${host}${pathname}`);
 }
