@@ -5,7 +5,7 @@ import { createClaimsReader } from '../token/claims-schema.ts';
 import type { Verification, VerifiedToken, Verifier } from '../token/verifier.ts';
 import type { Authentication, CheckedOptions, Claims, DpopMode, GuardRequest, Scheme } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
-import { attempt, ignoreRejection, isPromise, whenSettled } from '../values/promises.ts';
+import { attempt, ignoreRejection, isPromise, run, type Steps, wait, whenSettled } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
 import { acceptedSchemes, type RejectRequest } from './rejection.ts';
 import type { RoutePolicy } from './requirements.ts';
@@ -45,7 +45,7 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
   const applySchema = createClaimsReader(options.claims);
   const checkRevocation = createRevocationCheck(options, parts.withinLimit);
 
-  function decide(request: GuardRequest, policy: RoutePolicy, isOptional: boolean): Decision | Promise<Decision> {
+  function* decide(request: GuardRequest, policy: RoutePolicy, isOptional: boolean): Steps<Decision> {
     // One Authorization header with one scheme and one token (RFC 6750 §2.1, RFC 9449 §7.1). No other place is looked at.
     const { scheme, token } = readCredentials(request);
     const rejected = (refusal: Refusal) => {
@@ -59,28 +59,27 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
     }
     const shared = share(request, token);
     // Header, key, signature, then issuer, audience, required claims, time (RFC 7515 §5.2, RFC 7519 §7.2, RFC 9068 §4).
-    return whenSettled(verifyOnce(verifier, shared), (verified): Decision | Promise<Decision> => {
-      shared.verified = verified instanceof Refusal ? undefined : verified;
-      if (verified instanceof Refusal) return rejected(verified);
-      const { claims: ownClaims } = verified;
-      // The key or the certificate that the token is bound to (RFC 9449 §4.3 and §7.1, RFC 8705 §3).
-      const binding = checkBinding(request, scheme, shared, ownClaims);
-      return whenSettled(binding, (unbound): Decision | Promise<Decision> => {
-        if (unbound) return rejected(unbound);
-        const claims = applySchema(verified);
-        if (claims instanceof Refusal) return rejected(claims);
-        const revocation = checkRevocation?.(claims, token);
-        return whenSettled(revocation, (revoked): Decision => {
-          const hasWaited = isPromise(binding) || isPromise(revocation);
-          const refusal = revoked ?? (hasWaited ? verifier.checkTime(verified) : undefined);
-          if (refusal) return rejected(refusal);
-          announce(request, shared, claims);
-          // Step-up (RFC 9470 §4), then scope (RFC 6750 §3.1).
-          const unmet = policy.check(ownClaims) ?? checkAnyScope?.(ownClaims);
-          return unmet ? rejected(unmet) : { claims, token, ownClaims };
-        });
-      });
-    });
+    const verification = verifyOnce(verifier, shared);
+    const verified = isPromise(verification) ? yield* wait(verification) : verification;
+    shared.verified = verified instanceof Refusal ? undefined : verified;
+    if (verified instanceof Refusal) return rejected(verified);
+    const { claims: ownClaims } = verified;
+    // The key or the certificate that the token is bound to (RFC 9449 §4.3 and §7.1, RFC 8705 §3).
+    const binding = checkBinding(request, scheme, shared, ownClaims);
+    const unbound = isPromise(binding) ? yield* wait(binding) : binding;
+    if (unbound) return rejected(unbound);
+    const claims = applySchema(verified);
+    if (claims instanceof Refusal) return rejected(claims);
+    const revocation = checkRevocation?.(claims, token);
+    const revoked = isPromise(revocation) ? yield* wait(revocation) : revocation;
+    if (revoked) return rejected(revoked);
+    const hasWaited = isPromise(binding) || isPromise(revocation);
+    const expired = hasWaited ? verifier.checkTime(verified) : undefined;
+    if (expired) return rejected(expired);
+    announce(request, shared, claims);
+    // Step-up (RFC 9470 §4), then scope (RFC 6750 §3.1).
+    const unmet = policy.check(ownClaims) ?? checkAnyScope?.(ownClaims);
+    return unmet ? rejected(unmet) : { claims, token, ownClaims };
   }
 
   function announce(request: GuardRequest, shared: Shared, claims: Claims): void {
@@ -89,7 +88,11 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
     shared.isAnnounced = true;
   }
 
-  return { decide, schemeOf: (request: GuardRequest) => readCredentials(request).scheme };
+  return {
+    decide: (request: GuardRequest, policy: RoutePolicy, isOptional: boolean) =>
+      run(decide(request, policy, isOptional)),
+    schemeOf: (request: GuardRequest) => readCredentials(request).scheme,
+  };
 }
 
 /** What `isRevoked` gets besides the claims. */

@@ -59,6 +59,28 @@ async function settle<Value, Result>(
   return next(settled);
 }
 
+/** A function in steps, some of which may have to wait: it yields what it waits for. */
+export type Steps<Result> = Generator<Promise<unknown>, Result, unknown>;
+
+/** Waits for a promise. Call it only for a promise, because each generator costs a request a tenth of a microsecond. */
+export function* wait<Value>(promise: Promise<Value>): Steps<Value> {
+  return (yield promise) as Value;
+}
+
+/** Runs steps. Returns a promise only if one of them has to wait. */
+export function run<Result>(steps: Steps<Result>): Result | Promise<Result> {
+  const step = steps.next();
+  return step.done ? step.value : resume(steps, step.value);
+}
+
+async function resume<Result>(steps: Steps<Result>, pending: Promise<unknown>): Promise<Result> {
+  for (let waited: Promise<unknown> = pending; ; ) {
+    const step = steps.next(await waited);
+    if (step.done) return step.value;
+    waited = step.value;
+  }
+}
+
 /** Returns an exception as a rejected promise. */
 export function attempt<Result>(run: () => Result | Promise<Result>): Result | Promise<Result> {
   try {
