@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { llmsText, sections, standalone } from '../docs/.vitepress/pages.ts';
-import tsconfig from '../src/auth/tsconfig.json' with { type: 'json' };
+import manifest from '../src/auth/package.json' with { type: 'json' };
 
 /** Writes what the npm package contains: JavaScript and declarations of the doors to `src/auth/dist`, and the pages to `src/auth/docs`. */
 const folder = join(import.meta.dir, '../src/auth');
@@ -17,7 +17,7 @@ export async function compilePackage(outDir: string): Promise<void> {
   if (exitCode !== 0) throw new Error(`Cannot compile the package:\n${stdout}`);
   await build({
     absWorkingDir: folder,
-    entryPoints: tsconfig.files,
+    entryPoints: entryPoints(),
     outdir: outDir,
     chunkNames: 'shared/[name]-[hash]',
     bundle: true,
@@ -36,6 +36,13 @@ export async function compilePackage(outDir: string): Promise<void> {
     await file.write((await file.text()).replaceAll(/((?:from |import\()['"]\.[^'"]*)\.ts(?=['"])/g, '$1.js'));
   }
 }
+
+/** Returns the sources of the doors and of the command. */
+const entryPoints = () =>
+  [...Object.values(manifest.exports), ...Object.values(manifest.bin)].flatMap((built) => {
+    const file = typeof built === 'string' ? built : built.default;
+    return file.endsWith('.js') ? file.replace('dist/', '').replace(/js$/, 'ts') : [];
+  });
 
 /** Writes the pages of the documentation, which the npm package contains for people and language models without a network. */
 async function writePages(pagesDir: string): Promise<void> {

@@ -1,17 +1,20 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
+import { doors } from '../support/doors.ts';
 import { readText, root } from '../support/repository.ts';
 
 /** The rows of the two tables of CONTRIBUTING.md: rooms and files of src, and what each may import. */
 const page = await readText('CONTRIBUTING.md');
-const rows = [...page.matchAll(/^\| (`[^|]+`) +\|[^|\n]+\|([^|\n]*)\|$/gm)].flatMap(([, places = '', cell = '']) => {
+const rooms = [...page.matchAll(/^\| (`[^|]+`) +\|[^|\n]+\|([^|\n]*)\|$/gm)].flatMap(([, places = '', cell = '']) => {
   const names = [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
   return [...places.matchAll(/`([\w/.-]+(?:\/|\.ts))`/g)].map(([, place = '']) => ({
     place,
     imports: cell.includes('all rooms') ? undefined : names.map((name) => inPackage(place, name)),
   }));
 });
+/** Doors import all rooms, and come before them. */
+const rows = [...doors.map(({ file }) => ({ place: `auth/${file}`, imports: undefined })), ...rooms];
 const order = rows.map(({ place }) => place);
 
 /** The package and the service have tables of their own. Only names with a slash or an ending are places of src. */
