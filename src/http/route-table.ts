@@ -14,27 +14,34 @@ const asked: Readonly<Record<string, readonly string[]>> = { GET: ['GET', 'WS', 
  * @see https://github.com/elysiajs/elysia/blob/1.4.30/src/compose.ts (`composeGeneralHandler`)
  */
 export function createRouteTable(routes: readonly Pick<AnyElysia['routes'][number], 'method' | 'path'>[]) {
+  /** By method, the patterns of paths without parameters. */
+  const fixed = new Map<string, Map<string, string>>();
   // Elysia's own router, which prefers the most specific pattern.
-  const [fixed, patterns] = [new Memoirist<string>(), new Memoirist<string>()];
+  const patterns = new Memoirist<string>();
   // Elysia serves a path under both spellings.
   for (const { method, path } of routes)
-    for (const sent of new Set([path, encodePath(path, { dynamic: true })]))
-      (/[:*]/.test(path) ? patterns : fixed).add(method, sent, path);
+    for (const sent of new Set([path, encodePath(path, { dynamic: true })])) {
+      if (/[:*]/.test(path)) patterns.add(method, sent, path);
+      else fixed.set(method, (fixed.get(method) ?? new Map<string, string>()).set(sent, path));
+    }
 
   /** Returns the pattern of the route for such a request, or undefined if there is none. */
   const find = (method: string, path: string) => {
     const candidates = asked[method] ?? [method, 'ALL'];
-    for (const router of [fixed, patterns])
-      for (const candidate of candidates) {
-        const found = router.find(candidate, path);
-        if (found) return found.store;
-      }
+    for (const candidate of candidates) {
+      const found = fixed.get(candidate)?.get(path);
+      if (found !== undefined) return found;
+    }
+    for (const candidate of candidates) {
+      const found = patterns.find(candidate, path);
+      if (found) return found.store;
+    }
     return undefined;
   };
   /** Returns the methods of a path, none for an unknown one. OPTIONS is left out, because any path has a response to preflights. */
   const methodsOf = (path: string): readonly string[] => {
     // The methods of the path itself come first. A path such as /notes/new also allows the methods of /notes/:id.
-    const own = routes.filter((route) => fixed.find(route.method, path)?.store === route.path);
+    const own = routes.filter((route) => fixed.get(route.method)?.get(path) === route.path);
     const methods = [...own, ...routes].flatMap(({ method }) => listedMethods(method));
     return [...new Set(methods)].filter((method) => find(method, path) !== undefined);
   };

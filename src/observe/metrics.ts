@@ -1,8 +1,9 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { FetchFailure, GuardState, RefusalReason } from 'protected-api/guard';
 import packageJson from '../../package.json' with { type: 'json' };
 import { sentPathOf } from '../http/route-table.ts';
 import { type StoreFailure, storeFailures } from '../redis/store-failure.ts';
+import { createRequestCounts } from './request-counts.ts';
 
 /** What is read at a scrape. */
 export interface MetricSources {
@@ -16,9 +17,6 @@ export interface MetricSources {
 export type Outcome = 'accepted' | RefusalReason;
 
 export type Metrics = ReturnType<typeof createMetrics>;
-
-/** Upper bounds of the duration buckets, from a cached token on an idle machine to a request that waits for the key set. */
-export const durationBoundsSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
 
 /** The label of all unknown paths. */
 const unmatched = 'unmatched';
@@ -49,8 +47,9 @@ const fetchResults: Readonly<Record<FetchResult, 0>> = {
  */
 export function createMetrics(reasons: readonly RefusalReason[], hasStore: boolean) {
   const register = createRegister();
-  const { requests, durations, outcomes, fetches, failures, ...read } = createSeries(register, hasStore);
-  for (const outcome of ['accepted', ...reasons]) outcomes.inc({ outcome }, 0);
+  const { fetches, failures, ...read } = createSeries(register, hasStore);
+  const counts = createRequestCounts();
+  for (const outcome of ['accepted', ...reasons]) counts.expectOutcome(outcome);
   for (const failure of storeFailures) failures?.inc({ failure }, 0);
 
   function readSources({ state, isStoreUp, droppedLogLines }: MetricSources): void {
@@ -81,21 +80,19 @@ export function createMetrics(reasons: readonly RefusalReason[], hasStore: boole
         ({ path, hooks }) => [path, [200, 500, ...Object.keys(hooks?.response ?? {})]] as const,
       );
       for (const [route, statuses] of [...declared, [unmatched, [404, 500]] as const])
-        for (const status of statuses) requests.inc({ route, status }, 0);
+        for (const status of statuses) counts.expectStatus(route, Number(status));
     },
     /** `outcome` is undefined if no guard has checked the request. */
-    countRequest(route = unmatched, status: number, durationMs: number, outcome?: Outcome): void {
-      requests.inc({ route, status });
-      durations.observe({ route }, durationMs / 1000);
-      if (outcome) outcomes.inc({ outcome });
-    },
+    countRequest: (route = unmatched, status: number, durationMs: number, outcome?: Outcome) =>
+      counts.count(route, status, durationMs / 1000, outcome),
     countStoreFailure: (failure: StoreFailure) => failures?.inc({ failure }),
     countFetch: (issuer: string, result: FetchResult) => fetches.inc({ issuer, result }),
     async respond({ url }: Request, sources: MetricSources): Promise<Response> {
       // Not by URL, which refuses some hosts.
       if (sentPathOf(url) !== '/metrics') return new Response(null, { status: 404 });
       readSources(sources);
-      return new Response(await register.metrics(), { headers: { 'content-type': register.contentType } });
+      const texts = await Promise.all([register, counts.toRegistry(requestSeries)].map((each) => each.metrics()));
+      return new Response(texts.join('\n'), { headers: { 'content-type': register.contentType } });
     },
   };
 }
@@ -113,29 +110,35 @@ function createRegister(): Registry {
   return register;
 }
 
+const named = (name: string, help: string) => ({ name: `protected_api_${name}`, help });
+
+const requestSeries = {
+  requests: named('http_requests_total', 'Requests, by route pattern and status.'),
+  durations: named('http_request_duration_seconds', 'Time from request to response, by route pattern.'),
+  outcomes: named(
+    'access_token_outcomes_total',
+    'Requests to protected routes, by outcome: accepted, or the reason for the rejection.',
+  ),
+};
+
 function createSeries(register: Registry, hasStore: boolean) {
-  const named = (name: string, help: string, ...labelNames: string[]) => {
-    return { name: `protected_api_${name}`, help, labelNames, registers: [register] };
+  const kept = (name: string, help: string, ...labelNames: string[]) => {
+    return { ...named(name, help), labelNames, registers: [register] };
   };
-  const tokens = 'Requests to protected routes, by outcome: accepted, or the reason for the rejection.';
   const results = 'Attempts to fetch the key set, by issuer and result: success, or the kind of failure.';
   const kinds = 'Failed attempts to connect to the replay store or to use it, by kind of failure.';
-  const durations = named('http_request_duration_seconds', 'Time from request to response, by route pattern.', 'route');
-  new Gauge(named('build_info', 'Always 1. Names the version.', 'version')).set({ version: packageJson.version }, 1);
+  new Gauge(kept('build_info', 'Always 1. Names the version.', 'version')).set({ version: packageJson.version }, 1);
   return {
-    requests: new Counter(named('http_requests_total', 'Requests, by route pattern and status.', 'route', 'status')),
-    durations: new Histogram({ ...durations, buckets: durationBoundsSeconds }),
-    outcomes: new Counter(named('access_token_outcomes_total', tokens, 'outcome')),
-    cacheHits: new Counter(named('access_token_cache_hits_total', 'Tokens found in the cache of verified tokens.')),
-    cacheEntries: new Gauge(named('access_token_cache_entries', 'Verified tokens in the cache.')),
-    droppedLines: new Counter(named('log_lines_dropped_total', 'Log lines that could not be written.')),
-    keys: new Gauge(named('key_set_keys', 'Number of trusted key IDs.', 'issuer')),
-    ages: new Gauge(named('key_set_age_seconds', 'Age of the cached keys; NaN if there are none.', 'issuer')),
-    attempts: new Gauge(named('key_set_next_attempt_seconds', 'Time until the next scheduled fetch.', 'issuer')),
-    fetches: new Counter(named('key_set_fetches_total', results, 'issuer', 'result')),
+    cacheHits: new Counter(kept('access_token_cache_hits_total', 'Tokens found in the cache of verified tokens.')),
+    cacheEntries: new Gauge(kept('access_token_cache_entries', 'Verified tokens in the cache.')),
+    droppedLines: new Counter(kept('log_lines_dropped_total', 'Log lines that could not be written.')),
+    keys: new Gauge(kept('key_set_keys', 'Number of trusted key IDs.', 'issuer')),
+    ages: new Gauge(kept('key_set_age_seconds', 'Age of the cached keys; NaN if there are none.', 'issuer')),
+    attempts: new Gauge(kept('key_set_next_attempt_seconds', 'Time until the next scheduled fetch.', 'issuer')),
+    fetches: new Counter(kept('key_set_fetches_total', results, 'issuer', 'result')),
     ...(hasStore && {
-      isStoreUp: new Gauge(named('replay_store_up', '1 while the replay store can be written to, else 0.')),
-      failures: new Counter(named('replay_store_failures_total', kinds, 'failure')),
+      isStoreUp: new Gauge(kept('replay_store_up', '1 while the replay store can be written to, else 0.')),
+      failures: new Counter(kept('replay_store_failures_total', kinds, 'failure')),
     }),
   };
 }

@@ -5,10 +5,9 @@ import { createRefusalHints, logKeySetEvent, logStoreEvent } from './guard-log.t
 import type { Log } from './log.ts';
 import type { Metrics, Outcome } from './metrics.ts';
 
-/** What is known about a request besides its response. */
-interface RequestRecord {
-  readonly requestId: string;
-  readonly outcome?: Outcome;
+/** What a guard has decided about a request. */
+interface Decided {
+  readonly outcome: Outcome;
   readonly claims?: Claims;
 }
 
@@ -20,30 +19,31 @@ interface RequestRecord {
 export function createObservation(log: Log, metrics: Metrics | undefined) {
   const isLogged = log.isLevelEnabled('debug');
   const isObserved = isLogged || metrics !== undefined;
-  const records = new WeakMap<object, RequestRecord>();
+  /** The last decision counts: a token is accepted before the requirements of a route are checked. */
+  const decided = new WeakMap<object, Decided>();
+  /** Those that clients did not send. */
+  const madeIds = new WeakMap<object, string>();
   const hint = createRefusalHints(log);
-  /** The last outcome counts: a token is accepted before the requirements of a route are checked. */
-  const note = (request: object, known: Omit<RequestRecord, 'requestId'>) =>
-    void Object.assign(records.get(request) ?? {}, known);
 
-  function logRequest(request: Request, { status }: Response, route = 'unmatched', durationMs: number): void {
-    const { requestId, outcome, claims } = records.get(request) ?? {};
-    const { method } = request;
+  function logRequest(request: Request, status: number, route = 'unmatched', durationMs: number): void {
+    const { outcome, claims } = decided.get(request) ?? {};
     const client = { sub: shortenClaim(claims?.sub), client_id: shortenClaim(claims?.client_id) };
-    const duration = Number(durationMs.toFixed(3));
-    log.debug({ requestId, method, route, status, durationMs: duration, outcome, ...client }, 'Request');
+    const seen = { method: request.method, route, status, durationMs: Number(durationMs.toFixed(3)) };
+    log.debug({ requestId: requestIdOf(request), ...seen, outcome, ...client }, 'Request');
   }
 
+  /** Returns the `X-Request-Id` of the response, or undefined if it has none. */
+  const requestIdOf = (request: Request) =>
+    madeIds.get(request) ?? (cleanRequestId(request.headers.get('x-request-id')) || undefined);
+
   return {
-    /** The `X-Request-Id` of the response, or undefined if it has none. */
-    requestIdOf: (request: Request) =>
-      (records.get(request)?.requestId ?? cleanRequestId(request.headers.get('x-request-id'))) || undefined,
+    requestIdOf,
     onAccepted: isObserved
-      ? (request: object, claims: Claims) => note(request, { outcome: 'accepted', claims })
+      ? (request: object, claims: Claims) => void decided.set(request, { outcome: 'accepted', claims })
       : undefined,
     onRefused(request: object, reason: RefusalReason): void {
       hint(reason);
-      note(request, { outcome: reason });
+      if (isObserved) decided.set(request, { ...decided.get(request), outcome: reason });
     },
     onKeySetEvent(event: KeySetEvent): void {
       if (event.type === 'fetched') metrics?.countFetch(event.issuer, 'success');
@@ -58,9 +58,8 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
       return (request) => {
         const givenId = request.headers.get('x-request-id');
         if (givenId === null && !isObserved) return fetch(request);
-        const requestId = cleanRequestId(givenId) || (isLogged ? crypto.randomUUID() : '');
-        const record: RequestRecord = { requestId };
-        if (isObserved) records.set(request, record);
+        const requestId = cleanRequestId(givenId) || (isLogged ? crypto.randomUUID() : undefined);
+        if (isLogged && requestId) madeIds.set(request, requestId);
         const startedAtMs = performance.now();
         return whenResponded(fetch(request), (response) => {
           const durationMs = performance.now() - startedAtMs;
@@ -68,9 +67,10 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
             response.headers.set('X-Request-Id', requestId);
             response.headers.append('Access-Control-Expose-Headers', 'X-Request-Id');
           }
-          const route = isObserved ? routeOf(request) : undefined;
-          metrics?.countRequest(route, response.status, durationMs, record.outcome);
-          if (isLogged) logRequest(request, response, route, durationMs);
+          if (!isObserved) return response;
+          const route = routeOf(request);
+          metrics?.countRequest(route, response.status, durationMs, decided.get(request)?.outcome);
+          if (isLogged) logRequest(request, response.status, route, durationMs);
           return response;
         });
       };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { version } from '../../package.json' with { type: 'json' };
 import { describeRejections } from '../../src/auth/guard.ts';
 import type { DpopMode } from '../../src/auth/types.ts';
-import { durationBoundsSeconds } from '../../src/observe/metrics.ts';
+import { durationBoundsSeconds } from '../../src/observe/request-counts.ts';
 import { createTestMetrics } from '../support/test-metrics.ts';
 
 const issuer = 'https://issuer.example.test/';
@@ -68,6 +68,29 @@ test('http_request_duration_seconds counts in seconds, up to the bounds of its b
   const counted = durationBoundsSeconds.map((bound) => `bucket{le="${bound}",route="/a"} ${bound < 0.0025 ? 0 : 1}`);
   const rest = ['bucket{le="+Inf",route="/a"} 1', 'sum{route="/a"} 0.0025', 'count{route="/a"} 1'];
   expect(lines).toEqual([...counted, ...rest].map((line) => `${name}_${line}`));
+});
+
+test('a scrape has what was counted before it, in whole numbers, each time', async () => {
+  const { metrics, scrape } = metricsWith('off');
+  const counted = async () =>
+    [...(await scrape()).matchAll(/^protected_api_(?:http|access_token_out)\w+(?<!_bucket)\{.*[1-9]$/gm)].map(String);
+  metrics.countRequest('/a', 200, 4000, 'accepted');
+  expect(await counted()).toEqual([
+    'protected_api_http_requests_total{route="/a",status="200"} 1',
+    'protected_api_http_request_duration_seconds_sum{route="/a"} 4',
+    'protected_api_http_request_duration_seconds_count{route="/a"} 1',
+    'protected_api_access_token_outcomes_total{outcome="accepted"} 1',
+  ]);
+  metrics.countRequest('/a', 200, 1000, 'accepted');
+  metrics.countRequest(undefined, 404, 0);
+  expect((await counted()).map((line) => line.replace(/^protected_api_(\w+?)_(?:total|seconds)/, '$1'))).toEqual([
+    'http_requests{route="/a",status="200"} 2',
+    'http_requests{route="unmatched",status="404"} 1',
+    'http_request_duration_sum{route="/a"} 5',
+    'http_request_duration_count{route="/a"} 2',
+    'http_request_duration_count{route="unmatched"} 1',
+    'access_token_outcomes{outcome="accepted"} 2',
+  ]);
 });
 
 test('the metrics of keys have the issuers that are kept, and no other', async () => {

@@ -61,6 +61,24 @@ describe('the X-Request-Id of a request', () => {
     );
 });
 
+test.each([
+  ['debug', true, 1],
+  ['info', true, 1],
+  ['info', false, 0],
+])(
+  'the route of a request is looked up once at most: at %s, with metrics %p: %i',
+  async (level, hasMetrics, lookups) => {
+    const { wrap } = createObservation(recordLog(level).log, hasMetrics ? createTestMetrics().metrics : undefined);
+    let asked = 0;
+    const fetch = wrap(
+      () => new Response(),
+      () => `/route-${++asked}`,
+    );
+    await fetch(new Request('http://localhost/'));
+    expect(asked).toBe(lookups);
+  },
+);
+
 test('the log and the counts name the route of each of many URLs', async () => {
   const { metrics, scrape } = createTestMetrics();
   const { get, logged } = createObserved('debug', metrics);
