@@ -46,7 +46,7 @@ const integer = <Fallback>(fallback: Fallback, min: number, max: number) =>
     /^\d{1,15}$/.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined,
   );
 const headers = (expected: string) =>
-  rule<readonly string[], readonly string[]>(expected, [], (value) => {
+  rule<readonly string[], undefined>(expected, undefined, (value) => {
     const names = value.split(',').map((name) => name.trim());
     return names.every((name) => /^[\w-]+$/.test(name)) ? names : undefined;
   });
@@ -77,8 +77,8 @@ export const processRules = {
    */
   host: host(),
   /**
-   * Further request headers that pages of other origins may send, such as `traceparent,X-Request-Id`. Defaults to none besides
-   * `Content-Type` and `Authorization`, and `DPoP` if it is enabled.
+   * Request headers that pages of other origins may send besides `Content-Type`, `Authorization` and, if it is enabled, `DPoP`,
+   * such as `traceparent,X-Request-Id`.
    */
   corsAllowedHeaders: headers('names of headers, separated by commas'),
   /** Lets several processes share the port, one per core. Defaults to false. */

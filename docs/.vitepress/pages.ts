@@ -22,7 +22,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
   Guides: [
     ...inFolder(
       'guides',
-      'scopes step-up owners users typed-claims optional-tokens testing probe errors observability',
+      'scopes step-up owners users typed-claims optional-tokens testing probe errors browsers observability',
     ),
     ...inFolder(
       'guides',

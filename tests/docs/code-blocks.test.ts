@@ -192,6 +192,8 @@ const rows: readonly Row[] = [
   ['guides/observability#Readiness', 'GET /', { sub: 'ada' }, 200, 'ada'],
   ['guides/errors#Your own format', 'GET /', undefined, 401, 'application/problem+json'],
   ['guides/errors#CORS', 'GET /', undefined, 401, '* application/json'],
+  ['guides/browsers#Without a framework', 'GET /', undefined, 401, '* application/json Bearer scope="read:reports"'],
+  ['guides/browsers#Without a framework', 'GET /', { scope: 'read:reports' }, 200, '* application/json;charset=utf-8'],
   ['src/auth/README#In any fetch server', 'GET /', reports, 200, 'ada'],
   ['src/auth/README#In Express', 'GET /reports', reports, 200, 'ada'],
   ['src/auth/README#In a test', 'GET /', {}, 401, 'invalid_token'],

@@ -6,7 +6,7 @@ import { startedFor } from './fixture.ts';
 const names = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** Starts a Chromium that sends no requests of its own. */
-async function launchChromium(): Promise<Browser> {
+export async function launchChromium(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM ?? names.map((name) => Bun.which(name)).find((path) => path !== null);
   if (!executablePath) throw new Error('No Chromium found: install it, or set CHROMIUM to its path');
   // Each name look-up fails, so no test waits for a resolver.
