@@ -2,13 +2,14 @@
  * The hooks by which Elysia carries guards and requirements to routes. They are the second lock too: each fails (500) for a request
  * that no gate has accepted with a plan that it is part of, so the handler behind them is safe without its gate.
  */
-import { status } from 'elysia';
+import { ElysiaCustomStatusResponse, NotFoundError, status } from 'elysia';
 import { requirementError } from '../guard/scopes.ts';
 import type { RouteRequirements } from '../types.ts';
 import { promised } from '../values/promises.ts';
 import { isClose } from '../values/spelling.ts';
+import { forbidStoring } from './caching.ts';
 import { close } from './closing.ts';
-import type { Hook, Hooks, Instance, RouteContext } from './internals.ts';
+import type { Context, Hook, Hooks, Instance, RouteContext } from './internals.ts';
 import { type Accepted, type GuardUse, isCalled, type Plan, type Requirement, routeOptionNames } from './plan.ts';
 
 /** The macros of the route options where a token is optional: handlers of a route with one have claims. */
@@ -95,19 +96,29 @@ export function claimsHook(use: GuardUse): (context: RouteContext) => { claims: 
   return needsNothing(hook);
 }
 
+/** Returns a response of 4xx that an application threw, such as `status(404)` for what a stranger may not even know of. */
+function clientErrorOf(thrown: unknown): object | undefined {
+  const sent = thrown instanceof Response ? status(thrown.status as 404, thrown) : thrown;
+  return sent instanceof ElysiaCustomStatusResponse && /^4/.test(String(sent.code)) ? sent : undefined;
+}
+
 /** Returns the hook of a macro, which requires something of a route, and calls it if it is a function of the context. */
 function requirementHook(name: Requirement['name'], value: unknown): Hook {
   const requirement = { name, value };
-  const call = async (context: RouteContext) => {
+  const call = async (context: Context) => {
     const { plan, accepted } = acceptanceWith(context, requirement);
     // The application may have put other claims into the context.
     const own = Object.create(context, { claims: { value: accepted[0]?.claims, enumerable: true } });
     try {
       const returned = await promised((value as (context: unknown) => unknown)(own));
       const rejection = await plan.judge(name, returned, context.request, accepted);
-      return rejection && status(rejection.status as 403, rejection);
+      if (rejection === undefined) return undefined;
+      forbidStoring(context.set);
+      return status(rejection.status as 403, rejection);
     } catch (cause) {
-      return failWith(cause);
+      forbidStoring(context.set);
+      if (cause instanceof NotFoundError) throw cause;
+      return clientErrorOf(cause) ?? failWith(cause);
     }
   };
   const require = needsNothing((context: RouteContext) => void acceptanceWith(context, requirement));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { type AnyElysia, Elysia, t } from 'elysia';
+import { type AnyElysia, Elysia, NotFoundError, status, t } from 'elysia';
 import type { RequirementContext } from '../../../src/auth/index.ts';
 import { guard, statuses, token } from './guarded.ts';
 
@@ -20,9 +20,10 @@ async function responsesOf(route: object, create = () => toNote('a')) {
   return { responses: await Promise.all(applications.map((app) => app.handle(create()))), hooks };
 }
 
-const fails = () => {
-  throw new Error('secret');
+const throws = (thrown: () => unknown) => () => {
+  throw thrown();
 };
+const fails = throws(() => new Error('secret'));
 const later = <Value>(value: Value) => new Promise<Value>((done) => setImmediate(done, value));
 
 const noScopes = [
@@ -53,6 +54,19 @@ const rows: readonly Row[] = [
   ['a promise of false', { authorize: () => later(false) }, 'a', 403],
   ['a promise of nothing', { authorize: async () => {} }, 'a', 403],
   ['an exception', { authorize: fails }, 'a', 500],
+  ['a response of 4xx that it throws', { authorize: throws(() => status(404, 'hidden')) }, 'a', 404],
+  ['a Response of 4xx that it throws', { authorize: throws(() => new Response('hidden', { status: 404 })) }, 'a', 404],
+  ['a NotFoundError', { authorize: throws(() => new NotFoundError()) }, 'a', 404],
+  ['a 404 that its promise rejects with', { authorize: async () => throws(() => status(404))() }, 'a', 404],
+  ['a response of 5xx that it throws', { authorize: throws(() => status(503, 'secret')) }, 'a', 500],
+  ['a successful response that it throws', { authorize: throws(() => new Response('secret')) }, 'a', 500],
+  ['a redirection that it throws', { authorize: throws(() => status(302, 'secret')) }, 'a', 500],
+  [
+    'an error with a status',
+    { authorize: throws(() => Object.assign(new Error('secret'), { status: 404 })) },
+    'a',
+    500,
+  ],
   ['a promise that rejects', { authorize: async () => fails() }, 'a', 500],
   ...[false, undefined, null, 1, 'true', {}, []].map((it): Row => [Bun.inspect(it), { authorize: () => it }, 'a', 403]),
 ];
