@@ -13,7 +13,11 @@ async function callAndReport(api: string, tokens: Readonly<Record<string, string
     const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
     try {
       const response = await fetch(api, { headers });
-      seen[name] = [response.status, response.headers.get('www-authenticate'), Object.keys(await response.json())];
+      seen[name] = [
+        response.status,
+        response.headers.get('www-authenticate'),
+        Object.keys((await response.json()) as object),
+      ];
     } catch (error) {
       seen[name] = String(error);
     }
