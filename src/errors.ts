@@ -8,6 +8,7 @@ import type { RefusalDescription } from 'protected-api/guard';
 const codes = {
   credentials_missing: 'authorization_header_missing',
   token_expired: 'token_expired',
+  token_too_old: 'token_expired',
   issuer_mismatch: 'invalid_claims',
   audience_mismatch: 'invalid_claims',
   required_claim_mismatch: 'invalid_claims',

@@ -13,6 +13,7 @@ const withIssuerLookup = ({ issuer }: CheckedOptions) => typeof issuer === 'func
 const withIntrospection = ({ issuer, introspect }: CheckedOptions) =>
   introspect !== undefined ||
   (typeof issuer !== 'function' && issuer.some((each) => typeof each === 'object' && each.introspect));
+const withMaxAge = ({ maxTokenAgeSeconds }: CheckedOptions) => maxTokenAgeSeconds !== undefined;
 const withSchema = ({ claims }: CheckedOptions) => claims !== undefined;
 const withDpop = ({ dpop }: CheckedOptions) => dpop !== 'off';
 const withBearer = ({ dpop }: CheckedOptions) => dpop !== 'required';
@@ -61,6 +62,7 @@ export const refusals: Readonly<Record<RefusalReason, RefusalDetails>> = {
   required_claim_mismatch: invalidToken('Incorrect claims: a required claim is missing or has another value'),
   token_not_yet_valid: invalidToken('Token is not valid yet'),
   token_expired: invalidToken('Token is expired'),
+  token_too_old: invalidToken('Token was issued too long ago, or its iat is missing or ahead of time', withMaxAge),
   token_bound: invalidToken(
     'Token is bound to a key or certificate and cannot be used as a plain Bearer token',
     withBearer,

@@ -151,6 +151,11 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   readonly jwksTimeoutSeconds: number;
   /** Tolerated clock difference for `exp`, `nbf` and `auth_time`: 0 to 300. Defaults to 0. */
   readonly clockToleranceSeconds: number;
+  /**
+   * How far `iat` of a token, which it then must have, may be from now: 1 to 31,536,000. `clockToleranceSeconds` counts. By default, a
+   * token is accepted until it expires, however old it is.
+   */
+  readonly maxTokenAgeSeconds?: number | undefined;
   /** Verified tokens to cache, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
   readonly tokenCacheSize: number;
   /**
@@ -566,6 +571,7 @@ export type RefusalReason =
   | 'required_claim_mismatch'
   | 'token_not_yet_valid'
   | 'token_expired'
+  | 'token_too_old'
   | 'token_bound'
   | 'token_key_bound'
   | 'certificate_missing'

@@ -137,6 +137,8 @@ function describeClaims(explained: Explained): readonly Check[] {
       : `. If the token's audience identifies this API and no other, set ${nameOf('audience')} to it`;
   const found = joined(required.map(([name]) => `${name}=${show(claims[name])}`)) || undefined;
   const names = `${nameOf('requiredClaims')} is ${joined(required.map(([name, value]) => `${name}=${value}`))}`;
+  const { maxTokenAgeSeconds } = options;
+  const issued = maxTokenAgeSeconds === undefined ? undefined : showTime(claims.iat, nowSeconds);
   const start = claims.nbf === undefined ? undefined : showTime(claims.nbf, nowSeconds);
   return [
     check('audience', audience, `${nameOf('audience')} is ${joined(options.audience)}`, {
@@ -150,6 +152,10 @@ function describeClaims(explained: Explained): readonly Check[] {
     check('expiry', showTime(claims.exp, nowSeconds), wanted, { token_expired: 'the client must request a new token' }),
     check('not before', start, wanted, {
       token_not_yet_valid: `the clocks of the issuer and of this machine differ. Raise ${tolerance} (at most 300)`,
+    }),
+    check('age', issued, `${nameOf('maxTokenAgeSeconds')} is ${maxTokenAgeSeconds}`, {
+      token_too_old:
+        claims.iat === undefined ? 'the issuer must put iat into the token' : 'the client must request a new token',
     }),
   ];
 }

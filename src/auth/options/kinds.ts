@@ -61,12 +61,11 @@ export const choice = <const Value extends string>(words: readonly Value[], fall
 });
 
 /** Returns the rule of a whole number from `min` to `max`. */
-export const integer = (fallback: number, min: number, max: number): DefaultedRule<number> => ({
+export const integer = (min: number, max: number): OptionRule<number> => ({
   kind: 'integer',
   expected: `a whole number from ${min} to ${max}`,
   read: (value) =>
     Number.isInteger(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined,
-  fallback,
 });
 
 /** Returns the rule of a boolean. */

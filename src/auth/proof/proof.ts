@@ -182,7 +182,7 @@ function areTimesGood(claims: SignedProof['claims'], expected: ExpectedProof): b
   const { nowMs, maxAgeSeconds, clockToleranceSeconds = 0 } = expected;
   if (![iat, exp, nbf].every(Number.isFinite)) return false;
   const isRecent = Math.abs(nowMs - Number(iat) * 1000) <= maxAgeSeconds * 1000;
-  return isRecent && checkTime(claims, clockToleranceSeconds, nowMs / 1000) === undefined;
+  return isRecent && checkTime(claims, { clockToleranceSeconds }, nowMs / 1000) === undefined;
 }
 
 function isSameUrl(claimed: unknown, expected: string | undefined): boolean {

@@ -4,10 +4,10 @@ import type { CheckedOptions, Claims } from '../types.ts';
 import { deepFreeze, isJsonObject, type Members } from '../values/json.ts';
 import { otherKindClaim } from './kinds.ts';
 
-export type ClaimRules = Pick<
-  CheckedOptions,
-  'audience' | 'audienceClaim' | 'requiredClaims' | 'clockToleranceSeconds'
-> & {
+/** How times are compared. */
+export type TimeRules = Pick<CheckedOptions, 'clockToleranceSeconds' | 'maxTokenAgeSeconds'>;
+
+export type ClaimRules = Pick<CheckedOptions, 'audience' | 'audienceClaim' | 'requiredClaims' | keyof TimeRules> & {
   /** Compared exactly with `iss`, once a template has the token's tenant. */
   readonly issuer: string;
 };
@@ -36,7 +36,7 @@ function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Re
     if (!requiredClaims[name]?.some((value) => hasValue(claims, name, value))) return refuse('required_claim_mismatch');
   if (otherKindClaim(claims, requiredClaims) !== undefined) return refuse('type_unsupported');
   if (findMalformed(claims).length > 0) return refuse('claims_malformed');
-  return checkTime(claims, rules.clockToleranceSeconds, nowSeconds);
+  return checkTime(claims, rules, nowSeconds);
 }
 
 const isMissing = (value: unknown) => value === undefined;
@@ -62,13 +62,16 @@ function hasValue(claims: Members, name: string, value: string): boolean {
 
 /** Returns why claims that were valid earlier are now rejected, if they are. Times are compared with fractions of a second. */
 export function checkTime(
-  { exp, nbf }: Members,
-  clockToleranceSeconds: number,
+  { exp, nbf, iat }: Members,
+  { clockToleranceSeconds, maxTokenAgeSeconds }: TimeRules,
   nowSeconds: number,
 ): Refusal | undefined {
   if (Number(exp) <= nowSeconds - clockToleranceSeconds) return refuse('token_expired');
   if (nbf !== undefined && Number(nbf) > nowSeconds + clockToleranceSeconds) return refuse('token_not_yet_valid');
-  return undefined;
+  if (maxTokenAgeSeconds === undefined) return undefined;
+  // Not only the past: a time in milliseconds would never be too old.
+  const isRecent = Math.abs(nowSeconds - Number(iat)) <= maxTokenAgeSeconds + clockToleranceSeconds;
+  return isRecent ? undefined : refuse('token_too_old');
 }
 
 /** Returns a claim of the token, never an inherited property such as `constructor`. */

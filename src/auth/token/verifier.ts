@@ -8,7 +8,7 @@ import type { TimeAndRandom } from '../values/clock.ts';
 import { parseJsonObject } from '../values/json.ts';
 import { whenSettled } from '../values/promises.ts';
 import type { WithinLimit } from '../values/time-limit.ts';
-import { checkTime, readClaims } from './claims.ts';
+import { checkTime, readClaims, type TimeRules } from './claims.ts';
 import { createHeaderReader, readUnverifiedIssuer, type TokenHeader } from './header.ts';
 import { createIntrospection } from './introspection.ts';
 import { createTokenCache } from './token-cache.ts';
@@ -38,7 +38,7 @@ export interface Verifier {
 }
 
 export interface VerifierOptions
-  extends Pick<CheckedOptions, 'tokenType' | 'tokenCacheSize' | 'clockToleranceSeconds' | 'introspect'>,
+  extends Pick<CheckedOptions, 'tokenType' | 'tokenCacheSize' | 'introspect' | keyof TimeRules>,
     Pick<TimeAndRandom, 'now' | 'random'> {
   readonly trusts: Trusts;
   readonly withinLimit: WithinLimit;
@@ -58,10 +58,10 @@ const isTrusted = ({ key, keys }: CachedToken) => key === undefined || keys?.isC
  * token is valid until it expires or its key leaves the key set.
  */
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { trusts, tokenCacheSize, clockToleranceSeconds, now, random } = options;
+  const { trusts, tokenCacheSize, now, random } = options;
   const { sole } = trusts;
   const nowSeconds = () => now() / 1000;
-  const timeOf = ({ claims }: VerifiedToken) => checkTime(claims, clockToleranceSeconds, nowSeconds());
+  const timeOf = ({ claims }: VerifiedToken) => checkTime(claims, options, nowSeconds());
   const isGood = (entry: CachedToken) => isTrusted(entry) && timeOf(entry) === undefined;
   const cache =
     tokenCacheSize > 0 ? createTokenCache<CachedToken>({ maxEntries: tokenCacheSize, isGood, random }) : undefined;

@@ -83,6 +83,15 @@ explains('a token that is not valid yet', withTime('nbf', 299), [
   'not before in 4 minutes rejected: CLOCK_TOLERANCE_SECONDS is 0',
   '401 invalid_token: the clocks of the issuer and of this machine differ. Raise CLOCK_TOLERANCE_SECONDS (at most 300)',
 ]);
+explains(
+  'a token that is too old',
+  () => ({ ...withTime('iat', -7300)(), settings: { MAX_TOKEN_AGE_SECONDS: '3600' } }),
+  ['age 2 hours ago rejected: MAX_TOKEN_AGE_SECONDS is 3600', '401 invalid_token: the client must request a new token'],
+);
+explains('no iat, where it counts', { claims: { iat: undefined }, settings: { MAX_TOKEN_AGE_SECONDS: '3600' } }, [
+  'age none rejected: MAX_TOKEN_AGE_SECONDS is 3600',
+  '401 invalid_token: the issuer must put iat into the token',
+]);
 explains('a token without exp', { claims: { exp: undefined } }, [
   'forms exp none rejected: exp must be a number',
   '401 invalid_token: the issuer must change the token: exp must be a number',

@@ -146,6 +146,7 @@ const effects: Readonly<
   jwksCooldownSeconds: [decideAfter(2, 'new'), '2 keys_unavailable', '3 keys_unavailable', 1],
   jwksTimeoutSeconds: [wait, 'waits', 'gives up', 1],
   clockToleranceSeconds: [decide({ exp: nowSeconds() - 60 }), 'token_expired', 'accepted', 300],
+  maxTokenAgeSeconds: [decide({ iat: nowSeconds() - 60 }), 'accepted', 'token_too_old', 30],
   tokenCacheSize: [cached, 1, 0, 0],
   resource: [readMetadata('resource'), 'none', resource, resource, { publicUrl }],
   authorizationServers: [readMetadata('authorization_servers'), [ISSUER], [other], [other], { publicUrl, resource }],

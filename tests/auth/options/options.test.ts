@@ -16,7 +16,7 @@ interface Row {
   readonly beside?: Partial<GuardOptions>;
 }
 
-const wholeNumber = (min: number, max: number, fallback: number): Row => ({
+const wholeNumber = (min: number, max: number, fallback?: number): Row => ({
   valid: [min, max],
   wrong: [min - 1, max + 1, min + 0.5, String(min), Number.NaN, Number.POSITIVE_INFINITY],
   fallback,
@@ -100,6 +100,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   jwksCooldownSeconds: wholeNumber(1, 3600, 30),
   jwksTimeoutSeconds: wholeNumber(1, 60, 5),
   clockToleranceSeconds: wholeNumber(0, 300, 0),
+  maxTokenAgeSeconds: wholeNumber(1, 31_536_000),
   tokenCacheSize: wholeNumber(0, 1_000_000, 10_000),
   tokenType: { valid: ['jwt', 'at+jwt'], wrong: ['JWT', ''], fallback: 'jwt' },
   scopeImplies: {

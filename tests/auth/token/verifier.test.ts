@@ -58,10 +58,19 @@ describe('createGuard().check()', () => {
     [nbf, 970, 30, 'accepted'],
     [nbf, 969, 30, 'token_not_yet_valid'],
   ];
-  for (const [claims, at, tolerance, want] of times)
+  const issued = { iat: 900, exp: 5000 };
+  const ages: typeof times = [
+    [issued, 1000, 0, 'accepted'],
+    [issued, 1000.5, 0, 'token_too_old'],
+    [issued, 1030, 30, 'accepted'],
+    [issued, 1031, 30, 'token_too_old'],
+    [{ ...issued, exp: 1001 }, 1001, 0, 'token_expired'],
+  ];
+  const limits = [...times.map((row) => [...row, undefined] as const), ...ages.map((row) => [...row, 100] as const)];
+  for (const [claims, at, tolerance, want, maxTokenAgeSeconds] of limits)
     for (const cached of [false, true])
-      test(`${JSON.stringify(claims)} at ${at} give or take ${tolerance}, ${cached ? 'remembered' : 'new'}: ${want}`, async () => {
-        const { time, outcomeOf, state } = setUp({ clockToleranceSeconds: tolerance });
+      test(`${JSON.stringify(claims)} at ${at} give or take ${tolerance}, no older than ${maxTokenAgeSeconds}, ${cached ? 'remembered' : 'new'}: ${want}`, async () => {
+        const { time, outcomeOf, state } = setUp({ clockToleranceSeconds: tolerance, maxTokenAgeSeconds });
         const token = mint({ iat: 1, ...claims });
         if (cached) {
           time.now = claims.nbf === undefined ? 999 : 1001;
@@ -71,6 +80,17 @@ describe('createGuard().check()', () => {
         expect(await outcomeOf(token)).toBe(want);
         expect(state().cacheHits).toBe(cached ? 1 : 0);
       });
+
+  test.each([
+    ['no iat', undefined, 'token_too_old'],
+    ['iat in milliseconds', 1_000_000, 'token_too_old'],
+    ['iat as far ahead as it may be old', 1100, 'accepted'],
+    ['iat further ahead', 1101, 'token_too_old'],
+  ])('no older than 100 seconds, %s: %p is %s', async (_, iat, want) => {
+    const { time, outcomeOf } = setUp({ maxTokenAgeSeconds: 100 });
+    time.now = 1000;
+    expect(await outcomeOf(mint({ iat, exp: 5000 }))).toBe(want);
+  });
 
   test('keeps a good token in a full cache, and replaces one that has expired', async () => {
     const { time, outcomeOf, state } = setUp({ tokenCacheSize: 1 });
