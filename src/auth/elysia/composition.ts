@@ -1,5 +1,5 @@
 /*
- * The four members by which Elysia adds routes, plugins and macros, overridden where Elysia calls them. What Elysia would lose of
+ * The members by which Elysia adds routes, plugins, macros and traces, overridden where Elysia calls them. What Elysia would lose of
  * a guard on the way is brought back, or refused with an error that says what to write instead. An application without a guard
  * behaves as before.
  */
@@ -7,12 +7,13 @@ import { Elysia } from 'elysia';
 import { closeAfter, refuseClosed, refuseToServe } from './closing.ts';
 import { checkSpelling, guardUsesIn, isPublic, knowsRequirements } from './hooks.ts';
 import { type Instance, isInstance, type Route, version } from './internals.ts';
+import { type Listener, quietListener, quietTraces } from './observed-rejections.ts';
 import { type GuardUse, isSameUse, plans } from './plan.ts';
 import { addRoute } from './routes.ts';
 
-/** Overrides `add`, `_use`, `applyMacro` and `promisedModules`. */
+/** Overrides `add`, `_use`, `applyMacro`, `trace` and `promisedModules`. */
 export function override(prototype: Instance): void {
-  const { add, _use, applyMacro } = prototype;
+  const { add, _use, applyMacro, trace } = prototype;
   const { get: promisedModules } = Object.getOwnPropertyDescriptor(prototype, 'promisedModules') ?? {};
 
   prototype.add = function (...route) {
@@ -35,6 +36,15 @@ export function override(prototype: Instance): void {
     if (guardUsesIn(this.event).length > 0) checkSpelling(this, applied);
     for (const [name, value] of Object.entries(applied))
       applyMacro.call(this, hooks, { [name]: value }, Object(value) === value ? { ...state, applied: {} } : state);
+  };
+
+  // Elysia keeps no listener, only what it makes of one.
+  prototype.trace = function (...given) {
+    const listeners = [given.pop()].flat() as Listener[];
+    const { length } = this.event.trace ?? [];
+    trace.call(this, ...given, listeners.map(quietListener));
+    for (const { fn } of this.event.trace?.slice(length) ?? []) quietTraces.add(Object(fn));
+    return this;
   };
 
   // Elysia only logs the error of a plugin that it waits for.

@@ -3,20 +3,30 @@
  * hook of the route. The second lock, the hooks, does not rely on it.
  */
 import { pathOf } from '../proof/normalize-url.ts';
-import { attempt, whenSettled } from '../values/promises.ts';
-import { accept, failWith } from './hooks.ts';
+import { attempt, isPromise, whenSettled } from '../values/promises.ts';
+import { forbidStoring, varyByToken } from './caching.ts';
+import { refuseToServe } from './closing.ts';
+import { accept, failWith, hooksOf } from './hooks.ts';
 import type { Composed, Context, Instance, Route, Store } from './internals.ts';
-import { composeObserver, observe, showRejection } from './observed-rejections.ts';
+import { composeObserver, observe, quietTraces, showRejection, unaccepted } from './observed-rejections.ts';
 import { type Plan, plans } from './plan.ts';
-import { varyByToken } from './vary.ts';
 
 /** Returns the rejection, or undefined once the acceptance is recorded. */
 function decide(context: Context, plan: Plan): Response | undefined | Promise<Response | undefined> {
-  const { request } = context;
+  const { request, set } = context;
+  const pending = attempt(() =>
+    isMisrouted(context, plan) ? new Response(null, { status: 400 }) : plan.check(request),
+  );
+  if (isPromise(pending)) unaccepted.add(context);
   return whenSettled(
-    attempt(() => (isMisrouted(context, plan) ? new Response(null, { status: 400 }) : plan.check(request))),
+    pending,
     (checked) => {
-      if (!Array.isArray(checked)) return checked;
+      if (!Array.isArray(checked)) {
+        unaccepted.add(context);
+        forbidStoring(set);
+        return checked;
+      }
+      if (isPromise(pending)) unaccepted.delete(context);
       accept(request, { plan, accepted: checked });
       return undefined;
     },
@@ -35,6 +45,11 @@ const isMisrouted = ({ path, request }: Context, { hasProofs }: Plan): boolean =
 export function gateRoute(instance: Instance, route: Route, stores: readonly Store[], plan: Plan): void {
   const { compile } = route;
   if (compile === undefined) return;
+  if (hooksOf(route.hooks, 'trace').some(({ fn }) => !quietTraces.has(Object(fn))))
+    refuseToServe(
+      instance,
+      `${route.method} ${route.path} has a trace that was added before protected-api was imported, and that one rejection could end the process with. Import protected-api before the module that calls trace()`,
+    );
   let compiled: { readonly serve: Composed; readonly observe: Composed | undefined } | undefined;
   const gated: Composed = (context) =>
     whenSettled(

@@ -79,6 +79,7 @@ export interface Instance {
   add(method: string, path: string, handler: unknown, hooks?: Hooks, options?: object): unknown;
   _use(plugin: unknown): unknown;
   applyMacro(hooks: Hooks, applied?: Hooks, state?: { readonly iteration: number; readonly applied: object }): void;
+  trace(...given: unknown[]): Instance;
   getParent(): Instance;
   handleError(context: Context, error: unknown): unknown;
   readonly promisedModules: { add(promise: Promise<unknown>): Promise<unknown> };

@@ -3,6 +3,7 @@
  * that they do changes what is sent.
  */
 import { Elysia } from 'elysia';
+import { isPromise, whenSettled } from '../values/promises.ts';
 import { hooksOf } from './hooks.ts';
 import type { Composed, Context, Found, Hook, Instance, Route } from './internals.ts';
 
@@ -16,22 +17,57 @@ export function composeObserver({ config, getServer }: Instance, { method, path,
   return observer.router.history[0]?.compile?.();
 }
 
-const rejected = new WeakSet<object>();
+/** The contexts of requests that a gate has rejected, or has not decided about yet. */
+export const unaccepted = new WeakSet<object>();
 
 /** Shows hooks a copy of a rejection, so nothing that they do changes what is sent. */
 export function showRejection(context: Context, response: ReturnType<Response['clone']>): void {
   const { set } = Object.assign(context, { response, responseValue: response });
   Object.assign(set, { status: response.status, headers: { ...set.headers, ...Object.fromEntries(response.headers) } });
-  rejected.add(context);
 }
 
-/** A hook that reads `claims`, which a rejected request has not, must not end the process. Elysia reads the source of the hook. */
+/** Ignores the exceptions of a hook or listener for such a request, which has no `claims`: they would end the process. */
+function callQuietly(context: object, call: () => unknown): unknown {
+  const ignore = (error: unknown) => {
+    if (!unaccepted.has(context)) throw error;
+  };
+  try {
+    const returned = call();
+    return isPromise(returned) ? returned.catch(ignore) : returned;
+  } catch (error) {
+    return ignore(error);
+  }
+}
+
+/** Elysia reads the source of a hook. */
 function quiet(hook: Hook): Hook {
   const call = hook.fn as Composed;
-  const quietly = async (context: Context) => call(context);
-  const fn = (context: Context) => (rejected.has(context) ? quietly(context).catch(() => {}) : call(context));
+  const fn = (context: Context) => callQuietly(context, () => call(context));
   return { ...hook, fn: Object.defineProperty(fn, 'toString', { value: () => String(call) }) };
 }
+
+/** A listener of `trace`, or one that it subscribes with a method such as `onHandle` or `onStop`. */
+export type Listener = (event: Readonly<Record<string, unknown>>) => unknown;
+
+/** What Elysia has made of quiet listeners. */
+export const quietTraces = new WeakSet<object>();
+
+/** Makes a listener quiet, and all that it subscribes. */
+export const quietListener =
+  (listener: Listener): Listener =>
+  (lifecycle) => {
+    const { context } = lifecycle as { readonly context: object };
+    const watch = (event: unknown): Readonly<Record<string, unknown>> => {
+      for (const [name, subscribe] of Object.entries(Object(event)))
+        if (typeof subscribe === 'function')
+          Object.assign(Object(event), {
+            [name]: (one?: Listener) => whenSettled(subscribe(one && quietly(one)), watch),
+          });
+      return Object(event);
+    };
+    const quietly = (call: Listener) => (event: unknown) => callQuietly(context, () => call(watch(event)));
+    return quietly(listener)(lifecycle);
+  };
 
 const quieted = new WeakSet<object>();
 
@@ -41,7 +77,8 @@ export function observe(context: Context, rejection: Response, { event }: Instan
   const others = hooksOf(store.hooks ?? {}, 'afterResponse').filter((hook) => !own.includes(hook));
   for (const hook of [...own, ...others]) if (!quieted.has(hook)) quieted.add(Object.assign(hook, quiet(hook)));
   const { url, headers } = context.request;
-  const query = Object.fromEntries(new URL(url).searchParams);
+  // On Bun, a URL may be a bare path.
+  const query = Object.fromEntries(new URLSearchParams(/\?[^#]*/.exec(url)?.[0]));
   Object.assign(context, { route: store.route, params, query, headers: Object.fromEntries(headers) });
   const copy = rejection.clone();
   const run = async () => {
