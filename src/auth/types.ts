@@ -111,12 +111,14 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    */
   readonly audienceClaim: string;
   /**
-   * Claims that a token must have, each with exactly the given string, or with one of several. A token that says in `token_use`,
-   * `token_usage`, `token_type`, `typ` or `events` that it is an ID, refresh, offline or logout token is rejected,
-   * unless that claim is listed here: then only the list decides.
-   * @example { azp: 'my-client' }
+   * Claims that a token must have, each with the given value, or with one of several. A claim that is a list must contain it. A
+   * name that begins with `/` is a JSON Pointer. In the setting, write `\,` and `\\` for a comma and a backslash within a value.
+   * A token that says in `token_use`, `token_usage`, `token_type`, `tokenType`, `TokenType`, `tokenName`, `tok_type`, `typ`, `drn`
+   * or `events` that it is an ID, refresh, offline or logout token is rejected, unless that claim is listed here: then only the
+   * list decides.
+   * @example { azp: 'my-client', email_verified: true, '/realm_access/roles': ['admin', 'operator'] }
    */
-  readonly requiredClaims: Readonly<Record<string, string | readonly string[]>>;
+  readonly requiredClaims: Readonly<Record<string, RequiredValue | readonly RequiredValue[]>>;
   /**
    * `off`; `on`, to accept DPoP-bound tokens with a proof (RFC 9449) as well as plain bearer tokens; or `required`, to reject
    * plain ones. The values `on` and `required` need `publicUrl`. Defaults to off.
@@ -235,6 +237,9 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   /** Fetches key sets and metadata, for proxies and tests. Defaults to the global `fetch`. */
   readonly fetch?: Fetch | undefined;
 }
+
+/** The value of a required claim. A number or a boolean is compared by its JSON form, so `true` and `'true'` are the same. */
+type RequiredValue = string | number | boolean;
 
 type IsRevoked<Accepted> = (
   claims: Accepted,

@@ -1,6 +1,6 @@
 import { algorithmOf } from '../keys/algorithms.ts';
 import { describeFault } from '../keys/fetch-json.ts';
-import { findMalformed } from '../token/claims.ts';
+import { claimReader, findMalformed } from '../token/claims.ts';
 import { allowsType } from '../token/header.ts';
 import { otherKindClaim } from '../token/kinds.ts';
 import { type Check, check, type Explained, joined, plural, show, showTime } from './explained.ts';
@@ -135,7 +135,7 @@ function describeClaims(explained: Explained): readonly Check[] {
     audience === 'none'
       ? ''
       : `. If the token's audience identifies this API and no other, set ${nameOf('audience')} to it`;
-  const found = joined(required.map(([name]) => `${name}=${show(claims[name])}`)) || undefined;
+  const found = joined(required.map(([name]) => `${name}=${show(claimReader(name)(claims))}`)) || undefined;
   const names = `${nameOf('requiredClaims')} is ${joined(required.map(([name, value]) => `${name}=${value}`))}`;
   const { maxTokenAgeSeconds } = options;
   const issued = maxTokenAgeSeconds === undefined ? undefined : showTime(claims.iat, nowSeconds);

@@ -156,7 +156,8 @@ const withOwn = (issuer: CheckedOptions['issuer'], change: (own: CheckedIssuer) 
 
 /** Returns what may be wrong with a token that is accepted. */
 function doubtsAbout(claims: Members, result: Response | Authentication): readonly string[] {
-  const signs = ['nonce', 'at_hash', 'c_hash'].filter((name) => name in claims);
+  // An access token cannot contain its own hash, nor has it to do with a code or a state.
+  const signs = ['nonce', 'at_hash', 'c_hash', 's_hash'].filter((name) => name in claims);
   const grants = result instanceof Response || result.scopes.length > 0;
   return [
     ...(signs.length > 0

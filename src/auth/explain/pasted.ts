@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { maxTokenLength } from '../token/header.ts';
-import type { Members } from '../values/json.ts';
+import { type Members, withoutNulls } from '../values/json.ts';
 
 /**
  * Extracts the token from pasted text: a token, an Authorization header, alone or in a command, or the JSON response of a token
@@ -45,7 +45,11 @@ function decodeUnchecked(pasted: string) {
   const text = pasted.replace(/[^\x20-\x7e\t]/g, '?');
   // The guard does not decode a longer token either. Its JSON may be nested too deeply to print.
   if (text.length > maxTokenLength) return { text, header: {}, claims: {} };
-  return { text, header: membersOf(() => decodeProtectedHeader(text)), claims: membersOf(() => decodeJwt(text)) };
+  return {
+    text,
+    header: membersOf(() => decodeProtectedHeader(text)),
+    claims: membersOf(() => withoutNulls(decodeJwt(text))),
+  };
 }
 
 /** Returns what `read` returns, or an object without members if it throws. */

@@ -1,7 +1,7 @@
 import { createIssuerLookup } from '../keys/tenants.ts';
 import { listedIssuers, optionsByIssuer } from '../options/issuers.ts';
 import { refuse } from '../refusals.ts';
-import { isPlainWord, isStringList, ownClaim } from '../token/claims.ts';
+import { claimReader, isPlainWord, isStringList } from '../token/claims.ts';
 import type { CheckedIssuer, CheckedOptions, Claims } from '../types.ts';
 import { describeValue, quote } from '../values/describe-value.ts';
 import { isListOf, namesIn } from '../values/json.ts';
@@ -23,8 +23,7 @@ export const requirementError = (problem: string, route?: string): TypeError =>
 /** Returns a function that lists the scopes that a token grants, implied ones included, without the prefix. */
 export function createGrantReader(rules: ScopeRules) {
   const { rulesOf, scopeClaim, scopePrefix = '', scopeImplies } = rules;
-  const readersOf = (names: readonly string[]) =>
-    names.map((name) => (name.startsWith('/') ? pointerReader(name) : nameReader(name)));
+  const readersOf = (names: readonly string[]) => names.map(claimReader);
   const readers = readersOf(scopeClaim);
   const isOwn = (each: string | CheckedIssuer) => typeof each === 'object' && each.scopeClaim !== undefined;
   const hasOwn = rulesOf !== undefined || listedIssuers(rules).some(isOwn);
@@ -38,7 +37,7 @@ export function createGrantReader(rules: ScopeRules) {
   function namedBy(claims: Claims): readonly string[] {
     for (const read of (hasOwn && ownOf(claims.iss)) || readers) {
       const value = read(claims);
-      if (value !== undefined) return scopesIn(value);
+      if (!isEmpty(value)) return scopesIn(value);
     }
     return [];
   }
@@ -120,21 +119,6 @@ function scopesIn(value: unknown): readonly string[] {
   return isStringList(value) ? value : [];
 }
 
-const nameReader = (name: string) => (claims: Claims) => ownClaim(claims, name);
-
-/** RFC 6901 §4. Claims are JSON, so a present value is never undefined. */
-function pointerReader(pointer: string) {
-  const path = pointer
-    .slice(1)
-    .split('/')
-    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return (claims: Claims): unknown => {
-    let value: unknown = claims;
-    for (const token of path) {
-      if (typeof value !== 'object' || value === null) return undefined;
-      if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(token)) return undefined;
-      value = ownClaim(value as Readonly<Record<string, unknown>>, token);
-    }
-    return value;
-  };
-}
+/** Whether a claim is missing, or holds nothing, as issuers write it that have the scopes elsewhere. */
+const isEmpty = (value: unknown) =>
+  value === undefined || value === null || (Array.isArray(value) ? value.length === 0 : value === '');

@@ -2,6 +2,7 @@ import type { CheckedOptions, JwkSet, KeySetEvent } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
 import { createKeySetSource, type KeySetSource } from './discovery.ts';
 import { describeFault, FetchError } from './fetch-json.ts';
+import { privateMembers } from './jwk.ts';
 import { isNamed, readJwkSet } from './jwk-set.ts';
 import { KeySet } from './key-set.ts';
 import { isTemplate } from './tenants.ts';
@@ -62,6 +63,10 @@ function keySourceOf(issuer: string, options: CheckedOptions) {
 /** Returns the source of a copy of given keys. Points that are not on their curve are found only when keys are imported. */
 function givenKeys(keys: JwkSet, algorithms: CheckedOptions['algorithms']): KeySetSource {
   if (!keys.keys.every(isNamed)) throw new TypeError('Cannot create a guard: each key in keys must have a kid');
+  if (keys.keys.some((key) => privateMembers.some((name) => (key[name] ?? undefined) !== undefined)))
+    throw new TypeError(
+      'Cannot create a guard: keys must contain public keys only. Remove the private key from it, which stays with the issuer',
+    );
   try {
     readJwkSet(keys, algorithms);
   } catch (error) {

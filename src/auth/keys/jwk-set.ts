@@ -1,6 +1,6 @@
 import type { CryptoKey } from 'jose';
 import type { Algorithm } from '../types.ts';
-import { isJsonObject, type Members } from '../values/json.ts';
+import { isJsonObject, type Members, withoutNulls } from '../values/json.ts';
 import { printable } from '../values/url.ts';
 import { FetchError } from './fetch-json.ts';
 import { importPublicJwk, isMeantFor, type PublicJwk, readPublicJwk } from './jwk.ts';
@@ -105,7 +105,7 @@ function readNamedKeys(jwkSet: unknown, url: string | undefined): readonly Named
   const keys = isJsonObject(jwkSet) ? jwkSet.keys : undefined;
   if (!Array.isArray(keys) || keys.length === 0) throw new FetchError('malformed', url);
   if (keys.length > maxKeys) throw new FetchError('too_large', url);
-  const named = keys.filter(isNamed);
+  const named = keys.map((key) => (isJsonObject(key) ? withoutNulls(key) : key)).filter(isNamed);
   const counts = new Map<string, number>();
   for (const { kid } of named) {
     const count = (counts.get(kid) ?? 0) + 1;

@@ -49,6 +49,9 @@ export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLim
   return read('y').length === partBytes ? ({ kty, crv, x, y } as PublicJwk) : undefined;
 }
 
+/** The members of a JWK that hold a private key or a secret (RFC 7518 §6, RFC 9964 §3). */
+export const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
+
 /** Returns the imported key, or why there is none: its point is not on the curve, or the runtime does not support the algorithm. */
 export async function importPublicJwk(
   jwk: PublicJwk,

@@ -76,13 +76,17 @@ function parse(kind: OptionKind, given: string): unknown {
   }
 }
 
-/** Returns the values of each name. What is not `name=value` becomes a value that fails validation. */
+/**
+ * Returns the values of each name. What is not `name=value` becomes a value that fails validation, as does a backslash before
+ * anything but a comma or a backslash.
+ */
 function readPairs(text: string): object {
   const groups = new Map<string, (string | undefined)[]>();
-  for (const pair of text.split(',')) {
-    const [, name = '', value] = /^([^=]+)=(.*)$/s.exec(pair.trim()) ?? [];
+  // A comma separates pairs unless a backslash escapes it: then an odd number of them comes before it.
+  for (const pair of text.split(/(?<=(?<!\\)(?:\\\\)*),/)) {
+    const [, name = '', value] = /^([^=]+)=((?:[^\\]|\\[\\,])*)$/s.exec(pair.trim()) ?? [];
     const values = groups.get(name.trim()) ?? [];
-    values.push(value?.trim());
+    values.push(value?.trim().replace(/\\([\\,])/g, '$1'));
     groups.set(name.trim(), values);
   }
   return Object.fromEntries(groups);

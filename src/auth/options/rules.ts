@@ -30,6 +30,14 @@ import {
 const readClaimName = (value: unknown) =>
   isText(value) && !(value.startsWith('/') && /~(?![01])/.test(value)) ? value : undefined;
 
+/** Values are compared as text: a number or a boolean by its JSON form. */
+function readRequiredValues(name: string, value: unknown): readonly string[] | undefined {
+  const texts = [value]
+    .flat()
+    .map((each) => (typeof each === 'boolean' || Number.isFinite(each) ? String(each) : each));
+  return readClaimName(name) === undefined ? undefined : oneOrMore('').read(texts);
+}
+
 function areHeaders(value: unknown): boolean {
   if (!isJsonObject(value) || !Object.values(value).every((member) => typeof member === 'string')) return false;
   if (Object.keys(value).some(isConnectionHeader)) return false;
@@ -75,10 +83,10 @@ const ownRules: Rules<OwnName> = {
   requiredClaims: {
     ...pairs(
       'name=value',
-      'an object that maps each claim name to the required string, or to a list of allowed ones',
-      (name, value) => (isText(name) ? oneOrMore('').read(value) : undefined),
+      'an object that maps each claim name, or JSON Pointer that begins with /, to the required string, number or boolean, or to a list of allowed ones',
+      readRequiredValues,
     ),
-    advice: 'To allow several values, repeat the name',
+    advice: 'To allow several values, repeat the name. Within a value, write \\, and \\\\ for a comma and a backslash',
     adviceInCode: 'To allow several values, give a list',
   },
   jwksAllowHttp: boolean(false),

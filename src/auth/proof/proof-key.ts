@@ -1,5 +1,5 @@
 import { algorithmOf } from '../keys/algorithms.ts';
-import { type KeyLimits, type PublicJwk, readPublicJwk } from '../keys/jwk.ts';
+import { type KeyLimits, type PublicJwk, privateMembers, readPublicJwk } from '../keys/jwk.ts';
 import type { ProofAlgorithm } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
 
@@ -25,13 +25,12 @@ const limits: KeyLimits = {
   maxExponentBytes: 4,
   isCanonical: true,
 };
-const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 
 /**
  * Returns the public key in the `jwk` of a proof, without other members. Returns undefined if it does not fit the algorithm, is
  * weak, too large, not canonically encoded or for another purpose, or has private members.
  */
 export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk | undefined {
-  if (!isJsonObject(jwk) || secretMembers.some((name) => Object.hasOwn(jwk, name))) return undefined;
+  if (!isJsonObject(jwk) || privateMembers.some((name) => Object.hasOwn(jwk, name))) return undefined;
   return readPublicJwk(jwk, algorithm, limits);
 }

@@ -1,7 +1,7 @@
 import { isIssuedBy } from '../keys/tenants.ts';
 import { type Refusal, refuse } from '../refusals.ts';
 import type { CheckedOptions, Claims } from '../types.ts';
-import { deepFreeze, isJsonObject, type Members } from '../values/json.ts';
+import { deepFreeze, isJsonObject, type Members, removePrototypes, withoutNulls } from '../values/json.ts';
 import { otherKindClaim } from './kinds.ts';
 
 /** How times are compared. */
@@ -12,20 +12,24 @@ export type ClaimRules = Pick<CheckedOptions, 'audience' | 'audienceClaim' | 're
   readonly issuer: string;
 };
 
-/** Returns valid claims, or why they are rejected. They are always frozen, so that handlers cannot depend on a cache. */
+/**
+ * Returns valid claims, or why they are rejected. They are always frozen, so that handlers cannot depend on a cache. A claim that is
+ * null counts as missing.
+ */
 export function readClaims(
-  claims: Members | undefined,
+  given: Members | undefined,
   rules: ClaimRules | undefined,
   nowSeconds: number,
 ): Claims | Refusal {
-  if (!claims) return refuse('claims_malformed');
+  if (!given) return refuse('claims_malformed');
   if (!rules) return refuse('issuer_mismatch');
+  const claims = withoutNulls(removePrototypes(given));
   return checkClaims(claims, rules, nowSeconds) ?? deepFreeze(claims as Claims);
 }
 
 /**
  * Returns why claims are rejected, or undefined if they are valid. Checks issuer, audience, required claims, kind, types and
- * time, in this order. Does NOT check scopes, `jti`, revocation, or that there is a `sub`.
+ * time, in this order. Does NOT check scopes, revocation, that a `jti` is new, or that there is a `sub`.
  */
 function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Refusal | undefined {
   const { issuer, audience, audienceClaim, requiredClaims } = rules;
@@ -33,7 +37,7 @@ function checkClaims(claims: Members, rules: ClaimRules, nowSeconds: number): Re
   const named = ownClaim(claims, Object.hasOwn(claims, 'aud') ? 'aud' : audienceClaim);
   if (!audiencesOf(named).some((name) => audience.includes(name))) return refuse('audience_mismatch');
   for (const name in requiredClaims)
-    if (!requiredClaims[name]?.some((value) => hasValue(claims, name, value))) return refuse('required_claim_mismatch');
+    if (!isMet(claims, name, requiredClaims[name] ?? [])) return refuse('required_claim_mismatch');
   if (otherKindClaim(claims, requiredClaims) !== undefined) return refuse('type_unsupported');
   if (findMalformed(claims).length > 0) return refuse('claims_malformed');
   return checkTime(claims, rules, nowSeconds);
@@ -48,16 +52,21 @@ const claimTypes = [
   { name: 'nbf', type: 'a number', isValid: (value: unknown) => isMissing(value) || Number.isFinite(value) },
   { name: 'iat', type: 'a number', isValid: (value: unknown) => isMissing(value) || Number.isFinite(value) },
   { name: 'sub', type: 'text', isValid: isTextOrMissing },
+  { name: 'jti', type: 'text', isValid: isTextOrMissing },
   { name: 'client_id', type: 'text', isValid: isTextOrMissing },
 ];
 
 /** Returns the names of claims that are missing or of another type, and the type that each must have. */
 export const findMalformed = (claims: Members) => claimTypes.filter(({ name, isValid }) => !isValid(claims[name]));
 
-/** `events` has the names of events as its members (RFC 8417 §2.2). */
-function hasValue(claims: Members, name: string, value: string): boolean {
-  const claim = ownClaim(claims, name);
-  return claim === value || (name === 'events' && isJsonObject(claim) && Object.hasOwn(claim, value));
+/**
+ * Whether a claim, or a member of a list in it, is one of these values: text, or a number or boolean in its JSON form. `events` has
+ * the names of events as its members (RFC 8417 §2.2); no other object meets a requirement.
+ */
+function isMet(claims: Members, name: string, values: readonly string[]): boolean {
+  const claim = claimReader(name)(claims);
+  const found: readonly unknown[] = name === 'events' && isJsonObject(claim) ? Object.keys(claim) : [claim].flat();
+  return found.some((each) => each !== undefined && typeof each !== 'object' && values.includes(String(each)));
 }
 
 /** Returns why claims that were valid earlier are now rejected, if they are. Times are compared with fractions of a second. */
@@ -77,6 +86,24 @@ export function checkTime(
 /** Returns a claim of the token, never an inherited property such as `constructor`. */
 export function ownClaim(claims: Members, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined;
+}
+
+/** Returns a function that reads the claim of this name. A name that begins with `/` is a JSON Pointer (RFC 6901 §4). */
+export function claimReader(name: string): (claims: Members) => unknown {
+  if (!name.startsWith('/')) return (claims) => ownClaim(claims, name);
+  const path = name
+    .slice(1)
+    .split('/')
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return (claims) => {
+    let value: unknown = claims;
+    for (const token of path) {
+      if (typeof value !== 'object' || value === null) return undefined;
+      if (Array.isArray(value) && !/^(0|[1-9]\d*)$/.test(token)) return undefined;
+      value = ownClaim(value as Members, token);
+    }
+    return value;
+  };
 }
 
 /** RFC 7519 §4.1.3: one string or a list of strings. A list with any other member names no audience. */

@@ -2,7 +2,7 @@ import { base64url } from 'jose';
 import { Refusal, refuse } from '../refusals.ts';
 import type { Claims, GuardOptions } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
-import { isJsonObject, type Members, parseJsonObject } from '../values/json.ts';
+import { isJsonObject, type Members, parseJsonObject, withoutNulls } from '../values/json.ts';
 import { promised } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
 import { readClaims } from './claims.ts';
@@ -69,13 +69,15 @@ function isJwt(token: string): boolean {
 
 /**
  * Resolves to what the application responds, as JSON carries it: a copy, because the application may keep and change its own, in
- * which a member that is undefined is missing. Undefined if there is none, or if JSON cannot carry it, such as a cycle.
+ * which a member that is undefined or null is missing. Undefined if there is none, or if JSON cannot carry it, such as a cycle.
  */
 export async function responseOf(introspect: () => unknown): Promise<unknown> {
   try {
     const copy: unknown = structuredClone(await promised(introspect()));
     // JSON would write an object of another kind, such as an Error or a Map, as an empty one.
-    return Object.prototype.toString.call(copy) === '[object Object]' ? JSON.parse(JSON.stringify(copy)) : undefined;
+    return Object.prototype.toString.call(copy) === '[object Object]'
+      ? withoutNulls(JSON.parse(JSON.stringify(copy)))
+      : undefined;
   } catch {}
   return undefined;
 }

@@ -19,14 +19,24 @@ const kindClaims: Readonly<Record<string, (value: unknown) => boolean>> = {
   // OpenIddict.
   token_usage: namesOtherKind,
   token_type: namesOtherKind,
+  // Casdoor.
+  tokenType: namesOtherKind,
+  TokenType: namesOtherKind,
+  // ForgeRock, PingAM.
+  tokenName: namesOtherKind,
+  // Oracle.
+  tok_type: namesOtherKind,
   // Keycloak.
   typ: namesOtherKind,
+  // Descope's refresh token.
+  drn: (value) => value === 'DSR',
   events: (value) => isJsonObject(value) && Object.hasOwn(value, backChannelLogout),
 };
 
 /** Returns the name of a claim by which a token is of another kind. If `requiredClaims` names a claim, its list decides instead. */
 export function otherKindClaim(claims: Members, requiredClaims: CheckedOptions['requiredClaims']): string | undefined {
   for (const name in kindClaims)
-    if (kindClaims[name]?.(claims[name]) && !Object.hasOwn(requiredClaims, name)) return name;
+    if (kindClaims[name]?.(claims[name]) && ![name, `/${name}`].some((each) => Object.hasOwn(requiredClaims, each)))
+      return name;
   return undefined;
 }

@@ -36,6 +36,22 @@ export function parseJsonObject(bytes: Uint8Array): Members | undefined {
   }
 }
 
+/** Returns an object without the members that are null: many serializers write it for a value that is missing. */
+export const withoutNulls = (object: Members): Members =>
+  Object.values(object).includes(null)
+    ? Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
+    : object;
+
+/** Removes, from a value and all that it contains, members that would change prototypes where an application merges it into an object. */
+export function removePrototypes<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value;
+  Reflect.deleteProperty(value, '__proto__');
+  const inherited: unknown = value.constructor;
+  if (isJsonObject(inherited) && Object.hasOwn(inherited, 'prototype')) Reflect.deleteProperty(value, 'constructor');
+  for (const member of Object.values(value)) removePrototypes(member);
+  return value;
+}
+
 /** Freezes a value with everything in it, and returns it. Values that cannot be frozen, such as bytes, stay as they are. */
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;

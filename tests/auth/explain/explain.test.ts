@@ -104,8 +104,8 @@ explains('a token without iss', { claims: { iss: undefined } }, [
   'issuer none rejected: ISSUER is <issuer>',
   '401 invalid_token: the issuer must put iss into the token',
 ]);
-explains('what looks like an ID token', { claims: { nonce: 'n', at_hash: 'h' } }, [
-  '200: Token is accepted. It looks like an ID token, because it has nonce, at_hash: send an access token',
+explains('what looks like an ID token', { claims: { nonce: 'n', at_hash: 'h', c_hash: 'h', s_hash: 'h' } }, [
+  '200: Token is accepted. It looks like an ID token, because it has nonce, at_hash, c_hash, s_hash: send an access token',
 ]);
 explains(
   'a token that a terminal has cut',

@@ -48,6 +48,23 @@ describe('createIssuerKeys() with given keys', () => {
     expect(events).toEqual([expect.objectContaining({ issuer, type: 'failed', failures: 1, ...fault })]);
   });
 
+  test.each(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'])(
+    'throws a TypeError for a key with a private %s',
+    (name) => {
+      const secret = { ...rsa, kid: 'two', [name]: 'hunter2' };
+      expect(() => setUp([rsa, secret])).toThrow(
+        /^Cannot create a guard: keys must contain public keys only\. Remove .* issuer$/,
+      );
+      expect(setUp([rsa, { ...rsa, kid: 'two', [name]: null }]).events).toEqual([]);
+    },
+  );
+
+  test('takes a member that is null for a missing one', async () => {
+    const { keySet } = setUp([{ ...rsa, use: null, key_ops: null, alg: null, issuer: null, x5c: null }]);
+    expect(await keySet.find('one')).toMatchObject([{ algorithm: 'RS256', issuer: undefined }]);
+    expect(() => setUp([{ ...rsa, kid: null }])).toThrow('must have a kid');
+  });
+
   test('throws a TypeError for a set without a key for an accepted algorithm', () =>
     expect(() => setUp([{ ...rsa, alg: 'RS512' }])).toThrow(TypeError));
 });

@@ -83,8 +83,11 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
   scopeRequestPrefix: prefix,
   audienceClaim: { valid: ['client_id'], wrong: ['', ' ', 7], fallback: 'aud' },
   requiredClaims: {
-    valid: [{}, { tid: 'tenant' }, { tid: ['one', 'another'] }],
-    wrong: [[], 'a=b', { a: 1 }, { a: '' }, { a: [] }, { '': 'x' }, new Map([['a', 'b']])],
+    valid: [{}, { tid: 'tenant' }, { tid: ['one', 'another'] }, { a: 1, b: false, '/c/0~1': [true, 2.5] }],
+    wrong: [
+      ...[[], 'a=b', { a: '' }, { a: [] }, { '': 'x' }, new Map([['a', 'b']])],
+      ...[{ a: Number.NaN }, { a: [null] }, { a: [['b']] }, { a: {} }, { a: 1n }, { '/a~2': 'b' }],
+    ],
     fallback: {},
   },
   dpop: { valid: ['off', 'on', 'required'], wrong: ['', true, 'yes'], fallback: 'off', beside },

@@ -7,12 +7,14 @@ import { AUDIENCE, nowSeconds } from '../../support/mint.ts';
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
 type Claims = Readonly<Record<string, unknown>>;
 type Required = NonNullable<GuardOptions['requiredClaims']>;
+const kindClaims = 'token_use token_usage token_type tokenType TokenType tokenName tok_type typ'.split(' ');
 /** The claims of each token, and what an API requires that takes such tokens on purpose. */
 const otherKinds: readonly (readonly [name: string, claims: Claims, required: Required])[] = [
   ...['id', 'ID', 'id_token', 'id-token', 'ID_Token', 'refresh', 'refresh_token', 'Refresh-Token', 'REFRESH'].flatMap(
-    (kind) => ['token_use', 'token_usage', 'token_type', 'typ'].map((name) => oneClaim(name, kind)),
+    (kind) => kindClaims.map((name) => oneClaim(name, kind)),
   ),
   ...['Refresh', 'Offline', 'offline', 'Logout'].map((kind) => oneClaim('typ', kind)),
+  oneClaim('drn', 'DSR'),
   ['a logout token', { events: { [logoutEvent]: {} } }, { events: logoutEvent }],
   ['one of Keycloak', { typ: 'Logout', events: { [logoutEvent]: {} } }, { typ: 'Logout', events: logoutEvent }],
 ];
@@ -24,7 +26,8 @@ const accepted: readonly Claims[] = [
   ...['access', 'access_token', 'Bearer', 'at+jwt', 'DPoP', 'identity', '', ' id', 7, null, ['refresh']].map((typ) => ({
     typ,
   })),
-  { kind: 'refresh', use: 'id' },
+  { kind: 'refresh', use: 'id', at_hash: 'h', c_hash: 'h', s_hash: 'h' },
+  ...['access_token', 'id token', 'DSR'].map((tokenName) => ({ tokenName, tok_type: 'AT', drn: 'DS' })),
   ...[{}, [], logoutEvent, null, { 'https://schemas.example.test/session-revoked': {} }].map((events) => ({ events })),
 ];
 
@@ -45,8 +48,12 @@ describe.each(Object.entries(ways))('in %s', (_, reasonOf) => {
       expect(await reasonOf(claims)).toBe('type_unsupported');
       expect(await reasonOf(claims, { requiredClaims: { sub: 's' } })).toBe('required_claim_mismatch');
       expect(await reasonOf(claims, { requiredClaims })).toBeUndefined();
-      for (const name in claims)
+      for (const name in claims) {
+        const { [name]: value = '', ...others } = requiredClaims;
+        const pointed = { ...others, [`/${name}`]: value };
+        if (name !== 'events') expect(await reasonOf(claims, { requiredClaims: pointed })).toBeUndefined();
         expect(await reasonOf(claims, { requiredClaims: { [name]: 'access' } })).toBe('required_claim_mismatch');
+      }
     },
   );
 
