@@ -1,4 +1,5 @@
 import { requireGuard } from './guard/guard.ts';
+import { isForCaches } from './guard/rejection.ts';
 import { isThrown } from './guard/rejection-error.ts';
 import type { IncomingRequest } from './node/incoming.ts';
 import { authenticate, authOf as authOfIncoming } from './node/require-token.ts';
@@ -27,6 +28,10 @@ export interface HookReply {
   code(status: number): unknown;
   /** Returns a header that is already set. */
   getHeader(name: string): unknown;
+  /** Returns the headers that are already set. */
+  getHeaders(): object;
+  /** Removes a header. */
+  removeHeader(name: string): unknown;
   /** Sets a header. */
   header(name: string, value: string): unknown;
   /** Sends the rejection. */
@@ -52,6 +57,7 @@ export function requireToken(
     const result = await authenticate(guard, raw, requirements, throws);
     if ('claims' in result) return undefined;
     reply.code(result.status);
+    for (const name of Object.keys(reply.getHeaders()).filter(isForCaches)) reply.removeHeader(name);
     for (const [name, value] of result.headers) {
       const earlier = name === 'vary' ? reply.getHeader(name) : undefined;
       reply.header(name, earlier === undefined ? value : `${earlier}, ${value}`);

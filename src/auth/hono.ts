@@ -1,6 +1,7 @@
 import type { Context, Input, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { requireAccepted, requireGuard } from './guard/guard.ts';
+import { isForCaches } from './guard/rejection.ts';
 import { isThrown } from './guard/rejection-error.ts';
 import type {
   Anonymous,
@@ -44,6 +45,7 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
     const { raw } = Object(context.req);
     const result = await (throws ? guard.requireToken(raw, requirements) : guard.check(raw, requirements));
     if (!('claims' in result)) {
+      for (const name of [...context.res.headers.keys()].filter(isForCaches)) context.header(name, undefined);
       for (const [name, value] of result.headers) context.header(name, value, { append: name === 'vary' });
       return context.body(await result.text(), result.status as ContentfulStatusCode) as never;
     }

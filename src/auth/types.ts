@@ -230,7 +230,8 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    */
   readonly formatRejection?: ((refusal: RefusalDescription) => RejectionFormat) | undefined;
   /**
-   * Headers to add to every rejection, such as CORS headers. They cannot replace its media type or challenge. Connection-specific
+   * Headers to add to every rejection, such as CORS headers. They cannot replace its media type, its challenge or
+   * `Cache-Control: no-store`. Connection-specific
    * headers, such as `transfer-encoding`, are not allowed, nor is `content-length`.
    */
   readonly errorHeaders?: Readonly<Record<string, string>> | undefined;

@@ -1,13 +1,12 @@
 /*
  * What caches learn from responses that depend on a token.
  */
+import { isForCaches } from '../guard/rejection.ts';
 import type { Context } from './internals.ts';
-
-const forOthers = /^(expires|etag|last-modified|edge-control|surrogate-control|(.+-)?cache-control)$/i;
 
 /** Removes what an application has set to let caches keep its response, because a rejection must not be kept (RFC 9449 §8.2). */
 export function forbidStoring({ headers }: Context['set']): void {
-  for (const name of Object.keys(headers)) if (forOthers.test(name)) delete headers[name];
+  for (const name of Object.keys(headers)) if (isForCaches(name)) delete headers[name];
   headers['cache-control'] = 'no-store';
 }
 

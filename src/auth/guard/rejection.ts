@@ -34,9 +34,13 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
   const known = new WeakMap<ChallengeParameters, Map<string, Headers>>();
 
   function createHeaders(refusal: Refusal, scheme: Scheme, challenge: ChallengeParameters): Headers {
-    const headers = new Headers(options.errorHeaders);
+    const headers = new Headers(Object.entries(options.errorHeaders ?? {}).filter(([name]) => !isForCaches(name)));
     const { contentType } = prepared[refusal.reason];
-    const own = { 'content-type': contentType, ...rejectionHeaders(refusal, scheme, challenge, options) };
+    const own = {
+      'content-type': contentType,
+      'cache-control': 'no-store',
+      ...rejectionHeaders(refusal, scheme, challenge, options),
+    };
     // Bun sends this name as it is written here, and the others as the standards write them.
     for (const [name, value] of Object.entries(own))
       headers.set(name === 'www-authenticate' ? 'WWW-Authenticate' : name, value);
@@ -116,6 +120,13 @@ function readFormat(returned: unknown): Partial<PreparedRejection> {
 
 /** RFC 9110 §8.3.1, without quotes. */
 const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?: ?; ?[\w-]+=[\w.-]+)*$/;
+
+/**
+ * Whether a header tells caches that they may keep a response. A rejection that is kept would reach clients with a good token too
+ * (RFC 9449 §8.2). nginx prefers `X-Accel-Expires` to `Cache-Control`, and CDNs prefer their own forms of it.
+ */
+export const isForCaches = (name: string) =>
+  /^(?:expires|x-accel-expires|etag|last-modified|edge-control|surrogate-control|(?:.+-)?cache-control)$/i.test(name);
 
 /** Returns the accepted schemes, the preferred one last. */
 export function acceptedSchemes(dpop: DpopMode): readonly Scheme[] {

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
 import { requireAccepted, requireGuard } from '../guard/guard.ts';
+import { isForCaches } from '../guard/rejection.ts';
 import { isThrown } from '../guard/rejection-error.ts';
 import type {
   Anonymous,
@@ -126,11 +127,15 @@ export function authOf(request: IncomingRequest, options?: OptionalAuth) {
   return requireAccepted(results.get(request), options);
 }
 
-/** Sends a response of the guard with the headers that the application has already set, unless one was sent meanwhile. */
+/**
+ * Sends a response of the guard with the headers that the application has already set, apart from those for caches, unless one was
+ * sent meanwhile.
+ */
 async function sendReturned(returned: Response, response: OutgoingResponse): Promise<undefined> {
   const body = await returned.text();
   if (response.headersSent) return undefined;
   response.statusCode = returned.status;
+  for (const name of response.getHeaderNames().filter(isForCaches)) response.removeHeader(name);
   if (body !== '') response.setHeader('content-length', Buffer.byteLength(body));
   for (const [name, value] of returned.headers) {
     const earlier = name === 'vary' ? response.getHeader(name) : undefined;

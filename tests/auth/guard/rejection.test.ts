@@ -70,6 +70,19 @@ test.each([
   expect(await result.text()).toBe(body);
 });
 
+test.each([
+  ['nothing', {}],
+  ['caching', { 'Cache-Control': 'public, max-age=300', Expires: '0', 'CDN-Cache-Control': 'max-age=1', ETag: '"a"' }],
+])('no cache keeps a rejection, if errorHeaders set %s', async (_, errorHeaders) => {
+  const guard = createGuard({ ...options, errorHeaders });
+  for (const optional of [false, true]) {
+    const result = await guard.check(request({ authorization: 'Bearer x' }), { optional });
+    const names = ['cache-control', 'expires', 'cdn-cache-control', 'etag'];
+    const { headers } = result as Response;
+    expect(names.map((name) => headers.get(name))).toEqual(['no-store', null, null, null]);
+  }
+});
+
 test('every refusal has a description of its own', () => {
   const descriptions = Object.values(refusals).map(({ description }) => description);
   expect(new Set(descriptions).size).toBe(descriptions.length);

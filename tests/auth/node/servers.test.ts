@@ -55,6 +55,17 @@ function listening(create: () => Server | Promise<Server>) {
   return () => `http://127.0.0.1:${port}`;
 }
 
+/** What lets caches keep a response. nginx and CDNs prefer their own headers to `Cache-Control`. */
+const forCaches = Object.entries({
+  'cache-control': 'public, max-age=300',
+  'cdn-cache-control': 'max-age=300',
+  'surrogate-control': 'max-age=300',
+  'x-accel-expires': '300',
+  expires: 'Fri, 31 Dec 2100 23:59:59 GMT',
+  etag: '"a"',
+  'last-modified': 'Fri, 31 Dec 1999 23:59:59 GMT',
+});
+
 let handled: string[] = [];
 type Any = Claims | undefined;
 
@@ -70,6 +81,10 @@ function withMiddleware(app: Application, listener: RequestListener = app): Serv
   };
   app
     .use('/', serveMetadata(guard, { scopes: [scope] }))
+    .use('/', (_, response, next) => {
+      for (const header of forCaches) response.setHeader(...header);
+      next();
+    })
     .use('/', cors({ origin: [origin], exposedHeaders: ['WWW-Authenticate'] }) as Middleware)
     .use('/reports', requireToken(guard))
     .use('/reports', requireToken(guard, { scope }))
@@ -85,6 +100,9 @@ async function withFastify(): Promise<Server> {
     return `${forFastify.authOf<Any>(request).claims?.sub}${request.body ?? ''}`;
   };
   const app = fastify()
+    .addHook('onRequest', async (_, reply) => {
+      for (const header of forCaches) reply.header(...header);
+    })
     .register(fastifyCors, { origin: [origin], exposedHeaders: ['WWW-Authenticate'] })
     .register(fastifyHelmet)
     .register(fastifyCompress, { threshold: 0 })
@@ -105,6 +123,10 @@ function withHono(): Server {
     return context.body(`${forHono.authOf<Any>(context).claims?.sub}${await context.req.text()}`);
   };
   const app = new Hono()
+    .use((context, next) => {
+      for (const header of forCaches) context.header(...header);
+      return next();
+    })
     .use(honoCors({ origin: [origin], exposeHeaders: ['WWW-Authenticate'] }))
     .use('/reports', forHono.requireToken(guard))
     .all('/reports', forHono.requireToken(guard, { scope }), handler)
@@ -161,6 +183,8 @@ for (const [name, create] of servers)
         assert.deepEqual(handled, []);
         const { headers } = response;
         assert.ok(headers.get('www-authenticate')?.includes(said));
+        const [first, ...others] = forCaches.map(([name]) => headers.get(name));
+        assert.deepEqual([first, others.filter((value) => value !== null)], ['no-store', []]);
         assert.equal(headers.get('access-control-allow-origin'), origin);
         assert.equal(headers.get('access-control-expose-headers'), 'WWW-Authenticate');
         assert.ok(headers.get('vary')?.includes('Origin'));
