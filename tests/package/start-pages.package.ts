@@ -7,7 +7,7 @@ import { follow, type Start } from '../support/start-page.ts';
 import { runWorker } from '../support/worker.ts';
 
 const nest = '@nestjs/common @nestjs/core @nestjs/platform-express reflect-metadata rxjs typescript @types/node';
-const packages = `elysia hono express fastify @fastify/cors koa @modelcontextprotocol/server ${nest}`;
+const packages = `elysia @sinclair/typebox hono express fastify @fastify/cors koa @modelcontextprotocol/server ${nest}`;
 const folder = installedPackage(packages);
 const path = () => [dirname(nodePath(newestNode)), dirname(process.execPath), process.env.PATH].join(':');
 

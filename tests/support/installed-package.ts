@@ -7,9 +7,14 @@ import { startedFor } from './fixture.ts';
 import { readText, root } from './repository.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-const versions: Readonly<Record<string, string>> = { ...manifest.dependencies, ...manifest.devDependencies };
+const versions: Readonly<Record<string, string>> = {
+  ...manifest.dependencies,
+  ...manifest.devDependencies,
+  // A peer of Elysia, of which the lockfile has one version.
+  '@sinclair/typebox': JSON.parse(await readText('node_modules/@sinclair/typebox/package.json')).version,
+};
 /** Returns a package with the version that package.json pins, unless it has a version of its own. */
-function pin(name: string): string {
+export function pin(name: string): string {
   const version = versions[name];
   if (version === undefined && !/.@/.test(name)) throw new Error(`package.json pins no ${name}`);
   return version === undefined ? name : `${name}@${version}`;

@@ -13,19 +13,21 @@ export const newestNode = '24';
 /** The releases of Node.js that the package is tested with: the oldest that it allows, and the lines that Node.js maintains. */
 export const nodeVersions = testedOf([...(engines.node.match(/\d+\.\d+\.\d+/g) ?? []), '22', newestNode]);
 
+/** Returns the path of the newest Node.js of this line, which npm installs once on a machine. */
+export const nodePath = (version: string): string => commandPath(`node@${version}`, 'node');
+
 const found = new Map<string, string>();
 
-/** Returns the path of the newest Node.js of this line, which npm installs once on a machine. */
-export function nodePath(version: string): string {
-  const path = found.get(version) ?? installed(version);
-  found.set(version, path);
+/** Returns the path of a command of a package, which npm installs once on a machine. */
+export function commandPath(name: string, command: string): string {
+  const path = found.get(name) ?? installed(name, command);
+  found.set(name, path);
   return path;
 }
 
-function installed(version: string): string {
-  const command = ['npx', '--yes', `--package=node@${version}`, '-c', 'command -v node'];
-  const { stdout, stderr } = Bun.spawnSync(command);
+function installed(name: string, command: string): string {
+  const { stdout, stderr } = Bun.spawnSync(['npx', '--yes', `--package=${name}`, '-c', `command -v ${command}`]);
   const path = stdout.toString().trim();
-  if (path === '') throw new Error(`Cannot install Node.js ${version}: ${stderr}`);
+  if (path === '') throw new Error(`Cannot install ${name}: ${stderr}`);
   return path;
 }

@@ -1,0 +1,67 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { withTabs } from '../../docs/.vitepress/pages.ts';
+import { runToEnd } from '../support/child-process.ts';
+import { packed, pin } from '../support/installed-package.ts';
+import { commandPath, isNight } from '../support/node-versions.ts';
+import { readText } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/** The package of each command that a tab of docs/start/elysia.md names. npm and bun are there. */
+const packages: Readonly<Record<string, string>> = {
+  yarn: 'yarn@1.22.22',
+  'yarn 4': '@yarnpkg/cli-dist@4.18.1',
+  pnpm: 'pnpm@12.21.0',
+};
+/** What differs from a manager's default: files, flags, and how it starts Node.js. */
+const special: Readonly<Record<string, readonly [file: string, text: string]>> = {
+  'yarn 4, node-modules': ['.yarnrc.yml', 'nodeLinker: node-modules\n'],
+  'yarn 4, pnpm': ['.yarnrc.yml', 'nodeLinker: pnpm\n'],
+  'yarn 4, pnp': ['.yarnrc.yml', 'nodeLinker: pnp\n'],
+  'pnpm, without peers': ['pnpm-workspace.yaml', 'autoInstallPeers: false\n'],
+};
+
+const server = `
+  import { Elysia } from 'elysia';
+  import { resourceServer } from 'protected-api';
+  const guard = resourceServer({ issuer: 'http://127.0.0.1:1/', audience: 'a' });
+  const app = new Elysia().use(guard).get('/me', ({ claims }) => claims.sub);
+  console.log((await app.handle(new Request('http://localhost/me'))).status);`;
+
+const page = withTabs(await readText('docs/start/elysia.md'));
+const tabs = new Map(
+  Array.from(page.matchAll(/^```sh \[(\w+)\]\n(.*)$/gm), ([, name = '', line = '']) => [name, line]),
+);
+
+test('docs/start/elysia.md has a tab for each package manager', () =>
+  expect([...tabs.keys()]).toEqual(['npm', 'pnpm', 'yarn', 'bun']));
+
+const setups = isNight
+  ? ['npm', 'bun', 'pnpm', 'yarn', ...Object.keys(special)]
+  : ['yarn', ...Object.keys(special).slice(-2)];
+
+test.each(setups)('the tab of docs/start/elysia.md installs with %s what its server needs', async (setup) => {
+  const folder = temporaryFolder();
+  const [file = 'package.json', text = ''] = special[setup] ?? [];
+  await Bun.write(join(folder, file), text);
+  await Bun.write(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
+  await Bun.write(join(folder, 'app.js'), server);
+  const [manager = ''] = setup.split(',');
+  const name = manager.split(' ')[0] ?? '';
+  const [command = '', verb = '', , ...others] = tabs.get(name)?.split(' ') ?? [];
+  const path = packages[manager] === undefined ? command : commandPath(packages[manager], command);
+  const { NODE_EXTRA_CA_CERTS = '' } = process.env;
+  const yarn = { YARN_ENABLE_TELEMETRY: '0', YARN_ENABLE_GLOBAL_CACHE: 'false' };
+  const environment = { HOME: folder, NODE_EXTRA_CA_CERTS, ...yarn };
+  if (manager === 'yarn 4') {
+    await Bun.write(join(folder, 'yarn.lock'), '');
+    const registry = await runToEnd(['npm', 'config', 'get', 'registry']);
+    Object.assign(environment, { YARN_NPM_REGISTRY_SERVER: registry.stdout.trim() });
+  }
+  const inFolder = (line: readonly string[]) =>
+    runToEnd(['bash', '-c', 'cd "$1" && shift && exec "$@"', 'bash', folder, ...line], environment);
+  const installed = await inFolder([path, verb, await packed(), ...others.map(pin)]);
+  expect(installed, setup).toMatchObject({ status: 0 });
+  const start = setup.endsWith('pnp') ? [path, 'node'] : ['node'];
+  expect(await inFolder([...start, 'app.js'])).toMatchObject({ stdout: '401\n' });
+});
