@@ -94,6 +94,7 @@ const onLoopback = (text: string) =>
     .replaceAll('https://token.actions.githubusercontent.com', github);
 const withoutPorts = (text: string) =>
   text
+    .replace(/^serve\(.*\);\n/m, '')
     .replace(/(?:\n {2})?\.listen\((?!0,).*\)/, '')
     .replace('create(Application)', 'create(Application, { logger: false })');
 /** Writes a module beside the blocks. */
@@ -114,7 +115,7 @@ await write('tsconfig.json', JSON.stringify(project));
 
 /** Whether a block serves requests: it exports an application, or a function of a request. */
 export const isServed = (block: Block) =>
-  /export (?:const app|\{ app \}|async function fetch|default)/.test(framed(block));
+  /export (?:const app|\{ app \}|const fetch|async function fetch|default)/.test(framed(block));
 
 /** What is special about a request. */
 export interface Special {

@@ -1,4 +1,3 @@
-import { Buffer } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
 import { requireAccepted, requireGuard } from '../guard/guard.ts';
@@ -131,12 +130,13 @@ export function authOf(request: IncomingRequest, options?: OptionalAuth) {
  * Sends a response of the guard with the headers that the application has already set, apart from those for caches, unless one was
  * sent meanwhile.
  */
-async function sendReturned(returned: Response, response: OutgoingResponse): Promise<undefined> {
+export async function sendReturned(returned: Response, response: OutgoingResponse): Promise<undefined> {
   const body = await returned.text();
   if (response.headersSent) return undefined;
   response.statusCode = returned.status;
   for (const name of response.getHeaderNames().filter(isForCaches)) response.removeHeader(name);
-  if (body !== '') response.setHeader('content-length', Buffer.byteLength(body));
+  // No `Buffer`, because protected-api/mcp also runs on Cloudflare Workers.
+  if (body !== '') response.setHeader('content-length', new TextEncoder().encode(body).length);
   for (const [name, value] of returned.headers) {
     const earlier = name === 'vary' ? response.getHeader(name) : undefined;
     response.setHeader(name, earlier === undefined ? value : `${earlier}, ${value}`);

@@ -1,0 +1,43 @@
+import type { Authentication, Claims } from '../types.ts';
+import { parseUrl } from '../values/url.ts';
+
+/** What the SDKs of MCP hand to tools: the `AuthInfo` of both. */
+export interface McpAuthInfo<AcceptedClaims extends object = Claims> {
+  /** The access token. Never put it into a result of a tool. */
+  readonly token: string;
+  /** The client, or `unknown`. Its users can share it: tell users apart by `extra.claims`. */
+  readonly clientId: string;
+  /** All scopes that the token grants. */
+  readonly scopes: string[];
+  /** When the token expires, in seconds since 1970. */
+  readonly expiresAt: number;
+  /** The identifier of the server. */
+  readonly resource?: URL;
+  /** The claims of the token. */
+  readonly extra: { claims: AcceptedClaims };
+}
+
+/**
+ * Returns what the SDKs of MCP hand to tools as `authInfo`, for servers that `protectMcp` and `requireMcp` do not know. Its
+ * `resource` is the first URL in the token's `aud`.
+ * @example
+ * const auth = await guard.check(request);
+ * if (auth instanceof Response) return auth;
+ * return handler.fetch(request, { authInfo: authInfoOf(auth) });
+ */
+export function authInfoOf<AcceptedClaims extends object = Claims>(
+  authentication: Authentication<AcceptedClaims>,
+): McpAuthInfo<AcceptedClaims> {
+  const audiences: readonly unknown[] = [Object(authentication.claims).aud].flat();
+  return authInfoFor(authentication, audiences.map(String).find(parseUrl));
+}
+
+/** The same for a known resource. */
+export function authInfoFor<AcceptedClaims extends object>(
+  { token, claims, scopes, clientId = 'unknown' }: Authentication<AcceptedClaims>,
+  resource: string | undefined,
+): McpAuthInfo<AcceptedClaims> {
+  const { exp: expiresAt } = claims as unknown as Claims;
+  const named = resource !== undefined && { resource: new URL(resource) };
+  return { token, clientId, scopes: [...scopes], expiresAt, ...named, extra: { claims } };
+}

@@ -1,0 +1,139 @@
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import connect from 'connect';
+import express from 'express';
+import { createGuard, type GuardOptions } from 'protected-api/guard';
+import { type McpOptions, protectMcp, requireMcp } from 'protected-api/mcp';
+import { authOf, type IncomingRequest } from 'protected-api/node';
+import { createTestIssuer } from 'protected-api/testing';
+import { serve } from '../../support/fixture.ts';
+import { bearer } from '../../support/mint.ts';
+import { listen } from '../../support/raw-http.ts';
+
+const express4: typeof express = createRequire(import.meta.url)('express-4');
+
+export const resource = 'http://localhost:3010/mcp';
+export const issuer = await createTestIssuer();
+/** A guard for an endpoint at `resource`, or with these options. */
+export const guardFor = (options: Partial<GuardOptions<undefined>> = {}) =>
+  createGuard({ ...issuer.options, publicUrl: 'http://localhost:3010', resource, ...options });
+
+export const message = (method: string, params?: object, id: number | undefined = 1) => ({
+  jsonrpc: '2.0',
+  ...(id !== undefined && { id }),
+  method,
+  ...(params && { params }),
+});
+export const call = (name: unknown) => message('tools/call', { name, arguments: {} });
+
+/** What a handler of these tests responds with: what it got. */
+const described = (auth: { readonly claims?: { readonly sub?: string } | undefined }, rest: object) => ({
+  sub: auth.claims?.sub ?? null,
+  ...rest,
+});
+
+/** Starts a server with an endpoint behind a door, and returns its port and what ends it. */
+export type Door = (options: McpOptions, guard?: ReturnType<typeof guardFor>) => Promise<Served>;
+
+interface Served extends AsyncDisposable {
+  readonly origin: string;
+}
+
+const fetchDoor: Door = async (options, guard = guardFor()) => {
+  const server = serve(
+    protectMcp(guard, options, async (request, { auth, authInfo, message }) => {
+      const opened = request.headers.get('x-opens');
+      const text = await request.text();
+      const rest = { scopes: authInfo?.scopes, resource: authInfo?.resource, message, text };
+      return Response.json(described(auth, rest), { headers: opened ? { 'mcp-session-id': opened } : {} });
+    }),
+  );
+  return { origin: server.url.origin, [Symbol.asyncDispose]: () => server.stop(true) };
+};
+
+type Routed = IncomingRequest & { readonly auth?: { scopes: string[]; resource?: URL }; readonly body?: unknown };
+
+function respondTo(request: Routed, response: ServerResponse): void {
+  const { auth, body } = request;
+  const opened = request.headers['x-opens'];
+  const rest = { scopes: auth?.scopes, resource: auth?.resource, message: body, text: JSON.stringify(body) };
+  // Frameworks pass headers here too, where `getHeader` does not find them.
+  response.writeHead(200, {
+    'content-type': 'application/json',
+    ...(opened !== undefined && { 'Mcp-Session-Id': String(opened) }),
+  });
+  response.end(JSON.stringify(described(authOf<never>(request) as object, rest)));
+}
+
+const nodeDoor =
+  (create: (protect: ReturnType<typeof requireMcp>) => RequestListener): Door =>
+  async (options, guard = guardFor()) => {
+    const server = createServer(create(requireMcp(guard, options)));
+    const port = await listen(server);
+    return {
+      origin: `http://127.0.0.1:${port}`,
+      [Symbol.asyncDispose]: async () => {
+        server.closeAllConnections();
+        server.close();
+      },
+    };
+  };
+
+export const doors: readonly (readonly [name: string, door: Door])[] = [
+  ['protectMcp() on Bun', fetchDoor],
+  [
+    'requireMcp() on Express 5',
+    nodeDoor((protect) =>
+      express()
+        .use(protect)
+        .all('/mcp', respondTo as never),
+    ),
+  ],
+  [
+    'requireMcp() on Express 5 after express.json()',
+    nodeDoor((protect) =>
+      express()
+        .use(express.json({ limit: '10mb' }))
+        .use(protect)
+        .all('/mcp', respondTo as never),
+    ),
+  ],
+  [
+    'requireMcp() on Express 4 after express.json()',
+    nodeDoor((protect) =>
+      express4()
+        .use(express4.json())
+        .all(['/mcp', '/.well-known/*'], protect, respondTo as never),
+    ),
+  ],
+  [
+    'requireMcp() on Connect',
+    nodeDoor((protect) =>
+      connect()
+        .use(protect)
+        .use('/mcp', respondTo as never),
+    ),
+  ],
+];
+
+/** Returns a function that sends a request to the endpoint, or to another path. */
+export const senderTo =
+  ({ origin }: Served) =>
+  (sent: {
+    readonly body?: unknown;
+    readonly method?: string;
+    readonly path?: string;
+    readonly token?: string | undefined;
+    readonly headers?: Record<string, string>;
+  }) => {
+    const { body, method = 'POST', path = '/mcp', token, headers } = sent;
+    return fetch(origin + path, {
+      method,
+      keepalive: false,
+      redirect: 'manual',
+      headers: { 'content-type': 'application/json', ...(token !== undefined && bearer(token)), ...headers },
+      ...(body !== undefined && {
+        body: typeof body === 'string' || body instanceof ReadableStream ? body : JSON.stringify(body),
+      }),
+    });
+  };

@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'bun:test';
+import { createGuard } from 'protected-api/guard';
+import { type McpOptions, protectMcp, requireMcp } from 'protected-api/mcp';
+import { startedFor } from '../../support/fixture.ts';
+import { call, doors, guardFor, issuer, message, resource, senderTo } from './doors.ts';
+
+const metadataPath = '/.well-known/oauth-protected-resource/mcp';
+const metadata = `resource_metadata="http://localhost:3010${metadataPath}"`;
+const tools = { add: ['write', 'read'], any: { anyOf: ['a', 'b'] }, toString: 'odd' } as const;
+const tokens = {
+  none: undefined,
+  reader: await issuer.token({ sub: 'ada', client_id: 'app', scope: 'read' }),
+  writer: await issuer.token({ sub: 'ada', client_id: 'app', scope: 'read write' }),
+  any: await issuer.token({ sub: 'ada', client_id: 'app', scope: 'read b other' }),
+  plain: await issuer.token({ sub: 'ada', client_id: 'app' }),
+  bob: await issuer.token({ sub: 'bob', client_id: 'app', scope: 'read' }),
+  expired: await issuer.token({ sub: 'ada' }, { expired: true }),
+};
+
+type Sent = Omit<Parameters<ReturnType<typeof senderTo>>[0], 'token'> & { readonly token?: keyof typeof tokens };
+type Row = readonly [what: string, sent: Sent, status: number, part?: string];
+
+const list = message('tools/list');
+const shout = { origin: 'https://evil.example' };
+
+/** What every endpoint responds with, which has the options of `protectedOptions`. */
+const protectedOptions: McpOptions = { tools, scope: 'read', origins: ['https://app.example.com', 'app://desktop'] };
+const protectedRows: readonly Row[] = [
+  ['a message', { body: list, token: 'reader' }, 200, '"sub":"ada"'],
+  ['a batch', { body: [list, list], token: 'reader' }, 200],
+  ['no token', { body: list }, 401, `Bearer ${metadata}`],
+  ['an expired token', { body: list, token: 'expired' }, 401, 'Bearer error="invalid_token"'],
+  ['Bearer and nothing else', { body: list, headers: { authorization: 'Bearer ' } }, 401, metadata],
+  ['two words as a token', { body: list, headers: { authorization: 'Bearer a b' } }, 401, metadata],
+  ['a token without the scope', { body: list, token: 'plain' }, 403, 'scope="read"'],
+  ['a tool', { body: call('add'), token: 'writer' }, 200],
+  ['a tool without its scope', { body: call('add'), token: 'reader' }, 403, 'scope="read write"'],
+  ['a tool in a batch without its scope', { body: [list, call('add')], token: 'reader' }, 403],
+  ['a tool without its scope, and another granted one', { body: call('add'), token: 'any' }, 403, '"read write b"'],
+  ['a tool with one of two scopes', { body: call('any'), token: 'any' }, 200],
+  ['a tool without both of two scopes', { body: call('any'), token: 'reader' }, 403, 'scope="read a"'],
+  ['a tool that does not exist', { body: call('unknown'), token: 'reader' }, 200],
+  ['a tool that is named as a method of every object', { body: call('toString'), token: 'reader' }, 403, '"read odd"'],
+  ['such a tool that is not listed', { body: call('valueOf'), token: 'reader' }, 200],
+  ['a list as the name of a tool', { body: call(['add']), token: 'reader' }, 400, '"jsonrpc"'],
+  ['no name of a tool', { body: message('tools/call'), token: 'reader' }, 400, '"jsonrpc"'],
+  ['a list as the method', { body: { ...list, method: ['tools/call'] }, token: 'reader' }, 400, '"jsonrpc"'],
+  ['a batch in a batch', { body: [[call('add')]], token: 'reader' }, 400, '"jsonrpc"'],
+  ['an empty batch', { body: [], token: 'reader' }, 400],
+  ['a number', { body: 5, token: 'reader' }, 400],
+  ['GET', { method: 'GET', token: 'reader' }, 405, 'POST'],
+  ['GET without a token', { method: 'GET' }, 401],
+  ['DELETE', { method: 'DELETE', token: 'reader' }, 405, 'POST'],
+  ['DELETE without a token', { method: 'DELETE' }, 401],
+  ['another origin', { body: list, token: 'reader', headers: shout }, 403, 'Origin is not allowed'],
+  ['a listed origin', { body: list, token: 'reader', headers: { origin: 'https://app.example.com' } }, 200],
+  ['a listed origin of an application', { body: list, token: 'reader', headers: { origin: 'app://desktop' } }, 200],
+  ['a part of a listed origin', { body: list, token: 'reader', headers: { origin: 'https://app.example' } }, 403],
+  ['a page of this machine', { body: list, token: 'reader', headers: { origin: 'http://127.0.0.1:6274' } }, 200],
+  ['a page in a sandbox', { body: list, token: 'reader', headers: { origin: 'null' } }, 403],
+  ['another host', { body: list, token: 'reader', headers: { host: 'evil.example' } }, 403, 'Host is not allowed'],
+  ['a host that looks alike', { body: list, token: 'reader', headers: { host: 'localhost.evil.example' } }, 403],
+  ['a host that is an address', { body: list, token: 'reader', headers: { host: '[::1]:3010' } }, 200],
+  ['the metadata', { method: 'GET', path: metadataPath }, 200, '"scopes_supported":["read","write","a","b","odd"]'],
+  ['the metadata for another origin', { method: 'GET', path: metadataPath, headers: shout }, 200, resource],
+  ['the metadata for another host', { method: 'GET', path: metadataPath, headers: { host: 'evil.example' } }, 403],
+];
+
+const publicOptions: McpOptions = { tools, publicTools: ['look'] };
+const publicRows: readonly Row[] = [
+  ['a public tool', { body: call('look') }, 200, '"sub":null'],
+  ['a public tool with a token', { body: call('look'), token: 'plain' }, 200, '"sub":"ada"'],
+  ['a public tool with an expired token', { body: call('look'), token: 'expired' }, 401],
+  ['a public tool beside another', { body: [call('look'), call('add')] }, 401],
+  ['another tool', { body: call('add') }, 401, `Bearer ${metadata}`],
+  ['a tool that is not listed', { body: call('unknown') }, 401],
+  ...['initialize', 'server/discover', 'ping', 'tools/list', 'prompts/list', 'resources/templates/list'].map(
+    (method): Row => [method, { body: message(method) }, 200],
+  ),
+  ['a notification', { body: message('notifications/initialized', undefined, undefined) }, 200],
+  ['prompts/get', { body: message('prompts/get', { name: 'look' }) }, 401],
+  ['subscriptions/listen', { body: message('subscriptions/listen') }, 401],
+  ['a response', { body: { jsonrpc: '2.0', id: 1, result: {} } }, 401],
+  // For a 401, clients would log in at once.
+  ['GET', { method: 'GET' }, 405, 'POST'],
+];
+
+describe.each(doors)('%s', (name, door) => {
+  describe.each([
+    ['a protected server', protectedOptions, protectedRows],
+    ['a server with public tools', publicOptions, publicRows],
+  ])('%s', (_, options, rows) => {
+    const started = startedFor(
+      () => door(options),
+      (served) => served[Symbol.asyncDispose]() as Promise<void>,
+    );
+
+    test.each(rows)('responds to %s', async (_, { token = 'none', ...sent }, status, part = '') => {
+      const response = await senderTo(started())({ ...sent, token: tokens[token] });
+      const { headers } = response;
+      const text = `${headers.get('www-authenticate')} ${headers.get('allow')} ${await response.text()}`;
+      expect([response.status, text]).toEqual([status, expect.stringContaining(part)]);
+    });
+  });
+
+  test('passes the message to the handler, and can be asked for it again', async () => {
+    await using served = await door({});
+    const response = await senderTo(served)({ body: call('add'), token: tokens.writer });
+    expect(await response.json()).toEqual({
+      sub: 'ada',
+      scopes: ['read', 'write'],
+      resource,
+      message: call('add'),
+      text: JSON.stringify(call('add')),
+    });
+  });
+
+  test('reads a body after the token was checked, up to a length', async () => {
+    await using served = await door({ maxBodyBytes: 200 });
+    const send = senderTo(served);
+    const long = { ...list, params: { text: 'a'.repeat(200) } };
+    expect((await send({ body: list, token: tokens.reader })).status).toBe(200);
+    // What the application has parsed is not read again.
+    if (name.endsWith('json()')) return;
+    const rejections = [
+      await send({ body: '{' }),
+      await send({ body: '{', token: tokens.reader }),
+      await send({ body: '', token: tokens.reader }),
+      await send({ body: long }),
+      await send({ body: long, token: tokens.reader }),
+      // Without a Content-Length.
+      await send({ body: new Blob([JSON.stringify(long)]).stream(), token: tokens.reader }),
+    ];
+    expect(rejections.map(({ status }) => status)).toEqual([401, 400, 400, 401, 413, 413]);
+    for (const response of rejections.filter(({ status }) => status !== 401))
+      expect(await response.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: expect.any(Number) } });
+  });
+
+  test('lets pages of allowed origins send requests, and read the responses', async () => {
+    await using served = await door({ ...protectedOptions, sessions: true });
+    const send = senderTo(served);
+    const origin = 'https://app.example.com';
+    const preflight = await send({ method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get('access-control-allow-methods')).toBe('GET, POST, DELETE');
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('Authorization');
+    for (const token of ['none', 'plain', 'reader'] as const) {
+      const { headers } = await send({ body: list, token: tokens[token], headers: { origin } });
+      expect(headers.get('access-control-allow-origin')).toBe(origin);
+      expect(headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
+      expect(headers.get('vary')).toContain('Origin');
+    }
+    const { headers } = await send({ method: 'OPTIONS', headers: { origin: 'https://evil.example' } });
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test('takes the host of a proxy, and the metadata of another resource for none', async () => {
+    await using served = await door({ hosts: ['mcp.internal:8080'] });
+    const send = senderTo(served);
+    const inside = { host: 'MCP.internal:3000' };
+    expect((await send({ body: list, token: tokens.reader, headers: inside })).status).toBe(200);
+    expect((await send({ method: 'GET', path: '/.well-known/oauth-protected-resource' })).status).toBe(404);
+  });
+
+  test('a session belongs to the user and the client that opened it', async () => {
+    await using served = await door({ sessions: true });
+    const send = senderTo(served);
+    const other = await issuer.token({ sub: 'ada', client_id: 'other', scope: 'read' });
+    await send({ body: message('initialize'), token: tokens.reader, headers: { 'x-opens': 'one' } });
+    const statusOf = async (token: string, method: string, session = 'one') =>
+      (await send({ method, token, headers: { 'mcp-session-id': session }, ...(method === 'POST' && { body: list }) }))
+        .status;
+    for (const method of ['POST', 'GET', 'DELETE'])
+      expect([method, await statusOf(tokens.bob, method), await statusOf(other, method)]).toEqual([method, 404, 404]);
+    // Another token of the same user, such as a refreshed one.
+    expect(await statusOf(tokens.writer, 'POST')).toBe(200);
+    expect(await statusOf(tokens.bob, 'POST', 'unknown')).toBe(200);
+    expect(await statusOf(tokens.writer, 'DELETE')).toBe(200);
+    expect(await statusOf(tokens.bob, 'POST')).toBe(200);
+  });
+});
+
+describe('protectMcp() and requireMcp() reject', () => {
+  const nothing: McpOptions = JSON.parse('{}');
+  test.each([
+    ['an unknown option', { tool: {} }, 'tool is no option'],
+    ['an unset option', { scope: undefined }, 'scope must be'],
+    ['the scope of a tool that is unset', { tools: { add: undefined } }, 'the tool "add"'],
+    ['an empty scope of a tool', { tools: { add: [] } }, 'the tool "add": scope is an empty list'],
+    ['two scopes in one', { tools: { add: 'a b' } }, "Write ['a', 'b']"],
+    ['a list of tools', { tools: ['add'] }, 'tools must be an object'],
+    ['a scope that is none', { scope: 5 }, 'every request'],
+    ['a tool in both', { tools: { add: 'a' }, publicTools: ['add'] }, 'the tool "add" must not be in both'],
+    ['an origin with a path', { origins: ['https://app.example.com/'] }, 'origins must be'],
+    ['every origin', { origins: ['*'] }, 'origins must be'],
+    ['the origin of sandboxes', { origins: ['null'] }, 'origins must be'],
+    ['a URL as a host', { hosts: ['https://app.example.com'] }, 'hosts must be'],
+    ['text as a boolean', { sessions: 'true' }, 'sessions must be true or false'],
+    ['no length', { maxBodyBytes: 0 }, 'maxBodyBytes must be'],
+    ['no options', undefined, 'the second argument'],
+  ])('%s', (_, options, problem) => {
+    const given = options as typeof nothing;
+    expect(() => protectMcp(guardFor(), given, () => new Response())).toThrow(problem);
+    expect(() => requireMcp(guardFor(), given)).toThrow(problem);
+  });
+
+  test('what is not a guard with publicUrl, or not a function', () => {
+    const local = createGuard(issuer.options);
+    expect(() => requireMcp(local, {})).toThrow('with publicUrl');
+    expect(() => requireMcp({ ...guardFor() }, {})).toThrow('must be a guard');
+    expect(() => protectMcp(guardFor(), {}, undefined as never)).toThrow('must be a function');
+  });
+});
