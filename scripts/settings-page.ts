@@ -105,13 +105,14 @@ The service reads **settings** from the environment. A guard takes **options**: 
 have the same ones. Where both exist, they have the same meaning, default and bounds, and \`optionsFromEnvironment(process.env)\` returns
 the options that the settings describe.
 
-- Numbers are plain decimal integers. An empty setting counts as unset.
+- Numbers are plain decimal integers. White space around a value is ignored, and an empty setting counts as unset.
 - Lists are comma-separated in settings and arrays in options. \`issuer\` and \`audience\` also take one string.
 - Pairs are \`name=value\` in settings, separated by commas, and objects in options: ${pairs.map(({ name, example }) => `\`${name}: ${example}\``).join(', ')}.
   To give a name several values, repeat the pair: \`SCOPE_IMPLIES=admin=read:a,admin=write:a\`.
 - All mistakes are reported together: by the service on standard error before it exits with status 1, by a guard in a \`TypeError\` when it is created.
 - \`bun run\` also reads a file named \`.env\`; [.env.example](../.env.example) is a template. A file \`.env.local\` takes precedence over it, and the
-  environment over both. The executable and the image read neither.
+  environment over both. The executable and the image read neither. In such a file, \`NODE_EXTRA_CA_CERTS\`, \`NODE_USE_SYSTEM_CA\`, \`SSL_CERT_FILE\`
+  and \`SSL_CERT_DIR\` have no effect, because Bun reads them earlier: set them in the environment.
 
 ${sections.join('\n\n')}
 `,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { explainToken } from 'protected-api/explain';
 import packageJson from '../package.json' with { type: 'json' };
@@ -16,13 +17,24 @@ function readOrFail<Value>(read: () => Value): Value {
   }
 }
 
+/** Returns the names of the variables that the process was started with, without those of `.env`, or undefined if unknown. */
+function namesAtStart(): readonly string[] | undefined {
+  try {
+    return readFileSync('/proc/self/environ', 'utf8')
+      .split('\0')
+      .map((line) => line.replace(/=.*/s, ''));
+  } catch {
+    return undefined;
+  }
+}
+
 const { engines, packageManager } = packageJson;
 if (!Bun.semver.satisfies(Bun.version, engines.bun))
   fail(`Cannot start: requires Bun ${engines.bun}, got ${Bun.version}. Run npm install --global ${packageManager}`);
 
 const { dev, explain, healthcheck, help, version } = readFlags(process.argv.slice(2));
 const { NO_COLOR } = process.env;
-const readAll = () => readSettings(process.env, dev);
+const readAll = () => readSettings(process.env, dev, namesAtStart());
 // If a signal ends the process before the result is known, this is its status.
 if (healthcheck || explain) process.exitCode = 1;
 if (help) print(1, usage);
@@ -36,7 +48,7 @@ else if (healthcheck) {
 } else if (explain) {
   const { ISSUER, AUDIENCE } = process.env;
   // Without settings, the token is asked for what they would be.
-  const settings = dev || ISSUER || AUDIENCE ? readOrFail(readAll) : undefined;
+  const settings = dev || ISSUER?.trim() || AUDIENCE?.trim() ? readOrFail(readAll) : undefined;
   if (isatty(0)) print(2, pasteHint);
   let text = '';
   for await (const chunk of Bun.stdin.stream().pipeThrough(new TextDecoderStream())) {

@@ -22,9 +22,12 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
   keptOverReloads.stop?.();
   endOnFatalError(log);
 
-  const { host: hostname, port, metricsHost, metricsPort, reusePort } = settings;
-  const server = listen(log, 'PORT', hostname, port, reusePort);
-  const metricsServer = metricsPort === undefined ? undefined : listen(log, 'METRICS_PORT', metricsHost, metricsPort);
+  const { host: hostname, port, metricsHost, metricsPort, reusePort, idleTimeoutSeconds: idleTimeout } = settings;
+  const server = listen(log, 'PORT', { hostname, port, reusePort, idleTimeout });
+  const metricsServer =
+    metricsPort === undefined
+      ? undefined
+      : listen(log, 'METRICS_PORT', { hostname: metricsHost, port: metricsPort, idleTimeout });
   for (const { message, ...warning } of settings.warnings) log.warn(warning, message);
   const options = settings.optionsAt(server.port ?? port);
   const { publicUrl: origin = '' } = options;
@@ -72,20 +75,26 @@ const listenFailures: Readonly<Record<string, (port: string, host: string) => st
   EADDRNOTAVAIL: (_, host) => `the address does not belong to this machine. Change ${host}`,
 };
 
+/** Where a listener listens, as `Bun.serve` takes it. */
+interface Address {
+  readonly hostname: string;
+  readonly port: number;
+  readonly reusePort?: boolean;
+  readonly idleTimeout: number;
+}
+
 /**
  * Returns a listener.
  * @param id the setting that has the port, by which Bun finds the listener again after a reload
  */
-function listen(log: Log, id: 'PORT' | 'METRICS_PORT', hostname: string, port: number, reusePort = false) {
+function listen(log: Log, id: 'PORT' | 'METRICS_PORT', address: Address) {
+  const { hostname, port, reusePort = false } = address;
   try {
     return Bun.serve({
       id,
-      hostname,
-      port,
+      ...address,
       reusePort,
       development: false,
-      // Longer than the 60 seconds for which load balancers keep an idle connection, and than a fetch of the key set.
-      idleTimeout: 75,
       maxRequestBodySize: maxRequestBytes,
       // Replaced below. The listener comes first, because the development issuer needs to know its port.
       fetch: () => new Response(null, { status: 503 }),

@@ -3,6 +3,13 @@ import type { optionsFromEnvironment } from 'protected-api/guard';
 /** The variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The settings of the process of which a warning is possible. */
+interface ProcessValues {
+  readonly reusePort: boolean;
+  readonly redisUrl: string | undefined;
+  readonly idleTimeoutSeconds: number;
+}
+
 /** Settings that have no effect, or a dangerous one. */
 export interface SettingsWarning {
   readonly settings: readonly string[];
@@ -23,6 +30,9 @@ export const unsatisfied: readonly string[] = [
   'CLIENT_CERTIFICATE',
 ];
 
+/** What Bun reads before a file such as `.env`, so a certificate authority that is named there is not trusted. */
+const readAtStart = ['NODE_EXTRA_CA_CERTS', 'NODE_USE_SYSTEM_CA', 'SSL_CERT_FILE', 'SSL_CERT_DIR'];
+
 /** The settings that only DPoP uses. */
 const ofDpop = ['DPOP_ALGORITHMS', 'DPOP_PROOF_MAX_AGE_SECONDS', 'DPOP_NONCE_SECRET', 'REDIS_URL'] as const;
 
@@ -37,8 +47,8 @@ export function findWarnings(
   environment: Environment,
   known: readonly string[],
   isDevelopment: boolean,
-  { reusePort, redisUrl }: { readonly reusePort: boolean; readonly redisUrl: string | undefined },
-  { dpop, jwksAllowHttp, issuer, requiredClaims }: ReturnType<typeof optionsFromEnvironment>,
+  { reusePort, redisUrl, idleTimeoutSeconds }: ProcessValues,
+  { dpop, jwksAllowHttp, jwksTimeoutSeconds, issuer, requiredClaims }: ReturnType<typeof optionsFromEnvironment>,
 ): readonly SettingsWarning[] {
   const isIgnored = (name: string) => isDevelopment && Boolean(environment[name]);
   const isAlone = dpop !== 'off' && redisUrl === undefined;
@@ -48,6 +58,12 @@ export function findWarnings(
   const dangers = [
     [jwksAllowHttp, 'JWKS_ALLOW_HTTP', ': an attacker on the network can replace keys fetched over http'],
     [reusePort && isAlone, 'REUSE_PORT', ' without REDIS_URL: every process accepts the same DPoP proof once'],
+    // Bun closes a connection up to four seconds early, also one on which a response is pending.
+    [
+      idleTimeoutSeconds < jwksTimeoutSeconds + 4,
+      'IDLE_TIMEOUT_SECONDS',
+      ' to less than four seconds above JWKS_TIMEOUT_SECONDS: connections can close while requests wait for keys',
+    ],
     [isOpen, 'ISSUER', ' for all tenants, but REQUIRED_CLAIMS has no tid: tokens of every tenant are accepted'],
     ...ofDpop.map((name) => [isUnused(name), name, ', but has no effect, because DPOP is off'] as const),
   ] as const;
@@ -60,6 +76,18 @@ export function findWarnings(
     ...warnOfUnknown(environment, known),
     ...dangers.flatMap(([isSet, name, danger]) => warningIf(isSet ? [name] : [], `${name} is set${danger}`)),
   ];
+}
+
+/**
+ * Returns a warning for each variable that Bun has read from a file, too late for it to have an effect.
+ * @param atStart the names of the variables that the process was started with
+ */
+export function warnOfLate(environment: Environment, atStart: readonly string[]): readonly SettingsWarning[] {
+  const isLate = (name: string) => Boolean(environment[name]) && !atStart.includes(name);
+  return readAtStart.filter(isLate).map((name) => ({
+    settings: [name],
+    message: `${name} has no effect in .env: set it in the environment in which the process is started`,
+  }));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type CheckedOptions, type EnvironmentError, optionsFromEnvironment } from 'protected-api/guard';
 import { abbreviate, withoutCredentials } from './observe/escape.ts';
-import { type Environment, findWarnings, type SettingsWarning, unsatisfied } from './settings-warnings.ts';
+import { type Environment, findWarnings, type SettingsWarning, unsatisfied, warnOfLate } from './settings-warnings.ts';
 
 /** The settings of the service, read once at the start. */
 export interface Settings extends ProcessSettings {
@@ -81,6 +81,11 @@ export const processRules = {
    * such as `traceparent,X-Request-Id`.
    */
   corsAllowedHeaders: headers('names of headers, separated by commas'),
+  /**
+   * How long an idle connection stays open: 10 to 255. Set it above the time for which the proxy in front keeps an idle connection.
+   * Defaults to 75.
+   */
+  idleTimeoutSeconds: integer(75, 10, 255),
   /** Lets several processes share the port, one per core. Defaults to false. */
   reusePort: boolean(false),
   /** Serves the OpenAPI document and its page. Defaults to true. */
@@ -106,13 +111,15 @@ export type ProcessSettings = {
 } & { readonly host: string; readonly metricsHost: string };
 
 /**
- * Returns the settings in `environment`, which `docs/settings.md` documents.
+ * Returns the settings in an environment, which `docs/settings.md` documents.
  * @param isDev whether the development issuer was requested explicitly
+ * @param atStart the names of the variables that the process was started with; defaults to all
  * @throws {SettingsError} lists all configuration errors
  */
-export function readSettings(environment: Environment, isDev: boolean): Settings {
+export function readSettings(given: Environment, isDev: boolean, atStart?: readonly string[]): Settings {
+  const environment = trimmed(given);
   const isMissing = !environment.ISSUER && !environment.AUDIENCE;
-  const isProduction = environment.NODE_ENV?.trim().toLowerCase() === 'production';
+  const isProduction = environment.NODE_ENV?.toLowerCase() === 'production';
   const isDevelopment = isDev || (isMissing && !isProduction);
   const own = readProcessSettings(environment, isDevelopment ? '127.0.0.1' : '0.0.0.0');
   const guard = readGuardOptions(isDevelopment ? forDevelopment(environment, 'http://localhost') : environment);
@@ -138,9 +145,16 @@ export function readSettings(environment: Environment, isDev: boolean): Settings
   return Object.freeze({
     ...own.settings,
     ...(isDevelopment ? { issuer: 'development', optionsAt } : { issuer: 'configured', optionsAt: () => options }),
-    warnings: findWarnings(environment, known, isDevelopment, own.settings, options),
+    warnings: [
+      ...findWarnings(environment, known, isDevelopment, own.settings, options),
+      ...warnOfLate(environment, atStart ?? Object.keys(given)),
+    ],
   });
 }
+
+/** A secret of Kubernetes often ends with a line feed. What is blank counts as unset. */
+const trimmed = (environment: Environment): Environment =>
+  Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, value?.trim()]));
 
 /** Returns all settings as a log may show them: nothing of a secret, and of a URL neither credentials nor query. */
 export function withoutSecrets(options: CheckedOptions, settings: ProcessSettings): object {
@@ -184,7 +198,7 @@ function readGuardOptions(environment: Environment) {
  * @throws {SettingsError} HOST or PORT is not valid
  */
 export function readAddress({ HOST, PORT }: Environment): Pick<ProcessSettings, 'host' | 'port'> {
-  const { problems, settings } = readProcessSettings({ HOST, PORT }, '0.0.0.0');
+  const { problems, settings } = readProcessSettings(trimmed({ HOST, PORT }), '0.0.0.0');
   if (problems.length > 0) throw new SettingsError(problems);
   return settings;
 }

@@ -27,7 +27,8 @@ const wrong: readonly (readonly [setting: string, expected: RegExp, values: read
   ['HOST', /host name or an IP address/, ['a b', 'a/b', 'http://a']],
   ['METRICS_PORT', /from 0 to 65535/, ['65536', 'on']],
   ['CORS_ALLOWED_HEADERS', /names of headers/, ['a b', 'x-a,', 'x-a\nx-b', '*']],
-  ['METRICS_HOST', /host name or an IP address/, [' ']],
+  ['METRICS_HOST', /host name or an IP address/, ['a b']],
+  ['IDLE_TIMEOUT_SECONDS', /from 10 to 255/, ['9', '256', '0']],
   ['SHUTDOWN_DELAY_SECONDS', /from 0 to 3600/, ['-1', '3601']],
   ['SHUTDOWN_TIMEOUT_SECONDS', /from 0 to 3600/, ['-1', '3601']],
   ['REUSE_PORT', /true or false/, ['maybe']],
@@ -49,7 +50,7 @@ describe('readSettings()', () => {
     ['PORT', '"3010"', 'PORT must not begin and end with quotes: remove them'],
     ['REDIS_URL', "'redis://:hunter2@h'", 'REDIS_URL must not begin and end with quotes: remove them'],
     ['LOG_LEVEL', 'redis://:hunter2@h/0', 'LOG_LEVEL must be one of debug, info, warn, error, silent, got "***@h/0"'],
-    ['HOST', `a${' '.repeat(100_000)}`, `HOST must be a host name or an IP address, got "a${' '.repeat(63)}..."`],
+    ['HOST', ` ${'/'.repeat(100_000)}`, `HOST must be a host name or an IP address, got "${'/'.repeat(64)}..."`],
   ])('reports %s of %j without what is secret or long', (setting, value, problem) =>
     expect(problemsOf({ ...good, [setting]: value })).toEqual([problem]),
   );
@@ -82,6 +83,7 @@ describe('readSettings()', () => {
     ['HOST', '::1', { host: '::1', metricsHost: '::1' }],
     ['DOCS', 'false', { docs: false }],
     ['REUSE_PORT', 'true', { reusePort: true }],
+    ['IDLE_TIMEOUT_SECONDS', '255', { idleTimeoutSeconds: 255 }],
     ['SHUTDOWN_DELAY_SECONDS', '5', { shutdownDelaySeconds: 5 }],
     ['REDIS_URL', 'rediss://user:p%2Fw@h:6380/15', { redisUrl: 'rediss://user:p%2Fw@h:6380/15' }],
   ])('reads %s of %p', (setting, value, expected) => {
@@ -91,8 +93,8 @@ describe('readSettings()', () => {
     expect(settings.optionsAt(1)).toMatchObject({ issuer: [good.ISSUER], audience: [good.AUDIENCE] });
   });
 
-  test('treats an empty value as missing', () => {
-    const empty = Object.fromEntries(wrong.map(([setting]) => [setting, '']));
+  test.each(['', ' ', '\n'])('treats the value %j as missing', (value) => {
+    const empty = Object.fromEntries(wrong.map(([setting]) => [setting, value]));
     const { optionsAt: _, ...settings } = readSettings(good, false);
     expect(readSettings({ ...empty, ...good }, false)).toMatchObject(settings);
   });
@@ -162,6 +164,12 @@ describe('warnings', () => {
       },
     ),
     ['an earlier name', { CLIENT_CERT_HEADER: 'x' }, /^Ignoring CLIENT_CERT_HEADER, .*did you mean CLIENT_CERTIFICATE/],
+    [
+      'a connection that closes early',
+      { IDLE_TIMEOUT_SECONDS: '10', JWKS_TIMEOUT_SECONDS: '7' },
+      /^IDLE_TIMEOUT_SECONDS is set to less than four/,
+    ],
+    ['one that does not', { IDLE_TIMEOUT_SECONDS: '10', JWKS_TIMEOUT_SECONDS: '6' }, undefined],
     ['all tenants', tenants, /^ISSUER is set for all tenants, but REQUIRED_CLAIMS has no tid: tokens of every tenant/],
     ['listed tenants', { ...tenants, REQUIRED_CLAIMS: `tid=${crypto.randomUUID()}` }, undefined],
     ['a letter less', { REQUIRED_CLAIM: 'hunter2' }, /^Ignoring REQUIRED_CLAIM, .*did you mean REQUIRED_CLAIMS\?$/],
@@ -182,4 +190,15 @@ describe('warnings', () => {
     expect(warnings.map((warning) => warning.message)).toEqual(message ? [expect.stringMatching(message)] : []);
     expect(JSON.stringify(warnings)).not.toContain('hunter2');
   });
+
+  test.each(['NODE_EXTRA_CA_CERTS', 'NODE_USE_SYSTEM_CA', 'SSL_CERT_FILE', 'SSL_CERT_DIR'])(
+    'for %s in a file that Bun reads too late for it, and for nothing else there',
+    (name) => {
+      const environment = { ...good, [name]: 'hunter2', LOG_LEVEL: 'info', HTTPS_PROXY: 'http://proxy' };
+      const warningsOf = (atStart?: readonly string[]) => readSettings(environment, false, atStart).warnings;
+      const message = `${name} has no effect in .env: set it in the environment in which the process is started`;
+      expect(warningsOf(['PATH'])).toEqual([{ settings: [name], message }]);
+      expect([warningsOf(['PATH', name]), warningsOf()]).toEqual([[], []]);
+    },
+  );
 });

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { optionsFromEnvironment } from 'protected-api/guard';
 import { version } from '../../package.json' with { type: 'json' };
 import { settingOf } from '../../src/auth/options/environment.ts';
-import { processRules } from '../../src/settings.ts';
-import { run, until } from '../support/child-process.ts';
+import { processRules, readSettings } from '../../src/settings.ts';
+import { type Environment, run, until } from '../support/child-process.ts';
 import { START_TIMEOUT_MS } from '../support/fixture.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
 import { startIssuer } from '../support/issuer.ts';
@@ -66,12 +66,25 @@ const everySetting = `ISSUER=http://127.0.0.1:9/ AUDIENCE=x,y JWKS_URI=http://12
   JWKS_MAX_AGE_SECONDS=1 JWKS_MAX_STALE_SECONDS=2 JWKS_COOLDOWN_SECONDS=3 JWKS_TIMEOUT_SECONDS=4
   CLOCK_TOLERANCE_SECONDS=5 MAX_TOKEN_AGE_SECONDS=3600 TOKEN_CACHE_SIZE=6 CLIENT_CERTIFICATE=Client-Cert
   REDIS_URL=redis://leaked-user:leaked-password@127.0.0.1:9/1?leaked-in-query PORT=0 HOST=127.0.0.1 REUSE_PORT=true
-  DOCS=false CORS_ALLOWED_HEADERS=x-a METRICS_PORT=0 METRICS_HOST=127.0.0.1 LOG_LEVEL=debug SHUTDOWN_DELAY_SECONDS=0 SHUTDOWN_TIMEOUT_SECONDS=7`;
+  DOCS=false CORS_ALLOWED_HEADERS=x-a METRICS_PORT=0 METRICS_HOST=127.0.0.1 IDLE_TIMEOUT_SECONDS=75 LOG_LEVEL=debug SHUTDOWN_DELAY_SECONDS=0 SHUTDOWN_TIMEOUT_SECONDS=7`;
+
+const settings = Object.fromEntries(
+  [...everySetting.matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
+);
+
+test.each(Object.entries(settings))('white space around the value of %s is ignored', (name, value) => {
+  const read = (environment: Environment) => {
+    const { optionsAt, ...ofProcess } = readSettings(environment, false);
+    // A function has a source, which tells two kinds apart.
+    return JSON.parse(
+      JSON.stringify([ofProcess, optionsAt(1)], (_, each) => (each instanceof Function ? `${each}` : each)),
+    );
+  };
+  for (const padded of [`${value}\n`, ` ${value}`, `\t${value}\r\n`])
+    expect(read({ ...settings, [name]: padded })).toEqual(read(settings));
+});
 
 test('the line "Settings" shows every setting and nothing of a secret, whichever are set', async () => {
-  const settings = Object.fromEntries(
-    [...everySetting.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
-  );
   const child = run(await sourceForm.command(), settings);
   await until(() => child.stdout().includes('"Listening"'), 'a service that listens');
   child.signal('SIGTERM');

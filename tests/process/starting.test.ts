@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import packageJson from '../../package.json' with { type: 'json' };
-import { type Environment, freePort, runToEnd, until } from '../support/child-process.ts';
+import { type Environment, freePort, run, runToEnd, until } from '../support/child-process.ts';
 import { executableForm, sourceForm } from '../support/forms.ts';
+import { readJsonLines } from '../support/recorded-log.ts';
+import { readText } from '../support/repository.ts';
 
 const command = await executableForm.command();
 const wrong = { ISSUER: 'x', AUDIENCE: '', PORT: '65536', PUBLIC_URL: 'https://somebody:hunter2@x/' };
@@ -33,7 +35,7 @@ describe('a process ends with 1 and says only what is wrong', () => {
     ['another for metrics', { METRICS_PORT: '0', METRICS_HOST: '203.0.113.1' }, [], [elsewhere('METRICS_HOST')]],
     // An empty label, so no name server is queried.
     ['an unknown host', { HOST: 'no..such' }, [], ['Cannot listen on no..such:0: the host is not known. Change HOST']],
-    ['wrong settings, all at once', wrong, [], mustBe('AUDIENCE', 'PUBLIC_URL', 'ISSUER', 'PORT')],
+    ['wrong settings, all at once', wrong, [], mustBe('ISSUER', 'AUDIENCE', 'PUBLIC_URL', 'PORT')],
     ['no issuer in production', none, [], [...mustBe('ISSUER', 'AUDIENCE'), help]],
     ['a wrong store, and no log', { LOG_LEVEL: 'silent', REDIS_URL: 'redis://:hun/ter2@h' }, [], mustBe('REDIS_URL')],
     ['no check of certificates', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, [], mustBe('NODE_TLS_REJECT_UNAUTHORIZED')],
@@ -85,7 +87,7 @@ test('with --dev a process listens only on 127.0.0.1, and responds to bodies ove
     return [response.status, await response.text()];
   };
   const [fitting, tooLong] = ['x'.repeat(64 * 1024), 'x'.repeat(64 * 1024 + 1)];
-  expect(await post('/oauth/token', fitting)).toEqual([401, expect.stringContaining('invalid_client')]);
+  expect(await post('/oauth/token', fitting)).toEqual([400, expect.stringContaining('invalid_request')]);
   expect(await post('/oauth/token', tooLong)).toEqual([413, '']);
   expect(await post('/oauth/token', new Blob([tooLong]).stream())).toEqual([413, '']);
   expect(await post('/api/private', tooLong)).toEqual([413, '']);
@@ -93,10 +95,32 @@ test('with --dev a process listens only on 127.0.0.1, and responds to bodies ove
   expect(await close()).toBe(0);
 });
 
-test('an idle connection is kept longer than by load balancers, but at most twice as long', async () => {
+test.each([
+  ['75 seconds, longer than by the proxies in deploy/', {}, 75],
+  ['as long as IDLE_TIMEOUT_SECONDS says', { IDLE_TIMEOUT_SECONDS: '255' }, 255],
+])('an idle connection is kept for %s', async (_name, settings, seconds) => {
   // Checked where it is passed to Bun, because waiting for it takes longer than the suite.
   const spy = 'Bun.serve = ({ idleTimeout }) => { console.log(idleTimeout); process.exit(); };';
   const [bun = '', runIt = '', file = ''] = await sourceForm.command();
-  const { stdout } = await runToEnd([bun, runIt, '--preload', './spy.ts', file], good, { 'spy.ts': spy });
-  expect(Number(stdout)).toBeWithin(61, 121);
+  const command = [bun, runIt, '--preload', './spy.ts', file];
+  const { stdout } = await runToEnd(command, { ...good, ...settings }, { 'spy.ts': spy });
+  expect(Number(stdout)).toBe(seconds);
+  const deployed =
+    (await readText('deploy/nginx/protected-api.conf.template')) + (await readText('docs/operations.md'));
+  const kept = [...deployed.matchAll(/keepalive_timeout (\d+)s|idle(?:_t|T)imeout: (\d+)s/g)].map((found) =>
+    Number(found[1] ?? found[2]),
+  );
+  expect(kept.length).toBeGreaterThan(2);
+  expect(kept.filter((proxySeconds) => proxySeconds > seconds - 10)).toEqual([]);
+});
+
+test.each([
+  ['in .env is warned of', {}, ['NODE_EXTRA_CA_CERTS']],
+  ['in the environment is not', { NODE_EXTRA_CA_CERTS: '/dev/null' }, []],
+])('a certificate authority that is named %s', async (_name, environment, warned) => {
+  const child = run(await sourceForm.command(), { ...good, ...environment }, { '.env': 'NODE_EXTRA_CA_CERTS=a.pem\n' });
+  await until(() => child.stdout().includes('"Listening"'), 'a service that listens');
+  child.signal('SIGTERM');
+  const lines = readJsonLines((await child.finished).stdout);
+  expect(lines.flatMap(({ level, settings }) => (level === 'warn' && settings) || [])).toEqual(warned);
 });

@@ -19,8 +19,9 @@ const settings = Object.entries(optionRules).flatMap(([name, { kind, isSecret }]
 
 /**
  * Returns the options that the settings in `environment` describe, with defaults: `ISSUER`, `AUDIENCE`, `JWKS_MAX_AGE_SECONDS`
- * and the others that have an option in docs/settings.md. All other variables are ignored. An empty setting counts as unset.
- * `settingNames` lists the names, and `secretOptions` the options whose values must not be logged.
+ * and the others that have an option in docs/settings.md. All other variables are ignored, and so is white space around a
+ * value. An empty setting counts as unset. `settingNames` lists the names, and `secretOptions` the options whose values must not
+ * be logged.
  * @param environment such as `process.env`, `Deno.env.toObject()` or the bindings of a Worker
  * @throws {EnvironmentError} a setting is missing or not valid; the message lists every mistake
  * @example
@@ -37,14 +38,20 @@ type EnvironmentOptions = CheckedOptions & { readonly issuer: ReturnType<typeof 
 function readEnvironment(environment: object): EnvironmentOptions {
   const given: Record<string, unknown> = {};
   for (const { name, kind } of settings) {
-    const value: unknown = Reflect.get(environment, settingOf(name));
+    const value = readValue(environment, name);
     if (value !== undefined && value !== '') given[name] = typeof value === 'string' ? parse(kind, value) : value;
   }
   const { checked, problems } = readOptions(given);
   if (problems.length === 0) return checked as EnvironmentOptions;
-  const lines = problems.map((problem) => describeSetting(problem, Reflect.get(environment, settingOf(problem.name))));
+  const lines = problems.map((problem) => describeSetting(problem, readValue(environment, problem.name)));
   const message = `Cannot read settings:\n${lines.map((line) => `  ${line}`).join('\n')}`;
   throw Object.assign(new TypeError(message), { problems: lines }) satisfies EnvironmentError;
+}
+
+/** Returns a value without the white space around it, such as the line feed at the end of a secret of Kubernetes. */
+function readValue(environment: object, name: string): unknown {
+  const value: unknown = Reflect.get(environment, settingOf(name));
+  return typeof value === 'string' ? value.trim() : value;
 }
 
 function describeSetting({ name, expected, required, advice }: OptionProblem, value: unknown): string {
@@ -56,17 +63,16 @@ function describeSetting({ name, expected, required, advice }: OptionProblem, va
 }
 
 /** Files for `docker run --env-file` keep quotes, which no setting can begin and end with. */
-const isQuoted = (value: unknown) => /^(["']).*\1$/s.test(String(value).trim());
+const isQuoted = (value: unknown) => /^(["']).*\1$/s.test(String(value));
 
 /** Returns the value of an option. A text that is not of its kind becomes a value that fails validation. */
-function parse(kind: OptionKind, given: string): unknown {
-  const text = given.trim();
+function parse(kind: OptionKind, text: string): unknown {
   if (isQuoted(text)) return null;
   switch (kind) {
     case 'integer':
-      return /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
+      return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
     case 'boolean':
-      return given === 'true' || (given === 'false' ? false : given);
+      return text === 'true' || (text === 'false' ? false : text);
     case 'list':
       return text.split(',').map((member) => member.trim());
     case 'pairs':
