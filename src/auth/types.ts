@@ -174,7 +174,10 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * are never named. Defaults to the issuers.
    */
   readonly authorizationServers?: readonly string[] | undefined;
-  /** The identifier of the protected resource (RFC 9728). It has the origin of `publicUrl`, and is `publicUrl` by default. */
+  /**
+   * The identifier of the protected resource (RFC 9728), with a query if it has one. It has the origin of `publicUrl`, and is
+   * `publicUrl` by default. Clients get it in canonical form (RFC 3986 §6.2.2). The `aud` of tokens is compared with `audience` only.
+   */
   readonly resource?: string | undefined;
   /**
    * A JWK Set to use instead of fetching one. It needs a single issuer, and excludes `jwksUri`. In a list of issuers, each can have

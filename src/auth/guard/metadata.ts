@@ -39,6 +39,7 @@ export function createMetadata(options: CheckedOptions, notAllowed: PreparedResp
   const { publicUrl, resource = publicUrl, dpop, clientCertificate } = options;
   if (resource === undefined) return () => undefined;
   const path = resourceMetadataPath(resource);
+  const { search } = new URL(resource);
   const document = {
     resource,
     authorization_servers: options.authorizationServers ?? authorizationServers(options),
@@ -51,7 +52,8 @@ export function createMetadata(options: CheckedOptions, notAllowed: PreparedResp
   };
 
   return ({ method, url }, listScopes, members = {}) => {
-    if (pathOf(url) !== path) return undefined;
+    // Resources can have one path, and differ in the query (RFC 9728 §3.1).
+    if (pathOf(url) !== path || (search !== '' && new URL(url).search !== search)) return undefined;
     if (method === 'OPTIONS') return new Response(null, { status: 204, headers: preflight });
     if (method !== 'GET' && method !== 'HEAD') {
       const { status, text, contentType } = notAllowed;
@@ -108,7 +110,7 @@ function readMembers(members: ResourceMembers): object {
 /** Returns the algorithms of proofs, each by all of its names, as metadata and challenges list them. */
 export const proofAlgorithmNames = ({ dpopAlgorithms }: CheckedOptions) => dpopAlgorithms.flatMap(namesOf);
 
-/** Returns the path of a resource's metadata. The well-known part is inserted between host and path (RFC 9728 §3.1). */
+/** Returns the path of a resource's metadata, without the query. The well-known part is inserted before the path (RFC 9728 §3.1). */
 export function resourceMetadataPath(resource: string): string {
   const { pathname } = new URL(resource);
   return `/.well-known/oauth-protected-resource${pathname === '/' ? '' : pathname}`;
@@ -119,5 +121,7 @@ export function resourceMetadataUrl({
   publicUrl,
   resource = publicUrl,
 }: Pick<CheckedOptions, 'publicUrl' | 'resource'>): string | undefined {
-  return resource && new URL(resource).origin + resourceMetadataPath(resource);
+  if (resource === undefined) return undefined;
+  const { origin, search } = new URL(resource);
+  return origin + resourceMetadataPath(resource) + search;
 }

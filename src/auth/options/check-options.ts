@@ -1,4 +1,5 @@
 import { isTemplate, isTenant } from '../keys/tenants.ts';
+import { canonicalUrl } from '../proof/normalize-url.ts';
 import type { CheckedOptions, GuardOptions } from '../types.ts';
 import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
@@ -51,8 +52,13 @@ export function readOptions(given: Readonly<Record<string, unknown>>) {
     if (checked === undefined && (value !== undefined || isRequired(name))) found.push({ name, ...wording });
     values[name] = checked ?? fallback;
   }
-  const { issuer = [], audience = [], publicUrl } = values as Partial<CheckedOptions>;
-  const options = { ...values, issuer, audience, publicUrl: publicUrl?.replace(/\/$/, '') } as CheckedOptions;
+  const { issuer = [], audience = [], publicUrl, resource } = values as Partial<CheckedOptions>;
+  // RFC 8707 and MCP want the canonical form, and clients compare it as text.
+  const urls = {
+    publicUrl: publicUrl && canonicalUrl(publicUrl).replace(/\/$/, ''),
+    resource: resource && canonicalUrl(resource),
+  };
+  const options = { ...values, issuer, audience, ...urls } as CheckedOptions;
   // Checked options can be checked again. Their `audience` is then an empty list.
   const hasNone = Array.isArray(given.audience ?? []) && audience.length === 0;
   const hasOwn =

@@ -153,7 +153,10 @@ export const optionRules: Rules<keyof CheckedOptions> = {
     ),
     kind: 'code',
   },
-  resource: code(anHttpsUrl, (value) => isText(value) && isUrl(value)),
+  resource: code(
+    `an https URL without fragment, credentials, quotes or braces (${loopback})`,
+    (value) => isText(value) && isSecureUrl(value, false),
+  ),
   claims: code('a schema that implements Standard Schema', isStandardSchema),
   replayStore: code(
     'an object with a markUsed method',

@@ -15,6 +15,16 @@ export function normalizeUrl(url: string): string | undefined {
   return parsed && parsed.origin + decodeUnreserved(parsed.pathname);
 }
 
+/**
+ * Returns the canonical form of an https or http URL without fragment (RFC 3986 §6.2.2), with its query. An empty path stays
+ * empty: clients compare the identifier of a resource as text.
+ */
+export function canonicalUrl(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  const hasPath = /^[^:]+:\/\/[^/?]+\//.test(url);
+  return origin + decodeUnreserved((hasPath ? pathname : '') + search);
+}
+
 /** Decodes the octets that need no encoding, and writes the others in upper case. */
 function decodeUnreserved(text: string): string {
   return text.replace(/%[0-9a-f]{2}/gi, (triplet) => {

@@ -23,6 +23,11 @@ describe('createGuard().metadata()', () => {
     ['a port', { publicUrl: `${API}:8443` }, PATH, { resource: `${API}:8443` }],
     ['a path', { publicUrl: `${API}/a/b/` }, `${PATH}/a/b`, { resource: `${API}/a/b` }],
     ['a resource', { resource: `${API}/mcp` }, `${PATH}/mcp`, { resource: `${API}/mcp` }],
+    ['capital letters and a default port', { publicUrl: 'https://API.Example.test:443' }, PATH, {}],
+    ['dot segments', { resource: `${API}/a/../mcp` }, `${PATH}/mcp`, { resource: `${API}/mcp` }],
+    ['octets that need no encoding', { resource: `${API}/%6dcp%2f` }, `${PATH}/mcp%2F`, { resource: `${API}/mcp%2F` }],
+    ['a slash as its path', { resource: `${API}/` }, PATH, { resource: `${API}/` }],
+    ['a resource in capitals', { resource: 'https://API.example.test' }, PATH, {}],
     ['a prefix', { scopePrefix: 'api/' }, PATH, { scopes_supported: ['api/a', 'api/b'] }],
     ['a prefix of requests', { scopePrefix: 'a', scopeRequestPrefix: 'r' }, PATH, { scopes_supported: ['ra', 'rb'] }],
     ['certificates', { clientCertificate() {} }, PATH, { tls_client_certificate_bound_access_tokens: true }],
@@ -72,6 +77,17 @@ describe('createGuard().metadata()', () => {
     for (const path of ['/', `${PATH}/`, `${PATH}/other`, `/x${PATH}`, PATH.toUpperCase(), '/?/.well-known'])
       expect(ask(API + path)).toBeUndefined();
     expect(ask(undefined, 'GET', guardWith({ publicUrl: undefined }))).toBeUndefined();
+  });
+
+  test('compares the query of a resource that has one, so that resources can share a path', async () => {
+    const guards = ['a', 'b'].map((tenant) => guardWith({ resource: `${API}/mcp?tenant=${tenant}` }));
+    const [ofA, ofB] = guards.map(({ metadata }) => metadata(new Request(`${API}${PATH}/mcp?tenant=b`)));
+    expect([ofA, await ofB?.json()]).toEqual([undefined, expect.objectContaining({ resource: `${API}/mcp?tenant=b` })]);
+    const [first] = guards;
+    expect(first?.metadata(new Request(`${API}${PATH}/mcp`))).toBeUndefined();
+    expect(describeRejections(first ?? guardWith())[0]?.headers['www-authenticate']).toContain(
+      `resource_metadata="${API}${PATH}/mcp?tenant=a"`,
+    );
   });
 
   test('has the members that clients show, and throws a TypeError for any other', async () => {

@@ -116,7 +116,11 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
     wrong: [[], 'ES256', ['ES512'], ['ML-DSA-44'], ['HS256'], [null]],
     fallback: ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'],
   },
-  resource: { valid: [`${audience}mcp`], wrong: [7, withQuery, 'issuer.example.test'], beside },
+  resource: {
+    valid: [`${audience}mcp`, `${audience}mcp?tenant=a`],
+    wrong: [7, `${audience}#a`, 'issuer.example.test'],
+    beside,
+  },
   keys: { valid: [keys], wrong: [[], {}, { keys: [] }, { keys: 'a' }, { keys: [null] }, { keys: Array(1) }] },
   claims: {
     valid: [{ '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } }],
