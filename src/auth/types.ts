@@ -510,8 +510,11 @@ export interface OptionalAuth {
 
 /** A guard, as far as its types are concerned. */
 export interface KnownGuard<AcceptedClaims> {
-  /** Never set. A symbol, which editors do not offer among the options of a guard, and which every declaration can name. */
-  readonly [Symbol.species]?: AcceptedClaims;
+  /**
+   * Never set, but required, so that an empty object is no guard. A symbol, which editors do not offer among the options of a guard,
+   * and which every declaration can name.
+   */
+  readonly [Symbol.species]: AcceptedClaims | undefined;
 }
 
 /** Decides about requests. */

@@ -48,6 +48,16 @@ createGuard({ ...options, formatRejection: ({ error }) => ({ body: error }) });
 createGuard({ ...options, formatRejection: ({ error }) => ({ body: error, contentType: 'text/plain' }) });
 // @ts-expect-error: a misspelt option
 createGuard({ ...options, algorithm: ['RS256'] });
+// @ts-expect-error: issuer and audience are required
+createGuard({});
+// @ts-expect-error: they are required of the plugin too
+resourceServer({});
+// @ts-expect-error: an audience is required
+resourceServer({ issuer: 'https://issuer.example.test/' });
+// @ts-expect-error: issuer and audience are required
+resourceMetadata({});
+// @ts-expect-error: issuer and audience are required
+describeRejections({});
 // @ts-expect-error: HMAC is never accepted
 createGuard({ ...options, algorithms: ['HS256'] });
 

@@ -104,11 +104,9 @@ function wasConnected(error: unknown): error is FetchError {
 /** OpenID appends the well-known part to the issuer; RFC 8414 inserts it between host and path. */
 function issuerMetadataUrls(issuer: string): readonly [string, string] {
   const base = issuer.replace(/\/$/, '');
-  const { origin } = new URL(base);
-  return [
-    `${base}/.well-known/openid-configuration`,
-    `${origin}/.well-known/oauth-authorization-server${base.slice(origin.length)}`,
-  ];
+  // Not `URL.origin`, which leaves out a default port and writes an IPv6 address in another way.
+  const inserted = base.replace(/^(https?:\/\/[^/]+)/, '$1/.well-known/oauth-authorization-server');
+  return [`${base}/.well-known/openid-configuration`, inserted];
 }
 
 function checkMetadata(url: string, document: unknown, issuer: string): Metadata {

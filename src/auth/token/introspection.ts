@@ -51,10 +51,12 @@ const lacksKey = ({ token_type: type, cnf }: Members) =>
   typeof type === 'string' && type.toLowerCase() === 'dpop' && !(isJsonObject(cnf) && typeof cnf.jkt === 'string');
 
 /**
- * Whether a text is a `b64token` (RFC 6750 §2.1), so that it does no harm in a form. It may have slashes, but no part `..` between
- * them, so that it does none in the path of a URL either.
+ * Whether a text is a `b64token` (RFC 6750 §2.1) with a letter or a digit, so that it does no harm in a form, and stays as it is in
+ * the path of a URL, relative to another.
  */
-const isTokenText = (text: string) => /^[A-Za-z\d._~+/-]+=*$/.test(text) && !text.split('/').includes('..');
+const isTokenText = (text: string) =>
+  /^(?!\/)(?=.*[A-Za-z\d])[A-Za-z\d._~+/-]+=*$/.test(text) &&
+  new URL(text, 'https://issuer.invalid/a/').pathname === `/a/${text}`;
 
 /** Whether a text has the form of a JWS, whose header has `alg` (RFC 7515 §4.1.1), or of a JWE, whose header has `enc` (RFC 7516 §4.1.2). */
 function isJwt(token: string): boolean {

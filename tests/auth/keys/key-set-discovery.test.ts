@@ -183,4 +183,18 @@ describe('createKeySetSource()', () => {
     expect(await attempt(usually)).toEqual([MOVED, 'status']);
     expect(await attempt(moved)).toEqual([MOVED]);
   });
+
+  test.each([
+    ['https://id.example.test:443/x/', 'https://id.example.test:443/.well-known/oauth-authorization-server/x'],
+    ['https://[2001:DB8:0:0::1]:443/x', 'https://[2001:DB8:0:0::1]:443/.well-known/oauth-authorization-server/x'],
+    ['http://[0:0:0:0:0:0:0:1]/', 'http://[0:0:0:0:0:0:0:1]/.well-known/oauth-authorization-server'],
+    [
+      'https://ID.example.test/X/.well-known',
+      'https://ID.example.test/.well-known/oauth-authorization-server/X/.well-known',
+    ],
+  ])('puts the well-known part of RFC 8414 behind the host of %s as it is written', async (issuer, oauth) => {
+    const attempt = setUp({}, issuer);
+    const documents = { [oauth]: metadata({ issuer }), [KEYS]: keys };
+    expect((await attempt(documents)).slice(-2)).toEqual([oauth, KEYS]);
+  });
 });

@@ -48,7 +48,7 @@ describe('the option introspect', () => {
     expect((await createChecker({ introspect: throws })(token)).reason).toBe(want as string),
   );
 
-  const texts = `a&token_type_hint=refresh_token&token=b ../../admin a/../b a/.. ä a, a,b a;b a%0Ab {"a":1} "a" a? a#b a\\b <a> a=b = a@b [a] a:b`;
+  const texts = `a&token_type_hint=refresh_token&token=b ../../admin a/../b a/.. ä a, a,b a;b a%0Ab {"a":1} "a" a? a#b a\\b <a> a=b = a@b [a] a:b . ./a a/. /a //a //1.2.3.999 ../a - _~ a/./b +/ .= /`;
   test.each([...texts.split(' '), 'a\tb', 'a b', 'a b, Bearer c', ''])('is never given the text %j', async (text) => {
     const check = createChecker({ introspect: throws });
     expect((await check(new Headers(bearer(text)))).reason).toBe('credentials_malformed');
@@ -60,7 +60,7 @@ describe('the option introspect', () => {
   // The last three have a header, but no JWS is without `alg`, and no JWE without `enc` and five parts.
   const [signed, sealed, short] = ['{"user":1}', '{"alg":"dir"}', '{"enc":"A256GCM"}'].map(base64url);
   test.each([
-    ...['opaque', 'eyOpaque', 'v4.public.abc', 'a.b.c', 'a.b.c.d.e.f', 'a~b+/c==', '/a..b/'],
+    ...['opaque', 'eyOpaque', 'v4.public.abc', 'a.b.c', 'a.b.c.d.e.f', 'a~b+/c==', 'a..b/', 'A/b//c', '-.0'],
     ...[`${signed}.time.signature`, `${sealed}.a.b.c.d`, `${short}.a`],
   ])('is given %s', async (token) => {
     const given: string[] = [];
