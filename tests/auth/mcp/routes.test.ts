@@ -1,0 +1,155 @@
+import { expect, test } from 'bun:test';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import connect from 'connect';
+import express, { type Express } from 'express';
+import { createGuard } from 'protected-api/guard';
+import { protectMcp, requireMcp } from 'protected-api/mcp';
+import { authOf } from 'protected-api/node';
+import { createTestIssuer } from 'protected-api/testing';
+import { bearer } from '../../support/mint.ts';
+import { listen } from '../../support/raw-http.ts';
+import { call, guardFor, issuer, message, resource } from './doors.ts';
+
+const serveMcp = (_: object, response: ServerResponse) => response.end('reached');
+const protect = requireMcp(guardFor(), {});
+const body = JSON.stringify(call('tool'));
+const headers = { 'content-type': 'application/json', host: 'localhost' };
+
+async function requestTo(app: RequestListener, path: string, init: RequestInit = {}) {
+  const server = createServer(app);
+  const url = `http://127.0.0.1:${await listen(server)}${path}`;
+  const response = await fetch(url, {
+    method: 'POST',
+    body,
+    keepalive: false,
+    ...init,
+    headers: { ...headers, ...init.headers },
+  });
+  const sent = { status: response.status, text: await response.text() };
+  server.closeAllConnections();
+  server.close();
+  return sent;
+}
+
+/** What an application can look like, and the paths by which its router leads to the MCP server. */
+const applications: readonly (readonly [name: string, app: () => RequestListener, paths: readonly string[]])[] = [
+  [
+    'a middleware before a route',
+    () => express().use(protect).all('/mcp', serveMcp),
+    ['/mcp', '/mcp/', '/MCP', '/mcp?x'],
+  ],
+  ['a middleware of a route', () => express().all('/mcp', protect, serveMcp), ['/mcp', '/mcp/', '/MCP', '/Mcp/?x']],
+  [
+    'a middleware of a route for every path',
+    () => express().all('/{*path}', protect, serveMcp),
+    ['/mcp', '/other', '/'],
+  ],
+  [
+    'a middleware of a mount',
+    () => express().use('/mcp', protect, serveMcp),
+    ['/mcp', '/mcp/', '/MCP/x', '/mcp/x/y?z'],
+  ],
+  [
+    'a middleware of a mount of Connect',
+    () => connect().use('/mcp', protect).use('/mcp', serveMcp),
+    ['/mcp', '/mcp/x'],
+  ],
+  [
+    'a path that the application rewrites',
+    () => {
+      const app: Express = express();
+      app.use((request, _, next) => {
+        request.url = '/mcp';
+        next();
+      });
+      return app.use(protect).all('/mcp', serveMcp);
+    },
+    ['/v2/mcp', '/mcp'],
+  ],
+];
+
+test.each(applications)('requireMcp() as %s leads to no handler without a token', async (_, app, paths) => {
+  for (const path of paths) {
+    const { status, text } = await requestTo(app(), path);
+    expect([path, [401, 404].includes(status), text.includes('reached')]).toEqual([path, true, false]);
+  }
+  const [own = ''] = paths.filter((path) => path.includes('mcp'));
+  const accepted = await requestTo(app(), own, { headers: bearer(await issuer.token()) });
+  expect(accepted).toEqual({ status: 200, text: 'reached' });
+});
+
+test('requireMcp() passes on a request for any other path', async () => {
+  const app = express()
+    .use(protect)
+    .use('/api', express.Router().use(protect))
+    .post(['/', '/mcpx', '/api/x', '/mcp/x'], serveMcp);
+  for (const path of ['/', '/mcpx', '/api/x', '/mcp/x'])
+    expect([path, await requestTo(app, path)]).toEqual([path, { status: 200, text: 'reached' }]);
+});
+
+test('requireMcp() reads what Express 4 has not parsed, and text that it has', async () => {
+  const guard = guardFor();
+  const tool = requireMcp(guard, { tools: { tool: 'write' } });
+  const token = bearer(await issuer.token({ scope: 'read' }));
+  for (const type of ['text/plain', 'application/octet-stream', 'application/json']) {
+    const unread = express().use((request, _, next) => {
+      request.body = {};
+      next();
+    });
+    for (const app of [unread, express().use(express.text()), express().use(express.raw())]) {
+      const sent = { headers: { ...token, 'content-type': type } };
+      expect([type, (await requestTo(app.use(tool).all('/mcp', serveMcp), '/mcp', sent)).status]).toEqual([type, 403]);
+    }
+  }
+});
+
+test('requireMcp() passes what a callback of the application throws to next, and authOf() knows the claims', async () => {
+  const token = bearer(await issuer.token({ sub: 'ada' }));
+  const failing = guardFor({
+    onAccepted() {
+      throw new Error('A fault of the application');
+    },
+  });
+  const app = express().use(requireMcp(failing, {}));
+  app.use(((_error, _request, response, _next) => response.end('caught')) as express.ErrorRequestHandler);
+  expect((await requestTo(app, '/mcp', { headers: token })).text).toBe('caught');
+  const own = express()
+    .use(protect)
+    .all('/mcp', (request, response) => void response.end(authOf(request).claims.sub));
+  expect((await requestTo(own, '/mcp', { headers: token })).text).toBe('ada');
+});
+
+test('the handler of protectMcp() gets the request that was checked, so that it can check it again', async () => {
+  const bound = await createTestIssuer();
+  const url = 'https://api.example.com/mcp';
+  const guard = createGuard({
+    ...bound.options,
+    publicUrl: 'https://api.example.com',
+    resource: url,
+    dpop: 'required',
+  });
+  const token = await bound.token({ scope: 'read write' }, { boundTo: 'dpop' });
+  const accepted: unknown[] = [];
+  const send = protectMcp(guard, { scope: 'read' }, async (request) => {
+    accepted.push(await guard.check(request, { scope: 'write' }));
+    return new Response(await request.text());
+  });
+  const proof = await bound.proof({ method: 'POST', url }, token);
+  const given = { authorization: `DPoP ${token}`, dpop: proof };
+  const init = { method: 'POST', body: JSON.stringify(message('ping')), headers: given };
+  expect(await (await send(new Request(url, init))).json()).toEqual(message('ping'));
+  expect(accepted).toMatchObject([{ scopes: ['read', 'write'] }]);
+  expect((await send(new Request(url, init))).status).toBe(401);
+});
+
+test('an endpoint at the root has no other path', async () => {
+  const guard = guardFor({ resource: 'http://localhost:3010' });
+  const send = protectMcp(guard, {}, () => new Response('reached'));
+  const token = bearer(await issuer.token());
+  const statusOf = async (path: string) =>
+    (await send(new Request(new URL(path, resource).href, { method: 'POST', headers: token, body }))).status;
+  expect([await statusOf('/'), await statusOf('/mcp')]).toEqual([200, 404]);
+  const app = express().use(requireMcp(guard, {})).post(['/', '/health'], serveMcp);
+  expect((await requestTo(app, '/')).status).toBe(401);
+  expect((await requestTo(app, '/health')).text).toBe('reached');
+});
