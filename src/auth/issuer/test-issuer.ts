@@ -1,4 +1,4 @@
-import { type KeyObject, randomUUID } from 'node:crypto';
+import { createPrivateKey, type KeyObject, randomUUID } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import { certificateThumbprint } from '../proof/certificate.ts';
 import type { Certificate } from '../types.ts';
@@ -23,7 +23,17 @@ export interface ProofOptions {
   readonly nonce?: string | undefined;
 }
 
-/** An issuer for tests. Each has its own keys. */
+/** What is special about an issuer for tests. */
+export interface TestIssuerOptions {
+  /** The identifier of the issuer, `iss` in its tokens. Defaults to `https://issuer.invalid/`. */
+  readonly issuer?: string | undefined;
+  /** The identifier of the API, `aud` in its tokens. Defaults to `https://api.invalid`. */
+  readonly audience?: string | undefined;
+  /** The RSA key that signs tokens, as a private JWK, whose `kid` defaults to `test`. Defaults to a new key. */
+  readonly key?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** An issuer for tests. By default, each has its own keys. */
 export interface TestIssuer {
   /** The options of a guard that accepts its tokens, without network. */
   readonly options: {
@@ -31,6 +41,8 @@ export interface TestIssuer {
     readonly audience: string;
     readonly keys: { readonly keys: readonly object[] };
   };
+  /** The private JWK that signs tokens, with its `kid`: for tests that sign a header and claims by themselves. */
+  readonly key: Readonly<Record<string, unknown>>;
   /**
    * Returns a token that the guard accepts for an hour.
    * @param claims replace members of the claims; `undefined` removes one
@@ -44,7 +56,7 @@ export interface TestIssuer {
 }
 
 /** RFC 6761 §6.4: no server has a name in this domain, so nobody can mistake these keys for real ones. */
-const [issuer, audience] = ['https://issuer.invalid/', 'https://api.invalid'];
+const defaults = { issuer: 'https://issuer.invalid/', audience: 'https://api.invalid' };
 
 /**
  * Returns an issuer for tests, whose tokens the real guard accepts. Its keys are in memory; it needs no network and no port.
@@ -53,32 +65,19 @@ const [issuer, audience] = ['https://issuer.invalid/', 'https://api.invalid'];
  * const guard = createGuard(issuer.options);
  * const authorization = `Bearer ${await issuer.token({ sub: 'ada', scope: 'read:reports' })}`;
  * const result = await guard.check(new Request('https://api.invalid/reports', { headers: { authorization } }));
+ * @throws {TypeError} `key` is not a private RSA key as a JWK
  */
-export function createTestIssuer(): Promise<TestIssuer> {
-  return testIssuerWith({ issuer, audience, key: createKey('RS256'), kid: 'test' });
-}
-
-/** What makes an issuer for tests: its identifier, that of the API, and the RSA key that signs. */
-export interface TestIssuerParts {
-  readonly issuer: string;
-  readonly audience: string;
-  readonly key: KeyObject;
-  readonly kid: string;
-}
-
-const issuerParts = new WeakMap<object, TestIssuerParts>();
-/** Returns the parts of a test issuer, for the probe, or undefined for any other object. No door leads to them. */
-export const partsOf = (testIssuer: object): TestIssuerParts | undefined => issuerParts.get(testIssuer);
-
-/** Returns an issuer for tests of these parts. */
-export async function testIssuerWith(made: TestIssuerParts): Promise<TestIssuer> {
-  const { issuer, audience, key, kid } = made;
-  const signer = createSigner('RS256', key);
+export async function createTestIssuer(given: TestIssuerOptions = {}): Promise<TestIssuer> {
+  const { issuer = defaults.issuer, audience = defaults.audience, key = {} } = given;
+  const { kid = 'test' } = key;
+  const privateKey = given.key === undefined ? createKey('RS256') : privateKeyOf(key);
+  const signer = createSigner('RS256', privateKey);
   const prover = createSigner('ES256');
   const jkt = await calculateJwkThumbprint({ ...prover.jwk });
 
-  const testIssuer: TestIssuer = {
+  return {
     options: { issuer, audience, keys: { keys: [{ ...signer.jwk, kid, use: 'sig', alg: 'RS256' }] } },
+    key: { ...privateKey.export({ format: 'jwk' }), kid },
     async token(claims = {}, { header = {}, expired = false, forged = false, boundTo } = {}) {
       const now = nowSeconds();
       const iat = expired ? now - 2 * lifetimeSeconds : now;
@@ -94,8 +93,14 @@ export async function testIssuerWith(made: TestIssuerParts): Promise<TestIssuer>
       return prover.sign({ typ: 'dpop+jwt', jwk: prover.jwk }, claims);
     },
   };
-  issuerParts.set(testIssuer, made);
-  return testIssuer;
+}
+
+function privateKeyOf(jwk: object): KeyObject {
+  try {
+    const key = createPrivateKey({ key: { ...jwk }, format: 'jwk' });
+    if (key.asymmetricKeyType === 'rsa') return key;
+  } catch {}
+  throw new TypeError('Cannot create an issuer for tests: key must be a private RSA key as a JWK');
 }
 
 async function bindToCertificate(certificate: Certificate) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { generateKeyPairSync } from 'node:crypto';
+import { decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import { createGuard, type GuardOptions } from 'protected-api/guard';
 import { createTestIssuer } from 'protected-api/testing';
 import { formatRejection } from '../../../src/errors.ts';
@@ -56,6 +57,28 @@ describe('createTestIssuer()', () => {
   for (const boundTo of ['no certificate', new Uint8Array(3)])
     test(`token() throws for ${JSON.stringify(boundTo)}, which is not a certificate`, () =>
       expect(issuer.token({}, { boundTo })).rejects.toThrow(TypeError));
+
+  test('signs with the key that it is given, and shows it for tokens that a test signs', async () => {
+    const first = await createTestIssuer();
+    const about = { issuer: 'https://other.example.test/', audience: 'https://other.example.test/api' };
+    const second = await createTestIssuer({ ...about, key: { ...first.key, kid: 'second' } });
+    const { check } = createGuard(second.options);
+    const result = await check(new Request(publicUrl, { headers: bearer(await second.token()) }));
+    expect(result).toMatchObject({ claims: { iss: about.issuer, aud: about.audience } });
+    const { n } = first.key;
+    expect(second.options.keys.keys).toMatchObject([{ kid: 'second', n }]);
+    const own = new SignJWT({ sub: 'ada' }).setProtectedHeader({ alg: 'RS256' }).sign(second.key);
+    expect(await jwtVerify(await own, { ...first.options.keys.keys[0] })).toMatchObject({ payload: { sub: 'ada' } });
+  });
+
+  const [published = {}] = issuer.options.keys.keys;
+  for (const [what, key] of Object.entries({
+    'a public key': { ...published },
+    'an elliptic key': generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
+    nothing: {},
+  }))
+    test(`throws for ${what} as its key`, () =>
+      expect(createTestIssuer({ key: { ...key } })).rejects.toThrow(/^Cannot create an issuer for tests: key must/));
 
   test('has an issuer that no server can have, and publishes no private key', () => {
     expect(new URL(issuer.options.issuer).hostname).toEndWith('.invalid');
