@@ -11,6 +11,7 @@ WORKDIR /build
 # Dependencies change less often than the source, so they have their own layer.
 COPY package.json bun.lock tsconfig.json ./
 COPY src/auth/package.json src/auth/
+COPY src/probe/package.json src/probe/
 RUN bun install --frozen-lockfile --ignore-scripts --production
 COPY scripts ./scripts
 COPY src ./src

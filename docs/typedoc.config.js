@@ -1,6 +1,7 @@
 import { Converter, ReflectionKind } from 'typedoc';
 import { MarkdownPageEvent } from 'typedoc-plugin-markdown';
 import manifest from '../src/auth/package.json' with { type: 'json' };
+import probe from '../src/probe/package.json' with { type: 'json' };
 
 const files = Object.values(manifest.exports).flatMap(
   ({ types }) => types?.replace('./dist/', '').replace('.d.ts', '') ?? [],
@@ -15,8 +16,10 @@ const withoutNumbers = (text) =>
 /** Names each page after the import, not the file, and each destructured parameter after its type. */
 function nameDoors({ converter, renderer }) {
   converter.on(Converter.EVENT_END, ({ project }) => {
-    const elysia = project.getChildByName('index');
-    if (elysia) elysia.name = manifest.name;
+    for (const door of project.children ?? []) {
+      const [folder, file] = door.name.split('/');
+      door.name = file !== 'index' ? file : folder === 'auth' ? manifest.name : probe.name;
+    }
     for (const parameter of project.getReflectionsByKind(ReflectionKind.Parameter))
       if (parameter.name === '__namedParameters')
         parameter.name = /[A-Z][a-z]+$/.exec(parameter.type?.name ?? 'Settings')?.[0].toLowerCase() ?? 'settings';
@@ -27,14 +30,17 @@ function nameDoors({ converter, renderer }) {
   });
 }
 
-/** Writes a page for each door of the package, from the docstrings. */
+/** Writes a page for each door of both packages, from the docstrings. */
 export default {
   name: 'Reference',
   // The first door that exports a name describes it.
-  entryPoints: ['guard', ...files.filter((file) => file !== 'guard')].map((file) => `../src/auth/${file}.ts`),
+  entryPoints: ['guard', ...files.filter((file) => file !== 'guard')]
+    .map((file) => `../src/auth/${file}.ts`)
+    .concat('../src/probe/index.ts'),
   sortEntryPoints: false,
   excludeReferences: true,
-  tsconfig: '../src/auth/tsconfig.json',
+  // That of the probe includes the sources of the guard.
+  tsconfig: 'tsconfig.json',
   out: 'reference',
   entryFileName: 'index',
   router: 'module',

@@ -13,25 +13,24 @@ const messages = { compilerMessageReporting: silent, extractorMessageReporting: 
 
 export const reportFile = join(root, 'tests/api.md');
 
-/** Returns a report of the package: what each of its doors exports, and the declarations that these name, each once. */
+/** Returns a report of the packages: what each of their doors exports, and the declarations that these name, each once. */
 export async function apiReport(): Promise<string> {
   await mkdir(join(root, 'dist'), { recursive: true });
   // Below the root, because the declarations of other packages are resolved from there.
   const folder = await mkdtemp(join(root, 'dist/declarations-'));
   try {
-    const compile = [process.execPath, 'x', 'tsc', '-p', 'src/auth', '--emitDeclarationOnly', '--outDir', folder];
-    const { exitCode, stdout } = Bun.spawnSync(compile, { cwd: root });
-    if (exitCode !== 0) throw new Error(`Cannot declare the package:\n${stdout}`);
+    for (const member of ['auth', 'probe']) declare(`src/${member}`, member === 'auth' ? join(folder, member) : folder);
     const doors = Object.keys(manifest.exports).map((door) => door.slice(2) || 'index');
     const exported = doors
       .filter((door) => door !== 'package.json')
-      .map((door) => `export * as ${door} from './${door}.js';`);
+      .map((door) => `export * as ${door} from './auth/${door}.js';`);
     const entry = join(folder, 'doors.d.ts');
-    await Bun.write(entry, exported.join('\n'));
+    await Bun.write(entry, [...exported, "export * as probe from './probe/index.js';"].join('\n'));
+    const paths = { 'protected-api/*': [join(folder, 'auth/*')] };
     const configObject = {
       projectFolder: folder,
       mainEntryPointFilePath: entry,
-      compiler: { overrideTsconfig: { compilerOptions, files: [entry] } },
+      compiler: { overrideTsconfig: { compilerOptions: { ...compilerOptions, paths }, files: [entry] } },
       apiReport: {
         enabled: true,
         reportFileName: 'report.api.md',
@@ -55,6 +54,12 @@ export async function apiReport(): Promise<string> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function declare(project: string, outDir: string): void {
+  const compile = [process.execPath, 'x', 'tsc', '-p', project, '--emitDeclarationOnly', '--outDir', outDir];
+  const { exitCode, stdout } = Bun.spawnSync(compile, { cwd: root });
+  if (exitCode !== 0) throw new Error(`Cannot declare ${project}:\n${stdout}`);
 }
 
 const silence = (message: ExtractorMessage) => {

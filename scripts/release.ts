@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { $, CryptoHasher } from 'bun';
 import packageJson from '../package.json' with { type: 'json' };
-import manifest from '../src/auth/package.json' with { type: 'json' };
-import { billOfMaterials, packagesIn } from './bill-of-materials.ts';
+import guard from '../src/auth/package.json' with { type: 'json' };
+import probe from '../src/probe/package.json' with { type: 'json' };
+import { billOfMaterials, ownFolder, packagesIn } from './bill-of-materials.ts';
 import { billName, build, executableName, noticesName } from './build.ts';
 import { benchProblems, measuredCode, releaseNotes, tagProblems, tagsOf } from './release-plan.ts';
 
@@ -14,20 +15,38 @@ const targets = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'] as co
 const folder = 'dist/release';
 const image = `ghcr.io/${packageJson.repository.replace('github:', '')}`;
 
+/** What is published, in this order: the probe needs the guard. */
+const members = [
+  { folder: 'src/auth', manifest: guard },
+  { folder: 'src/probe', manifest: probe },
+] as const;
+type Member = (typeof members)[number];
+
 interface Release {
   /** Prepares and checks everything, and publishes nothing. */
   readonly isDryRun: boolean;
+  /** The versions of the guard on npm. */
   readonly published: readonly string[];
   readonly changelog: string;
 }
 
 /** The steps in their order: npm is first, because a version on npm cannot be replaced. Each leaves alone what is there. */
 export const steps = {
-  /** Publishes the package. Its name must be there: trusted publishing cannot create one. */
+  /**
+   * Publishes both packages, or none: what could stop the second is done before the first. Their names must be there: trusted
+   * publishing cannot create one.
+   */
   async npm({ isDryRun, published }) {
-    if (published.includes(version)) return console.log(`${manifest.name}@${version} is on npm`);
+    const missing: string[] = [];
+    for (const member of members) {
+      const { name } = member.manifest;
+      if ((await publishedVersions(name)).includes(version)) console.log(`${name}@${version} is on npm`);
+      else missing.push(await packPackage(member));
+    }
     const flags = ['--access', 'public', '--tag', tagsOf(version, published).npm];
-    await $`npm publish ./${await packPackage()} ${flags} ${isDryRun ? '--dry-run' : '--provenance'}`;
+    for (const tarball of missing) await $`npm publish ./${tarball} ${flags} --dry-run`;
+    if (isDryRun) return;
+    for (const tarball of missing) await $`npm publish ./${tarball} ${flags} --provenance`;
   },
 
   /** Prints what the workflow needs to push the image: its tags, and its digest if it is there. */
@@ -50,8 +69,10 @@ export const steps = {
       await rename(join(built, billName), `${name}.cdx.json`);
       await rm(built, { recursive: true });
     }
-    const tarball = await packPackage();
-    await Bun.write(`${tarball}.cdx.json`, await packageBill(tarball));
+    for (const member of members) {
+      const tarball = await packPackage(member);
+      await Bun.write(`${tarball}.cdx.json`, await packageBill(tarball, member.manifest));
+    }
     const names = (await readdir(folder)).toSorted();
     const sums = names.map(async (name) => `${await digest('sha256', join(folder, name))}  ${name}\n`);
     await Bun.write(join(folder, 'SHA256SUMS'), (await Promise.all(sums)).join(''));
@@ -81,25 +102,31 @@ export async function pack(built: string, archive: string): Promise<void> {
   await $`tar --create --gzip --file ${archive} ${reproducible} ${files}`;
 }
 
-/** Returns the path of the tarball of the package, which is the same each time. */
-async function packPackage(): Promise<string> {
-  await $`${process.execPath} pm pack --quiet --destination ${join(process.cwd(), folder)}`.cwd('src/auth').quiet();
+/** Returns the path of the tarball of a package, which is the same each time. */
+async function packPackage({ folder: member, manifest }: Member): Promise<string> {
+  await $`${process.execPath} pm pack --quiet --destination ${join(process.cwd(), folder)}`.cwd(member).quiet();
   return join(folder, `${manifest.name}-${version}.tgz`);
 }
 
-/** Returns the bill of materials of the package, with the versions of its dependencies that it is tested with. */
-export async function packageBill(tarball: string): Promise<string> {
+/** Returns the bill of materials of a package, with the versions of its dependencies that it is tested with. */
+export async function packageBill(tarball: string, manifest: Member['manifest'] = guard): Promise<string> {
   const hash = { alg: 'SHA-512', content: await digest('sha512', tarball) };
-  const dependencies = await packagesIn(Object.keys(manifest.dependencies).map((name) => `node_modules/${name}`));
-  return billOfMaterials({ manifest, type: 'library', hash }, dependencies);
+  return billOfMaterials({ manifest, type: 'library', hash }, await packagesIn(dependenciesOf(manifest)));
+}
+
+/** Returns the folders of the dependencies of a package, and of theirs. */
+function dependenciesOf({ dependencies }: Pick<Member['manifest'], 'dependencies'>): readonly string[] {
+  return Object.keys(dependencies).flatMap((name) =>
+    name === guard.name ? [ownFolder, ...dependenciesOf(guard)] : [`node_modules/${name}`],
+  );
 }
 
 const digest = async (algorithm: 'sha256' | 'sha512', file: string) =>
   new CryptoHasher(algorithm).update(await Bun.file(file).bytes()).digest('hex');
 
-/** Returns the versions of the package on npm, which are none before its name is created. */
-async function publishedVersions(): Promise<string[]> {
-  const { stdout } = await $`npm view ${manifest.name} versions --json`.nothrow().quiet();
+/** Returns the versions of a package on npm, which are none before its name is created. */
+async function publishedVersions(name: string): Promise<string[]> {
+  const { stdout } = await $`npm view ${name} versions --json`.nothrow().quiet();
   const found: string | string[] | { readonly error: { readonly code: string } } = JSON.parse(stdout.toString());
   if (typeof found === 'string' || Array.isArray(found)) return [found].flat();
   if (found.error.code === 'E404') return [];
@@ -121,7 +148,7 @@ if (import.meta.main) {
     console.error(`Cannot release:\n${problems.join('\n')}`);
     if (!isDryRun) process.exit(1);
   }
-  const release = { isDryRun, published: await publishedVersions(), changelog };
+  const release = { isDryRun, published: await publishedVersions(guard.name), changelog };
   for (const [name, step] of Object.entries(steps)) {
     if (positionals.length > 0 && !positionals.includes(name)) continue;
     console.error(`== ${name}`);

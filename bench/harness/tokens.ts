@@ -2,7 +2,7 @@ import { createPublicKey, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { base64url } from '../../src/auth/probe/forge.ts';
+import { base64url } from '../../src/probe/forge/forge.ts';
 import { publish, rsaKey } from '../../tests/support/keys.ts';
 import { mintToken, nowSeconds, SIGNING_KID } from '../../tests/support/mint.ts';
 

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defineConfig, type HeadConfig } from 'vitepress';
 import manifest from '../../src/auth/package.json' with { type: 'json' };
+import probe from '../../src/probe/package.json' with { type: 'json' };
 import { checkAnchors } from './anchors.ts';
 import { withContentPolicy } from './content-policy.ts';
 import * as written from './pages.ts';
@@ -13,7 +14,8 @@ const base = new URL(site).pathname;
 const reference = {
   Reference: Object.keys(manifest.exports)
     .filter((door) => door !== './package.json')
-    .map((door) => `reference/${door.replace(/^\.\/?/, '') || manifest.name}`),
+    .map((door) => `reference/${door.replace(/^\.\/?/, '') || manifest.name}`)
+    .concat(`reference/${probe.name}`),
 };
 
 const sidebar = Object.entries({ ...sections, ...reference }).map(([text, pages]) => ({

@@ -11,7 +11,6 @@ export interface Word {
 const words: Readonly<Record<string, readonly [does: string, load: () => Promise<Word>]>> = {
   explain: ['says why a token is accepted or rejected', () => import('./explain/command.ts')],
   issuer: ['starts an issuer for development', () => import('./issuer/command.ts')],
-  probe: ['tries an API from outside', () => import('./probe/command/command.ts')],
 };
 
 const usage = `Usage: protected-api <command> [flag]...
@@ -38,6 +37,8 @@ const found = Object.hasOwn(words, word) ? words[word] : undefined;
 try {
   if (found) await (await found[1]()).run(args, readInput);
   else if (word === '--help' || word === '-h') process.stdout.write(usage);
+  else if (word === 'probe')
+    throw new TypeError('Cannot run: the probe is a package of its own, npx protected-api-probe');
   // Not echoed, because it may be a token.
   else
     throw new TypeError(

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { cryptoOf } from '../../src/auth/probe/forge.ts';
+import { cryptoOf } from '../../src/probe/forge/forge.ts';
 
 /** The possible outcomes of a request, apart from scope, by the contract's code. */
 type Outcome = 'accepted' | 'authorization_header_missing' | 'invalid_header' | 'invalid_claims' | 'token_expired';

@@ -4,7 +4,7 @@ import { dirname, join, posix } from 'node:path';
 import { doors } from '../support/doors.ts';
 import { readText, root } from '../support/repository.ts';
 
-/** The rows of the two tables of CONTRIBUTING.md: rooms and files of src, and what each may import. */
+/** The rows of the three tables of CONTRIBUTING.md: rooms and files of src, and what each may import. */
 const page = await readText('CONTRIBUTING.md');
 const rooms = [...page.matchAll(/^\| (`[^|]+`) +\|[^|\n]+\|([^|\n]*)\|$/gm)].flatMap(([, places = '', cell = '']) => {
   const names = [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
@@ -17,9 +17,14 @@ const rooms = [...page.matchAll(/^\| (`[^|]+`) +\|[^|\n]+\|([^|\n]*)\|$/gm)].fla
 const rows = [...doors.map(({ file }) => ({ place: `auth/${file}`, imports: undefined })), ...rooms];
 const order = rows.map(({ place }) => place);
 
-/** The package and the service have tables of their own. Only names with a slash or an ending are places of src. */
+/** The packages, which have tables of their own as the service has. */
+function packageOf(place: string): string {
+  return /^(?:auth|probe)\//.exec(place)?.[0] ?? '';
+}
+
+/** Only names with a slash or an ending are places of src. */
 function inPackage(place: string, name: string): string {
-  return place.startsWith('auth/') && /(?:\/|\.ts)$/.test(name) ? `auth/${name}` : name;
+  return /(?:\/|\.ts)$/.test(name) ? packageOf(place) + name : name;
 }
 
 const sourceFiles = (readdirSync(join(root, 'src'), { recursive: true }) as string[])
@@ -28,7 +33,7 @@ const sourceFiles = (readdirSync(join(root, 'src'), { recursive: true }) as stri
 
 const placeOf = (file: string): string => {
   const [first = '', second = '', third] = file.split('/');
-  if (first === 'auth') return third === undefined ? file : `auth/${second}/`;
+  if (packageOf(file) !== '') return third === undefined ? file : `${first}/${second}/`;
   return second === '' ? file : `${first}/`;
 };
 
@@ -46,7 +51,7 @@ function forbiddenImports(file: string, source: string): readonly string[] {
 }
 
 function isAllowed(specifier: string, file: string, place: string, imports: readonly string[] | undefined): boolean {
-  const isOfPackage = place.startsWith('auth/');
+  const isOfPackage = packageOf(place) !== '';
   if (!specifier.startsWith('.')) {
     const name = specifier.startsWith('node:') ? 'node:' : (/^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier);
     // Only the package says which packages each of its rooms needs.
@@ -56,7 +61,7 @@ function isAllowed(specifier: string, file: string, place: string, imports: read
   if (target.startsWith('../')) return !isOfPackage && target === '../package.json';
   const to = placeOf(target);
   if (to === place) return true;
-  if (to.startsWith('auth/') !== isOfPackage) return false;
+  if (packageOf(to) !== packageOf(place)) return false;
   return imports === undefined || imports.includes(to);
 }
 
@@ -92,6 +97,12 @@ describe('forbiddenImports() finds', () => {
     ['Elysia behind the door of every server', 'auth/guard/core.ts', "import { Elysia } from 'elysia';"],
     ['a module of Node.js behind that door', 'auth/proof/proof.ts', "import { createHash } from 'node:crypto';"],
     ['the package in the service by its path', 'routes/messages.ts', "import { x } from '../auth/guard.ts';"],
+    ['the guard in the probe by its path', 'probe/run/probe.ts', "import { x } from '../../auth/testing.ts';"],
+    [
+      'a dependency of the guard in a room of rows',
+      'probe/tokens/claims.ts',
+      "import { x } from 'protected-api/testing';",
+    ],
     ['the service in the package', 'auth/guard/core.ts', "import { x } from '../../settings.ts';"],
     ['an import when it is needed', 'http/plugin.ts', "const x = await import('../openapi/document.ts');"],
     ['an import for its effect', 'auth/values/json.ts', "import '../refusals.ts';"],

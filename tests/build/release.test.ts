@@ -104,6 +104,12 @@ test('until the changelog has the date of a release, pages say that it is not on
 
 describe('a release that is resumed leaves alone what is there', () => {
   const tag = `v${version}`;
+  const publishing = (name: string, flag: string) =>
+    `npm publish ./dist/release/${name}-${version}.tgz --access public --tag latest ${flag}`;
+  const [guardTried = '', probeTried = '', guardPublished = '', probePublished = ''] = [
+    '--dry-run',
+    '--provenance',
+  ].flatMap((flag) => ['protected-api', 'protected-api-probe'].map((name) => publishing(name, flag)));
   const [create, upload, publish, publishOlder] = [
     `gh release create ${tag} --draft --verify-tag --title ${tag} --notes-file dist/release-notes.md`,
     `gh release upload ${tag} dist/release/SHA256SUMS --clobber`,
@@ -111,8 +117,12 @@ describe('a release that is resumed leaves alone what is there', () => {
     `gh release edit ${tag} --draft=false --latest=false`,
   ];
 
-  test.each([
+  type Resumed = readonly [what: string, step: string, state: object, commands?: string[], beforeFailure?: string[]];
+  test.each<Resumed>([
     ['npm has the version', 'npm', { NPM: `["0.0.0","${version}"]` }, []],
+    ['npm has none', 'npm', {}, [guardTried, probeTried, guardPublished, probePublished]],
+    ['npm has the guard only', 'npm', { NPM: `["${version}"]`, NPM_PROBE: '[]' }, [probeTried, probePublished]],
+    ['npm refuses the probe', 'npm', { REFUSED: 'probe' }, undefined, [guardTried, probeTried]],
     ['GitHub has nothing', 'github', { GH_STATUS: '1' }, [create, upload, publish]],
     ['GitHub has a draft', 'github', { GH: 'true' }, [upload, publish]],
     [
@@ -125,23 +135,26 @@ describe('a release that is resumed leaves alone what is there', () => {
     ['the tag is another one', 'github', { GITHUB_REF: 'refs/tags/v0.0.0' }, undefined],
     ['it is a branch', 'npm', { GITHUB_REF: 'refs/heads/main' }, undefined],
     ['npm responds with an error', 'npm', { NPM: '{"error":{"code":"E500"}}' }, undefined],
-  ])('%s: %s', async (_, step, state, expected) => {
+  ])('%s: %s', async (_, step, state, expected, before) => {
     const folder = temporaryFolder();
     await Bun.write(join(folder, 'CHANGELOG.md'), `# Changelog\n\n## [${version}] - 2026-12-01\n\n- First\n`);
     await Bun.write(join(folder, 'dist/release/SHA256SUMS'), '');
+    for (const [member, name] of Object.entries({ auth: 'protected-api', probe: 'protected-api-probe' }))
+      await Bun.write(join(folder, 'src', member, 'package.json'), JSON.stringify({ name, version }));
     // They write down what they are told to do, but for questions, which they answer.
-    const npm = '[ "$1" = view ] && printf %s "$NPM" || echo "npm $*" >>commands';
+    const npm = `case "$1 $2" in "view protected-api-probe") printf %s "\${NPM_PROBE:-$NPM}";; view*) printf %s "$NPM";;
+      *) echo "npm $*" >>commands; case "$2" in *"$REFUSED"*) exit 1;; esac;; esac`;
     const gh = '[ "$2" = view ] || exec echo "gh $*" >>commands; printf %s "$GH"; exit "$GH_STATUS"';
     for (const [name, script] of Object.entries({ npm, gh })) {
       await Bun.write(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`);
       await chmod(join(folder, 'bin', name), 0o755);
     }
-    const env = { NPM: '[]', GH: '', GH_STATUS: '0', GITHUB_REF: `refs/tags/${tag}`, ...state };
+    const env = { NPM: '[]', REFUSED: 'nothing', GH: '', GH_STATUS: '0', GITHUB_REF: `refs/tags/${tag}`, ...state };
     const path = `${join(folder, 'bin')}:${process.env.PATH}`;
     const command = [process.execPath, join(root, 'scripts/release.ts'), step];
     const { exitCode } = Bun.spawnSync(command, { cwd: folder, env: { ...env, PATH: path } });
     const log = Bun.file(join(folder, 'commands'));
     const commands = (await log.exists()) ? (await log.text()).trim().split('\n') : [];
-    expect([exitCode, commands]).toEqual([expected ? 0 : 1, expected ?? []]);
+    expect([exitCode, commands]).toEqual([expected ? 0 : 1, expected ?? before ?? []]);
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import lock from '../../bun.lock';
 import manifest from '../../package.json';
 import guardManifest from '../../src/auth/package.json';
+import probeManifest from '../../src/probe/package.json';
 import { serve } from '../support/fixture.ts';
 import { readText, root } from '../support/repository.ts';
 
@@ -13,11 +14,14 @@ test('package.json pins every dependency to one exact version, except the worksp
   expect(inexact).toEqual(['workspace:*']);
 });
 
-test('the package is released with the version of the service, and tested with packages in its own ranges', () => {
-  expect(guardManifest.version).toBe(manifest.version);
+test('the packages are released with the version of the service, and tested with packages in their own ranges', () => {
+  expect([guardManifest.version, probeManifest.version]).toEqual([manifest.version, manifest.version]);
   const versions = { ...manifest.dependencies, ...manifest.devDependencies } as Readonly<Record<string, string>>;
   const [lruCache = ''] = lock.packages['lru-cache'] ?? [];
-  for (const [name, range] of Object.entries({ ...guardManifest.dependencies, ...guardManifest.peerDependencies }))
+  const { 'protected-api': guard, ...probing } = probeManifest.dependencies;
+  expect(guard).toBe('workspace:^');
+  const ranges = { ...probing, ...guardManifest.dependencies, ...guardManifest.peerDependencies };
+  for (const [name, range] of Object.entries(ranges))
     expect(Bun.semver.satisfies(versions[name] ?? lruCache.replace(/.*@/, ''), range), name).toBe(true);
 });
 
@@ -27,8 +31,8 @@ test('package.json lets no dependency run a script when it is installed', () => 
 });
 
 test('bun.lock takes every package from the registry, with its SHA-512', () => {
-  const { 'protected-api': member, ...packages } = lock.packages;
-  expect(member).toEqual(['protected-api@workspace:src/auth']);
+  const { 'protected-api': guard, 'protected-api-probe': probe, ...packages } = lock.packages;
+  expect([guard, probe]).toEqual([['protected-api@workspace:src/auth'], ['protected-api-probe@workspace:src/probe']]);
   const unproven = Object.values(packages).filter(
     ([resolution, registry, , integrity]) =>
       !exactVersion.test(String(resolution).split('@').at(-1) ?? '') ||

@@ -1,5 +1,5 @@
-import type { ProbedRow } from '../../src/auth/probe.ts';
 import { groupBy } from '../../src/auth/values/group-by.ts';
+import type { ProbedRow } from '../../src/probe/index.ts';
 import libraries from './libraries.json';
 
 /** The page sets it up, below its name, as its documentation does. `leaves` has beginnings of IDs of rows, by the words of that. */

@@ -47,7 +47,7 @@ describe('the guide to the probe', async () => {
     const script = commands
       .join('\n')
       .replace('node server.js', `PORT=${port} ${process.execPath} ${join(root, 'examples/express.ts')}`)
-      .replace('npx protected-api', `${process.execPath} ${join(root, 'src/auth/command.ts')}`);
+      .replace('npx protected-api-probe', `${process.execPath} ${join(root, 'src/probe/command.ts')}`);
     const { status, stdout } = await runToEnd(['bash', '-c', `trap 'kill %1' EXIT\n${script}`]);
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/\n2\d\d passed, 0 failed/) });
   }, 60_000);

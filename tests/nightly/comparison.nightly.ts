@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { version } from '../../src/auth/package.json';
-import { startServedIssuer } from '../../src/auth/probe/served-issuer.ts';
-import { type ProbeReport, probe } from '../../src/auth/probe.ts';
+import type { ProbeReport } from '../../src/probe/index.ts';
+import { startServedIssuer } from '../../src/probe/issuer/served-issuer.ts';
+import { runProbe } from '../../src/probe/run/probe.ts';
 import { dependencies } from '../compare/package.json';
 import { compared, type Library, tablesOf } from '../compare/page.ts';
 import { freePort, run, untilProcess } from '../support/child-process.ts';
@@ -32,9 +33,9 @@ async function start(folder: string, text: string, { name }: Library) {
     targets: [{ url: `http://127.0.0.1:${PORT}/reports`, scope: 'read:reports' }],
     skip: setAside,
   };
-  const isReady = async () => (await probe({ ...options, only: ['control'] })).isComplete;
+  const isReady = async () => (await runProbe({ ...options, only: ['control'] }, server)).isComplete;
   await untilProcess(child, isReady, `${name} accepts a token`);
-  return { options, stop: () => Promise.all([server.close(), child.signal('SIGKILL'), child.finished]) };
+  return { options, server, stop: () => Promise.all([server.close(), child.signal('SIGKILL'), child.finished]) };
 }
 
 async function compare(text: string): Promise<string> {
@@ -44,7 +45,7 @@ async function compare(text: string): Promise<string> {
   );
   await Bun.sleep(cooldownMs);
   const results: (readonly [Library, ProbeReport['rows']])[] = [];
-  for (const { library, options } of started) results.push([library, (await probe(options)).rows]);
+  for (const { library, options, server } of started) results.push([library, (await runProbe(options, server)).rows]);
   await Promise.all(started.map(({ stop }) => stop()));
   return tablesOf(results, { ...dependencies, 'protected-api': version });
 }

@@ -142,16 +142,6 @@ describe('the package, installed from its tarball', () => {
     await issuer.finished;
   });
 
-  test.each([...nodeVersions, 'Bun'])('tries an API by its command under %s', async (runtime) => {
-    const headers = { 'www-authenticate': 'Bearer' };
-    const server = Bun.serve({ port: 0, fetch: () => new Response(null, { status: 401, headers }) });
-    const start = runtime === 'Bun' ? [process.execPath, '--bun'] : [nodePath(runtime)];
-    const command = [...start, inFolder('node_modules/.bin', manifest.name), 'probe', server.url.href];
-    const { status, stdout } = await runToEnd(['/bin/sh', '-c', 'exec "$@" < /dev/null', 'sh', ...command]);
-    expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/\n\d\d passed, 0 failed/) });
-    await server.stop(true);
-  });
-
   test.each(compilations)('compiles with %s under %s and %s, with @types/node %s', async (...row) => {
     const [compiler, resolution, module, types] = row;
     await $`npm install --no-audit --no-fund --ignore-scripts @types/node@${types}`.cwd(folder()).quiet();

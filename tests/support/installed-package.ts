@@ -20,21 +20,23 @@ export function pin(name: string): string {
   return version === undefined ? name : `${name}@${version}`;
 }
 
-let tarball: Promise<string> | undefined;
+const packing = new Map<string, Promise<string>>();
 
-/** Returns the path of the tarball, which is packed once for all tests of a process. */
-export function packed(): Promise<string> {
-  tarball ??= pack();
-  return tarball;
+/** Returns the path of the tarball of a member, which is packed once for all tests of a process. */
+export function packed(member: 'auth' | 'probe' = 'auth'): Promise<string> {
+  const found = packing.get(member) ?? pack(member);
+  packing.set(member, found);
+  return found;
 }
 
-async function pack() {
-  // `.ci/run` packs it once, because packing writes files that suites at the same time would share.
-  const { PACKAGE_TARBALL } = process.env;
-  if (PACKAGE_TARBALL) return PACKAGE_TARBALL;
+async function pack(member: 'auth' | 'probe') {
+  const file = `${member === 'auth' ? name : 'protected-api-probe'}-${version}.tgz`;
+  // `.ci/run` packs both once, because packing writes files that suites at the same time would share.
+  const { TARBALLS } = process.env;
+  if (TARBALLS) return join(TARBALLS, file);
   const folder = temporaryFolder();
-  await $`${process.execPath} pm pack --destination ${folder}`.cwd(join(root, 'src/auth')).quiet();
-  return join(folder, `${name}-${version}.tgz`);
+  await $`${process.execPath} pm pack --destination ${folder}`.cwd(join(root, 'src', member)).quiet();
+  return join(folder, file);
 }
 
 /** The package manager of most applications, and one that takes a twentieth of the time. */

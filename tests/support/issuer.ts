@@ -1,4 +1,4 @@
-import { type IssuerMode, type KeyServer, serveKeys } from '../../src/auth/probe/served-issuer.ts';
+import { type IssuerMode, type KeyServer, serveKeys } from '../../src/probe/issuer/served-issuer.ts';
 import { signingKeys } from './mint.ts';
 
 export type Issuer = KeyServer;

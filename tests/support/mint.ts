@@ -1,4 +1,4 @@
-import { type Base, type Change, forge } from '../../src/auth/probe/forge.ts';
+import { type Base, type Change, forge } from '../../src/probe/forge/forge.ts';
 import { publish, rsaKey, signingKey } from './keys.ts';
 
 export const AUDIENCE = 'https://api.example.test/';

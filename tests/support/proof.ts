@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
-import { assemble } from '../../src/auth/probe/forge.ts';
 import { proofAlgorithms } from '../../src/auth/proof/proof-key.ts';
+import { assemble } from '../../src/probe/forge/forge.ts';
 import { signingKey } from './keys.ts';
 import { nowSeconds as now, type TokenOverrides } from './mint.ts';
 

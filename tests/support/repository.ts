@@ -10,7 +10,7 @@ export const pages = [
   '*.md',
   '{bench,deploy,docs,examples}/*.md',
   'docs/{guides,issuers,migration,start}/*.md',
-  'src/auth/*.md',
+  'src/{auth,probe}/*.md',
 ].flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)]);
 
 /** Copies what is in the repository, committed or not, and the installed packages. */

@@ -1,6 +1,6 @@
-import { type Forgery, forge } from '../../src/auth/probe/forge.ts';
-import { rows } from '../../src/auth/probe/rows/rows.ts';
 import type { RefusalReason } from '../../src/auth/types.ts';
+import { type Forgery, forge } from '../../src/probe/forge/forge.ts';
+import { rows } from '../../src/probe/run/rows.ts';
 import { certificate } from './certificates.ts';
 import { rsaKey, signingKey } from './keys.ts';
 import { baseOf } from './mint.ts';

@@ -3,7 +3,7 @@ import { explainToken } from '../../../src/auth/explain/explain-token.ts';
 import { describeRejections } from '../../../src/auth/guard/describe-rejections.ts';
 import { createGuard } from '../../../src/auth/guard.ts';
 import { checkOptions, haveEqualOptions } from '../../../src/auth/options/check-options.ts';
-import { base64url } from '../../../src/auth/probe/forge.ts';
+import { base64url } from '../../../src/probe/forge/forge.ts';
 import { createChecker, ISSUER, offline, tokenOf } from '../../support/checked.ts';
 import { AUDIENCE, bearer, mintToken, nowSeconds, SCOPE } from '../../support/mint.ts';
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
-import { testIssuerWith } from '../../../src/auth/issuer/test-issuer.ts';
-import { publishAt } from '../../../src/auth/probe/served-issuer.ts';
-import { type ProbeOptions, type ProbeResponse, probe } from '../../../src/auth/probe.ts';
+import { createTestIssuer } from 'protected-api/testing';
+import type { ProbeOptions, ProbeResponse } from 'protected-api-probe';
+import { publishElsewhere } from '../../../src/probe/issuer/served-issuer.ts';
+import { runProbe } from '../../../src/probe/run/probe.ts';
 import { type Challenge, expectError, expectMessage, expectProtected } from '../../support/expect-error.ts';
 import { type Fixture, PRIVATE, SCOPED } from '../../support/fixture.ts';
 import { rsaKey } from '../../support/keys.ts';
@@ -9,14 +10,13 @@ import { AUDIENCE, SCOPE, SIGNING_KID } from '../../support/mint.ts';
 
 /** Tries a server with the whole probe, for the issuer of its fixture, and returns the report and the responses. */
 export async function tried({ service, issuer }: Fixture, options: Partial<ProbeOptions> = {}) {
-  const parts = { issuer: issuer.url, audience: AUDIENCE, key: rsaKey(SIGNING_KID), kid: SIGNING_KID };
+  const key = { ...rsaKey(SIGNING_KID).export({ format: 'jwk' }), kid: SIGNING_KID };
+  const testIssuer = await createTestIssuer({ issuer: issuer.url, audience: AUDIENCE, key });
+  publishElsewhere(issuer, testIssuer.options.keys.keys);
   const responses: ProbeResponse[] = [];
   const targets = [{ url: service.origin + PRIVATE }, { url: service.origin + SCOPED, scope: SCOPE }];
-  const report = await probe({
-    ...{ issuer: publishAt(await testIssuerWith(parts), issuer), targets },
-    onResponse: (response) => responses.push(response),
-    ...options,
-  });
+  const onResponse = (response: ProbeResponse) => responses.push(response);
+  const report = await runProbe({ issuer: testIssuer, targets, onResponse, ...options }, issuer);
   expect(report.failed).toEqual([]);
   expect(report.warnings).toEqual([]);
   return { report, responses };

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { createSender } from '../http/sender.ts';
+import type { ProbeOptions } from '../run/options.ts';
+import { parseObject } from '../values/json.ts';
+
+// Here flags become the options of a run.
+
+export const usage = `Usage: protected-api-probe <url>... [flag]...
+
+Tries an API from outside, with requests that it must refuse and some that it
+must accept. Each URL must require a token. The depth depends on what you give:
+only the URL, a good token on standard input, or a port for an issuer.
+
+  --scope <scope>        a scope that the URLs require; repeat it for several
+  --method <method>      method of the requests; defaults to GET
+  --body <text>          body of the requests, a form or JSON
+  --openapi <url>        tries each operation of the document that has security
+
+  --serve-issuer <port>  starts an issuer on this port, which the API must trust
+                         within 30 seconds
+  --audience <text>      the API's identifier for that issuer; defaults to the
+                         origin of the first URL
+  --client-id <id>       gets a token with the client's secret in CLIENT_SECRET
+  --token <kind>=<file>  another token, which must be refused: expired,
+                         audience, scope or id
+
+  --profile <name>       rfc6750, rfc9068, mcp or fapi2: what is a must
+  --only, --skip <id>    rows to run or to skip, by ID or the beginning of IDs;
+                         repeat it for several
+  --known <file>         rows that are known to fail: a line with ID and reason
+                         for each
+  --header <line>        a header of each request, such as 'X-Key: value'
+  --intrusive            sends floods and headers over 8 KiB to other machines
+  --dry-run              lists what would be sent
+
+  --json                 prints the report as JSON
+  --junit <file>         writes the report for CI systems
+  --fail-on should       exits with 1 if a should failed, too
+
+Exits with 0 if all is well, 1 if a must failed, 2 for a wrong flag, 3 if the
+run is incomplete. Ctrl+C ends it with the report so far. At most 10 requests a
+second and 500 in all are sent to hosts other than this machine.
+`;
+
+const textFlag = { type: 'string' } as const;
+const listFlag = { ...textFlag, multiple: true, default: [] as string[] } as const;
+const flag = { type: 'boolean', default: false } as const;
+const flagOptions = {
+  ...{ scope: listFlag, token: listFlag, only: listFlag, skip: listFlag, header: listFlag },
+  ...{ body: textFlag, openapi: textFlag, audience: textFlag, 'serve-issuer': textFlag, 'client-id': textFlag },
+  ...{ profile: textFlag, known: textFlag, junit: textFlag, 'fail-on': textFlag },
+  ...{ intrusive: flag, 'dry-run': flag, json: flag, help: { ...flag, short: 'h' } },
+  method: { ...textFlag, default: 'GET' },
+} as const;
+
+/** Reads the arguments. */
+export function readFlags(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: flagOptions, allowPositionals: true });
+  } catch {
+    // The message of parseArgs would echo an argument, which may be a token.
+    throw new TypeError('Cannot read flags: see protected-api-probe --help');
+  }
+}
+export type Flags = ReturnType<typeof readFlags>;
+
+export async function optionsOfFlags({ values, positionals }: Flags): Promise<ProbeOptions> {
+  const targets = positionals.map((url) => {
+    if (!/^https?:\/\//.test(url)) throw new TypeError('Cannot read flags: a target must be an http or https URL');
+    return { url, method: values.method, scope: values.scope, body: values.body };
+  });
+  const headers = Object.fromEntries(values.header.map(readHeader));
+  return {
+    ...{ targets, headers, skip: values.skip, only: values.only.length > 0 ? values.only : undefined },
+    ...(values.openapi !== undefined && (await readDocument(values.openapi, values.method, headers))),
+    profile: values.profile as ProbeOptions['profile'],
+    known: values.known === undefined ? undefined : readKnown(values.known),
+    intrusive: values.intrusive || undefined,
+    tokens: Object.fromEntries(values.token.map(readTokenFile)),
+  };
+}
+
+const maxDocumentLength = 20_000_000;
+
+async function readDocument(url: string, method: string, headers: ProbeOptions['headers']) {
+  const sender = createSender({ headers, maxLength: maxDocumentLength });
+  const { status, text } = await sender.send({ id: 'openapi', method: 'GET', url, headers: [] });
+  const openapi = parseObject(text);
+  if (status !== 200 || !openapi) throw new TypeError(`Cannot read an OpenAPI document as JSON: ${status}`);
+  return { openapi, baseUrl: url, methods: [method] };
+}
+
+function readFile(name: string): string {
+  try {
+    return readFileSync(name, 'utf8');
+  } catch {
+    throw new TypeError('Cannot read a file that --known or --token names');
+  }
+}
+
+/** Each line is an ID and a reason; a line that begins with # is a comment. */
+const readKnown = (file: string) =>
+  Object.fromEntries(
+    readFile(file)
+      .split('\n')
+      .filter((line) => /^[^#\s]/.test(line))
+      .map((line) => {
+        const [, id = '', reason = ''] = /^(\S+)\s*(.*)$/.exec(line) ?? [];
+        if (reason === '') throw new TypeError('Cannot read known deviations: each line must be an ID and a reason');
+        return [id, reason];
+      }),
+  );
+
+function readHeader(line: string): [string, string] {
+  const [, name, value] = /^([\w-]+):\s*(.*)$/.exec(line) ?? [];
+  if (name === undefined || value === undefined)
+    throw new TypeError("Cannot read flags: --header must be 'Name: value'");
+  return [name, value];
+}
+
+function readTokenFile(given: string): [string, string] {
+  const [, kind, file] = /^(expired|audience|scope|id)=(.+)$/.exec(given) ?? [];
+  if (kind === undefined || file === undefined)
+    throw new TypeError('Cannot read flags: --token must be expired, audience, scope or id, an equals sign and a file');
+  return [kind, readFile(file).trim()];
+}

@@ -1,0 +1,36 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { nowSeconds } from '../values/time.ts';
+import { assemble, type Change, keyNamed, publish } from './forge.ts';
+
+// Here a proof of possession (RFC 9449 §4.2) is made, with or without a fault.
+
+/** Returns the SHA-256 of a text in base64url. */
+export const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url');
+const jwkOf = (name: string) => {
+  const { use: _, kid: __, ...jwk } = publish(keyNamed(name, 'ES256'), '');
+  return jwk;
+};
+/** Returns the thumbprint of a key for proofs (RFC 7638). */
+export const thumbprintOf = (name: string): string => {
+  const { crv, kty, x, y } = jwkOf(name);
+  return hashOf(JSON.stringify({ crv, kty, x, y }));
+};
+
+/** Returns a proof for a request with a token, changed. */
+export function proofFor(
+  request: { readonly method: string; readonly url: string },
+  token: string,
+  change: Change = {},
+  nonce?: string,
+): string {
+  const claims = {
+    jti: randomUUID(),
+    htm: request.method,
+    htu: request.url.replace(/[?#].*$/s, ''),
+    iat: nowSeconds(),
+    ath: hashOf(token),
+    nonce,
+  };
+  const header = { typ: 'dpop+jwt', alg: 'ES256', jwk: jwkOf('client') };
+  return assemble({ header, claims }, { key: keyNamed('client', 'ES256'), signedAs: 'ES256', ...change });
+}

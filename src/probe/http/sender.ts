@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { printable } from '../values/text.ts';
+import { isLoopbackHost } from '../values/url.ts';
+import { challengesIn } from './challenges.ts';
+import {
+  bodyTimeoutMs,
+  overNetwork,
+  type Raw,
+  responseTimeoutMs,
+  type Sent,
+  type Transmit,
+  tooLate,
+} from './network.ts';
+
+// Here requests are sent: into a function or over the network, and then with care for the servers of others.
+
+/** What came back; the status is 0 if nothing did. */
+export interface Received extends Raw {
+  /** The response in one line, or why there is none. */
+  readonly words: string;
+}
+export type Handler = (request: Request) => Response | Promise<Response>;
+
+interface SenderOptions {
+  readonly fetch?: Handler | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** How much of a body is read. It may never end. */
+  readonly maxLength?: number;
+  /** Ends the run, and what is under way. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onReceived?: ((sent: Sent, received: Received) => void) | undefined;
+  /** Tests replace the network and the time. */
+  readonly network?: Transmit;
+  readonly clock?: typeof realTime;
+}
+
+const realTime = {
+  now: () => Date.now(),
+  sleep: (ms: number, signal: AbortSignal): Promise<unknown> => sleep(ms, undefined, { signal }).catch(() => {}),
+};
+/** What a host that is not this machine gets at most: requests in all, time between two, server errors. */
+const careful = { requests: 500, intervalMs: 100, failures: 5 };
+/** The longest time that an API may ask for before the run ends. */
+const maxWaitSeconds = 30;
+
+export type Sender = ReturnType<typeof createSender>;
+
+/** Returns a function that sends one request after the other, until `stopped()` says why it does so no longer. */
+export function createSender({ fetch, headers = {}, onReceived, ...others }: SenderOptions = {}) {
+  const { maxLength = 65_536, signal = new AbortController().signal, network = overNetwork, clock = realTime } = others;
+  const transmit = fetch ? intoFunction(fetch) : network;
+  let [count, nextAt, stopped] = [0, 0, undefined as string | undefined];
+  /** How many responses were server errors, and how many of the last ones nothing or a limit. */
+  const failures = { errors: 0, silent: 0, limited: 0 };
+  const isOther = (url: string) => fetch === undefined && !isLoopbackHost(new URL(url).hostname);
+
+  function whyStopped(): string | undefined {
+    if (signal.aborted) stopped ??= 'The run was interrupted';
+    return stopped;
+  }
+
+  function countFailure(url: string, status: number): void {
+    if (status === 0 || status >= 500) failures.errors += 1;
+    failures.silent = status === 0 ? failures.silent + 1 : 0;
+    failures.limited = status === 429 ? failures.limited + 1 : 0;
+    const max = careful.failures;
+    if (isOther(url) && failures.errors >= max) stopped ??= `${max} server errors: the API may be in trouble`;
+    if (failures.silent >= max) stopped ??= `${max} requests without a response`;
+    if (failures.limited >= max) stopped ??= 'The API limits requests (429)';
+  }
+
+  async function sendOnce(sent: Sent): Promise<Received> {
+    if (isOther(sent.url) && count >= careful.requests)
+      stopped ??= `${careful.requests} requests were sent: name fewer targets or rows`;
+    const why = whyStopped();
+    if (why !== undefined) return nothing(why);
+    if (isOther(sent.url)) {
+      // The clock of the machine may be set back.
+      const waitMs = Math.min(nextAt - clock.now(), careful.intervalMs);
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
+      nextAt = clock.now() + careful.intervalMs;
+    }
+    count += 1;
+    const all = [['User-Agent', `protected-api-probe (row ${sent.id})`], ...Object.entries(headers), ...sent.headers];
+    const isTyped = sent.body === undefined || all.some(([name]) => name?.toLowerCase() === 'content-type');
+    const type = /^\s*[{[]/.test(sent.body ?? '') ? 'application/json' : 'application/x-www-form-urlencoded';
+    const whole = { ...sent, headers: [...all, ...(isTyped ? [] : [['Content-Type', type]])] as Sent['headers'] };
+    const received = await transmit(whole, signal, maxLength).then(withWords, (error: unknown) =>
+      nothing(`no response: ${error instanceof Error ? printable(error.message || error.name) : 'an error'}`),
+    );
+    onReceived?.(sent, received);
+    countFailure(sent.url, received.status);
+    return received;
+  }
+
+  return {
+    stopped: whyStopped,
+    stop(reason: string) {
+      stopped ??= reason;
+    },
+    pause: (ms: number) => clock.sleep(ms, signal),
+    async send(sent: Sent): Promise<Received> {
+      const received = await sendOnce(sent);
+      const { status } = received;
+      const seconds = secondsIn(received.headers.get('retry-after'), clock.now());
+      if (Number.isNaN(seconds) || !(status === 429 || (status === 503 && isOther(sent.url)))) return received;
+      if (seconds > maxWaitSeconds) {
+        stopped ??= `The API asks to wait for ${Math.ceil(seconds)} seconds`;
+        return received;
+      }
+      await clock.sleep(seconds * 1000, signal);
+      return sendOnce(sent);
+    },
+  };
+}
+
+/** Returns the seconds of a Retry-After header, which may have a date (RFC 9110 §10.2.3). */
+function secondsIn(value: string | null, nowMs: number): number {
+  return /^\d+$/.test(value ?? '') ? Number(value) : Math.max(0, (Date.parse(value ?? '') - nowMs) / 1000);
+}
+
+const nothing = (words: string): Received => ({ status: 0, headers: new Headers(), text: '', words });
+
+function withWords({ status, headers, text }: Raw): Received {
+  const challenges = challengesIn(headers.get('www-authenticate')) ?? [];
+  // An error code helps; anything else could be a secret.
+  const named = challenges.map(({ scheme, parameters }) => {
+    const error = parameters.find(([name, value]) => name === 'error' && /^\w{1,50}$/.test(value))?.[1];
+    return error === undefined ? scheme : `${scheme} error="${error}"`;
+  });
+  return { status, headers, text, words: printable([status, named.join(', ')].join(' ').trim()) };
+}
+
+/** Calls the application. What comes in time counts, even if the body never ends. */
+const intoFunction =
+  (fetch: Handler): Transmit =>
+  async ({ method, url, headers, body }, _, maxLength) => {
+    const given = new Headers();
+    // A value that no header can have is not sent.
+    for (const [name, value] of headers) given.append(name, value);
+    const request = new Request(url, { method, headers: given, body: body ?? null });
+    const response = await inTime(responseTimeoutMs, Promise.resolve(fetch(request)));
+    if (!response) throw new Error(tooLate);
+    let text = '';
+    const read = async () => {
+      const decoder = new TextDecoder();
+      for await (const chunk of response.body ?? []) {
+        text += decoder.decode(chunk, { stream: true });
+        if (text.length > maxLength) return;
+      }
+    };
+    await inTime(bodyTimeoutMs, read()).catch(() => {});
+    return { status: response.status, headers: response.headers, text };
+  };
+
+/** Resolves to undefined after a time. */
+async function inTime<Value>(ms: number, value: Promise<Value>): Promise<Value | undefined> {
+  const ended = new AbortController();
+  const late = sleep(ms, undefined, { signal: ended.signal }).catch(() => undefined);
+  return Promise.race([value, late]).finally(() => ended.abort());
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { createTestIssuer } from 'protected-api/testing';
+import { keyNamed, publish, strangersKey } from '../forge/forge.ts';
+import { isJsonObject, type Members } from '../values/json.ts';
+
+// Here is an issuer on a port of this machine whose keys change, fail and hang as a row or a test wants it.
+
+/**
+ * How the key-set endpoint responds:
+ * `keys` as it should; `response` with any status, headers and text; `hang` accepts and says nothing; `stall` begins to send, and
+ * says no more; `cut off` announces more than it sends and closes; `huge` sends 40 MB.
+ */
+export interface IssuerMode {
+  readonly kind: 'keys' | 'response' | 'hang' | 'stall' | 'cut off' | 'huge';
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly text?: string;
+}
+
+/** A key-set endpoint on loopback. */
+export type KeyServer = Awaited<ReturnType<typeof serveKeys>>;
+
+function respondAs(
+  response: ServerResponse,
+  { kind, status = 200, headers, text }: IssuerMode,
+  keys: readonly unknown[],
+) {
+  if (kind === 'hang') return;
+  const length = kind === 'cut off' && { 'content-length': '1000' };
+  response.writeHead(status, { 'content-type': 'application/json', ...length, ...headers });
+  if (kind === 'keys') response.end(JSON.stringify({ keys }));
+  else if (kind === 'response') response.end(text);
+  else if (kind === 'huge') Readable.from(Array(40).fill(' '.repeat(1024 * 1024))).pipe(response);
+  else response.write('{"keys":[', () => kind === 'cut off' && response.destroy());
+}
+
+/** Starts a key-set endpoint on loopback, by node:http, because Bun.serve cannot break a response off halfway. */
+export async function serveKeys(keys: readonly unknown[], atPort = 0) {
+  const server = createServer(({ url = '' }, response) => {
+    issuer.requests.push(url);
+    const document = issuer.documents.get(url);
+    if (document) return respondAs(response, document, issuer.keys);
+    if (!url.endsWith('/.well-known/jwks.json')) return void response.writeHead(404).end();
+    issuer.fetches += 1;
+    if (issuer.mode.kind === 'keys') issuer.served = issuer.keys;
+    respondAs(response, issuer.mode, issuer.keys);
+  });
+  // Otherwise it closes idle connections after 5 seconds, perhaps just when the service uses one.
+  server.keepAliveTimeout = 0;
+  const close = () =>
+    new Promise<void>((done) => {
+      server.close(() => done());
+      server.closeAllConnections();
+    });
+  await new Promise<void>((done, fail) => server.once('error', fail).listen(atPort, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+
+  const issuer = {
+    /** The issuer identifier: the URL with its trailing slash. */
+    url: `http://127.0.0.1:${port}/`,
+    keys,
+    mode: { kind: 'keys' } as IssuerMode,
+    /** Other documents by path: metadata, and key sets at URLs in metadata. */
+    documents: new Map<string, IssuerMode>(),
+    requests: [] as string[],
+    /** Requests to the key-set endpoint since the start, failed ones included. */
+    fetches: 0,
+    /** The keys that were last sent. */
+    served: [] as readonly unknown[],
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+  return issuer;
+}
+
+/** Returns the RSA key of this name that an issuer publishes beside its own. */
+export const sideKey = (name: string) => keyNamed(name, 'RS256', name === 'weak' ? 1024 : 2048);
+export const publishedSecret = Buffer.alloc(32, 1);
+const published = (name: string, kid: string, members: Members = {}) => publish(sideKey(name), `probe-${kid}`, members);
+/** Keys beside the issuer's own: two under one kid, and some that verify no token. */
+const sideKeys = (): readonly Members[] => [
+  ...['first twin', 'second twin'].map((name) => published(name, 'twins')),
+  published('weak', 'weak'),
+  published('rotated', 'encrypting', { use: 'enc' }),
+  published('rotated', 'wrapping', { use: undefined, key_ops: ['wrapKey'] }),
+  published('rotated', 'for-ps256', { alg: 'PS256' }),
+  { kty: 'oct', kid: 'probe-symmetric', use: 'sig', k: publishedSecret.toString('base64url') },
+];
+const isSideKey = (key: unknown) => isJsonObject(key) && String(key.kid).startsWith('probe-');
+/** Whether the keys were sent with those beside them. */
+export const haveSideKeys = ({ served }: KeyServer): boolean => served.some(isSideKey);
+/** Publishes one more key. */
+export function rotate(server: KeyServer): void {
+  server.keys = [...server.keys.filter((key) => !isSideKey(key)), ...sideKeys(), published('rotated', 'rotated')];
+}
+
+/** Publishes an attacker's keys beside those of the issuer, under the same names. */
+export function publishElsewhere(server: KeyServer, own: readonly object[]): void {
+  const kids = ['redirected', ...own.map((jwk) => String((jwk as Members).kid))];
+  const keys = kids.map((kid) => publish(strangersKey('RS256'), kid));
+  server.documents.set('/elsewhere', { kind: 'response', text: JSON.stringify({ keys }) });
+}
+
+/** Starts an issuer for tests whose keys a server can fetch: `keys` are published beside its own. */
+export async function startServedIssuer(options: { readonly port?: number; readonly audience: string }) {
+  const server = await serveKeys([], options.port);
+  const { url } = server;
+  const metadata = JSON.stringify({
+    issuer: url,
+    jwks_uri: `${url}.well-known/jwks.json`,
+    response_types_supported: [],
+  });
+  for (const name of ['openid-configuration', 'oauth-authorization-server'])
+    server.documents.set(`/.well-known/${name}`, { kind: 'response', text: metadata });
+  // An API that has cached the keys of an earlier run fetches them again for a kid that it has not seen.
+  const kid = `run-${randomUUID().slice(0, 8)}`;
+  const key = { ...keyNamed(kid, 'RS256').export({ format: 'jwk' }), kid };
+  const issuer = await createTestIssuer({ issuer: url, audience: options.audience, key });
+  const { keys } = issuer.options.keys;
+  publishElsewhere(server, keys);
+  server.keys = [...keys, ...sideKeys()];
+  return { issuer, server };
+}

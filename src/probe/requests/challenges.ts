@@ -1,0 +1,144 @@
+import { type Challenge, challengesIn } from '../http/challenges.ts';
+import type { Answer, Attempt, Trial } from '../row/row.ts';
+import { isScoped, requests, response } from '../row/topic.ts';
+import { printable } from '../values/text.ts';
+
+// What the challenge of a refusal says (RFC 6750 §3, RFC 9110 §11.6.1).
+
+/** What several rows send is sent once. */
+export const none: Attempt = {};
+export const garbage: Attempt = { headers: [['Authorization', 'Bearer e30.e30.e30']] };
+const both = [none, garbage];
+const malformed: Attempt = { headers: [['Authorization', 'Bearer a b']] };
+/** The challenge of Bearer or DPoP. */
+const ofTokens = (answer: Answer): Challenge | undefined =>
+  challengesIn(answer.headers.get('www-authenticate'))?.find(({ scheme }) => /^(?:bearer|dpop)$/i.test(scheme));
+const said = (answer: Answer) =>
+  printable(`${answer.status} ${answer.headers.get('www-authenticate') ?? 'without WWW-Authenticate'}`);
+/** Decides about a 401 only: an API may answer 403 or 404 instead. */
+const of401 =
+  (fault: (answer: Answer, trial: Trial) => string | boolean | undefined) => (answer: Answer, trial: Trial) => {
+    const found = answer.status === 401 && fault(answer, trial);
+    return found ? (found === true ? said(answer) : found) : undefined;
+  };
+const isPresent = of401((answer) => answer.headers.get('www-authenticate') === null);
+const hasScheme = of401((answer) => ofTokens(answer) === undefined);
+const isParsed = of401((answer) => challengesIn(answer.headers.get('www-authenticate')) === undefined);
+const lists = (answer: Answer, name: string) => ofTokens(answer)?.parameters.filter(([each]) => each === name) ?? [];
+const value = (answer: Answer, name: string) => lists(answer, name)[0]?.[1];
+const wrongScope: Attempt = { token: { claims: { scope: '' } } };
+
+export const challengeRows = requests(
+  'challenge',
+  { rule: 'RFC 6750 §3; RFC 9110 §11.6.1', needs: 'nothing', remedy: 'Send WWW-Authenticate: Bearer with every 401' },
+  {
+    present: {
+      sent: 'no token, and text that is not a token',
+      ...response('WWW-Authenticate with a 401', both, isPresent),
+      rule: 'RFC 9110 §15.5.2',
+    },
+    scheme: {
+      sent: 'no token, and text that is not a token',
+      ...response('the scheme Bearer or DPoP', both, hasScheme),
+    },
+    syntax: {
+      sent: 'no token, and text that is not a token',
+      ...response('a challenge that can be parsed', both, isParsed),
+      rule: 'RFC 9110 §11.2, §11.3',
+    },
+    'no-error': {
+      sent: 'no token',
+      ...response(
+        'a challenge without error',
+        none,
+        of401((answer) => value(answer, 'error') !== undefined),
+      ),
+      level: 'should',
+      rule: 'RFC 6750 §3.1',
+    },
+    'invalid-token': {
+      sent: 'text that is not a token',
+      ...response(
+        'error="invalid_token"',
+        garbage,
+        of401((answer) => !/^invalid_(?:token|request)$/.test(value(answer, 'error') ?? '')),
+      ),
+      level: 'should',
+      rule: 'RFC 6750 §3.1',
+    },
+    'invalid-request': {
+      sent: 'a malformed header',
+      ...response('400 or 401, with invalid_request', malformed, (answer) =>
+        answer.outcome === 'refused' && ![400, 401].includes(answer.status) ? said(answer) : undefined,
+      ),
+      level: 'should',
+      rule: 'RFC 6750 §3.1',
+    },
+    'status-no-token': {
+      sent: 'no token',
+      ...response('401', none, (answer) => (answer.status === 401 ? undefined : said(answer))),
+      level: 'should',
+      rule: 'RFC 6750 §3.1',
+    },
+    'status-bad-token': {
+      sent: 'text that is not a token',
+      ...response('401', garbage, (answer) =>
+        answer.status === 401 || answer.status === 400 ? undefined : said(answer),
+      ),
+      level: 'should',
+      rule: 'RFC 6750 §3.1',
+    },
+    'no-repetition': {
+      sent: 'text that is not a token',
+      ...response(
+        'each parameter once',
+        garbage,
+        of401((answer) => {
+          const names = ofTokens(answer)?.parameters.map(([name]) => name) ?? [];
+          return names.length !== new Set(names).size;
+        }),
+      ),
+    },
+    characters: {
+      sent: 'text that is not a token',
+      ...response(
+        'printable ASCII without quotes in error and error_description',
+        garbage,
+        of401(
+          (answer) =>
+            !/^[ !#-[\]-~]*$/.test(`${value(answer, 'error') ?? ''}${value(answer, 'error_description') ?? ''}`),
+        ),
+      ),
+    },
+    'scope-status': {
+      sent: 'a token without the scope',
+      ...response('403', wrongScope, (answer) => (answer.status === 403 ? undefined : said(answer))),
+      level: 'should',
+      needs: 'issuer',
+      rule: 'RFC 6750 §3.1',
+      skip: isScoped,
+    },
+    'scope-error': {
+      sent: 'a token without the scope',
+      ...response('error="insufficient_scope"', wrongScope, (answer) =>
+        answer.status !== 403 || value(answer, 'error') === 'insufficient_scope' ? undefined : said(answer),
+      ),
+      level: 'should',
+      needs: 'issuer',
+      rule: 'RFC 6750 §3.1',
+      skip: isScoped,
+    },
+    'resource-metadata': {
+      sent: 'no token',
+      ...response(
+        'resource_metadata',
+        none,
+        of401((answer, { metadata }) => metadata !== undefined && value(answer, 'resource_metadata') === undefined),
+      ),
+      level: 'should',
+      rule: 'RFC 9728 §5.1',
+      profiles: { mcp: 'must' },
+      skip: ({ metadata, profile }) => (metadata || profile === 'mcp' ? undefined : 'There are no metadata (RFC 9728)'),
+    },
+  },
+);

@@ -1,0 +1,159 @@
+import type { Attempt } from '../row/row.ts';
+import { accepted, isBearer, refused, requests } from '../row/topic.ts';
+
+// Where a token is, and how the header spells it.
+
+const header = (name: string, value: string): Attempt => ({ headers: [[name, value]] });
+/** A request with these Authorization headers. */
+const authorization = (...values: readonly string[]): Attempt => ({
+  headers: values.map((value) => ['Authorization', value]),
+});
+const each = (...values: readonly string[]) => refused(...values.map((value) => authorization(value)));
+const cookie = (name: string) => header('Cookie', `${name}=TOKEN`);
+export const credentials = [
+  ...requests(
+    'no-token',
+    { rule: 'RFC 6750 §2, §3', needs: 'nothing', remedy: 'Guard the route, and every method and spelling of it' },
+    {
+      'empty-header': { sent: 'an empty Authorization header', ...each('', ' \t ') },
+      head: { sent: 'HEAD without a token', ...refused({ method: 'HEAD' }) },
+      'other-headers': {
+        sent: 'headers that mislead: X-Original-URL, X-HTTP-Method-Override, Forwarded … (CWE-290)',
+        ...refused(
+          ...['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Prefix', 'Forwarded'].map((name) => header(name, '/')),
+          header('X-HTTP-Method-Override', 'OPTIONS'),
+        ),
+      },
+      'trusted-headers': {
+        sent: 'headers of a proxy that name a user (CWE-290)',
+        ...refused(
+          ...['X-Forwarded-User', 'X-Remote-User', 'X-Auth-Request-User', 'X-Authenticated-Userid'].map((name) =>
+            header(name, 'admin'),
+          ),
+        ),
+      },
+      preflight: {
+        sent: 'GET with the headers of a preflight',
+        ...refused({
+          headers: [
+            ['Origin', 'https://spa.invalid'],
+            ['Access-Control-Request-Method', 'GET'],
+          ],
+        }),
+      },
+    },
+  ),
+  ...requests(
+    'scheme',
+    {
+      rule: 'RFC 6750 §2.1; RFC 9110 §11.4',
+      needs: 'token',
+      level: 'should',
+      remedy: 'Accept the scheme in any case, one space, and one token',
+      skip: isBearer,
+    },
+    {
+      'any-case': {
+        sent: 'the scheme in other letters',
+        ...accepted(authorization('bEaReR TOKEN')),
+        level: 'must',
+        rule: 'RFC 9110 §11.1',
+      },
+      'name-any-case': {
+        sent: 'the name of the header in other letters',
+        ...accepted(header('AUTHORIZATION', 'Bearer TOKEN')),
+        level: 'must',
+        rule: 'RFC 9110 §5.1',
+      },
+      spaces: {
+        sent: 'several spaces behind the scheme',
+        ...accepted(authorization('Bearer   TOKEN')),
+        rule: 'RFC 9110 §11.4',
+      },
+      basic: { sent: 'a good token as Basic credentials', ...each('Basic TOKEN') },
+      none: { sent: 'a good token without a scheme', ...each('TOKEN') },
+      other: {
+        sent: 'a good token of another scheme',
+        ...each('Token TOKEN', 'JWT TOKEN', 'BearerToken TOKEN', 'XBearer TOKEN'),
+      },
+      punctuation: {
+        sent: 'punctuation behind the scheme',
+        ...each('Bearer: TOKEN', 'Bearer=TOKEN', 'Bearer, TOKEN', '"Bearer" TOKEN'),
+      },
+      joined: { sent: 'nothing between scheme and token', ...each('BearerTOKEN') },
+      'beyond-ascii': {
+        sent: 'a letter beyond ASCII in the scheme',
+        ...each('B\u00e9arer TOKEN', 'Bearer\u00a0TOKEN'),
+      },
+      dpop: { sent: 'a plain token with the scheme DPoP, and no proof', ...each('DPoP TOKEN'), rule: 'RFC 9449 §7.1' },
+    },
+  ),
+  ...requests(
+    'credentials',
+    {
+      rule: 'RFC 6750 §2.1, §3.1',
+      needs: 'token',
+      level: 'should',
+      remedy: 'Reject a header that is not one scheme and one token',
+      skip: isBearer,
+    },
+    {
+      alone: { sent: 'the scheme alone', ...each('Bearer', 'Bearer \t '), level: 'must', needs: 'nothing' },
+      'word-behind': { sent: 'a word behind a good token', ...each('Bearer TOKEN x', 'Bearer\tTOKEN\tx') },
+      twice: { sent: 'a good token twice', ...each('Bearer TOKEN TOKEN', 'Bearer TOKEN,TOKEN') },
+      'scheme-twice': { sent: 'the scheme twice', ...each('Bearer Bearer TOKEN') },
+      'two-headers': {
+        sent: 'two headers with a good token',
+        ...refused(authorization('Bearer TOKEN', 'Bearer TOKEN')),
+        rule: 'RFC 9110 §5.3; RFC 6750 §2',
+      },
+      'two-headers-bad': {
+        sent: 'two headers, the second with a bad token',
+        ...refused(authorization('Bearer TOKEN', 'Bearer e30.e30.e30')),
+        rule: 'RFC 9110 §5.3',
+      },
+      'two-headers-basic': {
+        sent: 'two headers, the second with Basic',
+        ...refused(authorization('Bearer TOKEN', 'Basic dTpw')),
+        rule: 'RFC 9110 §5.3',
+      },
+    },
+  ),
+  ...requests(
+    'elsewhere',
+    {
+      rule: 'RFC 6750 §2.3; RFC 9700 §4.3.2',
+      needs: 'token',
+      level: 'should',
+      remedy: 'Take tokens from the Authorization header only',
+    },
+    {
+      query: {
+        sent: 'a good token in the query, as access_token',
+        ...refused({ query: 'access_token=TOKEN' }),
+        profiles: { mcp: 'must', fapi2: 'must' },
+      },
+      'query-names': {
+        sent: 'a good token in the query, by other names',
+        ...refused(...['token', 'jwt', 'authorization'].map((name) => ({ query: `${name}=TOKEN` }))),
+      },
+      cookie: {
+        sent: 'a good token in a cookie',
+        ...refused(cookie('access_token'), cookie('token'), cookie('jwt')),
+        rule: 'RFC 6750 §2',
+      },
+      'other-header': {
+        sent: 'a good token in other headers',
+        ...refused(header('X-Access-Token', 'TOKEN'), header('Proxy-Authorization', 'Bearer TOKEN')),
+        rule: 'RFC 6750 §2',
+      },
+      body: {
+        sent: 'a good token in the body of a form',
+        ...refused({ body: 'access_token=TOKEN' }),
+        rule: 'RFC 6750 §2.2',
+        profiles: { fapi2: 'must' },
+        skip: ({ method }) => (/GET|HEAD/.test(method) ? 'A request of this method has no body' : undefined),
+      },
+    },
+  ),
+];

@@ -1,0 +1,145 @@
+import { type Change, forge, keyNamed, withSignature } from '../forge/forge.ts';
+import { hashOf, proofFor, thumbprintOf } from '../forge/proof.ts';
+import { claims, headers } from '../row/changes.ts';
+import type { Attempt, Trial } from '../row/row.ts';
+import { accepted, finding, refused, refuses, requests, response } from '../row/topic.ts';
+import { nowSeconds } from '../values/time.ts';
+
+// Proofs of possession (RFC 9449), where the challenge or the metadata of the target name DPoP.
+
+const bound = (name = 'client') => ({ claims: { cnf: { jkt: thumbprintOf(name) } } });
+/** A request with a bound token and a proof. */
+const proven = (change: Change = {}, more: Attempt = {}): Attempt => ({
+  token: () => bound(),
+  scheme: 'DPoP',
+  proofs: [change],
+  ...more,
+});
+const withProof = (...changes: readonly Change[]) => refused(...changes.map((change) => proven(change)));
+/** As above, for changes that are made when they are sent. */
+const later = (...makes: readonly ((trial: Trial) => Change)[]) =>
+  finding('a refusal (4xx)', makes.length, (trial) => refuses(trial, ...makes.map((make) => proven(make(trial)))));
+const claim = (name: string, ...values: readonly unknown[]) => withProof(...claims(name, ...values));
+const proofHeader = (name: string, ...values: readonly unknown[]) => withProof(...headers(name, ...values));
+const ago = (seconds: number) => later(() => ({ claims: { iat: nowSeconds() - seconds } }));
+const hasDpop = (trial: Trial) => (trial.hasDpop ? undefined : 'Neither the challenge nor the metadata name DPoP');
+
+export const dpopRows = requests(
+  'dpop',
+  {
+    rule: 'RFC 9449 §4.3',
+    needs: 'issuer',
+    remedy: 'Check a proof with a library for RFC 9449, and all twelve points of §4.3',
+    skip: hasDpop,
+  },
+  {
+    accepts: { sent: 'a bound token with its proof', ...accepted(proven()), rule: 'RFC 9449 §7.1' },
+    'no-proof': { sent: 'a bound token and no proof', ...refused(proven({}, { proofs: [] })), rule: 'RFC 9449 §7.1' },
+    bearer: {
+      sent: 'a bound token with the scheme Bearer',
+      ...refused(proven({}, { scheme: 'Bearer', proofs: [] })),
+      rule: 'RFC 9449 §7.2',
+    },
+    'bearer-proof': {
+      sent: 'a bound token with the scheme Bearer, and its proof',
+      ...refused(proven({}, { scheme: 'Bearer' })),
+      rule: 'RFC 9449 §7.2',
+    },
+    unbound: {
+      sent: 'a token that is bound to no key, with a proof',
+      ...refused(proven({}, { token: { claims: { cnf: undefined } } })),
+      rule: 'RFC 9449 §7.1',
+    },
+    'other-key': {
+      sent: 'a token bound to another key',
+      ...refused(proven({}, { token: () => bound('other') })),
+      rule: 'RFC 9449 §7.1',
+    },
+    'two-proofs': { sent: 'two proofs', ...refused(proven({}, { proofs: [{}, {}] })) },
+    replay: {
+      sent: 'a proof twice',
+      ...finding('a refusal of the second', 2, async (trial) => {
+        const token = forge(trial.base, bound());
+        const attempt: Attempt = {
+          headers: [
+            ['Authorization', `DPoP ${token}`],
+            ['DPoP', proofFor(trial, token, {}, trial.nonce())],
+          ],
+        };
+        const { outcome, words } = await trial.send(attempt);
+        return outcome === 'served' ? refuses(trial, attempt) : { verdict: 'inconclusive', got: words };
+      }),
+      level: 'should',
+      rule: 'RFC 9449 §11.1',
+      profiles: { fapi2: 'must' },
+    },
+    type: { sent: 'a proof of another type', ...proofHeader('typ', 'JWT', undefined) },
+    'alg-none': {
+      sent: 'a proof with alg none',
+      ...withProof({ header: { alg: 'none' }, signWith: () => new Uint8Array() }, { header: { alg: 'none' } }),
+    },
+    'alg-symmetric': { sent: 'a proof with alg HS256', ...proofHeader('alg', 'HS256', 'HS512') },
+    signature: {
+      sent: 'a proof by another key than it shows',
+      ...later(
+        () => ({ key: keyNamed('other', 'ES256') }),
+        () => ({ reshape: (proof) => withSignature(proof, 'A'.repeat(86)) }),
+      ),
+    },
+    'private-key': {
+      sent: 'a proof that shows a private key',
+      ...later(() => ({ header: { jwk: { ...keyNamed('client', 'ES256').export({ format: 'jwk' }) } } })),
+    },
+    'no-key': { sent: 'a proof without a key', ...proofHeader('jwk', undefined, null, { kty: 'oct', k: 'AAAA' }) },
+    'claim-missing': {
+      sent: 'a proof without jti, htm, htu or iat',
+      ...withProof(...['jti', 'htm', 'htu', 'iat'].flatMap((name) => claims(name, undefined))),
+    },
+    'ath-missing': { sent: 'a proof without ath', ...claim('ath', undefined), rule: 'RFC 9449 §7' },
+    'other-method': { sent: 'a proof for another method', ...claim('htm', 'DELETE') },
+    'method-case': {
+      sent: 'a proof for the method in lower case (RFC 9110 §9.1)',
+      ...later(({ method }) => ({ claims: { htm: method.toLowerCase() } })),
+      level: 'should',
+    },
+    'other-url': { sent: 'a proof for another URL', ...claim('htu', 'https://other.invalid/') },
+    'other-path': { sent: 'a proof for another path', ...later(({ url }) => ({ claims: { htu: `${url}/other` } })) },
+    'other-host': {
+      sent: 'a proof for the Host that the request forwards',
+      ...finding('a refusal (4xx)', 1, (trial) =>
+        refuses(
+          trial,
+          proven(
+            { claims: { htu: `https://evil.invalid${new URL(trial.url).pathname}` } },
+            {
+              headers: [
+                ['X-Forwarded-Host', 'evil.invalid'],
+                ['X-Forwarded-Proto', 'https'],
+              ],
+            },
+          ),
+        ),
+      ),
+    },
+    'other-token': { sent: 'a proof for another token', ...claim('ath', hashOf('other'), 'x') },
+    old: { sent: 'a proof of six minutes ago', ...ago(360) },
+    future: { sent: 'a proof six minutes ahead', ...ago(-360), level: 'should' },
+    expired: { sent: 'a proof whose own exp is past', ...claim('exp', 1), level: 'should', rule: 'RFC 7519 §4.1.4' },
+    crit: { sent: 'a proof with crit', ...proofHeader('crit', ['x-policy']), rule: 'RFC 7515 §4.1.11' },
+    challenge: {
+      sent: 'a faulty proof',
+      ...response(
+        'error="invalid_dpop_proof" and algs',
+        proven({ claims: { ath: 'x' } }),
+        ({ status, headers: sent }) => {
+          const told = sent.get('www-authenticate') ?? '';
+          return status !== 401 || (/DPoP /.test(told) && /invalid_dpop_proof/.test(told) && /algs="/.test(told))
+            ? undefined
+            : told;
+        },
+      ),
+      level: 'should',
+      rule: 'RFC 9449 §7.1',
+    },
+  },
+);

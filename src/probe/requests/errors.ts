@@ -1,0 +1,66 @@
+import type { Change } from '../forge/forge.ts';
+import { claims, headers } from '../row/changes.ts';
+import type { Attempt } from '../row/row.ts';
+import { finding, requests } from '../row/topic.ts';
+
+// Requests that a server must refuse without falling over.
+
+/**
+ * Fails if a server error comes while a good token still works. A gateway responds with 502, 503 or 504. A server may close the
+ * connection while a long header is still being sent, so that its 431 is lost.
+ */
+const noFault = (...attempts: readonly Attempt[]) =>
+  finding('no 5xx', attempts.length + 1, async (trial) => {
+    for (const attempt of attempts) {
+      const { status, words } = await trial.send(attempt);
+      if (status > 0 && status < 500) continue;
+      const again = await trial.send(trial.good ? { token: {} } : {});
+      const isUp = again.status > 0 && again.status < 500;
+      if (isUp && status === 0 && String(attempt.headers).length > 8192) continue;
+      const isFault = isUp && status >= 500 && ![502, 503, 504].includes(status);
+      return { verdict: isFault ? 'failed' : 'inconclusive', got: words };
+    }
+    return { verdict: 'passed', got: 'no 5xx' };
+  });
+const withHeader = (...values: readonly string[]) =>
+  noFault(...values.map((value): Attempt => ({ headers: [['Authorization', value]] })));
+const withToken = (...texts: readonly string[]) => withHeader(...texts.map((text) => `Bearer ${text}`));
+const withChanges = (...changes: readonly Change[]) => noFault(...changes.map((token) => ({ token })));
+
+export const errorRows = requests(
+  'error',
+  {
+    rule: 'RFC 6750 §3.1; RFC 9110 §15.6',
+    needs: 'nothing',
+    remedy: 'Catch what the verification throws, and refuse the request',
+  },
+  {
+    garbage: { sent: 'texts that are not tokens', ...withToken('x', '..', 'a.b.c', '__proto__', '%00') },
+    header: {
+      sent: 'an Authorization header of odd characters',
+      ...withHeader('Bearer', 'Bearer \u00e9', 'a', '=', 'Basic', 'Digest x="'),
+    },
+    json: {
+      sent: 'a token whose parts are no JSON',
+      ...withToken('eyJ.eyJ.AAAA', 'bm8.bm8.bm8', 'bnVsbA.bnVsbA.AAAA', 'W10.W10.AAAA'),
+    },
+    claims: {
+      sent: 'claims of odd types',
+      ...withChanges(
+        ...claims('aud', null),
+        ...claims('exp', {}),
+        ...claims('scope', { a: [] }),
+        ...claims('iss', ['x']),
+        ...claims('sub', 1),
+      ),
+      needs: 'issuer',
+    },
+    kid: { sent: 'odd key IDs', ...withChanges(...headers('kid', '', null, 0, {}, '__proto__')), needs: 'issuer' },
+    long: { sent: 'a token of 7,000 characters', ...withToken(`e30.${'A'.repeat(7000)}.AA`) },
+    huge: {
+      sent: 'a token of 100,000 characters',
+      ...withToken(`e30.${'A'.repeat(100_000)}.AA`),
+      skip: ({ isIntrusive }) => (isIntrusive ? undefined : 'A header over 8 KiB: --intrusive'),
+    },
+  },
+);

@@ -1,0 +1,80 @@
+import { changePart } from '../forge/forge.ts';
+import type { Attempt } from '../row/row.ts';
+import { requests, response } from '../row/topic.ts';
+import { printable } from '../values/text.ts';
+import { garbage, none } from './challenges.ts';
+
+// What a refusal must not say, and how it fits other responses.
+
+const stack = /\bat .+[(/].+:\d+:\d+\)?|Traceback \(most recent|\.(?:java|py|rb|go|cs):\d+\b|node_modules\//;
+const noStack = (attempts: Attempt | readonly Attempt[]) =>
+  response('no stack trace', attempts, ({ text }) =>
+    stack.test(text) ? `a body with ${printable(stack.exec(text)?.[0] ?? '', 80)}` : undefined,
+  );
+
+export const responses = [
+  ...requests(
+    'leak',
+    {
+      rule: 'CWE-209; RFC 9700 §4.3',
+      needs: 'nothing',
+      level: 'should',
+      remedy: 'Send a fixed text, and log the cause',
+    },
+    {
+      stack: {
+        sent: 'tokens that are none',
+        ...noStack([garbage, { headers: [['Authorization', 'Bearer eyJ.eyJ.AAAA']] }]),
+      },
+      token: {
+        sent: 'text that is not a token',
+        ...response(
+          'no token in the response',
+          { headers: [['Authorization', 'Bearer e30.cHJvYmVkLXRva2Vu.e30']] },
+          ({ text, headers }) =>
+            `${text}${[...headers].join()}`.includes('cHJvYmVkLXRva2Vu') ? 'a response with the token' : undefined,
+        ),
+      },
+      'bad-signature': {
+        sent: 'a good token with another signature',
+        ...noStack({ token: changePart(2, () => 'AAAA') }),
+      },
+    },
+  ),
+  ...requests(
+    'manners',
+    { rule: 'RFC 9110 §9.3.2', needs: 'token', level: 'should', remedy: 'Answer HEAD as GET' },
+    {
+      head: {
+        sent: 'HEAD with a good token',
+        ...response('the status of GET, or 405', { token: {}, method: 'HEAD' }, ({ status, words }, { good }) =>
+          status === good?.status || status === 405 || status === 404 ? undefined : words,
+        ),
+        skip: ({ method }) => (method === 'GET' ? undefined : 'The method is not GET'),
+      },
+      'cors-refusal': {
+        sent: 'no token, from a page of another origin',
+        ...response(
+          'the same Access-Control-Allow-Origin as a success',
+          { headers: [['Origin', 'https://spa.invalid']] },
+          ({ status, headers }, { good }) =>
+            status === 401 &&
+            good?.headers.get('access-control-allow-origin') === '*' &&
+            headers.get('access-control-allow-origin') === null
+              ? 'no Access-Control-Allow-Origin'
+              : undefined,
+        ),
+        rule: 'Fetch §3.3',
+        remedy: 'Let refusals have the CORS headers, too',
+      },
+      'no-success-body': {
+        sent: 'no token',
+        ...response('no part of the protected response', none, ({ text }, { good }) =>
+          text.length > 20 && text === good?.text ? 'the body of a success' : undefined,
+        ),
+        rule: 'CWE-698; RFC 6750 §3',
+        remedy: 'End the response after a refusal',
+      },
+    },
+  ),
+];

@@ -1,0 +1,96 @@
+import type { Base, Change, Forgery } from '../forge/forge.ts';
+import type { Received } from '../http/sender.ts';
+import type { KeyServer } from '../issuer/served-issuer.ts';
+import type { Members } from '../values/json.ts';
+
+// Here is what a row is. Which rows there are is in tokens/ and requests/; when a row is tried is decided in run/.
+
+/** `must` is what a standard demands, `should` what it or good practice recommends. */
+export type Level = 'must' | 'should';
+/** What a row needs: only the URL, a good token of any issuer, or an issuer whose key signs what the row wants. */
+export type Needs = 'nothing' | 'token' | 'issuer';
+/** Where standards differ: which of them decides what is a `must`. */
+export type Profile = 'rfc6750' | 'rfc9068' | 'mcp' | 'fapi2';
+
+/** One request. By default, it has no credentials. `TOKEN` in its headers, query and body stands for a good token. */
+export interface Attempt {
+  /** Presented as good tokens are: as a bearer token, or with a proof. */
+  readonly token?: Forgery;
+  readonly scheme?: 'Bearer' | 'DPoP';
+  /** Proofs for this request, changed: by default one if the scheme is DPoP. */
+  readonly proofs?: readonly Change[];
+  readonly headers?: readonly (readonly [name: string, value: string])[];
+  readonly method?: string;
+  /** Changes the path of the URL. */
+  readonly path?: (path: string) => string;
+  /** Added to the query of the URL. */
+  readonly query?: string;
+  readonly body?: string;
+}
+
+/** What came back, and what it means. */
+export interface Answer extends Received {
+  /** `served` is the class of status of a good token, `refused` any other up to 499 but 429, and `unclear` the rest. */
+  readonly outcome: 'served' | 'refused' | 'unclear';
+}
+
+export interface Finding {
+  readonly verdict: 'passed' | 'failed' | 'skipped' | 'inconclusive';
+  /** What came, or why the row was skipped. */
+  readonly got: string;
+}
+
+/** A target under test, and what a row can do with it. */
+export interface Trial {
+  readonly base: Base;
+  readonly url: string;
+  readonly method: string;
+  readonly profile: Profile | undefined;
+  /** The responses of the controls: to a good token (if there is one), and without credentials. */
+  readonly good: Answer | undefined;
+  readonly bare: Answer;
+  /** The issuer, if it can be reached over the network. */
+  readonly server: KeyServer | undefined;
+  /** Whether the API has fetched the keys that the issuer publishes beside its own. */
+  hasSideKeys(): boolean;
+  /** Whether floods and huge headers may be sent. */
+  readonly isIntrusive: boolean;
+  /** The scheme in which good tokens are presented. */
+  readonly scheme: 'Bearer' | 'DPoP';
+  /** Whether the challenge or the metadata name DPoP. */
+  readonly hasDpop: boolean;
+  /** The metadata (RFC 9728) and their URL, if there are any on this host. */
+  readonly metadata: Members | undefined;
+  readonly metadataUrl: string | undefined;
+  /** The newest nonce for proofs that the target gave out. */
+  nonce(): string | undefined;
+  send(attempt: Attempt): Promise<Answer>;
+  /** As `send`, but a request that several rows have in common is sent once. */
+  sendOnce(attempt: Attempt): Promise<Answer>;
+  /** Reads another URL of the same host without credentials. */
+  read(url: string): Promise<Answer>;
+}
+
+export interface Row<Id extends string = string> {
+  readonly id: Id;
+  /** The standard and section that demand it. */
+  readonly rule: string;
+  readonly level: Level;
+  readonly needs: Needs;
+  readonly sent: string;
+  readonly expected: string;
+  /** How such a fault is usually repaired. */
+  readonly remedy: string;
+  /** Levels in profiles that differ. */
+  readonly profiles?: Readonly<Partial<Record<Profile, Level>>> | undefined;
+  /** The changes to a good token, if that is what is sent. */
+  readonly forgeries?: readonly Forgery[] | undefined;
+  /** Returns why the row does not apply. */
+  readonly skip?: ((trial: Trial) => string | undefined) | undefined;
+  /** How many requests it sends at most, apart from those that are repeated with a nonce or after a limit. */
+  readonly requests: number;
+  readonly run: (trial: Trial) => Promise<Finding>;
+}
+
+/** The subject of good tokens, by which a response to another client is noticed. */
+export const controlSubject = 'probe-control';

@@ -1,0 +1,100 @@
+import { type Forgery, forge } from '../forge/forge.ts';
+import type { Answer, Attempt, Finding, Row, Trial } from './row.ts';
+
+// Here is how a row is written: a token in a line, a request as an object. What each means is in row.ts.
+
+/** What the rows of a topic share, and one of them may have differently. */
+type Told = Pick<Row, 'rule' | 'needs' | 'remedy'> & Partial<Pick<Row, 'level' | 'expected' | 'profiles' | 'skip'>>;
+/** What is sent, how often, and what must come back. */
+type Way = Pick<Row, 'run' | 'requests' | 'expected' | 'forgeries'>;
+type RequestLine = Pick<Row, 'sent'> & Way & Partial<Told>;
+type TokenLine = readonly [sent: string, what: Forgery | readonly Forgery[] | Way, more?: Partial<Told>];
+/** The rows of a topic, whose name begins their IDs. */
+type Topic<Name extends string, Line> = readonly Row<`${Name}-${Extract<keyof Line, string>}`>[];
+
+/** Returns the rows of a topic about requests. */
+export function requests<Name extends string, Line extends Readonly<Record<string, RequestLine>>>(
+  name: Name,
+  told: Told,
+  lines: Line,
+): Topic<Name, Line> {
+  const rows = Object.entries(lines).map(([id, line]) => ({ id: `${name}-${id}`, level: 'must', ...told, ...line }));
+  return rows as unknown as Topic<Name, Line>;
+}
+
+/** Returns the rows of a topic about tokens, which must be refused unless a line says otherwise. */
+export function tokens<Name extends string, Line extends Readonly<Record<string, TokenLine>>>(
+  name: Name,
+  told: Told,
+  lines: Line,
+): Topic<Name, Line> {
+  const asRequest = ([sent, what, more]: TokenLine): RequestLine => {
+    const way = isWay(what) ? what : refusedTokens(...([what].flat() as readonly Forgery[]));
+    return { sent, ...way, ...more };
+  };
+  const entries = Object.entries(lines).map(([id, line]) => [id, asRequest(line)] as const);
+  return requests(name, told, Object.fromEntries(entries)) as unknown as Topic<Name, Line>;
+}
+
+const isWay = (what: TokenLine[1]): what is Way => typeof what === 'object' && 'run' in what;
+
+/** Sends at most so many requests, and decides by itself. */
+export const finding = (expected: string, requests: number, run: Row['run']): Way => ({ expected, requests, run });
+/** Refuses each of these requests. */
+export const refused = (...attempts: readonly Attempt[]): Way =>
+  finding('a refusal (4xx)', attempts.length, (trial) => refuses(trial, ...attempts));
+/** Accepts each of these requests. */
+export const accepted = (...attempts: readonly Attempt[]): Way =>
+  finding('success, as with any good token', attempts.length, (trial) => all(trial, attempts, 'served', 'refused'));
+const presenting =
+  (way: typeof accepted) =>
+  (...forgeries: readonly Forgery[]): Way => ({ ...way(...forgeries.map((token) => ({ token }))), forgeries });
+export const acceptedTokens = presenting(accepted);
+export const refusedTokens = presenting(refused);
+
+/** Decides about the responses to requests: `fault` returns what is wrong with one. */
+export const response = (
+  expected: string,
+  attempts: Attempt | readonly Attempt[],
+  fault: (answer: Answer, trial: Trial) => string | undefined,
+): Way =>
+  finding(expected, [attempts].flat().length, async (trial) => {
+    let words = '';
+    for (const attempt of [attempts].flat() as readonly Attempt[]) {
+      const answer = await trial.sendOnce(attempt);
+      if (answer.outcome === 'unclear') return { verdict: 'inconclusive', got: answer.words };
+      const got = fault(answer, trial);
+      if (got !== undefined) return { verdict: 'failed', got };
+      words = answer.words;
+    }
+    return { verdict: 'passed', got: words };
+  });
+
+/** Sends requests until one is served. A token that its change leaves as it is, such as an opaque one, is not sent. */
+export async function refuses(trial: Trial, ...attempts: readonly Attempt[]): Promise<Finding> {
+  const { base } = trial;
+  const changed = attempts.filter(
+    ({ token }) => token === undefined || !base.token || forge(base, token) !== base.token,
+  );
+  return all(trial, changed, 'refused', 'served');
+}
+
+async function all(trial: Trial, attempts: readonly Attempt[], want: Answer['outcome'], fault: Answer['outcome']) {
+  let last: Finding = { verdict: 'skipped', got: 'The token has no part that can be changed so' };
+  for (const [at, attempt] of attempts.entries()) {
+    const { outcome, words } = await trial.send(attempt);
+    const got = attempts.length > 1 && outcome !== want ? `${words} (variant ${at + 1} of ${attempts.length})` : words;
+    if (outcome === fault) return { verdict: 'failed' as const, got };
+    if (outcome === 'unclear') last = { verdict: 'inconclusive', got };
+    else if (last.verdict !== 'inconclusive') last = { verdict: 'passed', got };
+  }
+  return last;
+}
+
+/** Why rows do not apply to a target. */
+export const isScoped = ({ base }: Trial) => (base.scope === '' ? 'The target names no scope' : undefined);
+export const isBearer = ({ scheme }: Trial) => (scheme === 'Bearer' ? undefined : 'Tokens are bound to keys');
+export const isServed = ({ server }: Trial) =>
+  server ? undefined : 'The issuer publishes its keys in memory: --serve-issuer';
+export const isFetched = (trial: Trial) =>
+  isServed(trial) ?? (trial.hasSideKeys() ? undefined : 'The API has not fetched the keys of these rows');

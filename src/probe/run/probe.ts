@@ -1,0 +1,189 @@
+import type { Sent } from '../http/network.ts';
+import { createSender, type Received, type Sender } from '../http/sender.ts';
+import type { KeyServer } from '../issuer/served-issuer.ts';
+import type { Level, Needs, Row } from '../row/row.ts';
+import { operationsOf } from './openapi.ts';
+import { type ProbeOptions, type Target, targetsOf } from './options.ts';
+import { type ProbedRow, type ProbeReport, reportOf } from './report.ts';
+import { rows as allRows } from './rows.ts';
+import { type Source, sourceOf } from './source.ts';
+import { adviceOn, createTrial } from './trial.ts';
+
+// Here is the course of a run: controls, rows, controls. What is sent is in tokens/ and requests/, and how in http/.
+
+const profiles: readonly unknown[] = ['rfc6750', 'rfc9068', 'mcp', 'fapi2', undefined];
+/** How many rows are tried between two controls. */
+const controlInterval = 25;
+
+/**
+ * Tries a resource server from outside: with tokens that must be refused, and some that must not, row by row. It needs nothing
+ * of the server but a URL. A report without failures is no proof that every route is guarded: name all of them.
+ * @example
+ * const issuer = await createTestIssuer();
+ * const app = createApplication(issuer.options);
+ * const targets = [{ url: 'https://api.invalid/reports', scope: 'read:reports' }];
+ * const report = await probe({ issuer, fetch: (request) => app.fetch(request), targets });
+ * expect(report.failed).toEqual([]);
+ * @throws {TypeError} an option is missing, or names a row or a profile that does not exist
+ */
+export const probe = (options: ProbeOptions): Promise<ProbeReport> => runProbe(options);
+
+/** As above; `server` is where the keys of the test issuer are published. */
+export async function runProbe(options: ProbeOptions, server?: KeyServer): Promise<ProbeReport> {
+  const { known = {}, only, skip = [], profile, headers, signal } = options;
+  if (!profiles.includes(profile)) throw new TypeError(`Cannot probe: ${profile} is no profile`);
+  for (const name of [...(only ?? []), ...skip, ...Object.keys(known)])
+    if (idsOf(name).length === 0 || (name in known && !idsOf(name).includes(name)))
+      throw new TypeError(`Cannot probe: no row is called ${name}`);
+  const { targets, notTried } = readTargets(options);
+  const onReceived = ({ id, method, url }: Sent, { words: _, ...received }: Received) =>
+    options.onResponse?.({ row: id, method, url, ...received });
+  const sender = createSender({ fetch: options.fetch, headers, signal, onReceived });
+  const chosen = chosenRows(options);
+  const source = await sourceOf(options, server?.url);
+  const results: ProbedRow[] = [];
+  const total = targets.length * (chosen.length + ownRows.length);
+  const add: Add = (target, { id, rule, level, needs, sent, expected, remedy }, verdict, got) => {
+    const at = `${target.method} ${target.url}`;
+    const row = { id, target: at, rule, level, needs, sent, expected, got, verdict, remedy };
+    results.push(row);
+    options.onRow?.(row, total);
+  };
+  for (const target of targets) {
+    const trial = await createTrial(target, { source, sender, server, options });
+    await probeTarget({ ...trial, source, sender, results, add: (...row) => add(target, ...row) }, chosen);
+  }
+  return reportOf(withKnown(results, known), notTried);
+}
+
+/** Returns the rows that a run has, without sending anything. */
+export function plan(options: ProbeOptions, depth: Needs): readonly string[] {
+  const { targets, notTried } = readTargets(options);
+  const depths: readonly Needs[] = ['nothing', 'token', 'issuer'];
+  const chosen = chosenRows(options).filter(({ needs }) => depths.indexOf(needs) <= depths.indexOf(depth));
+  return [
+    ...targets.flatMap(({ method, url }) => chosen.map(({ id, sent }) => `${method} ${url}  ${id}: ${sent}`)),
+    ...notTried,
+  ];
+}
+
+/** Returns the ID that a name is, or else those that begin with it. */
+function idsOf(name: string): readonly string[] {
+  const ids = [...allRows, ...ownRows].map(({ id }) => id);
+  return ids.includes(name) ? [name] : ids.filter((id) => id.startsWith(name));
+}
+
+function chosenRows({ only = [''], skip = [] }: ProbeOptions): readonly Row[] {
+  const [wanted, unwanted] = [only.flatMap(idsOf), skip.flatMap(idsOf)];
+  return allRows.filter(({ id }) => wanted.includes(id) && !unwanted.includes(id));
+}
+
+function readTargets({ targets, openapi, baseUrl, methods }: ProbeOptions) {
+  const described = openapi ? operationsOf(openapi, baseUrl, methods) : { targets: [], notTried: [] };
+  const all = targetsOf([...(targets ?? []), ...described.targets]);
+  if (all.length === 0) throw new TypeError('Cannot probe: targets must name at least one URL that requires a token');
+  return { targets: all, notTried: described.notTried };
+}
+
+type Own = Omit<Row, 'run' | 'requests'>;
+const noToken: Own = {
+  ...{ id: 'no-token', rule: 'RFC 6750 §3', level: 'must', needs: 'nothing' },
+  ...{ sent: 'no token', expected: 'a refusal (4xx)' },
+  remedy: 'Guard the route. A refusal is a matter of the status, not of the body',
+};
+const control: Own = {
+  ...{ id: 'control', rule: 'RFC 6750 §2.1', level: 'must', needs: 'token' },
+  ...{ sent: 'a good token, twice', expected: 'success, the same each time' },
+  remedy: 'Let the API trust the issuer, and give it a token that it accepts',
+};
+const controlEnd: Own = { ...control, id: 'control-end', sent: 'a good token, at the end' };
+/** Rows that are part of each run. */
+const ownRows: readonly Own[] = [noToken, control, controlEnd];
+
+type Verdicted = readonly [row: Own, verdict: ProbedRow['verdict'], got: string];
+type Add = (target: Target, ...row: Verdicted) => void;
+interface Run extends Awaited<ReturnType<typeof createTrial>> {
+  readonly source: Source;
+  readonly sender: Sender;
+  readonly results: ProbedRow[];
+  readonly add: (...row: Verdicted) => void;
+}
+
+async function probeTarget(run: Run, chosen: readonly Row[]): Promise<void> {
+  const { results, source, sender, add, begin } = run;
+  const { bare, good } = run.trial;
+  const skipAll = (why: string) => {
+    for (const row of chosen) add(row, 'skipped', why);
+  };
+  add(noToken, verdicts[bare.outcome], bare.words);
+  if (bare.outcome === 'served') return skipAll('The target serves without a token');
+  if (bare.outcome === 'unclear') return skipAll('It is unclear whether the target needs a token');
+  if (!good) add(control, 'skipped', 'No token was given');
+  else if (good.outcome === 'served') add(control, 'passed', good.words);
+  else {
+    add(control, 'inconclusive', adviceOn(good, source));
+    return skipAll('A good token was not accepted');
+  }
+
+  let judged = results.length;
+  for (const [at, row] of chosen.entries()) {
+    begin(row.id);
+    const isOver = await source.renew();
+    if (isOver !== undefined) sender.stop(isOver);
+    await probeRow(run, row);
+    if (at % controlInterval !== controlInterval - 1 && at !== chosen.length - 1) continue;
+    let again = await run.control();
+    if (again?.outcome === 'unclear') {
+      // A gateway may have lost an instance for a moment.
+      await sender.pause(1000);
+      again = await run.control();
+    }
+    if (again && again.outcome !== 'served') {
+      doubt(results, judged, again.words);
+      add(controlEnd, 'inconclusive', again.words);
+      for (const left of chosen.slice(at + 1))
+        add(left, 'inconclusive', 'Not tried: the API no longer accepts a good token');
+      return;
+    }
+    judged = results.length;
+  }
+  if (good) add(controlEnd, 'passed', good.words);
+}
+
+const verdicts = { served: 'failed', refused: 'passed', unclear: 'inconclusive' } as const;
+
+/** What was judged since the last control may be due to an API that fell over. */
+function doubt(results: ProbedRow[], from: number, words: string): void {
+  for (let at = from; at < results.length; at += 1) {
+    const row = results[at];
+    if (row && row.verdict !== 'skipped')
+      results[at] = { ...row, verdict: 'inconclusive', got: `${row.got}; then a good token: ${words}` };
+  }
+}
+
+async function probeRow({ trial, sender, add }: Run, row: Row): Promise<void> {
+  const level: Level = (trial.profile && row.profiles?.[trial.profile]) ?? row.level;
+  const judged = { ...row, level };
+  const stopped = sender.stopped();
+  const why =
+    (row.needs === 'issuer' && !trial.base.key && 'No issuer was given') ||
+    (row.needs === 'token' && !trial.good && 'No token was given') ||
+    row.skip?.(trial);
+  if (why) return add(judged, 'skipped', why);
+  if (stopped !== undefined) return add(judged, 'inconclusive', `Not tried: ${stopped}`);
+  const { verdict, got } = await row.run(trial);
+  add(judged, verdict === 'failed' && level === 'should' ? 'warning' : verdict, got);
+}
+
+/** Marks known deviations, and fails rows that no longer deviate at any target. */
+function withKnown(rows: readonly ProbedRow[], known: Readonly<Record<string, string>>): readonly ProbedRow[] {
+  const deviates = ({ verdict }: ProbedRow) => verdict === 'failed' || verdict === 'warning';
+  const found = new Set(rows.filter(deviates).map(({ id }) => id));
+  return rows.map((row) => {
+    const reason = known[row.id];
+    if (reason === undefined) return row;
+    if (deviates(row)) return { ...row, known: reason };
+    if (row.verdict !== 'passed' || found.has(row.id)) return row;
+    return { ...row, verdict: 'failed', got: `${row.got}: it passes again, remove it from the known deviations` };
+  });
+}

@@ -1,0 +1,150 @@
+import type { Level, Needs } from '../row/row.ts';
+import { groupBy } from '../values/group-by.ts';
+import { printable } from '../values/text.ts';
+
+// Here the result of a run is counted and written.
+
+/** The result of a row. */
+export type Verdict = 'passed' | 'failed' | 'warning' | 'skipped' | 'inconclusive';
+
+/** The result of a row on a target. */
+export interface ProbedRow {
+  /** Stable: for lists of known deviations. */
+  readonly id: string;
+  /** Method and URL. */
+  readonly target: string;
+  /** The standard and section that demand it. */
+  readonly rule: string;
+  /** Whether the standard says must or should. */
+  readonly level: Level;
+  /** What the probe must have to send it. */
+  readonly needs: Needs;
+  /** What was sent. */
+  readonly sent: string;
+  /** What the standard demands. */
+  readonly expected: string;
+  /** What came, or why the row was skipped. */
+  readonly got: string;
+  /** Whether the response is what the standard demands. */
+  readonly verdict: Verdict;
+  /** How such a fault is usually repaired. */
+  readonly remedy: string;
+  /** Why it is known that the row fails. */
+  readonly known?: string;
+}
+
+/** The result of a run. */
+export interface ProbeReport {
+  /** Every row. */
+  readonly rows: readonly ProbedRow[];
+  /** Rows that passed. */
+  readonly passed: readonly ProbedRow[];
+  /** Rows of level `must` that failed, and known ones that no longer do. Known deviations are in `rows` only. */
+  readonly failed: readonly ProbedRow[];
+  /** Rows of level `should` that failed. */
+  readonly warnings: readonly ProbedRow[];
+  /** Rows for which something was missing. */
+  readonly skipped: readonly ProbedRow[];
+  /** Rows whose responses decide nothing. */
+  readonly inconclusive: readonly ProbedRow[];
+  /** Operations that the OpenAPI document calls public, and methods that were not named: they were not tried. */
+  readonly notTried: readonly string[];
+  /** Whether every row that applies has a verdict. */
+  readonly isComplete: boolean;
+  /**
+   * Returns a table of the rows that have not passed, failures last, and the counts. Defaults to no colour, and to lines of at
+   * most 120 characters.
+   */
+  render(hasColour?: boolean, columns?: number): string;
+}
+
+/** Returns the report of a run. */
+export function reportOf(rows: readonly ProbedRow[], notTried: readonly string[]): ProbeReport {
+  const of = (verdict: Verdict) => rows.filter((row) => row.verdict === verdict && row.known === undefined);
+  const [passed, failed, skipped] = [of('passed'), of('failed'), of('skipped')];
+  const [warnings, inconclusive] = [of('warning'), of('inconclusive')];
+  const isComplete = inconclusive.length === 0;
+  const report = { rows, passed, failed, warnings, skipped, inconclusive, notTried, isComplete };
+  return { ...report, render: (...options) => renderReport(report, ...options) };
+}
+
+const colourOf = { failed: 31, warning: 33, inconclusive: 35, known: 36, skipped: 2, 'not tried': 2 } as const;
+type Kind = keyof typeof colourOf;
+const margin = 13;
+const minColumns = 60;
+
+function renderReport(report: Omit<ProbeReport, 'render'>, hasColour = false, columns = 120): string {
+  const { rows, passed, failed, warnings, skipped, inconclusive, notTried } = report;
+  const known = rows.filter((row) => row.known !== undefined);
+  const targets = new Set(rows.map(({ target }) => target));
+  const shown = [...known, ...inconclusive, ...warnings, ...failed];
+  const idWidth = Math.max(...shown.map(({ id }) => id.length), 0) + 2;
+  /** A line, or several that begin in the same column. */
+  const line = (kind: Kind | '', text: string, id = '') => {
+    const start = kind.padEnd(margin) + id.padEnd(id === '' ? 0 : idWidth);
+    // A terminal may have no columns.
+    const pieces = wrapped(text, Math.max(columns, minColumns) - start.length).join(`\n${' '.repeat(start.length)}`);
+    const painted = hasColour && kind ? `\u001b[${colourOf[kind]}m${kind}\u001b[0m${start.slice(kind.length)}` : start;
+    return painted + pieces;
+  };
+  const rowLine = (kind: Kind) => (row: ProbedRow) => {
+    const why = row.known === undefined ? '' : ` (known: ${row.known})`;
+    return line(kind, `${row.sent}: ${row.got}${targets.size > 1 ? ` at ${row.target}` : ''}${why}`, row.id);
+  };
+  /** Rows of one rule, and under them what it demands. */
+  const explained = (kind: Kind, of: readonly ProbedRow[]) =>
+    [...groupBy(of, ({ expected, rule, remedy }) => `Expected ${expected} (${rule}). ${remedy}`)].flatMap(
+      ([words, group]) => [...group.map(rowLine(kind)), line('', words), ''],
+    );
+  const counted = (kind: Kind, of: readonly ProbedRow[]) =>
+    [...groupBy(of, ({ got }) => got)].flatMap(([reason, group]) =>
+      kind === 'inconclusive' && group.length < 3
+        ? group.map(rowLine(kind))
+        : [line(kind, `${group.length}: ${reason}`)],
+    );
+  const counts = Object.entries({ passed, failed, warnings, skipped, inconclusive, known });
+  const lines = [
+    ...[...targets].map((target) => `Target: ${target}`),
+    ...known.map(rowLine('known')),
+    ...counted('inconclusive', inconclusive),
+    '',
+    ...explained('warning', warnings),
+    ...explained('failed', failed),
+    ...counted('skipped', skipped),
+    ...notTried.map((text) => line('not tried', text)),
+    counts.map(([name, { length }]) => `${length} ${name}`).join(', '),
+    ...(report.isComplete ? [] : ['The run is incomplete: what is inconclusive was not judged']),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** Splits a text between words into lines of at most this length. A longer word is a line. */
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + word.length >= width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
+const xml = (text: string) =>
+  printable(text, Number.POSITIVE_INFINITY).replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+
+/** Returns the report in the format of JUnit, which CI systems read. What is inconclusive is an error. */
+export function junitOf({ rows, failed, inconclusive }: ProbeReport): string {
+  const of = (row: ProbedRow) =>
+    failed.includes(row) ? 'failure' : inconclusive.includes(row) ? 'error' : row.verdict === 'passed' ? '' : 'skipped';
+  const cases = rows.map((row) => {
+    const { id, target, verdict, sent, got, expected, rule, remedy, known } = row;
+    const element = of(row);
+    const message = known === undefined ? `${verdict}: ${got}` : `known: ${known}`;
+    const told = `Sent ${sent}. Got ${got}, expected ${expected} (${rule}). ${remedy}`;
+    const inside = element && `<${element} message="${xml(message)}">${xml(told)}</${element}>`;
+    return `    <testcase classname="${xml(target)}" name="${xml(id)}">${inside}</testcase>\n`;
+  });
+  const skipped = rows.filter((row) => of(row) === 'skipped').length;
+  const counts = `tests="${rows.length}" failures="${failed.length}" errors="${inconclusive.length}" skipped="${skipped}"`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n  <testsuite name="protected-api-probe" ${counts}>\n${cases.join('')}  </testsuite>\n</testsuites>\n`;
+}

@@ -1,0 +1,112 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import type { TestIssuer } from 'protected-api/testing';
+import type { Base } from '../forge/forge.ts';
+import { controlSubject } from '../row/row.ts';
+import { isJsonObject, type Members } from '../values/json.ts';
+import { nowSeconds } from '../values/time.ts';
+import type { ProbeOptions } from './options.ts';
+
+// Here is where the good tokens of a run come from: an issuer of tests, a token, or nothing but imagination.
+
+/** Where good tokens come from. */
+export interface Source {
+  /** What is known of the issuer, for this scope. */
+  readonly baseFor: (scope: string) => Base;
+  readonly hasToken: boolean;
+  /** What to change if a good token is refused. */
+  readonly advice: () => string;
+  /** Gets a new token if the old one expires within half a minute. Returns why there is none. */
+  readonly renew: () => Promise<string | undefined>;
+}
+
+const renewSeconds = 30;
+
+/** Returns where the tokens of a run come from: an issuer of tests, a token, or nothing but imagination. */
+export async function sourceOf(
+  { issuer, token, tokens: given, keys }: ProbeOptions,
+  issuerUrl: string | undefined,
+): Promise<Source> {
+  if (issuer) return issuerSource(issuer, issuerUrl);
+  const made = { ...imagined, given };
+  const read = async () => {
+    const text = (typeof token === 'function' ? await token() : token)?.trim().replace(/^(?:Bearer|DPoP)\s+/i, '');
+    if (text === undefined) return;
+    const header = partOf(() => decodeProtectedHeader(text));
+    const claims = partOf(() => decodeJwt(text));
+    const published = keys?.keys.filter(isJsonObject).find(({ kid }) => kid === header.kid) ?? {};
+    // It may be one that node:crypto does not know.
+    const { kty } = partOf(() => ({ ...createPublicKey({ key: published, format: 'jwk' }).export({ format: 'jwk' }) }));
+    const publicKey = kty === undefined ? undefined : published;
+    Object.assign(made, { token: text, header: { alg: 'RS256', ...header }, claims: () => claims, publicKey });
+  };
+  await read();
+  const leftSeconds = () => {
+    const { exp } = made.claims();
+    return made.token !== undefined && typeof exp === 'number' ? exp - nowSeconds() : Number.POSITIVE_INFINITY;
+  };
+  return {
+    baseFor: (scope) => ({ ...made, scope }),
+    hasToken: token !== undefined,
+    advice: () => (leftSeconds() > 0 ? 'Give a token that the API accepts' : 'The token has expired'),
+    async renew() {
+      if (leftSeconds() > renewSeconds) return undefined;
+      // A failure is noticed once the old token has expired.
+      if (typeof token === 'function') await read().catch(() => {});
+      return leftSeconds() > 0 ? undefined : 'The token has expired: give one that lives longer';
+    },
+  };
+}
+
+/** What is sent if nothing is known: an API refuses it for any of several reasons. */
+const imagined: Base = {
+  issuer: 'https://issuer.invalid/',
+  audience: 'https://api.invalid',
+  scope: '',
+  header: { alg: 'RS256', typ: 'at+jwt', kid: 'probe' },
+  claims() {
+    const [iat, scope] = [nowSeconds(), this.scope === '' ? undefined : this.scope];
+    const about = { iss: this.issuer, aud: this.audience, sub: controlSubject, client_id: 'probe', scope };
+    return { ...about, iat, exp: iat + 3600, jti: crypto.randomUUID() };
+  },
+  key: undefined,
+  publicKey: undefined,
+  token: undefined,
+  elsewhere: 'https://attacker.invalid/elsewhere',
+};
+
+function issuerSource({ options, key: jwk }: TestIssuer, url: string | undefined): Source {
+  const key = signingKeyOf(jwk);
+  if (!key) throw new TypeError('Cannot probe: issuer must be an issuer that createTestIssuer() returned');
+  const { issuer, audience, keys: published } = options;
+  const { kid } = jwk;
+  const publicKey = published.keys.filter(isJsonObject).find((each) => each.kid === kid);
+  const elsewhere = url === undefined ? imagined.elsewhere : `${url}elsewhere`;
+  const keys = url === undefined ? 'and the keys in issuer.options' : `whose keys are at ${url}.well-known/jwks.json`;
+  return {
+    hasToken: true,
+    renew: async () => undefined,
+    advice: () => `The API must trust the issuer ${issuer} with the audience ${audience}, ${keys}`,
+    baseFor: (scope) => ({
+      ...{ ...imagined, issuer, audience, key, scope, publicKey, elsewhere },
+      header: { ...imagined.header, kid },
+    }),
+  };
+}
+
+/** Returns undefined for an issuer that shows no key, such as one for development. */
+function signingKeyOf(jwk: object | undefined): KeyObject | undefined {
+  try {
+    return createPrivateKey({ key: { ...jwk }, format: 'jwk' });
+  } catch {
+    return undefined;
+  }
+}
+
+function partOf(read: () => Members): Members {
+  try {
+    return read();
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,133 @@
+import { type Base, forge } from '../forge/forge.ts';
+import { proofFor, thumbprintOf } from '../forge/proof.ts';
+import { challengesIn, parameterOf } from '../http/challenges.ts';
+import { readResourceMetadata } from '../http/resource-metadata.ts';
+import type { Received, Sender } from '../http/sender.ts';
+import { haveSideKeys, type KeyServer } from '../issuer/served-issuer.ts';
+import type { Answer, Attempt, Trial } from '../row/row.ts';
+import { printable } from '../values/text.ts';
+import { isLoopbackHost } from '../values/url.ts';
+import type { ProbeOptions, Target } from './options.ts';
+import type { Source } from './source.ts';
+
+// Here a target is made ready for its rows: its controls, what it says of itself, and how a response is judged.
+
+interface State {
+  /** The ID of the row that sends. */
+  row: string;
+  /** The newest nonce for proofs. */
+  nonce: string | undefined;
+  scheme: 'Bearer' | 'DPoP';
+  /** The class of status of a good token. */
+  class: number;
+}
+
+/** Returns functions that send requests to a target and say what became of them. */
+function sending(target: Target, base: () => Base, sender: Sender, state: State) {
+  const judge = (received: Received): Answer => {
+    const { status, headers } = received;
+    const isServed = [2, state.class].includes(Math.floor(status / 100));
+    const isUnclear = status === 0 || status === 429 || status >= 500;
+    state.nonce = headers.get('dpop-nonce') ?? state.nonce;
+    return { ...received, outcome: isServed ? 'served' : isUnclear ? 'unclear' : 'refused' };
+  };
+  async function send(attempt: Attempt): Promise<Answer> {
+    const { token, scheme = state.scheme, headers = [], method = target.method } = attempt;
+    const { proofs = scheme === 'DPoP' ? [{}] : [] } = attempt;
+    const filled = (text: string) => text.replaceAll('TOKEN', () => forge(base()));
+    const url = changedUrl(target.url, attempt, filled);
+    const body = attempt.body === undefined ? target.body : filled(attempt.body);
+    const text = token === undefined ? undefined : forge(base(), token);
+    const credentials = (): (readonly [string, string])[] =>
+      text === undefined
+        ? []
+        : [
+            ['Authorization', `${scheme} ${text}`],
+            ...proofs.map((change) => ['DPoP', proofFor({ method, url }, text, change, state.nonce)] as const),
+          ];
+    const others = headers.map(([name, value]) => [name, filled(value)] as const);
+    const once = async () =>
+      judge(await sender.send({ id: state.row, method, url, headers: [...credentials(), ...others], body }));
+    const before = state.nonce;
+    const answer = await once();
+    // A client of RFC 9449 repeats a request with the nonce that it was given (§8, §9).
+    return token !== undefined && state.nonce !== before && answer.status === 401 ? once() : answer;
+  }
+  const read = async (url: string) => judge(await sender.send({ id: state.row, method: 'GET', url, headers: [] }));
+  return { send, read };
+}
+
+/** Changes the URL as it is written: a parser would normalize its path. */
+function changedUrl(url: string, { path = (same) => same, query }: Attempt, filled: (text: string) => string): string {
+  const [, origin = '', at = '', rest = ''] = /^(https?:\/\/[^/?#]*)([^?#]*)(.*)$/s.exec(url) ?? [];
+  const more = query === undefined ? '' : `${rest.includes('?') ? '&' : '?'}${filled(query)}`;
+  return origin + path(at) + rest + more;
+}
+
+interface Parts {
+  readonly source: Source;
+  readonly sender: Sender;
+  readonly server: KeyServer | undefined;
+  readonly options: ProbeOptions;
+}
+
+/** Sends the controls to a target, reads its metadata, and returns what rows need. */
+export async function createTrial(target: Target, { source, sender, server, options }: Parts) {
+  const { url, method, scope } = target;
+  const state: State = { row: 'control', nonce: undefined, scheme: 'Bearer', class: 2 };
+  const base = () => boundIf(state.scheme === 'DPoP', source.baseFor(scope));
+  const { send, read } = sending(target, base, sender, state);
+
+  const bare = await send({});
+  const found = bare.outcome === 'refused' ? await readResourceMetadata(url, bare.headers, read) : undefined;
+  const { dpop_signing_alg_values_supported: algorithms, dpop_bound_access_tokens_required: isRequired } =
+    found?.metadata ?? {};
+  const schemes = challengesIn(bare.headers.get('www-authenticate'))?.map(({ scheme }) => scheme.toLowerCase()) ?? [];
+  const hasDpop = schemes.includes('dpop');
+  if (base().key && (isRequired === true || (hasDpop && !schemes.includes('bearer')))) state.scheme = 'DPoP';
+  const control = async () => (source.hasToken ? send({ token: {} }) : undefined);
+  const isRedirect = ({ status }: Answer) => Math.floor(status / 100) === 3;
+  const first = bare.outcome === 'refused' ? await control() : undefined;
+  if (first && isRedirect(first) && !isRedirect(bare)) state.class = 3;
+  const second = first && (await control());
+  const good = second && { ...first, outcome: second.status === first.status ? second.outcome : 'unclear' };
+
+  const seen = new Map<Attempt, Answer>();
+  async function sendOnce(attempt: Attempt): Promise<Answer> {
+    const answer = seen.get(attempt) ?? (await send(attempt));
+    if (answer.outcome !== 'unclear') seen.set(attempt, answer);
+    return answer;
+  }
+
+  const isOwn = options.fetch !== undefined || isLoopbackHost(new URL(url).hostname);
+  const trial: Trial = {
+    get base() {
+      return base();
+    },
+    ...{ url, method, profile: options.profile, bare, good, send, sendOnce, read, scheme: state.scheme },
+    ...{ metadata: found?.metadata, metadataUrl: found?.metadataUrl, nonce: () => state.nonce },
+    server,
+    hasSideKeys: () => server !== undefined && haveSideKeys(server),
+    isIntrusive: options.intrusive ?? isOwn,
+    hasDpop: hasDpop || algorithms !== undefined,
+  };
+  return { trial, control, begin: (row: string) => void Object.assign(state, { row }) };
+}
+
+const boundIf = (isBound: boolean, base: Base): Base =>
+  isBound ? { ...base, claims: () => ({ ...base.claims(), cnf: { jkt: thumbprintOf('client') } }) } : base;
+
+/** Says in words why a good token may have been refused. */
+export function adviceOn({ status, outcome, headers, words }: Answer, source: Source): string {
+  const description = parameterOf(headers.get('www-authenticate'), 'error_description');
+  // What is as long as a part of a token could be one.
+  const told = description === undefined ? '' : ` (${printable(description.replace(/[\w.-]{24,}/g, '…'), 200)})`;
+  if (outcome === 'unclear') return `${words}${told}`;
+  const advice =
+    status === 403
+      ? 'Name the scope that the target requires'
+      : status < 400 || status === 401
+        ? source.advice()
+        : 'Name a URL, a method and a body that succeed with a good token';
+  return `${words}${told}: ${advice}`;
+}

@@ -1,0 +1,82 @@
+import { type Base, base64url, type Forgery, forge, withSignature } from '../forge/forge.ts';
+import type { Trial } from '../row/row.ts';
+import { tokens } from '../row/topic.ts';
+
+// Texts that are no signed tokens, and tokens that the user was given.
+
+const serialized = (base: Base) => {
+  const [header, payload, signature] = forge(base).split('.');
+  return { protected: header, payload, signature };
+};
+/** A token in the format of a JWE (RFC 7516 §7.1), for which there is no key. */
+const encrypted =
+  (header: object): Forgery =>
+  ({ header: { kid } }) => {
+    const all = { alg: 'RSA-OAEP-256', enc: 'A256GCM', kid, ...header };
+    return `${base64url(JSON.stringify(all))}.${'A'.repeat(342)}.AAAAAAAAAAAAAAAA.AAAA.AAAA`;
+  };
+const plain = (...all: readonly string[]): readonly Forgery[] => all.map((text) => () => text);
+const givenToken = (name: string) => [({ given }: Trial['base']) => String(given?.[name])] as const;
+const isGiven = (name: string) => ({
+  skip: ({ base }: Trial) => (base.given?.[name] === undefined ? 'No such token was given' : undefined),
+});
+
+export const texts = [
+  ...tokens(
+    'text',
+    { rule: 'RFC 7519 §7.2', needs: 'nothing', remedy: 'Reject what is no JWT before anything else' },
+    {
+      opaque: ['texts that are no JWT', plain('ory_at_opaque.too', '.', 'a', 'null', '{"payload":"e30"}')],
+      'object-members': [
+        'names of members that every object has (CWE-1321)',
+        plain('__proto__', 'constructor', 'toString'),
+      ],
+      dots: ['dots, and letters between them (CVE-2025-30204)', plain('..', '.'.repeat(4000), 'eyJ', 'a.b.c')],
+      'empty-objects': ['three empty objects', plain('e30.e30.e30')],
+      flattened: [
+        'a flattened JSON serialization (CVE-2022-39227)',
+        (base) => JSON.stringify(serialized(base)),
+        { needs: 'token' },
+      ],
+      general: [
+        'a general JSON serialization (CVE-2022-39227)',
+        (base) => JSON.stringify({ payload: serialized(base).payload, signatures: [serialized(base)] }),
+        { needs: 'token' },
+      ],
+      'json-around': [
+        'a JSON serialization around a token (CVE-2022-39227)',
+        (base) => `{"${withSignature(forge(base), '')}":"",${JSON.stringify(serialized(base)).slice(1)}`,
+        { needs: 'token' },
+      ],
+    },
+  ),
+  ...tokens(
+    'encrypted',
+    { rule: 'RFC 7519 §7.2', needs: 'nothing', remedy: 'Reject tokens in five parts, unless the API decrypts tokens' },
+    {
+      'five-parts': [
+        'a signed token with two parts more',
+        { reshape: (token) => `${token}.AAAA.AAAA` },
+        { needs: 'token' },
+      ],
+      nested: ['a JWE around a token (CVE-2026-29000)', encrypted({ cty: 'JWT' })],
+      rs256: ['a JWE that says RS256 of itself (CVE-2026-29000)', encrypted({ alg: 'RS256' })],
+      compressed: ['a JWE that is compressed (CVE-2024-28176)', encrypted({ zip: 'DEF' })],
+      pbkdf2: [
+        'a JWE with rounds of PBKDF2 (CVE-2022-36083)',
+        encrypted({ alg: 'PBES2-HS256+A128KW', p2c: 1e7, p2s: 'AA' }),
+      ],
+    },
+  ),
+];
+
+export const givenTokens = tokens(
+  'given',
+  { rule: 'RFC 6750 §3.1', needs: 'token', remedy: 'Check exp, aud, scope and the kind of each token' },
+  {
+    expired: ['a token that has expired', givenToken('expired'), isGiven('expired')],
+    audience: ['a token for another audience', givenToken('audience'), isGiven('audience')],
+    scope: ['a token without the scope', givenToken('scope'), isGiven('scope')],
+    id: ['an ID token', givenToken('id'), isGiven('id')],
+  },
+);

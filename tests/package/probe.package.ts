@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'bun:test';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { $ } from 'bun';
+import manifest from '../../src/probe/package.json';
+import { runToEnd } from '../support/child-process.ts';
+import { serve, startedFor } from '../support/fixture.ts';
+import { packed } from '../support/installed-package.ts';
+import { nodePath, nodeVersions } from '../support/node-versions.ts';
+import { root } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/** Installs both tarballs: the probe needs the guard for its test issuer. */
+async function install(): Promise<string> {
+  const folder = temporaryFolder();
+  await Bun.write(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
+  const tarballs = [await packed(), await packed('probe')];
+  await $`npm install --no-audit --no-fund --ignore-scripts ${tarballs} typescript@7.0.2 @types/node@26.6.6`
+    .cwd(folder)
+    .quiet();
+  return folder;
+}
+
+describe('the probe, installed from the tarballs', () => {
+  const folder = startedFor(install);
+  const installed = (...path: string[]) => join(folder(), 'node_modules', ...path);
+
+  test('holds JavaScript, declarations, LICENSE and README.md only', async () => {
+    const contents = await readdir(installed(manifest.name));
+    expect(contents.toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
+    const files = await readdir(installed(manifest.name, 'dist'), { recursive: true, withFileTypes: true });
+    const others = files.filter((entry) => entry.isFile() && !/\.(js|d\.ts)$/.test(entry.name));
+    expect(others.map(({ name }) => name)).toEqual([]);
+  });
+
+  test('needs jose, undici and the guard of the same version', async () => {
+    const { version, dependencies } = await Bun.file(installed(manifest.name, 'package.json')).json();
+    expect(Object.keys(dependencies)).toEqual(['jose', 'protected-api', 'undici']);
+    expect(dependencies['protected-api']).toBe(`^${version}`);
+  });
+
+  test('has a guard beside it that says which package the probe is', async () => {
+    const { status, stdout, stderr } = await runToEnd([
+      'node',
+      installed('.bin/protected-api'),
+      'probe',
+      'http://x.test',
+    ]);
+    const said = 'Cannot run: the probe is a package of its own, npx protected-api-probe\n';
+    expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: said });
+  });
+
+  test.each(['publint run --strict=true', 'attw --profile esm-only'])('passes %s', async (command) => {
+    const [tool = '', ...options] = command.split(' ');
+    const path = join(root, 'node_modules/.bin', tool);
+    const { exitCode, stdout } = await $`${path} ${options} ${await packed('probe')}`.nothrow().quiet();
+    expect({ exitCode, output: exitCode === 0 ? '' : stdout.toString() }).toEqual({ exitCode: 0, output: '' });
+  });
+
+  test('compiles without skipLibCheck', async () => {
+    const code = `import { probe } from '${manifest.name}';
+      import { createTestIssuer } from 'protected-api/testing';
+      export const report = await probe({ issuer: await createTestIssuer(), targets: ['https://api.invalid/'] });`;
+    await Bun.write(join(folder(), 'use.ts'), code);
+    const options = '--noEmit --strict --target es2023 --lib es2023 --types node --module nodenext'.split(' ');
+    const { exitCode, stdout } = await $`node ${installed('typescript/bin/tsc')} ${options} use.ts`
+      .cwd(folder())
+      .nothrow()
+      .quiet();
+    expect({ exitCode, output: stdout.toString() }).toEqual({ exitCode: 0, output: '' });
+  });
+
+  const runtimes: Readonly<Record<string, () => readonly string[]>> = {
+    ...Object.fromEntries(nodeVersions.map((version) => [`Node.js ${version}`, () => [nodePath(version)]])),
+    Bun: () => [process.execPath, '--bun'],
+    Deno: () => ['deno', 'run', '--quiet', '--allow-all'],
+  };
+  test.each(Object.keys(runtimes))('tries an API by its command under %s, and through a proxy', async (runtime) => {
+    const headers = { 'www-authenticate': 'Bearer' };
+    const hosts = new Set<string>();
+    const server = serve(({ url }) => {
+      hosts.add(new URL(url).host);
+      return new Response(null, { status: 401, headers });
+    });
+    const start = [...(runtimes[runtime]?.() ?? []), installed('.bin', manifest.name)];
+    const tried = (url: string, ...flags: readonly string[]) =>
+      runToEnd(['/bin/sh', '-c', 'exec "$@" < /dev/null', 'sh', ...start, url, ...flags], {
+        HTTP_PROXY: server.url.href,
+      });
+    const passed = { status: 0, stdout: expect.stringMatching(/\n\d+ passed, 0 failed/) };
+    expect(await tried(server.url.href)).toMatchObject(passed);
+    expect([...hosts]).toEqual([server.url.host]);
+    expect(await tried('http://api.example.test/x', '--only', 'challenge-present')).toMatchObject(passed);
+    expect([...hosts]).toEqual([server.url.host, 'api.example.test']);
+    await server.stop(true);
+  });
+});

@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'bun:test';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { $ } from 'bun';
+import { createGuard, type GuardOptions } from '../../src/auth/guard.ts';
+import { createTestIssuer } from '../../src/auth/testing.ts';
+import { startAuthorizationServer } from '../support/authorization-server.ts';
+import { type Environment, freePort, run, runToEnd, untilProcess } from '../support/child-process.ts';
+import { serve } from '../support/fixture.ts';
+import { AUDIENCE } from '../support/mint.ts';
+import { listen } from '../support/raw-http.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const command = [process.execPath, join(import.meta.dir, '../../src/probe/command.ts')];
+const scope = 'read:reports';
+const bare = { 'www-authenticate': 'Bearer' };
+
+/** Serves an API on loopback, and remembers who asked. `dead` becomes its response after so many requests. */
+function api(options: (origin: string) => Partial<GuardOptions>, deadAfter = Number.POSITIVE_INFINITY) {
+  const agents: string[] = [];
+  const server = serve(async (request) => {
+    agents.push(request.headers.get('user-agent') ?? '');
+    if (agents.length > deadAfter) return new Response('bad gateway', { status: 502 });
+    const result = guard.metadata(request) ?? (await guard.check(request, { scope }));
+    return result instanceof Response ? result : Response.json({ hello: result.claims.sub });
+  });
+  const origin = server.url.origin;
+  const guard = createGuard({
+    issuer: 'https://issuer.invalid/',
+    audience: origin,
+    onKeySetEvent() {},
+    ...options(origin),
+  });
+  return { url: `${origin}/reports`, agents, [Symbol.asyncDispose]: () => server.stop(true) };
+}
+
+const probeWith = (args: readonly string[], input = '', environment: Environment = {}, files = {}) =>
+  runToEnd(
+    ['/bin/sh', '-c', 'printf %s "$INPUT" | exec "$@"', 'sh', ...command, ...args],
+    { INPUT: input, ...environment },
+    files,
+  );
+
+describe('protected-api-probe', () => {
+  test('starts an issuer, and tries an API that trusts it, keys and outages included', async () => {
+    const port = await freePort();
+    await using target = api(() => ({ issuer: `http://127.0.0.1:${port}/` }));
+    const found = await probeWith([target.url, '--scope', scope, '--serve-issuer', String(port)]);
+    expect(found.stderr).toContain(`ISSUER=http://127.0.0.1:${port}/ AUDIENCE=${new URL(target.url).origin}`);
+    expect(found).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/\n2\d\d passed, 0 failed, \d warnings?,/),
+    });
+    expect(target.agents).toContain('protected-api-probe (row audience-other)');
+  });
+
+  test('takes a token from standard input and shows it nowhere; the file of known deviations and others from files', async () => {
+    const issuer = await createTestIssuer();
+    await using target = api(() => ({ ...issuer.options }));
+    const token = await issuer.token({ scope });
+    const expired = await issuer.token({ scope }, { expired: true });
+    const args = [
+      target.url,
+      '--token',
+      'expired=expired.txt',
+      '--known',
+      'known.txt',
+      '--json',
+      '--junit',
+      'report.xml',
+      '--skip',
+      'credentials',
+    ];
+    const files = { 'expired.txt': expired, 'known.txt': '# deviations\nelsewhere-query  we know\n' };
+    const script = `printf %s "$INPUT" | "$@"; echo "status $?"; cat report.xml`;
+    const { stdout, stderr } = await runToEnd(
+      ['/bin/sh', '-c', script, 'sh', ...command, ...args],
+      { INPUT: `Bearer ${token}\n` },
+      files,
+    );
+    const [json = '', junit = ''] = stdout.split('status 1\n');
+    const { rows, isComplete } = JSON.parse(json) as { rows: { id: string; verdict: string }[]; isComplete: boolean };
+    const verdicts = Object.fromEntries(rows.map(({ id, verdict }) => [id, verdict]));
+    expect(verdicts).toMatchObject({
+      control: 'passed',
+      'given-expired': 'passed',
+      'altered-alg-none': 'passed',
+      'elsewhere-query': 'failed',
+    });
+    expect([isComplete, verdicts['credentials-alone']]).toEqual([true, undefined]);
+    expect(junit).toMatch(
+      /tests="\d+" failures="1" errors="0" skipped="\d+">[\s\S]+<failure message="failed: 401 Bearer: it passes again, /,
+    );
+    expect(stdout + stderr).not.toContain(token.split('.')[2]);
+  });
+
+  test('gets a token of oidc-provider with the metadata of the API and of its issuer', async () => {
+    const server = await startAuthorizationServer([AUDIENCE, 'RS256', scope]);
+    await using target = api((origin) => ({ issuer: server.issuer, audience: origin, publicUrl: origin }));
+    const { id, secret } = server.clients.reader;
+    const args = [target.url, '--client-id', id];
+    const found = await probeWith([...args, '--scope', scope], '', { CLIENT_SECRET: secret });
+    expect(found).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/\n1\d\d passed, 0 failed/) });
+    const wrong = await probeWith(args, '', { CLIENT_SECRET: 'loud' });
+    const stderr = 'Cannot get a token: the token endpoint responded with 401 invalid_client\n';
+    expect(wrong).toEqual({ status: 2, stdout: '', stderr });
+    await server.close();
+  });
+
+  test('exits with 3 if the API falls over', async () => {
+    const issuer = await createTestIssuer();
+    await using fallen = api(() => issuer.options, 60);
+    expect(await probeWith([fallen.url], await issuer.token({ scope }))).toMatchObject({
+      status: 3,
+      stdout: expect.stringContaining('\nThe run is incomplete'),
+    });
+  });
+
+  test.each([
+    ['tries rows', [], 8],
+    ['waits for the API to trust its issuer', ['--serve-issuer', '0'], 4],
+  ])('reports what it has when it is interrupted while it %s', async (_, flags, requests) => {
+    let asked = 0;
+    const server = serve(async () => {
+      asked += 1;
+      await Bun.sleep(50);
+      return new Response(null, { status: 401, headers: bare });
+    });
+    const child = run([...command, server.url.href, ...flags]);
+    await untilProcess(child, () => asked > requests, 'it has sent some requests');
+    child.signal('SIGINT');
+    const { status, stdout } = await child.finished;
+    expect(status).toBe(3);
+    expect(stdout).toContain('The run was interrupted');
+    expect(stdout).toContain('\nThe run is incomplete');
+    await server.stop(true);
+  });
+
+  test('sends to another machine through the proxy, follows no redirect, and stops after five server errors', async () => {
+    const hosts: string[] = [];
+    const proxy = serve((request) => {
+      hosts.push(new URL(request.url).host);
+      const headers = { location: 'http://other.example.test/' };
+      return new Response(null, { status: hosts.length > 2 ? 502 : 401, headers });
+    });
+    const found = await probeWith(['http://api.example.test/x'], '', { HTTP_PROXY: proxy.url.href });
+    expect(found).toMatchObject({ status: 3, stdout: expect.stringContaining('5 server errors') });
+    expect(hosts).toEqual(Array(7).fill('api.example.test'));
+    await proxy.stop(true);
+  });
+
+  test.each<[flags: string, status: number, stdout: RegExp]>([
+    ['--only challenge-status-no-token', 0, /\n1 passed, 0 failed, 1 warnings/],
+    ['--only challenge-status-no-token --fail-on should', 1, /\n1 passed, 0 failed, 1 warnings/],
+    ['--only challenge-status-no-token --header X-Key:a', 0, /\n2 passed, 0 failed, 0 warnings/],
+    ['--only metadata-present --profile mcp', 1, /\nfailed +metadata-present /],
+    ['--only error-huge', 0, /\nskipped +1: A header over 8 KiB: --intrusive/],
+    ['--only error-huge --intrusive', 0, /\n2 passed, 0 failed/],
+  ])('given %s, exits with %i', async (flags, status, stdout) => {
+    const server = serve(({ headers }) => new Response(null, { status: headers.get('x-key') === 'a' ? 401 : 403 }));
+    const args = ['http://api.example.test/x', ...flags.split(' ')];
+    const found = await probeWith(args, '', { HTTP_PROXY: server.url.href });
+    expect(found).toEqual({ status, stdout: expect.stringMatching(stdout), stderr: '' });
+    await server.stop(true);
+  });
+
+  test('reaches https through the proxy, and trusts the authority of NODE_EXTRA_CA_CERTS', async () => {
+    const folder = temporaryFolder();
+    const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder, name)) as [string, string];
+    const about = ['-subj', '/CN=api.example.test', '-addext', 'subjectAltName=DNS:api.example.test'];
+    await $`openssl req -x509 -newkey rsa:2048 -nodes -keyout ${key} -out ${cert} ${about}`.quiet();
+    const tls = { key: Bun.file(key), cert: Bun.file(cert) };
+    const target = Bun.serve({ port: 0, tls, fetch: () => new Response(null, { status: 401, headers: bare }) });
+    const proxy = createServer().on('connect', (_, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      socket.pipe(connect(Number(target.port), 'localhost')).pipe(socket);
+    });
+    const HTTPS_PROXY = `http://127.0.0.1:${await listen(proxy)}`;
+    const args = ['https://api.example.test/x', '--only', 'challenge-present'];
+    const trusting = { HTTPS_PROXY, NODE_EXTRA_CA_CERTS: cert };
+    expect(await probeWith(args, '', trusting)).toMatchObject({ status: 0, stderr: '' });
+    const { status, stdout } = await probeWith(args, '', { HTTPS_PROXY });
+    expect([status, stdout]).toEqual([3, expect.stringMatching(/no response: self.signed certificate/)]);
+    proxy.close();
+    await target.stop(true);
+  });
+
+  test('lists what it would send, and tries the operations of a document', async () => {
+    const dry = await probeWith(['http://api.example.test/x', '--dry-run']);
+    expect(dry).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('GET http://api.example.test/x  none-empty-signature: '),
+    });
+    expect(String(dry.stdout)).not.toContain('audience-other');
+    const paths = { '/reports': { get: { security: [{ bearer: [scope] }] } }, '/health': { get: {} } };
+    const server = serve(({ url }) =>
+      url.endsWith('/openapi.json') ? Response.json({ paths }) : new Response(null, { status: 401, headers: bare }),
+    );
+    const found = await probeWith(['--openapi', `${server.url}openapi.json`]);
+    expect(found).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/Target: GET \S+\/reports\n[\s\S]*not tried +GET \/health is public/),
+    });
+    await server.stop(true);
+  });
+
+  test.each([
+    ['no URL', [], 'Cannot probe: targets must name'],
+    ['no http URL', ['api.example.com'], 'Cannot read flags: a target must be'],
+    ['an unknown flag', ['http://x.test', '--scop'], 'Cannot read flags: see'],
+    ['an unknown row', ['http://x.test', '--only', 'audiense'], 'Cannot probe: no row is called audiense'],
+    ['an unknown profile', ['http://x.test', '--profile', 'x'], 'Cannot probe: x is no profile'],
+    ['another level', ['http://x.test', '--fail-on', 'must'], 'Cannot read flags: --fail-on must be should'],
+    [
+      'a port that is none',
+      ['http://x.test', '--serve-issuer', 'x'],
+      'Cannot read flags: --serve-issuer must be a port',
+    ],
+    ['no file', ['http://x.test', '--known', 'none'], 'Cannot read a file that --known'],
+    ['a token that is no file', ['http://x.test', '--token', 'eyJ'], 'Cannot read flags: --token must be'],
+    ['a header without a colon', ['http://x.test', '--header', 'x'], 'Cannot read flags: --header must be'],
+    ['no secret', ['http://x.test', '--client-id', 'ci'], 'Cannot get a token: set CLIENT_SECRET'],
+  ])('responds to %s with one line and exit status 2', async (_, args, line) => {
+    const { status, stdout, stderr } = await probeWith(args);
+    expect({ status, stdout, lines: stderr.split('\n').length }).toEqual({ status: 2, stdout: '', lines: 2 });
+    expect(stderr).toStartWith(line);
+  });
+
+  test('describes itself, in 80 columns', async () => {
+    const { status, stdout } = await probeWith(['--help']);
+    expect([status, stdout.split('\n').filter((line) => line.length > 80)]).toEqual([0, []]);
+    expect(stdout).toStartWith('Usage: protected-api-probe <url>...');
+  });
+});
