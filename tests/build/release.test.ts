@@ -117,25 +117,26 @@ describe('a release that is resumed leaves alone what is there', () => {
     `gh release edit ${tag} --draft=false --latest=false`,
   ];
 
-  type Resumed = readonly [what: string, step: string, state: object, commands?: string[], beforeFailure?: string[]];
+  type Resumed = [what: string, step: string, state: object, exitCode: number, commands: readonly string[]];
   test.each<Resumed>([
-    ['npm has the version', 'npm', { NPM: `["0.0.0","${version}"]` }, []],
-    ['npm has none', 'npm', {}, [guardTried, probeTried, guardPublished, probePublished]],
-    ['npm has the guard only', 'npm', { NPM: `["${version}"]`, NPM_PROBE: '[]' }, [probeTried, probePublished]],
-    ['npm refuses the probe', 'npm', { REFUSED: 'probe' }, undefined, [guardTried, probeTried]],
-    ['GitHub has nothing', 'github', { GH_STATUS: '1' }, [create, upload, publish]],
-    ['GitHub has a draft', 'github', { GH: 'true' }, [upload, publish]],
+    ['npm has the version', 'npm', { NPM: `["0.0.0","${version}"]` }, 0, []],
+    ['npm has none', 'npm', {}, 0, [guardTried, probeTried, guardPublished, probePublished]],
+    ['npm has the guard only', 'npm', { NPM: `["${version}"]`, NPM_PROBE: '[]' }, 0, [probeTried, probePublished]],
+    ['npm refuses the probe', 'npm', { REFUSED: 'probe' }, 1, [guardTried, probeTried]],
+    ['GitHub has nothing', 'github', { GH_STATUS: '1' }, 0, [create, upload, publish]],
+    ['GitHub has a draft', 'github', { GH: 'true' }, 0, [upload, publish]],
     [
       'GitHub has a draft, and npm a higher version',
       'github',
       { GH: 'true', NPM: '["99.0.0"]' },
+      0,
       [upload, publishOlder],
     ],
-    ['GitHub has the release', 'github', { GH: 'false' }, []],
-    ['the tag is another one', 'github', { GITHUB_REF: 'refs/tags/v0.0.0' }, undefined],
-    ['it is a branch', 'npm', { GITHUB_REF: 'refs/heads/main' }, undefined],
-    ['npm responds with an error', 'npm', { NPM: '{"error":{"code":"E500"}}' }, undefined],
-  ])('%s: %s', async (_, step, state, expected, before) => {
+    ['GitHub has the release', 'github', { GH: 'false' }, 0, []],
+    ['the tag is another one', 'github', { GITHUB_REF: 'refs/tags/v0.0.0' }, 1, []],
+    ['it is a branch', 'npm', { GITHUB_REF: 'refs/heads/main' }, 1, []],
+    ['npm responds with an error', 'npm', { NPM: '{"error":{"code":"E500"}}' }, 1, []],
+  ])('%s: %s', async (_, step, state, expectedCode, expected) => {
     const folder = temporaryFolder();
     await Bun.write(join(folder, 'CHANGELOG.md'), `# Changelog\n\n## [${version}] - 2026-12-01\n\n- First\n`);
     await Bun.write(join(folder, 'dist/release/SHA256SUMS'), '');
@@ -155,6 +156,6 @@ describe('a release that is resumed leaves alone what is there', () => {
     const { exitCode } = Bun.spawnSync(command, { cwd: folder, env: { ...env, PATH: path } });
     const log = Bun.file(join(folder, 'commands'));
     const commands = (await log.exists()) ? (await log.text()).trim().split('\n') : [];
-    expect([exitCode, commands]).toEqual([expected ? 0 : 1, expected ?? before ?? []]);
+    expect([exitCode, commands]).toEqual([expectedCode, [...expected]]);
   });
 });
