@@ -1,6 +1,6 @@
 import { RedisClient } from 'bun';
 import type { ReplayStore } from 'protected-api/guard';
-import { failureOf, findCause, StoreError, type StoreEvent, type StoreFailure } from './store-failure.ts';
+import { faultOf, findCause, StoreError, type StoreEvent, type StoreFailure } from './store-failure.ts';
 
 export interface RedisReplayStoreOptions {
   /** URL of Redis 6.2 or later, or Valkey: `redis://` or `rediss://`, optionally with user, password and database. */
@@ -40,7 +40,9 @@ export class RedisReplayStore implements ReplayStore {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isStopped = false;
   /** Whether the cause of this outage was looked for. */
-  #hasCause = false;
+  #isExamined = false;
+  /** The cause of this outage that was reported last. */
+  #cause: string | undefined;
   /** Since the connection was made or lost. */
   #failures = 0;
   #pending = 0;
@@ -99,15 +101,15 @@ export class RedisReplayStore implements ReplayStore {
         () => this.#recover(),
         (error) => this.#lose(connection, error),
       );
-    else await this.#connect().catch((error) => this.#failed(failureOf(error)));
+    else await this.#connect().catch((error) => this.#failed(error));
     if (!this.#isStopped) this.#timer = setTimeout(() => this.#check(), checkIntervalMs);
   }
 
-  async #failed(failure: StoreFailure): Promise<void> {
-    if (this.#isStopped) return;
-    const isFirst = failure === 'connection' && !this.#hasCause;
-    this.#hasCause = true;
-    const cause = isFirst ? await findCause(this.options.url, replyTimeoutMs).catch(() => undefined) : undefined;
+  async #failed(error: unknown): Promise<void> {
+    const { failure, reply } = faultOf(error);
+    const isUnclear = failure === 'connection' && !this.#isExamined && !this.#isStopped;
+    this.#isExamined ||= isUnclear;
+    const cause = isUnclear ? await findCause(this.options.url, replyTimeoutMs).catch(() => undefined) : reply;
     if (!this.#isStopped) this.#report(failure, cause);
   }
 
@@ -142,7 +144,8 @@ export class RedisReplayStore implements ReplayStore {
     const evicts = !/^maxmemory:0\b/m.test(info) && /^maxmemory_policy:(?!noeviction)/m.test(info);
     const afterFailures = this.#failures;
     this.#failures = 0;
-    this.#hasCause = false;
+    this.#isExamined = false;
+    this.#cause = undefined;
     this.#rejectsUntilMs = Number.NEGATIVE_INFINITY;
     this.#connection = connection;
     connection.client.onclose = () => this.#lose(connection, new StoreError('connection'));
@@ -159,12 +162,12 @@ export class RedisReplayStore implements ReplayStore {
   }
 
   #lose(connection: Connection, error: unknown): StoreError {
-    const failure = failureOf(error);
+    const { failure, reply } = faultOf(error);
     if (connection !== this.#connection) return new StoreError(failure);
     this.#connection = undefined;
     connection.client.close();
     this.#failures = 0;
-    return this.#report(failure);
+    return this.#report(failure, reply);
   }
 
   /** Rejects a proof although the store is connected. Proofs that were created until `createdUntilMs` may be rejected, too. */
@@ -183,7 +186,9 @@ export class RedisReplayStore implements ReplayStore {
 
   #report(failure: StoreFailure, cause?: string): StoreError {
     this.#failures += 1;
-    this.options.onEvent?.({ type: 'failed', failure, failures: this.#failures, cause });
+    const news = cause === this.#cause ? undefined : cause;
+    this.#cause = cause ?? this.#cause;
+    this.options.onEvent?.({ type: 'failed', failure, failures: this.#failures, cause: news });
     return new StoreError(failure);
   }
 }

@@ -15,8 +15,8 @@ export type StoreEvent =
       readonly evicts: boolean;
     }
   /**
-   * `failures` counts attempts to connect, or proofs that a connected store rejected. `cause` is what {@link findCause} returns for
-   * the first attempt.
+   * `failures` counts attempts to connect, or proofs that a connected store rejected. `cause` is the first word of what Redis
+   * replied, or what {@link findCause} returns for the first attempt to connect; undefined if it was reported before.
    */
   | {
       readonly type: 'failed';
@@ -34,25 +34,32 @@ export class StoreError extends Error {
   }
 }
 
-/** Returns the failure of an error that Bun's client or the store has thrown. */
-export function failureOf(error: unknown): StoreFailure {
-  if (error instanceof StoreError) return error.failure;
+/** Returns the failure of an error that Bun's client or the store has thrown, and the first word of what Redis replied. */
+export function faultOf(error: unknown): { readonly failure: StoreFailure; readonly reply?: string | undefined } {
+  if (error instanceof StoreError) return error;
   const isReply = error instanceof Error && 'code' in error && error.code === 'ERR_REDIS_SERVER_ERROR';
-  if (!isReply) return 'connection';
-  return error.message.startsWith('OOM') ? 'full' : 'refused';
+  if (!isReply) return { failure: 'connection' };
+  const [reply] = /^[A-Z]{2,32}\b/.exec(error.message) ?? [];
+  return { failure: reply === 'OOM' ? 'full' : 'refused', reply };
 }
 
 /**
  * Returns why a server cannot be used, because Bun's client does not say it: the code of the system or of a certificate, such as
- * `ECONNREFUSED` and `CERT_HAS_EXPIRED`, or the first word of what the server replies, such as `WRONGPASS` and `NOAUTH`. Returns
- * undefined if nothing is wrong.
+ * `ECONNREFUSED` and `CERT_HAS_EXPIRED`, or the first word of what the server replies, such as `WRONGPASS` and `NOAUTH`; for `ERR`
+ * also to which command. Returns undefined if nothing is wrong.
  * @param url of Redis, as for {@link RedisReplayStore}
  * @throws {URIError} the password is not percent-encoded
  */
 export async function findCause(url: string, timeoutMs: number): Promise<string | undefined> {
-  const { protocol, hostname, port, username, password } = new URL(url);
+  const { protocol, hostname, port, username, password, pathname } = new URL(url);
   const address = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6379) };
   const credentials = [username, password].filter(Boolean).map(decodeURIComponent);
+  // What Bun's client sends.
+  const commands = [
+    password === '' ? ['PING'] : ['AUTH', ...credentials],
+    ['SELECT', pathname.slice(1) || '0'],
+    ['HELLO', '3'],
+  ];
   return new Promise((resolve) => {
     const isTls = protocol === 'rediss:' || protocol === 'valkeys:';
     const socket = isTls ? connectTls({ ...address, rejectUnauthorized: true }) : connectTcp(address);
@@ -64,10 +71,16 @@ export async function findCause(url: string, timeoutMs: number): Promise<string 
     const timer = setTimeout(finish, timeoutMs, 'ETIMEDOUT');
     socket.on('error', ({ code }: NodeJS.ErrnoException) => finish(code));
     socket.on('close', () => finish('ECONNRESET'));
-    socket.on('data', (reply) => finish(/^-([A-Z]{2,32}) /.exec(String(reply))?.[1]));
-    socket.on(isTls ? 'secureConnect' : 'connect', () =>
-      socket.write(encodeCommand(password === '' ? ['PING'] : ['AUTH', ...credentials])),
-    );
+    let [command = [], ...rest] = commands;
+    const send = () => socket.write(encodeCommand(command));
+    socket.on(isTls ? 'secureConnect' : 'connect', send);
+    socket.on('data', (reply) => {
+      const [, word] = /^-([A-Z]{2,32}) /.exec(String(reply)) ?? [];
+      if (word !== undefined) return finish(word === 'ERR' ? `ERR on ${command[0]}` : word);
+      [command = [], ...rest] = rest;
+      if (command.length === 0) finish(undefined);
+      else send();
+    });
   });
 }
 

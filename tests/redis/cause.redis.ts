@@ -1,12 +1,13 @@
 import { afterAll, expect, test } from 'bun:test';
 import { logStoreEvent } from '../../src/observe/guard-log.ts';
 import { RedisReplayStore } from '../../src/redis/replay-store.ts';
-import { findCause } from '../../src/redis/store-failure.ts';
+import { findCause, type StoreFailure } from '../../src/redis/store-failure.ts';
 import { certificate } from '../support/certificates.ts';
 import { until } from '../support/child-process.ts';
 import { rsaKey } from '../support/keys.ts';
 import { readJsonLines, recordLog } from '../support/recorded-log.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const open = await startRedis();
 const locked = await startRedis(['--requirepass', 'p%w'], (port) => `redis://:p%25w@127.0.0.1:${port}`);
@@ -36,14 +37,83 @@ const rows: readonly [name: string, url: string, cause: string | undefined][] = 
 ];
 test.each(rows)('findCause() of %s', async (_name, url, cause) => expect(await findCause(url, 1000)).toBe(cause));
 
-test('the log names the cause of an outage once, without credentials', async () => {
+const allowed = ['ACL', 'SETUSER', 'ada', 'on', '>pw', '+@all'];
+const asAda = (port: number) => `redis://ada:pw@127.0.0.1:${port}`;
+const cluster = ['--cluster-enabled', 'yes', '--cluster-config-file', `${temporaryFolder()}/nodes.conf`];
+
+/** States of a server, and what the log then says. The states of a server that works before come from commands to it. */
+const states: readonly {
+  readonly name: string;
+  readonly args?: readonly string[];
+  readonly commands?: readonly (readonly string[])[];
+  readonly urlOf?: (port: number) => string;
+  readonly failure: StoreFailure;
+  readonly cause: string;
+}[] = [
+  { name: 'a replica', args: ['--replicaof', `127.0.0.1 ${open.port}`], failure: 'refused', cause: 'READONLY' },
+  {
+    name: 'no right to SET',
+    commands: [[...allowed, '~*', '-set']],
+    urlOf: asAda,
+    failure: 'refused',
+    cause: 'NOPERM',
+  },
+  { name: 'no right to the keys', commands: [[...allowed, '~a']], urlOf: asAda, failure: 'refused', cause: 'NOPERM' },
+  { name: 'a cluster without slots', args: cluster, failure: 'refused', cause: 'CLUSTERDOWN' },
+  { name: 'too few replicas', args: ['--min-replicas-to-write', '1'], failure: 'refused', cause: 'NOREPLICAS' },
+  { name: 'a full memory', commands: [['CONFIG', 'SET', 'maxmemory', '1']], failure: 'full', cause: 'OOM' },
+  {
+    name: 'a database that does not exist',
+    urlOf: (port) => `redis://127.0.0.1:${port}/99`,
+    failure: 'connection',
+    cause: 'ERR on SELECT',
+  },
+  {
+    name: 'no HELLO, which the client needs',
+    args: ['--rename-command', 'HELLO', ''],
+    failure: 'connection',
+    cause: 'ERR on HELLO',
+  },
+  {
+    name: 'a wrong password',
+    args: ['--requirepass', 'pw'],
+    urlOf: (port) => `redis://:hunter2@127.0.0.1:${port}`,
+    failure: 'connection',
+    cause: 'WRONGPASS',
+  },
+];
+
+test.each(states)('the log of a store with $name says $cause once, without credentials', async (state) => {
+  const { args, commands = [], urlOf = (port) => `redis://127.0.0.1:${port}`, failure, cause } = state;
+  const server = await startRedis(args);
+  for (const [command = '', ...words] of commands) await server.command(command, ...words);
   const { log, lines } = recordLog('debug');
-  const url = `redis://:hunter2@127.0.0.1:${locked.port}`;
-  const store = new RedisReplayStore({ url, onEvent: (event) => logStoreEvent(log, event) });
+  const store = new RedisReplayStore({ url: urlOf(server.port), onEvent: (event) => logStoreEvent(log, event) });
   store.start();
   await until(() => lines.length === 3, 'three attempts');
   store.stop();
-  const logged = readJsonLines(lines.join('')).map(({ level, cause }) => [level, cause]);
-  expect(logged).toEqual([['warn', 'WRONGPASS'], ...Array(2).fill(['debug', undefined])]);
-  expect(lines.join('')).not.toContain('hunter2');
+  await server.kill();
+  const logged = readJsonLines(lines.join('')).map((line) => [line.level, line.failure, line.cause]);
+  expect(logged).toEqual([['warn', failure, cause], ...Array(2).fill(['debug', failure, undefined])]);
+  expect(lines.join('')).not.toMatch(/hunter2|ada|pw/);
+});
+
+test('a primary that becomes a replica, and one again, is named READONLY in one line, and not when it is over', async () => {
+  const server = await startRedis();
+  const { log, lines } = recordLog('info');
+  const store = new RedisReplayStore({ url: server.url, onEvent: (event) => logStoreEvent(log, event) });
+  store.start();
+  const connected = () => until(() => store.state().isConnected, 'the connection');
+  await connected();
+  for (const failover of [1, 2]) {
+    await server.command('REPLICAOF', '127.0.0.1', String(open.port));
+    await until(() => lines.length === 2 * failover, 'the failure');
+    await server.command('REPLICAOF', 'NO', 'ONE');
+    await connected();
+  }
+  store.stop();
+  await server.kill();
+  const [first, ...rest] = readJsonLines(lines.join('')).map((line) => line.cause ?? line.msg);
+  const failover = ['READONLY', first];
+  expect([first, ...rest]).toEqual(['Connected to the replay store', ...failover, ...failover]);
 });
