@@ -19,6 +19,7 @@ import {
   requirementsIn,
 } from './hooks.ts';
 import type { Hooks, Instance, Route, Store } from './internals.ts';
+import { mayCover } from './overlaps.ts';
 import { createPlan, type Plan, plans } from './plan.ts';
 
 /** The part of a route in `app.routes` that is used here. */
@@ -51,19 +52,26 @@ export function addRoute(add: AddRoute, instance: Instance, given: Parameters<Ad
   try {
     const plan = completeRoute(instance, route, handler);
     if (plan) gateRoute(instance, route, stores, plan);
-    const earlier = before.find((each) => each.method === route.method && each.path === route.path);
-    // Elysia replaces only functions at paths without parameters.
-    const isReplaced = config.aot !== false && !/[:*]/.test(route.path) && typeof earlier?.handler === 'function';
-    if (earlier && !isReplaced && isGuarded(route) && !isGuarded(earlier))
-      refuseToServe(
-        instance,
-        `${method} ${route.path} was added before without the guard, and Elysia serves that route`,
-      );
+    refuseCovered(instance, route, before);
     if (precompile === true || Object(precompile).compose === true) route.compile?.();
   } catch (error) {
     throw close(instance, error);
   }
   return undefined;
+}
+
+/** Refuses a route if Elysia may serve one of two routes for a request to the other, and only one is guarded. */
+function refuseCovered(instance: Instance, route: Route, before: readonly Route[]): void {
+  const pairs = before.map((other) => (isGuarded(route) ? ([other, route] as const) : ([route, other] as const)));
+  const [open, guarded] =
+    pairs.find(
+      ([open, guarded]) => isGuarded(guarded) && !isGuarded(open) && !isPublic(open.hooks) && mayCover(open, guarded),
+    ) ?? [];
+  if (open && guarded)
+    refuseToServe(
+      instance,
+      `${open.method} ${open.path} is open, and Elysia may serve it in place of ${guarded.method} ${guarded.path}, which is guarded. Use another path for one of them, or a single route in an instance with an optional guard`,
+    );
 }
 
 /** Returns what Elysia registers in its router while it adds a route: what it finds for the path may be of another pattern. */

@@ -68,10 +68,6 @@ const unservable: Readonly<Record<string, readonly [use: Use, says: string]>> = 
         .mount('/a', () => new Response(SECRET), { authorize: () => true } as object),
     'with aot: false, Elysia mounts /a without hooks',
   ],
-  'a pattern that was open before': [
-    (app) => app.use(new Elysia().get('/a/:id', secret)).use(new Elysia().use(guard()).get('/a/:id', secret)),
-    'was added before without the guard, and Elysia serves that route',
-  ],
 };
 
 describe('what Elysia would leave open is refused', () => {
@@ -170,19 +166,6 @@ test.each<[string, (copy: AnyElysia) => AnyElysia]>([
   await app.modules;
   logged.mockRestore();
   expect(await statuses(app, '/a', [{}, token()])).toEqual([500, 500]);
-});
-
-test('isGuarded describes the route that responds, not another one with the same path', async () => {
-  const guarded = () => new Elysia().use(guard()).get('/a', secret);
-  const open = () => new Elysia().get('/a', () => 'open');
-  for (const isLast of [true, false])
-    for (const form of ['fetch', 'listen']) {
-      const app = new Elysia().use(isLast ? [open(), guarded()] : [guarded(), open()]);
-      const service = serve(app, form);
-      expect((await ask(service, '/a')).status).toBe(isLast ? 401 : 200);
-      await service.close();
-      expect(app.routes.some(isGuarded)).toBe(isLast);
-    }
 });
 
 describe('two guards in one application', () => {
