@@ -55,7 +55,10 @@ export function requireToken(
   const throws = isThrown(options);
   return async ({ raw }, reply) => {
     const result = await authenticate(guard, raw, requirements, throws);
-    if ('claims' in result) return undefined;
+    if ('claims' in result) {
+      if (result.dpopNonce !== undefined) reply.header('DPoP-Nonce', result.dpopNonce);
+      return undefined;
+    }
     reply.code(result.status);
     for (const name of Object.keys(reply.getHeaders()).filter(isForCaches)) reply.removeHeader(name);
     for (const [name, value] of result.headers) {

@@ -50,7 +50,9 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
       return context.body(await result.text(), result.status as ContentfulStatusCode) as never;
     }
     context.set('protected-api', result);
-    return next();
+    await next();
+    if (result.dpopNonce !== undefined) context.header('DPoP-Nonce', result.dpopNonce);
+    return undefined;
   };
 }
 

@@ -118,11 +118,13 @@ export class Refusal {
    * @param reason internal, for logs and metrics
    * @param retryAfterSeconds whole seconds after which a client should retry during an outage
    * @param nonce for the next proof of the client (RFC 9449 §9)
+   * @param expected the URL that a proof must have, for logs
    */
   constructor(
     readonly reason: RefusalReason,
     readonly retryAfterSeconds = 1,
     readonly nonce?: string,
+    readonly expected?: string,
   ) {
     Object.freeze(this);
   }

@@ -217,8 +217,13 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
     | undefined;
   /** Called with the claims of every accepted token, before requirements are checked. An exception fails the request. */
   readonly onAccepted?: ((request: GuardRequest, claims: Accepted) => unknown) | undefined;
-  /** Called with the internal reason of every rejection. An exception fails the request. */
-  readonly onRefused?: ((request: GuardRequest, reason: RefusalReason) => unknown) | undefined;
+  /**
+   * Called with the internal reason of every rejection. `expected` is the URL that the proof should have named, for the reason
+   * `proof_url`: `publicUrl` and the path of the request. An exception fails the request.
+   */
+  readonly onRefused?:
+    | ((request: GuardRequest, reason: RefusalReason, given: { readonly expected: string | undefined }) => unknown)
+    | undefined;
   /** Called when keys were fetched, could not be fetched, or expired. Its exceptions are ignored. */
   readonly onKeySetEvent?: ((event: KeySetEvent) => unknown) | undefined;
   /**
@@ -474,6 +479,12 @@ export interface Authentication<AcceptedClaims extends object = Claims> {
    * `scope` to `check`.
    */
   readonly scopes: readonly string[];
+  /**
+   * The nonce for the next proof of the client (RFC 9449 §8.2), which `requireToken` and the Elysia plugin send. If you call `check`
+   * yourself, set the header `DPoP-Nonce` of your response to it. Undefined unless it is due: when the nonce that was used is older
+   * than half of `dpopProofMaxAgeSeconds`.
+   */
+  readonly dpopNonce: string | undefined;
 }
 
 /** A request without credentials, where a token is optional. */
@@ -486,6 +497,8 @@ export interface Anonymous {
   readonly clientId: undefined;
   /** An empty list. */
   readonly scopes: readonly string[];
+  /** There is none. */
+  readonly dpopNonce: undefined;
 }
 
 /** The result for a request without credentials, if a token is optional. */

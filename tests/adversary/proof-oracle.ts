@@ -62,8 +62,8 @@ function areClaimsGood(claims: Members, { publicUrl, method, path, token, nowSec
     own(claims, 'htm') === method &&
     typeof htu === 'string' &&
     normalize(htu) === normalize(publicUrl + path) &&
-    (exp === undefined || (Number.isFinite(exp) && Number(exp) > nowSeconds)) &&
-    (nbf === undefined || (Number.isFinite(nbf) && Number(nbf) <= nowSeconds)) &&
+    (exp === undefined || (Number.isFinite(exp) && Number(exp) > nowSeconds - 60)) &&
+    (nbf === undefined || (Number.isFinite(nbf) && Number(nbf) <= nowSeconds + 60)) &&
     typeof iat === 'number' &&
     iat >= nowSeconds - 60 &&
     iat <= nowSeconds + 60 &&

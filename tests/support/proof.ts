@@ -1,5 +1,8 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import type { CheckBinding } from '../../src/auth/proof/binding.ts';
 import { proofAlgorithms } from '../../src/auth/proof/proof-key.ts';
+import { Refusal } from '../../src/auth/refusals.ts';
+import type { RefusalReason } from '../../src/auth/types.ts';
 import { assemble } from '../../src/probe/forge/forge.ts';
 import { signingKey } from './keys.ts';
 import { nowSeconds as now, type TokenOverrides } from './mint.ts';
@@ -32,6 +35,12 @@ interface ProofTarget {
   readonly url: string;
   readonly token: string;
   readonly nowSeconds?: number;
+}
+
+/** Uses a proof that was verified, and returns why its request is rejected, if it is. */
+export async function useVerified(verified: ReturnType<CheckBinding>): Promise<RefusalReason | undefined> {
+  const proof = await verified;
+  return (proof instanceof Refusal ? proof : await proof?.use())?.reason;
 }
 
 export const anyProof = {

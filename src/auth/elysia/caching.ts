@@ -1,5 +1,5 @@
 /*
- * What caches learn from responses that depend on a token.
+ * Headers of responses that depend on a token: what caches learn from them.
  */
 import { isForCaches } from '../guard/rejection.ts';
 import type { Context } from './internals.ts';
@@ -10,14 +10,21 @@ export function forbidStoring({ headers }: Context['set']): void {
   headers['cache-control'] = 'no-store';
 }
 
-/** Tells caches that a response depends on the token (RFC 9110 §12.5.5). The headers of a fetched response are immutable. */
+/** Tells caches that a response depends on the token (RFC 9110 §12.5.5). */
 export function varyByToken(response: unknown): unknown {
+  return withHeader(response, (headers) => {
+    if (!/\bauthorization\b|\*/i.test(headers.get('vary') ?? '')) headers.append('vary', 'Authorization');
+  });
+}
+
+/** Changes the headers of a response, or of a copy: those of a fetched response are immutable. */
+export function withHeader(response: unknown, change: (headers: Response['headers']) => void): unknown {
   const { headers } = Object(response) as Partial<Response>;
-  if (typeof headers?.get !== 'function' || /\bauthorization\b|\*/i.test(headers.get('vary') ?? '')) return response;
+  if (typeof headers?.get !== 'function') return response;
   try {
-    headers.append('vary', 'Authorization');
+    change(headers);
     return response;
   } catch {
-    return varyByToken(new Response((response as Response).body, response as Response));
+    return withHeader(new Response((response as Response).body, response as Response), change);
   }
 }

@@ -4,7 +4,7 @@
  */
 import { pathOf } from '../proof/normalize-url.ts';
 import { attempt, isPromise, whenSettled } from '../values/promises.ts';
-import { forbidStoring, varyByToken } from './caching.ts';
+import { forbidStoring, varyByToken, withHeader } from './caching.ts';
 import { refuseToServe } from './closing.ts';
 import { accept, failWith, hooksOf } from './hooks.ts';
 import type { Composed, Context, Instance, Route, Store } from './internals.ts';
@@ -28,6 +28,8 @@ function decide(context: Context, plan: Plan): Response | undefined | Promise<Re
       }
       if (isPromise(pending)) unaccepted.delete(context);
       accept(request, { plan, accepted: checked });
+      const nonce = plan.hasProofs ? checked.find((accepted) => accepted?.dpopNonce)?.dpopNonce : undefined;
+      if (nonce !== undefined) set.headers['dpop-nonce'] = nonce;
       return undefined;
     },
     failWith,
@@ -57,8 +59,12 @@ export function gateRoute(instance: Instance, route: Route, stores: readonly Sto
       (rejection) => {
         const { serve, observe } = compiled ?? prepare();
         if (rejection) return reject(instance, context, rejection, observe);
-        const response = serve(context);
-        return plan.isVaried ? whenSettled(response, varyByToken) : response;
+        const served = serve(context);
+        const response = plan.isVaried ? whenSettled(served, varyByToken) : served;
+        // What Elysia compiles for a handler that sets no header sends none.
+        const nonce = plan.hasProofs && context.set.headers['dpop-nonce'];
+        if (!nonce) return response;
+        return whenSettled(response, (sent) => withHeader(sent, (headers) => headers.set('dpop-nonce', String(nonce))));
       },
       (error) => instance.handleError(context, error),
     );

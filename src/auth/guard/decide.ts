@@ -19,7 +19,7 @@ import type { RoutePolicy } from './requirements.ts';
 export type Decision = AcceptedToken | Response | undefined;
 
 /** What a request is accepted with, and the claims as its token has them. */
-export interface AcceptedToken extends Pick<Authentication, 'claims' | 'token'> {
+export interface AcceptedToken extends Pick<Authentication, 'claims' | 'token' | 'dpopNonce'> {
   readonly ownClaims: Claims;
 }
 
@@ -66,20 +66,23 @@ export function createDecide(options: CheckedOptions, parts: DecideParts) {
     const { claims: ownClaims } = verified;
     // The key or the certificate that the token is bound to (RFC 9449 §4.3 and §7.1, RFC 8705 §3).
     const binding = checkBinding(request, scheme, shared, ownClaims);
-    const unbound = isPromise(binding) ? yield* wait(binding) : binding;
-    if (unbound) return rejected(unbound);
+    const proof = isPromise(binding) ? yield* wait(binding) : binding;
+    if (proof instanceof Refusal) return rejected(proof);
     const claims = applySchema(verified);
     if (claims instanceof Refusal) return rejected(claims);
     const revocation = checkRevocation?.(claims, token);
     const revoked = isPromise(revocation) ? yield* wait(revocation) : revocation;
     if (revoked) return rejected(revoked);
+    // After all that can fail by itself, so that a client can repeat the request with the same proof.
+    const used = proof && (yield* wait(proof.use()));
+    if (used) return rejected(used);
     const hasWaited = isPromise(binding) || isPromise(revocation);
     const expired = hasWaited ? verifier.checkTime(verified) : undefined;
     if (expired) return rejected(expired);
     announce(request, shared, claims);
     // Step-up (RFC 9470 §4), then scope (RFC 6750 §3.1).
     const unmet = policy.check(ownClaims) ?? checkAnyScope?.(ownClaims);
-    return unmet ? rejected(unmet) : { claims, token, ownClaims };
+    return unmet ? rejected(unmet) : { claims, token, ownClaims, dpopNonce: proof?.nextNonce };
   }
 
   function announce(request: GuardRequest, shared: Shared, claims: Claims): void {

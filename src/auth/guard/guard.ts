@@ -72,10 +72,11 @@ export function guardOf<AcceptedClaims extends object = Claims>(core: GuardCore)
     const decision = await core.decide(request, policy, requirements?.optional === true);
     if (decision === undefined) return anonymous;
     if (decision instanceof Response) return decision;
-    const { claims, token, ownClaims } = decision;
+    const { claims, token, ownClaims, dpopNonce } = decision;
     return {
       claims,
       token,
+      dpopNonce,
       get clientId() {
         return clientOf(ownClaims);
       },
@@ -105,6 +106,7 @@ const anonymous: Anonymous = Object.freeze({
   token: undefined,
   scopes: Object.freeze([]),
   clientId: undefined,
+  dpopNonce: undefined,
 });
 
 /** RFC 9068 §2.2 names it client_id; Auth0 and Keycloak azp, Okta cid, Entra azp or appid. */

@@ -59,7 +59,7 @@ export function createReject(options: CheckedOptions, prepared: PreparedRejectio
   }
 
   return (request, refusal, scheme, { challenge }) => {
-    ignoreRejection(options.onRefused?.(request, refusal.reason));
+    ignoreRejection(options.onRefused?.(request, refusal.reason, { expected: refusal.expected }));
     const { status, text, isJson } = prepared[refusal.reason];
     const rejection = new Response(text, { status, headers: headersOf(refusal, scheme, challenge) });
     return remembered(rejection, { reason: refusal.reason, isJson });

@@ -69,13 +69,19 @@ export function createMcpEndpoint(guard: Guard<object>, options: McpOptions) {
     if (!rules.isAllowedHost(host)) return respond(rejectMessage(403, -32_000, 'Host is not allowed'));
     if (metadata) return respond(metadata);
     const origin = request.headers.get('origin');
-    if (origin === null) return { headers: {}, result: await admit(exchange) };
+    if (origin === null) return withNonce(await admit(exchange));
     if (!rules.isAllowedOrigin(origin)) return respond(rejectMessage(403, -32_000, 'Origin is not allowed'));
     const headers = { ...crossOrigin, 'access-control-allow-origin': origin };
-    if (request.method !== 'OPTIONS') return { headers, result: await admit(exchange) };
+    if (request.method !== 'OPTIONS') return withNonce(await admit(exchange), headers);
     const allowed = { ...preflight, 'access-control-allow-methods': rules.hasSessions ? 'GET, POST, DELETE' : 'POST' };
     return respond(new Response(null, { status: 204, headers: allowed }), headers);
   };
+}
+
+/** Adds the nonce for the client's next proof, if one is due (RFC 9449 §8.2). */
+function withNonce(result: Response | AcceptedMessage, headers = {}): McpDecision {
+  const nonce = 'settle' in result ? result.auth.dpopNonce : undefined;
+  return { headers: nonce === undefined ? headers : { ...headers, 'dpop-nonce': nonce }, result };
 }
 
 /** Returns a function that checks a request to the endpoint: token, method, session, body, and the scopes of the message. */

@@ -48,7 +48,12 @@ export function requireToken(
     // Thrown at once, because Hono gives middleware no third argument.
     requestOf(request);
     const sendTo = throws ? undefined : response;
-    checkIncoming(guard, request, sendTo, requirements).then((result) => result && next(), next);
+    const proceed = (result: Authentication<object> | Anonymous | undefined) => {
+      if (result === undefined) return;
+      offerNonce(result, response);
+      next();
+    };
+    checkIncoming(guard, request, sendTo, requirements).then(proceed, next);
   };
 }
 
@@ -90,6 +95,7 @@ export async function checkIncoming<
   requirements?: CheckRequirements<Optional>,
 ): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional> | (Sending extends undefined ? never : undefined)> {
   const result = await authenticate(guard, request, requirements, response === undefined);
+  if ('claims' in result && response) offerNonce(result, response);
   const returned = 'claims' in result || response === undefined ? result : await sendReturned(result, response);
   return returned as Awaited<ReturnType<typeof checkIncoming<AcceptedClaims, Sending, Optional>>>;
 }
@@ -124,6 +130,11 @@ export function authOf<AcceptedClaims extends object = Claims>(
 ): Authentication<AcceptedClaims> | Anonymous | undefined;
 export function authOf(request: IncomingRequest, options?: OptionalAuth) {
   return requireAccepted(results.get(request), options);
+}
+
+/** Sends the nonce for the client's next proof with the response, if one is due. */
+function offerNonce({ dpopNonce }: Authentication<object> | Anonymous, response: OutgoingResponse): void {
+  if (dpopNonce !== undefined && !response.headersSent) response.setHeader('DPoP-Nonce', dpopNonce);
 }
 
 /**

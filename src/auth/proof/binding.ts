@@ -5,19 +5,20 @@ import { isJsonObject, type Members } from '../values/json.ts';
 import { whenSettled } from '../values/promises.ts';
 import { refuseCertificate } from './certificate.ts';
 import type { Presentation } from './presentation.ts';
-import { createProofVerifier, type ProofVerifierOptions } from './proof.ts';
+import { createProofVerifier, type ProofVerifierOptions, type VerifiedProof } from './proof.ts';
 import { sharedMemoryStore } from './replay-store.ts';
 
 export type BindingOptions = Omit<ProofVerifierOptions, 'publicUrl' | 'replayStore'> &
   Pick<CheckedOptions, 'dpop' | 'publicUrl' | 'replayStore' | 'clientCertificate'>;
 
-/** Returns why a verified token cannot be used by this request, or undefined if it can. */
-export type RefuseBinding = (
+/** Returns why a verified token cannot be used by this request; otherwise the proof that the request has to use, if any. */
+export type CheckBinding = (
   request: GuardRequest,
   scheme: Scheme,
   presented: Presentation,
   claims: Claims,
-) => Refusal | undefined | Promise<Refusal | undefined>;
+) => Binding | Promise<Binding>;
+type Binding = Refusal | VerifiedProof | undefined;
 
 const keyMethod = 'jkt';
 const certificateMethod = 'x5t#S256';
@@ -29,7 +30,7 @@ const unsupportedMethods = ['jwk', 'jwe', 'kid', 'jku', 'osc'];
  * key requires a proof of that key (RFC 9449 §7), one that is bound to a certificate requires that certificate (RFC 8705 §3),
  * and one that is bound to both requires both. A token that is bound in any other way is rejected.
  */
-export function createBindingCheck(options: BindingOptions): RefuseBinding {
+export function createBindingCheck(options: BindingOptions): CheckBinding {
   const { dpop, publicUrl = '', clientCertificate, replayStore = sharedMemoryStore() } = options;
   const verifyProof = createProofVerifier({ ...options, publicUrl, replayStore });
 
@@ -42,7 +43,7 @@ export function createBindingCheck(options: BindingOptions): RefuseBinding {
     }
   }
 
-  function refuseBearer(request: GuardRequest, claims: Claims): ReturnType<RefuseBinding> {
+  function refuseBearer(request: GuardRequest, claims: Claims): ReturnType<CheckBinding> {
     if (dpop === 'required') return refuse('dpop_required');
     if (!Object.hasOwn(claims, 'cnf')) return undefined;
     const confirmation = confirmationOf(claims);

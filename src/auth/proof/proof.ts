@@ -12,8 +12,16 @@ import { type Presentation, useProof } from './presentation.ts';
 import { proofAlgorithmOf, readProofKey } from './proof-key.ts';
 import { clockDifferenceMs, createStoreWatch } from './replay-store.ts';
 
+/** A proof that a request may use. */
+export interface VerifiedProof {
+  /** The nonce for the next proof, once that of this one has lived half its life (RFC 9449 §8.2). */
+  readonly nextNonce: string | undefined;
+  /** Marks the proof as used. Resolves to the reason for a rejection, or to undefined if it was not used before. */
+  use(): Promise<Refusal | undefined>;
+}
+
 /**
- * Verifies the proof that a request presents, and marks it as used. Resolves to the reason for a rejection, or to undefined.
+ * Verifies the proof that a request presents. Resolves to the reason for a rejection, or to the proof, which is not used yet.
  * Further calls for the same presentation share this result, and all verifiers share the use of the proof.
  * @param request the object that identifies the use
  * @param presented with a token that is already verified; only the path of the URL is used, because the client or a proxy
@@ -24,11 +32,11 @@ export type VerifyProof = (
   request: object,
   presented: Presentation,
   thumbprint: string,
-) => Promise<Refusal | undefined>;
+) => Promise<Refusal | VerifiedProof>;
 
 export interface ProofVerifierOptions
   extends Pick<CheckedOptions, 'dpopAlgorithms' | 'dpopProofMaxAgeSeconds' | 'dpopNonceSecret'>,
-    Partial<Pick<CheckedOptions, 'clockToleranceSeconds' | 'onReplayStoreEvent'>>,
+    Partial<Pick<CheckedOptions, 'onReplayStoreEvent'>>,
     Pick<TimeAndRandom, 'now'> {
   /** The URL at which clients reach the API, without a trailing slash. The Host header is never used. */
   readonly publicUrl: string;
@@ -44,10 +52,11 @@ export interface ExpectedProof {
   readonly token: string | undefined;
   readonly nowMs: number;
   readonly algorithms: readonly ProofAlgorithm[];
-  /** Maximum difference between `iat` and the current time, in either direction. Infinite if a nonce says when it was made. */
+  /**
+   * Maximum difference between `iat` and the current time, in either direction, and the tolerance of `exp` and `nbf`. Infinite if a
+   * nonce says when it was made.
+   */
   readonly maxAgeSeconds: number;
-  /** For `exp` and `nbf`. Defaults to 0. */
-  readonly clockToleranceSeconds?: number | undefined;
 }
 
 /** A proof with a valid signature and the expected values. It may have been used before. */
@@ -56,8 +65,8 @@ export interface GoodProof {
   readonly thumbprint: string;
   readonly id: string;
   readonly issuedAtMs: number;
-  /** Not checked. */
-  readonly nonce: unknown;
+  /** Its times are numbers. `nonce` is not checked. */
+  readonly claims: SignedProof['claims'];
 }
 
 interface SignedProof {
@@ -72,54 +81,73 @@ const maxProofLength = 4096;
 const maxIdLength = 256;
 
 /**
- * Returns a function that verifies DPoP proofs (RFC 9449 §4.3) and accepts each once. It does NOT check the token. The work for
- * one proof is bounded, and only a valid proof signed with the right key reaches the store.
+ * Returns a function that verifies DPoP proofs (RFC 9449 §4.3), each of which can be used once. It does NOT check the token. The
+ * work for one proof is bounded, and only a valid proof signed with the right key reaches the store.
  */
 export function createProofVerifier(options: ProofVerifierOptions): VerifyProof {
   const { publicUrl, replayStore, dpopAlgorithms: algorithms, dpopNonceSecret: secrets, now } = options;
-  const { dpopProofMaxAgeSeconds: maxAgeSeconds, clockToleranceSeconds } = options;
+  const windowSeconds = options.dpopProofMaxAgeSeconds;
   const nonces = secrets && createNonces(secrets, now);
   // RFC 9449 §4.3: `iat` or the time of the nonce is recent. With a nonce, the clock of the client may be wrong.
-  const limits = { clockToleranceSeconds, maxAgeSeconds: nonces ? Number.POSITIVE_INFINITY : maxAgeSeconds };
-  const maxAgeMs = maxAgeSeconds * 1000;
-  const maxAheadMs = nonces ? clockDifferenceMs : maxAgeMs;
+  const maxAgeSeconds = nonces ? Number.POSITIVE_INFINITY : windowSeconds;
+  const windowMs = windowSeconds * 1000;
+  const maxAheadMs = nonces ? clockDifferenceMs : windowMs;
   const watch = createStoreWatch(options.onReplayStoreEvent);
-  const outcomes = new WeakMap<Presentation, Promise<Refusal | undefined>>();
+  const proofs = new WeakMap<Presentation, Promise<Refusal | VerifiedProof>>();
+  const uses = new WeakMap<Presentation, Promise<Refusal | undefined>>();
 
-  const verify: VerifyProof = async (request, presented, thumbprint) => {
+  async function verify(request: object, presented: Presentation, thumbprint: string) {
     const path = pathOf(presented.url);
     const url = path === undefined ? undefined : publicUrl + path;
-    const expected = { ...presented, ...limits, url, nowMs: now(), algorithms };
+    const expected = { ...presented, url, nowMs: now(), algorithms, maxAgeSeconds };
     const proof = await checkProof(presented.proof, expected);
     if (proof instanceof Refusal) return proof;
     // RFC 9449 §7.1: the proof is valid, but the token belongs to another key.
     if (proof.thumbprint !== thumbprint) return refuse('proof_key_mismatch');
-    const issuedAtMs = nonces ? ((await nonces.issuedAtMs(proof.nonce)) ?? Number.NaN) : proof.issuedAtMs;
+    const issuedAtMs = nonces ? ((await nonces.issuedAtMs(proof.claims.nonce)) ?? Number.NaN) : proof.issuedAtMs;
+    const late = await refuseTime(proof, issuedAtMs);
+    if (late) return late;
     // Hashed together, so that clients with equal `jti` values do not collide.
     const key = await sha256(`${proof.thumbprint}.${proof.id}`);
-    // `iat` is checked again, because the clock may have been set or the process paused since. Nothing is awaited until the proof is marked.
-    const ageMs = now() - issuedAtMs;
-    if (!(ageMs <= maxAgeMs && ageMs >= -maxAheadMs)) return refuseTime(proof);
-    const lifetimeMs = Math.ceil(maxAgeMs + clockDifferenceMs - ageMs);
-    const mark = () => replayStore.markUsed(key, lifetimeMs, Math.floor(issuedAtMs));
-    return useProof(request, presented, replayStore, mark, watch);
-  };
-
-  async function refuseTime({ nonce }: GoodProof): Promise<Refusal> {
-    if (!nonces) return refuse('proof_time');
-    return new Refusal(nonce === undefined ? 'proof_nonce_missing' : 'proof_nonce_stale', 1, await nonces.issue());
+    const nextNonce = nonces && now() - issuedAtMs >= windowMs / 2 ? await nonces.issue() : undefined;
+    const use = async () => {
+      // Again, because the clock may have been set or the process paused since. Nothing is awaited until the proof is marked.
+      const ageMs = now() - issuedAtMs;
+      if (!isInWindow(ageMs)) return refuseTime(proof, issuedAtMs);
+      const lifetimeMs = Math.ceil(windowMs + clockDifferenceMs - ageMs);
+      const mark = () => replayStore.markUsed(key, lifetimeMs, Math.floor(issuedAtMs));
+      return useProof(request, presented, replayStore, mark, watch);
+    };
+    return { nextNonce, use: () => keepAccepted(uses, presented, use) };
   }
 
-  return (request, presented, thumbprint) => {
-    const known = outcomes.get(presented);
-    if (known !== undefined) return known;
-    const outcome = verify(request, presented, thumbprint);
-    outcomes.set(presented, outcome);
-    // A refusal is not kept: time passes, and outages end.
-    const forget = () => outcomes.delete(presented);
-    outcome.then((refusal) => refusal && forget(), forget);
-    return outcome;
-  };
+  const isInWindow = (ageMs: number) => ageMs <= windowMs && ageMs >= -maxAheadMs;
+
+  /** The clock of the client is where `iat` was when its proof was made. */
+  async function refuseTime({ claims }: GoodProof, issuedAtMs: number): Promise<Refusal | undefined> {
+    const ageMs = now() - issuedAtMs;
+    const ofClient = Number(claims.iat) + ageMs / 1000;
+    if (isInWindow(ageMs)) return isCurrent(claims, windowSeconds, ofClient) ? undefined : refuse('proof_time');
+    if (!nonces) return refuse('proof_time');
+    const reason = claims.nonce === undefined ? 'proof_nonce_missing' : 'proof_nonce_stale';
+    return new Refusal(reason, 1, await nonces.issue());
+  }
+
+  return (request, presented, thumbprint) =>
+    keepAccepted(proofs, presented, () => verify(request, presented, thumbprint));
+}
+
+/** Returns what was found before, or finds it. A refusal is not kept: time passes, and outages end. */
+function keepAccepted<Found>(
+  known: WeakMap<Presentation, Promise<Found>>,
+  presented: Presentation,
+  find: () => Promise<Found>,
+): Promise<Found> {
+  const outcome = known.get(presented) ?? find();
+  known.set(presented, outcome);
+  const forget = () => known.delete(presented);
+  outcome.then((found) => found instanceof Refusal && forget(), forget);
+  return outcome;
 }
 
 /** Returns a proof with the expected values, or why it is rejected. Does NOT check whether it was used before. */
@@ -128,9 +156,9 @@ export async function checkProof(text: string | null, expected: ExpectedProof): 
   if (proof instanceof Refusal) return proof;
   const refusal = (await refuseClaims(proof.claims, expected)) ?? (await refuseSignature(proof));
   if (refusal !== undefined) return refusal;
-  const { jti, iat, nonce } = proof.claims;
+  const { claims } = proof;
   const thumbprint = await calculateJwkThumbprint(proof.jwk);
-  return { thumbprint, id: String(jti), issuedAtMs: Number(iat) * 1000, nonce };
+  return { thumbprint, id: String(claims.jti), issuedAtMs: Number(claims.iat) * 1000, claims };
 }
 
 /** Checks everything that does not depend on the request. Of duplicate members the last one counts, as in jose. */
@@ -157,7 +185,7 @@ async function refuseClaims(claims: SignedProof['claims'], expected: ExpectedPro
   const { htm, htu, ath, jti } = claims;
   const { method, url, token } = expected;
   if (htm !== method) return refuse('proof_method');
-  if (!isSameUrl(htu, url)) return refuse('proof_url');
+  if (!isSameUrl(htu, url)) return new Refusal('proof_url', 1, undefined, url);
   if (!areTimesGood(claims, expected)) return refuse('proof_time');
   if (token !== undefined && ath !== (await sha256(token))) return refuse('proof_token_hash');
   if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) return refuse('proof_id');
@@ -176,14 +204,16 @@ async function refuseSignature({ text, algorithm, jwk }: SignedProof): Promise<R
   }
 }
 
-/** `exp` and `nbf` are optional, and count where a proof has them (RFC 7519 §4.1.4 and §4.1.5). */
-function areTimesGood(claims: SignedProof['claims'], expected: ExpectedProof): boolean {
+function areTimesGood(claims: SignedProof['claims'], { nowMs, maxAgeSeconds }: ExpectedProof): boolean {
   const { iat, exp = 0, nbf = 0 } = claims;
-  const { nowMs, maxAgeSeconds, clockToleranceSeconds = 0 } = expected;
   if (![iat, exp, nbf].every(Number.isFinite)) return false;
   const isRecent = Math.abs(nowMs - Number(iat) * 1000) <= maxAgeSeconds * 1000;
-  return isRecent && checkTime(claims, { clockToleranceSeconds }, nowMs / 1000) === undefined;
+  return isRecent && isCurrent(claims, maxAgeSeconds, nowMs / 1000);
 }
+
+/** `exp` and `nbf` are optional, and count where a proof has them (RFC 7519 §4.1.4 and §4.1.5). */
+const isCurrent = (claims: SignedProof['claims'], toleranceSeconds: number, nowSeconds: number) =>
+  checkTime(claims, { clockToleranceSeconds: toleranceSeconds }, nowSeconds) === undefined;
 
 function isSameUrl(claimed: unknown, expected: string | undefined): boolean {
   if (typeof claimed !== 'string' || expected === undefined) return false;

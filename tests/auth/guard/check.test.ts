@@ -129,7 +129,13 @@ describe('createGuard().check()', () => {
 
   test('returns no scopes for an anonymous request', async () => {
     const result = await createGuard(offline()).check(new Request('http://localhost/'), { optional: true });
-    expect(result).toEqual({ claims: undefined, token: undefined, scopes: [], clientId: undefined });
+    expect(result).toEqual({
+      claims: undefined,
+      token: undefined,
+      scopes: [],
+      clientId: undefined,
+      dpopNonce: undefined,
+    });
   });
 
   const scopeOptions = { scopePrefix: 'api/', scopeImplies: { admin: ['write', 'read'], write: ['read'] } };

@@ -15,6 +15,13 @@ const requestWith = (authorization: string) => new Request(url, { headers: { aut
 const bound = tokenOf({ claims: { cnf: boundToKey, exp: exp + 1 } });
 const proof = () => makeProof({ url, token: bound, nowSeconds: exp });
 
+const published = () => Response.json({ keys: signingKeys() });
+/** Returns a function that fails when it is called for the first time. */
+function failsOnce<Result>(succeed: () => Result): () => Promise<Result> {
+  let calls = 0;
+  return async () => (++calls === 1 ? Promise.reject(new Error('down')) : succeed());
+}
+
 function setUp(options: Partial<GuardOptions> = {}) {
   const world = { now: exp * 1000, clock: 0, accepted: [] as unknown[], refused: [] as string[] };
   const core = createGuardCore(
@@ -119,6 +126,21 @@ describe('several checks of one request object', () => {
       expect(one.world.accepted).toHaveLength(2);
     }
   });
+
+  // axios-retry, got, ky and undici repeat a request as it was after `Retry-After`.
+  test.each<[string, () => Partial<GuardOptions>]>([
+    ['isRevoked fails', () => ({ isRevoked: failsOnce(() => false) })],
+    ['the keys cannot be fetched', () => ({ keys: undefined, onKeySetEvent() {}, fetch: failsOnce(published) })],
+  ])(
+    'a request that is repeated with its proof after a 503, because %s, is accepted, and then no more',
+    async (_, fail) => {
+      const { world, statusOf } = setUp({ dpop: 'on', publicUrl, replayStore: createMemoryReplayStore(), ...fail() });
+      const headers = { authorization: `DPoP ${bound}`, dpop: proof() };
+      const statuses: unknown[] = [];
+      for (world.clock of [0, 60_000, 120_000]) statuses.push(await statusOf(new Request(url, { headers })));
+      expect(statuses).toEqual([503, 'client-1', 401]);
+    },
+  );
 
   test('do not remember an outage of the replay store, or an exception of the clock', async () => {
     let calls = 0;

@@ -1,5 +1,6 @@
 // Runs here with the sources, and in tests/runtimes with the tarball under Node.js, which has no bun:test.
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
@@ -38,10 +39,17 @@ const options = {
   },
 };
 const guard = createGuard(options);
+const dpopNonceSecret = 's'.repeat(32);
+const withNonces = createGuard({ ...options, dpopNonceSecret });
+/** Returns a nonce as a guard with this secret gave it out so long ago. */
+function nonceOf(ageMs: number): string {
+  const time = (Date.now() - ageMs).toString(36);
+  return `${time}.${createHmac('sha256', dpopNonceSecret).update(`dpop-nonce ${time}`).digest('base64url')}`;
+}
 const token = await issuer.token({ sub: 'ada', scope });
 const bound = await issuer.token({ sub: 'ada', scope }, { boundTo: 'dpop' });
 const path = '/reports';
-const proof = (path: string) => issuer.proof({ method: 'GET', url: publicUrl + path }, bound);
+const proof = (path: string, options = {}) => issuer.proof({ method: 'GET', url: publicUrl + path }, bound, options);
 
 /** Starts a server on loopback before the tests of the enclosing describe(), and returns its URL. */
 function listening(create: () => Server | Promise<Server>) {
@@ -88,8 +96,9 @@ function withMiddleware(app: Application, listener: RequestListener = app): Serv
     .use('/', cors({ origin: [origin], exposedHeaders: ['WWW-Authenticate'] }) as Middleware)
     .use('/reports', requireToken(guard))
     .use('/reports', requireToken(guard, { scope }))
-    .use('/news', requireToken(guard, { optional: true }));
-  for (const path of ['/reports', '/news', '/open']) app.use(path, handler);
+    .use('/news', requireToken(guard, { optional: true }))
+    .use('/nonces', requireToken(withNonces));
+  for (const path of ['/reports', '/news', '/nonces', '/open']) app.use(path, handler);
   app.use('/public', (request, response) => void response.end(String(authOf(request, { optional: true }))));
   return createServer(listener);
 }
@@ -111,6 +120,7 @@ async function withFastify(): Promise<Server> {
       part.all('/reports', { onRequest: forFastify.requireToken(guard, { scope }) }, handler);
     })
     .all('/news', { onRequest: forFastify.requireToken(guard, { optional: true }) }, handler)
+    .all('/nonces', { onRequest: forFastify.requireToken(withNonces) }, handler)
     .all('/open', handler)
     .all('/public', async (request) => String(forFastify.authOf(request, { optional: true })));
   await app.ready();
@@ -131,6 +141,7 @@ function withHono(): Server {
     .use('/reports', forHono.requireToken(guard))
     .all('/reports', forHono.requireToken(guard, { scope }), handler)
     .all('/news', forHono.requireToken(guard, { optional: true }), handler)
+    .all('/nonces', forHono.requireToken(withNonces), handler)
     .all('/open', handler)
     .all('/public', (context) => context.body(String(forHono.authOf(context, { optional: true }))))
     .onError((_, context) => context.body(null, 500));
@@ -190,6 +201,20 @@ for (const [name, create] of servers)
         assert.ok(headers.get('vary')?.includes('Origin'));
         if (line === 'GET /news') assert.ok(headers.get('vary')?.includes('Authorization'));
         if (name === 'Fastify') assert.equal(headers.get('x-content-type-options'), 'nosniff');
+      });
+
+    for (const [what, ageMs, isOffered] of [
+      ['a new nonce', 0, false],
+      ['a nonce that has lived half its life', 31_000, true],
+    ] as const)
+      test(`accepts a proof with ${what}, and ${isOffered ? 'responds with the next one' : 'offers no other'}`, async () => {
+        const dpop = await proof('/nonces', { nonce: nonceOf(ageMs) });
+        const response = await send('GET /nonces', `Authorization: DPoP ${bound}`, `DPoP: ${dpop}`);
+        const next = response.headers.get('dpop-nonce');
+        assert.deepEqual([response.status, next !== null], [200, isOffered]);
+        const used = await proof('/nonces', { nonce: next });
+        const again = await send('GET /nonces', `Authorization: DPoP ${bound}`, `DPoP: ${used}`);
+        assert.equal(again.status, isOffered ? 200 : 401);
       });
 
     test('uses a proof once per request, and rejects the next request with it', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { type BindingOptions, createBindingCheck } from '../../../src/auth/proof/binding.ts';
 import type { Scheme } from '../../../src/auth/types.ts';
 import { certificate } from '../../support/certificates.ts';
-import { anyProof, bound, makeProof } from '../../support/proof.ts';
+import { anyProof, bound, makeProof, useVerified } from '../../support/proof.ts';
 
 const publicUrl = 'https://api.example.test';
 const url = `${publicUrl}/api/private`;
@@ -48,7 +48,7 @@ describe('createBindingCheck()', () => {
   const outcomeOf = async (options: Options, scheme: Scheme, cnf: unknown, proof: string | null = null) => {
     const check = createBindingCheck({ ...anyProof, ...unset, dpop: 'on', publicUrl, ...options });
     const presented = { method: 'GET', url, token, proof };
-    return (await check(new Request(url), scheme, presented, claimsWith(cnf)))?.reason as Outcome;
+    return (await useVerified(check(new Request(url), scheme, presented, claimsWith(cnf)))) as Outcome;
   };
   const clientCertificate = () => held.der;
   for (const [scheme, cnf, without, ...different] of rows) {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
+import { Elysia } from 'elysia';
 import { calculateJwkThumbprint, exportJWK } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { createGuard } from '../../../src/auth/guard.ts';
+import { resourceServer } from '../../../src/auth/index.ts';
 import { createNonces } from '../../../src/auth/proof/nonces.ts';
 import { createChecker, offline, tokenOf } from '../../support/checked.ts';
 import { bound, makeProof, proven } from '../../support/proof.ts';
@@ -60,7 +62,54 @@ describe('the option dpopNonceSecret', () => {
     expect((await send(nonce, claims)).reason).toBeUndefined();
     for (const wrong of [{ iat: undefined }, { iat: '1' }, { exp: 1 }, { nbf: 9e9 }])
       expect((await send(nonce, { ...claims, ...wrong })).reason).toBe('proof_time');
+    // By the clock of the client, which also writes these.
+    for (const own of [{ nbf: claims.iat }, { exp: claims.iat + 5 }, { nbf: claims.iat + 60 }])
+      expect((await send(nonce, { ...claims, ...own })).reason).toBeUndefined();
+    expect((await send(nonce, { ...claims, nbf: claims.iat + 61 })).reason).toBe('proof_time');
+    expect((await send(nonce, { ...claims, exp: claims.iat - 60 })).reason).toBe('proof_time');
   });
+
+  test.each([
+    ['in the first half of its life', 29_999, false],
+    ['from then on', 30_000, true],
+    ['in its last millisecond', 60_000, true],
+  ])('a response to a proof with a nonce %s has the next one: %p', async (_, laterMs, isOffered) => {
+    const startMs = nowMs;
+    const nonce = await createNonces([secret], () => startMs).issue();
+    nowMs += laterMs;
+    const { dpopNonce } = (await send(nonce)).result as { readonly dpopNonce?: string };
+    expect(dpopNonce !== undefined).toBe(isOffered);
+    nowMs += 60_000;
+    if (dpopNonce) expect((await send(dpopNonce)).reason).toBeUndefined();
+    nowMs = startMs;
+  });
+
+  for (const aot of [true, false])
+    test.each([
+      ['text', 'GET', '/text'],
+      ['a Response', 'GET', '/response'],
+      ['a static value', 'GET', '/static'],
+      ['a function as its scope', 'GET', '/called'],
+      ['a body', 'POST', '/text'],
+    ])(`a route of Elysia with aot ${aot} and %s responds with the next nonce`, async (_, method, path) => {
+      const app = new Elysia({ aot })
+        .use(resourceServer({ ...offline(), ...options }))
+        .all('/text', () => 'ok')
+        .get('/response', () => new Response('ok'))
+        .get('/static', 'ok')
+        .get('/called', () => 'ok', { scope: () => [] });
+      for (const [ageMs, isOffered] of [
+        [0, false],
+        [40_000, true],
+      ] as const) {
+        const nonce = await createNonces([secret], () => Date.now() - ageMs).issue();
+        const url = options.publicUrl + path;
+        const dpop = makeProof({ method, url, token }, { claims: { nonce } });
+        const headers = { authorization: `DPoP ${token}`, dpop };
+        const response = await app.handle(new Request(url, { method, headers }));
+        expect([response.status, response.headers.has('dpop-nonce')]).toEqual([200, isOffered]);
+      }
+    });
 
   test.each([
     ['at once', 0, undefined, [90_000]],

@@ -63,9 +63,9 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
     ['Ed25519 where the list has EdDSA', { algorithm: 'Ed25519', dpopAlgorithms: ['ES256', 'EdDSA'] }],
     ['other members', { header: { kid: 'x', b64: false, nonce: 1 }, claims: { nonce: 'x', other: 1 } }],
     ...members('header', 'typ', ['DPOP+JWT', 'application/dpop+jwt', 'Application/DPoP+jwt']),
-    ...members('claims', 'exp', [nowSeconds + 0.5]),
-    ...members('claims', 'nbf', [nowSeconds]),
-    ['times within the tolerance', { claims: { exp: nowSeconds - 4, nbf: nowSeconds + 5 }, clockToleranceSeconds: 5 }],
+    // The window is the tolerance: `nbf` is often `iat`, and a proof may live for seconds only.
+    ...members('claims', 'exp', [nowSeconds + 0.5, nowSeconds - 59]),
+    ...members('claims', 'nbf', [nowSeconds, nowSeconds + 60]),
     ['the last of members that repeat', { headerText: goodHeader.replace('{', '{"alg":"none","typ":"JWT",') }],
     ['4096 characters', padded(300, 2706)],
     ...members('claims', 'iat', [nowSeconds - 60, nowSeconds + 60, nowSeconds + 59.5]),
@@ -145,8 +145,8 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
   ],
   proof_time: [
     ...members('claims', 'iat', [nowSeconds - 60.001, nowSeconds + 60.001, now(), `${nowSeconds}`, undefined]),
-    ...members('claims', 'exp', [nowSeconds, nowSeconds - 1, `${nowSeconds + 60}`, null]),
-    ...members('claims', 'nbf', [nowSeconds + 1, '0', null]),
+    ...members('claims', 'exp', [nowSeconds - 60, nowSeconds - 61, `${nowSeconds + 60}`, null]),
+    ...members('claims', 'nbf', [nowSeconds + 60.5, '0', null]),
     ['an infinite exp', { payloadText: goodClaims.replace('{', '{"exp":1e400,') }],
     ['an infinite iat', { payloadText: goodClaims.replace(`${nowSeconds}`, '1e400') }],
   ],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createProofVerifier } from '../../../src/auth/proof/proof.ts';
 import { createMemoryReplayStore } from '../../../src/auth/proof/replay-store.ts';
 import type { RefusalReason, ReplayStore, ReplayStoreEvent } from '../../../src/auth/types.ts';
-import { anyProof, makeProof, proofKey, sha256, thumbprintOf } from '../../support/proof.ts';
+import { anyProof, makeProof, proofKey, sha256, thumbprintOf, useVerified } from '../../support/proof.ts';
 import { type Change, now, otherKey, path, proofRows, publicUrl, target } from './proof-rows.ts';
 
 const { nowSeconds, token } = target;
@@ -13,7 +13,7 @@ async function outcomeOf(change: Change): Promise<RefusalReason | 'accepted'> {
   const replayStore = createMemoryReplayStore({ now });
   const verify = createProofVerifier({ ...anyProof, publicUrl, replayStore, now, ...change });
   const presented = { method, url, token, proof: new Headers({ dpop: makeProof(target, change) }).get('dpop') };
-  return (await verify({}, presented, thumbprint))?.reason ?? 'accepted';
+  return (await useVerified(verify({}, presented, thumbprint))) ?? 'accepted';
 }
 
 describe('createProofVerifier()', () => {
@@ -40,7 +40,7 @@ describe('createProofVerifier()', () => {
     ['the clock was set forward', 86_400_000],
     ['the clock was set back', -86_400_000],
   ])('rejects a proof that is out of time when it would be marked, because %s', async (_, laterMs) => {
-    const times = [now(), now() + laterMs];
+    const times = [now(), now(), now() + laterMs, now() + laterMs];
     const replayStore = createMemoryReplayStore();
     expect(await outcomeOf({ replayStore, now: () => times.shift() ?? 0 })).toBe('proof_time');
     expect(replayStore.state().entries).toBe(0);
@@ -74,7 +74,7 @@ describe('createProofVerifier()', () => {
     const verify = createProofVerifier({ ...anyProof, publicUrl, replayStore, now, onReplayStoreEvent });
     for (const reason of ['replay_unknown', 'replay_unknown', undefined, undefined]) {
       const presented = { method: 'GET', url: publicUrl + path, token, proof: makeProof(target) };
-      expect((await verify({}, presented, thumbprintOf(proofKey())))?.reason as unknown).toBe(reason);
+      expect<unknown>(await useVerified(verify({}, presented, thumbprintOf(proofKey())))).toBe(reason);
     }
     const recovered = { type: 'recovered', failures: 2 } as const;
     expect(events).toEqual([{ type: 'failed', cause }, recovered]);
