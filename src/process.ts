@@ -54,7 +54,9 @@ export async function serve(settings: Settings, hasColour: boolean): Promise<voi
   service.start();
   log.debug(withoutSecrets(options, settings), 'Settings');
   const ports = { port: server.port, metricsPort: metricsServer?.port };
-  log.info({ version: packageJson.version, ...ports, issuer: options.issuer }, 'Listening');
+  const proxies = service.proxies();
+  const through = proxies.length > 0 ? { proxies } : {};
+  log.info({ version: packageJson.version, ...ports, issuer: options.issuer, ...through }, 'Listening');
 }
 
 /** Fetches the keys of all issuers, because a key may be compromised, and logs the result. */

@@ -77,6 +77,8 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
       if (settings.docs) void tokenEndpoint();
     },
     reload: guard.reload,
+    /** Returns the hosts of the proxies through which keys are fetched. */
+    proxies: () => [...new Set(guard.state().issuers.flatMap(({ proxy }) => proxy ?? []))],
     /** Makes `/readyz` return 503 from now on, and every response end its connection. Requests are still served. */
     announceShutdown() {
       isShuttingDown = true;

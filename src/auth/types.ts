@@ -693,6 +693,8 @@ export interface GuardState {
 export interface KeySetState {
   /** The issuer, as in the option `issuer`. */
   readonly issuer: string;
+  /** The host of the proxy that the environment names for this issuer. Undefined with `keys` and with `fetch`. */
+  readonly proxy?: string | undefined;
   /** Number of trusted key IDs; 0 means that no token can be verified. */
   readonly keys: number;
   /** Age of the keys in milliseconds; undefined without keys. */
@@ -734,6 +736,8 @@ export type KeySetChange =
       readonly type: 'ambiguous' | 'unsupported' | 'unusable';
       /** IDs of these keys. */
       readonly keys: readonly string[];
+      /** Why each of these keys is skipped, by its ID: `{ k1: '1024 bits' }`. Undefined for `ambiguous`. */
+      readonly reasons?: Readonly<Record<string, string>> | undefined;
     };
 
 /** Why an issuer's document cannot be used: a word from a fixed list, for metrics. */
@@ -754,13 +758,21 @@ export interface FetchFault {
   readonly failure: FetchFailure;
   /** The URL that was fetched, without credentials, query and fragment. */
   readonly address: string | undefined;
-  /** Why there was no response: a code such as `ENOTFOUND` or `SELF_SIGNED_CERT_IN_CHAIN`. Only for the failure `network`. */
+  /**
+   * Why there was no response: a code such as `ENOTFOUND` or `SELF_SIGNED_CERT_IN_CHAIN`. `ERR_ACCESS_DENIED`: the runtime gives
+   * the process no permission. `ERR_PROXY_TUNNEL`: a proxy refused. Only for the failure `network`.
+   */
   readonly cause: string | undefined;
   /** The HTTP status, for the failures `status` and `redirect`. */
   readonly status: number | undefined;
+  /** The host of the proxy that the environment names for this URL, because the failure may be its own. Only with the global `fetch`. */
+  readonly proxy?: string | undefined;
+  /** What was wrong with each URL, in the order in which they were tried; undefined if there was only one. */
+  readonly tried?: readonly string[] | undefined;
   /**
    * What the issuer's document has instead. For `issuer_mismatch`, the issuer that it names. For `insecure_address`, the URL of
-   * the key set. For `no_usable_key`, the algorithms or types of the keys, each with a note if this runtime does not support it.
+   * the key set. For `no_usable_key`, why each key cannot be used, such as `k1: use is enc`. For `encoded`, the encoding. For
+   * `malformed`, what the document is, such as `metadata`.
    */
   readonly found: string | undefined;
 }

@@ -20,7 +20,7 @@ export function logKeySetEvent(log: Log, event: KeySetEvent): void {
     const { added, removed, afterFailures } = event;
     if (afterFailures > 0) log.info({ issuer, afterFailures }, 'Key set can be fetched again');
     log[added.length + removed.length > 0 ? 'info' : 'debug']({ issuer, added, removed }, 'Key set fetched');
-  } else log.warn({ issuer, keys: event.keys }, keyWarnings[event.type]);
+  } else log.warn({ issuer, keys: event.keys, reasons: event.reasons }, keyWarnings[event.type]);
 }
 
 /**

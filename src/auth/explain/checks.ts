@@ -1,8 +1,9 @@
 import { algorithmOf } from '../keys/algorithms.ts';
-import { describeFault } from '../keys/fetch-json.ts';
+import { describeFault } from '../keys/fetch/fault.ts';
 import { claimReader, findMalformed } from '../token/claims.ts';
 import { allowsType } from '../token/header.ts';
 import { otherKindClaim } from '../token/kinds.ts';
+import type { FetchFault } from '../types.ts';
 import { type Check, check, type Explained, joined, plural, show, showTime } from './explained.ts';
 import { describeBinding, describeRequirements } from './requirement-checks.ts';
 
@@ -80,13 +81,8 @@ function describeHeader(explained: Explained): readonly Check[] {
   ];
 }
 
-const skips = {
-  unsupported: 'which this runtime does not support',
-  unusable: 'but it is malformed or weak: the issuer must publish another',
-};
-
 function describeKeys(explained: Explained): readonly Check[] {
-  const { header, claims, options, lastFailure, skipped, nameOf } = explained;
+  const { header, claims, options, lastFailure, keyFault, nameOf } = explained;
   const isOther = claims.iss !== undefined && explained.issuer === undefined;
   // An issuer's keys never verify another issuer's token, and one slash more makes it another issuer.
   const unless = (advice: string) =>
@@ -95,22 +91,46 @@ function describeKeys(explained: Explained): readonly Check[] {
   const source = options.jwksUri === undefined ? `${nameOf('issuer')} is ${issuer}` : `${nameOf('jwksUri')} is set`;
   const kid = show(header.kid);
   const signedBy = header.kid === undefined ? kid : `by the key ${kid}`;
+  const unnamed = `configure the issuer to put kid into the header${header.kid === undefined ? '' : ` as text, not ${kid}`}`;
   const key = {
-    key_id_missing: 'configure the issuer to put kid into the header',
-    key_unknown: skipped
-      ? `${issuer} publishes the key ${kid}, ${skips[skipped]}`
+    key_id_missing: unnamed,
+    key_unknown: keyFault
+      ? `${issuer} publishes the key ${kid}, ${keyFault}`
       : unless(`${issuer} does not publish the key ${kid}`),
-    keys_unavailable: unless(`the keys of ${issuer} cannot be fetched`),
+    keys_unavailable: isOther ? trustIssuer(explained) : describeOutage(explained, issuer),
   };
   const signature = { signature_invalid: unless('the token was changed, or another issuer signed it') };
-  const but = lastFailure?.failure === 'issuer_mismatch' ? `, but ${source}` : '';
-  const inKeySet = lastFailure === undefined ? source : describeFault(lastFailure) + but;
   // A token without a kid is rejected before keys are looked for.
-  const wanted = typeof header.kid === 'string' && header.kid !== '' ? inKeySet : 'a kid is required';
+  const wanted =
+    typeof header.kid === 'string' && header.kid !== ''
+      ? lastFailure
+        ? describeAttempts(explained, lastFailure, source)
+        : source
+      : 'a kid is required';
   return [
     check('key', kid, wanted, key, 'found in the key set'),
     check('signature', signedBy, 'the signature matches no key with this kid', signature, 'verified'),
   ];
+}
+
+/** Returns what was wrong with the document that says most, and with each of the others. */
+function describeAttempts({ nameOf }: Explained, failure: FetchFault, source: string): string {
+  const fault = describeFault(failure, nameOf('jwksUri'));
+  const but = failure.failure === 'issuer_mismatch' ? `, but ${source}` : '';
+  return `${fault}${but}${failure.tried === undefined ? '' : `. Tried: ${failure.tried.join('; ')}`}`;
+}
+
+/** Returns what to change if the keys of the token's own issuer cannot be fetched. */
+function describeOutage({ options, lastFailure, nameOf }: Explained, issuer: string): string {
+  const [name, uri] = [nameOf('issuer'), nameOf('jwksUri')];
+  const { failure, address, found } = lastFailure ?? {};
+  if (failure === 'issuer_mismatch')
+    return `keep ${name}, which is the iss of the token, and set ${uri} to the jwks_uri of ${address}`;
+  if (failure === 'malformed' && found === 'metadata') return `leave ${uri} out: the keys are then found by ${name}`;
+  const advice = `the keys of ${issuer} cannot be fetched. Check ${name} and ${uri}`;
+  if (failure === 'no_usable_key') return `no key of ${issuer} can be used. Check ${nameOf('algorithms')}`;
+  if (options.jwksUri !== undefined || failure === 'network' || failure === 'timeout') return advice;
+  return `the keys of ${issuer} cannot be fetched. Copy jwks_uri of your issuer's metadata to ${uri}`;
 }
 
 const requestAudience = ({ audience }: Explained['options']) =>

@@ -1,4 +1,5 @@
-import { createGuard } from '../guard/guard.ts';
+import { createGuardCore } from '../guard/core.ts';
+import { guardOf } from '../guard/guard.ts';
 import { createIssuerLookup } from '../keys/tenants.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { settingOf } from '../options/environment.ts';
@@ -19,11 +20,12 @@ import { describeValue } from '../values/describe-value.ts';
 import { isJsonObject, isText, type Members, namesIn } from '../values/json.ts';
 import { promised } from '../values/promises.ts';
 import { describeChecks } from './checks.ts';
-import { joined, watchKeys } from './explained.ts';
+import { joined } from './explained.ts';
 import { decodePasted, membersOf } from './pasted.ts';
 import { type Explanation, withRender, withVerdicts } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
 import { explainUnchecked } from './unchecked.ts';
+import { watchKeys } from './watched-keys.ts';
 
 /** How a token is explained. */
 export interface ExplainOptions {
@@ -62,14 +64,15 @@ export async function explainToken(
   const asked = listedIssuers(checked).find((each) => typeof each === 'object' && each.introspect);
   const reasons: RefusalReason[] = [];
   const keys = watchKeys();
-  const guard = createGuard({
+  const observed = {
     ...options,
     ...withoutCallbacks(options),
     issuer: withOwn(options.issuer, (own) => ({ ...own, introspect: introspection.observed(own.introspect) })),
     introspect: introspection.observed(options.introspect),
-    onRefused: (_, reason) => reasons.push(reason),
+    onRefused: (_: unknown, reason: RefusalReason) => reasons.push(reason),
     onKeySetEvent: keys.onEvent,
-  });
+  };
+  const guard = guardOf(createGuardCore(observed, { onDocument: keys.onDocument }));
   const headers = { authorization: `${schemeFor(options, decoded.claims)} ${decoded.text}` };
   const result = await guard.check(new Request('http://localhost/', { headers }), requirements);
   guard.stop();
@@ -92,7 +95,10 @@ export async function explainToken(
     requirements,
     nowSeconds: Date.now() / 1000,
     lastFailure: (issuers.find((each) => each.issuer === named) ?? issuers[0])?.lastFailure,
-    skipped: keys.whySkipped(decoded.header.kid),
+    keyFault:
+      named === undefined
+        ? undefined
+        : keys.faultOf(named, decoded.header.kid, token.claims, (found ?? options).algorithms),
     nameOf,
   });
   const [reason] = reasons;

@@ -1,6 +1,5 @@
-import type { CheckedOptions, FetchFault, KeySetEvent, RefusalReason, Requirements } from '../types.ts';
+import type { CheckedOptions, FetchFault, RefusalReason, Requirements } from '../types.ts';
 import type { Members } from '../values/json.ts';
-import { printable } from '../values/url.ts';
 
 /** A check of the guard. Values of the token are not escaped. */
 export interface Check {
@@ -39,23 +38,10 @@ export interface Explained {
   readonly nowSeconds: number;
   /** Why the keys of the token's issuer cannot be fetched. */
   readonly lastFailure: FetchFault | undefined;
-  /** Why the key that the token names is published but skipped; undefined if it is not. */
-  readonly skipped: 'unsupported' | 'unusable' | undefined;
+  /** What is wrong with the key that the token names although it is published, such as `its use is enc`; undefined if nothing is. */
+  readonly keyFault: string | undefined;
   /** Returns the name of an option, in the words of options or of settings. */
   readonly nameOf: (option: keyof CheckedOptions) => string;
-}
-
-/** Returns a listener for a guard, which then does not warn on the console, and a function that returns why a key was skipped. */
-export function watchKeys() {
-  const skipped = new Map<string, Explained['skipped']>();
-  return {
-    onEvent(event: KeySetEvent): void {
-      if (event.type === 'unsupported' || event.type === 'unusable')
-        for (const kid of event.keys) skipped.set(kid, event.type);
-    },
-    // Events have IDs as they are printed.
-    whySkipped: (kid: unknown) => skipped.get(printable(String(kid))),
-  };
 }
 
 /** Returns a value of a token as text. It is not escaped. */

@@ -24,7 +24,7 @@ export function explainUnchecked(
     issuer: undefined,
     lookup: undefined,
     lastFailure: undefined,
-    skipped: undefined,
+    keyFault: undefined,
   };
   // With a scope, those of the token are listed.
   const requirements = { scope: 'any' };

@@ -1,5 +1,5 @@
 import { algorithms } from '../keys/algorithms.ts';
-import { createIssuerKeys } from '../keys/issuer-keys.ts';
+import { createIssuerKeys, type KeysEnvironment } from '../keys/issuer-keys.ts';
 import { checkOptions, haveEqualOptions } from '../options/check-options.ts';
 import { canBeIssuer, optionsByIssuer } from '../options/issuers.ts';
 import type { Refusal } from '../refusals.ts';
@@ -52,11 +52,16 @@ export interface GuardCore extends Pick<Guard, 'start' | 'stop' | 'reload' | 'st
  */
 export function createGuardCore(
   given: GuardOptions,
-  { clock = systemClock, now = Date.now, random = Math.random }: Partial<TimeAndRandom> = {},
+  {
+    clock = systemClock,
+    now = Date.now,
+    random = Math.random,
+    onDocument,
+  }: Partial<TimeAndRandom & KeysEnvironment> = {},
 ): GuardCore {
   const options = checkOptions(given);
   const withinLimit = createTimeLimit(clock, options.jwksTimeoutSeconds * 1000);
-  const { keys, trusts, rulesOf } = createIssuers(options, withinLimit, { clock, random });
+  const { keys, trusts, rulesOf } = createIssuers(options, withinLimit, { clock, random, onDocument });
   const verifier = createVerifier({ ...options, trusts, withinLimit, now, random });
   const { readRequirements, readScope, scopesOf, checkAnyScope } = createPolicyReader({ ...options, rulesOf, now });
   const prepared = prepareRejections(options.formatRejection);
@@ -81,11 +86,7 @@ export function createGuardCore(
 }
 
 /** Returns the issuers of a guard: those that are listed, or those that a function of the application looks up. */
-function createIssuers(
-  options: CheckedOptions,
-  withinLimit: WithinLimit,
-  environment: Pick<TimeAndRandom, 'clock' | 'random'>,
-) {
+function createIssuers(options: CheckedOptions, withinLimit: WithinLimit, environment: KeysEnvironment) {
   const list = (each: CheckedOptions) => {
     const issuers = optionsByIssuer(each);
     const keys = createIssuerKeys(issuers, environment);

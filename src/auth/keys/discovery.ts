@@ -1,8 +1,15 @@
-import type { CheckedOptions, Fetch } from '../types.ts';
+import type { CheckedOptions, Fetch, FetchFault } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
 import { isAllowedInMetadata, printable, printableUrl } from '../values/url.ts';
-import { FetchError, fetchJson } from './fetch-json.ts';
+import { describeFault, FetchError } from './fetch/fault.ts';
+import { fetchJson } from './fetch/fetch-json.ts';
+import { requireKeySet } from './jwk-set-document.ts';
 import { withCommonTenant } from './tenants.ts';
+
+/*
+ * Where the key set of an issuer is, and which fault is reported if it is nowhere.
+ * How a document is fetched is decided in fetch/, and which keys of a set can be used in jwk-set.ts.
+ */
 
 export type KeySetSourceOptions = Pick<CheckedOptions, 'jwksUri' | 'jwksAllowHttp' | 'fetch'>;
 
@@ -18,44 +25,57 @@ export type KeySetSource = (signal: AbortSignal, isAnew?: boolean) => Promise<Fe
 
 /**
  * Returns the source of an issuer's keys: `jwksUri` if set, otherwise `.well-known/jwks.json` below an issuer that ends with
- * a slash. If the response to that is anything but a JWK Set, or the issuer has no trailing slash, the URL in its metadata, which
- * is used until it fails.
+ * a slash. If the response to that is anything but a JWK Set, or the issuer has no trailing slash, the URL in its metadata. At
+ * last, `.well-known/jwks.json` below an issuer without a slash. What was found is used until it fails.
  */
 export function createKeySetSource(
   issuer: string,
   { jwksUri, jwksAllowHttp, fetch = globalThis.fetch }: KeySetSourceOptions,
 ): KeySetSource {
-  const usual = jwksUri ?? (issuer.endsWith('/') ? `${withCommonTenant(issuer)}.well-known/jwks.json` : undefined);
   let found: string | undefined;
 
-  const fetchFrom = async (url: string, signal: AbortSignal) => ({ url, json: await fetchJson(fetch, url, signal) });
+  async function fetchFrom(url: string, signal: AbortSignal): Promise<FetchedDocument> {
+    return { url, json: await fetchJson(fetch, url, 'key set', signal) };
+  }
+  if (jwksUri !== undefined) return (signal) => fetchFrom(jwksUri, signal);
 
-  async function look(signal: AbortSignal): Promise<FetchedDocument> {
-    const { url, jwksUri: named } = await fetchMetadata(fetch, issuer, signal);
-    if (named === undefined) throw new FetchError('malformed', url);
-    if (!isAllowedInMetadata(named, issuer, jwksAllowHttp))
-      throw new FetchError('insecure_address', url, { found: printableUrl(named) });
-    const document = await fetchFrom(named, signal);
-    found = named;
+  const usual = wellKnownUrls(issuer).keySet;
+  async function fetchUsual(signal: AbortSignal): Promise<FetchedDocument> {
+    const document = await fetchFrom(usual, signal);
+    requireKeySet(document.json, usual);
     return document;
   }
 
-  return async (signal, isAnew = false) => {
-    const url = (isAnew ? undefined : found) ?? usual;
-    found = undefined;
-    if (url === undefined) return look(signal);
+  /** @param faults of the URLs that were tried before */
+  async function look(signal: AbortSignal, faults: FetchFault[]): Promise<FetchedDocument> {
+    const named = async (url: string) => namedIn(await readMetadata(fetch, issuer, url, signal), issuer, jwksAllowHttp);
+    const steps = wellKnownUrls(issuer).metadata.map((url) => () => named(url) as Promise<string | FetchedDocument>);
+    const guess = () => fetchUsual(signal);
+    const place = await firstOf(issuer.endsWith('/') ? [guess, ...steps] : [...steps, guess], faults, guess);
+    if (typeof place !== 'string') {
+      if (!issuer.endsWith('/')) found = usual;
+      return place;
+    }
     try {
-      const document = await fetchFrom(url, signal);
-      if (url !== usual) found = url;
-      else if (!isObjectWithKeys(document.json)) throw new FetchError('malformed', url);
+      const document = await fetchFrom(place, signal);
+      found = place;
       return document;
     } catch (error) {
-      const isElsewhere = wasConnected(error) && (url === usual || error.fault.status === 404);
-      if (jwksUri !== undefined || !isElsewhere) throw error;
-      return look(signal).catch((second) => {
-        // The first fault says more, unless there are metadata that the operator has to know of.
-        throw wasMisconfigured(second) ? second : error;
-      });
+      throw error instanceof FetchError ? afterOthers(error.fault, [...faults, error.fault]) : error;
+    }
+  }
+
+  return async (signal, isAnew = false) => {
+    const url = isAnew ? undefined : found;
+    found = undefined;
+    if (url === undefined) return look(signal, []);
+    try {
+      const document = await (url === usual ? fetchUsual(signal) : fetchFrom(url, signal));
+      found = url;
+      return document;
+    } catch (error) {
+      if (error instanceof FetchError && isMissing(error.fault)) return look(signal, [error.fault]);
+      throw error;
     }
   };
 }
@@ -71,51 +91,88 @@ export interface Metadata {
 }
 
 /**
- * Returns the metadata of `issuer`: OpenID Connect Discovery 1.0 §4 first, then RFC 8414 §3.
- * @throws {FetchError} neither document can be fetched, or they name another issuer (RFC 8414 §3.3)
+ * Returns the metadata of `issuer`: OpenID Connect Discovery 1.0 §4 first, then RFC 8414 §3 and §5.
+ * @throws {FetchError} no document can be fetched, or it names another issuer (RFC 8414 §3.3)
  */
-export async function fetchMetadata(fetch: Fetch, issuer: string, signal: AbortSignal): Promise<Metadata> {
-  const [first, second] = issuerMetadataUrls(withCommonTenant(issuer));
-  const read = async (url: string) => checkMetadata(url, await fetchJson(fetch, url, signal), issuer);
-  try {
-    return await read(first);
-  } catch (error) {
-    if (!wasConnected(error)) throw error;
-    try {
-      return await read(second);
-    } catch (secondError) {
-      // A wrong issuer in the first document is more helpful to report than a missing second document.
-      throw error.fault.failure === 'issuer_mismatch' && wasConnected(secondError) ? error : secondError;
-    }
-  }
+export function fetchMetadata(fetch: Fetch, issuer: string, signal: AbortSignal): Promise<Metadata> {
+  return firstOf(
+    wellKnownUrls(issuer).metadata.map((url) => () => readMetadata(fetch, issuer, url, signal)),
+    [],
+  );
 }
 
-const isObjectWithKeys = (json: unknown) => isJsonObject(json) && Array.isArray(json.keys);
-
-/** The metadata exist, and say what the operator has to change. */
-const wasMisconfigured = (error: unknown) =>
-  error instanceof FetchError && ['issuer_mismatch', 'insecure_address'].includes(error.fault.failure);
-
-/** Without a connection, the other document cannot be fetched either. */
-function wasConnected(error: unknown): error is FetchError {
-  return error instanceof FetchError && error.fault.failure !== 'network';
-}
-
-/** OpenID appends the well-known part to the issuer; RFC 8414 inserts it between host and path. */
-function issuerMetadataUrls(issuer: string): readonly [string, string] {
-  const base = issuer.replace(/\/$/, '');
+/** OpenID appends the well-known part to the issuer; RFC 8414 inserts it between host and path, and some servers do so for OpenID. */
+function wellKnownUrls(identifier: string) {
+  const issuer = withCommonTenant(identifier).replace(/\/$/, '');
   // Not `URL.origin`, which leaves out a default port and writes an IPv6 address in another way.
-  const inserted = base.replace(/^(https?:\/\/[^/]+)/, '$1/.well-known/oauth-authorization-server');
-  return [`${base}/.well-known/openid-configuration`, inserted];
+  const [, host = '', path = ''] = /^(https?:\/\/[^/]+)(.*)$/.exec(issuer) ?? [];
+  const inserted = (name: string) => `${host}/.well-known/${name}${path}`;
+  return {
+    keySet: `${issuer}/.well-known/jwks.json`,
+    metadata: [
+      `${issuer}/.well-known/openid-configuration`,
+      inserted('oauth-authorization-server'),
+      ...(path === '' ? [] : [inserted('openid-configuration')]),
+    ],
+  };
 }
 
-function checkMetadata(url: string, document: unknown, issuer: string): Metadata {
-  if (!isJsonObject(document)) throw new FetchError('malformed', url);
+async function readMetadata(fetch: Fetch, issuer: string, url: string, signal: AbortSignal): Promise<Metadata> {
+  const document = await fetchJson(fetch, url, 'metadata', signal);
+  if (!isJsonObject(document)) throw new FetchError('malformed', url, { found: 'no metadata' });
   const { issuer: found, jwks_uri, token_endpoint } = document;
   if (found !== issuer)
     throw new FetchError('issuer_mismatch', url, typeof found === 'string' ? { found: printable(found) } : {});
   return { url, jwksUri: stringOf(jwks_uri), tokenEndpoint: stringOf(token_endpoint) };
 }
+
+function namedIn({ url, jwksUri }: Metadata, issuer: string, allowHttp: boolean): string {
+  if (jwksUri === undefined) throw new FetchError('malformed', url, { found: 'no jwks_uri' });
+  if (isAllowedInMetadata(jwksUri, issuer, allowHttp)) return jwksUri;
+  throw new FetchError('insecure_address', url, { found: printableUrl(jwksUri) });
+}
+
+/**
+ * Returns what the first step finds.
+ * @param faults gets those of steps that fail
+ * @param guess the step with a URL that no document names: not taken against metadata that say something else
+ * @throws {FetchError} no step finds anything. Its fault is the first that is not a plain 404
+ */
+async function firstOf<Found>(
+  steps: readonly (() => Promise<Found>)[],
+  faults: FetchFault[],
+  guess?: () => Promise<Found>,
+): Promise<Found> {
+  for (const step of steps) {
+    if (step === guess && faults.some(wasMisconfigured)) break;
+    try {
+      return await step();
+    } catch (error) {
+      if (!(error instanceof FetchError)) throw error;
+      faults.push(error.fault);
+      if (isFinal(error.fault)) break;
+    }
+  }
+  const [first = faults[0], ...others] = faults.filter((fault) => !isMissing(fault));
+  const guessed = steps[0] === guess ? faults[0] : undefined;
+  const told = (first === guessed && others.find(wasMisconfigured)) || first;
+  throw told === undefined ? new FetchError('network') : afterOthers(told, faults);
+}
+
+/** Without a connection, the other documents cannot be fetched either. Metadata with an insecure URL are those of the issuer. */
+const isFinal = ({ failure }: FetchFault) => ['network', 'timeout', 'insecure_address'].includes(failure);
+
+const isMissing = ({ failure, status }: FetchFault) => failure === 'status' && status === 404;
+
+/** The metadata exist, and say what the operator has to change. */
+const wasMisconfigured = ({ failure }: FetchFault) => failure === 'issuer_mismatch' || failure === 'insecure_address';
+
+/** Returns the error for a fault, with all that were found on the way to it. */
+const afterOthers = (fault: FetchFault, faults: readonly FetchFault[]) =>
+  new FetchError(fault.failure, undefined, {
+    ...fault,
+    tried: faults.length > 1 ? faults.map((each) => describeFault(each)) : undefined,
+  });
 
 function stringOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;

@@ -1,9 +1,11 @@
 import type { CheckedOptions, JwkSet, KeySetEvent } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
-import { createKeySetSource, type KeySetSource } from './discovery.ts';
-import { describeFault, FetchError } from './fetch-json.ts';
+import { createKeySetSource, type FetchedDocument, type KeySetSource } from './discovery.ts';
+import { describeFault, FetchError } from './fetch/fault.ts';
+import { proxyOf } from './fetch/proxy.ts';
 import { privateMembers } from './jwk.ts';
-import { isNamed, readJwkSet } from './jwk-set.ts';
+import { readJwkSet } from './jwk-set.ts';
+import { isNamed } from './jwk-set-document.ts';
 import { KeySet } from './key-set.ts';
 import { isTemplate } from './tenants.ts';
 
@@ -11,6 +13,12 @@ import { isTemplate } from './tenants.ts';
  * One key set for each issuer of a guard, fetched or given.
  * Issuers share nothing: no keys, no cooldown, no failure.
  */
+
+/** Times and random numbers of a guard, and what is told of the documents that it fetches. */
+export interface KeysEnvironment extends Pick<TimeAndRandom, 'clock' | 'random'> {
+  /** Called with each document that may be a key set, before it is read. */
+  readonly onDocument?: ((issuer: string, document: FetchedDocument) => void) | undefined;
+}
 
 export type IssuerKeys = ReturnType<typeof createIssuerKeys>;
 
@@ -21,16 +29,26 @@ export type IssuerKeys = ReturnType<typeof createIssuerKeys>;
  */
 export function createIssuerKeys(
   issuers: ReadonlyMap<string, CheckedOptions>,
-  environment: Pick<TimeAndRandom, 'clock' | 'random'>,
+  { onDocument, ...environment }: KeysEnvironment,
 ) {
   const keySetOf = (issuer: string, options: CheckedOptions) => {
     const { algorithms, onKeySetEvent: onEvent = createWarn(issuer, options) } = options;
-    return new KeySet({ issuer, algorithms, onEvent, ...keySourceOf(issuer, options), ...environment });
+    const { source: fetchSource, ...times } = keySourceOf(issuer, options);
+    const source: KeySetSource = async (...args) => {
+      const document = await fetchSource(...args);
+      onDocument?.(issuer, document);
+      return document;
+    };
+    return new KeySet({ issuer, algorithms, onEvent, source, ...times, ...environment });
   };
   const byIssuer: ReadonlyMap<string, KeySet> = new Map(
     [...issuers].map(([issuer, options]) => [issuer, keySetOf(issuer, options)]),
   );
   const all = [...byIssuer.values()];
+  const proxyFor = (issuer: string) => {
+    const { keys, fetch, jwksUri = issuer } = issuers.get(issuer) ?? {};
+    return keys || fetch ? undefined : proxyOf(jwksUri);
+  };
   return {
     byIssuer,
     start: () => all.forEach((keys) => void keys.start()),
@@ -39,7 +57,7 @@ export function createIssuerKeys(
       await Promise.all(all.map((keys) => keys.reload()));
     },
     /** In the order of the issuers. */
-    state: () => all.map((keys) => keys.state()),
+    state: () => [...byIssuer].map(([issuer, keys]) => ({ ...keys.state(), proxy: proxyFor(issuer) })),
   };
 }
 
@@ -72,7 +90,7 @@ function givenKeys(keys: JwkSet, algorithms: CheckedOptions['algorithms']): KeyS
   } catch (error) {
     if (!(error instanceof FetchError)) throw error;
     throw new TypeError(
-      `Cannot create a guard: keys must be a JWK Set that contains a public key for ${algorithms.join(', ')}`,
+      `Cannot create a guard: keys must be a JWK Set that contains a public key for ${algorithms.join(', ')}, but ${describeFault(error.fault)}`,
     );
   }
   const json = structuredClone(keys);
@@ -96,11 +114,15 @@ function createWarn(issuer: string, { requiredClaims }: CheckedOptions): (event:
   };
 }
 
+const describeReasons = (reasons: Readonly<Record<string, string>> = {}) =>
+  Object.entries(reasons)
+    .map(([kid, reason]) => `${kid}: ${reason}`)
+    .join(', ');
+
 function warningOf(event: KeySetEvent): string | undefined {
   const { issuer } = event;
-  if (event.type === 'unsupported')
-    return `Cannot use keys of ${issuer}: this runtime does not support the algorithm of ${event.keys.join(', ')}`;
-  if (event.type === 'unusable') return `Cannot use keys of ${issuer}: malformed or weak: ${event.keys.join(', ')}`;
+  if (event.type === 'unsupported' || event.type === 'unusable')
+    return `Cannot use keys of ${issuer}: ${describeReasons(event.reasons)}`;
   if (event.type !== 'failed' || event.failures > 1) return undefined;
   const use = event.failure === 'no_usable_key' ? 'use' : 'fetch';
   return `Cannot ${use} the keys of ${issuer}: ${describeFault(event)}`;

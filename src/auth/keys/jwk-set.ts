@@ -1,9 +1,17 @@
 import type { CryptoKey } from 'jose';
 import type { Algorithm } from '../types.ts';
-import { isJsonObject, type Members, withoutNulls } from '../values/json.ts';
+import { isJsonObject } from '../values/json.ts';
 import { printable } from '../values/url.ts';
-import { FetchError } from './fetch-json.ts';
-import { importPublicJwk, isMeantFor, type PublicJwk, readPublicJwk } from './jwk.ts';
+import { FetchError } from './fetch/fault.ts';
+import {
+  describePurpose,
+  describeWeakness,
+  importPublicJwk,
+  isMeantFor,
+  type PublicJwk,
+  readPublicJwk,
+} from './jwk.ts';
+import { isNamed, readKeySet } from './jwk-set-document.ts';
 
 /** A key of the set, imported for one algorithm. Once it leaves the set or is replaced, it is never current again. */
 export interface ImportedKey {
@@ -25,40 +33,53 @@ export interface ReadKey {
   readonly algorithm: Algorithm;
   /** Undefined if the key is malformed or weak. */
   readonly publicJwk: PublicJwk | undefined;
+  /** How it is malformed or weak, or empty. */
+  readonly reason: string;
   readonly issuer?: string | undefined;
   /** Whether the key has no `alg`, and fits several of the accepted algorithms. */
   readonly isAmbiguous: boolean;
 }
 
-type NamedJwk = Members & { readonly kid: string };
-
-const maxKeys = 1000;
-/** Every key with a `kid` is tried on a token that names it, so this limits the cost of one token. */
-const maxKeysPerId = 100;
+/** The keys of a JWK Set. */
+export interface ReadKeys {
+  readonly keys: readonly ReadKey[];
+  /** Keys that have no `kid` or are not meant for an accepted algorithm, each with the reason: `k1: use is enc`. */
+  readonly skipped: readonly string[];
+}
 
 /**
  * Returns the keys of a JWK Set (RFC 7517 §5), each for one of `accepted`. Keys for another purpose are skipped.
  * @throws {FetchError} not a JWK Set, an empty one, too many keys, or no usable key
  * @param url of the set, for the error
  */
-export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?: string): readonly ReadKey[] {
-  const named = readNamedKeys(jwkSet, url);
-  const keys = named.flatMap((jwk) => readKey(jwk, accepted));
-  if (keys.some(({ publicJwk }) => publicJwk)) return keys;
-  throw noUsableKey(
-    url,
-    named.map(({ alg, kty }) => String(alg ?? kty)),
-  );
+export function readJwkSet(jwkSet: unknown, accepted: readonly Algorithm[], url?: string): ReadKeys {
+  const members = readKeySet(jwkSet, url);
+  const keys: ReadKey[] = [];
+  const skipped: string[] = [];
+  for (const [index, jwk] of members.entries()) {
+    const read = readKey(jwk, accepted);
+    if (typeof read === 'object') keys.push(read);
+    else skipped.push(`${isNamed(jwk) ? printable(jwk.kid, 64) : `key ${index + 1}`}: ${read}`);
+  }
+  if (keys.some(({ publicJwk }) => publicJwk)) return { keys, skipped };
+  throw noUsableKey(url, [...skipped, ...describeReported(keys)]);
+}
+
+/** A key that is not used as its issuer may intend. */
+interface ReportedKey {
+  readonly kid: string;
+  /** Such as `1024 bits`. Empty if the key is used, but only for one of several algorithms. */
+  readonly reason: string;
 }
 
 export interface ImportedKeys {
   readonly keys: Keys;
-  /** The IDs of keys without `alg` that fit several of the accepted algorithms. */
-  readonly ambiguous: readonly string[];
-  /** The IDs of keys that are skipped, because the runtime does not support their algorithm. */
-  readonly unsupported: readonly string[];
-  /** The IDs of keys that are skipped, because they are malformed or weak. */
-  readonly unusable: readonly string[];
+  /** Keys without `alg` that fit several of the accepted algorithms. */
+  readonly ambiguous: readonly ReportedKey[];
+  /** Keys that are skipped, because the runtime does not support their algorithm. */
+  readonly unsupported: readonly ReportedKey[];
+  /** Keys that are skipped, because they are malformed or weak. */
+  readonly unusable: readonly ReportedKey[];
 }
 
 /**
@@ -67,30 +88,34 @@ export interface ImportedKeys {
  * @throws {FetchError} no usable key
  * @param url of the set, for the error
  */
-export async function importKeys(read: readonly ReadKey[], held: Keys, url?: string): Promise<ImportedKeys> {
+export async function importKeys(read: ReadKeys, held: Keys, url?: string): Promise<ImportedKeys> {
   const keys = new Map<string, ImportedKey[]>();
-  const skipped: string[] = [];
-  const unsupported: string[] = [];
-  const unusable: string[] = [];
-  for (const { kid, algorithm, publicJwk, issuer } of read) {
+  const unsupported: ReportedKey[] = [];
+  const unusable: ReportedKey[] = [];
+  for (const { kid, algorithm, publicJwk, reason, issuer } of read.keys) {
     const identity = JSON.stringify([algorithm, publicJwk, issuer]);
     const known = held.get(kid)?.find((key) => key.identity === identity);
     const cryptoKey = known?.cryptoKey ?? (publicJwk ? await importPublicJwk(publicJwk, algorithm) : 'invalid');
-    if (cryptoKey === 'unsupported') unsupported.push(kid);
-    if (cryptoKey === 'invalid') unusable.push(kid);
-    if (typeof cryptoKey === 'string')
-      skipped.push(cryptoKey === 'invalid' ? algorithm : `${algorithm} (not supported by this runtime)`);
+    if (cryptoKey === 'unsupported') unsupported.push({ kid, reason: `this runtime does not support ${algorithm}` });
+    else if (cryptoKey === 'invalid') unusable.push({ kid, reason: reason || 'not on its curve' });
     else
       keys.set(kid, [...(keys.get(kid) ?? []), known ?? { algorithm, cryptoKey, issuer, identity, isCurrent: true }]);
   }
-  if (keys.size === 0) throw noUsableKey(url, skipped);
-  const ambiguous = read.flatMap(({ kid, isAmbiguous }) => (isAmbiguous ? [kid] : []));
-  return { keys, ambiguous, unsupported, unusable };
+  if (keys.size === 0) throw noUsableKey(url, [...read.skipped, ...describeReported([...unsupported, ...unusable])]);
+  return { keys, ambiguous: read.keys.filter(({ isAmbiguous }) => isAmbiguous), unsupported, unusable };
 }
 
-/** @param kinds of the keys: their algorithms or types */
-const noUsableKey = (url: string | undefined, kinds: readonly string[]) =>
-  new FetchError('no_usable_key', url, { found: printable([...new Set(kinds)].join(', ')) });
+const describeReported = (keys: readonly ReportedKey[]): readonly string[] =>
+  keys.map(({ kid, reason }) => `${printable(kid, 64)}: ${reason}`);
+
+/** An issuer with more keys than that is told about the first. */
+const maxReasons = 10;
+
+function noUsableKey(url: string | undefined, reasons: readonly string[]): FetchError {
+  const more = reasons.length - maxReasons;
+  const found = [...reasons.slice(0, maxReasons), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
+  return new FetchError('no_usable_key', url, { found });
+}
 
 /** Makes the keys in `before` that are not in `after` no longer current, and returns the IDs of what was added and removed. */
 export function replaceKeys(before: Keys, after: Keys): { added: string[]; removed: string[] } {
@@ -101,31 +126,30 @@ export function replaceKeys(before: Keys, after: Keys): { added: string[]; remov
   return { added: only(after, before), removed: only(before, after) };
 }
 
-function readNamedKeys(jwkSet: unknown, url: string | undefined): readonly NamedJwk[] {
-  const keys = isJsonObject(jwkSet) ? jwkSet.keys : undefined;
-  if (!Array.isArray(keys) || keys.length === 0) throw new FetchError('malformed', url);
-  if (keys.length > maxKeys) throw new FetchError('too_large', url);
-  const named = keys.map((key) => (isJsonObject(key) ? withoutNulls(key) : key)).filter(isNamed);
-  const counts = new Map<string, number>();
-  for (const { kid } of named) {
-    const count = (counts.get(kid) ?? 0) + 1;
-    if (count > maxKeysPerId) throw new FetchError('too_large', url);
-    counts.set(kid, count);
-  }
-  return named;
-}
-
-/** Whether a value is an object with a `kid`. */
-export function isNamed(key: unknown): key is NamedJwk {
-  return isJsonObject(key) && typeof key.kid === 'string' && key.kid !== '';
-}
-
-/** A key serves one algorithm (RFC 8725 §3.1): the one that it names, otherwise the first of `accepted` that fits its type. */
-function readKey(jwk: NamedJwk, accepted: readonly Algorithm[]): readonly ReadKey[] {
+/**
+ * Reads a key for one algorithm (RFC 8725 §3.1): the one that it names, otherwise the first of `accepted` that fits its type.
+ * Returns why there is none.
+ */
+function readKey(jwk: unknown, accepted: readonly Algorithm[]): ReadKey | string {
+  if (!isJsonObject(jwk)) return 'not an object';
+  if (!isNamed(jwk)) return jwk.kid === undefined ? 'no kid' : 'kid is not text';
+  const { kid, issuer } = jwk;
   const [algorithm, second] = accepted.filter((each) => isMeantFor(jwk, each));
-  if (algorithm === undefined) return [];
+  if (algorithm === undefined) return describePurpose(jwk, accepted);
   const publicJwk = readPublicJwk(jwk, algorithm);
-  // What is not a string is no issuer.
-  const issuer = jwk.issuer === undefined || typeof jwk.issuer === 'string' ? jwk.issuer : '';
-  return [{ kid: jwk.kid, algorithm, publicJwk, issuer, isAmbiguous: publicJwk !== undefined && second !== undefined }];
+  return {
+    kid,
+    algorithm,
+    publicJwk,
+    reason: describeWeakness(jwk, algorithm) ?? '',
+    // What is not a string is no issuer.
+    issuer: issuer === undefined || typeof issuer === 'string' ? issuer : '',
+    isAmbiguous: publicJwk !== undefined && second !== undefined,
+  };
+}
+
+/** Returns why a key of a set is not used for any of the accepted algorithms; undefined if it is. It is not imported. */
+export function whySkipped(jwk: unknown, accepted: readonly Algorithm[]): string | undefined {
+  const read = readKey(jwk, accepted);
+  return (typeof read === 'string' ? read : read.reason) || undefined;
 }

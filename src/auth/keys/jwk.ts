@@ -2,6 +2,7 @@ import { base64url, type CryptoKey, importJWK } from 'jose';
 import type { Algorithm } from '../types.ts';
 import { isCanonicalBase64Url } from '../values/base64url.ts';
 import type { Members } from '../values/json.ts';
+import { printable } from '../values/url.ts';
 import { algorithmOf, algorithmRules } from './algorithms.ts';
 
 /** The public members of a key, which are imported and from which its thumbprint is computed (RFC 7638 §3.2). */
@@ -36,17 +37,36 @@ export function isMeantFor(jwk: Members, algorithm: Algorithm): boolean {
  * {@link importPublicJwk} does.
  */
 export function readPublicJwk(jwk: Members, algorithm: Algorithm, limits: KeyLimits = {}): PublicJwk | undefined {
+  if (!isMeantFor(jwk, algorithm) || describeWeakness(jwk, algorithm, limits) !== undefined) return undefined;
+  const { kty, crv } = algorithmRules[algorithm];
+  const { n, e, x, y, pub } = jwk as PublicJwk;
+  if (kty === 'RSA') return { kty, n, e } as PublicJwk;
+  if (kty === 'AKP') return { kty, alg: algorithm, pub } as PublicJwk;
+  return (kty === 'OKP' ? { kty, crv, x } : { kty, crv, x, y }) as PublicJwk;
+}
+
+/** Returns why a JWK that is meant for this algorithm is malformed or weak, such as `1024 bits`; undefined if it is neither. */
+export function describeWeakness(jwk: Members, algorithm: Algorithm, limits: KeyLimits = {}): string | undefined {
   const { kty, crv, partBytes } = algorithmRules[algorithm];
-  if (!isMeantFor(jwk, algorithm)) return undefined;
   const read = (name: string) => decodeMember(jwk[name], limits);
-  const { n, e, x, y } = jwk as PublicJwk;
-  if (kty === 'RSA') return isSoundRsaKey(read('n'), read('e'), limits) ? ({ kty, n, e } as PublicJwk) : undefined;
-  if (kty === 'AKP')
-    return read('pub').length === partBytes ? { kty, alg: algorithm, pub: String(jwk.pub) } : undefined;
-  const point = read('x');
-  if (jwk.crv !== crv || point.length !== partBytes) return undefined;
-  if (kty === 'OKP') return isOfSmallOrder(point) ? undefined : ({ kty, crv, x } as PublicJwk);
-  return read('y').length === partBytes ? ({ kty, crv, x, y } as PublicJwk) : undefined;
+  const wrongLength = (name: string) => (read(name).length === partBytes ? undefined : `${name} is malformed`);
+  if (kty === 'RSA') return describeRsaWeakness(read('n'), read('e'), limits);
+  if (kty === 'AKP') return wrongLength('pub');
+  if (jwk.crv !== crv) return 'crv does not fit alg';
+  if (kty === 'EC') return wrongLength('x') ?? wrongLength('y');
+  return wrongLength('x') ?? (isOfSmallOrder(read('x')) ? 'x is of small order' : undefined);
+}
+
+/** Returns why a JWK is meant for none of these algorithms: `use is enc`, `alg is HS256`. */
+export function describePurpose({ use, key_ops, alg, kty, crv }: Members, accepted: readonly Algorithm[]): string {
+  const says = (name: string, value: unknown) =>
+    value === undefined ? `${name} is missing` : `${name} is ${printable(String(value), 32)}`;
+  if (use !== undefined && use !== 'sig') return says('use', use);
+  if (key_ops !== undefined && ![key_ops].flat().includes('verify')) return says('key_ops', key_ops);
+  const fits = accepted.filter((each) => alg === undefined || algorithmOf(alg) === each);
+  if (fits.length === 0) return says('alg', alg);
+  if (!fits.some((each) => algorithmRules[each].kty === kty)) return says('kty', kty);
+  return kty === 'AKP' ? says('alg', alg) : says('crv', crv);
 }
 
 /** The members of a JWK that hold a private key or a secret (RFC 7518 §6, RFC 9964 §3). */
@@ -88,14 +108,16 @@ function decodeMember(value: unknown, { isCanonical = false }: KeyLimits): Uint8
  * Requires at least 2048 bits (RFC 7518 §3.3), an odd modulus, and an odd exponent from 3 to below the modulus. Bits are counted
  * here, because a CryptoKey rounds up to whole bytes. With other values, signatures can be forged, or none is valid.
  */
-function isSoundRsaKey(n: Uint8Array, e: Uint8Array, limits: KeyLimits): boolean {
+function describeRsaWeakness(n: Uint8Array, e: Uint8Array, limits: KeyLimits): string | undefined {
   const { maxModulusBits = 16_384, maxExponentBytes = Number.POSITIVE_INFINITY, isCanonical = false } = limits;
-  if (isCanonical && (n[0] === 0 || e[0] === 0)) return false;
+  if (n.length === 0) return 'n is malformed';
+  if (isCanonical && (n[0] === 0 || e[0] === 0)) return 'n or e begins with zeros';
   const [modulus, exponent] = [toBigInt(n), toBigInt(e)];
   const bits = modulus.toString(2).length;
-  const isOdd = modulus % 2n === 1n && exponent % 2n === 1n;
-  if (!isOdd || bits < 2048 || bits > maxModulusBits) return false;
-  return e.length <= maxExponentBytes && exponent >= 3n && exponent < modulus;
+  if (bits < 2048 || bits > maxModulusBits) return `${bits} bits`;
+  if (modulus % 2n === 0n) return 'n is even';
+  const isSound = exponent % 2n === 1n && exponent >= 3n && exponent < modulus && e.length <= maxExponentBytes;
+  return isSound ? undefined : 'e is malformed';
 }
 
 function toBigInt(bytes: Uint8Array): bigint {

@@ -4,7 +4,7 @@ import type { Clock, TimeAndRandom } from '../values/clock.ts';
 import { ignoreRejection } from '../values/promises.ts';
 import { printable } from '../values/url.ts';
 import type { KeySetSource } from './discovery.ts';
-import { FetchError, faultOf } from './fetch-json.ts';
+import { FetchError, faultOf } from './fetch/fault.ts';
 import { type ImportedKey, type ImportedKeys, importKeys, type Keys, readJwkSet, replaceKeys } from './jwk-set.ts';
 
 /*
@@ -285,10 +285,11 @@ export class KeySet {
   }
 
   /** Reports keys that are not used as their issuer may intend. */
-  #reportOnce(type: 'ambiguous' | 'unsupported' | 'unusable', kids: readonly string[]): void {
-    if (kids.length === 0 || this.#reported.has(type)) return;
+  #reportOnce(type: 'ambiguous' | 'unsupported' | 'unusable', keys: ImportedKeys[typeof type]): void {
+    if (keys.length === 0 || this.#reported.has(type)) return;
     this.#reported.add(type);
-    this.#emit({ type, keys: [...new Set(kids.map((kid) => printable(kid)))] });
+    const reasons = Object.fromEntries(keys.map(({ kid, reason }) => [printable(kid), reason]));
+    this.#emit({ type, keys: Object.keys(reasons), ...(type !== 'ambiguous' && { reasons }) });
   }
 
   #emit(change: KeySetChange): void {

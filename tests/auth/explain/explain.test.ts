@@ -174,7 +174,7 @@ const neverMet =
   /^(?:scheme_|proof_(?!missing)|dpop_required|certificate_mismatch|token_revoked|revocation_|replay_|access_denied)/;
 test('explainToken() has a check for each reason that it can meet', () => {
   const options = { ...optionsWith(), issuer: [issuer.url] };
-  const none = { issuer: undefined, lookup: undefined, lastFailure: undefined, skipped: undefined };
+  const none = { issuer: undefined, lookup: undefined, lastFailure: undefined, keyFault: undefined };
   const explained = { ...none, text: '', header: {}, claims: {}, requirements: {} };
   const named = [true, false].flatMap((isIntrospected) =>
     describeChecks({ ...explained, options, isIntrospected, nowSeconds: 0, nameOf: (name) => name }).flatMap(
@@ -330,8 +330,18 @@ explains('a rejected value and the value that is wanted without cutting them', {
 ]);
 
 test.each([
-  ['one slash too many', '', '/', '^rejected: http://\\S+/tenant/.well-known/jwks.json returned the status 404$'],
-  ['no slash', '/', '', '^rejected: http://\\S+ names the issuer http://\\S+/tenant/, but ISSUER is \\S+/tenant$'],
+  [
+    'one slash too many',
+    '',
+    '/',
+    '^rejected: http://\\S+/tenant/.well-known/jwks.json returned the status 404\\. Tried: ',
+  ],
+  [
+    'no slash',
+    '/',
+    '',
+    '^rejected: http://\\S+ names the issuer http://\\S+/tenant/, but ISSUER is \\S+/tenant\\. Tried: ',
+  ],
 ])(
   'explainToken() names the issuer to set for %s, because the token is not wrong',
   async (_name, end, other, cause) => {

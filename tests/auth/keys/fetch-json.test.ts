@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { type FetchError, fetchJson } from '../../../src/auth/keys/fetch-json.ts';
+import type { FetchError } from '../../../src/auth/keys/fetch/fault.ts';
+import { fetchJson } from '../../../src/auth/keys/fetch/fetch-json.ts';
 import { certificate } from '../../support/certificates.ts';
 import { serve } from '../../support/fixture.ts';
 import { startIssuer } from '../../support/issuer.ts';
@@ -14,7 +15,7 @@ async function outcomeOf(response: Response, from = secretUrl) {
     request = init;
     return response;
   };
-  const json = fetchJson(fetch, from, AbortSignal.timeout(10_000));
+  const json = fetchJson(fetch, from, 'metadata', AbortSignal.timeout(10_000));
   const outcome = await json.catch(({ fault }: FetchError) => fault);
   return { outcome, request };
 }
@@ -53,7 +54,7 @@ describe('fetchJson()', () => {
     try {
       process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
       expect((await fetch(server.url)).status).toBe(200);
-      const rejected = fetchJson(fetch, server.url.href, AbortSignal.timeout(10_000));
+      const rejected = fetchJson(fetch, server.url.href, 'metadata', AbortSignal.timeout(10_000));
       await expect(rejected).rejects.toMatchObject({
         fault: { failure: 'network', cause: expect.stringMatching(/CERT/) },
       });
@@ -81,7 +82,8 @@ describe('fetchJson()', () => {
       test(`fails with ${failure} for ${JSON.stringify(init)}, and reads nothing of the body`, async () => {
         const { read, stream } = bodyOf([Buffer.from('[]')]);
         const { outcome } = await outcomeOf(new Response(stream, init));
-        expect(outcome).toEqual({ failure, address: url, cause: undefined, status: init.status, found: undefined });
+        const found = new Response(null, init).headers.get('content-encoding') ?? undefined;
+        expect(outcome).toEqual({ failure, address: url, cause: undefined, status: init.status, found });
         expect(read).toEqual({ pieces: 0, isCancelled: true });
       });
 
@@ -89,19 +91,17 @@ describe('fetchJson()', () => {
     expect((await outcomeOf(new Response('[]', encoded(encoding)))).outcome).toEqual([]),
   );
 
-  for (const text of ['', ' ', '<html>', '{"keys":[', '[],'])
-    test(`calls ${JSON.stringify(text)} malformed`, async () =>
-      expect(await outcomeOf(new Response(text))).toMatchObject({ outcome: { failure: 'malformed', address: url } }));
-
-  test('requests uncompressed JSON, follows no redirect, and bypasses a proxy only for loopback', async () => {
-    const headers = { accept: 'application/json', 'accept-encoding': 'identity' };
-    const asked = { redirect: 'manual', headers, decompress: false };
-    const away = await outcomeOf(new Response('[]'));
-    expect(away).toMatchObject({ outcome: [], request: asked });
-    expect(away.request).not.toHaveProperty('proxy');
-    const { request } = await outcomeOf(new Response('[]'), 'http://127.0.0.1/');
-    expect(request).toMatchObject({ ...asked, proxy: false });
-  });
+  for (const [text, found] of [
+    ['', 'no JSON'],
+    [' ', 'no JSON'],
+    ['{"keys":[', 'no JSON'],
+    ['[],', 'no JSON'],
+    ['\n<!doctype html>', 'a page'],
+  ])
+    test(`calls ${JSON.stringify(text)} malformed: ${found}`, async () =>
+      expect(await outcomeOf(new Response(text))).toMatchObject({
+        outcome: { failure: 'malformed', address: url, found },
+      }));
 
   for (const [kind, failure, cause] of [
     ['hang', 'timeout', undefined],
@@ -113,7 +113,7 @@ describe('fetchJson()', () => {
       const server = await startIssuer();
       server.mode = { kind };
       const abort = new AbortController();
-      const json = fetchJson(fetch, `${server.url}.well-known/jwks.json`, abort.signal);
+      const json = fetchJson(fetch, `${server.url}.well-known/jwks.json`, 'metadata', abort.signal);
       if (failure === 'timeout') {
         while (server.fetches === 0) await Bun.sleep(0);
         abort.abort();
@@ -123,7 +123,7 @@ describe('fetchJson()', () => {
     });
 
   test('fails with timeout once the signal is aborted, even if fetch ignores the signal', async () => {
-    const json = fetchJson(() => new Promise(() => {}), url, AbortSignal.abort());
+    const json = fetchJson(() => new Promise(() => {}), url, 'metadata', AbortSignal.abort());
     await expect(json).rejects.toMatchObject({ fault: { failure: 'timeout', address: url } });
   });
 
@@ -140,13 +140,26 @@ describe('fetchJson()', () => {
     ['Deno: refused', inWords('Connect): tcp connect error: Connection refused (os error 111)'), 'ECONNREFUSED'],
     ['Deno: reset', within(new Error('Connection reset by peer (os error 104)')), 'ECONNRESET'],
     ['Deno: private CA', inWords('Connect): invalid peer certificate: UnknownIssuer'), 'UnknownIssuer'],
+    ['Bun: a proxy that refuses', withCode('ERR_PROXY_TUNNEL'), 'ERR_PROXY_TUNNEL'],
+    [
+      'Node: a proxy that refuses',
+      within(within(withCode('UND_ERR_ABORTED', 'Proxy response (407) !== 200 when HTTP Tunneling'))),
+      'ERR_PROXY_TUNNEL',
+    ],
+    ['Deno: a proxy that refuses', inWords('Connect): unsuccessful tunnel'), 'ERR_PROXY_TUNNEL'],
+    ['Node: no permission', within(withCode('ERR_ACCESS_DENIED')), 'ERR_ACCESS_DENIED'],
+    [
+      'Deno: no permission',
+      Object.assign(new Error('Requires net access to "issuer:443"'), { name: 'NotCapable' }),
+      'ERR_ACCESS_DENIED',
+    ],
     ['other words', new Error(`secret ${url}`), undefined],
     ['a code that is a sentence', withCode('Cannot connect: SECRET'), undefined],
     ['a code that is a number', withCode(7), undefined],
     ['no error', 'ECONNREFUSED', undefined],
   ] as const)
     test(`names the cause ${cause} of a failure without a response (${name})`, async () => {
-      const json = fetchJson(() => Promise.reject(error), url, new AbortController().signal);
+      const json = fetchJson(() => Promise.reject(error), url, 'metadata', new AbortController().signal);
       const fault = { failure: 'network', address: url, cause, status: undefined, found: undefined };
       await expect(json).rejects.toMatchObject({ fault });
     });

@@ -43,7 +43,7 @@ describe('createIssuerKeys() with given keys', () => {
   test('has no keys to verify with if no point is on its curve, and reports that', async () => {
     const { keySet, events } = setUp([publish(signingKey('ES256', 'one'), 'one', { x: 'A'.repeat(43) })]);
     for (const _ of [1, 2]) expect(await keySet.find('one')).toEqual(new Refusal('keys_unavailable'));
-    const fault = { failure: 'no_usable_key', found: 'ES256' } as const;
+    const fault = { failure: 'no_usable_key', found: 'one: not on its curve' } as const;
     expect(keySet.state()).toMatchObject({ keys: 0, ageMs: undefined, lastFailure: fault });
     expect(events).toEqual([expect.objectContaining({ issuer, type: 'failed', failures: 1, ...fault })]);
   });

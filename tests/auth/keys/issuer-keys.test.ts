@@ -47,12 +47,14 @@ test('a key that is skipped for its form is named once: in an event, in a warnin
     const check = createChecker({ ...options, onKeySetEvent });
     for (const _ of [1, 2]) await check.core.reload();
   }
-  const unusable = { issuer: ISSUER, type: 'unusable', keys: ['weak\\u000a'] };
+  const unusable = { issuer: ISSUER, type: 'unusable', keys: ['weak\\u000a'], reasons: { 'weak\\u000a': '1024 bits' } };
   expect(events.filter(({ type }) => type !== 'fetched')).toEqual([unusable as KeySetEvent]);
-  expect(warn.mock.calls).toEqual([[`Cannot use keys of ${ISSUER}: malformed or weak: weak\\u000a`]]);
+  expect(warn.mock.calls).toEqual([[`Cannot use keys of ${ISSUER}: weak\\u000a: 1024 bits`]]);
   const explain = (kid: string) =>
     explainToken(mintToken(ISSUER, { header: { kid } }), { ...options, audience: AUDIENCE });
-  expect(await explain('weak\n')).toMatchObject({ advice: expect.stringContaining('but it is malformed or weak') });
+  expect(await explain('weak\n')).toMatchObject({
+    advice: expect.stringContaining('publishes the key weak\n, but it is not used: 1024 bits'),
+  });
   expect(await explain('other')).toMatchObject({ advice: expect.stringContaining('does not publish the key other') });
 });
 

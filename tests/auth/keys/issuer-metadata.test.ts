@@ -32,12 +32,12 @@ describe('issuerMetadata()', () => {
     test(`resolves to ${name}`, async () =>
       expect(await issuerMetadata(setUp(named, options).guard)).toEqual({ tokenEndpoint }));
 
-  test('fetches at each call, even during the cooldown, and names the URL and the failure of the last document', async () => {
+  test('fetches at each call, even during the cooldown, and names the URL and the failure of the first document', async () => {
     const { guard, fetched } = setUp(ENDPOINT, {}, 500);
     const paths = ['openid-configuration', 'oauth-authorization-server'].map((name) => `${issuer}.well-known/${name}`);
     for (const _ of [1, 2])
       await expect(issuerMetadata(guard)).rejects.toThrow(
-        `Cannot use a document of the issuer: ${paths[1]} returned the status 500`,
+        `Cannot use a document of the issuer: ${paths[0]} returned the status 500`,
       );
     expect(fetched).toEqual([...paths, ...paths]);
     await expect(issuerMetadata({} as never)).rejects.toThrow(TypeError);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { algorithms } from '../../../src/auth/keys/algorithms.ts';
+import { describeFault, type FetchError } from '../../../src/auth/keys/fetch/fault.ts';
 import { importKeys, type Keys, readJwkSet } from '../../../src/auth/keys/jwk-set.ts';
 import type { Algorithm } from '../../../src/auth/types.ts';
 import { exactRsaKey, type PublishedKey, publish, rsaKey, signingKey } from '../../support/keys.ts';
@@ -11,6 +12,9 @@ const ed = (overrides: PublishedKey = {}) => publish(signingKey('EdDSA', 'ed'), 
 const mlDsa = (overrides: PublishedKey = {}) => publish(signingKey('ML-DSA-44', 'ml'), 'ml', overrides);
 const importSet = async (jwkSet: unknown, held: Keys = new Map()) =>
   (await importKeys(readJwkSet(jwkSet, algorithms), held)).keys;
+const fail = () => {
+  throw new Error('It was a key set');
+};
 const importAll = (keys: readonly unknown[], held?: Keys) => importSet({ keys }, held);
 
 const modulus = Buffer.from(String(rsa().n), 'base64url');
@@ -80,13 +84,35 @@ describe('importKeys()', () => {
       await expect(importAll([key])).rejects.toMatchObject({ fault: { failure: 'no_usable_key' } });
     });
 
-  test('names the algorithms of keys that cannot be used, or their types', async () => {
-    const foreign = [{ alg: 'ES256' }, { alg: 'ES256' }, { alg: undefined }, { alg: '\u001b[2J' }];
-    const keys = foreign.map((members) => publish(rsaKey('foreign'), 'foreign', { use: 'enc', ...members }));
-    const fault = { failure: 'no_usable_key', found: 'ES256, RSA, \\u001b[2J' };
-    await expect(importAll(keys)).rejects.toMatchObject({ fault });
-    const offCurve = ec({ x: 'A'.repeat(43) });
-    await expect(importAll([offCurve])).rejects.toMatchObject({ fault: { found: 'ES256' } });
+  test.each([
+    ['for encryption', { use: 'enc' }, 'use is enc'],
+    ['of an operation', { key_ops: ['sign'] }, 'key_ops is sign'],
+    ['for an algorithm that is not accepted', { alg: 'RSA-OAEP' }, 'alg is RSA-OAEP'],
+    ['with an alg that a terminal interprets', { alg: '\u001b[2J' }, 'alg is \\u001b[2J'],
+    ['of another type', { kty: 'oct' }, 'kty is oct'],
+    ['without a type', { kty: undefined }, 'kty is missing'],
+    ['of another type than its alg', { kty: 'EC', alg: 'RS256' }, 'kty is EC'],
+    ['of a curve that no algorithm has', { kty: 'EC', crv: 'secp256k1' }, 'crv is secp256k1'],
+    ['of 1024 bits', { ...weak, kid: 'k' }, '1024 bits'],
+    ['with an even modulus', { n: evenModulus }, 'n is even'],
+    ['without a modulus', { n: undefined }, 'n is malformed'],
+    ['with the exponent 1', { e: 'AQ' }, 'e is malformed'],
+    ['of another curve than its alg', { ...ec(), crv: 'P-384', kid: 'k', alg: 'ES256' }, 'crv does not fit alg'],
+    ['off its curve', { ...ec(), kid: 'k', x: 'A'.repeat(43) }, 'not on its curve'],
+    ['of small order', { ...ed(), kid: 'k', x: smallOrder[0] }, 'x is of small order'],
+  ])('says why no key %s can be used', async (_, members, reason) => {
+    const fault = { failure: 'no_usable_key', found: `k: ${reason}` };
+    await expect(importAll([{ ...rsa(), kid: 'k', ...members }])).rejects.toMatchObject({ fault });
+  });
+
+  test('says why each of several keys cannot be used, by its number if it has no kid, at most ten', async () => {
+    const keys = [{ kid: 'k1', use: 'enc' }, { kid: undefined }, { kid: 7 }, { ...weak, kid: 'k3' }].map(rsa);
+    const found = 'k1: use is enc, key 2: no kid, key 3: kid is not text, key 4: not an object, k3: 1024 bits';
+    await expect(importAll(keys.toSpliced(3, 0, null as never))).rejects.toMatchObject({ fault: { found } });
+    const many = Array.from({ length: 12 }, (_, at) => rsa({ kid: `k${at}`, use: 'enc' }));
+    await expect(importAll(many)).rejects.toMatchObject({
+      fault: { found: expect.stringMatching(/k9: use is enc, and 2 more$/) },
+    });
   });
 
   const short = Buffer.from(String(publish(signingKey('ES512', 'ec'), 'ec').x), 'base64url').subarray(1);
@@ -107,12 +133,28 @@ describe('importKeys()', () => {
   ])('names a key with %s if only its form is wrong', async (_, key, isNamed) => {
     const good = publish(rsaKey('good'), 'good', { alg: 'RS256' });
     const { unusable } = await importKeys(readJwkSet({ keys: [key, good] }, algorithms), new Map());
-    expect(unusable).toEqual(isNamed ? [String(key.kid)] : []);
+    expect(unusable.map(({ kid }) => kid)).toEqual(isNamed ? [String(key.kid)] : []);
   });
 
-  for (const notSet of [null, [], 'text', {}, { keys: null }, { keys: {} }, { keys: 'text' }, { keys: [] }])
-    test(`calls ${JSON.stringify(notSet)} malformed`, () =>
-      expect(importSet(notSet)).rejects.toMatchObject({ fault: { failure: 'malformed' } }));
+  const issuer = 'https://issuer.example.test';
+  for (const [found, notSet, clause] of [
+    ['metadata', { issuer, jwks_uri: `${issuer}/keys` }, 'is metadata, not a key set: leave JWKS_URI out'],
+    ['an object', {}, 'is an object without keys'],
+    ['an object', { keys: null }, 'is an object without keys'],
+    ['an object', { keys: {} }, 'is an object without keys'],
+    ['an object', { error: 'not_found' }, 'is an object without keys'],
+    ['no keys', { keys: [] }, 'is a key set without a key'],
+    ['one key', rsa(), 'is a single key, not a key set, …'],
+    ['a list', [rsa()], 'is a list, not a key set, …'],
+    ['certificates', { k: '-----BEGIN CERTIFICATE-----\nMIIC' }, 'has PEM certificates by key ID, not a key set, …'],
+    ['no JSON object', null, 'is not a JSON object'],
+    ['no JSON object', 'text', 'is not a JSON object'],
+  ] as const)
+    test(`says of ${show(notSet)}: ${clause}`, async () => {
+      const { fault } = await importSet(notSet).then(fail, (error: FetchError) => error);
+      expect(fault).toMatchObject({ failure: 'malformed', found });
+      expect(describeFault(fault, 'JWKS_URI')).toStartWith(`the key set ${clause.replace('…', '')}`);
+    });
 
   test('imports at most 100 keys under one kid, and 1,000 in all', async () => {
     const held = await importAll([rsa({ alg: 'RS256' })]);

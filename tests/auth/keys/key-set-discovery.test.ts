@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { createKeySetSource, type KeySetSourceOptions } from '../../../src/auth/keys/discovery.ts';
-import type { FetchError } from '../../../src/auth/keys/fetch-json.ts';
+import { describeFault, type FetchError } from '../../../src/auth/keys/fetch/fault.ts';
 
 const ORIGIN = 'https://issuer.example.test';
 const ISSUER = `${ORIGIN}/tenant`;
 const OPENID = `${ISSUER}/.well-known/openid-configuration`;
 const OAUTH = `${ORIGIN}/.well-known/oauth-authorization-server/tenant`;
+const INSERTED = `${ORIGIN}/.well-known/openid-configuration/tenant`;
 const USUAL = `${ISSUER}/.well-known/jwks.json`;
 const KEYS = `${ISSUER}//keys?version=2`;
 const MOVED = `${ORIGIN}/moved`;
@@ -45,6 +46,8 @@ function setUp(options: Partial<KeySetSourceOptions> = {}, issuer = ISSUER) {
 
 type Attempt = readonly [documents: Documents, asked: readonly string[], isAnew?: boolean];
 
+const metadataUrls = [OPENID, OAUTH, INSERTED];
+
 const attempts: Readonly<Record<string, readonly Attempt[]>> = {
   'finds the keys that its OpenID metadata name, and then requests only those': [
     [usually, [OPENID, KEYS]],
@@ -54,6 +57,18 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
   'finds the keys that its RFC 8414 metadata name, and then requests only those': [
     [{ [OAUTH]: metadata(), [KEYS]: keys }, [OPENID, OAUTH, KEYS]],
     [usually, [KEYS]],
+  ],
+  'finds the keys that metadata name at the place of RFC 8414 for OpenID, the last of the metadata': [
+    [{ [INSERTED]: metadata(), [KEYS]: keys }, [OPENID, OAUTH, INSERTED, KEYS]],
+    [usually, [KEYS]],
+  ],
+  'finds the keys below an issuer without a slash that has no metadata, and then requests only those': [
+    [{ [USUAL]: keys }, [...metadataUrls, USUAL]],
+    [{ [USUAL]: keys }, [USUAL]],
+    [{ ...usually, [USUAL]: 404 }, [USUAL, OPENID, KEYS]],
+  ],
+  'finds the keys below an issuer whose metadata name no key set': [
+    [{ [OPENID]: metadata({ jwks_uri: undefined }), [USUAL]: keys }, [...metadataUrls, USUAL]],
   ],
   'prefers its RFC 8414 metadata to OpenID metadata of another issuer': [
     [{ [OPENID]: other, [OAUTH]: metadata(), [KEYS]: keys }, [OPENID, OAUTH, KEYS]],
@@ -93,27 +108,34 @@ const belowSlash: Readonly<Record<string, readonly Attempt[]>> = {
       ] as const,
     ]),
   ),
-  'reports the first fault if there are no metadata either': [
-    [{ [USUAL]: 302, [OPENID]: 404, [OAUTH]: 404 }, [USUAL, OPENID, OAUTH, 'redirect']],
+  'reports the first fault if there are no metadata either': [[{ [USUAL]: 302 }, [USUAL, ...metadataUrls, 'redirect']]],
+  'reports metadata of another issuer rather than what is at the usual place': [
+    [{ [USUAL]: 'a page', [OPENID]: other }, [USUAL, ...metadataUrls, 'issuer_mismatch']],
+  ],
+  'reports the fault of the key set that metadata name rather than what is at the usual place': [
+    [{ [USUAL]: 302, [OPENID]: metadata({ issuer: `${ISSUER}/` }), [KEYS]: 500 }, [USUAL, OPENID, KEYS, 'status']],
   ],
 };
 
-const both = [OPENID, OAUTH];
+const all = [...metadataUrls, USUAL];
 
-/** How metadata can fail: both documents, and the requests. fetch-json.test.ts has the faults of a single response. */
+/** How metadata can fail: the first two documents, and the requests. fetch-json.test.ts has the faults of a single response. */
 const faults: readonly (readonly [failure: string, first: unknown, second: unknown, asked?: readonly string[]])[] = [
   ['status', 404, 404],
   ['status', 500, 500],
+  ['status', 500, other, metadataUrls],
   ['redirect', 302, 302],
-  ['issuer_mismatch', other, other],
-  ['issuer_mismatch', metadata({ issuer: undefined }), 404],
-  ['issuer_mismatch', other, 404],
-  ['issuer_mismatch', 404, other],
+  ['redirect', 302, 500],
+  ['malformed', 'a page', 302],
+  ['issuer_mismatch', other, other, metadataUrls],
+  ['issuer_mismatch', metadata({ issuer: undefined }), 404, metadataUrls],
+  ['issuer_mismatch', other, 404, metadataUrls],
+  ['issuer_mismatch', 404, other, metadataUrls],
   ['malformed', [], []],
   ['malformed', 404, 'text'],
-  ['malformed', metadata({ jwks_uri: undefined }), 404, [OPENID]],
-  ['malformed', metadata({ jwks_uri: [KEYS] }), 404, [OPENID]],
-  ['network', other, down],
+  ['malformed', metadata({ jwks_uri: undefined }), 404],
+  ['malformed', metadata({ jwks_uri: [KEYS] }), 404],
+  ['issuer_mismatch', other, down, [OPENID, OAUTH]],
   ['network', down, metadata(), [OPENID]],
 ];
 
@@ -146,7 +168,7 @@ describe('createKeySetSource()', () => {
         for (const [documents, asked, isAnew] of steps) expect(await attempt(documents, isAnew)).toEqual([...asked]);
       });
 
-  for (const [failure, first, second, asked = both] of faults)
+  for (const [failure, first, second, asked = all] of faults)
     test(`fails with ${failure} for the metadata ${JSON.stringify([first, second])}, and recovers`, async () => {
       const attempt = setUp();
       expect(await attempt({ [OPENID]: first, [OAUTH]: second })).toEqual([...asked, failure]);
@@ -197,4 +219,40 @@ describe('createKeySetSource()', () => {
     const documents = { [oauth]: metadata({ issuer }), [KEYS]: keys };
     expect((await attempt(documents)).slice(-2)).toEqual([oauth, KEYS]);
   });
+
+  /** What a server can do instead of a 404, and what is reported of it. */
+  const answers: readonly (readonly [name: string, response: () => Response, reported: string])[] = [
+    ['a 403', () => new Response('', { status: 403 }), 'returned the status 403'],
+    ['a 406', () => new Response('', { status: 406 }), 'returned the status 406'],
+    ['a 429', () => new Response('', { status: 429 }), 'returned the status 429'],
+    ['a 500', () => new Response('', { status: 500 }), 'returned the status 500'],
+    [
+      'a redirect',
+      () => Response.redirect(`${ORIGIN}/login`),
+      'redirects (status 302), and redirects are not followed',
+    ],
+    [
+      'a compressed response',
+      () => new Response('{}', { headers: { 'content-encoding': 'gzip' } }),
+      'returned a compressed response (Content-Encoding: gzip), although the request accepts only identity: turn compression off for it at the server, or at the proxy in front of it',
+    ],
+    ['a page', () => new Response('<!doctype html>'), 'is an HTML page, not JSON'],
+  ];
+  for (const slash of ['', '/'])
+    test.each(answers)(
+      `reports %s in place of metadata, and what was wrong with each URL, for an issuer with the end "${slash}"`,
+      async (_, response, reported) => {
+        const missing = (url: string) => `${url} returned the status 404`;
+        const fetch = async (url: string) => (url === OPENID ? response() : new Response('', { status: 404 }));
+        const source = createKeySetSource(ISSUER + slash, { jwksUri: undefined, jwksAllowHttp: false, fetch });
+        const { fault } = (await source(new AbortController().signal).then(
+          String,
+          (error: FetchError) => error,
+        )) as FetchError;
+        const told = `${OPENID} ${reported}`;
+        expect(describeFault(fault)).toBe(told);
+        const metadata = [told, missing(OAUTH), missing(INSERTED)];
+        expect(fault.tried).toEqual(slash ? [missing(USUAL), ...metadata] : [...metadata, missing(USUAL)]);
+      },
+    );
 });

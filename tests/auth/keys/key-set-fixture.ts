@@ -1,5 +1,5 @@
 import type { KeySetSource as Source } from '../../../src/auth/keys/discovery.ts';
-import { FetchError } from '../../../src/auth/keys/fetch-json.ts';
+import { FetchError } from '../../../src/auth/keys/fetch/fault.ts';
 import { KeySet, type KeySetOptions, type VerificationKey } from '../../../src/auth/keys/key-set.ts';
 import { Refusal } from '../../../src/auth/refusals.ts';
 import type { KeySetEvent } from '../../../src/auth/types.ts';

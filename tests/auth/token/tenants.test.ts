@@ -199,7 +199,11 @@ test.each([
 test.each([
   ['a v1 token', tokenFrom(contoso, v1), `set issuer to ${v1IssuerOf(contoso)} if you trust this issuer. Every…`],
   ['another tid', tokenFrom(fabrikam, { tid: contoso }), `tid must be the tenant in iss, but is ${contoso}`],
-  ['a key of another tenant', tokenFrom(contoso, {}, 'of personal accounts'), `${template} does not publish the key…`],
+  [
+    'a key of another tenant',
+    tokenFrom(contoso, {}, 'of personal accounts'),
+    `${template} publishes the key of personal accounts, but for the issuer ${server}…`,
+  ],
 ])('explainToken() explains %s', async (_, token, want) => {
   const { advice } = await explainToken(token, { ...entra, audience: AUDIENCE });
   expect(advice).toStartWith(want.replace('…', ''));

@@ -1,0 +1,38 @@
+import type { FetchedDocument } from '../keys/discovery.ts';
+import { whySkipped } from '../keys/jwk-set.ts';
+import { isKeyFor } from '../keys/tenants.ts';
+import type { Algorithm, KeySetEvent } from '../types.ts';
+import { isJsonObject, type Members, withoutNulls } from '../values/json.ts';
+import { printable } from '../values/url.ts';
+
+/*
+ * What an issuer publishes, as a guard fetches it, to say why a key of a token was not used.
+ * Which keys are used is decided in keys/, and nothing of it here.
+ */
+
+/** Returns listeners for a guard, which then does not warn on the console, and a function that describes the key of a token. */
+export function watchKeys() {
+  const documents = new Map<string, unknown>();
+  const reasons = new Map<string, string>();
+  return {
+    onEvent(event: KeySetEvent): void {
+      if ('reasons' in event) for (const [kid, reason] of Object.entries(event.reasons ?? {})) reasons.set(kid, reason);
+    },
+    onDocument: (issuer: string, { json }: FetchedDocument): void => void documents.set(issuer, json),
+    /** Returns why the key that a token names does not verify it, although its issuer publishes the key; undefined otherwise. */
+    faultOf(issuer: string, kid: unknown, claims: Members, algorithms: readonly Algorithm[]): string | undefined {
+      const json = documents.get(issuer);
+      const keys =
+        isJsonObject(json) && Array.isArray(json.keys) ? json.keys.filter(isJsonObject).map(withoutNulls) : [];
+      const published = keys.filter((key) => key.kid === kid);
+      const [first] = published;
+      if (first === undefined) return undefined;
+      const others = published.map(({ issuer: each }) => each).filter((each) => typeof each === 'string');
+      if (others.length === published.length && !others.some((each) => isKeyFor(claims, issuer, each)))
+        return `but for the issuer ${others.join(', ')}`;
+      // Only importing a key shows that its point is off its curve, or that the runtime does not support it.
+      const reason = whySkipped(first, algorithms) ?? reasons.get(printable(String(kid)));
+      return reason === undefined ? undefined : `but it is not used: ${reason}`;
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { isLoopbackHost, parseUrl } from '../../values/url.ts';
+
+/*
+ * Which proxy of the environment a request goes through, for messages: a fault of the proxy is not one of the issuer.
+ * The runtime chooses it, by the same variables.
+ */
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Returns the host of the proxy, without credentials, or undefined if the request goes to the issuer itself or nothing is known. */
+export function proxyOf(url: string, environment: Environment = readEnvironment()): string | undefined {
+  const { protocol, hostname, port } = new URL(url);
+  const read = (name: string) => environment[name] || environment[name.toUpperCase()] || undefined;
+  const proxy = read(protocol === 'https:' ? 'https_proxy' : 'http_proxy') ?? read('all_proxy');
+  const exceptions = read('no_proxy')?.split(/[\s,]+/) ?? [];
+  const ownPort = port || (protocol === 'https:' ? '443' : '80');
+  const isExcepted = (entry: string) => {
+    const [, domain = '', only = ownPort] = /^(?:\*?\.)?(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
+    const isHost = domain !== '' && (hostname === domain || hostname.endsWith(`.${domain}`));
+    return entry === '*' || (isHost && only === ownPort);
+  };
+  if (proxy === undefined || isLoopbackHost(hostname) || exceptions.some(isExcepted)) return undefined;
+  const address = proxy.includes('://') ? proxy : `http://${proxy}`;
+  return parseUrl(address)?.host || undefined;
+}
+
+const variables = ['https_proxy', 'http_proxy', 'all_proxy', 'no_proxy'].flatMap((name) => [name, name.toUpperCase()]);
+
+interface Runtime {
+  readonly Bun?: object;
+  readonly Deno?: { readonly permissions: { querySync(wanted: object): { readonly state: string } } };
+  readonly process?: { readonly env?: Environment; readonly execArgv?: readonly string[] };
+}
+
+/** Returns the variables of a runtime that uses them. Node.js does so on demand, and Deno would ask a person for permission to read them. */
+function readEnvironment(): Environment {
+  const { Bun, Deno, process: { env = {}, execArgv = [] } = {} } = globalThis as Runtime;
+  if (Deno) {
+    const mayRead = (variable: string) => Deno.permissions.querySync({ name: 'env', variable }).state === 'granted';
+    return Object.fromEntries(variables.filter(mayRead).map((name) => [name, env[name]]));
+  }
+  const asked = [...execArgv, env.NODE_OPTIONS ?? ''].some((text) => text.includes('--use-env-proxy'));
+  return Bun !== undefined || env.NODE_USE_ENV_PROXY === '1' || asked ? env : {};
+}
