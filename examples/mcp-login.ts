@@ -30,6 +30,12 @@ const provider = new Provider(issuer, {
   },
 });
 
+// A page of another site must not reach this server by a name of its own (DNS rebinding), because every password signs in.
+provider.use((context, next) => {
+  if (context.host === new URL(issuer).host) return next();
+  context.status = 421;
+});
+
 // Pages register and request tokens from their own origin, as that of the MCP Inspector.
 provider.use(async (context, next) => {
   context.set('access-control-allow-origin', '*');

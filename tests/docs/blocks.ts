@@ -103,7 +103,7 @@ export const write = (file: string, text: string) => Bun.write(join(folder, file
 for (const block of blocks) await write(block.file, framed({ ...block, text: withoutPorts(block.text) }));
 // Files that other blocks of the page import.
 for (const [file, block] of [
-  ['mcp-auth.ts', 'guides/mcp#What tools know about the user'],
+  ['mcp-guard.ts', 'guides/mcp#What tools know about the user'],
   ['document.ts', 'guides/openapi#Hono and Express'],
 ] as const)
   await write(file, blocks.find(({ id }) => id === block)?.text ?? '');

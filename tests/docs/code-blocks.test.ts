@@ -28,6 +28,7 @@ const ofTenant = (tid: string) => ({
 const atMcp = { aud: `${audience}/mcp`, sub: 'ada' };
 const notes = { aud: 'http://localhost:3010/mcp', sub: 'ada', scope: 'notes:read' };
 const ofMcp = { headers: { accept: 'application/json, text/event-stream' } };
+const atApi = { headers: { ...ofMcp.headers, host: 'api.example.com' } };
 const callOf = (name: string, method = 'tools/call') =>
   `POST /mcp ${JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { name } })}`;
 const reports = { sub: 'ada', scope: 'read:reports' };
@@ -81,22 +82,50 @@ const rows: readonly Row[] = [
   ['start/mcp', callOf('read-notes'), notes, 200, 'You are ada', ofMcp],
   ['start/mcp', callOf('add-note'), notes, 403, 'scope="notes:read notes:write"', ofMcp],
   ['start/mcp', callOf('add-note', 'prompts/get'), notes, 200, 'Method not found', ofMcp],
+  ['start/mcp', callOf('unknown'), notes, 200, 'Tool unknown', ofMcp],
   ['start/mcp', 'POST /mcp {', notes, 400, 'not JSON', ofMcp],
-  ...['#Hono', '#Servers with a verifier'].flatMap((server): Row[] => [
-    [`guides/mcp${server}`, callOf('whoami'), atMcp, 200, 'You are ada', ofMcp],
-    [`guides/mcp${server}`, callOf('whoami'), { aud: audience }, 401, 'resource_metadata="https://api.', ofMcp],
-    [`guides/mcp${server}`, 'GET /.well-known/oauth-protected-resource/mcp', undefined, 200, 'api.example.com/mcp"'],
-  ]),
+  ['start/mcp', 'GET /mcp', notes, 405, '', ofMcp],
+  ['start/mcp', 'GET /.well-known/oauth-authorization-server', undefined, 404, ''],
+  ['start/mcp', callOf('read-notes').replace('/mcp', '/other'), notes, 404, '', ofMcp],
+  ['start/mcp', callOf('read-notes'), notes, 403, 'Origin', { headers: { origin: 'https://evil.example' } }],
+  ['start/mcp', callOf('read-notes'), notes, 403, 'Host', { headers: { host: 'evil.example' } }],
+  ['guides/mcp#Public tools', callOf('search'), undefined, 200, 'You are a guest', atApi],
+  ['guides/mcp#Public tools', callOf('search'), atMcp, 200, 'You are ada', atApi],
+  ['guides/mcp#Public tools', callOf('', 'tools/list'), undefined, 200, '"securitySchemes":[{"type":"noauth"}', atApi],
+  ['guides/mcp#Public tools', callOf('order'), undefined, 401, 'resource_metadata', atApi],
+  ['guides/mcp#Public tools', callOf('order'), atMcp, 403, 'scope="orders:write"', atApi],
+  ...['#Hono', '#Servers with a verifier', '#Sessions belong to a user'].map(
+    (server): Row => [
+      `guides/mcp${server}`,
+      callOf('whoami'),
+      { aud: audience },
+      401,
+      'resource_metadata="https://api.',
+      atApi,
+    ],
+  ),
+  ...['#Hono', '#Servers with a verifier', '#Public tools'].map(
+    (server): Row => [
+      `guides/mcp${server}`,
+      'GET /.well-known/oauth-protected-resource/mcp',
+      undefined,
+      200,
+      'api.example.com/mcp"',
+      atApi,
+    ],
+  ),
+  ['guides/mcp#Hono', callOf('whoami'), atMcp, 200, 'You are ada', atApi],
+  ['guides/mcp#Hono', 'GET /mcp', atMcp, 405, '', atApi],
+  ['guides/mcp#Servers with a verifier', 'POST /mcp', atMcp, 200, '"sub":"ada"', atApi],
   // Of a bound token, the verifier sees neither proof nor certificate.
   [
     'guides/mcp#Servers with a verifier',
-    callOf('whoami'),
+    'POST /mcp',
     { ...atMcp, cnf: { jkt: 'x' } },
     401,
     'Token is not valid',
-    ofMcp,
+    atApi,
   ],
-  ['guides/mcp#Sessions belong to a user', callOf('whoami'), undefined, 401, 'resource_metadata', ofMcp],
   ['guides/scopes', 'GET /', { scope: 'read:orders read:customers' }, 200, ''],
   ['guides/scopes', 'GET /', { scope: 'read:orders' }, 403, 'insufficient_scope'],
   ['guides/scopes#Where the scopes are', 'GET /', { resource_access: { 'my-api': { roles: ['clerk'] } } }, 200, ''],

@@ -12,6 +12,7 @@ import { until } from '../support/child-process.ts';
 import { serve } from '../support/fixture.ts';
 import { bearer } from '../support/mint.ts';
 import { readText } from '../support/repository.ts';
+import { respond } from '../support/respond.ts';
 import { audience, blocks, ecSigner, folder, issuer, load, url, write } from './blocks.ts';
 
 let copies = 0;
@@ -51,15 +52,19 @@ describe('the recipe', () => {
     await expectOwnSessions(send);
   });
 
-  test('guides/mcp: a new session ends the one that was not used for longest', async () => {
-    const { fetch } = await loadCopy('guides/mcp#Sessions belong to a user', (text) => text.replace('1000', '2'));
+  test('guides/mcp: a new session ends the one of its user that was not used for longest, and none of others', async () => {
+    const { fetch } = await loadCopy('guides/mcp#Sessions belong to a user', (text) =>
+      text.replace('max: 10,', 'max: 2,'),
+    );
     const send = sessionClient(
       (init) => fetch(new Request(`${audience}/mcp`, init)),
       (claims) => issuer.token({ iss: url, aud: `${audience}/mcp`, ...claims }),
     );
     const ids = [];
-    for (const sub of ['ada', 'bob', 'cyd']) ids.push(await beginSession(send, sub));
-    expect([(await send('ada', ids[0])).status, (await send('cyd', ids[2])).status]).toEqual([404, 200]);
+    for (const sub of ['bob', 'ada', 'ada', 'ada']) ids.push(await beginSession(send, sub));
+    const [ofBob, ...ofAda] = ids;
+    const statuses = [await send('bob', ofBob), ...(await Promise.all(ofAda.map((id) => send('ada', id))))];
+    expect(statuses.map(({ status }) => status)).toEqual([200, 404, 200, 200]);
   });
 
   test('guides/websockets#GraphQL subscriptions and message queues: a token without a request', async () => {
@@ -123,13 +128,13 @@ describe('the recipe', () => {
   });
 
   test('guides/mcp: an outage is a 500 of a server with a verifier, without Retry-After', async () => {
-    const auth = blocks.find(({ id }) => id === 'guides/mcp#What tools know about the user')?.text ?? '';
-    await write('mcp-outage.ts', auth.replace('https://tenant.example.com/', 'http://127.0.0.1:1/'));
-    const { fetch } = await loadCopy('guides/mcp#Servers with a verifier', (text) =>
-      text.replace('./mcp-auth.ts', './mcp-outage.ts'),
+    const guard = blocks.find(({ id }) => id === 'guides/mcp#What tools know about the user')?.text ?? '';
+    await write('mcp-outage.ts', guard.replace('https://tenant.example.com/', 'http://127.0.0.1:1/'));
+    const { default: app } = await loadCopy('guides/mcp#Servers with a verifier', (text) =>
+      text.replace('./mcp-guard.ts', './mcp-outage.ts'),
     );
     const token = await issuer.token({ iss: 'http://127.0.0.1:1/', aud: `${audience}/mcp` });
-    const response = await fetch(new Request(`${audience}/mcp`, { method: 'POST', headers: bearer(token) }));
+    const response = await respond(app, new Request(`${audience}/mcp`, { method: 'POST', headers: bearer(token) }));
     expect([response.status, response.headers.get('retry-after')]).toEqual([500, null]);
   });
 

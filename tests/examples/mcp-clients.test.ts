@@ -74,8 +74,11 @@ describe.each(['mcp', 'mcp-hono', 'mcp-express'])('examples/%s.ts with examples/
   );
 });
 
-test('examples/mcp-login.ts lets pages register clients', async () => {
+test('examples/mcp-login.ts lets pages register clients, and responds to no other host', async () => {
   await using issuer = await loginIssuer();
+  const foreign = { redirect: 'manual', headers: { host: 'evil.example' } } as const;
+  for (const path of ['/auth', '/reg', '/token', '/.well-known/openid-configuration', '/interaction/x'])
+    expect([path, (await fetch(issuer.issuer + path, foreign)).status]).toEqual([path, 421]);
   const headers = { origin: 'http://localhost:6274', 'access-control-request-method': 'POST' };
   const preflight = await fetch(`${issuer.issuer}/reg`, { method: 'OPTIONS', headers });
   expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
@@ -102,7 +105,7 @@ describe('a session of examples/mcp-express.ts', () => {
       403,
     ],
     ['no JSON', 'application/json', '{', 400],
-    ['too long', 'application/json', ' '.repeat(2 ** 17), 413],
+    ['too long', 'application/json', ' '.repeat(2 ** 23), 413],
   ])('reads each body before the transport does, and shows no stack trace: %s', async (_, type, body, status) => {
     const { url, issuer, server } = started();
     const token = mintToken(issuer.issuer, { claims: { aud: url, scope: 'notes:read' } });
