@@ -51,7 +51,7 @@ export const nginx: typeof haproxy = {
     const values: Readonly<Record<string, string>> = { FRONTEND: frontend, SERVER_1: one, SERVER_2: two };
     const text = (await deployed('nginx/protected-api.conf.template'))
       .replace(/\$\{(\w+)\}/g, (_, name) => values[name] ?? '')
-      .replace('keepalive 32', 'keepalive 2');
+      .replaceAll('keepalive 32', 'keepalive 2');
     return startNginx(text);
   },
 };
