@@ -1,33 +1,17 @@
 import 'reflect-metadata';
-import { type CanActivate, Controller, Get, HttpException, Module, Req, UseGuards } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { type CheckRequirements, createGuard, optionsFromEnvironment, RejectionError } from 'protected-api/guard';
-import { authOf, checkIncoming, type IncomingRequest, serveMetadata } from 'protected-api/node';
+import { Controller, Get, Module } from '@nestjs/common';
+import { APP_GUARD, NestFactory } from '@nestjs/core';
+import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { Auth, type Authentication, Public, RequireToken, tokenGuard } from 'protected-api/nestjs';
+import { serveMetadata } from 'protected-api/node';
 
-// NestJS on Express. Compile it with `experimentalDecorators`, and start it with:
+// NestJS on Express or Fastify. Compile it with `experimentalDecorators`, and start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com node nest.js
 const guard = createGuard(optionsFromEnvironment(process.env));
 guard.start();
 
-/** A NestJS guard. Middleware would be bypassed, because NestJS before 11.2 matches its paths differently from those of routes. */
-const accessToken = (requirements: CheckRequirements = {}): CanActivate => ({
-  async canActivate(context) {
-    const http = context.switchToHttp();
-    const request = http.getRequest();
-    // Fastify wraps the Node.js request.
-    try {
-      await checkIncoming(guard, request.raw ?? request, undefined, requirements);
-      return true;
-    } catch (error) {
-      if (!(error instanceof RejectionError)) throw error;
-      for (const [name, value] of Object.entries(error.headers)) http.getResponse().header(name, value);
-      // NestJS sends it, by way of the application's exception filters.
-      throw new HttpException(Object(error.body), error.status);
-    }
-  },
-});
-
 @Controller('health')
+@Public()
 class Health {
   @Get()
   read() {
@@ -36,16 +20,16 @@ class Health {
 }
 
 @Controller('reports')
-@UseGuards(accessToken({ scope: 'read:reports' }))
+@RequireToken({ scope: 'read:reports' })
 class Reports {
   @Get()
-  read(@Req() request: IncomingRequest) {
-    // On Fastify: authOf(request.raw)
-    return { hello: authOf(request).claims.sub };
+  read(@Auth() { claims }: Authentication) {
+    return { hello: claims.sub };
   }
 }
 
-@Module({ controllers: [Health, Reports] })
+// Every route needs a token, unless it is public.
+@Module({ controllers: [Health, Reports], providers: [{ provide: APP_GUARD, useValue: tokenGuard(guard) }] })
 class Application {}
 
 const cors = { exposedHeaders: ['WWW-Authenticate', 'Retry-After'] };

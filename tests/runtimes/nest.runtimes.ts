@@ -29,9 +29,10 @@ await app.listen(`;
 const platforms = {
   express: (text: string) => text,
   fastify: (text: string) =>
-    `import { FastifyAdapter } from '@nestjs/platform-fastify';\n${text}`
-      .replace('create(Application, ', 'create(Application, new FastifyAdapter(), ')
-      .replace('authOf(request)', 'authOf(request.raw)'),
+    `import { FastifyAdapter } from '@nestjs/platform-fastify';\n${text}`.replace(
+      'create(Application, ',
+      'create(Application, new FastifyAdapter(), ',
+    ),
 };
 
 /** Targets that a router may read as /reports, and middleware as something else. */

@@ -1,0 +1,157 @@
+import { type CanActivate, createParamDecorator, type ExecutionContext, HttpException } from '@nestjs/common';
+import { requireGuard } from './guard/guard.ts';
+import type { RejectionError } from './guard/rejection-error.ts';
+import { createPolicyReader } from './guard/requirements.ts';
+import type { IncomingRequest } from './node/incoming.ts';
+import { authOf, checkIncoming } from './node/require-token.ts';
+import type { Authentication, CheckRequirements, Guard, OptionalAuth } from './types.ts';
+import { isJsonObject, namesIn } from './values/json.ts';
+import { sharedMap } from './values/shared.ts';
+
+export type { Authentication };
+
+/** What a decorator says about a class or one of its methods. */
+type Access = CheckRequirements | 'public';
+
+/** By class, or by prototype and name of the method: so it is found whatever other decorators put in place of the method. */
+const marks = () => sharedMap<object, Map<PropertyKey, Access>>('nestjs');
+const ofClass = Symbol('of the class');
+
+/**
+ * Returns a guard of NestJS: for `APP_GUARD`, `useGlobalGuards` or `@UseGuards`. It checks HTTP requests on Express and Fastify,
+ * GraphQL operations, and the messages of gateways by the request of their handshake. Rejections are thrown as `HttpException`.
+ * Does NOT see what NestJS calls no guard for: static files, middleware, and, if it is global, gateways and hybrid microservices.
+ * @example
+ * app.useGlobalGuards(tokenGuard(guard));
+ * @throws {TypeError} the first argument is not a guard, or a requirement is not valid
+ */
+export function tokenGuard(guard: Guard<object>, requirements: CheckRequirements = {}): CanActivate {
+  requireGuard(guard, requirements);
+  const isEmpty = namesIn(requirements).length === 0;
+  return {
+    async canActivate(context) {
+      const access = accessOf(context.getClass(), context.getHandler());
+      if (access === 'public') return true;
+      const { request, response } = exchangeOf(context);
+      // Those of the route are first, because a challenge names their scope.
+      const all = access === undefined ? [requirements] : [access, ...(isEmpty ? [] : [requirements])];
+      try {
+        for (const each of all) await checkIncoming(guard, request, undefined, each);
+        return true;
+      } catch (error) {
+        // Not by its class: the guard may be of another copy of the package.
+        if (Object(error).name !== 'RejectionError') throw error;
+        throw exceptionFor(error as RejectionError, context.getType(), response);
+      }
+    },
+  };
+}
+
+/** Opens a class or a method, which may then be called without a token. It opens no class that extends the class. */
+export function Public(): ClassDecorator & MethodDecorator {
+  return mark('public');
+}
+
+/**
+ * Requires a token that meets these requirements, besides those of `tokenGuard`. Those of a method replace those of its class,
+ * and both hold for classes that extend the class, and for methods that override the method.
+ * @throws {TypeError} a requirement is not valid
+ */
+export function RequireToken(requirements: CheckRequirements = {}): ClassDecorator & MethodDecorator {
+  readRequirements(requirements);
+  return mark(requirements);
+}
+
+const { readRequirements } = createPolicyReader({
+  ...{ issuer: [], scopeClaim: [], scopePrefix: undefined, scopeRequestPrefix: undefined, scopeImplies: {} },
+  ...{ requireScope: false, clockToleranceSeconds: 0, now: Date.now },
+});
+
+function mark(access: Access) {
+  return (target: object, method: PropertyKey = ofClass): void => {
+    const ofTarget = marks().get(target) ?? new Map<PropertyKey, Access>();
+    if (ofTarget.has(method)) throw new TypeError('Cannot decorate twice: use one of @Public() and @RequireToken()');
+    marks().set(target, ofTarget.set(method, access));
+  };
+}
+
+const authParameter = createParamDecorator((options: OptionalAuth | undefined, context) =>
+  authOf(exchangeOf(context).request, options),
+);
+
+/**
+ * Passes the authentication of the request to a parameter of a method, which is typed as `Authentication`. On a public route,
+ * write `@Auth({ optional: true })`: undefined if no guard has accepted the request.
+ */
+export function Auth(options?: OptionalAuth): ParameterDecorator {
+  return authParameter(options);
+}
+
+interface Class {
+  readonly prototype: object;
+}
+
+/** Returns what decorators say about a method of a class, that of the method first. */
+function accessOf(type: Class, handler: { readonly name: string }): Access | undefined {
+  const classes: Class[] = [];
+  for (let each = type; each.prototype; each = Object.getPrototypeOf(each)) classes.push(each);
+  const prototypes = classes.map(({ prototype }) => prototype);
+  const methods = prototypes.flatMap((prototype) => Object.entries(Object.getOwnPropertyDescriptors(prototype)));
+  const [method] = methods.find(([, { value }]) => value === handler) ?? [handler.name.replace(/^bound /, '')];
+  const declaring = prototypes.find((prototype) => Object.hasOwn(prototype, method));
+  for (const prototype of prototypes) {
+    const access = marks().get(prototype)?.get(method);
+    // A method that overrides a public one is not public itself.
+    if (access && (access !== 'public' || prototype === declaring)) return access;
+  }
+  for (const each of classes) {
+    const access = marks().get(each)?.get(ofClass);
+    if (access && (access !== 'public' || each === type)) return access;
+  }
+  return undefined;
+}
+
+/** What a call has: the request of Node.js, and a response of Express, reply of Fastify or response of Node.js, if there is one. */
+interface Exchange {
+  readonly request: IncomingRequest;
+  readonly response?: Partial<Record<'getHeader' | 'header' | 'setHeader', (name: string, value?: string) => unknown>>;
+}
+
+const hints: Readonly<Record<string, string>> = {
+  graphql: 'Its context needs req, or request',
+  ws: 'With platform-ws, write client.request = request in handleConnection(client, request)',
+};
+
+function exchangeOf(context: ExecutionContext): Exchange {
+  const type = context.getType<string>();
+  const http = context.switchToHttp();
+  // The arguments of a resolver are the root, the arguments of the field, the context.
+  const { req, request: own, res, reply } = Object(type === 'graphql' ? context.getArgByIndex(2) : undefined);
+  const found: Readonly<Record<string, () => readonly unknown[]>> = {
+    http: () => [http.getRequest(), http.getResponse()],
+    ws: () => [Object(context.switchToWs().getClient()).request],
+    graphql: () => [req ?? own ?? Object(reply).request, res ?? reply ?? Object(req).res],
+  };
+  const [request, response] = found[type]?.() ?? [];
+  // Fastify wraps the request.
+  if (request) return { request: Object(request).raw ?? request, response } as Exchange;
+  const hint = hints[type] ?? 'Mark it with @Public(), and check the token in its message';
+  throw new TypeError(`Cannot check a call of the type ${type}: it has no request. ${hint}`);
+}
+
+const graphqlCodes: Readonly<Record<number, string>> = { 400: 'BAD_REQUEST', 401: 'UNAUTHENTICATED', 403: 'FORBIDDEN' };
+
+/** Returns the exception for a rejection, whose headers it sets on the response. */
+function exceptionFor({ body, headers, message, status }: RejectionError, type: string, to: Exchange['response'] = {}) {
+  for (const [name, value] of Object.entries(headers)) {
+    // What GraphQL responds is not the body of the rejection.
+    if (name === 'content-type' && type !== 'http') continue;
+    const earlier = name === 'vary' ? to.getHeader?.(name) : undefined;
+    const all = earlier === undefined ? value : `${earlier}, ${value}`;
+    if (to.header) to.header(name, all);
+    else to.setHeader?.(name, all);
+  }
+  const exception = new HttpException(isJsonObject(body) ? body : String(body), status);
+  // GraphQL servers show the extensions of an exception.
+  return Object.assign(exception, { message, extensions: { code: graphqlCodes[status] ?? 'SERVICE_UNAVAILABLE' } });
+}

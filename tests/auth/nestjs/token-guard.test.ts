@@ -1,0 +1,414 @@
+import 'reflect-metadata';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import {
+  type CanActivate,
+  Controller,
+  type ExecutionContext,
+  Get,
+  HttpException,
+  type INestApplication,
+  Module,
+  UseGuards,
+} from '@nestjs/common';
+import { APP_GUARD, NestFactory } from '@nestjs/core';
+import { createGuard } from 'protected-api/guard';
+import { Auth, type Authentication, Public, RequireToken, tokenGuard } from 'protected-api/nestjs';
+import { createTestIssuer } from 'protected-api/testing';
+import { bearer } from '../../support/mint.ts';
+
+const issuer = await createTestIssuer();
+const guard = createGuard({ ...issuer.options, dpop: 'on', publicUrl: 'https://api.example.test' });
+const tokenWith = (scope = '') => issuer.token({ sub: 'ada', scope });
+
+/** Starts an application with these controllers before the tests, and returns a function that sends a GET. */
+function started(controllers: NonNullable<Parameters<typeof Module>[0]['controllers']>, ...global: CanActivate[]) {
+  let app: INestApplication | undefined;
+  let url = '';
+  beforeAll(async () => {
+    @Module({ controllers, providers: global.map((useValue) => ({ provide: APP_GUARD, useValue })) })
+    class Application {}
+    const cors = { origin: ['https://app.example.test'], exposedHeaders: ['WWW-Authenticate'] };
+    app = await NestFactory.create(Application, { cors, logger: false });
+    await app.listen(0, '127.0.0.1');
+    url = await app.getUrl();
+  });
+  afterAll(() => app?.close());
+  return (path: string, headers: Record<string, string> = {}) => fetch(url + path, { headers });
+}
+
+type Send = ReturnType<typeof started>;
+/** A path, the scope of the token or nothing without one, the status, and what the challenge names. */
+type Row = readonly [path: string, scope: string | undefined, status: number, named?: string];
+
+function rowsOf(send: Send, rows: readonly Row[]) {
+  for (const [path, scope, status, named] of rows)
+    test(`${path} with ${scope === undefined ? 'no token' : `the scope "${scope}"`}: ${status}`, async () => {
+      const response = await send(path, scope === undefined ? {} : bearer(await tokenWith(scope)));
+      const said = status === 200 ? /^(ada|open)$/ : /error|statusCode/;
+      expect([response.status, await response.text()]).toEqual([status, expect.stringMatching(said)]);
+      const challenge = response.headers.get('www-authenticate');
+      expect(/\bscope="([^"]*)"/.exec(challenge ?? '')?.[1], challenge ?? '').toBe(named);
+    });
+}
+
+describe('tokenGuard() as APP_GUARD', () => {
+  @Controller('reports')
+  @RequireToken({ scope: 'read:reports' })
+  class Reports {
+    @Get()
+    list(@Auth() { claims }: Authentication) {
+      return claims.sub;
+    }
+
+    @Get('health')
+    @Public()
+    health(@Auth({ optional: true }) auth?: Authentication) {
+      return auth ? 'error' : 'open';
+    }
+
+    @Get('all')
+    @RequireToken({ scope: 'admin' })
+    all() {
+      return 'ada';
+    }
+
+    @Get('any')
+    @RequireToken()
+    any() {
+      return 'ada';
+    }
+
+    @Get('news')
+    @RequireToken({ optional: true })
+    news(@Auth() auth: Authentication) {
+      return auth.claims?.sub ?? 'open';
+    }
+  }
+
+  @Controller('me')
+  class Me {
+    @Get()
+    read() {
+      return 'ada';
+    }
+  }
+
+  @Controller('open')
+  @Public()
+  class Open {
+    @Get()
+    read() {
+      return 'open';
+    }
+
+    @Get('closed')
+    @RequireToken({ scope: 'admin' })
+    closed() {
+      return 'ada';
+    }
+
+    @Get('fault')
+    fault(@Auth() _: Authentication) {
+      return 'open';
+    }
+  }
+
+  rowsOf(started([Reports, Me, Open], tokenGuard(guard)), [
+    ['/reports', 'read:reports', 200],
+    ['/reports', '', 403, 'read:reports'],
+    ['/reports', undefined, 401, 'read:reports'],
+    ['/reports/health', undefined, 200],
+    ['/reports/all', 'admin', 200],
+    ['/reports/all', 'read:reports', 403, 'admin'],
+    ['/reports/any', '', 200],
+    ['/reports/any', undefined, 401],
+    ['/reports/news', undefined, 200],
+    ['/reports/news', '', 200],
+    ['/me', '', 200],
+    ['/me', undefined, 401],
+    ['/open', undefined, 200],
+    ['/open/closed', undefined, 401, 'admin'],
+    ['/open/closed', 'admin', 200],
+    // @Auth() on a route that no guard has checked.
+    ['/open/fault', 'admin', 500],
+  ]);
+});
+
+describe('@RequireToken() adds to the requirements of tokenGuard()', () => {
+  @Controller()
+  class Reports {
+    @Get('any')
+    any() {
+      return 'ada';
+    }
+
+    @Get('reports')
+    @RequireToken({ scope: 'read:reports' })
+    list() {
+      return 'ada';
+    }
+  }
+
+  rowsOf(started([Reports], tokenGuard(guard, { scope: 'api' })), [
+    ['/any', 'api', 200],
+    ['/any', 'read:reports', 403, 'api'],
+    ['/reports', 'api read:reports', 200],
+    ['/reports', 'read:reports', 403, 'api'],
+    ['/reports', 'api', 403, 'read:reports'],
+    ['/reports', undefined, 401, 'read:reports'],
+  ]);
+});
+
+describe('tokenGuard() with an optional token', () => {
+  @Controller()
+  class News {
+    @Get('news')
+    news(@Auth() auth: Authentication) {
+      return auth.claims?.sub ?? 'open';
+    }
+
+    @Get('any')
+    @RequireToken()
+    any() {
+      return 'ada';
+    }
+  }
+
+  rowsOf(started([News], tokenGuard(guard, { optional: true })), [
+    ['/news', undefined, 200],
+    ['/news', '', 200],
+    ['/any', undefined, 401],
+    ['/any', '', 200],
+  ]);
+});
+
+describe('tokenGuard() in @UseGuards()', () => {
+  @Controller()
+  class Reports {
+    @Get('open')
+    open() {
+      return 'open';
+    }
+
+    @Get('reports')
+    @UseGuards(tokenGuard(guard, { scope: 'read:reports' }))
+    list(@Auth() { claims }: Authentication) {
+      return claims.sub;
+    }
+  }
+
+  rowsOf(started([Reports]), [
+    ['/open', undefined, 200],
+    ['/reports', 'read:reports', 200],
+    ['/reports', '', 403, 'read:reports'],
+    ['/reports', undefined, 401, 'read:reports'],
+  ]);
+});
+
+describe('decorators of classes that other classes extend', () => {
+  class Base {
+    @Get('inherited')
+    @RequireToken({ scope: 'admin' })
+    inherited() {
+      return 'ada';
+    }
+
+    @RequireToken({ scope: 'admin' })
+    overridden() {
+      return 'ada';
+    }
+
+    @Get('health')
+    @Public()
+    health() {
+      return 'open';
+    }
+
+    @Public()
+    overriddenHealth() {
+      return 'open';
+    }
+
+    @Get('plain')
+    plain() {
+      return 'ada';
+    }
+  }
+
+  class Child extends Base {
+    @Get('overridden')
+    override overridden() {
+      return 'ada';
+    }
+
+    @Get('overridden-health')
+    override overriddenHealth() {
+      return 'ada';
+    }
+  }
+
+  @Controller('open')
+  @Public()
+  class Open {
+    @Get('plain')
+    plain() {
+      return 'open';
+    }
+  }
+
+  @Controller('child-of-open')
+  class ChildOfOpen extends Open {}
+
+  @RequireToken({ scope: 'read:reports' })
+  class Guarded {
+    @Get('plain')
+    plain() {
+      return 'ada';
+    }
+  }
+
+  @Controller('child-of-guarded')
+  class ChildOfGuarded extends Guarded {}
+
+  Controller('child')(Child);
+  rowsOf(started([Child, Open, ChildOfOpen, ChildOfGuarded], tokenGuard(guard)), [
+    ['/child/inherited', '', 403, 'admin'],
+    ['/child/overridden', '', 403, 'admin'],
+    ['/child/overridden', 'admin', 200],
+    ['/child/health', undefined, 200],
+    ['/child/overridden-health', undefined, 401],
+    ['/child/plain', '', 200],
+    ['/open/plain', undefined, 200],
+    ['/child-of-open/plain', undefined, 401],
+    ['/child-of-guarded/plain', '', 403, 'read:reports'],
+  ]);
+});
+
+describe('@RequireToken() holds for a method that another decorator replaces', () => {
+  const traced: MethodDecorator = (_, name, descriptor) => {
+    const { value } = descriptor;
+    const call = (...given: unknown[]) => (value as (...given: unknown[]) => unknown)(...given);
+    for (const key of Reflect.getMetadataKeys(Object(value)))
+      Reflect.defineMetadata(key, Reflect.getMetadata(key, Object(value)), call);
+    return { ...descriptor, value: name === 'bound' ? value : call } as typeof descriptor;
+  };
+
+  @Controller()
+  class Reports {
+    constructor() {
+      this.bound = this.bound.bind(this);
+    }
+
+    @Get('before')
+    @traced
+    @RequireToken({ scope: 'admin' })
+    before() {
+      return 'ada';
+    }
+
+    @Get('after')
+    @RequireToken({ scope: 'admin' })
+    @traced
+    after() {
+      return 'ada';
+    }
+
+    @Get('bound')
+    @RequireToken({ scope: 'admin' })
+    bound() {
+      return 'ada';
+    }
+  }
+
+  rowsOf(started([Reports], tokenGuard(guard)), [
+    ['/before', '', 403, 'admin'],
+    ['/after', '', 403, 'admin'],
+    ['/bound', '', 403, 'admin'],
+    ['/bound', 'admin', 200],
+  ]);
+});
+
+@Controller('reports')
+class Scoped {
+  @Get()
+  @RequireToken({ scope: 'read:reports' })
+  list(@Auth() { claims }: Authentication) {
+    return claims.sub;
+  }
+}
+const description = 'Token does not have the scope that this resource requires';
+
+describe('a rejection by tokenGuard()', () => {
+  const seen: unknown[] = [];
+  const observed = tokenGuard(guard);
+  const recording: CanActivate = {
+    canActivate: (context) =>
+      (observed.canActivate(context) as Promise<boolean>).catch((error: unknown) => {
+        seen.push(error);
+        throw error;
+      }),
+  };
+  const send = started([Scoped], recording);
+
+  test('is an HttpException with status, description and body, and keeps the headers of CORS', async () => {
+    const response = await send('/reports', { ...bearer(await tokenWith()), origin: 'https://app.example.test' });
+    const body = { error: 'insufficient_scope', error_description: description };
+    expect(await response.json()).toEqual(body);
+    const [exception] = seen.splice(0) as [HttpException];
+    expect(exception).toBeInstanceOf(HttpException);
+    expect([exception.getStatus(), exception.message, exception.getResponse()]).toEqual([403, description, body]);
+    expect(exception).toHaveProperty('extensions.code', 'FORBIDDEN');
+    expect(response.headers.get('access-control-allow-origin')).toBe('https://app.example.test');
+    expect(response.headers.get('vary')).toContain('Origin');
+  });
+
+  test('uses a proof once for a request that several guards check', async () => {
+    const bound = await issuer.token({ scope: 'read:reports' }, { boundTo: 'dpop' });
+    const dpop = await issuer.proof({ method: 'GET', url: 'https://api.example.test/reports' }, bound);
+    const headers = { authorization: `DPoP ${bound}`, dpop };
+    expect([(await send('/reports', headers)).status, (await send('/reports', headers)).status]).toEqual([200, 401]);
+  });
+});
+
+describe('formatRejection in NestJS', () => {
+  for (const [what, format, status, body] of [
+    ['an object', { status: 404, body: { code: 7 }, contentType: 'application/problem+json' }, 404, { code: 7 }],
+    // NestJS sends the text of an exception as JSON.
+    ['text', { body: 'No', contentType: 'text/plain' }, 401, { statusCode: 401, message: 'No' }],
+  ] as const)
+    describe(what, () => {
+      const send = started([Scoped], tokenGuard(createGuard({ ...issuer.options, formatRejection: () => format })));
+      test('is what NestJS sends', async () => {
+        const response = await send('/reports');
+        expect([response.status, await response.json()]).toEqual([status, body]);
+      });
+    });
+});
+
+describe('a mistake is a TypeError where it is made:', () => {
+  test.each([
+    ['no guard', () => tokenGuard(issuer.options as never), 'expected a guard'],
+    ['a requirement of tokenGuard()', () => tokenGuard(guard, { scope: '' }), 'scope'],
+    ['a requirement of @RequireToken()', () => RequireToken({ scope: '' }), 'scope'],
+    ['an unset variable', () => RequireToken({ scope: undefined } as never), 'scope is undefined'],
+    ['an unknown requirement', () => RequireToken({ scopes: 'a' } as never), 'scopes is not a requirement'],
+    ['two decorators', () => Public()(RequireToken()(Scoped) ?? Scoped), 'use one of'],
+  ])('%s', (_, make, said) => expect(make as () => unknown).toThrow(said));
+});
+
+test.each([
+  ['rpc', '@Public()'],
+  ['necord', '@Public()'],
+  ['ws', 'handleConnection'],
+  ['graphql', 'context needs req'],
+])('tokenGuard() refuses a call of the type %s that has no request, and says what to write', async (type, said) => {
+  const context = {
+    getType: () => type,
+    getClass: () => class {},
+    getHandler: () => () => {},
+    getArgByIndex: () => ({}),
+    switchToHttp: () => ({}),
+    switchToWs: () => ({ getClient: () => ({}) }),
+  } as unknown as ExecutionContext;
+  await expect(tokenGuard(guard).canActivate(context)).rejects.toThrow(said);
+});

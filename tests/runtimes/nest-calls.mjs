@@ -1,0 +1,115 @@
+// An application of NestJS with every kind of call: HTTP, GraphQL, a gateway and messages of a hybrid microservice.
+import 'reflect-metadata';
+import { ApolloDriver } from '@nestjs/apollo';
+import { Controller, Get, Module, Param, UseGuards } from '@nestjs/common';
+import { APP_GUARD, NestFactory } from '@nestjs/core';
+import { GraphQLModule, Mutation, Query, Resolver } from '@nestjs/graphql';
+import { ClientProxyFactory, MessagePattern, Transport } from '@nestjs/microservices';
+import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
+import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { Auth, Public, RequireToken, tokenGuard } from 'protected-api/nestjs';
+import { lastValueFrom } from 'rxjs';
+
+const guard = tokenGuard(createGuard(optionsFromEnvironment(process.env)));
+
+/** Applies decorators to a class and its methods, and to parameters by their position, as the compiler does. */
+function decorate(type, decorators, methods) {
+  for (const [name, [ofMethod, ...parameters]] of Object.entries(methods)) {
+    for (const [at, decorator] of parameters.entries()) decorator?.(type.prototype, name, at);
+    const descriptor = Object.getOwnPropertyDescriptor(type.prototype, name);
+    for (const decorator of [...ofMethod].reverse())
+      Object.defineProperty(type.prototype, name, decorator(type.prototype, name, descriptor) ?? descriptor);
+  }
+  for (const decorator of [...decorators].reverse()) decorator(type);
+  return type;
+}
+
+const handled = [];
+const scope = 'read:reports';
+
+class Reports {
+  read({ claims }) {
+    return { hello: claims.sub };
+  }
+  handled() {
+    return handled;
+  }
+}
+decorate(Reports, [Controller('reports'), RequireToken({ scope })], {
+  read: [[Get()], Auth()],
+  handled: [[Get('handled'), Public()]],
+});
+
+class ReportsResolver {
+  reports({ claims }) {
+    handled.push('reports');
+    return claims.sub;
+  }
+  health() {
+    return 'ok';
+  }
+  add() {
+    handled.push('add');
+    return 'ok';
+  }
+}
+decorate(ReportsResolver, [Resolver()], {
+  reports: [[Query(() => String, { nullable: true }), RequireToken({ scope })], Auth()],
+  health: [[Query(() => String), Public()]],
+  add: [[Mutation(() => String), RequireToken({ scope: 'write:reports' })]],
+});
+
+const messages = { transport: Transport.TCP, options: { host: '127.0.0.1', port: Number(process.env.TCP_PORT) } };
+const client = ClientProxyFactory.create(messages);
+
+class Sender {
+  send(pattern) {
+    const sent = lastValueFrom(client.send(pattern, 1));
+    return sent.then(
+      (value) => ({ value }),
+      (error) => ({ error }),
+    );
+  }
+}
+decorate(Sender, [Controller('send'), Public()], { send: [[Get(':pattern')], Param('pattern')] });
+
+class Messages {
+  sum(data) {
+    handled.push('sum');
+    return data;
+  }
+  open() {
+    return 'open';
+  }
+}
+decorate(Messages, [Controller()], { sum: [[MessagePattern('sum')]], open: [[MessagePattern('open'), Public()]] });
+
+class Gateway {
+  say(text, { claims }) {
+    handled.push('say');
+    return { event: 'said', data: `${claims.sub}: ${text}` };
+  }
+}
+decorate(Gateway, [WebSocketGateway(), UseGuards(guard)], {
+  say: [[SubscribeMessage('say'), RequireToken({ scope })], MessageBody(), Auth()],
+});
+
+class Application {}
+decorate(
+  Application,
+  [
+    Module({
+      imports: [GraphQLModule.forRoot({ driver: ApolloDriver, autoSchemaFile: true })],
+      controllers: [Reports, Messages, Sender],
+      providers: [ReportsResolver, Gateway, { provide: APP_GUARD, useValue: guard }],
+    }),
+  ],
+  {},
+);
+
+const adapter = process.env.PLATFORM === 'fastify' && new (await import('@nestjs/platform-fastify')).FastifyAdapter();
+const app = await NestFactory.create(Application, ...(adapter ? [adapter] : []), { logger: ['warn'] });
+app.connectMicroservice(messages, { inheritAppConfig: true });
+await app.startAllMicroservices();
+await app.listen(Number(process.env.PORT ?? 3010), '127.0.0.1');
+console.log(`Listening on ${await app.getUrl()}`);
