@@ -121,6 +121,29 @@ const rows: readonly Row[] = [
     'Token is not valid',
     atApi,
   ],
+  ...['orders', 'reports'].flatMap((name): Row[] => {
+    const id = 'guides/several-issuers#Several resources 2';
+    const other = name === 'orders' ? 'reports' : 'orders';
+    const ofResource = { aud: `https://api.example.com/${name}`, sub: 'ada' };
+    return [
+      [id, `GET /${name}`, ofResource, 200, `ada at /${name}`],
+      [id, `GET /${other}`, ofResource, 401, `oauth-protected-resource/${other}"`],
+      [id, `GET /.well-known/oauth-protected-resource/${name}`, undefined, 200, `"resource":"${ofResource.aud}"`],
+    ];
+  }),
+  ...['notes', 'orders'].flatMap((name): Row[] => {
+    const id = 'guides/several-issuers#Several resources 3';
+    const [own, other] = [name, name === 'notes' ? 'orders' : 'notes'].map((each) => `/${each}/mcp`);
+    const ofResource = { aud: `https://api.example.com${own}` };
+    const callAt = (path = '') => callOf('where').replace('/mcp', path);
+    return [
+      [id, callAt(own), ofResource, 200, `"text":"${own}"`, atApi],
+      [id, callAt(other), ofResource, 401, `oauth-protected-resource${other}"`, atApi],
+      [id, callAt('/mcp'), ofResource, 404, '', atApi],
+      [id, `GET /.well-known/oauth-protected-resource${own}`, undefined, 200, `"resource":"${ofResource.aud}"`, atApi],
+    ];
+  }),
+  ['guides/several-issuers#Several resources', 'GET /', {}, 421, 'Unknown host'],
   ['guides/scopes', 'GET /', { scope: 'read:orders read:customers' }, 200, ''],
   ['guides/scopes', 'GET /', { scope: 'read:orders' }, 403, 'insufficient_scope'],
   ['guides/scopes#Where the scopes are', 'GET /', { resource_access: { 'my-api': { roles: ['clerk'] } } }, 200, ''],

@@ -117,6 +117,22 @@ describe('the recipe', () => {
     await publisher.stop(true);
   });
 
+  test('guides/several-issuers#Several resources: each host has its own metadata, and takes no token of another', async () => {
+    const { fetch } = await load('guides/several-issuers#Several resources');
+    for (const [host, other] of [
+      ['orders.example.com', 'reports.example.com'],
+      ['reports.example.com', 'orders.example.com'],
+    ]) {
+      const metadata = await fetch(new Request(`https://${host}/.well-known/oauth-protected-resource`));
+      expect(await metadata.json()).toMatchObject({ resource: `https://${host}` });
+      const headers = bearer(await issuer.token({ iss: url, aud: `https://${host}`, sub: 'ada' }));
+      expect(await (await fetch(new Request(`https://${host}/`, { headers }))).json()).toBe(`ada at ${host}`);
+      const rejection = await fetch(new Request(`https://${other}/`, { headers }));
+      expect(rejection.status).toBe(401);
+      expect(rejection.headers.get('www-authenticate')).toContain(`"https://${other}/.well-known/`);
+    }
+  });
+
   test('settings#keys: a public key in PEM verifies a token', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     process.env.PUBLIC_KEY = publicKey.export({ type: 'spki', format: 'pem' }).toString();
