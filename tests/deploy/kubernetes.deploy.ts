@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { join, relative } from 'node:path';
 import { $ } from 'bun';
 import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
+import type { INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
 import type { IConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import { freePort } from '../support/child-process.ts';
 import { runContainer } from '../support/container.ts';
@@ -43,6 +44,20 @@ describe('the manifests', () => {
   test('have only fields of the schema of Kubernetes', () => {
     const fromOf = ({ apiVersion, kind }: Manifest) => `kubernetes-models/${apiVersion}/${kind}`;
     return expectTypes(manifests.map((value) => ({ value, type: `I${value.kind}`, from: fromOf(value) })));
+  });
+
+  test('of a network policy are valid with the lines that some clusters need, too', async () => {
+    const text = await readText('deploy/kubernetes/network-policy.yaml');
+    const value = Bun.YAML.parse(text.replaceAll(/^( +)# (?=-| {2})/gm, '$1')) as Manifest;
+    const [issuer, dns] = (value as INetworkPolicy).spec?.egress ?? [];
+    expect([issuer, dns].map((rule) => rule?.ports?.map(({ port }) => port))).toEqual([
+      [443, 8443],
+      [53, 53, 5353, 5353],
+    ]);
+    expect(dns?.to).toHaveLength(3);
+    return expectTypes([
+      { value, type: 'INetworkPolicy', from: 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy' },
+    ]);
   });
 
   test('set nothing but settings of the service', async () => {
