@@ -1,12 +1,14 @@
 import { writeSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 import { abbreviate, escapeUnprintable } from './observe/escape.ts';
 
 export const usage = `Usage: protected-api [--dev] [--explain] [--healthcheck] [--help] [--version]
 
   --dev          run the service with the development issuer
   --explain      read a token from standard input and print the result of each
-                 check; exits with 0 if the token is accepted, else with 1;
-                 without settings, prints those that would accept the token
+                 check; exits with 0 if a request to the scoped endpoint
+                 gets a 200, else with 1; without settings, prints those that
+                 would accept the token
   --healthcheck  check the instance running on this machine (HOST and PORT);
                  exits with 0 if it is live, else with 1
   -h, --help     show this help
@@ -27,7 +29,13 @@ export const pasteHint = `Paste a token, then press Enter and Ctrl-D. In a brows
 https://protected-api.github.io/protected-api/explain
 `;
 
-const flagNames = ['dev', 'explain', 'healthcheck', 'help', 'version'] as const;
+const flags = {
+  dev: { type: 'boolean' },
+  explain: { type: 'boolean' },
+  healthcheck: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
+} as const;
 
 /** Writes to standard output (1) or standard error (2). If that fails, such as on a full disk, the text is lost. */
 export function print(descriptor: 1 | 2, text: string): void {
@@ -44,14 +52,15 @@ export function fail(message: string): never {
   process.exit(1);
 }
 
-/** Returns which flags are among these arguments. Any other argument ends the process. */
-export function readFlags(args: readonly string[]): Readonly<Record<(typeof flagNames)[number], boolean>> {
-  const given = args.map((argument) => (argument === '-h' ? '--help' : argument));
-  const culprit = given.find((argument) => !flagNames.some((name) => argument === `--${name}`));
-  // It may be a token, which is not for logs.
-  if (culprit !== undefined) fail(`Cannot read flags: ${abbreviate(culprit, 16)} is not a flag, see --help`);
-  const entries = flagNames.map((name) => [name, given.includes(`--${name}`)]);
-  return Object.fromEntries(entries);
+/** Returns the flags among these arguments. Any other argument ends the process. */
+export function readFlags(args: string[]) {
+  const { tokens } = parseArgs({ args, options: flags, strict: false, tokens: true });
+  const culprit = tokens.find(
+    (token) => token.kind !== 'option' || !(token.name in flags) || token.value !== undefined,
+  );
+  // The message of parseArgs would echo it, and it may be a token.
+  if (culprit) fail(`Cannot read flags: ${abbreviate(args[culprit.index] ?? '', 16)} is not a flag, see --help`);
+  return parseArgs({ args, options: flags }).values;
 }
 
 /** Returns an address as URLs and messages have it. */

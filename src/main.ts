@@ -32,7 +32,7 @@ const { engines, packageManager } = packageJson;
 if (!Bun.semver.satisfies(Bun.version, engines.bun))
   fail(`Cannot start: requires Bun ${engines.bun}, got ${Bun.version}. Run npm install --global ${packageManager}`);
 
-const { dev, explain, healthcheck, help, version } = readFlags(process.argv.slice(2));
+const { dev = false, explain, healthcheck, help, version } = readFlags(process.argv.slice(2));
 const { NO_COLOR } = process.env;
 const readAll = () => readSettings(process.env, dev, namesAtStart());
 // If a signal ends the process before the result is known, this is its status.
@@ -61,5 +61,5 @@ else if (healthcheck) {
   const options = settings ? { ...settings.optionsAt(settings.port), formatRejection } : {};
   const explanation = await explainToken(text, options, as);
   print(1, explanation.render(isatty(1) && !NO_COLOR));
-  process.exit(explanation.isAccepted ? 0 : 1);
+  process.exit(explanation.status === 200 ? 0 : 1);
 } else await serve(readOrFail(readAll), !NO_COLOR);

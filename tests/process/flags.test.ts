@@ -26,7 +26,7 @@ test.each([sourceForm, executableForm])('--version of $name prints the version o
 
 const token = mintToken('https://issuer.example.test/');
 test.each([
-  ...['--nope', '-x', '--dev=yes', '--port=3011', 'serve'].map((word) => [word, '--dev', word] as const),
+  ...['--nope', '-x', '--dev=yes', '--port=3011', 'serve', '-hx', '--'].map((word) => [word, '--dev', word] as const),
   ['a token', '--explain', token],
 ])('rejects %s behind a flag in one line that names it, but not all of a token', async (_name, flag, word) => {
   const named = word === token ? `${token.slice(0, 16)}...` : word;
@@ -34,13 +34,13 @@ test.each([
   expect(await runWith([flag, word])).toEqual({ status: 1, stdout: '', stderr });
 });
 
-test('--explain reads a token from standard input, exits with 0 if it is accepted, and does not listen', async () => {
+test('--explain reads a token from standard input, exits with 0 if it would get a 200, scope included, and does not listen', async () => {
   await using issuer = await startIssuer();
   await using taken = serve(() => new Response());
   const environment = { ISSUER: issuer.url, AUDIENCE, HOST: '127.0.0.1', PORT: String(taken.port) };
   for (const [claims, status, last] of [
     [{}, 0, '200: Token is accepted'],
-    [{ scope: '' }, 0, 'Routes that require only a token return 200'],
+    [{ scope: '' }, 1, 'Routes that require only a token return 200'],
     [{ exp: 1 }, 1, '401 token_expired: the client must request a new token'],
   ] as const) {
     const token = mintToken(issuer.url, { claims });
