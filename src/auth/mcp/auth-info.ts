@@ -25,19 +25,13 @@ export interface McpAuthInfo<AcceptedClaims extends object = Claims> {
  * if (auth instanceof Response) return auth;
  * return handler.fetch(request, { authInfo: authInfoOf(auth) });
  */
-export function authInfoOf<AcceptedClaims extends object = Claims>(
-  authentication: Authentication<AcceptedClaims>,
-): McpAuthInfo<AcceptedClaims> {
-  const audiences: readonly unknown[] = [Object(authentication.claims).aud].flat();
-  return authInfoFor(authentication, audiences.map(String).find(parseUrl));
-}
-
-/** The same for a known resource. */
-export function authInfoFor<AcceptedClaims extends object>(
-  { token, claims, scopes, clientId = 'unknown' }: Authentication<AcceptedClaims>,
-  resource: string | undefined,
-): McpAuthInfo<AcceptedClaims> {
-  const { exp: expiresAt } = claims as unknown as Claims;
-  const named = resource !== undefined && { resource: new URL(resource) };
-  return { token, clientId, scopes: [...scopes], expiresAt, ...named, extra: { claims } };
+export function authInfoOf<AcceptedClaims extends object = Claims>({
+  token,
+  claims,
+  scopes,
+  clientId = 'unknown',
+}: Authentication<AcceptedClaims>): McpAuthInfo<AcceptedClaims> {
+  const { exp: expiresAt, aud } = claims as unknown as Claims;
+  const resource = [aud].flat().flatMap((each) => parseUrl(String(each)) ?? [])[0];
+  return { token, clientId, scopes: [...scopes], expiresAt, ...(resource && { resource }), extra: { claims } };
 }

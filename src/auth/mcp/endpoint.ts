@@ -1,9 +1,8 @@
 import { pathOf } from '../proof/normalize-url.ts';
 import type { Anonymous, Authentication, CheckRequirements, Guard, GuardRequest } from '../types.ts';
-import { authInfoFor, type McpAuthInfo } from './auth-info.ts';
-import { readMessage, rejectMessage } from './message.ts';
+import { authInfoOf, type McpAuthInfo } from './auth-info.ts';
+import { createMessageRules, readMessage, rejectMessage } from './message.ts';
 import { type McpOptions, readMcpOptions } from './options.ts';
-import { createMessageRules } from './scopes.ts';
 import { McpSessions } from './sessions.ts';
 
 /*
@@ -11,7 +10,7 @@ import { McpSessions } from './sessions.ts';
  * Tokens and scopes are checked by the guard. How a server sends a response is in protect.ts and require.ts.
  */
 
-/** What a server knows of a request. */
+/** What a server knows of a request, and can do for its response. */
 export interface McpExchange {
   readonly request: GuardRequest;
   /** What the client sent as `Host`. */
@@ -19,6 +18,8 @@ export interface McpExchange {
   check(requirements?: CheckRequirements): Promise<Authentication<object> | Anonymous | Response>;
   /** Returns the body, as text or parsed; undefined if it is longer. */
   readBody(maxBytes: number): Promise<unknown>;
+  /** Adds a header to the response, whoever makes it. */
+  setHeader(name: string, value: string): void;
 }
 
 /** An accepted request. */
@@ -33,21 +34,9 @@ export interface AcceptedMessage {
   settle(status: number, session: string | null): void;
 }
 
-/** What is sent: a response, or what the handler returns for an accepted message; both with these headers. */
-export interface McpDecision {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly result: Response | AcceptedMessage;
-}
-
 /** The wildcard does not include Authorization. */
-const preflight = {
-  'access-control-allow-headers': 'Content-Type, Authorization, *',
-  'access-control-max-age': '86400',
-};
-const crossOrigin = {
-  'access-control-expose-headers': 'WWW-Authenticate, Retry-After, DPoP-Nonce, Mcp-Session-Id',
-  vary: 'Origin',
-};
+const allowedHeaders = 'Content-Type, Authorization, *';
+const exposedHeaders = 'WWW-Authenticate, Retry-After, DPoP-Nonce, Mcp-Session-Id';
 
 /**
  * Returns a function that decides about requests to the endpoint and for its metadata, and returns undefined for any other.
@@ -60,28 +49,24 @@ export function createMcpEndpoint(guard: Guard<object>, options: McpOptions) {
   const admit = createAdmission(rules);
 
   /** @param isEndpoint whether the path is another form of the endpoint's, which the server takes for the same */
-  return async (exchange: McpExchange, isEndpoint = false): Promise<McpDecision | undefined> => {
-    const { request, host } = exchange;
+  return async (exchange: McpExchange, isEndpoint = false): Promise<Response | AcceptedMessage | undefined> => {
+    const { request, host, setHeader } = exchange;
     const metadata = guard.metadata(request, { scopes });
     if (!metadata && !isEndpoint && pathOf(request.url) !== path) return undefined;
-    const respond = (result: Response, headers = {}) => ({ headers, result });
     // DNS rebinding: a page of another site can reach a server of this machine by a name of its own.
-    if (!rules.isAllowedHost(host)) return respond(rejectMessage(403, -32_000, 'Host is not allowed'));
-    if (metadata) return respond(metadata);
+    if (!rules.isAllowedHost(host)) return rejectMessage(403, -32_000, 'Host is not allowed');
+    if (metadata) return metadata;
     const origin = request.headers.get('origin');
-    if (origin === null) return withNonce(await admit(exchange));
-    if (!rules.isAllowedOrigin(origin)) return respond(rejectMessage(403, -32_000, 'Origin is not allowed'));
-    const headers = { ...crossOrigin, 'access-control-allow-origin': origin };
-    if (request.method !== 'OPTIONS') return withNonce(await admit(exchange), headers);
-    const allowed = { ...preflight, 'access-control-allow-methods': rules.hasSessions ? 'GET, POST, DELETE' : 'POST' };
-    return respond(new Response(null, { status: 204, headers: allowed }), headers);
+    if (origin === null) return admit(exchange);
+    if (!rules.isAllowedOrigin(origin)) return rejectMessage(403, -32_000, 'Origin is not allowed');
+    setHeader('access-control-allow-origin', origin);
+    setHeader('access-control-expose-headers', exposedHeaders);
+    if (request.method !== 'OPTIONS') return admit(exchange);
+    setHeader('access-control-allow-methods', rules.hasSessions ? 'GET, POST, DELETE' : 'POST');
+    setHeader('access-control-allow-headers', allowedHeaders);
+    setHeader('access-control-max-age', '86400');
+    return new Response(null, { status: 204 });
   };
-}
-
-/** Adds the nonce for the client's next proof, if one is due (RFC 9449 §8.2). */
-function withNonce(result: Response | AcceptedMessage, headers = {}): McpDecision {
-  const nonce = 'settle' in result ? result.auth.dpopNonce : undefined;
-  return { headers: nonce === undefined ? headers : { ...headers, 'dpop-nonce': nonce }, result };
 }
 
 /** Returns a function that checks a request to the endpoint: token, method, session, body, and the scopes of the message. */
@@ -90,7 +75,7 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
   const { scopesFor, isPublic } = createMessageRules(rules);
   const sessions = new McpSessions();
 
-  return async ({ request, check, readBody }: McpExchange): Promise<Response | AcceptedMessage> => {
+  return async ({ request, check, readBody, setHeader }: McpExchange): Promise<Response | AcceptedMessage> => {
     const { method, headers } = request;
     // The challenge names no scope: clients then register with, and request, all scopes of the metadata.
     const first = await check(publicTools && { optional: true });
@@ -110,8 +95,9 @@ function createAdmission(rules: ReturnType<typeof readMcpOptions>) {
     const isDecided = first.claims ? scope.length === 0 : messages.every(isPublic);
     const auth = isDecided ? first : await check(scope.length > 0 ? { scope } : undefined);
     if (!('claims' in auth)) return unauthorized(auth);
+    if (auth.dpopNonce !== undefined) setHeader('DPoP-Nonce', auth.dpopNonce);
     const isStream = method === 'GET' || messages.some((each) => each.method === 'subscriptions/listen');
-    const authInfo = auth.claims && authInfoFor<object>(auth, resource);
+    const authInfo = auth.claims && { ...authInfoOf<object>(auth), resource: new URL(resource) };
     const endsAtMs = authInfo && isStream ? (authInfo.expiresAt + clockToleranceSeconds) * 1000 : undefined;
     function settle(status: number, opened: string | null): void {
       const used = opened ?? session;

@@ -40,21 +40,22 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
   if (typeof handler !== 'function')
     throw new TypeError('Cannot set up an MCP endpoint: the handler must be a function');
   return async (request) => {
-    const decision = await decide({
+    const added = new Headers();
+    const result = await decide({
       request,
       host: request.headers.get('host') ?? new URL(request.url).host,
       check: (requirements) => guard.check(request, requirements),
       readBody: (maxBytes) => readBody(request, maxBytes),
+      setHeader: (name, value) => added.set(name, value),
     });
-    if (!decision) return new Response('Not found', { status: 404 });
-    const { headers, result } = decision;
-    if (!('settle' in result)) return withHeaders(result, headers);
+    if (!result) return new Response('Not found', { status: 404 });
+    if (!('settle' in result)) return withHeaders(result, added);
     const { endsAtMs, settle, ...context } = result;
     const response = await handler(request, context as Parameters<typeof handler>[1]);
     settle(response.status, response.headers.get('mcp-session-id'));
     const isEvents = response.headers.get('content-type')?.startsWith('text/event-stream');
     const isEnding = endsAtMs !== undefined && isEvents && response.body;
-    return withHeaders(isEnding ? new Response(endedAt(response.body, endsAtMs), response) : response, headers);
+    return withHeaders(isEnding ? new Response(endedAt(response.body, endsAtMs), response) : response, added);
   };
 }
 
@@ -65,14 +66,10 @@ async function readBody(request: Request, maxBytes: number): Promise<string | un
   return body ? readText(body, maxBytes) : '';
 }
 
-function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
-  const added = Object.entries(headers);
-  if (added.length === 0) return response;
+function withHeaders(response: Response, added: Headers): Response {
+  if ([...added].length === 0) return response;
   // The headers of a response of `fetch` cannot be changed.
   const copy = new Response(response.body, response);
-  for (const [name, value] of added) {
-    if (name === 'vary') copy.headers.append(name, value);
-    else copy.headers.set(name, value);
-  }
+  for (const [name, value] of added) copy.headers.set(name, value);
   return copy;
 }

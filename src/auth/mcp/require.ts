@@ -2,7 +2,7 @@ import { type IncomingRequest, requestOf } from '../node/incoming.ts';
 import { authenticate, type Middleware, type OutgoingResponse, sendReturned } from '../node/require-token.ts';
 import { pathOf } from '../proof/normalize-url.ts';
 import type { Guard } from '../types.ts';
-import { type AcceptedMessage, createMcpEndpoint } from './endpoint.ts';
+import { type AcceptedMessage, createMcpEndpoint, type McpExchange } from './endpoint.ts';
 import { callAt } from './expiry.ts';
 import { readText } from './message.ts';
 import { type McpOptions, readMcpOptions } from './options.ts';
@@ -29,39 +29,33 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
   const decide = createMcpEndpoint(guard, options);
   const endpoint = plainPath(readMcpOptions(guard, options).resource);
 
+  /** Returns whether the request is passed on. */
   async function respond(incoming: RoutedRequest, response: OutgoingResponse): Promise<boolean> {
     const request = requestOf(incoming);
     const sent = plainPath(request.url);
     // Rewritten by an application, or by the mount of a router.
     const routed = plainPath(`http://localhost${incoming.url}`);
-    const decision = await decide(
-      {
-        request,
-        host: request.headers.get('host') ?? request.headers.get(':authority'),
-        check: (requirements) => authenticate(guard, incoming, requirements, false),
-        readBody: (maxBytes) => readBody(incoming, maxBytes),
-      },
-      sent === endpoint || routed === endpoint,
-    );
-    if (!decision) {
-      const mount = sent.endsWith(routed) ? sent.slice(0, sent.length - routed.length) : sent;
-      const isMounted = mount !== '' && `${mount}/`.startsWith(`${endpoint}/`);
-      if (!isMounted && incoming.route === undefined) return true;
-      await sendReturned(new Response('Not found', { status: 404 }), response);
-      return false;
+    const exchange: McpExchange = {
+      request,
+      host: request.headers.get('host') ?? request.headers.get(':authority'),
+      check: (requirements) => authenticate(guard, incoming, requirements, false),
+      readBody: (maxBytes) => readBody(incoming, maxBytes),
+      setHeader: (name, value) => response.setHeader(name, value),
+    };
+    const result = await decide(exchange, sent === endpoint || routed === endpoint);
+    if (result && 'settle' in result) {
+      accept(result, incoming, response);
+      return true;
     }
-    const { headers, result } = decision;
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    if (!('settle' in result)) {
-      await sendReturned(result, response);
-      return false;
-    }
-    accept(result, incoming, response);
-    return true;
+    const mount = sent.endsWith(routed) ? sent.slice(0, sent.length - routed.length) : sent;
+    const isMounted = mount !== '' && `${mount}/`.startsWith(`${endpoint}/`);
+    if (!result && !isMounted && incoming.route === undefined) return true;
+    await sendReturned(result ?? new Response('Not found', { status: 404 }), response);
+    return false;
   }
 
   return (request, response, next) => {
-    respond(request, response).then((isAccepted) => isAccepted && next(), next);
+    respond(request, response).then((isPassed) => isPassed && next(), next);
   };
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { createHmac } from 'node:crypto';
 import { createGuard } from 'protected-api/guard';
 import { type McpOptions, protectMcp, requireMcp } from 'protected-api/mcp';
 import { startedFor } from '../../support/fixture.ts';
@@ -21,6 +22,7 @@ type Sent = Omit<Parameters<ReturnType<typeof senderTo>>[0], 'token'> & { readon
 type Row = readonly [what: string, sent: Sent, status: number, part?: string];
 
 const list = message('tools/list');
+const secret = 's'.repeat(32);
 const shout = { origin: 'https://evil.example' };
 
 /** What every endpoint responds with, which has the options of `protectedOptions`. */
@@ -148,10 +150,20 @@ describe.each(doors)('%s', (name, door) => {
       const { headers } = await send({ body: list, token: tokens[token], headers: { origin } });
       expect(headers.get('access-control-allow-origin')).toBe(origin);
       expect(headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
-      expect(headers.get('vary')).toContain('Origin');
     }
     const { headers } = await send({ method: 'OPTIONS', headers: { origin: 'https://evil.example' } });
     expect(headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test('hands over the nonce for the next proof', async () => {
+    const guard = guardFor({ dpop: 'required', dpopNonceSecret: secret });
+    await using served = await door({}, guard);
+    const token = await issuer.token({}, { boundTo: 'dpop' });
+    const time = (Date.now() - 45_000).toString(36);
+    const nonce = `${time}.${createHmac('sha256', secret).update(`dpop-nonce ${time}`).digest('base64url')}`;
+    const dpop = await issuer.proof({ method: 'POST', url: resource }, token, { nonce });
+    const response = await senderTo(served)({ body: list, headers: { authorization: `DPoP ${token}`, dpop } });
+    expect([response.status, response.headers.get('dpop-nonce')]).toEqual([200, expect.stringContaining('.')]);
   });
 
   test('takes the host of a proxy, and the metadata of another resource for none', async () => {
