@@ -9,7 +9,12 @@ import {
 } from '@modelcontextprotocol/client';
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { createGuard } from 'protected-api/guard';
+import { protectMcp } from 'protected-api/mcp';
 import { callback, signIn } from '../support/authorization-server.ts';
+import { freePort } from '../support/child-process.ts';
+import { startedFor } from '../support/fixture.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { bearer, mintToken, nowSeconds } from '../support/mint.ts';
 import { beginSession, expectOwnSessions, loginIssuer, mcpServer, sessionClient } from './mcp-server.ts';
@@ -23,9 +28,13 @@ interface Kept {
 }
 
 /** A client that registers itself, as desktop clients do. Clients of both SDKs take it. */
-const providerOf = (kept: Kept): OAuthClientProvider => ({
+const providerOf = (kept: Kept, ...more: readonly string[]): OAuthClientProvider => ({
   redirectUrl: callback,
-  clientMetadata: { redirect_uris: [callback], token_endpoint_auth_method: 'none' },
+  clientMetadata: {
+    redirect_uris: [callback],
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code', ...more],
+  },
   clientInformation: () => kept.client,
   saveClientInformation: (client) => void Object.assign(kept, { client }),
   tokens: () => kept.tokens,
@@ -50,7 +59,7 @@ describe.each(['mcp', 'mcp-hono', 'mcp-express'])('examples/%s.ts with examples/
       const start = () => {
         const client = new SomeClient({ name: 'test', version: '1.0.0' });
         const transport = new Transport(new URL(started().url), {
-          authProvider: providerOf(kept),
+          authProvider: providerOf(kept, 'refresh_token'),
           fetch: (url, init) => fetch(url, { ...init, keepalive: false }),
         });
         return { client, transport, connected: client.connect(transport as never) };
@@ -69,9 +78,85 @@ describe.each(['mcp', 'mcp-hono', 'mcp-express'])('examples/%s.ts with examples/
       const { content } = await client.callTool({ name: 'add-note' });
       expect(content).toContainEqual({ type: 'text', text: 'A note of ada' });
       expect(kept.page).toBeUndefined();
+      // As if it had expired: the client refreshes it or, without a refresh token, as that of SDK 1, asks for a login.
+      Object.assign(kept.tokens ?? {}, { access_token: String(kept.tokens?.access_token).slice(0, -1) });
+      const called = client.callTool({ name: 'read-notes' });
+      if (kept.tokens?.refresh_token) expect((await called).content).toBeArray();
+      else await expect(called).rejects.toThrow('Unauthorized');
+      expect(kept.page !== undefined).toBe(kept.tokens?.refresh_token === undefined);
       await client.close();
     },
   );
+});
+
+describe('a user who grants one scope after another, with protectMcp()', () => {
+  const started = startedFor(
+    async () => {
+      const port = await freePort();
+      const resource = `http://localhost:${port}/mcp`;
+      const issuer = await loginIssuer(resource, 'base a b c');
+      const guard = createGuard({
+        issuer: issuer.issuer,
+        audience: resource,
+        publicUrl: `http://localhost:${port}`,
+        resource,
+      });
+      const handler = createMcpHandler(() => {
+        const tools = new McpServer({ name: 'test', version: '1.0.0' });
+        for (const name of ['a', 'b', 'c', 'slow']) tools.registerTool(name, {}, () => ({ content: [] }));
+        return tools;
+      });
+      const options = { scope: 'base', tools: { a: 'a', b: 'b', c: 'c' } };
+      const mcp = protectMcp(guard, options, (request, { authInfo, message }) =>
+        handler.fetch(request, { authInfo, parsedBody: message }),
+      );
+      return { resource, issuer, server: Bun.serve({ port, fetch: mcp }) };
+    },
+    async ({ issuer, server }) => void (await Promise.all([issuer.close(), server.stop(true)])),
+  );
+
+  /** Starts a client that knows what was kept. */
+  function start(SomeClient: typeof FirstClient | typeof Client, SomeTransport: unknown, kept: Kept) {
+    const Transport = SomeTransport as typeof FirstTransport;
+    const client = new SomeClient({ name: 'test', version: '1.0.0' });
+    const transport = new Transport(new URL(started().resource), {
+      authProvider: providerOf(kept) as never,
+      fetch: (url, init) => fetch(url, { ...init, keepalive: false }),
+    });
+    return { client, transport, connected: client.connect(transport as never) };
+  }
+
+  test.each([
+    ['1', FirstClient, FirstTransport],
+    ['2', Client, StreamableHTTPClientTransport],
+  ])('signs in once for each scope with a client of SDK %s, and never again', async (_, SomeClient, Transport) => {
+    const kept: Kept = {};
+    let logins = 0;
+    /** Does it, and signs in when the client asks for it. The first time, the user grants `base` only. */
+    async function withLogins(act: (client: FirstClient) => Promise<unknown>): Promise<unknown> {
+      const { client, transport, connected } = start(SomeClient, Transport, kept);
+      try {
+        await connected;
+        return await act(client as FirstClient);
+      } catch (error) {
+        if (!kept.page || logins > 7) throw error;
+        if (logins === 0) kept.page.searchParams.set('scope', 'base');
+        logins += 1;
+        const { headers } = await signIn(kept.page, 'ada');
+        delete kept.page;
+        const returned = new URL(headers.get('location') ?? '').searchParams;
+        await Reflect.apply(transport.finishAuth, transport, [returned.get('code'), returned.get('iss')]);
+        return withLogins(act);
+      } finally {
+        await client.close();
+      }
+    }
+    for (const name of ['a', 'b', 'c', 'a', 'b', 'c'])
+      expect(await withLogins((client) => client.callTool({ name }))).toEqual({ content: [] });
+    expect(logins).toBe(4);
+    await withLogins((client) => client.callTool({ name: 'unknown' }).catch(() => undefined));
+    expect(logins).toBe(4);
+  });
 });
 
 test('examples/mcp-login.ts lets pages register clients, and responds to no other host', async () => {

@@ -27,10 +27,10 @@ export async function developmentIssuer(audience: string) {
 }
 
 /** The issuer of `examples/mcp-login.ts`, with which clients register themselves. */
-export async function loginIssuer() {
+export async function loginIssuer(_url?: string, SCOPE = scope) {
   const PORT = String(await freePort());
   const issuer = `http://localhost:${PORT}`;
-  const server = run([process.execPath, 'run', join(root, 'examples/mcp-login.ts')], { PORT });
+  const server = run([process.execPath, 'run', join(root, 'examples/mcp-login.ts')], { PORT, SCOPE });
   await untilReachable(issuer, server);
   const close = async () => {
     server.signal('SIGKILL');
