@@ -49,6 +49,16 @@ export function benchProblems(results: string, code: string, changelog: string):
     : [];
 }
 
+/** Returns which base images are not named by a digest, so that whoever can move their tags decides what is in the released image. */
+export function baseImageProblems(images: Readonly<Record<string, string>>): string[] {
+  const unpinned = Object.values(images).filter((image) => !/@sha256:[\da-f]{64}$/.test(image));
+  return unpinned.map(
+    (image) =>
+      `scripts/base-images.json has no digest of ${image}: add @ and what this prints: ` +
+      `docker buildx imagetools inspect ${image} --format '{{.Manifest.Digest}}'`,
+  );
+}
+
 /** Whether a version can have the tag `latest`, and be the tag of an image. */
 const isReleasable = (version: string) => !/[-+]/.test(version);
 

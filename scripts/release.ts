@@ -1,19 +1,21 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { $, CryptoHasher } from 'bun';
+import { $ } from 'bun';
 import packageJson from '../package.json' with { type: 'json' };
 import guard from '../src/auth/package.json' with { type: 'json' };
 import probe from '../src/probe/package.json' with { type: 'json' };
 import { billOfMaterials, ownFolder, packagesIn } from './bill-of-materials.ts';
 import { billName, build, executableName, noticesName } from './build.ts';
-import { benchProblems, measuredCode, releaseNotes, tagProblems, tagsOf } from './release-plan.ts';
+import { assertAttested, assertOnGitHub, assertOnNpm, digestOf, findImage } from './release-existing.ts';
+import { baseImageProblems, benchProblems, measuredCode, releaseNotes, tagProblems, tagsOf } from './release-plan.ts';
 
 const { version } = packageJson;
 const tag = `v${version}`;
 const targets = ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'] as const;
 const folder = 'dist/release';
-const image = `ghcr.io/${packageJson.repository.replace('github:', '')}`;
+const repository = packageJson.repository.replace('github:', '');
+const image = `ghcr.io/${repository}`;
 
 /** What is published, in this order: the probe needs the guard. */
 const members = [
@@ -28,9 +30,11 @@ interface Release {
   /** The versions of the guard on npm. */
   readonly published: readonly string[];
   readonly changelog: string;
+  /** By argument of the Dockerfile, the images that the released image is built from. */
+  readonly baseImages: Readonly<Record<string, string>>;
 }
 
-/** The steps in their order: npm is first, because a version on npm cannot be replaced. Each leaves alone what is there. */
+/** The steps in their order: npm is first, because a version on npm cannot be replaced. Each leaves alone what is there, if it is ours. */
 export const steps = {
   /**
    * Publishes both packages, or none: what could stop the second is done before the first. Their names must be there: trusted
@@ -40,8 +44,12 @@ export const steps = {
     const missing: string[] = [];
     for (const member of members) {
       const { name } = member.manifest;
-      if ((await publishedVersions(name)).includes(version)) console.log(`${name}@${version} is on npm`);
-      else missing.push(await packPackage(member));
+      const tarball = await packPackage(member);
+      if (!(await publishedVersions(name)).includes(version)) missing.push(tarball);
+      else {
+        await assertOnNpm(name, version, tarball);
+        console.log(`${name}@${version} is on npm`);
+      }
     }
     const flags = ['--access', 'public', '--tag', tagsOf(version, published).npm];
     for (const tarball of missing) await $`npm publish ./${tarball} ${flags} --dry-run`;
@@ -49,12 +57,13 @@ export const steps = {
     for (const tarball of missing) await $`npm publish ./${tarball} ${flags} --provenance`;
   },
 
-  /** Prints what the workflow needs to push the image: its tags, and its digest if it is there. */
-  async image({ isDryRun, published }) {
-    const names = tagsOf(version, published).image.map((each) => `${image}:${each}`);
-    console.log(`tags=${names.join()}`);
-    const inspect = $`docker buildx imagetools inspect ${names[0]} --format ${'{{.Manifest.Digest}}'}`;
-    console.log(`digest=${isDryRun ? '' : (await inspect.nothrow().quiet().text()).trim()}`);
+  /** Prints what the workflow needs to build, push and attest the image, unless an earlier run has done so. */
+  async image({ published, baseImages }) {
+    const [first = '', ...others] = tagsOf(version, published).image.map((each) => `${image}:${each}`);
+    const found = await findImage(first);
+    if (found !== undefined) await assertAttested(image, found, repository, tag);
+    console.log(`tags=${[first, ...others].join()}\nis_missing=${found === undefined}`);
+    for (const [argument, base] of Object.entries(baseImages)) console.log(`${argument}=${base}`);
   },
 
   /** Writes the files of the GitHub release, with their SHA-256 sums in SHA256SUMS. */
@@ -74,7 +83,7 @@ export const steps = {
       await Bun.write(`${tarball}.cdx.json`, await packageBill(tarball, member.manifest));
     }
     const names = (await readdir(folder)).toSorted();
-    const sums = names.map(async (name) => `${await digest('sha256', join(folder, name))}  ${name}\n`);
+    const sums = names.map(async (name) => `${await digestOf('sha256', 'hex', join(folder, name))}  ${name}\n`);
     await Bun.write(join(folder, 'SHA256SUMS'), (await Promise.all(sums)).join(''));
     console.log(names.join('\n'));
   },
@@ -86,10 +95,15 @@ export const steps = {
     const files = (await readdir(folder)).map((name) => join(folder, name));
     if (isDryRun) return console.log(`Files of ${tag}: ${files.length}\n\n${await Bun.file(notes).text()}`);
     const found = await $`gh release view ${tag} --json isDraft --jq .isDraft`.nothrow().quiet();
-    if (found.text().trim() === 'false') return console.log(`The release ${tag} is on GitHub`);
+    if (found.text().trim() === 'false') {
+      await assertOnGitHub(tag, folder);
+      return console.log(`The release ${tag} is on GitHub`);
+    }
     if (found.exitCode !== 0)
       await $`gh release create ${tag} --draft --verify-tag --title ${tag} --notes-file ${notes}`;
     await $`gh release upload ${tag} ${files} --clobber`;
+    // A draft may have had files of another.
+    await assertOnGitHub(tag, folder);
     // A fix of an older version must not become what GitHub links to as the latest.
     await $`gh release edit ${tag} --draft=false --latest=${tagsOf(version, published).npm === 'latest'}`;
   },
@@ -110,7 +124,7 @@ async function packPackage({ folder: member, manifest }: Member): Promise<string
 
 /** Returns the bill of materials of a package, with the versions of its dependencies that it is tested with. */
 export async function packageBill(tarball: string, manifest: Member['manifest'] = guard): Promise<string> {
-  const hash = { alg: 'SHA-512', content: await digest('sha512', tarball) };
+  const hash = { alg: 'SHA-512', content: await digestOf('sha512', 'hex', tarball) };
   return billOfMaterials({ manifest, type: 'library', hash }, await packagesIn(dependenciesOf(manifest)));
 }
 
@@ -120,9 +134,6 @@ function dependenciesOf({ dependencies }: Pick<Member['manifest'], 'dependencies
     name === guard.name ? [ownFolder, ...dependenciesOf(guard)] : [`node_modules/${name}`],
   );
 }
-
-const digest = async (algorithm: 'sha256' | 'sha512', file: string) =>
-  new CryptoHasher(algorithm).update(await Bun.file(file).bytes()).digest('hex');
 
 /** Returns the versions of a package on npm, which are none before its name is created. */
 async function publishedVersions(name: string): Promise<string[]> {
@@ -140,15 +151,17 @@ if (import.meta.main) {
   });
   const isDryRun = values['dry-run'];
   const changelog = await Bun.file('CHANGELOG.md').text();
+  const baseImages = await Bun.file('scripts/base-images.json').json();
   const problems = [
     ...tagProblems(isDryRun ? tag : `${process.env.GITHUB_REF}`.replace('refs/tags/', ''), version, changelog),
     ...benchProblems(await Bun.file(join(import.meta.dir, '../bench/results.md')).text(), measuredCode(), changelog),
+    ...baseImageProblems(baseImages),
   ];
   if (problems.length > 0) {
     console.error(`Cannot release:\n${problems.join('\n')}`);
     if (!isDryRun) process.exit(1);
   }
-  const release = { isDryRun, published: await publishedVersions(guard.name), changelog };
+  const release = { isDryRun, published: await publishedVersions(guard.name), changelog, baseImages };
   for (const [name, step] of Object.entries(steps)) {
     if (positionals.length > 0 && !positionals.includes(name)) continue;
     console.error(`== ${name}`);

@@ -5,7 +5,8 @@ import { $ } from 'bun';
 import manifest from '../../package.json';
 import { pack } from '../../scripts/release.ts';
 import { benchProblems, measuredCode, releaseNotes, tagProblems, tagsOf } from '../../scripts/release-plan.ts';
-import { pages, readText, root } from '../support/repository.ts';
+import { runRelease } from '../support/release.ts';
+import { pages, readText } from '../support/repository.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const { version } = manifest;
@@ -137,25 +138,7 @@ describe('a release that is resumed leaves alone what is there', () => {
     ['it is a branch', 'npm', { GITHUB_REF: 'refs/heads/main' }, 1, []],
     ['npm responds with an error', 'npm', { NPM: '{"error":{"code":"E500"}}' }, 1, []],
   ])('%s: %s', async (_, step, state, expectedCode, expected) => {
-    const folder = temporaryFolder();
-    await Bun.write(join(folder, 'CHANGELOG.md'), `# Changelog\n\n## [${version}] - 2026-12-01\n\n- First\n`);
-    await Bun.write(join(folder, 'dist/release/SHA256SUMS'), '');
-    for (const [member, name] of Object.entries({ auth: 'protected-api', probe: 'protected-api-probe' }))
-      await Bun.write(join(folder, 'src', member, 'package.json'), JSON.stringify({ name, version }));
-    // They write down what they are told to do, but for questions, which they answer.
-    const npm = `case "$1 $2" in "view protected-api-probe") printf %s "\${NPM_PROBE:-$NPM}";; view*) printf %s "$NPM";;
-      *) echo "npm $*" >>commands; case "$2" in *"$REFUSED"*) exit 1;; esac;; esac`;
-    const gh = '[ "$2" = view ] || exec echo "gh $*" >>commands; printf %s "$GH"; exit "$GH_STATUS"';
-    for (const [name, script] of Object.entries({ npm, gh })) {
-      await Bun.write(join(folder, 'bin', name), `#!/bin/sh\n${script}\n`);
-      await chmod(join(folder, 'bin', name), 0o755);
-    }
-    const env = { NPM: '[]', REFUSED: 'nothing', GH: '', GH_STATUS: '0', GITHUB_REF: `refs/tags/${tag}`, ...state };
-    const path = `${join(folder, 'bin')}:${process.env.PATH}`;
-    const command = [process.execPath, join(root, 'scripts/release.ts'), step];
-    const { exitCode } = Bun.spawnSync(command, { cwd: folder, env: { ...env, PATH: path } });
-    const log = Bun.file(join(folder, 'commands'));
-    const commands = (await log.exists()) ? (await log.text()).trim().split('\n') : [];
+    const { exitCode, commands } = await runRelease([step], state);
     expect([exitCode, commands]).toEqual([expectedCode, [...expected]]);
   });
 });
