@@ -30,6 +30,7 @@ export type {
   JwkSet,
   KeySetEvent,
   KeySetState,
+  LookedUpIssuer,
   MetadataMembers,
   OptionValues,
   ReadOptions,

@@ -268,20 +268,30 @@ export interface IssuerOptions extends OwnOptions {
 }
 
 /**
- * Returns the options of the issuer with this identifier, or undefined if its tokens are not accepted. `iss` is what an unverified
+ * Returns the options of the issuer with this identifier, or undefined or null if its tokens are not accepted. `iss` is what an unverified
  * token says, so anyone can choose it: look it up, and never build a URL from it. It has the form of an issuer and at most 512
  * characters. The object must name this very `iss`. If it is not valid, or the function throws, its promise is rejected or takes
  * longer than `jwksTimeoutSeconds`, the client gets a 503. `signal` is aborted after that time.
  *
  * Requests with the same issuer share one call, and at most 100 calls are pending, apart from those about issuers that are kept.
- * The 1,000 issuers used last are kept, each with its keys, and looked up again after `jwksMaxAgeSeconds` and by `reload()`. If the
- * function then throws or times out, its last result counts for `jwksMaxStaleSeconds`. An unknown issuer is not looked up again
- * for `jwksCooldownSeconds`.
+ * The 1,000 issuers used last are kept, each with its keys, and looked up again after `jwksMaxAgeSeconds` and by `reload()`, until
+ * no request has named them for `jwksMaxStaleSeconds`. If the function then throws or times out, its last result counts for
+ * `jwksMaxStaleSeconds`. An unknown issuer is not looked up again for `jwksCooldownSeconds`, nor is one that others displaced; after
+ * a failure, an issuer that is not kept for two seconds.
  */
-export type FindIssuer<Found extends IssuerOptions = IssuerOptions> = (
+export type FindIssuer<Found extends IssuerOptions = LookedUpIssuer> = (
   iss: string,
   given: { readonly signal: AbortSignal },
-) => Found | undefined | PromiseLike<Found | undefined>;
+) => Found | undefined | null | PromiseLike<Found | undefined | null>;
+
+/** What a function `issuer` returns. */
+export interface LookedUpIssuer extends IssuerOptions {
+  /**
+   * Allows keys and metadata at an address on this machine or in a private network, by the host of the URL. Only for issuers that no
+   * customer can choose. Defaults to false.
+   */
+  readonly jwksAllowPrivate?: boolean | undefined;
+}
 
 type OwnOptions = Optional<Pick<GuardOptions, OwnName>>;
 
@@ -305,7 +315,7 @@ export interface AudienceByIssuerOptions<Schema = ClaimsSchema, Accepted = Claim
   /** The authorization servers whose tokens are accepted, each with the identifiers of this API in its tokens. Required. */
   readonly issuer:
     | readonly (IssuerOptions & Pick<GuardOptions, 'audience'>)[]
-    | FindIssuer<IssuerOptions & Pick<GuardOptions, 'audience'>>;
+    | FindIssuer<LookedUpIssuer & Pick<GuardOptions, 'audience'>>;
 }
 
 /** Options of either form. */
@@ -565,10 +575,12 @@ export interface Guard<AcceptedClaims extends object = Claims> extends KnownGuar
   /** Stops the background refresh. `check` still works and fetches keys on demand. */
   stop(): void;
   /**
-   * Fetches the keys of every issuer now, even during the cooldown, to stop trusting a compromised key. Resolves to the state
-   * once the fetches have succeeded or failed: if `lastFailure` is set, the old keys stay trusted. Never let clients call it.
+   * Fetches the keys of every issuer now, even during the cooldown, to stop trusting a compromised key. Given an issuer, looks up
+   * and fetches only that one, such as one that was just added. Resolves to the state once the fetches have succeeded or failed: if
+   * `lastFailure` is set, the old keys stay trusted. Never let clients call it.
+   * @throws {TypeError} the guard has no such issuer, or if a function looks issuers up, none can have this name
    */
-  reload(): Promise<GuardState>;
+  reload(issuer?: string): Promise<GuardState>;
   /** Returns the state of the keys and the token cache. */
   state(): GuardState;
 }
@@ -760,7 +772,8 @@ export interface FetchFault {
   readonly address: string | undefined;
   /**
    * Why there was no response: a code such as `ENOTFOUND` or `SELF_SIGNED_CERT_IN_CHAIN`. `ERR_ACCESS_DENIED`: the runtime gives
-   * the process no permission. `ERR_PROXY_TUNNEL`: a proxy refused. Only for the failure `network`.
+   * the process no permission. `ERR_PROXY_TUNNEL`: a proxy refused.
+   * `issuer_unavailable`: the function `issuer` could not tell. Only for the failure `network`.
    */
   readonly cause: string | undefined;
   /** The HTTP status, for the failures `status` and `redirect`. */

@@ -1,4 +1,5 @@
 import { createGuardCore } from '../guard/core.ts';
+import { checkFound } from '../guard/found-issuer.ts';
 import { guardOf } from '../guard/guard.ts';
 import { createIssuerLookup } from '../keys/tenants.ts';
 import { checkOptions } from '../options/check-options.ts';
@@ -146,7 +147,7 @@ function watchLookup(options: CheckedOptions) {
     if (!isJsonObject(returned)) return { issuer: [], said };
     try {
       return {
-        issuer: listedIssuers(checkOptions({ ...options, issuer: [returned as unknown as IssuerOptions] })),
+        issuer: listedIssuers(checkFound(options, returned)),
         said,
       };
     } catch (error) {

@@ -1,24 +1,16 @@
 import { algorithms } from '../keys/algorithms.ts';
 import { createIssuerKeys, type KeysEnvironment } from '../keys/issuer-keys.ts';
-import { checkOptions, haveEqualOptions } from '../options/check-options.ts';
+import { checkOptions } from '../options/check-options.ts';
 import { canBeIssuer, optionsByIssuer } from '../options/issuers.ts';
 import type { Refusal } from '../refusals.ts';
 import { IssuerFinder } from '../token/issuer-finder.ts';
 import { createTrusts, type Trusts } from '../token/trust.ts';
 import { createVerifier } from '../token/verifier.ts';
-import type {
-  CheckedOptions,
-  Claims,
-  Guard,
-  GuardOptions,
-  GuardRequest,
-  IssuerOptions,
-  Requirements,
-} from '../types.ts';
+import type { CheckedOptions, Claims, Guard, GuardOptions, GuardRequest, Requirements } from '../types.ts';
 import { systemClock, type TimeAndRandom } from '../values/clock.ts';
-import { isJsonObject } from '../values/json.ts';
 import { createTimeLimit, type WithinLimit } from '../values/time-limit.ts';
 import { createDecide, type Decision } from './decide.ts';
+import { createFoundIssuerReader } from './found-issuer.ts';
 import { createMetadata, type RespondMetadata } from './metadata.ts';
 import { createReject, type PreparedRejections, prepareRejections } from './rejection.ts';
 import { createPolicyReader, type RoutePolicy } from './requirements.ts';
@@ -80,7 +72,7 @@ export function createGuardCore(
     metadata: createMetadata(options, prepared.method_not_allowed),
     start: () => keys.start(),
     stop: () => keys.stop(),
-    reload: () => keys.reload().then(state),
+    reload: (issuer) => keys.reload(issuer).then(state),
     state,
   };
 }
@@ -100,16 +92,7 @@ function createIssuers(options: CheckedOptions, withinLimit: WithinLimit, enviro
     ask,
     withinLimit,
     isIssuer: canBeIssuer,
-    read(iss, returned, earlier) {
-      if (!isJsonObject(returned)) throw new TypeError('It must be an object, or undefined for an unknown issuer');
-      const checked = checkOptions({ ...options, issuer: [returned as unknown as IssuerOptions] });
-      if (earlier && haveEqualOptions(earlier.options, checked)) return earlier;
-      const { keys, trusts } = list(checked);
-      // An opaque token names no issuer, so its function would never be called.
-      if (trusts.introspected && !options.introspect) throw new TypeError('introspect must be an option of the guard');
-      if (trusts.sole?.rules.issuer !== iss) throw new TypeError('Its issuer must be the iss that was asked about');
-      return { options: checked, keys, trust: trusts.sole };
-    },
+    read: createFoundIssuerReader(options, list),
   });
   const trusts: Trusts = { algorithms, sole: undefined, introspected: undefined, of: (iss) => finder.find(iss) };
   return { keys: finder, trusts, rulesOf: (iss: string) => finder.rulesOf(iss) };

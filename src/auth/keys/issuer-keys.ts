@@ -53,8 +53,15 @@ export function createIssuerKeys(
     byIssuer,
     start: () => all.forEach((keys) => void keys.start()),
     stop: () => all.forEach((keys) => void keys.stop()),
-    async reload() {
-      await Promise.all(all.map((keys) => keys.reload()));
+    /** @throws {TypeError} the only issuer to reload is none of these */
+    async reload(only?: string) {
+      const keySets = only === undefined ? all : [byIssuer.get(only)];
+      await Promise.all(
+        keySets.map((keys) => {
+          if (!keys) throw new TypeError('Cannot reload an issuer: expected one of the option issuer');
+          return keys.reload();
+        }),
+      );
     },
     /** In the order of the issuers. */
     state: () => [...byIssuer].map(([issuer, keys]) => ({ ...keys.state(), proxy: proxyFor(issuer) })),

@@ -85,18 +85,23 @@ describe('a function as issuer', () => {
     expect(known()).toEqual(['http://tenant-b/?b', long(512), a]);
   });
 
-  test('that returns undefined rejects without a fetch or a signature check, and is asked once in a cooldown', async () => {
-    const { clock, asked, fetched, tenants, reasonFor, known } = setUp();
-    const forged = { reshape: (token: string) => `${token.slice(0, -8)}AAAAAAAA` };
-    expect([await reasonFor(b, forged), await reasonFor(b)]).toEqual(['issuer_mismatch', 'issuer_mismatch']);
-    tenants.set(b, {});
-    clock.advance(29_999);
-    expect(await reasonFor(b)).toBe('issuer_mismatch');
-    expect([asked, fetched, known()]).toEqual([[b], [], []]);
-    clock.advance(1);
-    expect(await reasonFor(b)).toBeUndefined();
-    expect(warn.mock.calls).toEqual([]);
-  });
+  test.each([undefined, null])(
+    'that returns %p rejects without a fetch or a signature check, and is asked once in a cooldown',
+    async (nothing) => {
+      const { clock, asked, fetched, tenants, fake, reasonFor, known } = setUp();
+      const answer = fake.by;
+      fake.by = async (iss, given) => (await answer(iss, given)) ?? nothing;
+      const forged = { reshape: (token: string) => `${token.slice(0, -8)}AAAAAAAA` };
+      expect([await reasonFor(b, forged), await reasonFor(b)]).toEqual(['issuer_mismatch', 'issuer_mismatch']);
+      tenants.set(b, {});
+      clock.advance(29_999);
+      expect(await reasonFor(b)).toBe('issuer_mismatch');
+      expect([asked, fetched, known()]).toEqual([[b], [], []]);
+      clock.advance(1);
+      expect(await reasonFor(b)).toBeUndefined();
+      expect(warn.mock.calls).toEqual([]);
+    },
+  );
 
   test.each<[name: string, find: Find, message: RegExp]>([
     ['another issuer', () => ({ issuer: b }), /Its issuer must be the iss that was asked about/],
@@ -107,16 +112,20 @@ describe('a function as issuer', () => {
     ['keys at a URL over http', () => ({ issuer: a, jwksUri: 'http://b.example.test/' }), /issuer must be/],
     ['introspect', () => ({ issuer: a, introspect: () => ({}) }), /introspect must be an option of the guard/],
     ['the iss itself', (iss) => iss, /It must be an object, or undefined/],
-    ['null', () => null, /It must be an object, or undefined/],
     ['an exception', () => secret(), /issuer failed, or took longer than 5 seconds$/],
     ['a rejected promise', () => Promise.reject(new Error('secret')), /issuer failed, or/],
     ['a thenable that throws', () => thenable(() => secret()), /issuer failed, or/],
   ])('that returns %s is a 503, with one warning', async (_, find, message) => {
-    const { fake, reasonFor, fetched, asked } = setUp();
+    const { clock, fake, reasonFor, fetched, asked } = setUp();
     fake.by = find;
-    for (let turn = 0; turn < 3; turn += 1) expect(await reasonFor(a)).toBe('issuer_unavailable');
-    expect(warn.mock.calls).toEqual([[expect.stringMatching(message)]]);
-    expect([fetched, asked]).toEqual([[], [a, a, a]]);
+    // A failure is remembered for two seconds, however many requests name the issuer.
+    for (let turn = 0; turn < 300; turn += 1) expect(await reasonFor(a)).toBe('issuer_unavailable');
+    expect(asked).toEqual([a]);
+    clock.pause(1_999);
+    expect([await reasonFor(a), asked.length]).toEqual(['issuer_unavailable', 1]);
+    clock.pause(1);
+    expect([await reasonFor(a), asked.length]).toEqual(['issuer_unavailable', 2]);
+    expect([warn.mock.calls, fetched]).toEqual([[[expect.stringMatching(message)]], []]);
   });
 
   test('may return any thenable', async () => {
@@ -248,6 +257,7 @@ describe('a function as issuer', () => {
     clock.pause(600_000);
     expect([(await check(token)).reason, known(), clock.waiting]).toEqual(['issuer_unavailable', [], 0]);
     tenants.set(a, {});
+    clock.pause(2000);
     expect([await reasonFor(a), asked.length, warn.mock.calls.length]).toEqual([undefined, 3, 1]);
   });
 
@@ -263,6 +273,181 @@ describe('a function as issuer', () => {
       left.push(known().length);
     }
     expect([left, clock.waiting]).toEqual([[150, 50, 0], 0]);
+  });
+
+  test('is not believed beyond jwksMaxStaleSeconds while it fails, however long the cooldown is', async () => {
+    const { clock, fake, check } = setUp({ jwksMaxAgeSeconds: 1, jwksMaxStaleSeconds: 1, jwksCooldownSeconds: 30 });
+    const token = tokenFrom(a);
+    fake.by = (iss) => ({ issuer: iss, keys });
+    await check(token);
+    fake.by = () => Promise.reject(new Error('down'));
+    clock.pause(1_000);
+    expect((await check(token)).reason).toBeUndefined();
+    clock.pause(999);
+    expect((await check(token)).reason).toBeUndefined();
+    clock.pause(1);
+    for (let turn = 0; turn < 2; turn += 1) expect((await check(token)).reason).toBe('issuer_unavailable');
+  });
+
+  test('is not believed if it answers after its question was given up: a newer answer counts', async () => {
+    const { clock, fake, reasonFor } = setUp();
+    let answerLate = (_: unknown) => {};
+    fake.by = () => new Promise((done) => (answerLate = done));
+    const first = reasonFor(a);
+    await settle();
+    clock.loseTimers();
+    clock.pause(5_000);
+    fake.by = () => undefined;
+    expect(await reasonFor(a)).toBe('issuer_mismatch');
+    answerLate({ issuer: a, keys });
+    expect([await first, await reasonFor(a)]).toEqual(['issuer_unavailable', 'issuer_mismatch']);
+    // Nor does it end a later question that is pending.
+    const other = setUp();
+    other.fake.by = () => new Promise((done) => (answerLate = done));
+    void other.reasonFor(a);
+    await settle();
+    other.clock.loseTimers();
+    other.clock.pause(5_000);
+    let answer = (_: unknown) => {};
+    other.fake.by = () => new Promise((done) => (answer = done));
+    const second = other.reasonFor(a);
+    answerLate(undefined);
+    await settle();
+    const third = other.reasonFor(a);
+    answer({ issuer: a, keys });
+    expect([await second, await third, other.asked.length]).toEqual([undefined, undefined, 2]);
+  });
+
+  test('that fails during reload() shows in the state, until it can tell', async () => {
+    const { clock, core, fake, reasonFor } = setUp();
+    const answer = fake.by;
+    await reasonFor(a);
+    fake.by = secret;
+    const failed = { failure: 'network', cause: 'issuer_unavailable' };
+    expect((await core.reload()).issuers).toMatchObject([{ issuer: a, keys: 1, lastFailure: failed }]);
+    fake.by = answer;
+    clock.pause(30_000);
+    expect(await reasonFor(a)).toBeUndefined();
+    await settle();
+    expect(core.state().issuers).toMatchObject([{ issuer: a, lastFailure: undefined }]);
+  });
+
+  test('is asked by reload(issuer) about this one only, even if it was unknown, displaced or failed', async () => {
+    const { core, asked, fetched, fake, tenants, check, reasonFor, known } = setUp();
+    tenants.set(b, {});
+    for (const iss of [a, b, `${b}new/`]) await reasonFor(iss);
+    const before = [asked.length, fetched.length];
+    tenants.set(`${b}new/`, {});
+    expect(await reasonFor(`${b}new/`)).toBe('issuer_mismatch');
+    const { issuers } = await core.reload(`${b}new/`);
+    expect(issuers[0]).toMatchObject({ issuer: `${b}new/`, keys: 1, lastFailure: undefined });
+    expect([asked.slice(before[0]), fetched.slice(before[1])]).toEqual([
+      [`${b}new/`],
+      [`${b}new/.well-known/jwks.json`],
+    ]);
+    expect(await reasonFor(`${b}new/`)).toBeUndefined();
+    const token = tokenFrom(b);
+    await check(token);
+    tenants.delete(b);
+    await core.reload(b);
+    expect([(await check(token)).reason, known().includes(b), known().includes(a)]).toEqual([
+      'issuer_mismatch',
+      false,
+      true,
+    ]);
+    fake.by = secret;
+    expect(await reasonFor(`${b}c/`)).toBe('issuer_unavailable');
+    fake.by = (iss) => ({ issuer: iss, keys });
+    await core.reload(`${b}c/`);
+    expect(await reasonFor(`${b}c/`)).toBeUndefined();
+    expect(core.reload('a b')).rejects.toThrow(TypeError);
+    const listed = createChecker().core;
+    expect((await listed.reload('https://issuer.example.test/')).issuers).toMatchObject([{ keys: 1 }]);
+    expect(listed.reload(a)).rejects.toThrow('expected one of the option issuer');
+  });
+
+  test('is asked, and keys are fetched, once in a cooldown for each of more issuers than are kept', async () => {
+    const { clock, asked, fetched, fake, check } = setUp();
+    fake.by = (iss) => ({ issuer: iss });
+    const names = Array.from({ length: 1001 }, (_, index) => `${b}${index}/`);
+    const [header, , signature] = tokenFrom(a).split('.');
+    const forged = names.map(
+      (iss) => `${header}.${Buffer.from(JSON.stringify({ iss })).toString('base64url')}.${signature}`,
+    );
+    for (let turn = 0; turn < 3; turn += 1) for (const token of forged) await check(token);
+    expect([asked.length, fetched.length]).toEqual([1001, 1001]);
+    clock.pause(30_000);
+    for (const token of forged) await check(token);
+    expect(asked.length).toBeGreaterThan(1001);
+    expect(asked.length).toBeLessThanOrEqual(2002);
+  });
+
+  test('is no longer asked about an issuer that no request has named for jwksMaxStaleSeconds', async () => {
+    const { clock, core, asked, check, reasonFor, known, tenants } = setUp({ jwksMaxStaleSeconds: 1800 });
+    tenants.set(b, {});
+    const token = tokenFrom(b);
+    await Promise.all([reasonFor(a), check(token)]);
+    core.start();
+    for (const at of [600, 1200, 1800]) {
+      clock.advance(600_000);
+      await settle();
+      // A cached token counts as a use.
+      if (at === 1200) await check(token);
+    }
+    expect([known(), asked.filter((iss) => iss === a).length]).toEqual([[b], 3]);
+    clock.advance(1_200_000);
+    await settle();
+    clock.advance(600_000);
+    await settle();
+    expect([known(), clock.waiting]).toEqual([[], 0]);
+    expect(await reasonFor(a)).toBeUndefined();
+  });
+
+  const privateHosts =
+    `localhost sso.localhost localhost. 127.0.0.1:8443 0x7f.1 2130706433 10.0.0.5 172.16.0.1 172.31.255.255
+    192.168.1.1 169.254.169.254 100.64.0.1 0.0.0.0 [::1] [::] [::ffff:10.0.0.5] [fc00::1] [fd12:3456::1] [fe80::1] [fec0::1]
+    [64:ff9b::a00:5] [64:ff9b:1::1] [2002:a00:5::1] [::127.0.0.1] [::ffff:0:127.0.0.1]`.split(/\s+/);
+  const publicHosts =
+    `id.example.test 9.9.9.9 11.0.0.1 172.15.0.1 172.32.0.1 192.167.1.1 169.253.1.1 100.63.0.1 100.128.0.1
+    [2001:db8::1] [2001:db8::10.0.0.5] [64:ff9b::808:808] [2002:808:808::1] [::ffff:8.8.8.8] [fbff::1] 10.example.test`.split(
+      /\s+/,
+    );
+  test.each([
+    ...privateHosts.map((host) => [host, true] as const),
+    ...publicHosts.map((host) => [host, false] as const),
+  ])('that returns keys at %s is %p to need jwksAllowPrivate, and then they are fetched', async (host, isPrivate) => {
+    for (const [iss, jwksUri] of [[`https://${host}/`], [a, `https://${host}/keys`]] as const) {
+      const { fake, fetched, reasonFor } = setUp();
+      let jwksAllowPrivate: boolean | undefined;
+      fake.by = (issuer) => ({ issuer, jwksUri, jwksAllowPrivate });
+      expect(await reasonFor(iss)).toBe(isPrivate ? 'issuer_unavailable' : undefined);
+      expect(fetched.length).toBe(isPrivate ? 0 : 1);
+      const allowing = setUp();
+      allowing.fake.by = (issuer) => ({ issuer, jwksUri, jwksAllowPrivate: true });
+      expect([await allowing.reasonFor(iss), allowing.fetched.length]).toEqual([undefined, 1]);
+    }
+  });
+
+  test('may not return an issuer whose metadata lead to a private address, and its own keys need no address', async () => {
+    const requested: string[] = [];
+    const fetch = async (url: string) => {
+      requested.push(url);
+      const isKeys = url.endsWith('/keys');
+      return Response.json(isKeys ? keys : { issuer: 'https://a.example.test', jwks_uri: 'https://10.0.0.5/keys' });
+    };
+    const { fake, core, reasonFor } = setUp({ fetch });
+    fake.by = (issuer) => ({ issuer });
+    expect(await reasonFor('https://a.example.test')).toBe('keys_unavailable');
+    const fault = { failure: 'insecure_address', found: 'https://10.0.0.5/keys' };
+    expect(core.state().issuers).toMatchObject([{ lastFailure: fault }]);
+    expect(requested.filter((url) => url.includes('10.0.0.5'))).toEqual([]);
+    fake.by = (issuer) => Object.create({ issuer, jwksAllowPrivate: true });
+    await core.reload();
+    expect(await reasonFor('https://a.example.test')).toBeUndefined();
+    fake.by = (issuer) => ({ issuer, keys });
+    expect(await reasonFor('http://127.0.0.1/')).toBeUndefined();
+    fake.by = (issuer) => ({ issuer, keys, jwksAllowPrivate: 'yes' });
+    expect(await reasonFor(b)).toBe('issuer_unavailable');
   });
 
   test('has a cooldown and an outage of each issuer leave the others alone', async () => {
@@ -305,6 +490,9 @@ describe('a function as issuer', () => {
     await reasonFor(b);
     const kept = new Set(core.state().issuers.map(({ issuer }) => issuer));
     expect([kept.size, kept.has(a), kept.has(`${b}1`), clock.waiting]).toEqual([1000, true, false, 1000 * timers]);
+    // It was displaced, but keeps its cooldown.
+    expect([await reasonFor(`${b}1`), asked.length]).toEqual(['issuer_unavailable', 1001]);
+    clock.pause(30_000);
     await reasonFor(`${b}1`);
     expect(asked.length).toBe(1002);
   });

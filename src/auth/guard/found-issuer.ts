@@ -1,0 +1,59 @@
+import { FetchError } from '../keys/fetch/fault.ts';
+import type { createIssuerKeys } from '../keys/issuer-keys.ts';
+import { checkOptions, haveEqualOptions } from '../options/check-options.ts';
+import { optionsByIssuer } from '../options/issuers.ts';
+import type { FoundIssuer } from '../token/known-issuer.ts';
+import type { ListedTrusts } from '../token/trust.ts';
+import type { CheckedOptions, Fetch, IssuerOptions } from '../types.ts';
+import { isJsonObject } from '../values/json.ts';
+import { isPrivateHost } from '../values/private-host.ts';
+import { printableUrl } from '../values/url.ts';
+
+/*
+ * What a function `issuer` of the application may return. Customers may have chosen it, so it must not lead into the network of the
+ * application, unless the application allows that.
+ */
+
+/** Returns the keys and trusts of the issuers that are listed in these options. */
+type List = (options: CheckedOptions) => {
+  readonly keys: ReturnType<typeof createIssuerKeys>;
+  readonly trusts: ListedTrusts;
+};
+
+/**
+ * Returns the options of a guard with an issuer that was looked up.
+ * @throws {TypeError} it is not valid
+ */
+export function checkFound(options: CheckedOptions, returned: object): CheckedOptions {
+  // A property that is not enumerable hides an inherited one of this name from the check for unknown members.
+  const own = 'jwksAllowPrivate' in returned ? Object.create(returned, { jwksAllowPrivate: {} }) : returned;
+  return checkOptions({ ...options, issuer: [own as IssuerOptions] });
+}
+
+const isPrivateUrl = (url: string) => isPrivateHost(new URL(url).hostname);
+
+/** Returns a function that checks what the function `issuer` has returned for `iss`. It returns `earlier` if that says the same. */
+export function createFoundIssuerReader(options: CheckedOptions, list: List) {
+  // The metadata of an issuer name the URL of its keys.
+  const fetchPublic: Fetch = (url, init) => {
+    if (isPrivateUrl(url)) throw new FetchError('insecure_address', undefined, { found: printableUrl(url) });
+    return (options.fetch ?? globalThis.fetch)(url, init);
+  };
+
+  return (iss: string, returned: unknown, earlier: FoundIssuer | undefined): FoundIssuer => {
+    if (!isJsonObject(returned)) throw new TypeError('It must be an object, or undefined for an unknown issuer');
+    const { jwksAllowPrivate = false } = returned;
+    if (typeof jwksAllowPrivate !== 'boolean') throw new TypeError('jwksAllowPrivate must be true or false');
+    const checked = checkFound({ ...options, fetch: jwksAllowPrivate ? options.fetch : fetchPublic }, returned);
+    if (earlier && haveEqualOptions(earlier.options, checked)) return earlier;
+    const [[issuer, { keys: given, jwksUri = issuer }] = ['', checked]] = optionsByIssuer(checked);
+    if (issuer !== iss) throw new TypeError('Its issuer must be the iss that was asked about');
+    if (!jwksAllowPrivate && !given && isPrivateUrl(jwksUri))
+      throw new TypeError('Its keys are at a private address, which needs jwksAllowPrivate: true');
+    const { keys, trusts } = list(checked);
+    // An opaque token names no issuer, so its function would never be called.
+    if (trusts.introspected && !options.introspect) throw new TypeError('introspect must be an option of the guard');
+    if (!trusts.sole) throw new TypeError('It must be a single issuer');
+    return { options: checked, keys, trust: trusts.sole };
+  };
+}

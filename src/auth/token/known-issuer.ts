@@ -1,0 +1,90 @@
+import type { IssuerKeys } from '../keys/issuer-keys.ts';
+import type { VerificationKey } from '../keys/key-set.ts';
+import type { CheckedOptions, FetchFault, KeySetState } from '../types.ts';
+import type { Trust } from './trust.ts';
+
+/*
+ * An issuer that the application knows: how long its last answer counts, and what is trusted while the application cannot tell.
+ * When the application is asked is decided in issuer-finder.ts.
+ */
+
+/** An issuer whose options are checked. */
+export interface FoundIssuer {
+  readonly options: CheckedOptions;
+  readonly trust: Trust;
+  readonly keys: Pick<IssuerKeys, 'start' | 'stop' | 'reload' | 'state'>;
+}
+
+export type AnswerTimes = Pick<CheckedOptions, 'jwksMaxAgeSeconds' | 'jwksMaxStaleSeconds' | 'jwksCooldownSeconds'>;
+
+/** The state of an issuer that the application could not be asked about. */
+const uncertain: FetchFault = {
+  failure: 'network',
+  address: undefined,
+  cause: 'issuer_unavailable',
+  status: undefined,
+  found: undefined,
+};
+
+export class KnownIssuer {
+  readonly found: FoundIssuer;
+  /** Its keys are current only while `isCurrent` says so. */
+  readonly trust: Trust;
+  readonly #times: AnswerTimes;
+  /** Cancels the timer for the next question. */
+  cancel = () => {};
+  askedAt = 0;
+  askAgainAt = 0;
+  /** From then on, requests wait for the answer. Later than `askAgainAt` only while the application cannot tell. */
+  dueAt = 0;
+  #keptUntil = 0;
+  /** When a request named it last. */
+  usedAt = 0;
+  #isUncertain = false;
+
+  constructor(found: FoundIssuer, times: AnswerTimes, isCurrent: (issuer: KnownIssuer) => boolean) {
+    const { rules, keys } = found.trust;
+    this.found = found;
+    this.#times = times;
+    const areCurrent = (key: VerificationKey) => isCurrent(this) && keys.isCurrent(key);
+    this.trust = { rules, keys: { find: (kid) => keys.find(kid), isCurrent: areCurrent } };
+  }
+
+  /** The application has returned it, in answer to a question of that time. */
+  confirm(askedAt: number): void {
+    const { jwksMaxAgeSeconds, jwksMaxStaleSeconds } = this.#times;
+    this.askedAt = askedAt;
+    this.askAgainAt = this.dueAt = askedAt + jwksMaxAgeSeconds * 1000;
+    this.#keptUntil = this.dueAt + jwksMaxStaleSeconds * 1000;
+    this.#isUncertain = false;
+  }
+
+  /** The application could not be asked. After a failure, requests go on with its last answer instead of waiting for another. */
+  doubt(now: number, hasFailed: boolean): void {
+    this.#isUncertain = true;
+    if (!hasFailed) return;
+    this.askAgainAt = Math.min(now + this.#times.jwksCooldownSeconds * 1000, this.#keptUntil);
+    this.dueAt = this.#keptUntil;
+  }
+
+  /** Its last answer counts no longer, as its keys would not either. */
+  hasExpired(now: number): boolean {
+    return now >= this.#keptUntil;
+  }
+
+  /** No request has named it for long: not less than the time between two fetches of its keys, so that leaving causes none. */
+  isUnused(now: number): boolean {
+    const { jwksMaxAgeSeconds, jwksMaxStaleSeconds, jwksCooldownSeconds } = this.#times;
+    return now - this.usedAt >= Math.max(jwksMaxStaleSeconds, jwksMaxAgeSeconds, jwksCooldownSeconds) * 1000;
+  }
+
+  state(): readonly KeySetState[] {
+    const states = this.found.keys.state();
+    return this.#isUncertain ? states.map((state) => ({ ...state, lastFailure: uncertain })) : states;
+  }
+
+  leave(): void {
+    this.cancel();
+    this.found.keys.stop();
+  }
+}

@@ -1,0 +1,25 @@
+import { Refusal } from '../refusals.ts';
+import { RecentMap } from '../values/recent-map.ts';
+
+/** At most 6 MiB of names. */
+const maxNames = 10_000;
+
+/** Remembers until when names of issuers are not looked up, and why. The oldest leaves first. */
+export class RefusedIssuers {
+  readonly #names = new RecentMap<{ readonly reason: Refusal['reason']; readonly until: number }>(maxNames);
+
+  add(iss: string, reason: Refusal['reason'], until: number): void {
+    this.#names.set(iss, { reason, until });
+  }
+
+  find(iss: string, now: number): Refusal | undefined {
+    const found = this.#names.peek(iss);
+    if (!found || now >= found.until) return undefined;
+    return new Refusal(found.reason, Math.ceil((found.until - now) / 1000));
+  }
+
+  /** Forgets a name, or all of them. */
+  forget(iss?: string): void {
+    for (const name of iss === undefined ? [...this.#names].map(([each]) => each) : [iss]) this.#names.delete(name);
+  }
+}
