@@ -86,7 +86,7 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
     valid: [{}, { tid: 'tenant' }, { tid: ['one', 'another'] }, { a: 1, b: false, '/c/0~1': [true, 2.5] }],
     wrong: [
       ...[[], 'a=b', { a: '' }, { a: [] }, { '': 'x' }, new Map([['a', 'b']])],
-      ...[{ a: Number.NaN }, { a: [null] }, { a: [['b']] }, { a: {} }, { a: 1n }, { '/a~2': 'b' }],
+      ...[{ a: Number.NaN }, { a: [null] }, { a: [['b']] }, { a: {} }, { a: Symbol('b') }, { '/a~2': 'b' }],
     ],
     fallback: {},
   },
