@@ -104,8 +104,11 @@ function findConflicts(options: CheckedOptions): readonly OptionProblem[] {
   for (const each of own.length > 0 ? all.slice(1) : all)
     if (each.jwksUri !== undefined && !isSecureUrl(each.jwksUri, each.jwksAllowHttp))
       mustBeValid(each.jwksUri === jwksUri ? 'jwksUri' : 'issuer');
-  if (own.some(([each, found]) => !isDiscoverable(each, found) && (found.jwksUri ?? found.keys) === undefined))
-    conflicts.push({ name: 'issuer', ...optionRules.issuer, ...keysOfName });
+  const [unnamed] = own.find(([each, found]) => !isDiscoverable(each, found) && !(found.jwksUri ?? found.keys)) ?? [];
+  if (own.some(([each]) => isDocument(each)))
+    conflicts.push({ name: 'issuer', ...optionRules.issuer, ...withoutDocument });
+  if (unnamed !== undefined)
+    conflicts.push({ name: 'issuer', ...optionRules.issuer, ...describeUndiscoverable(unnamed) });
   if (listed.map(identifierOf).some(hasNoTenant)) conflicts.push({ name: 'issuer', ...oneTenant });
   if (own.some(([each, { requiredClaims }]) => isTemplate(each) && !(requiredClaims.tid ?? []).every(isTenant)))
     must('requiredClaims', 'the IDs of tenants (UUIDs) under tid for an issuer with {tenantid}');
@@ -132,20 +135,39 @@ const oneTenant = {
   adviceInCode: acceptSeveral('requiredClaims: { tid: [...] }'),
 };
 
-const keysOfName = {
+/** The URL of metadata, which is no issuer, but has one in its member `issuer`. */
+const isDocument = (issuer: string) =>
+  /\/\.well-known\/(?:openid-configuration|oauth-authorization-server)\/?$/.test(issuer);
+const withoutDocument = {
+  fault: 'is the URL of metadata, not an issuer',
+  advice: 'Use the value of issuer in that document, which usually is this URL up to /.well-known',
+};
+
+const anyName = {
   advice: 'With JWKS_URI, any other name is allowed',
   adviceInCode: 'With its own jwksUri or keys, an issuer can have any other name',
 };
 
+/** Returns what to say of an issuer whose keys cannot be found by its name: first that it has no https://, if that is so. */
+function describeUndiscoverable(issuer: string) {
+  if (/^https:/i.test(issuer)) return anyName;
+  const http = (setting: string) => (/^http:/i.test(issuer) ? `Plain http needs a loopback host, or ${setting}. ` : '');
+  return {
+    fault: 'has no https://',
+    advice: http('JWKS_ALLOW_HTTP=true') + anyName.advice,
+    adviceInCode: http('jwksAllowHttp: true') + anyName.adviceInCode,
+  };
+}
+
 function describeOption(problem: OptionProblem, options: object): string {
-  const { name, expected, expectedInCode = expected, required, advice, adviceInCode = advice } = problem;
+  const { name, expected, expectedInCode = expected, fault, required, advice, adviceInCode = advice } = problem;
   const value: unknown = Reflect.get(options, name);
   if (value === undefined)
     return required === undefined ? `${name} must be ${expectedInCode}` : `${name} is required: ${required}`;
   if (optionRules[name].isSecret) return `${name} must be ${expectedInCode}, got ***`;
   const detail = optionRules[name].findFault?.(value);
   const found = `${describeValue(value)}${detail === undefined ? '' : `: ${detail}`}`;
-  return `${name} must be ${expectedInCode}, got ${found}${adviceInCode === undefined ? '' : `. ${adviceInCode}`}`;
+  return `${name} ${fault ?? `must be ${expectedInCode}`}, got ${found}${adviceInCode === undefined ? '' : `. ${adviceInCode}`}`;
 }
 
 function describeUnknownOption(name: string): string {

@@ -54,12 +54,12 @@ function readValue(environment: object, name: string): unknown {
   return typeof value === 'string' ? value.trim() : value;
 }
 
-function describeSetting({ name, expected, required, advice }: OptionProblem, value: unknown): string {
+function describeSetting({ name, expected, fault, required, advice }: OptionProblem, value: unknown): string {
   const setting = settingOf(name);
   if (!value) return required === undefined ? `${setting} must be ${expected}` : `${setting} is required: ${required}`;
   if (isQuoted(value)) return `${setting} must not begin and end with quotes: remove them`;
   const found = quote(optionRules[name].isSecret ? '***' : String(value));
-  return `${setting} must be ${expected}, got ${found}${advice === undefined ? '' : `. ${advice}`}`;
+  return `${setting} ${fault ?? `must be ${expected}`}, got ${found}${advice === undefined ? '' : `. ${advice}`}`;
 }
 
 /** Files for `docker run --env-file` keep quotes, which no setting can begin and end with. */

@@ -61,7 +61,10 @@ export const createFaultFinder = (rules: OwnRules) => (value: unknown) => {
       ? describeOwnFault(entry, `issuer[${index}]`, rules)
       : [],
   );
-  return faults[0];
+  const identifiers = entries.map((entry) => (isJsonObject(entry) ? entry.issuer : entry));
+  const twice = identifiers.find((each, index) => identifiers.indexOf(each) < index);
+  const merge = 'is named twice. An issuer has one key set: merge several in the option fetch';
+  return faults[0] ?? (twice === undefined ? undefined : `${describeValue(twice)} ${merge}`);
 };
 
 function describeOwnFault(entry: Readonly<Record<string, unknown>>, place: string, rules: OwnRules): string {
