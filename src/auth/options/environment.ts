@@ -1,6 +1,7 @@
 import type { CheckedOptions, EnvironmentError } from '../types.ts';
 import { quote } from '../values/describe-value.ts';
-import { type OptionProblem, readOptions } from './check-options.ts';
+import { isOwnEnvironment, mayReadVariable } from '../values/permission.ts';
+import { isRequired, type OptionProblem, readOptions } from './check-options.ts';
 import type { listedIssuers } from './issuers.ts';
 import type { OptionKind } from './kinds.ts';
 import { optionRules } from './rules.ts';
@@ -21,7 +22,7 @@ const settings = Object.entries(optionRules).flatMap(([name, { kind, isSecret }]
  * Returns the options that the settings in `environment` describe, with defaults: `ISSUER`, `AUDIENCE`, `JWKS_MAX_AGE_SECONDS`
  * and the others that have an option in docs/settings.md. All other variables are ignored, and so is white space around a
  * value. An empty setting counts as unset. `settingNames` lists the names, and `secretOptions` the options whose values must not
- * be logged.
+ * be logged. In Deno, a setting of `process.env` that the process may not read counts as unset too, with a warning.
  * @param environment such as `process.env`, `Deno.env.toObject()` or the bindings of a Worker
  * @throws {EnvironmentError} a setting is missing or not valid; the message lists every mistake
  * @example
@@ -37,7 +38,8 @@ type EnvironmentOptions = CheckedOptions & { readonly issuer: ReturnType<typeof 
 
 function readEnvironment(environment: object): EnvironmentOptions {
   const given: Record<string, unknown> = {};
-  for (const { name, kind } of settings) {
+  const readable = readableSettings(environment);
+  for (const { name, kind } of readable) {
     const value = readValue(environment, name);
     if (value !== undefined && value !== '') given[name] = typeof value === 'string' ? parse(kind, value) : value;
   }
@@ -46,6 +48,17 @@ function readEnvironment(environment: object): EnvironmentOptions {
   const lines = problems.map((problem) => describeSetting(problem, readValue(environment, problem.name)));
   const message = `Cannot read settings:\n${lines.map((line) => `  ${line}`).join('\n')}`;
   throw Object.assign(new TypeError(message), { problems: lines }) satisfies EnvironmentError;
+}
+
+/** Returns the settings that this process may read. What is required is read in any case: the error of the runtime names it. */
+function readableSettings(environment: object): typeof settings {
+  if (!isOwnEnvironment(environment)) return settings;
+  const readable = settings.filter(({ name }) => isRequired(name) || mayReadVariable(settingOf(name)));
+  const unreadable = settings.length - readable.length;
+  if (unreadable > 0)
+    // biome-ignore lint/suspicious/noConsole: a setting without effect can be what protects an API.
+    console.warn(`Cannot read ${unreadable} settings without permission, so they count as unset: see --allow-env`);
+  return readable;
 }
 
 /** Returns a value without the white space around it, such as the line feed at the end of a secret of Kubernetes. */

@@ -47,7 +47,7 @@ describe('optionsFromEnvironment()', () => {
       expect(problems).toEqual([
         expect.stringMatching(
           new RegExp(
-            `^${setting} must be .*, got ".*"(\\. (?:HS256 is not accepted|To allow several|With JWKS_URI).*)?$`,
+            `^${setting} (?:must be .*|has no https://), got ".*"(\\. (?:HS256 is not accepted|To allow several|With JWKS_URI|Plain http).*)?$`,
           ),
         ),
       ]);
@@ -64,6 +64,21 @@ describe('optionsFromEnvironment()', () => {
       expect.stringMatching(/^ISSUER must be .*, got .*\. To accept several .* in REQUIRED_CLAIMS: tid=TENANT_ID$/),
     ]);
   });
+
+  const anyName = 'With JWKS_URI, any other name is allowed';
+  test.each([
+    [
+      'http://tenant.example.com/',
+      `has no https://, got "http://tenant.example.com/". Plain http needs a loopback host, or JWKS_ALLOW_HTTP=true. ${anyName}`,
+    ],
+    ['tenant.example.com', `has no https://, got "tenant.example.com". ${anyName}`],
+    ...['openid-configuration', 'oauth-authorization-server'].map((name) => [
+      `https://tenant.example.com/.well-known/${name}`,
+      `is the URL of metadata, not an issuer, got "https://tenant.example.com/.well-known/${name}". Use the value of issuer in that document, which usually is this URL up to /.well-known`,
+    ]),
+  ])('names the fault of ISSUER=%s first', (ISSUER, fault) =>
+    expect(problemsOf({ ...good, ISSUER })).toEqual([`ISSUER ${fault}`]),
+  );
 
   test('says that an issuer can be any name with JWKS_URI', () => {
     const named = { ...good, ISSUER: 'stytch.com/project' };

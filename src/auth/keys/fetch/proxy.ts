@@ -1,3 +1,4 @@
+import { mayReadVariable } from '../../values/permission.ts';
 import { isLoopbackHost, parseUrl } from '../../values/url.ts';
 
 /*
@@ -28,17 +29,14 @@ const variables = ['https_proxy', 'http_proxy', 'all_proxy', 'no_proxy'].flatMap
 
 interface Runtime {
   readonly Bun?: object;
-  readonly Deno?: { readonly permissions: { querySync(wanted: object): { readonly state: string } } };
+  readonly Deno?: object;
   readonly process?: { readonly env?: Environment; readonly execArgv?: readonly string[] };
 }
 
-/** Returns the variables of a runtime that uses them. Node.js does so on demand, and Deno would ask a person for permission to read them. */
+/** Returns the variables of a runtime that uses them. Node.js does so on demand. */
 function readEnvironment(): Environment {
   const { Bun, Deno, process: { env = {}, execArgv = [] } = {} } = globalThis as Runtime;
-  if (Deno) {
-    const mayRead = (variable: string) => Deno.permissions.querySync({ name: 'env', variable }).state === 'granted';
-    return Object.fromEntries(variables.filter(mayRead).map((name) => [name, env[name]]));
-  }
+  if (Deno) return Object.fromEntries(variables.filter(mayReadVariable).map((name) => [name, env[name]]));
   const asked = [...execArgv, env.NODE_OPTIONS ?? ''].some((text) => text.includes('--use-env-proxy'));
   return Bun !== undefined || env.NODE_USE_ENV_PROXY === '1' || asked ? env : {};
 }
