@@ -194,6 +194,7 @@ const rows: readonly Row[] = [
   ['guides/several-issuers#A list', 'GET /', deployment, 200, github],
   ['guides/several-issuers#A list', 'GET /', { ...deployment, iss: url }, 401, 'audience is missing'],
   ['guides/several-issuers#A list', 'GET /', { iss: github }, 401, 'audience is missing'],
+  ['guides/several-issuers#A list 2', 'GET /', {}, 200, url],
   [`guides/several-issuers#${allTenants}`, 'GET /', ofTenant('8eaef023-2b34-4da1-9baa-8bc8c9d6a490'), 200, 'scp'],
   [`guides/several-issuers#${allTenants}`, 'GET /', ofTenant(crypto.randomUUID()), 401, 'required claim'],
   ['guides/several-issuers#A list', 'GET /', { ...deployment, ref: 'refs/heads/x' }, 401, 'required claim'],
