@@ -43,6 +43,10 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
   const throws = isThrown(options);
   return async (context, next) => {
     const { raw } = Object(context.req);
+    // That of @hono/node-server. Others have none.
+    const { incoming } = Object(context.env);
+    if (incoming !== undefined && raw.incoming === undefined)
+      Object.defineProperty(raw, 'incoming', { value: incoming });
     const result = await (throws ? guard.requireToken(raw, requirements) : guard.check(raw, requirements));
     if (!('claims' in result)) {
       for (const name of [...context.res.headers.keys()].filter(isForCaches)) context.header(name, undefined);

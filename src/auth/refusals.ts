@@ -69,6 +69,10 @@ export const refusals: Readonly<Record<RefusalReason, RefusalDetails>> = {
   ),
   token_key_bound: invalidToken('Token is bound to a key: send it with the scheme DPoP and a proof', withDpop),
   certificate_missing: invalidToken('Token is bound to a certificate, but the request has none', withCertificates),
+  certificate_unreadable: invalidToken(
+    'Token is bound to a certificate, and that of the request cannot be read',
+    withCertificates,
+  ),
   certificate_mismatch: invalidToken(
     "Token is bound to another certificate, not to this request's certificate",
     withCertificates,

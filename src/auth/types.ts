@@ -161,9 +161,9 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
   /** Verified tokens to cache, in at most 64 MiB: 0 (no cache) to 1,000,000. Defaults to 10,000. */
   readonly tokenCacheSize: number;
   /**
-   * The name of the header in which a proxy sends the client's certificate: `Client-Cert` (RFC 9440), or one with the URL-encoded
-   * PEM that nginx sends. In code, it can also be a function that returns the certificate as DER or PEM, or undefined. Tokens
-   * with `cnf["x5t#S256"]` are then accepted together with exactly that certificate (RFC 8705 §3). The proxy must set or delete
+   * The name of the header in which a proxy sends the client's certificate: `Client-Cert` (RFC 9440), or one with base64 of DER, with
+   * the URL-encoded PEM that nginx sends, or with one element of Envoy's `X-Forwarded-Client-Cert`. In code, it can also be a
+   * function that returns the certificate, or undefined. One that throws, or returns anything else, is warned of once. Tokens with `cnf["x5t#S256"]` are then accepted together with exactly that certificate (RFC 8705 §3). The proxy must set or delete
    * the header in every request. A header that clients set or proxies consume is not allowed, such as `authorization`, `cookie`,
    * `user-agent`, `host` or `connection`.
    */
@@ -357,6 +357,15 @@ export interface GuardRequest {
   readonly url: string;
   /** Its headers, by names in any case. */
   readonly headers: { get(name: string): string | null };
+  /** The request of Node.js, at the doors for its frameworks: `clientCertificate` can read the certificate of its connection. */
+  readonly incoming?:
+    | {
+        readonly socket: {
+          readonly remoteAddress?: string | undefined;
+          readonly getPeerCertificate?: () => { readonly raw?: Uint8Array };
+        };
+      }
+    | undefined;
 }
 
 /** The claims of a verified access token (RFC 7519 §4, RFC 9068 §2.2), frozen with everything in them. */
@@ -612,6 +621,7 @@ export type RefusalReason =
   | 'token_bound'
   | 'token_key_bound'
   | 'certificate_missing'
+  | 'certificate_unreadable'
   | 'certificate_mismatch'
   | 'token_certificate_bound'
   | 'token_confirmation_unsupported'
@@ -793,8 +803,8 @@ export interface FetchFault {
 /** A function like the global `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** A certificate as DER or PEM. */
-export type Certificate = Uint8Array | ArrayBuffer | string;
+/** A certificate as DER or PEM, as an `X509Certificate`, or as `getPeerCertificate()` of Node.js returns it. */
+export type Certificate = Uint8Array | ArrayBuffer | string | { readonly raw?: Uint8Array };
 
 /** Returns the certificate with which the client of a request authenticated its connection, or undefined if there is none. */
 export type ClientCertificate = (request: GuardRequest) => Certificate | undefined;

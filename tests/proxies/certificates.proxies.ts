@@ -25,11 +25,11 @@ const header = async (client: string) => {
 };
 
 /** Starts a proxy, with or without client certificates, and returns its URL. */
-async function startProxy({ start, mutualTls }: typeof haproxy, server: string, isMutual: boolean): Promise<string> {
+async function startProxy(proxied: typeof haproxy, server: string, tls?: 'mutualTls' | 'selfSigned'): Promise<string> {
   const frontend = `127.0.0.1:${await freePort()}`;
-  const proxy = await start(frontend + (isMutual ? mutualTls(folder) : ''), server);
+  const proxy = await proxied.start(frontend + (tls ? proxied[tls](folder) : ''), server);
   processes.push(proxy);
-  const address = `http${isMutual ? 's' : ''}://${frontend}`;
+  const address = `http${tls ? 's' : ''}://${frontend}`;
   await until(async () => ((await curl('a', `${address}/livez`)) ?? '').length > 0, `the proxy: ${proxy.stderr()}`);
   return address;
 }
@@ -41,12 +41,16 @@ for (const name of ['server', 'a', 'b']) {
   await $`openssl req -x509 ${key} ${of} -keyout ${name}.key -out ${name}.pem`.cwd(folder).quiet();
 }
 await $`cat server.pem server.key > server.both`.cwd(folder).quiet();
+await $`openssl req -x509 ${key} -subj /CN=own -keyout own.key -out own.pem`.cwd(folder).quiet();
 const provider = await startAuthorizationServer();
 const service = await sourceForm.start({ ISSUER: provider.issuer, AUDIENCE, CLIENT_CERTIFICATE: 'Client-Cert' });
-const atProvider = await startProxy(nginx, new URL(provider.issuer).host, true);
+const atProvider = await startProxy(nginx, new URL(provider.issuer).host, 'selfSigned');
 const grant = ['--user', 'certified:certified-secret', '--data', 'grant_type=client_credentials'];
+const tokenOf = async (client: string): Promise<string> =>
+  JSON.parse((await curl(client, ...grant, `${atProvider}/token`)) ?? '{}').access_token;
 /** A token that oidc-provider bound to the certificate of client a. */
-const token: string = JSON.parse((await curl('a', ...grant, `${atProvider}/token`)) ?? '{}').access_token;
+const token = await tokenOf('a');
+const ownToken = await tokenOf('own');
 
 afterAll(async () => {
   for (const { signal } of processes) signal('SIGTERM');
@@ -72,8 +76,8 @@ for (const proxy of [haproxy, nginx]) {
     let encrypted: string;
     let plain: string;
     beforeAll(async () => {
-      encrypted = await startProxy(proxy, `127.0.0.1:${service.port}`, true);
-      plain = await startProxy(proxy, `127.0.0.1:${service.port}`, false);
+      encrypted = await startProxy(proxy, `127.0.0.1:${service.port}`, 'mutualTls');
+      plain = await startProxy(proxy, `127.0.0.1:${service.port}`);
     });
 
     async function statusOf(address: string, client: string | undefined, sends: readonly string[], form: number) {
@@ -91,6 +95,15 @@ for (const proxy of [haproxy, nginx]) {
     test('is not passed on from a client without a certificate', async () => {
       // HAProxy aborts the handshake, and nginx sends a response of its own.
       expect([undefined, '400']).toContain(await statusOf(encrypted, undefined, ['a'], 0));
+    });
+
+    // RFC 8705 §2.2.
+    test('is accepted with a certificate that the client has signed itself, and with no other', async () => {
+      const address = await startProxy(proxy, `127.0.0.1:${service.port}`, 'selfSigned');
+      const authorization = ['--header', `Authorization: Bearer ${ownToken}`];
+      const status = (client?: string) =>
+        curl(client, ...authorization, '-o', '/dev/null', '-w', '%{http_code}', `${address}/api/private`);
+      expect([await status('own'), await status('a'), await status()]).toEqual(['200', '401', '401']);
     });
 
     test('makes the response without TLS a 401, with any header', async () => {

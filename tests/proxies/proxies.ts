@@ -8,9 +8,11 @@ const PATH = `${process.env.PATH}:/usr/sbin`;
 
 const deployed = (file: string) => Bun.file(join(import.meta.dir, '../../deploy', file)).text();
 
-/** Starts HAProxy as deploy/ configures it, with more lines for its defaults. */
-export async function startHaproxy(FRONTEND: string, servers: readonly [string, string], defaults = '') {
-  const text = (await deployed('haproxy/haproxy.cfg')).replace('defaults\n', `defaults\n${defaults}`);
+/** Starts HAProxy as deploy/ configures it, with more lines for its defaults, and more rules. */
+export async function startHaproxy(FRONTEND: string, servers: readonly [string, string], defaults = '', rules = '') {
+  const text = (await deployed('haproxy/haproxy.cfg'))
+    .replace('defaults\n', `defaults\n${defaults}`)
+    .replace('  default_backend', `  ${rules}\n  default_backend`);
   const [SERVER_1, SERVER_2] = servers;
   return run(['haproxy', '-db', '-f', 'haproxy.cfg'], { PATH, FRONTEND, SERVER_1, SERVER_2 }, { 'haproxy.cfg': text });
 }
@@ -39,6 +41,9 @@ export const haproxy = {
   name: 'HAProxy as deploy/ configures it',
   /** The options of a listener on which clients must have a certificate, with files of this folder. */
   mutualTls: (folder: string) => ` ssl crt ${folder}/server.both ca-file ${folder}/ca.pem verify required`,
+  /** The same for certificates that clients have signed themselves. */
+  selfSigned: (folder: string) =>
+    ` ssl crt ${folder}/server.both ca-file ${folder}/ca.pem verify optional ca-ignore-err all crt-ignore-err all`,
   /** Starts the proxy at `frontend`, with options, in front of two servers, each `host:port`, by default the same twice. */
   start: (frontend: string, one: string, two = one) => startHaproxy(frontend, [one, two]),
 };
@@ -47,6 +52,7 @@ export const nginx: typeof haproxy = {
   name: 'nginx as deploy/ configures it',
   mutualTls: (folder) => ` ssl; ssl_certificate ${folder}/server.pem; ssl_certificate_key ${folder}/server.key;
       ssl_client_certificate ${folder}/ca.pem; ssl_verify_client on`,
+  selfSigned: (folder) => nginx.mutualTls(folder).replace('ssl_verify_client on', 'ssl_verify_client optional_no_ca'),
   async start(frontend, one, two = one) {
     const values: Readonly<Record<string, string>> = { FRONTEND: frontend, SERVER_1: one, SERVER_2: two };
     const text = (await deployed('nginx/protected-api.conf.template'))

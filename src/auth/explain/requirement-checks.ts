@@ -18,13 +18,15 @@ export function describeBinding({ claims, options, nameOf }: Explained): Check {
   const acceptBound =
     isByCertificate && !isBoundBy('jkt', claims) ? readCertificate : `${enable} for clients that send proofs`;
   const has = claims.cnf === undefined && dpop !== 'required' ? undefined : show(claims.cnf);
+  const present = "a request also needs the client's certificate, which cannot be checked here";
   const prove = `a request also needs a proof in the header DPoP, signed with one of ${nameOf('dpopAlgorithms')} (${joined(dpopAlgorithms)}), which cannot be checked here`;
   return check('binding', has, `${nameOf('dpop')} is ${dpop}${certificates}`, {
     token_bound: `${acceptBound}, or request a token that is not bound`,
     token_certificate_bound: readCertificate,
     token_confirmation_unsupported:
       'request a token that is bound to a key (jkt), to a certificate (x5t#S256) or not at all',
-    certificate_missing: "a request also needs the client's certificate, which cannot be checked here",
+    certificate_missing: present,
+    certificate_unreadable: present,
     token_unbound: `${enable} to accept tokens without a proof as well`,
     proof_missing: prove,
     // A token that is not a JWT is sent as Bearer, because only the response of introspect says that it is bound.

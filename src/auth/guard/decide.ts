@@ -5,6 +5,7 @@ import { createClaimsReader } from '../token/claims-schema.ts';
 import type { Verification, VerifiedToken, Verifier } from '../token/verifier.ts';
 import type { Authentication, CheckedOptions, Claims, DpopMode, GuardRequest, Scheme } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
+import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { attempt, ignoreRejection, isPromise, run, type Steps, wait, whenSettled } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
 import { acceptedSchemes, type RejectRequest } from './rejection.ts';
@@ -111,12 +112,19 @@ class RevocationCheck extends Limited {
  */
 function createRevocationCheck({ isRevoked }: CheckedOptions, withinLimit: WithinLimit) {
   if (!isRevoked) return undefined;
+  const warn = createFaultWarning('check for revocation', 'the function isRevoked', 'Requests are rejected');
   return (claims: Claims, token: string) => {
     const limited = new RevocationCheck(token);
     return whenSettled<unknown, Refusal | undefined>(
       attempt(() => withinLimit(limited, isRevoked(claims, limited))),
-      (returned) => (returned === false ? undefined : refuse('token_revoked')),
-      () => refuse('revocation_unavailable'),
+      (returned) => {
+        if (typeof returned !== 'boolean') warn(`returned ${typeof returned}, not a boolean`);
+        return returned === false ? undefined : refuse('token_revoked');
+      },
+      (fault) => {
+        warn(`failed: ${nameOfFault(fault)}`);
+        return refuse('revocation_unavailable');
+      },
     );
   };
 }

@@ -29,6 +29,7 @@ export function requestOf(incoming: IncomingRequest): GuardRequest {
     method: String(incoming.method),
     url: urlOf(incoming),
     headers: { get: (name: string) => headerOf(incoming, name.toLowerCase()) },
+    incoming,
   };
   guardRequests.set(incoming, request);
   return request;

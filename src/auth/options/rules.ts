@@ -180,5 +180,7 @@ function readSecrets(value: unknown): readonly string[] | undefined {
 
 function readClientCertificate(value: unknown): ClientCertificate | undefined {
   if (typeof value === 'function') return value as ClientCertificate;
-  return isText(value) && isCertificateHeader(value) ? clientCertificateFromHeader(value) : undefined;
+  return isText(value) && isCertificateHeader(value)
+    ? (clientCertificateFromHeader(value) as ClientCertificate)
+    : undefined;
 }

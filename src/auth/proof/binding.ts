@@ -1,9 +1,10 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import { ownClaim } from '../token/claims.ts';
 import type { CheckedOptions, Claims, GuardRequest, Scheme } from '../types.ts';
+import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
-import { whenSettled } from '../values/promises.ts';
-import { refuseCertificate } from './certificate.ts';
+import { isThenable, whenSettled } from '../values/promises.ts';
+import { refuseCertificate, unreadable } from './certificate.ts';
 import type { Presentation } from './presentation.ts';
 import { createProofVerifier, type ProofVerifierOptions, type VerifiedProof } from './proof.ts';
 import { sharedMemoryStore } from './replay-store.ts';
@@ -22,6 +23,7 @@ type Binding = Refusal | VerifiedProof | undefined;
 
 const keyMethod = 'jkt';
 const certificateMethod = 'x5t#S256';
+const certificateForms = 'DER, PEM or X509Certificate';
 /** The other registered methods. Unregistered members are ignored (RFC 7800 §3.1). */
 const unsupportedMethods = ['jwk', 'jwe', 'kid', 'jku', 'osc'];
 
@@ -34,13 +36,26 @@ export function createBindingCheck(options: BindingOptions): CheckBinding {
   const { dpop, publicUrl = '', clientCertificate, replayStore = sharedMemoryStore() } = options;
   const verifyProof = createProofVerifier({ ...options, publicUrl, replayStore });
 
+  const warn = createFaultWarning(
+    'read client certificates',
+    'the function clientCertificate',
+    'Tokens that are bound to a certificate are rejected',
+  );
+
   /** The function may read what a client sent, so an exception counts as a certificate that cannot be read. */
-  function certificateOf(request: GuardRequest): unknown {
+  async function refuseHolder(request: GuardRequest, confirmation: Members): Promise<Refusal | undefined> {
+    let certificate: unknown = unreadable;
     try {
-      return clientCertificate?.(request);
-    } catch {
-      return undefined;
+      certificate = clientCertificate?.(request);
+    } catch (fault) {
+      warn(`threw ${nameOfFault(fault)}`);
     }
+    const refusal = await refuseCertificate(certificate, confirmation[certificateMethod]);
+    if (refusal?.reason === 'certificate_unreadable' && certificate !== unreadable)
+      warn(
+        isThenable(certificate) ? 'returned a promise, but it must be synchronous' : `returned no ${certificateForms}`,
+      );
+    return refusal;
   }
 
   function refuseBearer(request: GuardRequest, claims: Claims): ReturnType<CheckBinding> {
@@ -50,7 +65,7 @@ export function createBindingCheck(options: BindingOptions): CheckBinding {
     if (Object.hasOwn(confirmation, keyMethod)) return refuse(dpop === 'off' ? 'token_bound' : 'token_key_bound');
     if (!clientCertificate || !Object.hasOwn(confirmation, certificateMethod)) return refuse('token_bound');
     if (hasUnsupportedMethod(confirmation)) return refuse('token_confirmation_unsupported');
-    return refuseCertificate(certificateOf(request), confirmation[certificateMethod]);
+    return refuseHolder(request, confirmation);
   }
 
   return (request, scheme, presented, claims) => {
@@ -62,7 +77,7 @@ export function createBindingCheck(options: BindingOptions): CheckBinding {
     if (needsCertificate && !clientCertificate) return refuse('token_certificate_bound');
     if (typeof thumbprint !== 'string') return refuse('token_unbound');
     return whenSettled(
-      needsCertificate ? refuseCertificate(certificateOf(request), confirmation[certificateMethod]) : undefined,
+      needsCertificate ? refuseHolder(request, confirmation) : undefined,
       (refusal) => refusal ?? verifyProof(request, presented, thumbprint),
     );
   };

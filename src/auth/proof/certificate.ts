@@ -17,18 +17,40 @@ const clientHeaders =
 export const isCertificateHeader = (name: string) =>
   /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !isConnectionHeader(name) && !clientHeaders.test(name);
 
+/** What a header returns that has something else than one certificate. It is no fault of the application. */
+export const unreadable = Symbol('unreadable');
+
 /**
- * Returns a function that reads the client's certificate from a header that a proxy sets: `Client-Cert` (RFC 9440 §2.2), or the
- * URL-encoded PEM of nginx (`$ssl_client_escaped_cert`). Anything but exactly one certificate counts as none. Does NOT check who
- * set the header: the proxy must set or delete it in every request.
+ * Returns a function that reads the client's certificate from a header that a proxy sets: `Client-Cert` (RFC 9440 §2.2), base64 of
+ * DER, the URL-encoded PEM of nginx (`$ssl_client_escaped_cert`), or one element of Envoy's `X-Forwarded-Client-Cert` with `Cert`.
+ * Anything but exactly one certificate is {@link unreadable}. Does NOT check who set the header: the proxy must set or delete it in
+ * every request.
  * @param name a header for which {@link isCertificateHeader} is true
  */
-export function clientCertificateFromHeader(name: string): (request: GuardRequest) => Uint8Array | undefined {
+export function clientCertificateFromHeader(
+  name: string,
+): (request: GuardRequest) => Uint8Array | typeof unreadable | undefined {
   return ({ headers }) => {
     const value = headers.get(name)?.trim() ?? '';
+    if (value === '') return undefined;
     const [, bytes] = /^:([A-Za-z\d+/]+={0,2}):$/.exec(value) ?? [];
-    return readCertificate(bytes === undefined ? decodeUrl(value) : decodeBase64(bytes));
+    if (bytes !== undefined) return readCertificate(decodeBase64(bytes)) ?? unreadable;
+    const text = decodeUrl(certificateInElement(value) ?? value) ?? '';
+    const isBare = /^[A-Za-z\d+/]+={0,2}$/.test(text);
+    return readCertificate(isBare ? decodeBase64(text) : text) ?? unreadable;
   };
+}
+
+/** One member of an element of `X-Forwarded-Client-Cert`. In quotes, a quote is escaped. */
+const elementMember = String.raw`[A-Za-z]+=(?:"(?:[^"\\]|\\.)*"|[^",;]*)`;
+const oneElement = new RegExp(`^${elementMember}(?:;${elementMember})*$`);
+
+/** Returns the URL-encoded PEM of the one element in `X-Forwarded-Client-Cert`. Each proxy adds an element. */
+function certificateInElement(value: string): string | undefined {
+  if (!oneElement.test(value)) return undefined;
+  const members = value.match(new RegExp(elementMember, 'g')) ?? [];
+  const [certificate = '', ...others] = members.filter((member) => /^cert=/i.test(member));
+  return others.length === 0 ? certificate.slice('cert='.length).replace(/^"(.*)"$/, '$1') : '';
 }
 
 /**
@@ -36,11 +58,21 @@ export function clientCertificateFromHeader(name: string): (request: GuardReques
  * @param thumbprint `cnf["x5t#S256"]` of the token
  */
 export async function refuseCertificate(certificate: unknown, thumbprint: unknown): Promise<Refusal | undefined> {
-  // An object of the application may throw when it is read.
-  const actual = await certificateThumbprint(certificate).catch(() => undefined);
-  if (actual === undefined) return refuse('certificate_missing');
-  return actual === thumbprint ? undefined : refuse('certificate_mismatch');
+  try {
+    if (isNone(certificate)) return refuse('certificate_missing');
+    const actual = await certificateThumbprint(certificate);
+    if (actual !== undefined) return actual === thumbprint ? undefined : refuse('certificate_mismatch');
+  } catch {} // An object of the application may throw when it is read.
+  return refuse('certificate_unreadable');
 }
+
+/** Without a certificate, `getPeerCertificate()` of Node.js returns an empty object, and null once the connection has ended. */
+function isNone(value: unknown): boolean {
+  return value === undefined || value === null || value === '' || (isPlain(value) && Object.keys(value).length === 0);
+}
+
+const isPlain = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && [null, Object.prototype].includes(Object.getPrototypeOf(value));
 
 /** Resolves to the SHA-256 thumbprint of one certificate (RFC 8705 §3.1), or to undefined for anything else. */
 export async function certificateThumbprint(certificate: unknown): Promise<string | undefined> {
@@ -62,11 +94,14 @@ function isSequence(der: Uint8Array): boolean {
   return tag === 0x30 && first > 0x80 && der.length === start + length;
 }
 
+/** Reads bytes, an `X509Certificate`, and what `getPeerCertificate()` of Node.js returns: both have the bytes in `raw`. */
 function binaryOf(value: unknown): Uint8Array | undefined {
   // A function that is asynchronous by mistake gives no certificate, and must not end the process.
   ignoreRejection(value);
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  return value instanceof Uint8Array ? value : undefined;
+  if (value instanceof Uint8Array) return value;
+  const { raw } = Object(value) as { readonly raw?: unknown };
+  return raw instanceof Uint8Array ? raw : undefined;
 }
 
 function decodePem(text: string): Uint8Array | undefined {

@@ -1,4 +1,5 @@
 import type { ReplayStore, ReplayStoreEvent } from '../types.ts';
+import { nameOfFault } from '../values/faults.ts';
 import { ignoreRejection } from '../values/promises.ts';
 
 /** Maximum difference between the clocks of processes that share a store. Marks last this much longer than the window. */
@@ -100,14 +101,7 @@ export function createStoreWatch(
   };
 }
 
-/** Not the message, which can repeat what was sent to the store. */
-function describeCause(fault: unknown): string {
-  if (fault instanceof StoreFault) return fault.message;
-  if (!(fault instanceof Error)) return `a value of the type ${typeof fault}`;
-  const { name } = fault;
-  const named = [Reflect.get(fault, 'code'), name].find((word) => typeof word === 'string' && /^\w{1,64}$/.test(word));
-  return String(named ?? 'an error');
-}
+const describeCause = (fault: unknown) => (fault instanceof StoreFault ? fault.message : nameOfFault(fault));
 
 function warnOnConsole(event: ReplayStoreEvent): void {
   const warning =

@@ -1,5 +1,6 @@
 import { type Refusal, refuse } from '../refusals.ts';
 import type { Claims, ClaimsSchema } from '../types.ts';
+import { createFaultWarning } from '../values/faults.ts';
 import { deepFreeze, isJsonObject } from '../values/json.ts';
 import { ignoreRejection, isThenable } from '../values/promises.ts';
 import type { VerifiedToken } from './verifier.ts';
@@ -21,12 +22,10 @@ export function createClaimsReader(schema: ClaimsSchema | undefined): (token: Ve
   if (schema === undefined) return ({ claims }) => claims;
   const { '~standard': standard } = schema;
   const known = new WeakMap<VerifiedToken, Claims | Refusal>();
-  let hasWarned = false;
+  const report = createFaultWarning('check claims', 'the schema', 'Tokens are rejected');
 
   function warn(problem: string): Refusal {
-    // biome-ignore lint/suspicious/noConsole: without it, a defect of the schema would show only as 401.
-    if (!hasWarned) console.warn(`Cannot check claims: the schema ${problem}. Tokens are rejected`);
-    hasWarned = true;
+    report(problem);
     return refuse('claims_unexpected');
   }
 

@@ -2,6 +2,7 @@ import { base64url } from 'jose';
 import { Refusal, refuse } from '../refusals.ts';
 import type { Claims, GuardOptions } from '../types.ts';
 import type { TimeAndRandom } from '../values/clock.ts';
+import { createFaultWarning, nameOfFault } from '../values/faults.ts';
 import { isJsonObject, type Members, parseJsonObject, withoutNulls } from '../values/json.ts';
 import { promised } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
@@ -28,10 +29,14 @@ export function createIntrospection({
   now,
 }: IntrospectionParts): ((token: string) => Promise<Introspected> | Refusal | undefined) | undefined {
   if (!introspect) return undefined;
+  const warn = createFaultWarning('introspect tokens', 'the function introspect', 'Requests get a 503');
   const ask = async (token: string): Promise<Introspected> => {
     const limited = new Limited();
-    const response = await responseOf(() => withinLimit(limited, introspect(token, limited)));
-    if (!isJsonObject(response)) return refuse('introspection_unavailable');
+    const response = await responseOf(() => withinLimit(limited, introspect(token, limited)), warn);
+    if (!isJsonObject(response)) {
+      warn('returned no object that JSON can carry');
+      return refuse('introspection_unavailable');
+    }
     if (response.active !== true || lacksKey(response)) return refuse('token_inactive');
     const { iss = introspected?.rules.issuer } = response;
     const trust = introspected ?? (await of(iss));
@@ -73,13 +78,15 @@ function isJwt(token: string): boolean {
  * Resolves to what the application responds, as JSON carries it: a copy, because the application may keep and change its own, in
  * which a member that is undefined or null is missing. Undefined if there is none, or if JSON cannot carry it, such as a cycle.
  */
-export async function responseOf(introspect: () => unknown): Promise<unknown> {
+export async function responseOf(introspect: () => unknown, warn?: (fault: string) => void): Promise<unknown> {
   try {
     const copy: unknown = structuredClone(await promised(introspect()));
     // JSON would write an object of another kind, such as an Error or a Map, as an empty one.
     return Object.prototype.toString.call(copy) === '[object Object]'
       ? withoutNulls(JSON.parse(JSON.stringify(copy)))
       : undefined;
-  } catch {}
-  return undefined;
+  } catch (fault) {
+    warn?.(`failed: ${nameOfFault(fault)}`);
+    return undefined;
+  }
 }

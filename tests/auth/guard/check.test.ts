@@ -1,4 +1,4 @@
-import { describe, expect, mock, test } from 'bun:test';
+import { describe, expect, mock, spyOn, test } from 'bun:test';
 import { join } from 'node:path';
 import { createGuard, type GuardOptions } from '../../../src/auth/guard.ts';
 import type { Requirements } from '../../../src/auth/types.ts';
@@ -101,14 +101,54 @@ describe('the option isRevoked', () => {
   });
 });
 
-test('the option clientCertificate is called for every request, even if the token is cached, and an exception is no certificate', async () => {
+const jwt = tokenOf();
+
+test('the option clientCertificate is called for every request, even if the token is cached, and an exception is a certificate that cannot be read', async () => {
   const { thumbprint, der } = certificate('a');
   let presented: Uint8Array | undefined;
   const check = createChecker({ clientCertificate: () => presented ?? JSON.parse('') });
   const headers = new Headers(bearer(tokenOf({ claims: { cnf: { 'x5t#S256': thumbprint } } })));
   const reasons: unknown[] = [];
   for (presented of [der, undefined, certificate('b').der, der]) reasons.push((await check(headers)).reason);
-  expect(reasons).toEqual([undefined, 'certificate_missing', 'certificate_mismatch', undefined]);
+  expect(reasons).toEqual([undefined, 'certificate_unreadable', 'certificate_mismatch', undefined]);
+});
+
+const down = async () => Promise.reject(Object.assign(new Error('secret'), { code: 'ECONNREFUSED' }));
+test.each<[string, Partial<GuardOptions>, token: string, said: string | undefined]>([
+  [
+    'isRevoked throws',
+    { isRevoked: () => JSON.parse('') },
+    jwt,
+    'check for revocation: the function isRevoked failed: SyntaxError',
+  ],
+  ['isRevoked rejects', { isRevoked: down }, jwt, 'check for revocation: the function isRevoked failed: ECONNREFUSED'],
+  [
+    'isRevoked returns nothing',
+    { isRevoked: (() => {}) as never },
+    jwt,
+    'check for revocation: the function isRevoked returned undefined, not a boolean',
+  ],
+  ['isRevoked says true', { isRevoked: () => true }, jwt, undefined],
+  [
+    'introspect rejects',
+    { introspect: down },
+    'opaque',
+    'introspect tokens: the function introspect failed: ECONNREFUSED',
+  ],
+  [
+    'introspect returns a list',
+    { introspect: () => [] },
+    'opaque',
+    'introspect tokens: the function introspect returned no object that JSON can carry',
+  ],
+  ['introspect says inactive', { introspect: () => ({ active: false }) }, 'opaque', undefined],
+])('whose fault a rejection is, if %s, is said once', async (_, options, token, said) => {
+  const warn = spyOn(console, 'warn').mockImplementation(() => {});
+  const check = createChecker(options);
+  for (const _ of 'two') expect((await check(token)).result).toBeInstanceOf(Response);
+  const warnings = warn.mock.calls.map(String);
+  warn.mockRestore();
+  expect(warnings).toEqual(said ? [expect.stringMatching(new RegExp(`^Cannot ${said}. Requests `))] : []);
 });
 
 test('createGuard().check() rejects a scheme and a blank, which the class Headers would trim', async () => {

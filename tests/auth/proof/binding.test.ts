@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { type BindingOptions, createBindingCheck } from '../../../src/auth/proof/binding.ts';
+import { clientCertificateFromHeader } from '../../../src/auth/proof/certificate.ts';
 import type { Scheme } from '../../../src/auth/types.ts';
 import { certificate } from '../../support/certificates.ts';
 import { anyProof, bound, makeProof, useVerified } from '../../support/proof.ts';
@@ -65,12 +66,41 @@ describe('createBindingCheck()', () => {
     });
   }
 
+  test.each<[string, (request: never) => unknown, said: string | undefined]>([
+    ['throws', () => JSON.parse('secret'), 'threw SyntaxError'],
+    [
+      'reads a connection that it does not have',
+      () => Object(undefined).socket.getPeerCertificate(),
+      'threw TypeError',
+    ],
+    ['is asynchronous', async () => held.der, 'returned a promise, but it must be synchronous'],
+    ['returns a chain', () => held.pem + held.pem, 'returned no DER, PEM or X509Certificate'],
+    ['returns nothing', () => undefined, undefined],
+    ['returns another certificate', () => certificate('b').der, undefined],
+    ['is the name of a header that has something else', clientCertificateFromHeader('authorization'), undefined],
+  ])('warns once if the function clientCertificate %s', async (_, clientCertificate, said) => {
+    const warn = spyOn(console, 'warn').mockImplementation(() => {});
+    const check = createBindingCheck({
+      ...anyProof,
+      ...unset,
+      dpop: 'off',
+      clientCertificate: clientCertificate as never,
+    });
+    const presented = { method: 'GET', url, token, proof: null };
+    const request = new Request(url, { headers: { authorization: 'x' } });
+    for (const _ of 'two') await check(request, 'Bearer', presented, claimsWith(certified));
+    const warnings = warn.mock.calls.map(String);
+    warn.mockRestore();
+    const prefix = 'Cannot read client certificates: the function clientCertificate';
+    expect(warnings).toEqual(said ? [`${prefix} ${said}. Tokens that are bound to a certificate are rejected`] : []);
+  });
+
   test('accepts a token that is bound to a key and a certificate only with both, and uses no proof without the certificate', async () => {
     const now = () => 1_900_000_000_000;
     const proof = makeProof({ url, token, nowSeconds: 1_900_000_000 });
     const present = (certificate: Buffer | undefined) =>
       outcomeOf({ clientCertificate: () => certificate ?? JSON.parse(''), now }, 'DPoP', both, proof);
-    expect(await present(undefined)).toBe('certificate_missing');
+    expect(await present(undefined)).toBe('certificate_unreadable');
     expect(await present(held.der)).toBeUndefined();
     // Guards without a store of their own share one.
     expect(await present(held.der)).toBe('proof_replayed');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { createHash } from 'node:crypto';
-import { clientCertificateFromHeader, refuseCertificate } from '../../../src/auth/proof/certificate.ts';
+import { createHash, X509Certificate } from 'node:crypto';
+import { clientCertificateFromHeader, refuseCertificate, unreadable } from '../../../src/auth/proof/certificate.ts';
 import { certificate } from '../../support/certificates.ts';
 
 const { der, pem, thumbprint, field, escaped } = certificate('a');
@@ -8,29 +8,61 @@ const other = certificate('b');
 
 describe('clientCertificateFromHeader()', () => {
   const read = clientCertificateFromHeader('Client-Cert');
-  const rows: [name: string, values: readonly string[], want: Buffer | undefined][] = [
-    ['a byte sequence', [field], der],
-    ['a byte sequence without padding', [field.replace(/=*:$/, ':')], der],
-    ['the URL-encoded PEM of nginx', [escaped], der],
-    ['no header', [], undefined],
-    ['an empty header', [''], undefined],
-    ['an empty byte sequence', ['::'], undefined],
-    ['two headers', [field, field], undefined],
-    ['two PEM headers', [escaped, escaped], undefined],
-    ['two certificates in one PEM', [escaped + escaped], undefined],
-    ['a byte sequence with parameters', [`${field};a=1`], undefined],
-    ['a byte sequence without colons', [field.replaceAll(':', '')], undefined],
-    ['a byte sequence in base64url', [`:${der.toString('base64url')}:`], undefined],
-    ['a PEM as a byte sequence', [`:${Buffer.from(pem).toString('base64')}:`], undefined],
-    ['bytes that are not a certificate', [`:${Buffer.from('garbage').toString('base64')}:`], undefined],
-    ['half a certificate', [`:${der.subarray(0, 100).toString('base64')}:`], undefined],
-    ['a malformed URL encoding', [`${escaped}%zz`], undefined],
-    ['the PEM of a key', [escaped.replaceAll('CERTIFICATE', 'PUBLIC%20KEY')], undefined],
+  const base64 = der.toString('base64');
+  const cert = `Cert="${escaped}"`;
+  const [by, subject] = ['By=spiffe://a/b;Hash=0a', 'Subject="CN=\\"a\\";Cert=b,c";URI=spiffe://a/c;DNS=a;DNS=b'];
+  const rows: [name: string, values: readonly string[], want: 'read' | 'none' | 'unreadable'][] = [
+    ['a byte sequence', [field], 'read'],
+    ['a byte sequence without padding', [field.replace(/=*:$/, ':')], 'read'],
+    ['the URL-encoded PEM of nginx', [escaped], 'read'],
+    ['the PEM of AWS, which leaves some characters', [escaped.replaceAll('%2B', '+').replaceAll('%2F', '/')], 'read'],
+    ['the PEM of Apache, with blanks as line ends', [pem.replaceAll('\n', ' ')], 'read'],
+    // Azure App Service, Cloudflare, Caddy, HAProxy (`%[ssl_c_der,base64]`) and, URL-encoded, Traefik.
+    ['base64 of DER', [base64], 'read'],
+    ['URL-encoded base64 of DER', [encodeURIComponent(base64)], 'read'],
+    // Envoy and Istio.
+    ['an element with the certificate alone', [cert], 'read'],
+    ['an element with other members', [`${by};${cert};${subject}`], 'read'],
+    ['an element with names in lower case', [`hash=0a;cert="${escaped}"`], 'read'],
+    ['no header', [], 'none'],
+    ['an empty header', [''], 'none'],
+    ['an element without the certificate', [`${by};${subject}`], 'unreadable'],
+    ['an element with a certificate in a subject only', [`Subject=";Cert=\\"${escaped}\\""`], 'unreadable'],
+    ['an element with two certificates', [`${cert};${cert}`], 'unreadable'],
+    ['an element with a chain', [`Chain="${escaped}"`], 'unreadable'],
+    ['two elements', [cert, cert], 'unreadable'],
+    ['two elements in one header', [`${by};${cert},${cert}`], 'unreadable'],
+    ['an element whose quote does not end', [`Cert="${escaped}`], 'unreadable'],
+    ['the JSON of a proxy', [JSON.stringify({ pem })], 'unreadable'],
+    ['an empty byte sequence', ['::'], 'unreadable'],
+    ['two headers', [field, field], 'unreadable'],
+    ['two PEM headers', [escaped, escaped], 'unreadable'],
+    ['two headers with base64', [base64, base64], 'unreadable'],
+    ['two certificates in one PEM', [escaped + escaped], 'unreadable'],
+    ['a byte sequence with parameters', [`${field};a=1`], 'unreadable'],
+    ['a byte sequence in base64url', [`:${der.toString('base64url')}:`], 'unreadable'],
+    ['base64url of DER', [der.toString('base64url')], 'unreadable'],
+    ['a PEM as a byte sequence', [`:${Buffer.from(pem).toString('base64')}:`], 'unreadable'],
+    ['bytes that are not a certificate', [`:${Buffer.from('garbage').toString('base64')}:`], 'unreadable'],
+    ['half a certificate', [`:${der.subarray(0, 100).toString('base64')}:`], 'unreadable'],
+    ['a malformed URL encoding', [`${escaped}%zz`], 'unreadable'],
+    ['the PEM of a key', [escaped.replaceAll('CERTIFICATE', 'PUBLIC%20KEY')], 'unreadable'],
+    ['a word', ['none'], 'unreadable'],
   ];
-  test.each(rows)('reads %s as the certificate or none', (_, values, want) => {
+  test.each(rows)('reads %s: %p', (_, values, want) => {
     const headers = new Headers(values.map((value): [string, string] => ['client-cert', value]));
     const found = read(new Request('http://localhost', { headers }));
-    expect(found && Buffer.from(found).toString('base64')).toBe(want?.toString('base64'));
+    const isRead = found instanceof Uint8Array && Buffer.from(found).equals(der);
+    expect(isRead ? 'read' : found === undefined ? 'none' : found.toString()).toBe(
+      want === 'unreadable' ? unreadable.toString() : want,
+    );
+  });
+
+  test('reads a header as long as servers take it in no time', () => {
+    const value = `Cert="${'\\'.repeat(8192)}${'a='.repeat(8192)}`;
+    const startedAt = performance.now();
+    read({ method: 'GET', url: '', headers: { get: () => value } });
+    expect(performance.now() - startedAt).toBeLessThan(1000);
   });
 });
 
@@ -38,21 +70,27 @@ describe('refuseCertificate()', () => {
   const garbage = Buffer.from('garbage');
   const thumbprintOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('base64url');
   const missing = 'certificate_missing';
+  const wrong = 'certificate_unreadable';
   const mismatch = 'certificate_mismatch';
   const rows: [name: string, value: unknown, thumbprint: unknown, want: string | undefined][] = [
     ['DER', der, thumbprint, undefined],
     ['DER in an ArrayBuffer', new Uint8Array(der).buffer, thumbprint, undefined],
     ['PEM', pem, thumbprint, undefined],
     ['PEM with other line ends', pem.replaceAll('\n', '\r\n'), thumbprint, undefined],
+    ['an X509Certificate', new X509Certificate(der), thumbprint, undefined],
+    ['what getPeerCertificate() returns', { subject: {}, raw: der }, thumbprint, undefined],
+    ['what it returns without a certificate', Object.freeze({}), thumbprint, missing],
     ['none', undefined, thumbprint, missing],
     ['null', null, thumbprint, missing],
     ['an empty text', '', thumbprint, missing],
-    ['a promise of the certificate', Promise.resolve(der), thumbprint, missing],
+    ['a promise of the certificate', Promise.resolve(der), thumbprint, wrong],
+    ['an object with other members', { der }, thumbprint, wrong],
+    ['false', false, thumbprint, wrong],
     [
       'an object that throws when it is read',
       new Proxy({}, { getPrototypeOf: () => JSON.parse('') }),
       thumbprint,
-      missing,
+      wrong,
     ],
     ...Object.entries({
       'bytes that are none': garbage,
@@ -61,8 +99,8 @@ describe('refuseCertificate()', () => {
       'all but a byte': der.subarray(0, -1),
       'an element of indefinite length': der.with(1, 0x80),
       'another element than a sequence': der.with(0, 0x31),
-    }).map(([name, bytes]): (typeof rows)[number] => [name, bytes, thumbprintOf(bytes), missing]),
-    ['PEM and more', `${pem}more`, thumbprint, missing],
+    }).map(([name, bytes]): (typeof rows)[number] => [name, bytes, thumbprintOf(bytes), wrong]),
+    ['PEM and more', `${pem}more`, thumbprint, wrong],
     ['another one', other.der, thumbprint, mismatch],
     ['a thumbprint with padding', der, `${thumbprint}=`, mismatch],
     ['a thumbprint in hexadecimal', der, createHash('sha256').update(der).digest('hex'), mismatch],
@@ -73,6 +111,6 @@ describe('refuseCertificate()', () => {
     expect((await refuseCertificate(value, bound))?.reason).toBe(want as never),
   );
 
-  test('returns certificate_missing for a promise that rejects, and catches the rejection', async () =>
-    expect((await refuseCertificate(Promise.reject(new Error('no')), thumbprint))?.reason).toBe(missing));
+  test('returns certificate_unreadable for a promise that rejects, and catches the rejection', async () =>
+    expect((await refuseCertificate(Promise.reject(new Error('no')), thumbprint))?.reason).toBe(wrong));
 });
