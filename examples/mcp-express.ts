@@ -51,7 +51,7 @@ app.all('/mcp', async (req, res) => {
   const id = req.get('mcp-session-id');
   const transport = id === undefined ? await begin(own) : own.get(id);
   if (transport) await transport.handleRequest(req, res, req.body);
-  else res.status(404).json({ jsonrpc: '2.0', error: { code: -32001, message: 'Session not found' }, id: null });
+  else res.status(404).json({ jsonrpc: '2.0', error: { code: -32001, message: 'Session not found' } });
 });
 
 app.listen(Number(PORT), 'localhost', () => console.log(`MCP server at ${resource}`));

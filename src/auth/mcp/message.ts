@@ -13,9 +13,9 @@ interface ReadMessage {
   readonly message?: unknown;
 }
 
-/** Returns the response to a request that no handler gets, in the form of JSON-RPC 2.0. */
+/** Returns the response to a request that no handler gets: an error of JSON-RPC 2.0 that has no `id`, as MCP wants it. */
 export const rejectMessage = (status: number, code: number, message: string, headers: Record<string, string> = {}) =>
-  new Response(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }), {
+  new Response(JSON.stringify({ jsonrpc: '2.0', error: { code, message } }), {
     status,
     // RFC 9110 §15.1: some of these could be cached.
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
