@@ -6,9 +6,10 @@ import manifest from '../../src/auth/package.json' with { type: 'json' };
 import probe from '../../src/probe/package.json' with { type: 'json' };
 import { checkAnchors } from './anchors.ts';
 import { withContentPolicy } from './content-policy.ts';
+import { configureMarkdown, slugify } from './markdown.ts';
 import * as written from './pages.ts';
 
-const { onGitHub, repository, sections, site, slogan, titleOf } = written;
+const { repository, sections, site, slogan } = written;
 const base = new URL(site).pathname;
 /** TypeDoc has written a page for each door. */
 const reference = {
@@ -20,13 +21,30 @@ const reference = {
 
 const sidebar = Object.entries({ ...sections, ...reference }).map(([text, pages]) => ({
   text,
-  items: pages.map((page) => ({
-    text: page === 'index' ? 'Overview' : titleOf(page),
-    link: `/${page.replace(/index$/, '')}`,
-  })),
+  items: [
+    ...pages.map((page) => ({ text: written.shortTitleOf(page), link: `/${page.replace(/index$/, '')}` })),
+    ...(written.furtherItems[text] ?? []),
+  ],
   // Long sections are closed until one of their pages is open.
-  ...(/Issuers|Migration|Reference/.test(text) && { collapsed: true }),
+  ...(!/Start|Your token|Look up/.test(text) && { collapsed: true }),
 }));
+
+/** The spaces before a line, so that what is wrapped begins there too. */
+function keepIndent(node: { properties: Record<string, unknown>; children: unknown[] }): void {
+  const [, indent = ''] = /^( *)/.exec(textOf(node)) ?? [];
+  node.properties.style = `--indent: ${indent.length}ch`;
+}
+
+const textOf = (node: unknown): string => {
+  const { value = '', children = [] } = node as { readonly value?: string; readonly children?: readonly unknown[] };
+  return value + children.map(textOf).join('');
+};
+
+/** How much a page counts in a search: whoever looks for a framework or a status wants the page about it. */
+function searchWeight(id: string): number {
+  if (/\/start\/|\/troubleshooting/.test(id)) return 4;
+  return /\/reference\/|\/comparison/.test(id) ? 0.3 : 1;
+}
 
 export default defineConfig({
   title: 'Protected API',
@@ -45,6 +63,7 @@ export default defineConfig({
   sitemap: { hostname: site },
   transformPageData: ({ relativePath }) => ({
     description: written.descriptionOf(relativePath.replace(/\.md$/, '')) ?? slogan,
+    ...(relativePath === 'index.md' && { frontmatter: { sidebar: false, aside: false, pageClass: 'home' } }),
   }),
   transformHead({ pageData, title, description }) {
     const url = site + pageData.relativePath.replace(/(?:(^|\/)index)?\.md$/, '$1');
@@ -61,57 +80,19 @@ export default defineConfig({
     ['style', {}, readFileSync(join(import.meta.dirname, 'layout.css'), 'utf8')],
   ],
   markdown: {
-    // The anchors that GitHub gives to headings.
-    anchor: {
-      slugify: (heading) =>
-        heading
-          .toLowerCase()
-          .replace(/[^\w\s-]/g, '')
-          .replaceAll(' ', '-'),
-    },
-    config(md) {
-      md.core.ruler.before('normalize', 'package-managers', (state) => {
-        state.src = written.withTabs(state.src);
-      });
-      // Braces in code are text, not templates of Vue. Long names break between their words first.
-      md.renderer.rules.code_inline = (tokens, index) => {
-        const text = md.utils.escapeHtml(tokens[index]?.content ?? '');
-        return `<code v-pre>${text.replaceAll(/[_,](?=\w)|(?<=\w)\/(?=\w)|(?<=[a-z])(?=[A-Z])/g, '$&<wbr>')}</code>`;
-      };
-      // Says which blocks are not whole files.
-      const { fence } = md.renderer.rules;
-      md.renderer.rules.fence = (...given) => {
-        const [tokens, index] = given;
-        const html = fence?.(...given) ?? '';
-        return tokens[index]?.info === 'ts fragment' ? html.replace('"lang">ts<', '"lang">fragment<') : html;
-      };
-      // On a phone, the name of a column stands in each of its cells.
-      md.core.ruler.push('labels-of-cells', ({ tokens }) => {
-        let head: string[] = [];
-        let column = 0;
-        for (const [index, token] of tokens.entries()) {
-          if (token.type === 'thead_open') head = [];
-          if (token.type === 'tr_open') column = 0;
-          if (token.type === 'th_open') head.push(tokens[index + 1]?.content.replaceAll('`', '') ?? '');
-          if (token.type === 'td_open') token.attrSet('data-label', head[column++] ?? '');
-        }
-      });
-      md.core.ruler.push('links-to-repository', ({ tokens, env }) => {
-        for (const token of tokens.flatMap(({ children }) => children ?? [])) {
-          const href = token.type === 'link_open' && onGitHub(token.attrGet('href') ?? '', env.relativePath);
-          if (href) token.attrSet('href', href);
-        }
-      });
-    },
+    anchor: { slugify },
+    config: configureMarkdown,
+    codeTransformers: [{ line: keepIndent }],
   },
   themeConfig: {
+    logo: '/icon.svg',
     nav: [
       { text: 'Guide', link: '/', activeMatch: '^/(?!reference)' },
       { text: 'Reference', link: '/reference/', activeMatch: '^/reference' },
     ],
     sidebar,
     outline: [2, 3],
-    search: { provider: 'local' },
+    search: { provider: 'local', options: { miniSearch: { searchOptions: { boostDocument: searchWeight } } } },
     socialLinks: [{ icon: 'github', link: repository }],
     editLink: { pattern: `${repository}/edit/main/docs/:path` },
   },

@@ -18,24 +18,34 @@ const linksOf = (folder: string) =>
 /** The pages of each section that people write, in reading order. */
 export const sections: Readonly<Record<string, readonly string[]>> = {
   Start: ['index', ...inFolder('start', 'install elysia hono express fastify nestjs koa fetch workers nextjs mcp')],
-  'Your token': ['explain'],
-  Guides: [
-    ...inFolder(
-      'guides',
-      'scopes step-up owners users typed-claims optional-tokens testing probe errors browsers observability',
-    ),
-    ...inFolder(
-      'guides',
-      'several-issuers revocation opaque-tokens dpop certificates other-headers forward-auth websockets mcp openapi',
-    ),
-    ...inFolder('guides', 'token-exchange agents own-issuer key-cache fapi'),
-  ],
   Issuers: ['issuers/index', ...linksOf('issuers')],
-  Settings: ['settings'],
-  Operations: ['operations', 'upgrade'],
-  Help: ['troubleshooting', 'security', 'standards', 'comparison'],
+  'Your token': ['explain', 'troubleshooting'],
+  Requirements: inFolder('guides', 'scopes step-up owners users typed-claims optional-tokens'),
+  Tokens: inFolder(
+    'guides',
+    'several-issuers revocation opaque-tokens dpop certificates other-headers token-exchange agents own-issuer fapi',
+  ),
+  'Your server': inFolder(
+    'guides',
+    'errors browsers testing probe observability openapi websockets mcp forward-auth key-cache',
+  ),
+  'Look up': ['settings', 'standards', 'comparison', 'security', 'operations', 'upgrade'],
   Migration: ['migration/index', ...linksOf('migration')],
 };
+
+/** Entries of the sidebar that are sections of a page. */
+export const furtherItems: Readonly<Record<string, readonly { readonly text: string; readonly link: string }[]>> = {
+  Start: [
+    { text: 'Deno', link: '/start/fetch#deno' },
+    { text: 'AWS Lambda', link: '/start/fetch#aws-lambda' },
+  ],
+};
+
+const shortTitles: Readonly<Record<string, string>> = {
+  index: 'Overview',
+  troubleshooting: 'Why is my token rejected?',
+};
+export const shortTitleOf = (page: string) => shortTitles[page] ?? titleOf(page);
 
 /** Returns the URL of a file of the repository that is no page of the site. Pages link to it by its path, as GitHub shows it. */
 export function onGitHub(href: string, page: string): string | undefined {
@@ -82,7 +92,10 @@ export function descriptionOf(page: string): string | undefined {
 /** Returns the list of pages that language models read first (llmstxt.org). */
 export function llmsText(base: string, others: typeof sections = {}): string {
   const lists = Object.entries({ ...sections, ...others }).map(([title, pages]) => {
-    const links = pages.map((page) => `- [${titleOf(page)}](${base}${page}.md)\n`);
+    const links = pages.map((page) => {
+      const description = descriptionOf(page);
+      return `- [${titleOf(page)}](${base}${page}.md)${description === undefined ? '' : `: ${description}`}\n`;
+    });
     return `## ${title}\n\n${links.join('')}`;
   });
   return `# Protected API\n\n> ${slogan}\n\n${lists.join('\n')}`;

@@ -72,6 +72,27 @@ describe('the page /explain', () => {
     );
   });
 
+  test.each([
+    ['a desktop', { width: 1280, height: 720 }],
+    ['a phone', { width: 390, height: 844 }],
+  ])('shows its verdict first on %s, and moves the focus to it', async (_name, viewport) => {
+    const page = await open({ viewport });
+    await explain(page, mintToken(page.issuer.url));
+    const { y = Number.NaN, height = 0 } = (await page.page.locator('.end').boundingBox()) ?? {};
+    expect(y).toBeGreaterThan(0);
+    expect(y + height).toBeLessThan(viewport.height / 2);
+    const focused = await page.page.evaluate<string>('document.activeElement.getAttribute("aria-label")');
+    expect(focused).toBe('Result');
+  });
+
+  test('opens only the field that helps when the keys cannot be read', async () => {
+    const page = await open();
+    page.issuer.mode = { kind: 'keys' };
+    await explain(page, mintToken(page.issuer.url));
+    expect(await page.field('Key set').isVisible()).toBe(true);
+    expect(await page.field('Algorithms').isVisible()).toBe(false);
+  });
+
   test('takes a pasted key set of an issuer that pages may not read', async () => {
     const page = await open();
     page.issuer.mode = { kind: 'keys' };

@@ -1,0 +1,86 @@
+import type { MarkdownOptions } from 'vitepress';
+import { onGitHub, withTabs } from './pages.ts';
+
+type Markdown = Parameters<NonNullable<MarkdownOptions['config']>>[0];
+
+/** More characters in a row than this, summed over the longest cell of each column, make narrow columns of prose. */
+const widestRow = 150;
+
+/** The anchors that GitHub gives to headings. */
+export const slugify = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-');
+
+/** Changes how pages are drawn. In the repository and in the package, the same pages are plain Markdown. */
+export function configureMarkdown(md: Markdown): void {
+  md.core.ruler.before('normalize', 'tabs', (state) => {
+    state.src = withTabs(state.src);
+  });
+  // Braces in code are text, not templates of Vue. Long names break between their words first.
+  md.renderer.rules.code_inline = (tokens, index) => {
+    const text = md.utils.escapeHtml(tokens[index]?.content ?? '');
+    return `<code v-pre>${text.replaceAll(/[_,](?=\w)|(?<=\w)\/(?=\w)|(?<=[a-z])(?=[A-Z])/g, '$&<wbr>')}</code>`;
+  };
+  drawBlocks(md);
+  // The renderer of VitePress drops the attributes of tables.
+  md.renderer.rules.table_open = (tokens, index, options, _env, self) => self.renderToken(tokens, index, options);
+  md.core.ruler.push('copy-page', ({ Token, tokens }) => {
+    const title = tokens.findIndex(({ type, tag }) => type === 'heading_close' && tag === 'h1');
+    const component = new Token('html_block', '', 0);
+    component.content = '<CopyPage />';
+    if (title !== -1) tokens.splice(title + 1, 0, component);
+  });
+  md.core.ruler.push('tables', ({ tokens }) => labelCells(tokens));
+  md.core.ruler.push('links-to-repository', ({ tokens, env }) => {
+    for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+      const href = token.type === 'link_open' && onGitHub(token.attrGet('href') ?? '', env.relativePath);
+      if (href) token.attrSet('href', href);
+    }
+  });
+}
+
+/** Says which blocks are not whole files, how files are named, and colours each of several responses. */
+function drawBlocks(md: Markdown): void {
+  const { fence } = md.renderer.rules;
+  md.renderer.rules.fence = (...given) => {
+    const [tokens, index] = given;
+    const { info = '', content = '' } = tokens[index] ?? {};
+    if (info === 'http')
+      return `<div class="language-http"><pre v-pre><code>${responses(md, content)}</code></pre></div>`;
+    const html = fence?.(...given) ?? '';
+    const [, file] = /^\w+ file=(\S+)$/.exec(info) ?? [];
+    if (file !== undefined) return `<p class="file-name">${md.utils.escapeHtml(file)}</p>${html}`;
+    return info === 'ts fragment' ? html.replace('"lang">ts<', '"lang">fragment<') : html;
+  };
+}
+
+/** The highlighter takes everything after the first empty line for a body. */
+function responses(md: Markdown, text: string): string {
+  return md.utils
+    .escapeHtml(text)
+    .replaceAll(/^HTTP\/1\.1 (\d)\d\d .*$/gm, '<span class="status-$1">$&</span>')
+    .replaceAll(/^([a-z-]+):(?= )/gm, '<span class="header">$1</span>:');
+}
+
+/** Gives each cell the name of its column, which stands above it where the table is drawn as a list. */
+function labelCells(tokens: ReturnType<Markdown['parse']>): void {
+  let [head, widths]: [string[], number[]] = [[], []];
+  let column = 0;
+  for (const [index, token] of tokens.entries()) {
+    if (token.type === 'thead_open') [head, widths] = [[], []];
+    if (token.type === 'tr_open') column = 0;
+    if (token.type === 'th_open') head.push(tokens[index + 1]?.content.replaceAll('`', '') ?? '');
+    if (token.type === 'td_open') {
+      token.attrSet('data-label', head[column] ?? '');
+      widths[column] = Math.max(widths[column] ?? 0, tokens[index + 1]?.content.length ?? 0);
+      column += 1;
+    }
+    if (token.type === 'table_close' && widths.length > 2 && widths.reduce((sum, width) => sum + width, 0) > widestRow)
+      tokens
+        .slice(0, index)
+        .findLast(({ type }) => type === 'table_open')
+        ?.attrSet('class', 'as-list');
+  }
+}
