@@ -17,7 +17,7 @@ const withoutNumbers = (text) =>
 function nameDoors({ converter, renderer }) {
   converter.on(Converter.EVENT_END, ({ project }) => {
     for (const door of project.children ?? []) {
-      const [folder, file] = door.name.split('/');
+      const [folder, file = 'index'] = door.name.split('/');
       door.name = file !== 'index' ? file : folder === 'auth' ? manifest.name : probe.name;
     }
     for (const parameter of project.getReflectionsByKind(ReflectionKind.Parameter))

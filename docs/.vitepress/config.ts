@@ -40,11 +40,8 @@ const textOf = (node: unknown): string => {
   return value + children.map(textOf).join('');
 };
 
-/** How much a page counts in a search: whoever looks for a framework or a status wants the page about it. */
-function searchWeight(id: string): number {
-  if (/\/start\/|\/troubleshooting/.test(id)) return 4;
-  return /\/reference\/|\/comparison/.test(id) ? 0.3 : 1;
-}
+/** Whoever looks for a framework or a status wants the page about it, so long pages that name everything are found by their headings only. */
+const isLookedUp = (page: string) => /^(?:reference\/|comparison)/.test(page);
 
 export default defineConfig({
   title: 'Protected API',
@@ -92,7 +89,16 @@ export default defineConfig({
     ],
     sidebar,
     outline: [2, 3],
-    search: { provider: 'local', options: { miniSearch: { searchOptions: { boostDocument: searchWeight } } } },
+    search: {
+      provider: 'local',
+      options: {
+        // No function for the browser: the policy of the page Explain allows no code from a text.
+        _render(source, env, md) {
+          const html = md.render(source, env);
+          return isLookedUp(env.relativePath) ? (html.match(/<h\d.*?<\/h\d>/gs) ?? []).join('\n') : html;
+        },
+      },
+    },
     socialLinks: [{ icon: 'github', link: repository }],
     editLink: { pattern: `${repository}/edit/main/docs/:path` },
   },
