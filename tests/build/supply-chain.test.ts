@@ -17,12 +17,11 @@ test('package.json pins every dependency to one exact version, except the worksp
 test('the packages are released with the version of the service, and tested with packages in their own ranges', () => {
   expect([guardManifest.version, probeManifest.version]).toEqual([manifest.version, manifest.version]);
   const versions = { ...manifest.dependencies, ...manifest.devDependencies } as Readonly<Record<string, string>>;
-  const [lruCache = ''] = lock.packages['lru-cache'] ?? [];
   const { 'protected-api': guard, ...probing } = probeManifest.dependencies;
   expect(guard).toBe('workspace:^');
   const ranges = { ...probing, ...guardManifest.dependencies, ...guardManifest.peerDependencies };
   for (const [name, range] of Object.entries(ranges))
-    expect(Bun.semver.satisfies(versions[name] ?? lruCache.replace(/.*@/, ''), range), name).toBe(true);
+    expect(Bun.semver.satisfies(versions[name] ?? '', range), name).toBe(true);
 });
 
 test('package.json lets no dependency run a script when it is installed', () => {

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { TimeAndRandom } from '../values/clock.ts';
+import { RecentMap } from '../values/recent-map.ts';
 
 export interface TokenCache<Entry> {
   /** Tokens in the cache. */
@@ -36,29 +36,20 @@ export interface TokenCacheOptions<Entry> extends Pick<TimeAndRandom, 'random'> 
 const admitOneIn = 8;
 /** Heap size of an entry without the characters of its token and without its claims. */
 const entryBytes = 512;
-/** Of an entry with the shortest token that an issuer could sign. */
-const smallestBytes = 2 * entryBytes;
-
 /**
  * Returns a cache of verified tokens, limited in entries and heap size, that evicts the least recently used token. If every new
  * entry were admitted, a rotation of more tokens than the cache holds would evict each token before its next use.
  */
 export function createTokenCache<Entry extends CacheEntry>(options: TokenCacheOptions<Entry>): TokenCache<Entry> {
   const { maxEntries, maxBytes = 64 * 1024 * 1024, isGood, random } = options;
-  const maxEntrySize = Math.ceil(maxBytes / 512);
-  const cache = new LRUCache<string, Entry>({
-    // The cache allocates its tables at once, so they are no larger than the heap limit allows.
-    max: Math.max(1, Math.min(maxEntries, Math.floor(maxBytes / smallestBytes))),
-    maxSize: maxBytes,
-    maxEntrySize,
-  });
+  const maxEntryBytes = Math.ceil(maxBytes / 512);
+  const cache = new RecentMap<Entry>(maxEntries, maxBytes);
 
   /** Decided before the size of the entry is known, because most entries are not admitted once the cache is full. */
   function isAdmitted(): boolean {
-    const isFull = cache.size === cache.max || cache.calculatedSize > maxBytes - maxEntrySize;
-    if (!isFull) return true;
-    const oldest = cache.rvalues().next().value;
-    return oldest === undefined || !isGood(oldest) || random() * admitOneIn < 1;
+    const { oldest } = cache;
+    const isFull = cache.size === maxEntries || cache.bytes > maxBytes - maxEntryBytes;
+    return !isFull || oldest === undefined || !isGood(oldest) || random() * admitOneIn < 1;
   }
 
   return {
@@ -66,12 +57,14 @@ export function createTokenCache<Entry extends CacheEntry>(options: TokenCacheOp
       return cache.size;
     },
     get bytes() {
-      return cache.calculatedSize;
+      return cache.bytes;
     },
     get: (token) => cache.get(token),
     set(token, entry) {
-      if (!cache.has(token) && !isAdmitted()) return;
-      cache.set(ownCopy(token), entry, { size: entryBytes + token.length + heapBytes(entry.claims) });
+      if (cache.peek(token) === undefined && !isAdmitted()) return;
+      const bytes = entryBytes + token.length + heapBytes(entry.claims);
+      if (bytes > maxEntryBytes) cache.delete(token);
+      else cache.set(ownCopy(token), entry, bytes);
     },
   };
 }
