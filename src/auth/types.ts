@@ -4,19 +4,20 @@
  */
 
 /** A signature algorithm. All of them are asymmetric. */
-export type Algorithm =
-  | ProofAlgorithm
-  | 'RS384'
-  | 'RS512'
-  | 'PS384'
-  | 'PS512'
-  | 'ES512'
-  | 'ML-DSA-44'
-  | 'ML-DSA-65'
-  | 'ML-DSA-87';
+export type Algorithm = ProofAlgorithm | 'ML-DSA-44' | 'ML-DSA-65' | 'ML-DSA-87';
 
 /** An algorithm with which a DPoP proof can be signed. */
-export type ProofAlgorithm = 'ES256' | 'ES384' | 'RS256' | 'PS256' | 'EdDSA';
+export type ProofAlgorithm =
+  | 'ES256'
+  | 'ES384'
+  | 'ES512'
+  | 'RS256'
+  | 'RS384'
+  | 'RS512'
+  | 'PS256'
+  | 'PS384'
+  | 'PS512'
+  | 'EdDSA';
 
 /** `at+jwt` requires a token that says in `typ` that it is an access token (RFC 9068 §4). */
 export type TokenType = 'jwt' | 'at+jwt';
@@ -124,7 +125,10 @@ export interface OptionValues<Schema = ClaimsSchema, Accepted = ClaimsOf<Schema>
    * plain ones. The values `on` and `required` need `publicUrl`. Defaults to off.
    */
   readonly dpop: DpopMode;
-  /** Accepted algorithms of DPoP proofs: ES256, ES384, RS256, PS256 and EdDSA (or Ed25519). Defaults to all. */
+  /**
+   * Accepted algorithms of DPoP proofs: ES256, ES384, ES512, RS256, RS384, RS512, PS256, PS384, PS512 and EdDSA (or Ed25519).
+   * Defaults to ES256, ES384, RS256, PS256, EdDSA.
+   */
   readonly dpopAlgorithms: readonly (ProofAlgorithm | 'Ed25519')[];
   /** How far `iat` of a proof may be from now, either way: 10 to 300. Used proofs are kept 30 seconds longer than they are valid. Defaults to 60. */
   readonly dpopProofMaxAgeSeconds: number;
@@ -414,7 +418,7 @@ type NameIn<Members> = keyof { [Name in keyof Members as string extends Name ? n
 export interface Requirements {
   /** The accepted authentication context class references: the token's `acr` must be one of them (RFC 9470 §4). */
   readonly acr?: string | readonly string[];
-  /** Maximum seconds since the end user was authenticated, by the token's `auth_time` (RFC 9470 §4). */
+  /** Maximum seconds since the end user was authenticated, by the token's `auth_time` (RFC 9470 §4): 1 or more. */
   readonly maxAge?: number;
   /** One scope; a list, all of which are required; or `anyOf`, one of which is required. */
   readonly scope?: FixedScope;
@@ -454,7 +458,7 @@ export interface RouteRequirements<AcceptedClaims = Claims> {
   readonly scope: FixedScope | OfContext<AcceptedClaims, FixedScope>;
   /** Requires that the token's `acr` is one of these (RFC 9470). */
   readonly acr: string | readonly string[];
-  /** Requires that the end user was authenticated at most so many seconds ago (RFC 9470). */
+  /** Requires that the end user was authenticated at most so many seconds ago (RFC 9470): 1 or more. */
   readonly maxAge: number;
   /** Decides last whether the token allows this request. Anything but `true` is a 403. */
   readonly authorize: OfContext<AcceptedClaims, boolean>;

@@ -1,7 +1,7 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import { smallOrder } from '../support/signatures.ts';
 import type { Members } from './oracle.ts';
-import { importKey, isForVerifying, isSignedBy, kindOf, membersOf, numberOf, own, readJws, same } from './oracle.ts';
+import { importKey, isSignedBy, kindOf, membersOf, numberOf, own, readJws, same } from './oracle.ts';
 
 /** The request that contains a proof, and its time. */
 interface ProofWorld {
@@ -46,10 +46,10 @@ export function decideOnProof(
 /** Returns the key of a proof, unless it is private, weak or not canonically encoded. */
 function soundKey(jwk: Members, algorithm: string): KeyObject | undefined {
   const key = importKey(jwk, algorithm);
-  if (key === undefined || !isForVerifying(jwk, algorithm)) return undefined;
+  if (key === undefined) return undefined;
   const exported: Members = { ...key.export({ format: 'jwk' }) };
   const isFaulty =
-    PRIVATE_MEMBERS.some((name) => Object.hasOwn(jwk, name)) ||
+    PRIVATE_MEMBERS.some((name) => Object.hasOwn(jwk, name) && jwk[name] !== null) ||
     kindOf(algorithm)[1].some((name) => exported[name] !== jwk[name]) ||
     (jwk.kty === 'RSA' && (numberOf(jwk.n) >= 2n ** 4096n || numberOf(jwk.e) >= 2n ** 32n)) ||
     (jwk.kty === 'OKP' && smallOrder.includes(String(jwk.x)));

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import type { CheckBinding } from '../../src/auth/proof/binding.ts';
-import { proofAlgorithms } from '../../src/auth/proof/proof-key.ts';
+import { defaultProofAlgorithms } from '../../src/auth/proof/proof-key.ts';
 import { Refusal } from '../../src/auth/refusals.ts';
 import type { RefusalReason } from '../../src/auth/types.ts';
 import { assemble } from '../../src/probe/forge/forge.ts';
@@ -44,7 +44,7 @@ export async function useVerified(verified: ReturnType<CheckBinding>): Promise<R
 }
 
 export const anyProof = {
-  dpopAlgorithms: proofAlgorithms,
+  dpopAlgorithms: defaultProofAlgorithms,
   dpopProofMaxAgeSeconds: 60,
   dpopNonceSecret: undefined,
   now: Date.now,
@@ -61,7 +61,11 @@ export function goodProofParts(target: ProofTarget, key: KeyObject, alg: string)
 
 /** A key that does not fit the `alg` of the header signs with its own algorithm. */
 function signableWith(key: KeyObject, algorithm: string): string {
-  const able = { ec: ['ES256', 'ES384'], rsa: ['RS256', 'PS256'], ed25519: ['EdDSA'] }[String(key.asymmetricKeyType)];
+  const able = {
+    ec: ['ES256', 'ES384', 'ES512'],
+    rsa: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+    ed25519: ['EdDSA'],
+  }[String(key.asymmetricKeyType)];
   return able?.find((name) => name === algorithm) ?? able?.[0] ?? '';
 }
 

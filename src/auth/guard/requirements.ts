@@ -138,8 +138,11 @@ function readAcr(acr: Requirements['acr'], route?: string): readonly string[] | 
 }
 
 function readMaxAge(maxAge: number, route?: string): number {
-  if (Number.isSafeInteger(maxAge) && maxAge >= 0) return maxAge;
-  throw requirementError(`maxAge must be a whole number of seconds, 0 or more, got ${describeValue(maxAge)}`, route);
+  if (Number.isSafeInteger(maxAge) && maxAge >= 1) return maxAge;
+  // In OpenID Connect, `max_age=0` requests a new login.
+  const advice =
+    maxAge === 0 ? '. For a new login, write the seconds in which the request must follow it, such as 60' : '';
+  throw requirementError(`maxAge must be a whole number of seconds, got ${describeValue(maxAge)}${advice}`, route);
 }
 
 /** Returns the check of step-up authentication (RFC 9470). A token without the claims does not pass it. */

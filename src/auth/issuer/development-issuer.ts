@@ -1,4 +1,4 @@
-import { proofAlgorithms } from '../proof/proof-key.ts';
+import { defaultProofAlgorithms } from '../proof/proof-key.ts';
 import {
   completeClients,
   type DevelopmentIssuerOptions,
@@ -77,7 +77,7 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
     response_types_supported: [],
     grant_types_supported: ['client_credentials'],
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-    dpop_signing_alg_values_supported: proofAlgorithms,
+    dpop_signing_alg_values_supported: defaultProofAlgorithms,
   });
   const refuseHost = (request: Request) => (isAllowedHost(request, hosts) ? undefined : respondMisdirected());
 

@@ -1,6 +1,6 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { checkProof } from '../proof/proof.ts';
-import { proofAlgorithms } from '../proof/proof-key.ts';
+import { defaultProofAlgorithms } from '../proof/proof-key.ts';
 import { Refusal, refusals } from '../refusals.ts';
 import { lifetimeSeconds, nowSeconds, type Signer } from './signer.ts';
 import { GrantError, readTokenRequest, type TokenRequest } from './token-request.ts';
@@ -95,7 +95,7 @@ async function readKeyOfClient(request: Request, url: string): Promise<string | 
     url,
     token: undefined,
     nowMs: Date.now(),
-    algorithms: proofAlgorithms,
+    algorithms: defaultProofAlgorithms,
     maxAgeSeconds: 60,
   };
   const proof = await checkProof(text, expected);

@@ -1,6 +1,6 @@
 import { algorithmOf, algorithms } from '../keys/algorithms.ts';
 import { clientCertificateFromHeader, isCertificateHeader, isConnectionHeader } from '../proof/certificate.ts';
-import { proofAlgorithmOf, proofAlgorithms } from '../proof/proof-key.ts';
+import { defaultProofAlgorithms, proofAlgorithmOf, proofAlgorithms } from '../proof/proof-key.ts';
 import { isPlainWord } from '../token/claims.ts';
 import { isStandardSchema } from '../token/claims-schema.ts';
 import type { Algorithm, CheckedOptions, ClientCertificate, OptionValues, OwnName, ProofAlgorithm } from '../types.ts';
@@ -123,7 +123,7 @@ export const optionRules: Rules<keyof CheckedOptions> = {
   dpop: choice(['off', 'on', 'required'], 'off'),
   dpopAlgorithms: withDefault(
     list<ProofAlgorithm>(`a list of ${proofAlgorithms.join(', ')} or Ed25519`, proofAlgorithmOf),
-    proofAlgorithms,
+    defaultProofAlgorithms,
   ),
   dpopProofMaxAgeSeconds: withDefault(integer(10, 300), 60),
   dpopNonceSecret: {

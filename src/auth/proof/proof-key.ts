@@ -1,10 +1,16 @@
-import { algorithmOf } from '../keys/algorithms.ts';
+import { algorithmOf, algorithmRules, algorithms } from '../keys/algorithms.ts';
 import { type KeyLimits, type PublicJwk, privateMembers, readPublicJwk } from '../keys/jwk.ts';
-import type { ProofAlgorithm } from '../types.ts';
+import type { Algorithm, ProofAlgorithm } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
 
+/** The signatures of ML-DSA are longer than a proof may be. */
+const canSignProofs = (name: Algorithm): name is ProofAlgorithm => algorithmRules[name].kty !== 'AKP';
+
 /** The algorithms with which a proof can be signed. */
-export const proofAlgorithms = [
+export const proofAlgorithms = algorithms.filter(canSignProofs);
+
+/** Those that are accepted by default, because clients use them. */
+export const defaultProofAlgorithms = [
   'ES256',
   'ES384',
   'RS256',
@@ -28,9 +34,11 @@ const limits: KeyLimits = {
 
 /**
  * Returns the public key in the `jwk` of a proof, without other members. Returns undefined if it does not fit the algorithm, is
- * weak, too large, not canonically encoded or for another purpose, or has private members.
+ * weak, too large or not canonically encoded, or has private members. Does NOT read `use`, `key_ops` and `alg`: a client that
+ * exports its key may say there that the key signs, and the proof shows that it does.
  */
 export function readProofKey(jwk: unknown, algorithm: ProofAlgorithm): PublicJwk | undefined {
-  if (!isJsonObject(jwk) || privateMembers.some((name) => Object.hasOwn(jwk, name))) return undefined;
-  return readPublicJwk(jwk, algorithm, limits);
+  if (!isJsonObject(jwk) || privateMembers.some((name) => (jwk[name] ?? undefined) !== undefined)) return undefined;
+  const { kty, crv, x, y, n, e } = jwk;
+  return readPublicJwk({ kty, crv, x, y, n, e }, algorithm, limits);
 }

@@ -229,7 +229,7 @@ test.each(['scope', 'acr', 'maxAge', 'optional'])('check() rejects the requireme
 );
 
 const notAcr = 'acr must be printable ASCII without spaces, quotes or backslashes, or a list of such values, got ';
-const notSeconds = 'maxAge must be a whole number of seconds, 0 or more, got ';
+const notSeconds = 'maxAge must be a whole number of seconds, got ';
 const mistakes: readonly (readonly [requirements: unknown, problem: string])[] = [
   [
     { scope: 'a b' },
@@ -249,6 +249,7 @@ const mistakes: readonly (readonly [requirements: unknown, problem: string])[] =
   [{ acr: ['a', 'b c'] }, `${notAcr}["a", "b c"]`],
   ...['', [], 'a b', 'a"b', 'a\\b', 'é', ['a', 1], null, Array(1)].map((acr) => [{ acr }, notAcr] as const),
   [{ maxAge: '60' }, `${notSeconds}"60"`],
+  [{ maxAge: 0 }, `${notSeconds}0. For a new login, write the seconds in which the request must follow it, such as 60`],
   ...[-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, null].map((maxAge) => [{ maxAge }, notSeconds] as const),
   ...['false', null].map((optional) => [{ optional }, 'optional must be true or false, got '] as const),
   ...[{ scopes: 'a' }, Object.create({ scopes: 'a' })].map((it) => [it, 'scopes is not a requirement. Use '] as const),

@@ -16,7 +16,7 @@ type Row = readonly [claims: Readonly<Record<string, unknown>>, Requirements, op
 const accepted: readonly Row[] = [
   [{ acr: 'high' }, { acr: 'high' }],
   [{ acr: 'high' }, { acr: ['highest', 'high'] }],
-  [{ auth_time: NOW }, { maxAge: 0 }],
+  [{ auth_time: NOW }, { maxAge: 1 }],
   [{ auth_time: NOW - 60 }, { maxAge: 60 }],
   [{ auth_time: NOW - 59.5 }, { maxAge: 60 }],
   [{ acr: 'high', auth_time: NOW - 60 }, both],

@@ -112,8 +112,8 @@ const rows: Readonly<Record<keyof GuardOptions, Row>> = {
     fallback: {},
   },
   dpopAlgorithms: {
-    valid: [['ES256'], ['PS256', 'Ed25519']],
-    wrong: [[], 'ES256', ['ES512'], ['ML-DSA-44'], ['HS256'], [null]],
+    valid: [['ES256'], ['PS256', 'Ed25519'], ['ES512', 'RS384', 'RS512', 'PS384', 'PS512']],
+    wrong: [[], 'ES256', ['ML-DSA-44'], ['HS256'], [null]],
     fallback: ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'],
   },
   resource: {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { ProofVerifierOptions } from '../../../src/auth/proof/proof.ts';
-import type { RefusalReason } from '../../../src/auth/types.ts';
+import type { ProofAlgorithm, RefusalReason } from '../../../src/auth/types.ts';
 import { exactRsaKey } from '../../support/keys.ts';
 import { goodProofParts, type ProofOverrides, proofKey, publicJwk, sha256, thumbprintOf } from '../../support/proof.ts';
 import { smallOrder } from '../../support/signatures.ts';
@@ -56,6 +56,13 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
   accepted: [
     ...'ES256 ES384 RS256 PS256 EdDSA Ed25519'.split(' ').map((algorithm): ProofRow => [algorithm, { algorithm }]),
     ...keys('EdDSA', { alg: 'Ed25519' }),
+    // RFC 7517 §4: what a client exports with its key does not decide, nor does a member without a value.
+    ...keys('ES256', { use: 'enc' }, { key_ops: ['sign'] }, { key_ops: [] }, { alg: 'ES384' }),
+    ...keys('ES256', { use: null, key_ops: null, alg: null, kid: null, d: null, p: null }),
+    ...['ES512', 'RS384', 'RS512', 'PS384', 'PS512'].map((algorithm): ProofRow => {
+      const key = proofKey(algorithm);
+      return [`${algorithm} where the list has it`, { algorithm, key, dpopAlgorithms: [algorithm as ProofAlgorithm] }];
+    }),
     ...keys('ES256', { use: 'sig', ext: true, key_ops: ['verify'], kid: '1' }),
     ...[2049, 4096].map(bits),
     rsa('an exponent of 4 bytes', largeExponent),
@@ -113,8 +120,8 @@ export const proofRows: Readonly<Partial<Record<RefusalReason | 'accepted', read
     ...members('header', 'jwk', [undefined, null, 'EC', [publicJwk(proofKey())], { kty: 'oct', k: 'AAAA' }]),
     ...members('header', 'jwk', [publicJwk(proofKey('RS256')), publicJwk(proofKey('ES384'))]),
     ...keys('ES256', ...['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'].map((name) => ({ [name]: 'AA' }))),
-    ...keys('ES256', { p: null }, { alg: 'ES384' }, { use: 'enc' }, { x: zeroFirst(x) }, { x: `${x}=` }),
-    ...keys('ES256', { y: x }, { y: undefined }, { x: 'AAAA' }, { key_ops: ['sign'] }),
+    ...keys('ES256', { p: '' }, { kty: null }, { crv: null }, { x: zeroFirst(x) }, { x: `${x}=` }),
+    ...keys('ES256', { y: x }, { y: undefined }, { x: 'AAAA' }),
     ...keys('EdDSA', { x: zeroFirst(publicJwk(proofKey('EdDSA')).x) }, ...smallOrder.map((x) => ({ x }))),
     ...keys('RS256', { n: zeroFirst(publicJwk(proofKey('RS256')).n) }, { n: `${'_'.repeat(341)}g` }),
     ...keys('RS256', { e: 'AQ' }, { e: 'Ag' }, { e: 'AQAAAAE' }, { e: 'AAEAAQ' }),
