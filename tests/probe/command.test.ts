@@ -218,6 +218,7 @@ describe('protected-api-probe', () => {
       'Cannot read flags: --serve-issuer must be a port',
     ],
     ['no file', ['http://x.test', '--known', 'none'], 'Cannot read a file that --known'],
+    ['claims that are none', ['http://x.test', '--claims', '/dev/null'], 'Cannot read claims: the file must be'],
     ['a token that is no file', ['http://x.test', '--token', 'eyJ'], 'Cannot read flags: --token must be'],
     ['a header without a colon', ['http://x.test', '--header', 'x'], 'Cannot read flags: --header must be'],
     ['no secret', ['http://x.test', '--client-id', 'ci'], 'Cannot get a token: set CLIENT_SECRET'],

@@ -21,6 +21,7 @@ only the URL, a good token on standard input, or a port for an issuer.
                          within 30 seconds
   --audience <text>      the API's identifier for that issuer; defaults to the
                          origin of the first URL
+  --claims <file>        claims as JSON that the tokens of that issuer have, too
   --client-id <id>       gets a token with the client's secret in CLIENT_SECRET
   --token <kind>=<file>  another token, which must be refused: expired,
                          audience, scope or id
@@ -40,7 +41,7 @@ only the URL, a good token on standard input, or a port for an issuer.
 
 Exits with 0 if all is well, 1 if a must failed, 2 for a wrong flag, 3 if the
 run is incomplete. Ctrl+C ends it with the report so far. At most 10 requests a
-second and 500 in all are sent to hosts other than this machine.
+second and 600 in all are sent to hosts other than this machine.
 `;
 
 const textFlag = { type: 'string' } as const;
@@ -48,7 +49,14 @@ const listFlag = { ...textFlag, multiple: true, default: [] as string[] } as con
 const flag = { type: 'boolean', default: false } as const;
 const flagOptions = {
   ...{ scope: listFlag, token: listFlag, only: listFlag, skip: listFlag, header: listFlag },
-  ...{ body: textFlag, openapi: textFlag, audience: textFlag, 'serve-issuer': textFlag, 'client-id': textFlag },
+  ...{
+    body: textFlag,
+    openapi: textFlag,
+    audience: textFlag,
+    claims: textFlag,
+    'serve-issuer': textFlag,
+    'client-id': textFlag,
+  },
   ...{ profile: textFlag, known: textFlag, junit: textFlag, 'fail-on': textFlag },
   ...{ intrusive: flag, 'dry-run': flag, json: flag, help: { ...flag, short: 'h' } },
   method: { ...textFlag, default: 'GET' },
@@ -76,6 +84,7 @@ export async function optionsOfFlags({ values, positionals }: Flags): Promise<Pr
     ...(values.openapi !== undefined && (await readDocument(values.openapi, values.method, headers))),
     profile: values.profile as ProbeOptions['profile'],
     known: values.known === undefined ? undefined : readKnown(values.known),
+    claims: values.claims === undefined ? undefined : readClaims(values.claims),
     intrusive: values.intrusive || undefined,
     tokens: Object.fromEntries(values.token.map(readTokenFile)),
   };
@@ -95,7 +104,7 @@ function readFile(name: string): string {
   try {
     return readFileSync(name, 'utf8');
   } catch {
-    throw new TypeError('Cannot read a file that --known or --token names');
+    throw new TypeError('Cannot read a file that --known, --claims or --token names');
   }
 }
 
@@ -111,6 +120,12 @@ const readKnown = (file: string) =>
         return [id, reason];
       }),
   );
+
+function readClaims(file: string) {
+  const claims = parseObject(readFile(file));
+  if (claims === undefined) throw new TypeError('Cannot read claims: the file must be an object of JSON');
+  return claims;
+}
 
 function readHeader(line: string): [string, string] {
   const [, name, value] = /^([\w-]+):\s*(.*)$/.exec(line) ?? [];

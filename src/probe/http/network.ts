@@ -1,5 +1,5 @@
 // Bun has a part of undici in the place of the package, unless a file of the package is named.
-import { Agent, EnvHttpProxyAgent } from 'undici/index.js';
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici/index.js';
 import { isLoopbackHost } from '../values/url.ts';
 
 // Here one request goes over the network, through a proxy if the environment names one.
@@ -28,37 +28,72 @@ export const bodyTimeoutMs = 2_000;
 export const tooLate = `no response within ${responseTimeoutMs / 1000} seconds`;
 
 /** Sends a request by undici, which follows no redirect, decompresses nothing and sends a header twice if asked to. */
-export const overNetwork: Transmit = async ({ method, url, headers, body }, signal, maxLength) => {
-  const { origin, hostname } = new URL(url);
-  const [, path = ''] = /^https?:\/\/[^/?#]*([^#]*)/.exec(url) ?? [];
-  const agent = new (isLoopbackHost(hostname) ? Agent : EnvHttpProxyAgent)({ proxyTunnel: false });
-  const late = new AbortController();
-  let timer = setTimeout(() => late.abort(new Error(tooLate)), responseTimeoutMs);
+export const overNetwork: Transmit = async (sent, signal, maxLength) => {
+  const agent = new (isLoopbackHost(new URL(sent.url).hostname) ? Agent : EnvHttpProxyAgent)({ proxyTunnel: false });
   try {
-    const response = await agent.request({
-      ...{ origin, path: path.startsWith('/') ? path : `/${path}`, method: method as 'GET', headers: headers.flat() },
-      ...{ body: body ?? null, signal: AbortSignal.any([signal, late.signal]), reset: true },
+    return await new Promise((done, fail) => {
+      if (signal.aborted) return fail(signal.reason);
+      agent.dispatch(optionsOf(sent), receiving(done, fail, signal, maxLength));
     });
-    clearTimeout(timer);
-    timer = setTimeout(() => response.body.destroy(), bodyTimeoutMs);
-    const text = await beginningOf(response.body.setEncoding('utf8'), maxLength);
-    return { status: response.statusCode, headers: headersFrom(response.headers), text };
   } finally {
-    clearTimeout(timer);
     await agent.destroy();
   }
 };
 
-/** Reads so much of a body. What comes before it is broken off counts. */
-async function beginningOf(body: AsyncIterable<string>, maxLength: number): Promise<string> {
-  let text = '';
-  try {
-    for await (const chunk of body) {
-      text += chunk;
-      if (text.length > maxLength) break;
-    }
-  } catch {}
-  return text;
+function optionsOf({ method, url, headers, body }: Sent): Dispatcher.DispatchOptions {
+  const [, path = ''] = /^https?:\/\/[^/?#]*([^#]*)/.exec(url) ?? [];
+  const upgrade = headers.find(([name]) => name === 'Upgrade')?.[1];
+  // It writes both headers of an upgrade by itself.
+  const others = headers.filter(([name]) => upgrade === undefined || !/^(?:Connection|Upgrade)$/.test(name));
+  return {
+    ...{ origin: new URL(url).origin, path: path.startsWith('/') ? path : `/${path}`, method: method as 'GET' },
+    ...{ headers: others.flat(), body: body ?? null, upgrade: upgrade ?? null, reset: upgrade === undefined },
+  };
+}
+
+/** Returns what reads a response: its head in time, and the beginning of its body. */
+function receiving(
+  done: (response: Raw) => void,
+  fail: (why: unknown) => void,
+  signal: AbortSignal,
+  maxLength: number,
+): Dispatcher.DispatchHandler {
+  const decoder = new TextDecoder();
+  let [text, status] = ['', 0];
+  let headers = new Headers();
+  let end = () => {};
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const settle = (why?: unknown) => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
+    if (status > 0) done({ status, headers, text });
+    else fail(why);
+  };
+  return {
+    onRequestStart(controller) {
+      end = () => controller.abort(new Error(tooLate));
+      signal.addEventListener('abort', end);
+      timer = setTimeout(end, responseTimeoutMs);
+    },
+    onRequestUpgrade(_, received, given, socket) {
+      socket.destroy();
+      [status, headers] = [received, headersFrom(given)];
+      settle();
+    },
+    onResponseStart(_, received, given) {
+      // Others may follow one that is informational (RFC 9110 §15.2).
+      if (received < 200) return;
+      [status, headers] = [received, headersFrom(given)];
+      clearTimeout(timer);
+      timer = setTimeout(end, bodyTimeoutMs);
+    },
+    onResponseData(_, chunk) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > maxLength) end();
+    },
+    onResponseEnd: () => settle(),
+    onResponseError: (_, why) => settle(why),
+  };
 }
 
 function headersFrom(received: Readonly<Record<string, string | string[] | undefined>>): Headers {

@@ -31,15 +31,19 @@ interface SenderOptions {
   readonly onReceived?: ((sent: Sent, received: Received) => void) | undefined;
   /** Tests replace the network and the time. */
   readonly network?: Transmit;
-  readonly clock?: typeof realTime;
+  readonly clock?: Clock | undefined;
 }
 
-const realTime = {
+export interface Clock {
+  readonly now: () => number;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}
+const realTime: Clock = {
   now: () => Date.now(),
-  sleep: (ms: number, signal: AbortSignal): Promise<unknown> => sleep(ms, undefined, { signal }).catch(() => {}),
+  sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
 };
 /** What a host that is not this machine gets at most: requests in all, time between two, server errors. */
-const careful = { requests: 500, intervalMs: 100, failures: 5 };
+export const careful = { requests: 600, intervalMs: 100, failures: 5 };
 /** The longest time that an API may ask for before the run ends. */
 const maxWaitSeconds = 30;
 

@@ -1,17 +1,30 @@
-import { changePart } from '../forge/forge.ts';
-import { type Attempt, controlSubject } from '../row/row.ts';
+import { forge, withSignature } from '../forge/forge.ts';
+import { type Answer, type Attempt, controlSubject } from '../row/row.ts';
 import { finding, refuses, requests, response } from '../row/topic.ts';
 import { nowSeconds } from '../values/time.ts';
+import { garbage, none } from './challenges.ts';
 
 // What caches around a target may keep.
 
-const badSignature: Attempt = { token: changePart(2, () => 'AAAA') };
-/** A good token, and then this. */
-const after = (attempt: Attempt) =>
+/** A good token, and then something else with or without it. */
+const after = (next: (token: string) => Attempt) =>
   finding('a refusal of the second', 2, async (trial) => {
-    const { outcome, words } = await trial.send({ token: {} });
-    return outcome === 'unclear' ? { verdict: 'inconclusive', got: words } : refuses(trial, attempt);
+    const token = forge(trial.base);
+    const { outcome, words } = await trial.send({ token: () => token });
+    return outcome === 'unclear' ? { verdict: 'inconclusive', got: words } : refuses(trial, next(token));
   });
+/** How long after its exp a token may be accepted: the allowances for clock skew that servers have. */
+const leeways = [0, 5, 10, 30, 60];
+const waitSeconds = 3;
+/** Whether responses may be stored (RFC 9111 §3, §4.2.1). */
+const isStorable = (headers: Headers) => {
+  const control = headers.get('cache-control') ?? '';
+  if (/no-store|no-cache|private/.test(control)) return false;
+  return /public|(?:s-maxage|max-age)="?0*[1-9]/.test(control) || Date.parse(headers.get('expires') ?? '') > Date.now();
+};
+/** Decides about refusals of requests without a token and with a bad one. */
+const ofRefusals = (expected: string, fault: (answer: Answer) => string | undefined) =>
+  response(expected, [none, garbage], (answer) => (answer.outcome === 'refused' ? fault(answer) : undefined));
 
 export const cacheRows = requests(
   'cache',
@@ -21,8 +34,11 @@ export const cacheRows = requests(
     remedy: 'Key no cache by the URL alone: Cache-Control: private or no-store, or Vary: Authorization',
   },
   {
-    anonymous: { sent: 'a good token, and then no token', ...after({}) },
-    'bad-token': { sent: 'a good token, and then one with another signature', ...after(badSignature) },
+    anonymous: { sent: 'a good token, and then no token', ...after(() => ({})) },
+    'bad-token': {
+      sent: 'a good token, and then the same with another signature',
+      ...after((token) => ({ token: () => withSignature(token, 'A'.repeat(342)) })),
+    },
     subject: {
       sent: 'tokens of two subjects, one after the other',
       ...finding('no word of the first in the second', 2, async (trial) => {
@@ -37,6 +53,39 @@ export const cacheRows = requests(
           : { verdict: 'passed', got: words };
       }),
       needs: 'issuer',
+    },
+    expired: {
+      sent: 'a good token, and the same again once it has expired',
+      ...finding('a refusal of the second', 2 * leeways.length, async (trial) => {
+        for (const leeway of leeways) {
+          const { outcome, words } = await trial.send({
+            token: () => ({ claims: { exp: nowSeconds() - leeway - 1 } }),
+          });
+          if (outcome === 'unclear') return { verdict: 'inconclusive', got: words };
+          if (outcome === 'served') continue;
+          const token = forge(trial.base, { claims: { exp: nowSeconds() - leeway + 2 } });
+          if ((await trial.send({ token: () => token })).outcome !== 'served') continue;
+          await trial.wait(waitSeconds * 1000);
+          return refuses(trial, { token: () => token });
+        }
+        return { verdict: 'skipped', got: 'The API accepts tokens that expired a minute ago' };
+      }),
+      needs: 'issuer',
+      rule: 'RFC 7519 §4.1.4',
+      remedy: 'Check exp at each request, or keep no token in a cache longer than its exp',
+      skip: ({ isPatient }) => (isPatient ? undefined : 'It waits for three seconds, once in a run over the network'),
+    },
+    refusal: {
+      sent: 'no token, and text that is not a token',
+      ...ofRefusals('a refusal that no cache may keep', ({ headers }) =>
+        isStorable(headers)
+          ? `Cache-Control: ${headers.get('cache-control')}, Expires: ${headers.get('expires')}`
+          : undefined,
+      ),
+      needs: 'nothing',
+      level: 'should',
+      rule: 'RFC 9111 §3; RFC 6750 §5.3',
+      remedy: 'Send Cache-Control: no-store with a refusal',
     },
     header: {
       sent: 'a good token',

@@ -12,38 +12,6 @@ const each = (...values: readonly string[]) => refused(...values.map((value) => 
 const cookie = (name: string) => header('Cookie', `${name}=TOKEN`);
 export const credentials = [
   ...requests(
-    'no-token',
-    { rule: 'RFC 6750 §2, §3', needs: 'nothing', remedy: 'Guard the route, and every method and spelling of it' },
-    {
-      'empty-header': { sent: 'an empty Authorization header', ...each('', ' \t ') },
-      head: { sent: 'HEAD without a token', ...refused({ method: 'HEAD' }) },
-      'other-headers': {
-        sent: 'headers that mislead: X-Original-URL, X-HTTP-Method-Override, Forwarded … (CWE-290)',
-        ...refused(
-          ...['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Prefix', 'Forwarded'].map((name) => header(name, '/')),
-          header('X-HTTP-Method-Override', 'OPTIONS'),
-        ),
-      },
-      'trusted-headers': {
-        sent: 'headers of a proxy that name a user (CWE-290)',
-        ...refused(
-          ...['X-Forwarded-User', 'X-Remote-User', 'X-Auth-Request-User', 'X-Authenticated-Userid'].map((name) =>
-            header(name, 'admin'),
-          ),
-        ),
-      },
-      preflight: {
-        sent: 'GET with the headers of a preflight',
-        ...refused({
-          headers: [
-            ['Origin', 'https://spa.invalid'],
-            ['Access-Control-Request-Method', 'GET'],
-          ],
-        }),
-      },
-    },
-  ),
-  ...requests(
     'scheme',
     {
       rule: 'RFC 6750 §2.1; RFC 9110 §11.4',

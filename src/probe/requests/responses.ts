@@ -69,8 +69,10 @@ export const responses = [
       },
       'no-success-body': {
         sent: 'no token',
-        ...response('no part of the protected response', none, ({ text }, { good }) =>
-          text.length > 20 && text === good?.text ? 'the body of a success' : undefined,
+        ...response('no part of the protected response', none, (answer, { isProtected, good }) =>
+          answer.text.length > 20 && good && isProtected({ ...answer, status: good.status, outcome: 'served' })
+            ? 'the body of a success'
+            : undefined,
         ),
         rule: 'CWE-698; RFC 6750 §3',
         remedy: 'End the response after a refusal',

@@ -8,13 +8,14 @@ export const headers = (name: string, ...values: readonly unknown[]): readonly C
   values.map((value) => ({ header: { [name]: value } }));
 export const claims = (name: string, ...values: readonly unknown[]): readonly Change[] =>
   values.map((value) => ({ claims: { [name]: value } }));
-/** Returns a change for each function from the right issuer, audience or scope to what its claim has instead. */
-export const issuers = (...values: readonly ((issuer: string) => unknown)[]): readonly Forgery[] =>
-  values.map((value) => ({ issuer }) => ({ claims: { iss: value(issuer) } }));
-export const audiences = (...values: readonly ((audience: string) => unknown)[]): readonly Forgery[] =>
-  values.map((value) => ({ audience }) => ({ claims: { aud: value(audience) } }));
-export const scopes = (...values: readonly ((scope: string) => unknown)[]): readonly Forgery[] =>
-  values.map((value) => ({ scope }) => ({ claims: { scope: value(scope) } }));
+/** Returns a change for each value that a claim has instead of the right one. */
+const insteadOf =
+  (claim: string, right: (base: Base) => string) =>
+  (values: (right: string) => readonly unknown[]): readonly Forgery[] =>
+    values('').map((_, at) => (base) => ({ claims: { [claim]: values(right(base))[at] } }));
+export const issuers = insteadOf('iss', ({ issuer }) => issuer);
+export const audiences = insteadOf('aud', ({ audience }) => audience);
+export const scopes = insteadOf('scope', ({ scope }) => scope);
 /** Returns a change for each time of a claim, in seconds from now. */
 export const at = (name: string, ...seconds: readonly number[]): readonly Forgery[] =>
   seconds.map((delta) => () => ({ claims: { [name]: nowSeconds() + delta } }));

@@ -49,6 +49,11 @@ export interface Trial {
   /** The responses of the controls: to a good token (if there is one), and without credentials. */
   readonly good: Answer | undefined;
   readonly bare: Answer;
+  /** Whether a response is that of a good token, as far as two of these agree: in its bytes, or else in its form. */
+  isProtected(answer: Answer): boolean;
+  /** Whether rows may wait for time to pass. */
+  readonly isPatient: boolean;
+  wait(ms: number): Promise<unknown>;
   /** The issuer, if it can be reached over the network. */
   readonly server: KeyServer | undefined;
   /** Whether the API has fetched the keys that the issuer publishes beside its own. */

@@ -10,6 +10,8 @@ import type { ProbedRow } from './report.ts';
 export interface ProbeOptions {
   /** A test issuer that the API trusts. Its tokens decide how deep the run goes. */
   readonly issuer?: TestIssuer | undefined;
+  /** Claims of every token of the test issuer beside the registered ones, if the API needs more. `undefined` removes one. */
+  readonly claims?: Readonly<Record<string, unknown>> | undefined;
   /** A good token of another issuer, or a function that returns one. A function is called again before the token expires. */
   readonly token?: string | (() => Promise<string>) | undefined;
   /** More tokens of that issuer, by what is wrong with them: each must be refused. */

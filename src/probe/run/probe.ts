@@ -1,5 +1,6 @@
+import { type Forgery, strangersKey } from '../forge/forge.ts';
 import type { Sent } from '../http/network.ts';
-import { createSender, type Received, type Sender } from '../http/sender.ts';
+import { type Clock, createSender, type Received, type Sender } from '../http/sender.ts';
 import type { KeyServer } from '../issuer/served-issuer.ts';
 import type { Level, Needs, Row } from '../row/row.ts';
 import { operationsOf } from './openapi.ts';
@@ -28,8 +29,8 @@ const controlInterval = 25;
  */
 export const probe = (options: ProbeOptions): Promise<ProbeReport> => runProbe(options);
 
-/** As above; `server` is where the keys of the test issuer are published. */
-export async function runProbe(options: ProbeOptions, server?: KeyServer): Promise<ProbeReport> {
+/** As above; `server` is where the keys of the test issuer are published, and tests have a clock of their own. */
+export async function runProbe(options: ProbeOptions, server?: KeyServer, clock?: Clock): Promise<ProbeReport> {
   const { known = {}, only, skip = [], profile, headers, signal } = options;
   if (!profiles.includes(profile)) throw new TypeError(`Cannot probe: ${profile} is no profile`);
   for (const name of [...(only ?? []), ...skip, ...Object.keys(known)])
@@ -38,7 +39,7 @@ export async function runProbe(options: ProbeOptions, server?: KeyServer): Promi
   const { targets, notTried } = readTargets(options);
   const onReceived = ({ id, method, url }: Sent, { words: _, ...received }: Received) =>
     options.onResponse?.({ row: id, method, url, ...received });
-  const sender = createSender({ fetch: options.fetch, headers, signal, onReceived });
+  const sender = createSender({ fetch: options.fetch, headers, signal, onReceived, clock });
   const chosen = chosenRows(options);
   const source = await sourceOf(options, server?.url);
   const results: ProbedRow[] = [];
@@ -49,8 +50,8 @@ export async function runProbe(options: ProbeOptions, server?: KeyServer): Promi
     results.push(row);
     options.onRow?.(row, total);
   };
-  for (const target of targets) {
-    const trial = await createTrial(target, { source, sender, server, options });
+  for (const [at, target] of targets.entries()) {
+    const trial = await createTrial(target, { source, sender, server, clock, isFirst: at === 0, options });
     await probeTarget({ ...trial, source, sender, results, add: (...row) => add(target, ...row) }, chosen);
   }
   return reportOf(withKnown(results, known), notTried);
@@ -97,6 +98,7 @@ const control: Own = {
   remedy: 'Let the API trust the issuer, and give it a token that it accepts',
 };
 const controlEnd: Own = { ...control, id: 'control-end', sent: 'a good token, at the end' };
+const stranger: Forgery = ({ header }) => ({ key: strangersKey(header.alg) });
 /** Rows that are part of each run. */
 const ownRows: readonly Own[] = [noToken, control, controlEnd];
 
@@ -121,8 +123,10 @@ async function probeTarget(run: Run, chosen: readonly Row[]): Promise<void> {
   if (!good) add(control, 'skipped', 'No token was given');
   else if (good.outcome === 'served') add(control, 'passed', good.words);
   else {
-    add(control, 'inconclusive', adviceOn(good, source));
-    return skipAll('A good token was not accepted');
+    const forged = run.trial.base.key && (await run.trial.send({ token: stranger }));
+    const advice = adviceOn(good, source, forged);
+    add(control, 'inconclusive', advice);
+    return skipAll(`A good token was not accepted: ${advice}`);
   }
 
   let judged = results.length;

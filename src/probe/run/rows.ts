@@ -1,3 +1,4 @@
+import { anonymousRows } from '../requests/anonymous.ts';
 import { cacheRows } from '../requests/caches.ts';
 import { challengeRows } from '../requests/challenges.ts';
 import { credentials } from '../requests/credentials.ts';
@@ -18,7 +19,15 @@ import { kindTokens } from '../tokens/kinds.ts';
 import { goodTokens, scopeTokens } from '../tokens/scopes.ts';
 import { givenTokens, texts } from '../tokens/texts.ts';
 
-const aroundTokens = [...credentials, ...routeRows, ...cacheRows, ...challengeRows, ...errorRows, ...responses];
+const aroundTokens = [
+  ...anonymousRows,
+  ...credentials,
+  ...routeRows,
+  ...cacheRows,
+  ...challengeRows,
+  ...errorRows,
+  ...responses,
+];
 
 /** Rows about requests. */
 export const requestRows = [...rotationRows, ...aroundTokens, ...metadataRows, ...dpopRows, ...fetchRows];

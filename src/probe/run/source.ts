@@ -14,8 +14,8 @@ export interface Source {
   /** What is known of the issuer, for this scope. */
   readonly baseFor: (scope: string) => Base;
   readonly hasToken: boolean;
-  /** What to change if a good token is refused. */
-  readonly advice: () => string;
+  /** What to change if a good token is refused; `isTrusted` is whether the issuer's signature is accepted. */
+  readonly advice: (isTrusted: boolean) => string;
   /** Gets a new token if the old one expires within half a minute. Returns why there is none. */
   readonly renew: () => Promise<string | undefined>;
 }
@@ -24,10 +24,10 @@ const renewSeconds = 30;
 
 /** Returns where the tokens of a run come from: an issuer of tests, a token, or nothing but imagination. */
 export async function sourceOf(
-  { issuer, token, tokens: given, keys }: ProbeOptions,
+  { issuer, claims, token, tokens: given, keys }: ProbeOptions,
   issuerUrl: string | undefined,
 ): Promise<Source> {
-  if (issuer) return issuerSource(issuer, issuerUrl);
+  if (issuer) return issuerSource(issuer, claims, issuerUrl);
   const made = { ...imagined, given };
   const read = async () => {
     const text = (typeof token === 'function' ? await token() : token)?.trim().replace(/^(?:Bearer|DPoP)\s+/i, '');
@@ -58,6 +58,13 @@ export async function sourceOf(
   };
 }
 
+/** Returns the claims of a good token. */
+function imaginedClaims(iss: string, aud: string, scope: string): Members {
+  const iat = nowSeconds();
+  const about = { iss, aud, sub: controlSubject, client_id: 'probe', scope: scope === '' ? undefined : scope };
+  return { ...about, iat, exp: iat + 3600, jti: crypto.randomUUID() };
+}
+
 /** What is sent if nothing is known: an API refuses it for any of several reasons. */
 const imagined: Base = {
   issuer: 'https://issuer.invalid/',
@@ -65,9 +72,7 @@ const imagined: Base = {
   scope: '',
   header: { alg: 'RS256', typ: 'at+jwt', kid: 'probe' },
   claims() {
-    const [iat, scope] = [nowSeconds(), this.scope === '' ? undefined : this.scope];
-    const about = { iss: this.issuer, aud: this.audience, sub: controlSubject, client_id: 'probe', scope };
-    return { ...about, iat, exp: iat + 3600, jti: crypto.randomUUID() };
+    return imaginedClaims(this.issuer, this.audience, this.scope);
   },
   key: undefined,
   publicKey: undefined,
@@ -75,7 +80,7 @@ const imagined: Base = {
   elsewhere: 'https://attacker.invalid/elsewhere',
 };
 
-function issuerSource({ options, key: jwk }: TestIssuer, url: string | undefined): Source {
+function issuerSource({ options, key: jwk }: TestIssuer, more: Members = {}, url?: string): Source {
   const key = signingKeyOf(jwk);
   if (!key) throw new TypeError('Cannot probe: issuer must be an issuer that createTestIssuer() returned');
   const { issuer, audience, keys: published } = options;
@@ -86,9 +91,13 @@ function issuerSource({ options, key: jwk }: TestIssuer, url: string | undefined
   return {
     hasToken: true,
     renew: async () => undefined,
-    advice: () => `The API must trust the issuer ${issuer} with the audience ${audience}, ${keys}`,
+    advice: (isTrusted) =>
+      isTrusted
+        ? 'The API accepts the signature, but not what the token says: give the claims that it needs as claims (--claims)'
+        : `The API must trust the issuer ${issuer} with the audience ${audience}, ${keys}`,
     baseFor: (scope) => ({
       ...{ ...imagined, issuer, audience, key, scope, publicKey, elsewhere },
+      claims: () => ({ ...imaginedClaims(issuer, audience, scope), ...more }),
       header: { ...imagined.header, kid },
     }),
   };

@@ -2,11 +2,12 @@ import { type Base, forge } from '../forge/forge.ts';
 import { proofFor, thumbprintOf } from '../forge/proof.ts';
 import { challengesIn, parameterOf } from '../http/challenges.ts';
 import { readResourceMetadata } from '../http/resource-metadata.ts';
-import type { Received, Sender } from '../http/sender.ts';
+import type { Clock, Received, Sender } from '../http/sender.ts';
 import { haveSideKeys, type KeyServer } from '../issuer/served-issuer.ts';
 import type { Answer, Attempt, Trial } from '../row/row.ts';
 import { printable } from '../values/text.ts';
 import { isLoopbackHost } from '../values/url.ts';
+import { likenessTo } from './likeness.ts';
 import type { ProbeOptions, Target } from './options.ts';
 import type { Source } from './source.ts';
 
@@ -26,7 +27,7 @@ interface State {
 function sending(target: Target, base: () => Base, sender: Sender, state: State) {
   const judge = (received: Received): Answer => {
     const { status, headers } = received;
-    const isServed = [2, state.class].includes(Math.floor(status / 100));
+    const isServed = status === 101 || [2, state.class].includes(Math.floor(status / 100));
     const isUnclear = status === 0 || status === 429 || status >= 500;
     state.nonce = headers.get('dpop-nonce') ?? state.nonce;
     return { ...received, outcome: isServed ? 'served' : isUnclear ? 'unclear' : 'refused' };
@@ -34,7 +35,12 @@ function sending(target: Target, base: () => Base, sender: Sender, state: State)
   async function send(attempt: Attempt): Promise<Answer> {
     const { token, scheme = state.scheme, headers = [], method = target.method } = attempt;
     const { proofs = scheme === 'DPoP' ? [{}] : [] } = attempt;
-    const filled = (text: string) => text.replaceAll('TOKEN', () => forge(base()));
+    let good: string | undefined;
+    const filled = (text: string) =>
+      text.replaceAll('TOKEN', () => {
+        good ??= forge(base());
+        return good;
+      });
     const url = changedUrl(target.url, attempt, filled);
     const body = attempt.body === undefined ? target.body : filled(attempt.body);
     const text = token === undefined ? undefined : forge(base(), token);
@@ -68,11 +74,13 @@ interface Parts {
   readonly source: Source;
   readonly sender: Sender;
   readonly server: KeyServer | undefined;
+  readonly clock: Clock | undefined;
+  readonly isFirst: boolean;
   readonly options: ProbeOptions;
 }
 
 /** Sends the controls to a target, reads its metadata, and returns what rows need. */
-export async function createTrial(target: Target, { source, sender, server, options }: Parts) {
+export async function createTrial(target: Target, { source, sender, server, clock, isFirst, options }: Parts) {
   const { url, method, scope } = target;
   const state: State = { row: 'control', nonce: undefined, scheme: 'Bearer', class: 2 };
   const base = () => boundIf(state.scheme === 'DPoP', source.baseFor(scope));
@@ -90,6 +98,7 @@ export async function createTrial(target: Target, { source, sender, server, opti
   const first = bare.outcome === 'refused' ? await control() : undefined;
   if (first && isRedirect(first) && !isRedirect(bare)) state.class = 3;
   const second = first && (await control());
+  const isProtected = likenessTo(first, second);
   const good = second && { ...first, outcome: second.status === first.status ? second.outcome : 'unclear' };
 
   const seen = new Map<Attempt, Answer>();
@@ -106,6 +115,9 @@ export async function createTrial(target: Target, { source, sender, server, opti
     },
     ...{ url, method, profile: options.profile, bare, good, send, sendOnce, read, scheme: state.scheme },
     ...{ metadata: found?.metadata, metadataUrl: found?.metadataUrl, nonce: () => state.nonce },
+    isProtected,
+    isPatient: isFirst && (options.fetch === undefined || clock !== undefined),
+    wait: sender.pause,
     server,
     hasSideKeys: () => server !== undefined && haveSideKeys(server),
     isIntrusive: options.intrusive ?? isOwn,
@@ -117,17 +129,23 @@ export async function createTrial(target: Target, { source, sender, server, opti
 const boundIf = (isBound: boolean, base: Base): Base =>
   isBound ? { ...base, claims: () => ({ ...base.claims(), cnf: { jkt: thumbprintOf('client') } }) } : base;
 
-/** Says in words why a good token may have been refused. */
-export function adviceOn({ status, outcome, headers, words }: Answer, source: Source): string {
-  const description = parameterOf(headers.get('www-authenticate'), 'error_description');
+/** Says in words why a good token may have been refused: `forged` is the response to the same token by another key. */
+export function adviceOn(
+  { status, outcome, headers, words }: Answer,
+  source: Source,
+  forged: Answer | undefined,
+): string {
+  const described = (of: Headers) => parameterOf(of.get('www-authenticate'), 'error_description');
+  const description = described(headers);
   // What is as long as a part of a token could be one.
   const told = description === undefined ? '' : ` (${printable(description.replace(/[\w.-]{24,}/g, '…'), 200)})`;
   if (outcome === 'unclear') return `${words}${told}`;
+  const isTrusted = forged !== undefined && (forged.status !== status || described(forged.headers) !== description);
   const advice =
     status === 403
       ? 'Name the scope that the target requires'
       : status < 400 || status === 401
-        ? source.advice()
+        ? source.advice(isTrusted)
         : 'Name a URL, a method and a body that succeed with a good token';
   return `${words}${told}: ${advice}`;
 }

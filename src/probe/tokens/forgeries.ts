@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
-import { createPublicKey, type KeyObject, sign } from 'node:crypto';
+import { createHash, type KeyObject, sign } from 'node:crypto';
+import { certificateOf } from '../forge/certificate.ts';
 import { type Base, bytesOf, type Forgery, keyNamed, publish, strangersKey } from '../forge/forge.ts';
 import { headers } from '../row/changes.ts';
 import { tokens } from '../row/topic.ts';
@@ -15,6 +16,12 @@ const led =
     const key = strangersKey(base.header.alg);
     return { key, header: { ...members(base, key) } };
   };
+/** The certificate of a key, and its thumbprints (RFC 7515 §4.1.6 to §4.1.8). */
+const certified = (key: KeyObject) => {
+  const der = certificateOf(key);
+  const thumbprint = (hash: string) => createHash(hash).update(der).digest('base64url');
+  return { x5c: [der.toString('base64')], x5t: thumbprint('sha1'), 'x5t#S256': thumbprint('sha256') };
+};
 const kidOf = ({ header }: Base) => String(header.kid ?? 'attacker');
 /** An RSA signature by the issuer's key whatever `alg` says, or an attacker's. */
 const signed =
@@ -103,13 +110,8 @@ export const forgeries = [
         led(({ elsewhere }) => ({ jku: elsewhere, kid: undefined })),
       ],
       x5u: ["the URL of an attacker's certificate in x5u", led(({ elsewhere }) => ({ x5u: elsewhere }))],
-      x5c: [
-        "an attacker's key in x5c",
-        led((_, key) => ({
-          x5c: [createPublicKey(key).export({ type: 'spki', format: 'der' }).toString('base64')],
-          x5t: 'AAAA',
-        })),
-      ],
+      x5c: ["an attacker's key in x5c", led((_, key) => certified(key))],
+      'x5c-alone': ["an attacker's key in x5c, and no kid", led((_, key) => ({ ...certified(key), kid: undefined }))],
       'iss-header': ['the URL of an attacker as iss in the header', led(({ elsewhere }) => ({ iss: elsewhere }))],
       crit: [
         'a jwk of the attacker that crit lists',

@@ -28,6 +28,10 @@ export const hmacs = tokens(
   },
   {
     pem: ['HS256 keyed with the public key as PEM (CVE-2015-9235, CVE-2016-10555)', hmac((base) => pem(base))],
+    'pem-no-kid': [
+      'HS256 keyed with the public key as PEM, and no kid',
+      hmac((base) => pem(base), 'HS256', { kid: undefined }),
+    ],
     'pem-trimmed': ['HS256 keyed with the PEM less its last line end', hmac((base) => pem(base).trim())],
     'pem-blank': ['HS256 keyed with the PEM behind white space (CVE-2026-34950)', hmac((base) => ` \n${pem(base)}`)],
     'pem-hs384': ['HS384 keyed with the PEM (CVE-2023-48223)', hmac((base) => pem(base), 'HS384')],

@@ -1,3 +1,4 @@
+import type { Forgery } from '../forge/forge.ts';
 import { audiences, claims, issuers, other, payload, repeated, withMore } from '../row/changes.ts';
 import { tokens } from '../row/topic.ts';
 
@@ -7,21 +8,19 @@ export const issuerTokens = tokens(
   'issuer',
   { rule: 'RFC 8725 §3.8', needs: 'issuer', remedy: 'Compare iss with the issuer, exactly and as a string' },
   {
-    other: ['another issuer, by the same key', [...claims('iss', other), ...issuers((it) => `${it}elsewhere`)]],
+    other: ['another issuer, by the same key', [...claims('iss', other), ...issuers((it) => [`${it}elsewhere`])]],
     missing: ['no iss', claims('iss', undefined, null, ''), { level: 'should', profiles: { rfc9068: 'must' } }],
-    list: [
-      'iss as a list with the issuer (CVE-2025-30144)',
-      issuers(
-        (it) => [it],
-        (it) => [other, it],
-      ),
+    list: ['iss as a list with the issuer (CVE-2025-30144)', issuers((it) => [[it], [other, it]])],
+    object: ['iss as an object that names the issuer (CVE-2024-53861)', issuers((it) => [{ [it]: true }])],
+    http: [
+      'the issuer with http for https, or https for http',
+      issuers((it) => [it.replace(/^https?/, (scheme) => (scheme === 'https' ? 'http' : 'https'))]),
     ],
-    object: ['iss as an object that names the issuer (CVE-2024-53861)', issuers((it) => ({ [it]: true }))],
-    part: ['the beginning of the issuer (CVE-2024-53861)', issuers((it) => it.slice(0, 7))],
-    slash: ['the issuer less its slash, or with one', issuers((it) => (it.endsWith('/') ? it.slice(0, -1) : `${it}/`))],
-    longer: ['the issuer and more', issuers((it) => `${it}evil`)],
-    case: ['the issuer in upper case', issuers((it) => it.toUpperCase())],
-    blank: ['the issuer behind a blank', issuers((it) => ` ${it}`)],
+    part: ['the beginning of the issuer (CVE-2024-53861)', issuers((it) => [it.slice(0, 7)])],
+    slash: ['the issuer less its slash, or with one', issuers((it) => [it.endsWith('/') ? it.slice(0, -1) : `${it}/`])],
+    longer: ['the issuer and more', issuers((it) => [`${it}evil`])],
+    case: ['the issuer in upper case', issuers((it) => [it.toUpperCase()])],
+    blank: ['the issuer behind a blank', issuers((it) => [` ${it}`])],
     type: ['iss that is not a string', claims('iss', 0, true)],
     proto: ['claims in __proto__ (CVE-2024-34273)', payload((good) => `{"__proto__":${good}}`)],
     repeated: ['a second iss', withMore('"iss":"other"'), { level: 'should', rule: repeated }],
@@ -41,30 +40,21 @@ export const audienceTokens = tokens(
     missing: ['no aud', claims('aud', undefined)],
     empty: ['an empty aud', claims('aud', '', [])],
     null: ['null for aud', claims('aud', null)],
-    prefix: ['the beginning of the audience', audiences((it) => it.slice(0, -1))],
-    longer: [
-      'the audience and more',
-      audiences(
-        (it) => `${it}x`,
-        (it) => `${it}/`,
-      ),
-    ],
-    within: ['the audience within a text', audiences((it) => `x ${it} y`)],
-    case: ['the audience in upper case', audiences((it) => it.toUpperCase())],
-    nested: ['the audience in a list in a list', audiences((it) => [[it]])],
+    prefix: ['the beginning of the audience', audiences((it) => [it.slice(0, -1)])],
+    longer: ['the audience and more', audiences((it) => [`${it}x`, `${it}/`])],
+    within: ['the audience within a text', audiences((it) => [`x ${it} y`])],
+    case: ['the audience in upper case', audiences((it) => [it.toUpperCase()])],
+    nested: ['the audience in a list in a list', audiences((it) => [[[it]]])],
     object: [
       'the audience as a member, or in an object like a list (CVE-2020-26160)',
-      audiences(
-        (it) => ({ 0: it, length: 1 }),
-        (it) => ({ [it]: true }),
-      ),
+      audiences((it) => [{ 0: it, length: 1 }, { [it]: true }]),
     ],
     mixed: [
       'the audience in a list with a number or null',
-      audiences(
-        (it) => [it, 1],
-        (it) => [null, it],
-      ),
+      audiences((it) => [
+        [it, 1],
+        [null, it],
+      ]),
       { level: 'should' },
     ],
     number: ['a number for aud', claims('aud', 0)],
@@ -75,6 +65,13 @@ export const audienceTokens = tokens(
         { claims: { aud: other, exp: undefined } },
         { claims: { aud: other, nbf: 2 ** 40 } },
       ],
+    ],
+    'authorized-party': [
+      'the audience in azp or client_id, and another in aud (RFC 9068 §5)',
+      ['azp', 'client_id', 'resource'].map(
+        (name): Forgery =>
+          ({ audience }) => ({ claims: { aud: other, [name]: audience } }),
+      ),
     ],
     repeated: ['a second aud', withMore('"aud":"other"'), { level: 'should', rule: repeated }],
   },

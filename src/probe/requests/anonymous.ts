@@ -1,0 +1,80 @@
+import type { Attempt } from '../row/row.ts';
+import { refused, requests, response } from '../row/topic.ts';
+
+// Requests without a token that mislead a guard, or what stands before it.
+
+type Header = readonly [name: string, value: string];
+const each = (...headers: readonly Header[]) => refused(...headers.map((header): Attempt => ({ headers: [header] })));
+const named = (value: string, ...names: readonly string[]) => names.map((name): Header => [name, value]);
+const upgrade: Attempt = {
+  headers: [
+    ['Connection', 'Upgrade'],
+    ['Upgrade', 'websocket'],
+    ['Sec-WebSocket-Version', '13'],
+    ['Sec-WebSocket-Key', 'cHJvYmVkLXdlYnNvY2tldA=='],
+  ],
+};
+
+export const anonymousRows = requests(
+  'no-token',
+  { rule: 'RFC 6750 §2, §3', needs: 'nothing', remedy: 'Guard the route, and every method and spelling of it' },
+  {
+    'empty-header': {
+      sent: 'an empty Authorization header',
+      ...each(...named('', 'Authorization'), ['Authorization', ' \t ']),
+    },
+    'other-headers': {
+      sent: 'headers that name another URL or method: X-Original-URL, X-Forwarded-Uri, X-HTTP-Method-Override … (CWE-290)',
+      ...each(
+        ...named('/', 'X-Original-URL', 'X-Original-URI', 'X-Rewrite-URL', 'X-Forwarded-Uri', 'X-Forwarded-Prefix'),
+        ...named('OPTIONS', 'X-HTTP-Method-Override', 'X-Forwarded-Method'),
+      ),
+    },
+    'trusted-headers': {
+      sent: 'headers of a proxy that name a user (CWE-290)',
+      ...each(...named('admin', 'X-Forwarded-User', 'X-Remote-User', 'X-Auth-Request-User', 'X-Authenticated-Userid')),
+    },
+    'trusted-addresses': {
+      sent: 'headers of a proxy that name this machine as the client (CWE-290)',
+      ...each(...named('127.0.0.1', 'X-Forwarded-For', 'X-Real-IP', 'True-Client-IP'), [
+        'Forwarded',
+        'for=127.0.0.1;host=localhost',
+      ]),
+    },
+    subrequest: {
+      sent: 'x-middleware-subrequest, by which a middleware knows its own requests (CVE-2025-29927)',
+      ...each(
+        ...['middleware', 'src/middleware', 'pages/_middleware']
+          .flatMap((name) => [name, Array(5).fill(name).join(':')])
+          .map((value): Header => ['X-Middleware-Subrequest', value]),
+      ),
+    },
+    preflight: {
+      sent: 'the headers of a preflight with the method of the target',
+      ...refused({
+        headers: [
+          ['Origin', 'https://spa.invalid'],
+          ['Access-Control-Request-Method', 'GET'],
+        ],
+      }),
+    },
+    range: { sent: 'a Range', ...each(['Range', 'bytes=0-0']), rule: 'RFC 9110 §14.2' },
+    conditional: {
+      sent: 'conditions that a stored response may meet',
+      ...response(
+        'a refusal, and not 304',
+        [...named('*', 'If-None-Match'), ...named('Fri, 31 Dec 2049 23:59:59 GMT', 'If-Modified-Since')].map(
+          (header): Attempt => ({ headers: [header] }),
+        ),
+        ({ status, outcome, words }) => (status === 304 || outcome === 'served' ? words : undefined),
+      ),
+      rule: 'RFC 9110 §13.2.1',
+    },
+    upgrade: {
+      sent: 'an upgrade to WebSocket',
+      ...refused(upgrade),
+      rule: 'RFC 6455 §4.2.2',
+      remedy: 'Check the token before the upgrade, in the handler of the upgrade',
+    },
+  },
+);

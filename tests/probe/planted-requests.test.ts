@@ -1,0 +1,70 @@
+import { afterAll, describe, expect, setSystemTime, test } from 'bun:test';
+import { createServer } from 'node:http';
+import type { ProbeOptions } from '../../src/probe/index.ts';
+import { startServedIssuer } from '../../src/probe/issuer/served-issuer.ts';
+import { runProbe } from '../../src/probe/run/probe.ts';
+import { requestRows } from '../../src/probe/run/rows.ts';
+import { listen } from '../support/raw-http.ts';
+import { overNetwork, planted, type RequestRow } from './servers/planted.ts';
+import { proofsWithout } from './servers/proofs.ts';
+import { audience, type Handler, type Planted, rightServer, scope } from './servers/server.ts';
+
+/** What a run needs so that the row applies. */
+const particular: Readonly<Partial<Record<RequestRow, Partial<ProbeOptions>>>> = {
+  'elsewhere-body': { targets: [{ url: `${audience}/reports`, scope, method: 'POST', body: 'a=b' }] },
+  'fetch-token-urls': { only: ['embedded-jku', 'fetch-token-urls'] },
+  'metadata-present': { profile: 'mcp' },
+};
+/** Time passes only while the probe waits for it. */
+const clock = {
+  now: () => Date.now(),
+  async sleep(ms: number) {
+    setSystemTime(Date.now() + ms);
+  },
+};
+afterAll(() => void setSystemTime());
+
+/** Serves a function by node:http, which shows names and paths as they came. */
+async function served(handler: Handler) {
+  const server = createServer(async ({ method, url = '', rawHeaders, headers }, response) => {
+    const given = Object.entries(headers).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, value]] : [],
+    );
+    const all = [...given, ['x-names', rawHeaders.join()], ['x-url', url]] as [string, string][];
+    const answer = await handler(new Request(audience + url, { method: String(method), headers: all }));
+    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+  });
+  return { url: `http://127.0.0.1:${await listen(server)}/reports`, close: () => server.close() };
+}
+
+/** Tries one row on a server. */
+async function verdictOf(id: RequestRow, server: Planted) {
+  const issuer = await startServedIssuer({ audience });
+  const { right, parts } = rightServer(issuer, audience);
+  const fetch: Handler = async (request) => server(request, right, parts);
+  const real = overNetwork.has(id) ? await served(fetch) : undefined;
+  const where = real
+    ? { targets: [{ url: real.url, scope }] }
+    : { fetch, targets: [{ url: `${audience}/reports`, scope }] };
+  const options = { issuer: issuer.issuer, only: [id], ...where, ...particular[id] };
+  const report = await runProbe(options, issuer.server, clock);
+  await Promise.all([issuer.server.close(), real?.close()]);
+  const row = report.rows.find((each) => each.id === id);
+  return { verdict: row?.verdict, got: row?.got };
+}
+
+describe('a row about requests', () => {
+  test.each(requestRows.map(({ id, level }) => [id, level] as const))(
+    '%s fails a server with its fault, and passes the right one',
+    async (id, level) => {
+      const isMust = level === 'must' || particular[id]?.profile !== undefined;
+      expect(await verdictOf(id, planted[id])).toMatchObject({ verdict: isMust ? 'failed' : 'warning' });
+      expect(await verdictOf(id, (request, right) => right(request))).toMatchObject({ verdict: 'passed' });
+    },
+  );
+
+  test.each(requestRows.flatMap(({ id }) => (id.startsWith('dpop-') ? [id] : [])))(
+    '%s passes a server that makes all checks of proofs',
+    async (id) => expect(await verdictOf(id, proofsWithout([]))).toMatchObject({ verdict: 'passed' }),
+  );
+});
