@@ -3,8 +3,9 @@ import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
 // Checks requests for a proxy: auth_request of nginx, forwardAuth of Traefik, forward_auth of Caddy. docs/guides/forward-auth.md
 // has their configurations. The proxy must
 // - set X-Forwarded-Method and X-Forwarded-Uri to the method and the target as the client sent them,
-// - replace or remove X-Auth-* in what it passes on, and remove what some APIs take for another method or path:
-//   X-HTTP-Method, X-HTTP-Method-Override, X-Method-Override, X-Original-URL, X-Rewrite-URL.
+// - replace or remove X-Auth-Issuer, -Subject, -Client and -Scopes in what it passes on, in any spelling that the API reads as these,
+//   and remove what some APIs take for another method or path: X-HTTP-Method, X-HTTP-Method-Override,
+//   X-Method-Override, X-Original-URL, X-Rewrite-URL.
 // Only the proxy may reach this port. Start it with:
 // ISSUER=https://tenant.example.com/ AUDIENCE=https://api.example.com bun run forward-auth.ts
 const guard = createGuard(optionsFromEnvironment(process.env));
@@ -28,7 +29,7 @@ async function check({ headers }: Request): Promise<Response> {
   const [path = ''] = (headers.get('x-forwarded-uri') ?? '').split('?', 1);
   const scope = scopes.get(`${method === 'HEAD' ? 'GET' : method} /${path.split('/', 2)[1]}`);
   if (scope === undefined || !plainPath.test(path))
-    return reject(Response.json({ error: 'access_denied' }, { status: 403 }));
+    return reject(Response.json({ error: 'access_denied' }, { status: 403, headers: { 'cache-control': 'no-store' } }));
 
   // A proof of the client (DPoP) is for PUBLIC_URL and this path.
   const result = await guard.check({ method, url: `http://localhost${path}`, headers }, { scope });

@@ -37,6 +37,12 @@ export function startNginx(text: string) {
   return run(['sh', '-c', 'exec nginx -p "$PWD" -c "$PWD/nginx.conf"'], { PATH }, files);
 }
 
+/** Starts Caddy with this configuration of its sites. */
+export function startCaddy(text: string) {
+  const Caddyfile = `{\n  admin off\n  auto_https off\n}\n${text}`;
+  return run(['caddy', 'run', '--config', 'Caddyfile'], { PATH }, { Caddyfile });
+}
+
 export const haproxy = {
   name: 'HAProxy as deploy/ configures it',
   /** The options of a listener on which clients must have a certificate, with files of this folder. */
