@@ -92,10 +92,10 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
     const isAny = isJsonObject(value);
     return { names: [(isAny ? value.anyOf : value) as string | readonly string[]].flat(), isAny };
   };
-  const tools = Object.entries(readOption('tools', optionRules.tools, given) ?? {});
+  const tools = readOption('tools', optionRules.tools, given) ?? {};
   const scope = readOption('scope', optionRules.scope, given);
   const publicTools = readOption('publicTools', optionRules.publicTools, given);
-  const both = publicTools?.find((name) => tools.some(([tool]) => tool === name));
+  const both = publicTools?.find((name) => namesIn(tools).includes(name));
   if (both !== undefined) throw mistake(`the tool ${quote(both)} must not be in both tools and publicTools`);
   const { hostname } = new URL(resource);
   const isLocal = (host: string) => isLoopbackHost(hostname) && isLoopbackHost(host);
@@ -105,7 +105,9 @@ export function readMcpOptions(guard: Guard<object>, given: McpOptions) {
     resource,
     clockToleranceSeconds,
     scope: scope === undefined ? undefined : readScope(scope, 'every request'),
-    tools: new Map(tools.map(([name, value]) => [name, readScope(value, `the tool ${quote(name)}`)])),
+    tools: new Map(
+      namesIn(tools).map((name) => [name, readScope(Reflect.get(tools, name), `the tool ${quote(name)}`)]),
+    ),
     publicTools,
     hasSessions: readOption('sessions', optionRules.sessions, given) === true,
     maxBodyBytes: readOption('maxBodyBytes', optionRules.maxBodyBytes, given) ?? 0,

@@ -1,4 +1,5 @@
 import type { AnonymousIf, Authentication, Guard } from '../types.ts';
+import { parseUrl } from '../values/url.ts';
 import type { McpAuthInfo } from './auth-info.ts';
 import { createMcpEndpoint } from './endpoint.ts';
 import { endedAt } from './expiry.ts';
@@ -43,7 +44,7 @@ export function protectMcp<AcceptedClaims extends object, PublicTools extends re
     const added = new Headers();
     const result = await decide({
       request,
-      host: request.headers.get('host') ?? new URL(request.url).host,
+      host: request.headers.get('host') ?? parseUrl(request.url)?.host ?? null,
       check: (requirements) => guard.check(request, requirements),
       readBody: (maxBytes) => readBody(request, maxBytes),
       setHeader: (name, value) => added.set(name, value),

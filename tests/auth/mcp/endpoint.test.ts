@@ -195,6 +195,17 @@ describe.each(doors)('%s', (name, door) => {
   });
 });
 
+test('a tool that is inherited has its scope, and a request without a host gets a 403', async () => {
+  const inherited: McpOptions = { tools: Object.create({ add: 'write' }) };
+  const send = protectMcp(guardFor(), inherited, () => new Response());
+  const headers = { authorization: `Bearer ${tokens.reader}` };
+  const request = new Request(resource, { method: 'POST', headers, body: JSON.stringify(call('add')) });
+  expect((await send(request)).status).toBe(403);
+  // On Bun, the URL of a request with an invalid host is only a path.
+  const broken = Object.defineProperty(new Request(resource), 'url', { value: '/mcp' });
+  expect((await send(broken)).status).toBe(404);
+});
+
 describe('protectMcp() and requireMcp() reject', () => {
   const nothing: McpOptions = JSON.parse('{}');
   test.each([

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import connect from 'connect';
+import { build } from 'esbuild';
 import express, { type Express } from 'express';
 import { createGuard } from 'protected-api/guard';
 import { protectMcp, requireMcp } from 'protected-api/mcp';
@@ -152,4 +153,17 @@ test('an endpoint at the root has no other path', async () => {
   const app = express().use(requireMcp(guard, {})).post(['/', '/health'], serveMcp);
   expect((await requestTo(app, '/')).status).toBe(401);
   expect((await requestTo(app, '/health')).text).toBe('reached');
+});
+
+test('protected-api/mcp imports no module of Node.js, so that it runs on Cloudflare Workers', async () => {
+  const { metafile } = await build({
+    entryPoints: ['src/auth/mcp.ts'],
+    bundle: true,
+    write: false,
+    metafile: true,
+    external: ['node:*'],
+    format: 'esm',
+  });
+  const imports = Object.values(metafile.inputs).flatMap((input) => input.imports.map(({ path }) => path));
+  expect(imports.filter((path) => path.startsWith('node:'))).toEqual([]);
 });
