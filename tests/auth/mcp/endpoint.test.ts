@@ -62,6 +62,7 @@ const protectedRows: readonly Row[] = [
   ['a page in a sandbox', { body: list, token: 'reader', headers: { origin: 'null' } }, 403],
   ['another host', { body: list, token: 'reader', headers: { host: 'evil.example' } }, 403, 'Host is not allowed'],
   ['a host that looks alike', { body: list, token: 'reader', headers: { host: 'localhost.evil.example' } }, 403],
+  ['a host without a port, as proxies send it', { body: list, token: 'reader', headers: { host: 'localhost' } }, 200],
   ['a host that is an address', { body: list, token: 'reader', headers: { host: '[::1]:3010' } }, 200],
   ['the metadata', { method: 'GET', path: metadataPath }, 200, '"scopes_supported":["read","write","a","b","odd"]'],
   ['the metadata for another origin', { method: 'GET', path: metadataPath, headers: shout }, 200, resource],
