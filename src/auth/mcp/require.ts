@@ -11,8 +11,7 @@ import { type McpOptions, readMcpOptions } from './options.ts';
 type RoutedRequest = IncomingRequest & {
   readonly originalUrl?: string;
   readonly route?: unknown;
-  body?: unknown;
-  auth?: unknown;
+  readonly body?: unknown;
 };
 
 /**
@@ -44,7 +43,11 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
     };
     const result = await decide(exchange, sent === endpoint || routed === endpoint);
     if (result && 'settle' in result) {
-      accept(result, incoming, response);
+      const { authInfo, message, endsAtMs, settle } = result;
+      Object.assign(incoming, { auth: authInfo }, message !== undefined && { body: message });
+      onHead(response, settle);
+      const end = () => response.end();
+      if (endsAtMs !== undefined) response.once('close', callAt(endsAtMs, end));
       return true;
     }
     const mount = sent.endsWith(routed) ? sent.slice(0, sent.length - routed.length) : sent;
@@ -61,18 +64,6 @@ export function requireMcp(guard: Guard<object>, options: McpOptions): Middlewar
 
 /** Routers take these for equal: other letters in upper case, and a last slash. */
 const plainPath = (url: string): string => (pathOf(url) ?? '').toLowerCase().replace(/\/+$/, '');
-
-function accept(accepted: AcceptedMessage, incoming: RoutedRequest, response: OutgoingResponse): void {
-  const { authInfo, message, endsAtMs, settle } = accepted;
-  incoming.auth = authInfo;
-  if (message !== undefined) incoming.body = message;
-  onHead(response, settle);
-  if (endsAtMs !== undefined)
-    response.once(
-      'close',
-      callAt(endsAtMs, () => response.end()),
-    );
-}
 
 /** Takes the body that the application has parsed, or reads it. Express 4 sets an empty object where it has read nothing. */
 async function readBody(incoming: RoutedRequest, maxBytes: number): Promise<unknown> {
