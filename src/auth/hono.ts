@@ -1,4 +1,4 @@
-import type { Context, Input, MiddlewareHandler } from 'hono';
+import type { Context, Env, Input, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { requireAccepted, requireGuard } from './guard/guard.ts';
 import { isForCaches } from './guard/rejection.ts';
@@ -17,14 +17,23 @@ import type {
 
 export type { AuthOf };
 
-/** What the handlers of a route with `requireToken` know of its input, so that `authOf` has the type of the guard's claims. */
-export interface GuardedInput<Auth> {
-  /** The values of Hono's validators, for which this is no target. */
-  out: { 'protected-api': Auth };
+/**
+ * What the handlers after `requireToken` know of their context, so that `authOf` has the type of the guard's claims. It is no
+ * variable: Hono would ask those of the handlers beside the middleware, which may be typed apart.
+ */
+export interface GuardedEnv<Auth> {
+  /** Never set. */
+  readonly 'protected-api'?: Auth;
+  /** Those of the application. */
+  Variables: object;
 }
 
-/** The environment of Hono's own middleware: any other would be asked of the handlers beside it, which may be typed apart. */
-type AnyEnv = Context extends Context<infer Any> ? Any : never;
+/** `Context` alone is of any environment, which says nothing. */
+type AuthIn<Known> = 0 extends Known & 1
+  ? Authentication
+  : 'protected-api' extends keyof Known
+    ? Exclude<Known['protected-api'], undefined>
+    : Authentication;
 
 /**
  * Returns Hono middleware. It rejects requests whose token does not meet the requirements. A rejection keeps headers that are
@@ -38,10 +47,10 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
   guard: Guard<AcceptedClaims>,
   requirements: CheckRequirements<Optional> = {},
   options: RejectionOptions = {},
-): MiddlewareHandler<AnyEnv, string, GuardedInput<Authentication<AcceptedClaims> | AnonymousIf<Optional>>> {
+): MiddlewareHandler<GuardedEnv<Authentication<AcceptedClaims> | AnonymousIf<Optional>>> {
   requireGuard(guard, requirements);
   const throws = isThrown(options);
-  return async (context, next) => {
+  return async (context: Context, next) => {
     const { raw } = Object(context.req);
     // That of @hono/node-server. Others have none.
     const { incoming } = Object(context.env);
@@ -61,14 +70,13 @@ export function requireToken<AcceptedClaims extends object, Optional extends boo
 }
 
 /**
- * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. If the guard is
- * not in the same call as the handler, write `authOf<Claims>(c)`, or `authOf<Claims | undefined>(c)` where a token is optional. For
+ * Returns the authentication of a request that a guard accepted: that of the last guard, if there were several. Its type is that of
+ * the guard before it in the same call or chain. Otherwise, write `authOf<Claims>(c)`, or `authOf<Claims | undefined>(c)` where a token is optional. For
  * logs, which see every request, write `authOf(c, { optional: true })`: undefined if no guard has accepted it.
  * @throws {TypeError} no guard has accepted the request, and that is not optional
  */
-export function authOf<AcceptedClaims extends object | undefined = Claims, Given extends Input = Input>(
-  context: Context<AnyEnv, string, Given>,
-): Given extends GuardedInput<infer Auth> ? Auth : AuthOf<AcceptedClaims>;
+export function authOf<Known extends Env, Given extends Input>(context: Context<Known, string, Given>): AuthIn<Known>;
+export function authOf<AcceptedClaims extends object | undefined>(context: Context): AuthOf<AcceptedClaims>;
 export function authOf<AcceptedClaims extends object = Claims>(
   context: Context,
   options: OptionalAuth | undefined,

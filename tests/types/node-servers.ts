@@ -60,6 +60,13 @@ new Hono<{ Bindings: { KV: string }; Variables: { user: string } }>().get('/repo
   c.text(authOfHono(c).claims.tenant + c.env.KV + c.get('user')),
 );
 
+new Hono<{ Variables: { user: string } }>().use('/tenants/*', requireTokenInHono(guard)).get('/tenants', (c) => {
+  c.var.user satisfies string;
+  // @ts-expect-error: the guard adds no variable
+  c.var.claims;
+  return c.text(authOfHono(c).claims.tenant);
+});
+
 // Handlers that are typed apart, as with @hono/zod-openapi.
 interface AppEnv {
   Variables: { logger: string };
