@@ -17,9 +17,18 @@ import { errorOf } from './rejection-error.ts';
 
 const cores = new WeakMap<object, GuardCore>();
 
-/** Returns the parts of a guard that adapters use, or undefined for anything else. */
+/**
+ * Returns the parts of a guard that adapters use, or undefined for anything else.
+ * @throws {TypeError} the guard was created by another copy of the package
+ */
 export function coreOf(guard: object): GuardCore | undefined {
-  return cores.get(guard);
+  const core = cores.get(guard);
+  const { check, reload } = Object(guard) as Partial<Guard>;
+  if (core === undefined && typeof check === 'function' && typeof reload === 'function')
+    throw new TypeError(
+      'Cannot use a guard: two copies of protected-api are installed, and the guard is of the other one. `npm ls protected-api` lists them',
+    );
+  return core;
 }
 
 /**
@@ -32,7 +41,7 @@ export function requireGuard(guard: unknown, requirements: Requirements): void {
     throw new TypeError(
       'Cannot set up a route: expected a guard. Write requireToken(guard) or serveMetadata(guard), with a guard from createGuard(options)',
     );
-  coreOf(guard as Guard)?.readRequirements(requirements);
+  cores.get(guard as Guard)?.readRequirements(requirements);
 }
 
 /**
@@ -51,9 +60,8 @@ export function requireAccepted<Accepted>(
  * Returns a guard: a function of a Web-standard Request, for any server.
  * @example
  * const guard = createGuard({ issuer: 'https://tenant.example.com/', audience: 'https://api.example.com' });
- * const result = await guard.check(request, { scope: 'read:reports' });
- * if (result instanceof Response) return result;
- * return Response.json({ hello: result.claims.sub });
+ * const { claims } = await guard.requireToken(request, { scope: 'read:reports' });
+ * return Response.json({ hello: claims.sub });
  * @throws {TypeError} an option is missing, mistyped, out of range or unknown; the message names each
  */
 export function createGuard<Schema extends ClaimsSchema | undefined = undefined>(

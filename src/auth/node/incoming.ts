@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { GuardRequest } from '../types.ts';
+import { sharedMap } from '../values/shared.ts';
 
 /*
  * What a guard checks of a Node.js request: what the client sent, whatever a framework made of it.
@@ -10,7 +11,7 @@ import type { GuardRequest } from '../types.ts';
 /** A request of `node:http`, or of the compatibility API of `node:http2`. */
 export type IncomingRequest = IncomingMessage | Http2ServerRequest;
 
-const guardRequests = new WeakMap<IncomingRequest, GuardRequest>();
+const guardRequests = () => sharedMap<IncomingRequest, GuardRequest>('requests');
 
 /**
  * Returns what a guard checks: the same object each time, so that all checks of a request share one use of its proof. It is not
@@ -18,10 +19,11 @@ const guardRequests = new WeakMap<IncomingRequest, GuardRequest>();
  * @throws {TypeError} the value is not a Node.js request
  */
 export function requestOf(incoming: IncomingRequest): GuardRequest {
-  const known = guardRequests.get(incoming);
+  const known = guardRequests().get(incoming);
   if (known) return known;
-  // JavaScript may call the door of another framework.
-  if (!Array.isArray(Object(incoming).rawHeaders))
+  // JavaScript may call the door of another framework. The requests of node-mocks-http have no raw headers.
+  const { rawHeaders, headers, on } = Object(incoming) as Partial<IncomingMessage>;
+  if (!Array.isArray(rawHeaders) && (typeof headers !== 'object' || typeof on !== 'function'))
     throw new TypeError(
       'Cannot check a request: it must be a Node.js request (request.raw in Fastify, ctx.req in Koa). For Hono, use protected-api/hono',
     );
@@ -31,7 +33,7 @@ export function requestOf(incoming: IncomingRequest): GuardRequest {
     headers: { get: (name: string) => headerOf(incoming, name.toLowerCase()) },
     incoming,
   };
-  guardRequests.set(incoming, request);
+  guardRequests().set(incoming, request);
   return request;
 }
 
@@ -39,7 +41,7 @@ export function requestOf(incoming: IncomingRequest): GuardRequest {
  * Returns all values of a header, because `headers` has only the first of two Authorization headers. Only the headers that are
  * asked for are read: with `insecureHTTPParser`, others may have values that `Headers` refuses.
  */
-function headerOf({ headers, rawHeaders }: IncomingRequest, name: string): string | null {
+function headerOf({ headers, rawHeaders = [] }: IncomingRequest, name: string): string | null {
   const isNamed = (_: string, at: number) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name;
   // Adapters of functions, such as serverless-http, make requests with `headers` only.
   const values = rawHeaders.length > 0 ? rawHeaders.filter(isNamed) : [headers[name] ?? []].flat();

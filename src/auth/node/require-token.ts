@@ -15,6 +15,7 @@ import type {
   OptionalAuth,
   RejectionOptions,
 } from '../types.ts';
+import { sharedMap } from '../values/shared.ts';
 import { type IncomingRequest, requestOf } from './incoming.ts';
 
 /** A response of `node:http`, or of the compatibility API of `node:http2`. */
@@ -27,7 +28,7 @@ export type Middleware = (
   next: (error?: unknown) => void,
 ) => void;
 
-const results = new WeakMap<IncomingRequest, Authentication<object> | Anonymous>();
+const results = () => sharedMap<IncomingRequest, Authentication<object> | Anonymous>('results');
 
 /**
  * Returns middleware for Express, Connect and Polka. It rejects requests whose token does not meet the requirements, and passes
@@ -47,13 +48,7 @@ export function requireToken(
   return (request, response, next) => {
     // Thrown at once, because Hono gives middleware no third argument.
     requestOf(request);
-    const sendTo = throws ? undefined : response;
-    const proceed = (result: Authentication<object> | Anonymous | undefined) => {
-      if (result === undefined) return;
-      offerNonce(result, response);
-      next();
-    };
-    checkIncoming(guard, request, sendTo, requirements).then(proceed, next);
+    respond(guard, request, response, requirements, throws).then((result) => result && next(), next);
   };
 }
 
@@ -94,10 +89,24 @@ export async function checkIncoming<
   response?: Sending,
   requirements?: CheckRequirements<Optional>,
 ): Promise<Authentication<AcceptedClaims> | AnonymousIf<Optional> | (Sending extends undefined ? never : undefined)> {
-  const result = await authenticate(guard, request, requirements, response === undefined);
-  if ('claims' in result && response) offerNonce(result, response);
-  const returned = 'claims' in result || response === undefined ? result : await sendReturned(result, response);
-  return returned as Awaited<ReturnType<typeof checkIncoming<AcceptedClaims, Sending, Optional>>>;
+  const result = response
+    ? respond(guard, request, response, requirements, false)
+    : authenticate(guard, request, requirements, true);
+  return result as ReturnType<typeof checkIncoming<AcceptedClaims, Sending, Optional>>;
+}
+
+/** Returns the authentication of a request; or sends the rejection and returns undefined, or throws it. */
+async function respond(
+  guard: Guard<object>,
+  request: IncomingRequest,
+  response: OutgoingResponse,
+  requirements: CheckRequirements | undefined,
+  throws: boolean,
+): Promise<Authentication<object> | Anonymous | undefined> {
+  const result = await authenticate(guard, request, requirements, throws);
+  if (!('claims' in result)) return sendReturned(result, response);
+  offerNonce(result, response);
+  return result;
 }
 
 /** Returns the authentication of a request, and remembers it for `authOf`; or the rejection, for the framework to send or to catch. */
@@ -110,7 +119,7 @@ export async function authenticate<AcceptedClaims extends object, Optional exten
   const checked = requestOf(request);
   const result = await (throws ? guard.requireToken(checked, requirements) : guard.check(checked, requirements));
   // No `instanceof Response`: @hono/node-server replaces that global.
-  if ('claims' in result) results.set(request, result);
+  if ('claims' in result) results().set(request, result);
   return result;
 }
 
@@ -129,7 +138,7 @@ export function authOf<AcceptedClaims extends object = Claims>(
   options: OptionalAuth | undefined,
 ): Authentication<AcceptedClaims> | Anonymous | undefined;
 export function authOf(request: IncomingRequest, options?: OptionalAuth) {
-  return requireAccepted(results.get(request), options);
+  return requireAccepted(results().get(request), options);
 }
 
 /** Sends the nonce for the client's next proof with the response, if one is due. */

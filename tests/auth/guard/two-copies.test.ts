@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import express from 'express';
+import * as forElysia from '../../../src/auth/index.ts';
+import * as forNode from '../../../src/auth/node.ts';
+import { createTestIssuer } from '../../../src/auth/testing.ts';
+import { root } from '../../support/repository.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+/** A second copy of the package, as a workspace whose peers differ has it. */
+const outdir = temporaryFolder('dist');
+await Bun.build({
+  entrypoints: ['guard', 'node'].map((door) => join(root, `src/auth/${door}.ts`)),
+  outdir,
+  packages: 'external',
+  splitting: true,
+  target: 'bun',
+});
+const copy: typeof forElysia & typeof forNode = {
+  ...(await import(join(outdir, 'guard.js'))),
+  ...(await import(join(outdir, 'node.js'))),
+};
+
+const issuer = await createTestIssuer();
+const foreign = copy.createGuard({ ...issuer.options, dpop: 'on', publicUrl: 'https://api.example.test' });
+
+describe('with two copies of the package in one process', () => {
+  for (const [name, requireToken, authOf] of [
+    ['the guard and requireToken', copy.requireToken, forNode.authOf],
+    ['the guard and authOf', forNode.requireToken, copy.authOf],
+    ['the guard', forNode.requireToken, forNode.authOf],
+  ] as const)
+    test(`a request is accepted if ${name} are of the other one, and its proof is used once`, async () => {
+      const app = express()
+        .use(forNode.requireToken(foreign), requireToken(foreign, { scope: 'read:reports' }))
+        .get('/', (request, response) => void response.end(authOf(request).claims.sub));
+      const server = app.listen(0, '127.0.0.1');
+      const token = await issuer.token({ sub: 'ada', scope: 'read:reports' }, { boundTo: 'dpop' });
+      const dpop = await issuer.proof({ method: 'GET', url: 'https://api.example.test/' }, token);
+      const send = () =>
+        fetch(`http://127.0.0.1:${Object(server.address()).port}`, {
+          headers: { authorization: `DPoP ${token}`, dpop },
+        });
+      expect(await (await send()).text()).toBe('ada');
+      expect((await send()).status).toBe(401);
+      server.close();
+    });
+
+  test.each([
+    ['resourceServer()', () => forElysia.resourceServer(foreign)],
+    ['describeRejections()', () => forElysia.describeRejections(foreign)],
+    ['securitySchemes()', () => forElysia.securitySchemes(foreign)],
+    ['issuerMetadata()', () => forElysia.issuerMetadata(foreign)],
+  ])('%s says that the guard is of the other one', async (_, use) =>
+    expect(async () => use()).toThrow('two copies of protected-api are installed'),
+  );
+});
