@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
-import { createGuard, optionsFromEnvironment } from 'protected-api/guard';
+import { createGuard, optionsFromEnvironment, RejectionError } from 'protected-api/guard';
 import { checkIncoming } from 'protected-api/node';
 
 // Koa. Start it with:
@@ -20,10 +20,20 @@ app.use(async (context, next) => {
   else if (context.path === '/health') context.body = 'ok';
   else return next();
 });
+app.use(async (context, next) => {
+  try {
+    await next();
+  } catch (error) {
+    if (!(error instanceof RejectionError)) throw error;
+    context.status = error.status;
+    context.set({ ...error.headers });
+    context.body = error.body;
+  }
+});
 app.use(async (context) => {
-  const auth = await checkIncoming(guard, context.req, context.res, { scope: 'read:reports' });
-  // If auth is undefined, the guard has already responded.
-  if (auth && context.path === '/reports') context.body = { hello: auth.claims.sub };
+  // Without a response to send to, it throws the rejection.
+  const { claims } = await checkIncoming(guard, context.req, undefined, { scope: 'read:reports' });
+  if (context.path === '/reports') context.body = { hello: claims.sub };
 });
 
 const server = app.listen(Number(process.env.PORT ?? 3010), '127.0.0.1', () =>

@@ -1,5 +1,6 @@
 import { type CanActivate, createParamDecorator, type ExecutionContext, HttpException } from '@nestjs/common';
 import { requireGuard } from './guard/guard.ts';
+import { isForCaches } from './guard/rejection.ts';
 import type { RejectionError } from './guard/rejection-error.ts';
 import { createPolicyReader } from './guard/requirements.ts';
 import type { IncomingRequest } from './node/incoming.ts';
@@ -36,7 +37,10 @@ export function tokenGuard(guard: Guard<object>, requirements: CheckRequirements
       // Those of the route are first, because a challenge names their scope.
       const all = access === undefined ? [requirements] : [access, ...(isEmpty ? [] : [requirements])];
       try {
-        for (const each of all) await checkIncoming(guard, request, undefined, each);
+        for (const each of all) {
+          const { dpopNonce } = await checkIncoming(guard, request, undefined, each);
+          if (dpopNonce !== undefined) setHeader(response, 'dpop-nonce', dpopNonce);
+        }
         return true;
       } catch (error) {
         // Not by its class: the guard may be of another copy of the package.
@@ -99,30 +103,27 @@ function accessOf(type: Class, handler: { readonly name: string }): Access | und
   const methods = prototypes.flatMap((prototype) => Object.entries(Object.getOwnPropertyDescriptors(prototype)));
   const [method] = methods.find(([, { value }]) => value === handler) ?? [handler.name.replace(/^bound /, '')];
   const declaring = prototypes.find((prototype) => Object.hasOwn(prototype, method));
-  for (const prototype of prototypes) {
-    const access = marks().get(prototype)?.get(method);
-    // A method that overrides a public one is not public itself.
-    if (access && (access !== 'public' || prototype === declaring)) return access;
-  }
-  for (const each of classes) {
-    const access = marks().get(each)?.get(ofClass);
-    if (access && (access !== 'public' || each === type)) return access;
-  }
-  return undefined;
+  // A method that overrides a public one is not public itself, nor is a class that extends a public one.
+  const places: readonly (readonly [place: object, name: PropertyKey, canOpen: boolean])[] = [
+    ...prototypes.map((prototype) => [prototype, method, prototype === declaring] as const),
+    ...classes.map((each) => [each, ofClass, each === type] as const),
+  ];
+  return places.flatMap(([place, name, canOpen]) => {
+    const access = marks().get(place)?.get(name);
+    return access === undefined || (access === 'public' && !canOpen) ? [] : [access];
+  })[0];
 }
 
-/** What a call has: the request of Node.js, and a response of Express, reply of Fastify or response of Node.js, if there is one. */
-interface Exchange {
-  readonly request: IncomingRequest;
-  readonly response?: Partial<Record<'getHeader' | 'header' | 'setHeader', (name: string, value?: string) => unknown>>;
-}
+/** A response of Express, a reply of Fastify or a response of Node.js. */
+type Carrier = Partial<Record<'getHeaders' | 'removeHeader' | 'header' | 'setHeader', (...given: string[]) => unknown>>;
 
 const hints: Readonly<Record<string, string>> = {
   graphql: 'Its context needs req, or request',
   ws: 'With platform-ws, write client.request = request in handleConnection(client, request)',
 };
 
-function exchangeOf(context: ExecutionContext): Exchange {
+/** Returns the request of Node.js that a call has, and a response, if there is one. */
+function exchangeOf(context: ExecutionContext) {
   const type = context.getType<string>();
   const http = context.switchToHttp();
   // The arguments of a resolver are the root, the arguments of the field, the context.
@@ -134,22 +135,24 @@ function exchangeOf(context: ExecutionContext): Exchange {
   };
   const [request, response] = found[type]?.() ?? [];
   // Fastify wraps the request.
-  if (request) return { request: Object(request).raw ?? request, response } as Exchange;
+  if (request) return { request: (Object(request).raw ?? request) as IncomingRequest, response: response as Carrier };
   const hint = hints[type] ?? 'Mark it with @Public(), and check the token in its message';
   throw new TypeError(`Cannot check a call of the type ${type}: it has no request. ${hint}`);
 }
 
 const graphqlCodes: Readonly<Record<number, string>> = { 400: 'BAD_REQUEST', 401: 'UNAUTHENTICATED', 403: 'FORBIDDEN' };
 
+const setHeader = (response: Carrier = {}, ...named: [name: string, value: string]) =>
+  (response.setHeader ?? response.header)?.call(response, ...named);
+
 /** Returns the exception for a rejection, whose headers it sets on the response. */
-function exceptionFor({ body, headers, message, status }: RejectionError, type: string, to: Exchange['response'] = {}) {
+function exceptionFor({ body, headers, message, status }: RejectionError, type: string, response: Carrier = {}) {
+  const earlier = Object(response.getHeaders?.());
+  for (const name of Object.keys(earlier).filter(isForCaches)) response.removeHeader?.(name);
   for (const [name, value] of Object.entries(headers)) {
+    const own = name === 'vary' && earlier.vary !== undefined ? `${earlier.vary}, ${value}` : value;
     // What GraphQL responds is not the body of the rejection.
-    if (name === 'content-type' && type !== 'http') continue;
-    const earlier = name === 'vary' ? to.getHeader?.(name) : undefined;
-    const all = earlier === undefined ? value : `${earlier}, ${value}`;
-    if (to.header) to.header(name, all);
-    else to.setHeader?.(name, all);
+    if (name !== 'content-type' || type === 'http') setHeader(response, name, own);
   }
   const exception = new HttpException(isJsonObject(body) ? body : String(body), status);
   // GraphQL servers show the extensions of an exception.

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { ServerResponse } from 'node:http';
 import {
   type CanActivate,
   Controller,
@@ -15,6 +16,7 @@ import { createGuard } from 'protected-api/guard';
 import { Auth, type Authentication, Public, RequireToken, tokenGuard } from 'protected-api/nestjs';
 import { createTestIssuer } from 'protected-api/testing';
 import { bearer } from '../../support/mint.ts';
+import { dpopNonceSecret, nonceOf } from '../../support/nonce.ts';
 
 const issuer = await createTestIssuer();
 const guard = createGuard({ ...issuer.options, dpop: 'on', publicUrl: 'https://api.example.test' });
@@ -29,6 +31,10 @@ function started(controllers: NonNullable<Parameters<typeof Module>[0]['controll
     class Application {}
     const cors = { origin: ['https://app.example.test'], exposedHeaders: ['WWW-Authenticate'] };
     app = await NestFactory.create(Application, { cors, logger: false });
+    app.use((_: unknown, response: ServerResponse, next: () => void) => {
+      response.setHeader('cache-control', 'public').setHeader('expires', 'Thu, 01 Jan 2037 00:00:00 GMT');
+      next();
+    });
     await app.listen(0, '127.0.0.1');
     url = await app.getUrl();
   });
@@ -362,11 +368,34 @@ describe('a rejection by tokenGuard()', () => {
     expect(response.headers.get('vary')).toContain('Origin');
   });
 
+  test('is kept by no cache, whatever the application had set', async () => {
+    const { headers } = await send('/reports');
+    expect([headers.get('cache-control'), headers.get('expires')]).toEqual(['no-store', null]);
+  });
+
   test('uses a proof once for a request that several guards check', async () => {
     const bound = await issuer.token({ scope: 'read:reports' }, { boundTo: 'dpop' });
     const dpop = await issuer.proof({ method: 'GET', url: 'https://api.example.test/reports' }, bound);
     const headers = { authorization: `DPoP ${bound}`, dpop };
     expect([(await send('/reports', headers)).status, (await send('/reports', headers)).status]).toEqual([200, 401]);
+  });
+});
+
+describe('nonces of DPoP in NestJS', () => {
+  const withNonces = createGuard({
+    ...issuer.options,
+    dpop: 'on',
+    publicUrl: 'https://api.example.test',
+    dpopNonceSecret,
+  });
+  const send = started([Scoped], tokenGuard(withNonces));
+
+  test('come with an accepted request', async () => {
+    const bound = await issuer.token({ sub: 'ada', scope: 'read:reports' }, { boundTo: 'dpop' });
+    const request = { method: 'GET', url: 'https://api.example.test/reports' };
+    const dpop = await issuer.proof(request, bound, { nonce: nonceOf(31_000) });
+    const response = await send('/reports', { authorization: `DPoP ${bound}`, dpop });
+    expect([response.status, response.headers.has('dpop-nonce')]).toEqual([200, true]);
   });
 });
 

@@ -1,6 +1,5 @@
 // Runs here with the sources, and in tests/runtimes with the tarball under Node.js, which has no bun:test.
 import assert from 'node:assert/strict';
-import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
@@ -24,6 +23,7 @@ import { type Claims, createGuard } from 'protected-api/guard';
 import * as forHono from 'protected-api/hono';
 import { authOf, checkIncoming, type Middleware, requireToken, serveMetadata } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';
+import { dpopNonceSecret, nonceOf } from '../../support/nonce.ts';
 import { listen, rawRequest } from '../../support/raw-http.ts';
 
 const issuer = await createTestIssuer();
@@ -39,13 +39,7 @@ const options = {
   },
 };
 const guard = createGuard(options);
-const dpopNonceSecret = 's'.repeat(32);
 const withNonces = createGuard({ ...options, dpopNonceSecret });
-/** Returns a nonce as a guard with this secret gave it out so long ago. */
-function nonceOf(ageMs: number): string {
-  const time = (Date.now() - ageMs).toString(36);
-  return `${time}.${createHmac('sha256', dpopNonceSecret).update(`dpop-nonce ${time}`).digest('base64url')}`;
-}
 const token = await issuer.token({ sub: 'ada', scope });
 const bound = await issuer.token({ sub: 'ada', scope }, { boundTo: 'dpop' });
 const path = '/reports';

@@ -1,9 +1,13 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createRequire } from 'node:module';
+import fastifyAuth from '@fastify/auth';
+import { initTRPC } from '@trpc/server';
+import { createHTTPHandler } from '@trpc/server/adapters/standalone';
 import connect from 'connect';
 import express, { type ErrorRequestHandler } from 'express';
-import fastify from 'fastify';
+import fastify, { type FastifyRequest } from 'fastify';
+import { H3 } from 'h3';
 import { type Context, Hono } from 'hono';
 import { some } from 'hono/combine';
 import Koa from 'koa';
@@ -13,6 +17,7 @@ import * as forHono from 'protected-api/hono';
 import { checkIncoming, type Middleware, requireToken } from 'protected-api/node';
 import { createTestIssuer } from 'protected-api/testing';
 import { bearer } from '../../support/mint.ts';
+import { dpopNonceSecret, nonceOf } from '../../support/nonce.ts';
 import { listen } from '../../support/raw-http.ts';
 
 const issuer = await createTestIssuer();
@@ -249,6 +254,70 @@ test.each(defaults)(
     expect(response.headers.get('www-authenticate')).toContain('error="invalid_token"');
   },
 );
+
+test('in Express, an accepted request gets the next nonce of DPoP too', async () => {
+  const publicUrl = 'https://api.example.test';
+  const withNonces = createGuard({ ...issuer.options, dpop: 'on', publicUrl, dpopNonceSecret });
+  const app = express().use(requireToken(withNonces, {}, thrown), (_, response) => void response.end('handled'));
+  const bound = await issuer.token({}, { boundTo: 'dpop' });
+  const dpop = await issuer.proof({ method: 'GET', url: `${publicUrl}/` }, bound, { nonce: nonceOf(31_000) });
+  const response = await fetch(await started(app), { headers: { authorization: `DPoP ${bound}`, dpop } });
+  expect([response.status, response.headers.has('dpop-nonce')]).toEqual([200, true]);
+});
+
+describe('@fastify/auth with "or"', () => {
+  test.each([
+    ['a good API key', { 'x-api-key': 'key' }, 200],
+    ['a good token', bearer(token), 200],
+    ['neither', {}, 401],
+  ])('accepts what one of two ways accepts: %s', async (_, headers, status) => {
+    const app = fastify();
+    await app.register(fastifyAuth);
+    const apiKey = async (request: FastifyRequest) => {
+      if (request.headers['x-api-key'] !== 'key') throw Object.assign(new Error('No key'), { statusCode: 401 });
+    };
+    const token = forFastify.requireToken(guard, {}, thrown);
+    app.get('/', { onRequest: app.auth([token, apiKey], { relation: 'or' }) }, async () => 'handled');
+    expect((await app.inject({ url: '/', headers })).statusCode).toBe(status);
+  });
+});
+
+describe('in h3, a thrown rejection', () => {
+  const app = new H3({ silent: true }).get(
+    '/',
+    async (event) => (await guard.requireToken(event.req, { scope })).claims.sub,
+  );
+
+  test.each([
+    ['no token', {}, 401],
+    ['no scope', bearer(plain), 403],
+    ['a token', bearer(token), 200],
+  ])('is the response: %s', async (_, headers, status) => {
+    const response = await app.request('/', { headers });
+    expect(response.status).toBe(status);
+    if (status !== 200) expect(response.headers.get('www-authenticate')).toContain(scope);
+  });
+});
+
+test('in tRPC, a rejection in createContext is an error, and the procedure does not run', async () => {
+  let runs = 0;
+  const { procedure, router } = initTRPC.context<{ sub: unknown }>().create();
+  const appRouter = router({
+    add: procedure.mutation(({ ctx }) => {
+      runs += 1;
+      return ctx.sub;
+    }),
+  });
+  const handler = createHTTPHandler({
+    router: appRouter,
+    createContext: async ({ req }) => ({ sub: (await checkIncoming(guard, req)).claims.sub }),
+  });
+  const url = `${await started(handler)}/add`;
+  const call = (headers: Record<string, string>) =>
+    fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: '{}' });
+  expect([(await call({})).ok, runs]).toEqual([false, 0]);
+  expect([(await call(bearer(token))).ok, runs]).toEqual([true, 1]);
+});
 
 test('in Hono, some() tries the next way if a rejection is thrown', async () => {
   const apiKey = new Hono()
