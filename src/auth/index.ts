@@ -3,7 +3,7 @@ import './elysia/internals.ts';
 
 export type { RequirementMacros } from './elysia/hooks.ts';
 export type { RouteContext } from './elysia/internals.ts';
-export { createGuard, describeRejections } from './elysia/options.ts';
+export { createGuard, describeRejections, describeResponses } from './elysia/options.ts';
 export { type GuardPlugin, resourceMetadata, resourceServer } from './elysia/plugins.ts';
 export { isGuarded, type ListedRoute } from './elysia/routes.ts';
 export type * from './guard.ts';

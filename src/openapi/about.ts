@@ -5,7 +5,10 @@ import packageJson from '../../package.json' with { type: 'json' };
 export interface DescribedApi {
   readonly guard: Guard;
   /** The options that a guard does not publish. */
-  readonly options: Pick<CheckedOptions, 'audience' | 'dpop' | 'publicUrl' | 'scopePrefix' | 'scopeRequestPrefix'>;
+  readonly options: Pick<
+    CheckedOptions,
+    'audience' | 'dpop' | 'dpopNonceSecret' | 'publicUrl' | 'scopePrefix' | 'scopeRequestPrefix'
+  >;
 }
 
 /** The part of an operation that the document and its page use. */
@@ -18,11 +21,16 @@ export interface Operation {
   readonly responses?: Readonly<Record<string, ResponseObject>>;
 }
 
+/** Returns the scopes of the first alternative of an operation: those that its challenge names. */
+export function requiredScopes({ security = [] }: Pick<Operation, 'security'>): readonly string[] {
+  return security.flatMap(({ bearer, dpop = bearer }) => (dpop ? [dpop] : []))[0] ?? [];
+}
+
 /** A response, or a reference to a shared one. */
 export interface ResponseObject {
   readonly $ref?: string;
   readonly description?: string;
-  readonly headers?: Readonly<Record<string, Pick<MediaType, 'examples'>>>;
+  readonly headers?: Readonly<Record<string, Pick<MediaType, 'examples'> & { readonly description: string }>>;
   readonly content?: Readonly<Record<string, MediaType | undefined>>;
 }
 

@@ -1,4 +1,4 @@
-import { describeRejections, type Rejection } from 'protected-api/guard';
+import { describeRejections, describeResponses } from 'protected-api/guard';
 import { failures } from '../http/responses.ts';
 import type { DescribedApi, ResponseObject } from './about.ts';
 
@@ -10,36 +10,36 @@ const groupDescriptions: Readonly<Record<string, string>> = {
   default: 'Any other error',
 };
 
-const headerDescriptions: Readonly<Record<string, string>> = {
-  'WWW-Authenticate': 'Challenge that names the problem (RFC 6750 section 3)',
-  'Retry-After': 'Seconds to wait before the next request',
-};
-
 /** An error response as a client gets it. `name` distinguishes it from others with its code. */
-export interface DescribedError extends Pick<Rejection, 'status' | 'description' | 'headers'> {
+export interface DescribedError {
   readonly name: string;
+  readonly status: number;
   readonly code: string;
+  readonly description: string;
 }
 
 /** Returns all error responses of a route that requires these scopes, which are written as clients request them. */
-export function errorsOf({ guard, options }: DescribedApi, scopes: readonly string[]): readonly DescribedError[] {
-  const { scopePrefix = '', scopeRequestPrefix = scopePrefix } = options;
-  const scope = scopes.map((name) => name.slice(scopeRequestPrefix.length));
-  const rejections = describeRejections(guard, scope.length > 0 ? { scope } : {});
+export function errorsOf(api: DescribedApi, scopes: readonly string[]): readonly DescribedError[] {
+  const rejections = describeRejections(api.guard, requiring(api, scopes));
   return [
-    ...rejections.map(({ reason, status, headers, body }) => ({
-      name: reason,
-      status,
-      headers,
+    ...rejections.map(({ reason, status, body }) => ({
+      ...{ name: reason, status },
       ...(body as Pick<DescribedError, 'code' | 'description'>),
     })),
-    ...Object.entries(failures).map(([code, failure]) => ({ name: code, code, headers: {}, ...failure })),
+    ...Object.entries(failures).map(([code, failure]) => ({ name: code, code, ...failure })),
   ];
+}
+
+function requiring(
+  { options: { scopePrefix = '', scopeRequestPrefix = scopePrefix } }: DescribedApi,
+  scopes: readonly string[],
+) {
+  return scopes.length > 0 ? { scope: scopes.map((name) => name.slice(scopeRequestPrefix.length)) } : {};
 }
 
 /** Returns the schema of these errors. */
 export const errorSchemaOf = (errors: readonly DescribedError[]) => ({
-  title: 'Error',
+  title: 'ErrorObject',
   type: 'object',
   required: ['code', 'description'],
   properties: {
@@ -52,33 +52,23 @@ export const errorSchemaOf = (errors: readonly DescribedError[]) => ({
   },
 });
 
-/** Returns the response for those of these errors that have the status, with an example of each; undefined for other statuses. */
-export function describeErrors(status: string, errors: readonly DescribedError[]): ResponseObject | undefined {
+/** Returns the response with this status on a route that requires these scopes; undefined for statuses other than those of errors. */
+export function describeErrors(
+  status: string,
+  api: DescribedApi,
+  scopes: readonly string[] = [],
+): ResponseObject | undefined {
   const description = groupDescriptions[status];
   if (description === undefined) return undefined;
-  const examples = errors.filter(
-    (error) => status === (groupDescriptions[error.status] ? String(error.status) : 'default'),
-  );
-  const headers = Object.entries(headerDescriptions).flatMap(([header, meaning]) => {
-    const sent = examples.flatMap(({ name, headers: { [header.toLowerCase()]: value } }) =>
-      value === undefined ? [] : [[name, { value }] as const],
-    );
-    if (sent.length === 0) return [];
-    return [
-      [header, { description: meaning, schema: { type: 'string' }, examples: Object.fromEntries(sent) }] as const,
-    ];
-  });
-  const bodies = examples.map(({ name, code, description: summary }) => {
-    return [name, { summary, value: { code, description: summary } }] as const;
-  });
-  return {
-    description,
-    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
-    content: {
-      'application/json': {
-        schema: { $ref: '#/components/schemas/Error' },
-        examples: Object.fromEntries(bodies),
-      },
-    },
-  };
+  const schema = { $ref: '#/components/schemas/ErrorObject' };
+  const { headers, content } = describeResponses(api.guard, requiring(api, scopes))[status] ?? {};
+  const { examples = failureExamples } = content?.['application/json'] ?? {};
+  return { description, ...(headers && { headers }), content: { 'application/json': { schema, examples } } };
 }
+
+const failureExamples = Object.fromEntries(
+  Object.entries(failures).map(([code, { description }]) => [
+    code,
+    { summary: description, value: { code, description } },
+  ]),
+);

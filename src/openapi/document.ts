@@ -9,6 +9,7 @@ import {
   name,
   type Operation,
   type ResponseObject,
+  requiredScopes,
   summary,
   version,
 } from './about.ts';
@@ -20,35 +21,35 @@ export type OpenApiDocument = ReturnType<typeof createDocument>;
 /** Returns the OpenAPI 3.1 document of all routes that are not hidden, generated from their schemas. */
 export function createDocument(app: AnyElysia, api: DescribedApi, tokenEndpoint: string | undefined) {
   const { guard, options } = api;
-  const paths = toOpenAPISchema(app).paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   const scopes = scopesOf(app.routes);
-  const schemas: Record<string, object> = { Error: errorSchemaOf(errorsOf(api, scopes)) };
-  const { oauth2, bearer } = securitySchemes(guard, { tokenEndpoint, scopes });
-  const { publicUrl } = options;
+  // Before the paths, whose alternatives name these schemes.
+  const schemes = securitySchemes(guard, { tokenEndpoint, scopes });
+  const paths = JSON.parse(JSON.stringify(toOpenAPISchema(app).paths), leaveOpen) as Readonly<
+    Record<string, Readonly<Record<string, Operation>>>
+  >;
+  const schemas: Record<string, object> = { ErrorObject: errorSchemaOf(errorsOf(api, scopes)) };
+  const { publicUrl, dpop, dpopNonceSecret } = options;
   const complete = (operation: Operation): Operation => {
-    const { security = [], responses = {} } = operation;
-    const alternatives = security.flatMap((requirement) => (requirement.oauth2 ? [requirement.oauth2] : []));
+    const { security = [], responses = {}, parameters = [] } = operation;
     // The challenge of a route names the scopes of its first alternative.
-    const [required = []] = alternatives;
+    const required = requiredScopes(operation);
+    const isGuarded = security.some(({ bearer, dpop = bearer }) => dpop);
     const describe = (response: ResponseObject, status: string): ResponseObject => {
       if (status === '503') return referTo('KeySetUnavailable');
       if (status === '401' && required.length === 0) return referTo('Unauthorized');
-      return describeErrors(status, errorsOf(api, required)) ?? describeDeclared(response, status, schemas);
+      const described = describeErrors(status, api, required) ?? describeDeclared(response, status, schemas);
+      return isGuarded && dpopNonceSecret && status === '200' ? { ...described, headers: nonceHeader } : described;
     };
     return {
       ...operation,
-      security: [
-        ...(tokenEndpoint === undefined ? [] : alternatives.map((names) => ({ oauth2: names }))),
-        ...alternatives.map((names) => ({ bearer: names })),
-        // No token where one is optional, or what the application wrote itself.
-        ...security.filter((requirement) => !requirement.oauth2 && !(requirement.bearer && alternatives.length > 0)),
-      ],
+      security,
+      ...(isGuarded && dpop === 'required' && { parameters: [...parameters, proofHeader] }),
       responses: { ...mapValues(responses, describe), default: referTo('UnexpectedError') },
     };
   };
 
   return {
-    openapi: '3.1.2',
+    openapi: '3.1.0',
     info: {
       title: name,
       version,
@@ -57,17 +58,32 @@ export function createDocument(app: AnyElysia, api: DescribedApi, tokenEndpoint:
       contact: { name: `The ${name} authors` },
       license: { name: license, identifier: license },
     },
-    ...(publicUrl !== undefined && { servers: [{ url: publicUrl }] }),
+    servers: [{ url: publicUrl ?? '/' }],
     tags: [{ name: 'Messages', description: 'One message for each level of access' }],
     paths: mapValues(paths, (operations) => mapValues(operations, complete)),
     components: {
       schemas,
-      responses: mapValues(shared, (status) => describeErrors(status, errorsOf(api, []))),
-      // Without a token endpoint, no operation names `oauth2`.
-      securitySchemes: tokenEndpoint === undefined ? { bearer } : { oauth2, bearer },
+      responses: mapValues(shared, (status) => describeErrors(status, api)),
+      securitySchemes: schemes,
     },
   };
 }
+
+/** Elysia closes the schema of a response when its route is called for the first time. */
+const leaveOpen = (name: string, value: unknown) =>
+  name === 'additionalProperties' && value === false ? undefined : value;
+
+const nonceHeader = {
+  'DPoP-Nonce': { description: 'The nonce for the next proof (RFC 9449 section 8.2)', schema: { type: 'string' } },
+};
+
+const proofHeader = {
+  name: 'DPoP',
+  in: 'header',
+  description: 'Proof that the client has the key of the token (RFC 9449)',
+  required: true,
+  schema: { type: 'string' },
+};
 
 const proofForm = '`DPoP <token>`, with a proof in the `DPoP` header (RFC 9449)';
 const credentialForms: Readonly<Record<NonNullable<GuardOptions['dpop']>, string>> = {

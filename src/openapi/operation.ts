@@ -1,4 +1,4 @@
-import type { Operation, ResponseObject } from './about.ts';
+import { type Operation, type ResponseObject, requiredScopes } from './about.ts';
 import type { OpenApiDocument } from './document.ts';
 import { type Html, html, inline, paragraphs } from './html.ts';
 
@@ -12,8 +12,7 @@ export function renderOperation(operation: DescribedOperation, { responses: shar
   const anchor = method + path.replace(/[^\w/.-]/g, '');
   const verb = method.toUpperCase();
   const title = html`<span class="hidden"> ${verb} ${path}</span>`;
-  // The first alternative is the one that the challenge names.
-  const scopes = security.find(({ bearer }) => bearer)?.bearer ?? [];
+  const scopes = requiredScopes(operation);
   const words = (summary ?? '').split(' ').map((word) => (scopes.includes(word) ? `\`${word}\`` : word));
   const inputs = parameters
     .filter((parameter) => parameter.in === 'path' || parameter.in === 'query')

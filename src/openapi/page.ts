@@ -18,14 +18,19 @@ import { renderDialog } from './token-dialog.ts';
  */
 export function createPage(document: OpenApiDocument, api: DescribedApi, clients: readonly Client[] | undefined) {
   const { paths, components, info } = document;
-  const { tokenUrl } = components.securitySchemes.oauth2?.flows.clientCredentials ?? {};
+  const { oauth2 } = components.securitySchemes;
+  const tokenUrl = oauth2?.flows.clientCredentials.tokenUrl;
   const tokenOrigin = tokenUrl === undefined ? '' : new URL(tokenUrl).origin;
   // URLs allow hosts with characters that have a meaning in the policy: the page then only accepts an existing token.
   const isUsable = /^https?:\/\/[\w.:[\]-]+$/.test(tokenOrigin);
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
   );
-  const scopes = [...new Set(operations.flatMap(({ security = [] }) => security.flatMap(({ bearer = [] }) => bearer)))];
+  const scopes = [
+    ...new Set(
+      operations.flatMap(({ security = [] }) => security.flatMap((required) => Object.values(required).flat())),
+    ),
+  ];
   const { markup } = renderPage(html`<header>
 <div class="title">
 <h1>${name} <small>${version}</small></h1>

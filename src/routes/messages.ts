@@ -10,7 +10,7 @@ const messageObject = (message: string) =>
 
 const errorObject = <const Codes extends [string, ...string[]]>(...values: Codes) =>
   // Without `default`, the type would have the first code as its default.
-  t.Object({ code: t.UnionEnum(values, { default: undefined }), description: t.String() }, { title: 'Error' });
+  t.Object({ code: t.UnionEnum(values, { default: undefined }), description: t.String() }, { title: 'ErrorObject' });
 
 /** The rejections of a route that requires a token, for its `response`. */
 const tokenRejections = {

@@ -239,7 +239,7 @@ const rows: readonly Row[] = [
   ],
   ['guides/own-issuer', 'POST /token', undefined, 401, ''],
   ['guides/own-issuer', 'GET /', { scope: 'read:orders' }, 401, 'invalid_token'],
-  ['guides/openapi', 'GET /openapi/json', undefined, 200, '"securitySchemes":{"oauth2"'],
+  ['guides/openapi', 'GET /openapi/json', undefined, 200, '"securitySchemes":{"bearer"'],
   ['guides/token-exchange', 'GET /', undefined, 401, 'Bearer'],
   ['guides/dpop', 'GET /', undefined, 401, 'DPoP algs='],
   ['guides/fapi', 'GET /', {}, 401, 'DPoP'],

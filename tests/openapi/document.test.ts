@@ -40,6 +40,28 @@ describe('the OpenAPI document', () => {
     const document = await exampleDocument({ PUBLIC_URL: 'https://gateway.example.test/base/' });
     expect(document.servers).toEqual([{ url: 'https://gateway.example.test/base' }]);
     expect(await errorsOf(document)).toEqual([]);
+    expect((await exampleDocument()).servers).toEqual([{ url: '/' }]);
+  });
+
+  test('is the same, whichever routes were called before', async () => {
+    const { get, stop } = createServiceInProcess({});
+    for (const path of ['/api/private', '/api/private-scoped', '/api/public', '/livez', '/missing']) await get(path);
+    const document = await (await get('/openapi/json')).json();
+    stop();
+    expect(document).toEqual(await exampleDocument());
+  });
+
+  test('requires the proof with DPOP=required, and names the nonces where there are some', async () => {
+    const DPOP_NONCE_SECRET = 'a'.repeat(32);
+    const settings = { DPOP: 'required', PUBLIC_URL: 'https://api.example.test', DPOP_NONCE_SECRET };
+    const document = await exampleDocument(settings);
+    expect(await errorsOf(document)).toEqual([]);
+    expect(Object.keys(document.components.securitySchemes)).toEqual(['dpop']);
+    const { security, parameters, responses = {} } = document.paths['/api/private-scoped']?.get ?? {};
+    expect(security).toEqual([{ dpop: [SCOPE] }]);
+    expect(parameters).toMatchObject([{ name: 'DPoP', in: 'header', required: true }]);
+    for (const status of [200, 401]) expect(responses[status]?.headers).toContainKey('DPoP-Nonce');
+    expect(document.paths['/api/public']?.get).not.toHaveProperty('parameters');
   });
 
   test('names no token endpoint for an issuer without a trailing slash', async () => {
@@ -60,7 +82,7 @@ describe('the OpenAPI document', () => {
       .delete('/reports', ({ status }) => status(204, undefined), { response: { 204: t.Void() } });
     const document = createDocument(app, describedApi(), undefined);
     expect(await errorsOf(document)).toEqual([]);
-    expect(Object.keys(document.components.schemas)).toEqual(['Error', 'Report']);
+    expect(Object.keys(document.components.schemas)).toEqual(['ErrorObject', 'Report']);
     const schema = { $ref: '#/components/schemas/Report' };
     for (const [name, media] of [
       ['a', { schema, examples: { example1: { value: { id: 'a' } } } }],
@@ -99,10 +121,10 @@ describe('the OpenAPI document', () => {
     expect(await errorsOf(document)).toEqual([]);
     const { security, responses = {} } = document.paths['/reports']?.get ?? {};
     expect(security).toEqual([
-      ...alternatives.map((oauth2) => ({ oauth2 })),
       ...alternatives.map((bearer) => ({ bearer })),
+      ...alternatives.map((oauth2) => ({ oauth2 })),
     ]);
-    expect(Object.keys(responses)).toEqual(['401', '403', '503', 'default']);
+    expect(Object.keys(responses)).toEqual(['200', '401', '403', '503', 'default']);
     const named = alternatives[0]?.join(' ');
     expect(JSON.stringify(responses[403]?.headers)).toContain(`scope=\\"${named}\\"`);
     const { scopes } = document.components.securitySchemes.oauth2?.flows?.clientCredentials ?? {};
@@ -119,7 +141,7 @@ describe('the OpenAPI document', () => {
       .get('/news', () => 'news')
       .get('/own', () => 'own', { detail: { security: [{ bearer: [] }, { apiKey: [] }] } });
     const { paths } = createDocument(app, api, 'https://login.example.test/token');
-    expect(paths['/news']?.get?.security).toEqual([{ oauth2: [] }, { bearer: [] }, {}]);
+    expect(paths['/news']?.get?.security).toEqual([{ bearer: [] }, { oauth2: [] }, {}]);
     expect(paths['/own']?.get?.security).toEqual([{ bearer: [] }, { apiKey: [] }]);
   });
 
@@ -128,7 +150,7 @@ describe('the OpenAPI document', () => {
     async (prefixes) => {
       const { paths } = await exampleDocument(prefixes);
       const { security, responses = {} } = paths['/api/private-scoped']?.get ?? {};
-      expect(security).toEqual([{ oauth2: [`api/${SCOPE}`] }, { bearer: [`api/${SCOPE}`] }]);
+      expect(security).toEqual([{ bearer: [`api/${SCOPE}`] }, { oauth2: [`api/${SCOPE}`] }]);
       for (const status of [401, 403]) expect(JSON.stringify(responses[status])).toContain(`scope=\\"api/${SCOPE}\\"`);
     },
   );

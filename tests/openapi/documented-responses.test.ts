@@ -51,7 +51,7 @@ async function expectAsShown(
     if (status !== 'default') expect(String(response.status)).toBe(status);
     const sent: unknown = await response.json();
     expect(sent).toEqual(body);
-    expect(schema).toBe(status === '200' ? 'Message' : 'Error');
+    expect(schema).toBe(status === '200' ? 'Message' : 'ErrorObject');
     expect(schemas.validate(schema, sent), 'the body is of the documented schema').toBe(true);
     for (const header of ['WWW-Authenticate', 'Retry-After']) {
       const [value, documented] = [response.headers.get(header), headers[header] ?? null];

@@ -5,7 +5,8 @@
 import type { Static, TSchema } from 'elysia';
 import * as elysia from 'elysia';
 import { createGuardCore, type GuardCore } from '../guard/core.ts';
-import { describeRejections as describe, type Rejection } from '../guard/describe-rejections.ts';
+import { type Rejection, describeRejections as rejections } from '../guard/describe-rejections.ts';
+import { describeResponses as responses } from '../guard/describe-responses.ts';
 import { coreOf, guardOf } from '../guard/guard.ts';
 import { isStandardSchema } from '../token/claims-schema.ts';
 import type {
@@ -42,9 +43,15 @@ export function createGuard<Schema extends AnySchema | undefined = undefined>(
 }
 
 /** Returns what `describeRejections` of `protected-api/guard` returns. The schema of the claims can be Elysia's `t`. */
-export function describeRejections(given: AnyOptions | Guard, required?: Requirements): readonly Rejection[] {
-  return describe(coreOf(given) ? (given as Guard) : withStandardSchema(given as AnyOptions), required);
-}
+export const describeRejections = (given: AnyOptions | Guard, required?: Requirements): readonly Rejection[] =>
+  rejections(guardFrom(given), required);
+
+/** Returns what `describeResponses` of `protected-api/guard` returns. The schema of the claims can be Elysia's `t`. */
+export const describeResponses = (given: AnyOptions | Guard, required?: Requirements): ReturnType<typeof responses> =>
+  responses(guardFrom(given), required);
+
+const guardFrom = (given: AnyOptions | Guard) =>
+  coreOf(given) ? (given as Guard) : withStandardSchema(given as AnyOptions);
 
 /**
  * Returns the core of a guard, or of a new one with these options.

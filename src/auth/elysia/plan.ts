@@ -15,6 +15,8 @@ import { whenSettled } from '../values/promises.ts';
 /** A guard, and how a plugin uses it. */
 export interface GuardUse {
   readonly core: GuardCore;
+  /** The guard, or its options, as the plugin got it. */
+  readonly given: object;
   /** Whether it accepts requests without a token. */
   readonly isOptional: boolean;
   /** Whether documents name its rejections. */

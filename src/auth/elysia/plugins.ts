@@ -71,7 +71,7 @@ export function resourceServer<
   given: GuardOr<OptionsWith<Schema>, Handed>,
   settings?: PluginSettings<Optional>,
 ): GuardPlugin<Handed | (Optional extends true ? undefined : never)> {
-  return createPlugin(coreFrom(given as AnyOptions), checkSettings(settings ?? {})) as never;
+  return createPlugin(given as AnyOptions, checkSettings(settings ?? {})) as never;
 }
 
 function checkSettings(settings: PluginSettings) {
@@ -93,10 +93,11 @@ const usersOf = new WeakMap<GuardCore, Set<unknown>>();
  * `derive` hands over the claims of that request (`claimsHook`), and fails if there are none. The `beforeHandle` of a macro says what
  * the route requires: the gate has checked it, except for functions of the context, which it calls (`requirementHook`).
  */
-function createPlugin(core: GuardCore, settings: ReturnType<typeof checkSettings>) {
+function createPlugin(given: AnyOptions, settings: ReturnType<typeof checkSettings>) {
+  const core = coreFrom(given);
   const users = usersOf.get(core) ?? new Set();
   usersOf.set(core, users);
-  const use: GuardUse = { core, isOptional: settings.optional, isDocumented: settings.responses };
+  const use: GuardUse = { core, given, isOptional: settings.optional, isDocumented: settings.responses };
   const plugin = new Elysia()
     .onStart((app) => {
       users.add(app);

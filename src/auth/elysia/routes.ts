@@ -3,7 +3,7 @@
  * its gate of them.
  */
 import { documentRejections, withoutDocumented } from '../openapi/responses.ts';
-import { securityOf } from '../openapi/security.ts';
+import { documentSecurity } from '../openapi/security.ts';
 import { promised, whenSettled } from '../values/promises.ts';
 import { close, refuseToServe } from './closing.ts';
 import { gateRoute, placeGate } from './gate.ts';
@@ -131,10 +131,10 @@ function completeRoute(instance: Instance, route: Route, handler: unknown): Plan
       instance,
       `with aot: false, Elysia mounts ${path} without hooks, so it calls no scope or authorize function`,
     );
-  const { checks, isOpen } = plan;
-  hooks.detail = { security: securityOf(checks[0]?.policy.alternatives ?? [], isOpen), ...Object(hooks.detail) };
-  const documented = checks.flatMap(({ use: { isDocumented, core } }) => (isDocumented ? [core] : []));
-  if (documented.length > 0) documentRejections(hooks, documented, new Set(required.map(({ name }) => name)));
+  const documented = plan.checks.filter(({ use }) => use.isDocumented);
+  if (documented.length > 0) documentRejections(hooks, documented, [...new Set(required.map(({ name }) => name))]);
+  const [{ use, policy } = {}] = plan.checks;
+  if (use && policy) documentSecurity(hooks, use, policy.alternatives, plan.isOpen);
   putFunctionsFirst(hooks);
   if (instance.config.aot === false) placeGate(instance);
   return plan;

@@ -3,6 +3,7 @@ import type { Guard, GuardOptions, RefusalDescription, RefusalReason, Requiremen
 import { createGuardCore, type GuardCore } from './core.ts';
 import { coreOf } from './guard.ts';
 import { rejectionHeaders } from './rejection.ts';
+import type { ChallengeParameters } from './requirements.ts';
 
 /** A rejection as a client gets it, for documents and metrics. */
 export interface Rejection extends Pick<RefusalDescription, 'error' | 'description'> {
@@ -25,15 +26,18 @@ export interface Rejection extends Pick<RefusalDescription, 'error' | 'descripti
  */
 export function describeRejections(given: GuardOptions | Guard, requirements: Requirements = {}): readonly Rejection[] {
   const core = coreOf(given) ?? createGuardCore(given as GuardOptions);
-  return rejectionsOf(core, requirements).filter(({ reason }) => reason !== 'access_denied');
+  const { challenge } = core.readRequirements(requirements);
+  return rejectionsOf(core, challenge).filter(({ reason }) => reason !== 'access_denied');
 }
 
-/** Returns every rejection on a route with these requirements, and that by `authorize`. */
-export function rejectionsOf(core: GuardCore, requirements: Requirements): readonly Rejection[] {
-  const { options, prepared } = core;
-  const { challenge } = core.readRequirements(requirements);
+/** Returns every rejection on a route with this challenge, and that by `authorize`. */
+export function rejectionsOf(
+  { options, prepared }: GuardCore,
+  challenge: ChallengeParameters,
+  isScoped = challenge.scope !== undefined,
+): readonly Rejection[] {
   const withoutCause = new Set<RefusalReason>();
-  if (challenge.scope === undefined && !options.requireScope) withoutCause.add('scope_insufficient');
+  if (!isScoped && !options.requireScope) withoutCause.add('scope_insufficient');
   if (challenge.acrValues === undefined && challenge.maxAge === undefined)
     withoutCause.add('authentication_insufficient');
   const reasons = (Object.keys(refusals) as RefusalReason[]).filter(

@@ -1,7 +1,8 @@
 import { t } from 'elysia';
 import type { GuardCore } from '../guard/core.ts';
-import { type Rejection, rejectionsOf } from '../guard/describe-rejections.ts';
-import { groupBy } from '../values/group-by.ts';
+import { rejectionsOf } from '../guard/describe-rejections.ts';
+import { type DescribedResponse, responsesFor } from '../guard/describe-responses.ts';
+import type { RoutePolicy } from '../guard/requirements.ts';
 import { schemaOf } from '../values/schema-of.ts';
 
 /** The schema of an error. Does not name types of TypeBox, which a package manager may hide from users of this package. */
@@ -16,7 +17,8 @@ export interface ErrorSchema<Errors extends [string, ...string[]]>
 function errorSchema<const Errors extends [string, ...string[]]>(...errors: Errors): ErrorSchema<Errors> {
   // Without this, the type would use the first error as a default.
   const error = t.UnionEnum(errors, { default: undefined });
-  return t.Object({ error, error_description: t.String() }, { title: 'Error' });
+  // Elysia would add it when a route is called for the first time, and so change documents.
+  return t.Object({ error, error_description: t.String() }, { title: 'ErrorResponse', additionalProperties: false });
 }
 
 /**
@@ -33,13 +35,6 @@ export const guardResponses = {
 /** The response to a token without the scope that a route requires. */
 export const scopeResponses = { 403: errorSchema('insufficient_scope') };
 
-const statusDescriptions: Readonly<Record<number, string>> = {
-  400: 'The Authorization header is malformed',
-  401: 'The access token is missing or is not accepted',
-  403: 'This access token may not make this request',
-  503: 'The access token cannot be checked at the moment',
-};
-
 /** Schemas that only document a response. Elysia must not use them to validate what a handler returns. */
 const documenting = new WeakSet<object>();
 
@@ -49,42 +44,64 @@ export function withoutDocumented(response: unknown): unknown {
   return Object.fromEntries(Object.entries(response).filter(([, one]) => !documenting.has(Object(one))));
 }
 
+/** A guard, with what it requires on a route. */
+interface Check {
+  readonly use: { readonly core: GuardCore };
+  readonly policy: Pick<RoutePolicy, 'challenge'>;
+}
+
 /**
  * Adds the rejections of these guards to what a document says about a route, unless the application describes them itself.
  * @param required the names of the requirements of the route
  */
-export function documentRejections(
-  hooks: Record<string, unknown>,
-  guards: readonly GuardCore[],
-  required: ReadonlySet<string>,
-): void {
+export function documentRejections(hooks: Record<string, unknown>, checks: readonly Check[], required: string[]): void {
   const { response } = hooks;
   const detail = hooks.detail as { readonly responses?: object };
-  const rejections = new Map(guards.toReversed().flatMap((core) => [...rejectionsByStatus(core, required)]));
-  const described = [...rejections].map(([status, sent]) => {
-    const description = statusDescriptions[status] ?? 'Rejected';
-    // It cannot name the media type.
-    const schema = t.Unsafe({ ...schemaOf(sent.map(({ body }) => body)), description });
-    documenting.add(schema);
-    const content = [...groupBy(sent, ({ contentType }) => contentType)].map(([type, alike]) => {
-      return [type, { schema: schemaOf(alike.map(({ body }) => body)) }];
-    });
-    return [status, response === undefined ? { description, content: Object.fromEntries(content) } : schema];
-  });
-  const responses = Object.fromEntries(described);
-  // New objects, because Elysia validates with the original ones. Of a route with a `response`, documents show nothing else.
-  if (response === undefined) hooks.detail = { ...detail, responses: { ...responses, ...detail.responses } };
-  else hooks.response = { ...responses, ...(isByStatus(response) ? response : { 200: response }) };
+  const described = Object.assign({}, ...checks.toReversed().map((check) => describe(check, required)));
+  if (response === undefined) {
+    const isSuccessKnown = Object.keys(detail.responses ?? {}).some((status) => /^[23d]/.test(status));
+    const success = isSuccessKnown ? {} : { 200: { description: 'Success' } };
+    hooks.detail = { ...detail, responses: { ...success, ...described, ...detail.responses } };
+  } else {
+    // A new object, because Elysia validates with the given one. Of a route with a `response`, documents show nothing else.
+    const schemas = Object.entries<DescribedResponse>(described).map(([status, each]) => [status, toSchema(each)]);
+    hooks.response = { ...Object.fromEntries(schemas), ...(isByStatus(response) ? response : { 200: response }) };
+  }
 }
 
-/** Returns how a guard rejects requests to a route with these requirements. */
-function rejectionsByStatus(core: GuardCore, required: ReadonlySet<string>): ReadonlyMap<number, readonly Rejection[]> {
-  const rejections = rejectionsOf(core, {
-    ...(required.has('scope') && { scope: 'any' }),
-    ...((required.has('acr') || required.has('maxAge')) && { acr: 'any' }),
-  });
-  const possible = rejections.filter(({ reason }) => reason !== 'access_denied' || required.has('authorize'));
-  return groupBy(possible, ({ status }) => status);
+type Responses = ReturnType<typeof responsesFor>;
+const known = new WeakMap<GuardCore, Map<string, Responses>>();
+
+/** Returns the rejections of a guard on a route. Most routes have the same. */
+function describe({ use: { core }, policy: { challenge } }: Check, required: string[]): Responses {
+  const ofCore = known.get(core) ?? new Map<string, Responses>();
+  known.set(core, ofCore);
+  const key = JSON.stringify([challenge, required]);
+  const rejections = () =>
+    rejectionsOf(core, challenge, required.includes('scope')).filter(
+      ({ reason }) => reason !== 'access_denied' || required.includes('authorize'),
+    );
+  const described = ofCore.get(key) ?? responsesFor(rejections());
+  ofCore.set(key, described);
+  return described;
+}
+
+const schemas = new WeakMap<DescribedResponse, object>();
+
+/** Returns a response as the `response` of a route has it, which cannot name the media type. */
+function toSchema(described: DescribedResponse): object {
+  const { description, headers, content } = described;
+  const values = Object.values(content).flatMap(({ examples }) => Object.values(examples).map(({ value }) => value));
+  const ofHeaders = Object.entries(headers).map(([name, header]) => [
+    name,
+    { ...header.schema, description: header.description },
+  ]);
+  const schema =
+    schemas.get(described) ??
+    t.Unsafe({ ...schemaOf(values), description, examples: values, headers: Object.fromEntries(ofHeaders) });
+  schemas.set(described, schema);
+  documenting.add(schema);
+  return schema;
 }
 
 /** Whether a route has a schema for each status, instead of one for 200. */

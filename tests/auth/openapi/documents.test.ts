@@ -2,7 +2,17 @@ import { describe, expect, test } from 'bun:test';
 import { toOpenAPISchema } from '@elysia/openapi/openapi';
 import { type AnyElysia, Elysia, t } from 'elysia';
 import type { GuardOptions, PluginSettings, RefusalDescription, RejectionFormat } from 'protected-api';
-import { scopesOf, securitySchemes } from 'protected-api';
+import {
+  createGuard,
+  type DescribedResponse,
+  describeResponses,
+  guardResponses,
+  resourceServer,
+  scopeResponses,
+  scopesOf,
+  securitySchemes,
+} from 'protected-api';
+import { offline } from '../../support/checked.ts';
 import { guard, send, token } from '../elysia/guarded.ts';
 
 const publicUrl = 'https://api.example.test';
@@ -13,8 +23,9 @@ interface Operation {
 }
 type Content = Readonly<Record<string, { readonly schema: { properties?: { error?: { enum: string[] } } } }>>;
 
-const operationOf = (app: AnyElysia, path: string): Operation =>
-  JSON.parse(JSON.stringify(toOpenAPISchema(app).paths))[path].get;
+const pathsOf = (app: AnyElysia): Readonly<Record<string, Readonly<Record<string, Operation>>>> =>
+  JSON.parse(JSON.stringify(toOpenAPISchema(app).paths));
+const operationOf = (app: AnyElysia, path: string): Operation => pathsOf(app)[path]?.get ?? {};
 
 function errorsOf({ responses = {} }: Operation) {
   const errors = Object.entries(responses).map(([status, { content }]) => {
@@ -24,12 +35,13 @@ function errorsOf({ responses = {} }: Operation) {
 }
 
 const unauthorized = ['missing_token', 'invalid_token'];
-const defaults = { 400: ['invalid_request'], 401: unauthorized, 503: ['temporarily_unavailable'] };
+const rejected = { 400: ['invalid_request'], 401: unauthorized, 503: ['temporarily_unavailable'] };
+const defaults = { 200: undefined, ...rejected };
 const outOfScope = { ...defaults, 403: ['insufficient_scope'] };
 const denied = { ...defaults, 403: ['access_denied'] };
 const stepUp = { ...defaults, 401: [...unauthorized, 'insufficient_user_authentication'] };
 const dpop = { ...defaults, 401: expect.arrayContaining(['invalid_dpop_proof']) };
-const described = { detail: { responses: { 401: { description: 'Go away' } } } };
+const described = { detail: { responses: { 201: { description: 'Made' }, 401: { description: 'Go away' } } } };
 
 interface Row {
   readonly route?: object;
@@ -53,11 +65,14 @@ const rows: Readonly<Record<string, Row>> = {
     route: { response: { 200: t.String(), 401: t.String() } },
     errors: { ...defaults, 200: undefined, 401: undefined },
   },
-  'with responses of its own': { route: described, errors: { ...defaults, 401: undefined } },
+  'with responses of its own': { route: described, errors: { ...rejected, 201: undefined, 401: undefined } },
   'with DPoP': { options: { dpop: 'on', publicUrl }, errors: dpop },
   'with own errors': {
     options: { formatRejection: ({ status, reason }) => ({ status: Math.max(401, status), body: { error: reason } }) },
-    errors: { 401: expect.arrayContaining(['credentials_malformed', 'token_expired']), 503: ['keys_unavailable'] },
+    errors: {
+      ...{ 200: undefined, 401: expect.arrayContaining(['credentials_malformed', 'token_expired']) },
+      503: ['keys_unavailable'],
+    },
   },
   'that leaves them out': { settings: { responses: false }, errors: {} },
 };
@@ -77,8 +92,9 @@ describe('the OpenAPI document of an application', () => {
         : { status: 418, body: { status, error, title, at: [null] }, contentType: 'application/problem+json' };
     const app = new Elysia().use(guard({ formatRejection })).get('/x', () => 'ok', { scope: 'a' });
     const { responses = {} } = operationOf(app, '/x');
-    expect(Object.keys(responses)).toEqual(['418', '503']);
-    expect<unknown>(responses[503]?.content).toEqual({ 'text/html': { schema: { type: 'string', enum: ['<p>'] } } });
+    expect(Object.keys(responses)).toEqual(['200', '418', '503']);
+    const schema = { type: 'string', enum: ['<p>'] };
+    expect<unknown>(responses[503]?.content).toMatchObject({ 'text/html': { schema } });
     expect<unknown>(responses[418]?.content?.['application/problem+json']?.schema).toEqual({
       type: 'object',
       required: ['status', 'error', 'title', 'at'],
@@ -110,8 +126,8 @@ describe('the OpenAPI document of an application', () => {
         .get('/me', () => 'ok')
         .get('/scoped', () => 'ok', { scope: ['a', 'b'] });
       const app = new Elysia().use(guarded).get('/open', () => 'ok');
-      expect(operationOf(app, '/me').security).toEqual([{ oauth2: [] }, { bearer: [] }]);
-      expect(operationOf(app, '/scoped').security).toEqual([{ oauth2: ['api/a', 'api/b'] }, { bearer: [] }]);
+      expect(operationOf(app, '/me').security).toEqual([{ bearer: [] }]);
+      expect(operationOf(app, '/scoped').security).toEqual([{ bearer: ['api/a', 'api/b'] }]);
       expect(scopesOf(app.routes)).toEqual(['api/a', 'api/b']);
       expect(operationOf(app, '/open')).not.toContainAnyKeys(['security', 'responses']);
     },
@@ -124,19 +140,85 @@ describe('the OpenAPI document of an application', () => {
   ])('declares each alternative of a route that requires %s', (_, around, route, alternatives) => {
     const inside = (inner: AnyElysia) => inner.get('/x', () => 'ok', { ...route });
     const { security } = operationOf(new Elysia().use(guard()).guard({ ...around }, inside), '/x');
-    const named = security?.map(({ oauth2 }) => oauth2?.toSorted().join(' ')).toSorted();
-    expect(named).toEqual([...alternatives.split('|'), undefined]);
+    const named = security?.map(({ bearer }) => bearer?.toSorted().join(' ')).toSorted();
+    expect(named).toEqual(alternatives.split('|'));
   });
 
-  for (const dpop of ['off', 'on', 'required'] as const)
-    for (const tokenEndpoint of ['https://tenant.example.test/oauth/token', undefined])
-      test(`has the schemes of securitySchemes() under dpop ${dpop} with the token endpoint ${tokenEndpoint}`, () => {
-        const schemes = securitySchemes({ dpop }, { tokenEndpoint, scopes: ['read:reports'] });
-        expect(Object.keys(schemes)).toEqual(['oauth2', 'bearer']);
+  const endpoint = 'https://tenant.example.test/oauth/token';
+  test.each([
+    ['off', undefined, ['bearer']],
+    ['off', endpoint, ['bearer', 'oauth2']],
+    ['on', undefined, ['bearer']],
+    ['on', endpoint, ['bearer', 'oauth2']],
+    // Every other scheme would send the token as a bearer token.
+    ['required', undefined, ['dpop']],
+    ['required', endpoint, ['dpop']],
+  ] as const)(
+    'has the same schemes as its routes, under dpop %s with the token endpoint %s: %j',
+    (dpop, tokenEndpoint, names) => {
+      const options = { ...offline(), dpop, publicUrl };
+      for (const given of [options, createGuard(options)]) {
+        const routes = new Elysia().use(resourceServer(given)).get('/x', () => 'ok', { scope: 'read:reports' });
+        const app = new Elysia({ tags: ['reports'] }).use(routes);
+        const schemes: Readonly<Record<string, object>> = securitySchemes(given, {
+          ...{ tokenEndpoint, scopes: scopesOf(app.routes) },
+        });
+        expect(Object.keys(schemes)).toEqual([...names]);
+        expect(operationOf(app, '/x').security).toEqual(names.map((name) => ({ [name]: ['read:reports'] })));
         const scopes = { 'read:reports': expect.any(String) };
-        const flows = tokenEndpoint === undefined ? {} : { clientCredentials: { tokenUrl: tokenEndpoint, scopes } };
-        expect(schemes.oauth2.flows).toEqual(flows);
-        expect(schemes.bearer.scheme).toBe(dpop === 'required' ? 'dpop' : 'bearer');
-        expect(schemes.bearer.description.includes('RFC 9449')).toBe(dpop !== 'off');
-      });
+        const flows = { clientCredentials: { tokenUrl: endpoint, scopes } };
+        if ('oauth2' in schemes) expect(schemes.oauth2).toMatchObject({ type: 'oauth2', flows });
+        for (const each of [schemes.bearer, schemes.dpop])
+          if (each) {
+            expect(each).toMatchObject({ type: 'http', scheme: dpop === 'required' ? 'dpop' : 'bearer' });
+            expect(JSON.stringify(each).includes('RFC 9449')).toBe(dpop !== 'off');
+          }
+      }
+    },
+  );
+
+  test('is the same before and after requests', async () => {
+    const response = { 200: t.Object({ a: t.String() }, { additionalProperties: false }), ...guardResponses };
+    const create = () =>
+      new Elysia()
+        .use(guard())
+        .get('/x', () => ({ a: 'b' }), { response: { ...response, ...scopeResponses }, scope: 'a' })
+        .get('/y', () => 'ok');
+    const [asked, fresh] = [create(), create()];
+    for (const path of ['/x', '/y'])
+      for (const headers of [{}, token(), token({ scope: 'a' })]) await send(asked, path, { headers });
+    expect(pathsOf(asked)).toEqual(pathsOf(fresh));
+  });
+
+  test('has an example for each reason, and the headers of the rejections, with or without a `response`', () => {
+    const options = { dpop: 'on', publicUrl, dpopNonceSecret: 'a'.repeat(32) } as const;
+    const app = new Elysia()
+      .use(guard(options))
+      .get('/x', () => 'ok', { scope: 'a' })
+      .get('/y', () => 'ok', { scope: 'a', response: t.String() });
+    const described = describeResponses({ ...offline(), ...options }, { scope: 'a' });
+    expect<unknown>(operationOf(app, '/x').responses).toEqual({ 200: { description: 'Success' }, ...described });
+    const { 401: unauthorized, 403: forbidden, 503: unavailable } = described;
+    expect(unauthorized?.content['application/json']?.examples.token_expired).toEqual({
+      summary: 'Token is expired',
+      value: { error: 'invalid_token', error_description: 'Token is expired' },
+    });
+    expect(unauthorized?.headers).toMatchObject({
+      'WWW-Authenticate': {
+        required: true,
+        examples: { credentials_missing: { value: expect.stringContaining('scope="a"') } },
+      },
+      'DPoP-Nonce': { examples: {} },
+    });
+    expect(unauthorized?.headers['DPoP-Nonce']).not.toHaveProperty('required');
+    expect(forbidden?.headers).toMatchObject({ 'WWW-Authenticate': { required: true } });
+    expect(unavailable?.headers).toMatchObject({ 'Retry-After': { required: true } });
+    const { responses = {} } = operationOf(app, '/y');
+    for (const [status, { headers, content }] of Object.entries(described)) {
+      const shown = responses[status] as DescribedResponse | undefined;
+      expect(Object.keys(shown?.headers ?? {})).toEqual(Object.keys(headers));
+      const examples = Object.values(content['application/json']?.examples ?? {}).map(({ value }) => value);
+      expect(shown?.content['application/json']?.schema).toMatchObject({ examples });
+    }
+  });
 });
