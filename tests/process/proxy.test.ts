@@ -19,7 +19,7 @@ afterAll(() => proxy.stop(true));
 
 const command = await executableForm.command();
 const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
-const environment = Object.fromEntries(names.map((name) => [name, `http://127.0.0.1:${proxy.port}`]));
+const environment = Object.fromEntries(names.map((name) => [name, `http://user:secret@127.0.0.1:${proxy.port}`]));
 
 test('requests to loopback bypass a proxy in the environment', async () => {
   const { port, fetch, close } = await executableForm.start(environment, ['--dev']);
@@ -30,8 +30,12 @@ test('requests to loopback bypass a proxy in the environment', async () => {
 
 test('requests to other hosts do not', async () => {
   const settings = { ISSUER: 'https://issuer.example.test/', AUDIENCE: 'x' };
-  const { close } = await executableForm.start({ ...settings, ...environment });
-  await until(() => proxied.length > 0, 'a fetch through the proxy');
+  const { close, output } = await executableForm.start({ ...settings, ...environment });
+  await until(() => output().includes('Cannot fetch the key set'), 'a fetch through the proxy');
   expect(await close()).toBe(0);
   expect(proxied[0]).toBe('CONNECT issuer.example.test:443 HTTP/1.1');
+  // The line of the start, and that of the fault, name the proxy, and none its password.
+  expect(output()).toContain(`"proxies":["127.0.0.1:${proxy.port}"],"msg":"Listening"`);
+  expect(output()).toMatch(new RegExp(`"failure":"network",.*"proxy":"127.0.0.1:${proxy.port}".*"msg":"Cannot fetch`));
+  expect(output()).not.toContain('secret');
 });
