@@ -1,10 +1,9 @@
-import { algorithmOf } from '../keys/algorithms.ts';
 import { describeFault } from '../keys/fetch/fault.ts';
 import { claimReader, findMalformed } from '../token/claims.ts';
-import { allowsType } from '../token/header.ts';
 import { otherKindClaim } from '../token/kinds.ts';
 import type { FetchFault } from '../types.ts';
-import { type Check, check, type Explained, joined, plural, show, showTime } from './explained.ts';
+import { type Check, check, type Explained, joined, show, showTime } from './explained.ts';
+import { describeChange, describeHeader, hasOtherType, requestAudience } from './header-checks.ts';
 import { describeBinding, describeRequirements } from './requirement-checks.ts';
 
 /** Returns the checks in the order of the guard. With several issuers, the issuer decides which keys are used. */
@@ -31,56 +30,6 @@ const describeIntrospection = ({ claims, nameOf }: Explained) =>
     introspection_unavailable: `${nameOf('introspect')} failed, or returned no object`,
   });
 
-function describeHeader(explained: Explained): readonly Check[] {
-  const { text, header, options, nameOf } = explained;
-  const { algorithms, tokenType } = options;
-  const size =
-    text === '' ? 'nothing' : `${plural(text.length, 'character')} in ${plural(text.split('.').length, 'part')}`;
-  const pasted =
-    text === ''
-      ? 'nothing was pasted. Paste a token, or pipe one to standard input'
-      : 'paste one token and no other text';
-  const untyped =
-    tokenType === 'jwt' ? '' : `. If the issuer's access tokens have no typ, set ${nameOf('tokenType')} to jwt`;
-  const format = {
-    credentials_missing: pasted,
-    credentials_malformed: pasted,
-    token_oversized: '',
-    token_opaque: text.startsWith('{')
-      ? 'the JSON has no access_token'
-      : `${requestAudience(options)}. Then the issuer sends a JWT`,
-    token_encrypted: 'configure the issuer to sign access tokens without encrypting them',
-    // The longest line that a terminal of Linux and of macOS reads.
-    token_malformed: [4095, 1023].includes(text.length)
-      ? 'the terminal cut the token. Pipe it to standard input instead of pasting it'
-      : '',
-  };
-  const algorithm = algorithmOf(header.alg)
-    ? `set ${nameOf('algorithms')} to ${show(header.alg)} if the issuer signs with it`
-    : `configure the issuer to sign with ${algorithms.join(' or ')}`;
-  const type = `the client must send an access token, not another kind of JWT such as an ID token${untyped}`;
-  const [hasType, wantsType] =
-    header.crit === undefined
-      ? [show(header.typ), `${nameOf('tokenType')} is ${tokenType}`]
-      : [`crit ${show(header.crit)}`, 'no token with crit is accepted'];
-  return [
-    check(
-      'format',
-      size,
-      'a signed JWT has three parts of base64url and at most 8192 characters',
-      format,
-      'signed JWT',
-    ),
-    check('algorithm', show(header.alg), `${nameOf('algorithms')} is ${joined(algorithms)}`, {
-      algorithm_unsupported: algorithm,
-    }),
-    check('type', hasType, wantsType, {
-      ...(hasOtherType(explained) && { type_unsupported: type }),
-      critical_header: '',
-    }),
-  ];
-}
-
 function describeKeys(explained: Explained): readonly Check[] {
   const { header, claims, options, lastFailure, keyFault, nameOf } = explained;
   const isOther = claims.iss !== undefined && explained.issuer === undefined;
@@ -99,7 +48,9 @@ function describeKeys(explained: Explained): readonly Check[] {
       : unless(`${issuer} does not publish the key ${kid}`),
     keys_unavailable: isOther ? trustIssuer(explained) : describeOutage(explained, issuer),
   };
-  const signature = { signature_invalid: unless('the token was changed, or another issuer signed it') };
+  const signature = {
+    signature_invalid: describeChange(explained.text) ?? unless('the token was changed, or another issuer signed it'),
+  };
   // A token without a kid is rejected before keys are looked for.
   const wanted =
     typeof header.kid === 'string' && header.kid !== ''
@@ -133,9 +84,6 @@ function describeOutage({ options, lastFailure, nameOf }: Explained, issuer: str
   return `the keys of ${issuer} cannot be fetched. Copy jwks_uri of your issuer's metadata to ${uri}`;
 }
 
-const requestAudience = ({ audience }: Explained['options']) =>
-  `the client must request a token for ${audience.join(' or ')} (the parameter resource of RFC 8707, or audience)`;
-
 function trustIssuer({ claims, isIntrospected, issuer, lookup, nameOf }: Explained): string {
   if (lookup !== undefined && typeof claims.iss === 'string')
     return `${nameOf('issuer')} ${lookup}. It must return an object with exactly this issuer if you trust it`;
@@ -155,6 +103,11 @@ function describeClaims(explained: Explained): readonly Check[] {
     audience === 'none'
       ? ''
       : `. If the token's audience identifies this API and no other, set ${nameOf('audience')} to it`;
+  // A list of audiences that is empty is one too.
+  const wins =
+    claims.aud === undefined || options.audienceClaim === 'aud'
+      ? ''
+      : `. aud wins: ${nameOf('audienceClaim')} counts only for a token without aud`;
   const found = joined(required.map(([name]) => `${name}=${show(claimReader(name)(claims))}`)) || undefined;
   const names = `${nameOf('requiredClaims')} is ${joined(required.map(([name, value]) => `${name}=${value}`))}`;
   const { maxTokenAgeSeconds } = options;
@@ -162,7 +115,7 @@ function describeClaims(explained: Explained): readonly Check[] {
   const start = claims.nbf === undefined ? undefined : showTime(claims.nbf, nowSeconds);
   return [
     check('audience', audience, `${nameOf('audience')} is ${joined(options.audience)}`, {
-      audience_mismatch: requestAudience(options) + setAudience,
+      audience_mismatch: requestAudience(options) + setAudience + wins,
     }),
     check('claims', found, names, {
       required_claim_mismatch: `change ${nameOf('requiredClaims')}, or the claims that the issuer adds`,
@@ -179,9 +132,6 @@ function describeClaims(explained: Explained): readonly Check[] {
     }),
   ];
 }
-
-const hasOtherType = ({ isIntrospected, header, options }: Explained) =>
-  !isIntrospected && !allowsType(options.tokenType, header.typ);
 
 function describeKind(explained: Explained): Check {
   const { claims, options, nameOf } = explained;

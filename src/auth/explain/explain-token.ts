@@ -1,31 +1,19 @@
 import { createGuardCore } from '../guard/core.ts';
-import { checkFound } from '../guard/found-issuer.ts';
 import { guardOf } from '../guard/guard.ts';
 import { createIssuerLookup } from '../keys/tenants.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { settingOf } from '../options/environment.ts';
 import { identifierOf, listedIssuers, optionsByIssuer } from '../options/issuers.ts';
 import { refusals } from '../refusals.ts';
-import { responseOf } from '../token/introspection.ts';
-import type {
-  Authentication,
-  CheckedIssuer,
-  CheckedOptions,
-  FindIssuer,
-  GuardOptions,
-  IssuerOptions,
-  RefusalReason,
-  Requirements,
-} from '../types.ts';
-import { describeValue } from '../values/describe-value.ts';
-import { isJsonObject, isText, type Members, namesIn } from '../values/json.ts';
-import { promised } from '../values/promises.ts';
+import type { Authentication, CheckedOptions, Claims, GuardOptions, RefusalReason, Requirements } from '../types.ts';
+import { isText, type Members } from '../values/json.ts';
 import { describeChecks } from './checks.ts';
-import { joined } from './explained.ts';
 import { decodePasted, membersOf } from './pasted.ts';
 import { type Explanation, withRender, withVerdicts } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
 import { explainUnchecked } from './unchecked.ts';
+import { adviseUnverified, judgeUnverified } from './unverified.ts';
+import { watchIntrospection, watchLookup, withoutCallbacks } from './watched-callbacks.ts';
 import { watchKeys } from './watched-keys.ts';
 
 /** How a token is explained. */
@@ -65,15 +53,13 @@ export async function explainToken(
   const asked = listedIssuers(checked).find((each) => typeof each === 'object' && each.introspect);
   const reasons: RefusalReason[] = [];
   const keys = watchKeys();
-  const observed = {
-    ...options,
-    ...withoutCallbacks(options),
-    issuer: withOwn(options.issuer, (own) => ({ ...own, introspect: introspection.observed(own.introspect) })),
-    introspect: introspection.observed(options.introspect),
+  const listeners = {
     onRefused: (_: unknown, reason: RefusalReason) => reasons.push(reason),
     onKeySetEvent: keys.onEvent,
   };
-  const guard = guardOf(createGuardCore(observed, { onDocument: keys.onDocument }));
+  const observed = introspection.observe({ ...options, ...withoutCallbacks(options), ...listeners });
+  const core = createGuardCore(observed, { onDocument: keys.onDocument });
+  const guard = guardOf(core);
   const headers = { authorization: `${schemeFor(options, decoded.claims)} ${decoded.text}` };
   const result = await guard.check(new Request('http://localhost/', { headers }), requirements);
   guard.stop();
@@ -88,78 +74,33 @@ export async function explainToken(
   const token = { ...decoded, claims, isIntrospected: introspected !== undefined };
   const found = createIssuerLookup(byIssuer)(token.claims.iss);
   const [named] = found ? listedIssuers(found).map(identifierOf) : [];
+  const nowSeconds = Date.now() / 1000;
   const checks = describeChecks({
     ...token,
     options: { ...(sole ?? found ?? options), issuer: issuer.map(identifierOf) },
     issuer: named,
     lookup: said,
     requirements,
-    nowSeconds: Date.now() / 1000,
+    nowSeconds,
     lastFailure: (issuers.find((each) => each.issuer === named) ?? issuers[0])?.lastFailure,
-    keyFault:
-      named === undefined
-        ? undefined
-        : keys.faultOf(named, decoded.header.kid, token.claims, (found ?? options).algorithms),
+    keyFault: keys.faultOf(named, decoded.header.kid, claims, (found ?? options).algorithms),
     nameOf,
   });
   const [reason] = reasons;
   const isAccepted = !reason || reason === 'scope_insufficient' || reason === 'authentication_insufficient';
-  const explained = { isAccepted, checks: withVerdicts(checks, reason), suggestion: undefined };
+  const check = (read: Claims) => core.readRequirements(requirements).check(read);
+  const unverified =
+    reason === 'keys_unavailable' ? judgeUnverified(claims, found ?? sole, nowSeconds, check) : undefined;
+  const explained = { isAccepted, checks: withVerdicts(checks, reason, unverified), suggestion: undefined };
   if (!(result instanceof Response) || !reason) {
     const advice = ['Token is accepted', ...doubtsAbout(token.claims, result)].join('. ');
     return withRender({ ...explained, status: 200, error: undefined, advice });
   }
   const advice = checks.flatMap((check) => check.advice[reason] || []).join('') || refusals[reason].description;
-  const elsewhere = isAccepted ? '. Routes that require only a token return 200' : '';
+  const elsewhere = isAccepted ? '. Routes that require only a token return 200' : adviseUnverified(checks, unverified);
   const error = errorIn(await result.text()) ?? refusals[reason].error;
   return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere });
 }
-
-/** Returns a function that observes an option `introspect`, and how to read what the last one responded. */
-function watchIntrospection() {
-  let responded: Members | undefined;
-  const observed = (introspect: CheckedOptions['introspect']): CheckedOptions['introspect'] =>
-    introspect &&
-    (async (opaque, limited) => {
-      const response = await responseOf(() => introspect(opaque, limited));
-      responded = isJsonObject(response) ? response : {};
-      // Anything but an object is an outage, whatever its type.
-      return response as object;
-    });
-  return { observed, read: () => responded };
-}
-
-/** Returns the option `issuer` as the guard gets it, and how to read what a function among it has returned. */
-function watchLookup(options: CheckedOptions) {
-  const { issuer: ask } = options;
-  if (typeof ask !== 'function') return { issuer: ask, read: () => ({ issuer: ask, said: undefined }) };
-  let said = 'was not called, because iss does not have the form of an issuer';
-  let returned: unknown;
-  const issuer: FindIssuer = async (iss, limited) => {
-    said = 'failed, or took too long';
-    const found = (await promised(ask(iss, limited))) as Awaited<ReturnType<FindIssuer>>;
-    returned = found;
-    const value = isJsonObject(found) ? `an object with ${joined(namesIn(found))}` : describeValue(found);
-    said = `returned ${value}`;
-    return found;
-  };
-  const read = () => {
-    if (!isJsonObject(returned)) return { issuer: [], said };
-    try {
-      return {
-        issuer: listedIssuers(checkFound(options, returned)),
-        said,
-      };
-    } catch (error) {
-      return { issuer: [], said: `${said}. ${(error as TypeError).message}` };
-    }
-  };
-  return { issuer, read };
-}
-
-/** Returns the option `issuer` with other options of the issuers that have some of their own. */
-const withOwn = (issuer: CheckedOptions['issuer'], change: (own: CheckedIssuer) => IssuerOptions) =>
-  typeof issuer === 'function' ? issuer : issuer.map((each) => (typeof each === 'object' ? change(each) : each));
 
 /** Returns what may be wrong with a token that is accepted. */
 function doubtsAbout(claims: Members, result: Response | Authentication): readonly string[] {
@@ -179,15 +120,6 @@ function errorIn(body: string): string | undefined {
   const { error, code } = membersOf(() => JSON.parse(body));
   return [error, code].find(isText);
 }
-
-const withoutCallbacks = ({ clientCertificate }: CheckedOptions) => ({
-  isRevoked: undefined,
-  onAccepted: undefined,
-  onReplayStoreEvent: () => {},
-  errorHeaders: undefined,
-  replayStore: undefined,
-  clientCertificate: clientCertificate && (() => undefined),
-});
 
 /** A bound token is sent with a proof, unless it is bound to a certificate only. */
 function schemeFor({ dpop }: CheckedOptions, claims: Members): 'DPoP' | 'Bearer' {

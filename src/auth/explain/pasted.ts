@@ -10,8 +10,9 @@ function findToken(text: string): string {
   const pasted = text.trim();
   const inJson = accessTokenIn(withoutLineBreaks(pasted));
   if (inJson !== undefined) return inJson;
-  // A word alone is a token, as it is in a request.
-  const unquoted = pasted.replace(/^(?:-H(?:\s+|(?=['"]))|[<>]\s*)?['"]?|['"]$/g, '');
+  const [start = '', quote = ''] = /^(?:-H(?:\s+|(?=['"]))|[<>]\s*)?(['"]?)/.exec(pasted) ?? [];
+  const unquoted = pasted.slice(start.length, quote !== '' && pasted.endsWith(quote) ? -1 : undefined);
+  // A word alone is a token, as it is in a request. So are quotes behind the scheme.
   return withoutLineBreaks(
     unquoted.replace(/^(?:authorization\s*:\s*(?:bearer|dpop)(?:\s+|$)|(?:bearer|dpop)\s+)/i, ''),
   );

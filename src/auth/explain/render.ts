@@ -34,18 +34,38 @@ export interface Explanation {
   render(hasColour?: boolean): string;
 }
 
+/** What the claims of a token would lead to if it had been verified. */
+export interface Unverified {
+  /** Undefined if they would be accepted. */
+  readonly reason: RefusalReason | undefined;
+}
+
+/** Says of a check that was not reached, because the keys cannot be fetched, what it would decide. */
+function describeUnverified(checks: readonly Check[], at: number, { reason }: Unverified): string {
+  const rejecting = checks.findIndex(({ advice }) => reason !== undefined && reason in advice);
+  const { name, wants } = checks[at] ?? check('', undefined, '', {});
+  if (name === 'binding' || name === 'schema' || name === 'signature') return 'not verified';
+  if (rejecting < 0 || at < rejecting) return 'not verified, would be accepted';
+  return at === rejecting ? `not verified, would be rejected: ${wants}` : 'not reached';
+}
+
 /**
  * The checks before the one that rejected have passed. Those after it were not reached. A reason that no check names is a row of
  * its own, and which of the others have passed is then unknown.
  */
-export function withVerdicts(checks: readonly Check[], reason: RefusalReason | undefined): readonly ExplainedCheck[] {
+export function withVerdicts(
+  checks: readonly Check[],
+  reason: RefusalReason | undefined,
+  unverified?: Unverified,
+): readonly ExplainedCheck[] {
   const rejecting = reason === undefined ? checks.length : checks.findIndex(({ advice }) => reason in advice);
   if (reason !== undefined && rejecting < 0)
     return withVerdicts([check(reason, undefined, refusals[reason].description, { [reason]: '' }), ...checks], reason);
   return checks.flatMap(({ name, has, wants, passed }, index): readonly ExplainedCheck[] => {
     if (index === rejecting) return [{ name, has: has ?? 'none', verdict: 'rejected', words: `rejected: ${wants}` }];
     if (has === undefined) return [];
-    if (index > rejecting) return [{ name, has, verdict: 'not reached', words: 'not reached' }];
+    const unreached = unverified ? describeUnverified(checks, index, unverified) : 'not reached';
+    if (index > rejecting) return [{ name, has, verdict: 'not reached', words: unreached }];
     return [{ name, has, verdict: 'passed', words: passed }];
   });
 }

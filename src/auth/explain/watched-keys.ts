@@ -20,7 +20,13 @@ export function watchKeys() {
     },
     onDocument: (issuer: string, { json }: FetchedDocument): void => void documents.set(issuer, json),
     /** Returns why the key that a token names does not verify it, although its issuer publishes the key; undefined otherwise. */
-    faultOf(issuer: string, kid: unknown, claims: Members, algorithms: readonly Algorithm[]): string | undefined {
+    faultOf(
+      issuer: string | undefined,
+      kid: unknown,
+      claims: Members,
+      algorithms: readonly Algorithm[],
+    ): string | undefined {
+      if (issuer === undefined) return undefined;
       const json = documents.get(issuer);
       const keys =
         isJsonObject(json) && Array.isArray(json.keys) ? json.keys.filter(isJsonObject).map(withoutNulls) : [];

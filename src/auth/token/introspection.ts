@@ -8,6 +8,7 @@ import { promised } from '../values/promises.ts';
 import { Limited, type WithinLimit } from '../values/time-limit.ts';
 import { readClaims } from './claims.ts';
 import { maxTokenLength } from './header.ts';
+import { isPlaceholder } from './placeholder.ts';
 import type { Trusts } from './trust.ts';
 
 interface IntrospectionParts extends Pick<TimeAndRandom, 'now'>, Pick<GuardOptions, 'introspect'> {
@@ -19,8 +20,8 @@ type Introspected = { readonly claims: Claims } | Refusal;
 
 /**
  * Returns a function that asks the application about a token, and checks the response as the claims of a JWT are (RFC 7662
- * §2.2). It returns undefined for a JWT and for a token that is too long: these never go to the application, nor does text that is
- * no token. Nothing is kept.
+ * §2.2). It returns undefined for a JWT, for a token that is too long, and for a word such as `undefined`: these never go to the
+ * application, nor does text that is no token. Nothing is kept.
  */
 export function createIntrospection({
   trusts: { introspected, of },
@@ -47,7 +48,8 @@ export function createIntrospection({
 
   return (token) => {
     if (token.length > maxTokenLength || isJwt(token)) return undefined;
-    return isTokenText(token) ? ask(token) : refuse('credentials_malformed');
+    if (!isTokenText(token)) return refuse('credentials_malformed');
+    return isPlaceholder(token) ? undefined : ask(token);
   };
 }
 

@@ -315,7 +315,26 @@ explains('a plain token where a proof is required', { settings: required }, [
 
 explains('a key set that cannot be fetched', { settings: { JWKS_URI: 'http://127.0.0.1:1/keys?secret' } }, [
   'key signing-key rejected: http://127.0.0.1:1/keys cannot be reached: …',
+  'signature by the key signing-key not verified',
+  'issuer <issuer> not verified, would be accepted',
+  'scope scope read:messages not verified, would be accepted',
   '503 temporarily_unavailable: the keys of <issuer> cannot be fetched. Check ISSUER and JWKS_URI',
+]);
+const withoutKeys = { JWKS_URI: 'http://127.0.0.1:1/keys' };
+const outage =
+  '503 temporarily_unavailable: the keys of <issuer> cannot be fetched. Check ISSUER and JWKS_URI. Not verified';
+explains('another audience while keys cannot be fetched', { claims: { aud: 'other' }, settings: withoutKeys }, [
+  'issuer <issuer> not verified, would be accepted',
+  'audience other not verified, would be rejected: AUDIENCE is https://api.example.test/',
+  'scope scope read:messages not reached',
+  `${outage}: the audience would be rejected: the client must request a token for …`,
+]);
+explains('an old token while keys cannot be fetched', { claims: { exp: 1 }, settings: withoutKeys }, [
+  `${outage}: the expiry would be rejected: the client must request a new token`,
+]);
+explains('a token without the scope while keys cannot be fetched', { claims: { scope: 'x' }, settings: withoutKeys }, [
+  'scope scope x not verified, would be rejected: read:messages is required, SCOPE_CLAIM is scope',
+  `${outage}: the scope would be rejected: the client must request the scope read:messages, and the issuer must grant it`,
 ]);
 explains('escapes', { header: { kid: '\u001b]0;x\u0007\u202e\n' }, claims: { iss: '\u009b2J' } }, [
   'key \\u001b]0;x\\u0007\\u202e\\u000a rejected: ISSUER is <issuer>',

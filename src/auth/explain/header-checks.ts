@@ -1,0 +1,82 @@
+import { algorithmOf } from '../keys/algorithms.ts';
+import { allowsType } from '../token/header.ts';
+import { isPlaceholder } from '../token/placeholder.ts';
+import { type Check, check, type Explained, joined, plural, show } from './explained.ts';
+
+/*
+ * What is wrong with the text and the header of a token, and what clients and proxies send in its place.
+ * The checks of keys and claims are in checks.ts.
+ */
+
+/** Returns the checks of what can be decided about a token before a key is needed. */
+export function describeHeader(explained: Explained): readonly Check[] {
+  const { text, header, options, nameOf } = explained;
+  const { algorithms, tokenType } = options;
+  const parts = text.split('.');
+  const size = text === '' ? 'nothing' : `${plural(text.length, 'character')} in ${plural(parts.length, 'part')}`;
+  const sent = describeSent(text);
+  const pasted = sent ?? 'paste one token and no other text';
+  const untyped =
+    tokenType === 'jwt' ? '' : `. If the issuer's access tokens have no typ, set ${nameOf('tokenType')} to jwt`;
+  const format = {
+    credentials_missing: pasted,
+    credentials_malformed: pasted,
+    token_oversized: '',
+    token_opaque: sent ?? `${requestAudience(options)}. Then the issuer sends a JWT`,
+    token_encrypted: 'configure the issuer to sign access tokens without encrypting them',
+    token_malformed: sent ?? describeChange(text) ?? '',
+  };
+  const algorithm = algorithmOf(header.alg)
+    ? `set ${nameOf('algorithms')} to ${show(header.alg)} if the issuer signs with it`
+    : `configure the issuer to sign with ${algorithms.join(' or ')}`;
+  const type = `the client must send an access token, not another kind of JWT such as an ID token${untyped}`;
+  const [hasType, wantsType] =
+    header.crit === undefined
+      ? [show(header.typ), `${nameOf('tokenType')} is ${tokenType}`]
+      : [`crit ${show(header.crit)}`, 'no token with crit is accepted'];
+  return [
+    check(
+      'format',
+      size,
+      'a signed JWT has three parts of base64url and at most 8192 characters',
+      format,
+      'signed JWT',
+    ),
+    check('algorithm', show(header.alg), `${nameOf('algorithms')} is ${joined(algorithms)}`, {
+      algorithm_unsupported: algorithm,
+    }),
+    check('type', hasType, wantsType, {
+      ...(hasOtherType(explained) && { type_unsupported: type }),
+      critical_header: '',
+    }),
+  ];
+}
+
+/** Returns what a client must do to get a token for this API. */
+export const requestAudience = ({ audience }: Explained['options']) =>
+  `the client must request a token for ${audience.join(' or ')} (the parameter resource of RFC 8707, or audience)`;
+
+export const hasOtherType = ({ isIntrospected, header, options }: Explained) =>
+  !isIntrospected && !allowsType(options.tokenType, header.typ);
+
+/** Returns what a client sent instead of a token, if it shows. */
+function describeSent(text: string): string | undefined {
+  if (text === '') return 'nothing was pasted. Paste a token, or pipe one to standard input';
+  if (isPlaceholder(text)) return 'the client sent a variable that was not set, or a placeholder, instead of a token';
+  if (/^(["']).*\1$/.test(text)) return 'the client sent the token in quotes: remove them';
+  return text.startsWith('{') ? 'the JSON has no access_token' : undefined;
+}
+
+/** Returns what happened to a token on its way, if it shows. */
+export function describeChange(text: string): string | undefined {
+  const parts = text.split('.');
+  if (parts[2] === 'SIGNATURE_REMOVED_BY_GOOGLE')
+    return 'Google Cloud Run has replaced the signature. Clients must send the token for Cloud Run in X-Serverless-Authorization: then Authorization arrives as it was sent';
+  if (parts.length === 3 && parts.some((part) => part.endsWith('=')))
+    return 'a part ends with =, as in x-amzn-oidc-data of an AWS load balancer, which is no JWT. Use the token of the issuer, which it sends in x-amzn-oidc-accesstoken';
+  // The longest line that a terminal of Linux and of macOS reads.
+  if ([4095, 1023].includes(text.length))
+    return 'the terminal cut the token. Pipe it to standard input instead of pasting it';
+  const count = parts.filter((part) => part !== '').length;
+  return text.startsWith('eyJ') && count < 3 ? `the token was cut: it has ${count} of 3 parts` : undefined;
+}
