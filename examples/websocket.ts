@@ -8,7 +8,15 @@ import { optionsFromEnvironment, resourceServer } from 'protected-api';
 const maxDelayMs = 2 ** 31 - 1;
 const timers = new Map<string, ReturnType<typeof setTimeout>>();
 
-new Elysia()
+new Elysia({
+  websocket: {
+    // A longer message closes the socket. By default, one may have 16 MiB.
+    maxPayloadLength: 64 * 1024,
+    // So does a client that sends but never reads: what waits for it is kept in memory.
+    backpressureLimit: 1024 * 1024,
+    closeOnBackpressureLimit: true,
+  },
+})
   .use(resourceServer(optionsFromEnvironment(process.env)))
   .ws('/messages', {
     scope: 'read:messages',

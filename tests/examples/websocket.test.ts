@@ -5,43 +5,41 @@ import { bearer, nowSeconds } from '../support/mint.ts';
 import { pour } from '../support/raw-http.ts';
 import { exampleFixture } from './server-rows.ts';
 
+/** Returns the request that opens a socket, with more headers. */
+function opening(headers: Readonly<Record<string, string>>): string {
+  const fields = {
+    ...{ host: 'localhost', connection: 'upgrade', upgrade: 'websocket' },
+    ...{ 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', ...headers },
+  };
+  const lines = Object.entries(fields).map((field) => `${field.join(': ')}\r\n`);
+  return `GET /messages HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+/** Returns a message of so many bytes, as a client sends it. */
+function message(length: number): string {
+  const head = Buffer.from([0x82, 0xff, ...Array(12).fill(0)]);
+  head.writeUInt32BE(length, 6);
+  return head.toString('latin1') + 'a'.repeat(length);
+}
+
 describe('examples/ws.ts', () => {
   const fixture = exampleFixture('examples/ws.ts');
-  const start = (headers: Readonly<Record<string, string>>) => {
-    const fields = {
-      ...{ host: 'localhost', connection: 'upgrade', upgrade: 'websocket' },
-      ...{ 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', ...headers },
-    };
-    const lines = Object.entries(fields).map((field) => `${field.join(': ')}\r\n`);
-    return `GET /messages HTTP/1.1\r\n${lines.join('')}\r\n`;
-  };
-  const port = () => Number(new URL(fixture().service.origin).port);
 
   test('closes the connection of a rejected client that keeps its own side open', async () => {
-    const socket = connect({ port: port(), host: '127.0.0.1', allowHalfOpen: true });
+    const { port } = new URL(fixture().service.origin);
+    const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
     const closed = new Promise((done) =>
       socket
         .on('error', () => {})
         .on('close', done)
         .resume(),
     );
-    socket.write(start({}));
+    socket.write(opening({}));
     await once(socket, 'end');
     // The reset is noticed only by who writes.
     const timer = setInterval(() => socket.write('x'), 10);
     await closed;
     clearInterval(timer);
-  });
-
-  test('ends the connection of a client that sends a long message, or reads nothing', async () => {
-    const [short, long] = [32_768, 65_537].map((length) => {
-      const head = Buffer.from([0x82, 0xff, ...Array(12).fill(0)]);
-      head.writeUInt32BE(length, 6);
-      return head.toString('latin1') + 'a'.repeat(length);
-    });
-    const given = start(bearer(fixture().mint({ claims: { scope: 'read:messages' } })));
-    expect(await pour(port(), given, long ?? '', 2 ** 28)).toBeLessThan(2 ** 25);
-    expect(await pour(port(), given, short ?? '', 2 ** 28, false)).toBeLessThan(2 ** 27);
   });
 });
 
@@ -68,6 +66,13 @@ describe.each(['websocket', 'ws'])('examples/%s.ts', (name) => {
     }
     expect(events).toEqual(['Hello client-1', 'echo', '1008 Token is expired']);
     expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000);
+  });
+
+  test('ends the connection of a client that sends a long message, or reads nothing', async () => {
+    const { port } = new URL(fixture().service.origin);
+    const given = opening(bearer(fixture().mint({ claims: { scope: 'read:messages' } })));
+    expect(await pour(Number(port), given, message(65_537), 2 ** 28)).toBeLessThan(2 ** 25);
+    expect(await pour(Number(port), given, message(32_768), 2 ** 28, false)).toBeLessThan(2 ** 27);
   });
 
   for (const [name, token, status] of [
