@@ -56,23 +56,38 @@ export function onGitHub(href: string, page: string): string | undefined {
 
 const tabs = (blocks: readonly string[]) => ['::: code-group', ...blocks, ':::'].join('\n');
 
+/** Whether the changelog has the date of a release. */
+export const isReleased = (changelog = readFileSync(join(docs, '../CHANGELOG.md'), 'utf8')): boolean =>
+  /^## \[.+\] - \d{4}-\d\d-\d\d$/m.test(changelog);
+
+/** Until there is a release, says below each command that installs the package what to install instead. */
+export const withNote = (page: string, isOnNpm = isReleased()): string =>
+  isOnNpm
+    ? page
+    : page.replace(/^```sh\nnpm install protected-api\b[^`]*```$/m, (block) => {
+        const file = block.includes('probe') ? 'protected-api-probe' : 'protected-api';
+        return `${block}\n\nVersion 1.0.0 is not on npm yet: [pack it](${site}start/install#before-it-is-on-npm), and install \`/tmp/${file}-1.0.0.tgz\` instead.`;
+      });
+
 /**
- * Shows a block with `npm install` as tabs, one for each package manager, and the settings of an issuer beside its options. In the
- * repository and in the package, each is a block.
+ * Shows a block with `npm install` as tabs, one for each package manager, named blocks in a row as tabs, and the settings of an
+ * issuer beside its options. In the repository and in the package, each is a block.
  */
 export const withTabs = (page: string): string =>
-  page
+  withNote(page)
     .replaceAll(/^```sh\nnpm install (\S*protected-api.*)\n((?:npm pkg .*\n)?)```$/gm, (_, names, rest) => {
       const commands = [`npm install ${names}`, `pnpm add ${names}`, `yarn add ${names}`, `bun add ${names}`];
       return tabs(commands.map((command) => `\`\`\`sh [${command.split(' ')[0]}]\n${command}\n${rest}\`\`\``));
     })
+    .replaceAll(/(?:^```\w+ \[.+?\]\n.*?^```\n\n){2,}/gms, (blocks) => `${tabs([blocks.trim()])}\n\n`)
+    .replaceAll(/(?<=^#+ .*Save this as `([^`\n]+)`\n\n```\w+)(?=\n)/gm, (_, file) => ` file=${file}`)
     .replaceAll(/^```dotenv\n(.*?^```)\n\n```ts fragment\n(.*?^```)$/gms, (_, settings, options) =>
       tabs([`\`\`\`dotenv [Settings]\n${settings}`, `\`\`\`ts [Options]\n${options}`]),
     );
 
 /** Returns the text of a page for a reader without the site: its links lead anywhere, and its form is on the site. */
 export const standalone = (page: string): string =>
-  readPage(page)
+  withNote(readPage(page))
     .replace(/(?<=\]\()[^)\s]+/g, (href) => onGitHub(href, page) ?? href)
     .replace(/^<[A-Z]\w+ \/>$/m, `The form is at ${site}${page}.`);
 

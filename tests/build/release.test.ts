@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmod, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { $ } from 'bun';
+import { isReleased, withNote } from '../../docs/.vitepress/pages.ts';
 import manifest from '../../package.json';
 import { pack } from '../../scripts/release.ts';
 import { benchProblems, measuredCode, releaseNotes, tagProblems, tagsOf } from '../../scripts/release-plan.ts';
@@ -90,18 +91,28 @@ test('releaseNotes() has what the changelog says about this version, and what th
   );
 });
 
-test('until the changelog has the date of a release, pages say that it is not on npm or not released yet, and then no more', async () => {
-  const isReleased = /^## \[.+\] - \d{4}-\d\d-\d\d$/m.test(await readText('CHANGELOG.md'));
-  const texts = await Promise.all(['src/auth/README.md', ...pages].map(readText));
-  const installing = texts.filter((text) => /^npm install \S*protected-api/m.test(text));
-  expect(installing).not.toBeEmpty();
-  expect(texts.filter((text) => /not on npm yet/i.test(text))).toEqual(isReleased ? [] : installing);
-  expect(texts.some((text) => /not released yet/.test(text))).toBe(!isReleased);
-  for (const text of installing) {
-    const [install] = /^npm install \S*protected-api\S*/m.exec(text) ?? [];
-    expect(install).toBe(`npm install ${isReleased ? 'protected-api' : `/tmp/protected-api-${version}.tgz`}`);
-  }
+test('until the changelog has the date of a release, one page says that it is not on npm, and then none', async () => {
+  const isDated = isReleased(await readText('CHANGELOG.md'));
+  const names = ['src/auth/README.md', 'src/probe/README.md', ...pages];
+  const texts = await Promise.all(names.map(async (name) => [name, await readText(name)] as const));
+  const saying = (pattern: RegExp) => texts.filter(([, text]) => pattern.test(text)).map(([name]) => name);
+  expect(saying(/not on npm yet/)).toEqual(isDated ? [] : ['docs/start/install.md']);
+  expect(saying(/not released yet/)).toEqual(isDated ? [] : ['deploy/README.md']);
+  expect(saying(/^npm install (?!protected-api\b)\S*protected-api/m)).toEqual([]);
 });
+
+test.each(['docs/start/elysia.md', 'docs/start/install.md', 'docs/guides/probe.md'])(
+  'a page of the site that installs the package, such as %s, says what to install until it is on npm',
+  async (name) => {
+    const page = await readText(name);
+    expect(withNote(page, false)).toMatch(
+      /^npm install protected-api.*\n(?:npm pkg .*\n)?```\n\nVersion .* not on npm yet/m,
+    );
+    expect(withNote(page, true)).toBe(page);
+    expect(isReleased('## [1.0.0] - 2026-12-01\n')).toBe(true);
+    expect(isReleased('## [1.0.0] - unreleased\n')).toBe(false);
+  },
+);
 
 describe('a release that is resumed leaves alone what is there', () => {
   const tag = `v${version}`;

@@ -2,21 +2,25 @@ import { expect, test } from 'bun:test';
 import { dirname } from 'node:path';
 import { run } from '../support/child-process.ts';
 import { installedPackage } from '../support/installed-package.ts';
-import { newestNode, nodePath } from '../support/node-versions.ts';
+import { isNight, newestNode, nodePath } from '../support/node-versions.ts';
 import { follow, type Start } from '../support/start-page.ts';
 import { runWorker } from '../support/worker.ts';
 
 const nest = '@nestjs/common @nestjs/core @nestjs/platform-express reflect-metadata rxjs typescript @types/node';
-const packages = `elysia @sinclair/typebox hono express fastify @fastify/cors koa @hono/node-server @modelcontextprotocol/server ${nest}`;
+const packages = `elysia @sinclair/typebox @elysia/node hono @hono/node-server express fastify @fastify/cors koa @modelcontextprotocol/server ${nest}`;
 const folder = installedPackage(packages);
 const path = () => [dirname(nodePath(newestNode)), dirname(process.execPath), process.env.PATH].join(':');
 
-/** Pastes the command into bash, which its last program replaces. */
-const inShell: Start = (command, _, environment) =>
-  run(['bash', '-c', `cd ${folder()} && ${command}`.replace(/&& (?!.*&&)/s, '&& exec ')], environment);
-
-/** The page of MCP has a command for each of the two. */
-const inBun: Start = (command, port, environment) => inShell(command.replace('node ', 'bun run '), port, environment);
+/** Pastes the commands into bash, which the last program replaces. Their packages are installed. */
+const inShell: Start = (commands, _, environment) => {
+  const lines = commands
+    .trim()
+    .replace(/^npm install .*\n/m, '')
+    .split(/\n(?=.*$)/);
+  const last = lines.pop()?.replace(/(?<=^|&& )(?!.*&& )/, 'exec ');
+  const script = [...lines, last].join('\n');
+  return run(['bash', '-euc', `cd ${folder()}\n${script}`], environment);
+};
 
 /** No wrangler is installed: the runtime that it starts gets the variables of its flags. */
 const inWorkerd: Start = (command, port) => {
@@ -25,15 +29,21 @@ const inWorkerd: Start = (command, port) => {
   return runWorker(`${folder()}/${file}`, { ...Object.fromEntries(variables), PORT: port });
 };
 
-test.each<[page: string, start: Start]>([
-  ...['elysia', 'hono', 'express', 'fastify', 'nestjs', 'koa', 'fetch', 'mcp'].map((page): [string, Start] => [
-    page,
-    inShell,
-  ]),
-  ['mcp', inBun],
-  ['workers', inWorkerd],
-])('docs/start/%s.md, followed step by step, leads to a 401, a 200 and a 403', async (page, start) => {
-  const [own, ...others] = await follow(page, folder(), path(), start);
-  expect(own).toContain('protected-api');
-  expect(packages.split(' ')).toEqual(expect.arrayContaining(others));
-});
+/** By day, the runtime for which a page is written, and another for those that have several. */
+const rows: readonly (readonly [page: string, tab: string | undefined, start: Start])[] = [
+  ...['express', 'fastify', 'koa', 'mcp'].map((page) => [page, 'Node.js 22.18 or later', inShell] as const),
+  ...['elysia', 'hono', 'fetch'].flatMap((page) => ['Bun', 'Node.js'].map((tab) => [page, tab, inShell] as const)),
+  ...(isNight ? ['elysia', 'hono', 'fetch'].map((page) => [page, 'Deno', inShell] as const) : []),
+  ...(isNight ? ['express', 'fastify', 'koa', 'mcp'].map((page) => [page, 'Bun', inShell] as const) : []),
+  ['nestjs', undefined, inShell],
+  ['workers', undefined, inWorkerd],
+];
+
+test.each(rows)(
+  'docs/start/%s.md, followed step by step (%s), leads to a 401, a 200 and a 403',
+  async (page, tab, start) => {
+    const [own, ...others] = await follow(page, folder(), path(), start, tab);
+    expect(own).toContain('protected-api');
+    expect(packages.split(' ')).toEqual(expect.arrayContaining(others));
+  },
+);

@@ -6,13 +6,16 @@ import { readText } from './repository.ts';
 
 /** The blocks of a start page by the number of their step, and the files that it names. */
 async function stepsOf(page: string) {
-  const [, ...steps] = (await readText(`docs/start/${page}.md`)).split(/^\*\*\d\. /m);
+  const [, ...steps] = (await readText(`docs/start/${page}.md`)).split(/^## \d\. /m);
   return steps.map((step) => ({
     files: Array.from(step.matchAll(/`([\w./]+)`[^`]*\n\n```\w+\n(.*?)^```$/gms), ([, file = '', text = '']) => ({
       file,
       text,
     })),
-    blocks: Array.from(step.matchAll(/^```\w+\n(.*?)^```$/gms), ([, text = '']) => text),
+    blocks: Array.from(step.matchAll(/^```\w+(?: \[([^\]]+)\])?\n(.*?)^```$/gms), ([, tab, text = '']) => ({
+      tab,
+      text,
+    })),
   }));
 }
 
@@ -27,7 +30,13 @@ export type Start = (
  * Follows a start page in a folder in which its packages are installed: writes its files, pastes its commands, and compares the three
  * responses with the page. Only the ports are others. Returns the packages that the page installs.
  */
-export async function follow(page: string, folder: string, path: string, start: Start): Promise<readonly string[]> {
+export async function follow(
+  page: string,
+  folder: string,
+  path: string,
+  start: Start,
+  tab?: string,
+): Promise<readonly string[]> {
   const [installing, saving, issuing, starting, calling] = await stepsOf(page);
   const [issuerPort, port] = [String(await freePort()), String(await freePort())];
   const onPorts = (text = '') =>
@@ -35,31 +44,35 @@ export async function follow(page: string, folder: string, path: string, start: 
   for (const { file, text } of saving?.files ?? []) await Bun.write(join(folder, file), onPorts(text));
 
   const printed = join(folder, `printed-${page}`);
-  const [issuer = ''] = issuing?.blocks ?? [];
-  expect(issuer).toMatch(/^npx protected-api issuer\b[^&]* &\n$/);
+  const issuer = issuing?.blocks[0]?.text ?? '';
+  expect(issuer).toMatch(/^npx protected-api issuer\b[^&]*\n$/);
   const command = onPorts(issuer)
     .replace('npx ', 'exec node_modules/.bin/')
     .replace('issuer', `$& --port ${issuerPort}`);
-  const background = run(['bash', '-c', `cd ${folder} && ${command.replace(' &\n', '')}`], { PATH: path });
+  const background = run(['bash', '-c', `cd ${folder} && ${command}`], { PATH: path });
   await until(() => background.stdout().includes('audience: '), 'the issuer');
-  const server = await start(onPorts(starting?.blocks[0]), port, { PATH: path });
+  const server = await start(
+    onPorts(starting?.blocks.find((block) => tab === undefined || block.tab === tab)?.text),
+    port,
+    { PATH: path },
+  );
   await until(
     async () => (await fetch(`http://localhost:${port}/`).catch(() => undefined)) !== undefined,
     server.stderr(),
   );
 
   await Bun.write(printed, background.stdout());
-  const [calls, responses = ''] = calling?.blocks ?? [];
-  const script = onPorts(calls).replaceAll('curl -i', 'curl -sSi');
-  const { stdout } = await runToEnd(['bash', '-euc', `. ${printed}\n${script.replaceAll('\n', '; echo\n')}`]);
+  const [calls, responses] = calling?.blocks ?? [];
+  const script = onPorts(calls?.text).replaceAll('curl -i', 'curl -sSi');
+  const { stdout } = await runToEnd(['bash', '-euc', `. ${printed}\n${script}`]);
   for (const child of [server, background]) {
     child.signal('SIGTERM');
     await child.finished;
   }
   expect(statusesIn(stdout)).toEqual([401, 200, 403]);
   // Servers write the names of headers in different cases. What stands for more of a line is left out.
-  const shown = onPorts(responses).split('\n').filter(Boolean);
+  const shown = onPorts(responses?.text).split('\n').filter(Boolean);
   const escaped = shown.map((line) => line.replace(/ …$/, '').replaceAll(/[^\w\s]/g, '\\$&'));
   expect(stdout).toMatch(new RegExp(escaped.join('[^]*?\\n'), 'i'));
-  return /^npm install (.*)$/m.exec(installing?.blocks[0] ?? '')?.[1]?.split(' ') ?? [];
+  return /^npm install (.*)$/m.exec(installing?.blocks[0]?.text ?? '')?.[1]?.split(' ') ?? [];
 }

@@ -29,16 +29,23 @@ export async function run(args: readonly string[]): Promise<void> {
   if (help) return void process.stdout.write(usage);
   const issuer = createDevelopmentIssuer({ issuer: `http://localhost:${port}/`, audience, clients });
 
+  // Clients try either for localhost. A machine may have no IPv6.
+  await listen(issuer, port, '127.0.0.1', []);
+  await listen(issuer, port, '::1', ['EADDRNOTAVAIL', 'EAFNOSUPPORT']);
+  process.stdout.write(renderStart(issuer));
+}
+
+async function listen(issuer: DevelopmentIssuer, port: number, host: string, tolerated: readonly string[]) {
   const server = createServer(async (incoming, outgoing) => {
     const response = await respondTo(issuer, incoming).catch(() => json(400, { error: 'invalid_request' }));
     outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
   });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening').catch(({ code }: NodeJS.ErrnoException) => {
+  server.listen(port, host);
+  await once(server, 'listening').catch(({ code = '' }: NodeJS.ErrnoException) => {
+    if (tolerated.includes(code)) return;
     const fault = code === 'EADDRINUSE' ? 'it is taken. Choose another with --port' : code;
     throw new TypeError(`Cannot listen on port ${port}: ${fault}`);
   });
-  process.stdout.write(renderStart(issuer));
 }
 
 const issuerFlags = {
@@ -110,8 +117,9 @@ function renderStart({ options, tokenCommands }: DevelopmentIssuer): string {
   const { issuer, audience } = options;
   return `
 : Development issuer at ${issuer}
-: Keys and secrets are lost when you stop the process with Ctrl+C. Paste this
-: into another shell. A leading colon is a no-op there.
+: Its keys and secrets are lost when it stops: with Ctrl+C, or with kill %1 if
+: it runs in the background. Paste this into another terminal, where a leading
+: colon is a no-op.
 
 ${tokenCommands}
 

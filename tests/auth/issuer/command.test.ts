@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { createGuard, optionsFromEnvironment } from '../../../src/auth/guard.ts';
 import { freePort, run, runToEnd, until } from '../../support/child-process.ts';
@@ -75,6 +76,19 @@ test.each<[flags: string, status: number, stdout: unknown, stderr: unknown]>([
 ])('protected-api issuer %s ends with %d and one text', async (flags, status, stdout, stderr) =>
   expect(await runToEnd([...command, ...flags.split(' ')])).toEqual({ status, stdout, stderr } as never),
 );
+
+test('protected-api issuer listens on both addresses of localhost', async () => {
+  await using issuer = await start();
+  const hasIpv6 = Object.values(networkInterfaces())
+    .flat()
+    .some((each) => each?.address === '::1');
+  for (const host of ['127.0.0.1', ...(hasIpv6 ? ['[::1]'] : [])]) {
+    const response = await fetch(issuer.url.replace('localhost', host) + '.well-known/jwks.json');
+    expect(response.status, host).toBe(200);
+    // The page Explain a token reads it.
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+  }
+});
 
 test('protected-api issuer names a port that is taken', async () => {
   using server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
