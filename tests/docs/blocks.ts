@@ -69,7 +69,8 @@ function framed({ text, isFragment }: Pick<Block, 'text' | 'isFragment'>): strin
 /** Returns the TypeScript blocks of a page. */
 async function blocksOf(page: string): Promise<readonly Block[]> {
   const name = page.replace(/^docs\/|\.md$/g, '');
-  const [first = '', ...others] = (await readText(page)).split(/^##+ /m);
+  // The numbered steps of a page are one section.
+  const [first = '', ...others] = (await readText(page)).split(/^##+ (?!\d\. )/m);
   const sections = [['', first], ...others.map((section) => [`#${section.split('\n')[0]}`, section])] as const;
   const found = sections.flatMap(([heading, section]) => {
     const matches = [...section.matchAll(/^ *```ts( fragment)?\n(.*?)^ *```$/gms)];
@@ -91,11 +92,13 @@ export const blocks = (await Promise.all(pages.filter((page) => page !== 'CONTRI
 const onLoopback = (text: string) =>
   text
     .replaceAll(/https:\/\/(?:tenant\.example|login\.microsoftonline)\.com\/|http:\/\/localhost:4010\//g, url)
-    .replaceAll('https://token.actions.githubusercontent.com', github);
+    .replaceAll('https://token.actions.githubusercontent.com', github)
+    // An address that a function returns.
+    .replace('{ issuer: iss, requiredClaims', '{ issuer: iss, jwksAllowPrivate: true, requiredClaims');
 const withoutPorts = (text: string) =>
   text
     .replace(/^serve\(.*\);\n/m, '')
-    .replace(/(?:\n {2})?\.listen\((?!0,).*\)/, '')
+    .replace(/(?:\n {2})?\.listen\((?!0,)(?:.*\{\n.*\n\}\)|.*\))/, '')
     .replace('create(Application)', 'create(Application, { logger: false })');
 /** Writes a module beside the blocks. */
 export const write = (file: string, text: string) => Bun.write(join(folder, file), onLoopback(text));

@@ -83,7 +83,7 @@ test('protected-api issuer listens on both addresses of localhost', async () => 
     .flat()
     .some((each) => each?.address === '::1');
   for (const host of ['127.0.0.1', ...(hasIpv6 ? ['[::1]'] : [])]) {
-    const response = await fetch(issuer.url.replace('localhost', host) + '.well-known/jwks.json');
+    const response = await fetch(`${issuer.url.replace('localhost', host)}.well-known/jwks.json`);
     expect(response.status, host).toBe(200);
     // The page Explain a token reads it.
     expect(response.headers.get('access-control-allow-origin')).toBe('*');

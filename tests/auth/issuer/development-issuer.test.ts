@@ -281,10 +281,19 @@ describe('createDevelopmentIssuer()', () => {
   });
 });
 
-const trusted = ['localhost', 'localhost:3010', 'LOCALHOST', '127.0.0.1:80', '127.255.0.9', '[::1]:3010'];
+// No name in .localhost leaves the machine (RFC 6761 §6.3).
+const trusted = [
+  'localhost',
+  'api.localhost',
+  'localhost:3010',
+  'LOCALHOST',
+  '127.0.0.1:80',
+  '127.255.0.9',
+  '[::1]:3010',
+];
 const others = [
   ...['gateway.example.test', 'evil-gateway.example.test:8443', 'evil.gateway.example.test:8443'],
-  ...['gateway.example.test:8443.evil.test', 'evil-localhost', 'evil.localhost', 'localhost.evil.test'],
+  ...['gateway.example.test:8443.evil.test', 'evil-localhost', 'localhost.evil.test'],
   ...['127.0.0.1.evil.test', '10.0.0.1', '[::2]', 'user@localhost', 'localhost/x', 'localhost:x', ''],
 ];
 const gateway = { issuer: 'https://gateway.example.test:8443/base', allowedHosts: ['gateway.example.test:8443'] };
