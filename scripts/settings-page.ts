@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { isRequired } from '../src/auth/options/check-options.ts';
-import { settingOf } from '../src/auth/options/environment.ts';
 import type { OptionKind } from '../src/auth/options/kinds.ts';
 import { optionRules } from '../src/auth/options/rules.ts';
+import { settingOf } from '../src/auth/values/text.ts';
 import { processRules } from '../src/settings.ts';
 import { format } from './format.ts';
 

@@ -2,8 +2,9 @@
  * The first lock: decides about a request before Elysia does anything for its route, so before the body is read and before any
  * hook of the route. The second lock, the hooks, does not rely on it.
  */
-import { pathOf } from '../proof/normalize-url.ts';
+
 import { attempt, isPromise, whenSettled } from '../values/promises.ts';
+import { pathOf } from '../values/text.ts';
 import { forbidStoring, varyByToken, withHeader } from './caching.ts';
 import { refuseToServe } from './closing.ts';
 import { accept, failWith, hooksOf } from './hooks.ts';

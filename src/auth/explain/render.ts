@@ -1,6 +1,6 @@
 import { refusals } from '../refusals.ts';
 import type { RefusalReason } from '../types.ts';
-import { printable } from '../values/url.ts';
+import { printable } from '../values/text.ts';
 import { type Check, check } from './explained.ts';
 import { renderSuggestion, type Suggestion } from './suggestion.ts';
 

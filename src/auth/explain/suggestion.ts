@@ -1,10 +1,9 @@
 import { createGrantReader } from '../guard/scopes.ts';
 import { algorithmOf } from '../keys/algorithms.ts';
-import { settingOf } from '../options/environment.ts';
 import { hasNoTenant, isUrl } from '../options/issuers.ts';
-import { isPlainWord } from '../token/claims.ts';
 import type { Claims, GuardOptions } from '../types.ts';
 import { isText, type Members } from '../values/json.ts';
+import { isPlainWord, settingOf } from '../values/text.ts';
 import { show } from './explained.ts';
 
 /*

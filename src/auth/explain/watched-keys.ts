@@ -3,7 +3,7 @@ import { whySkipped } from '../keys/jwk-set.ts';
 import { isKeyFor } from '../keys/tenants.ts';
 import type { Algorithm, KeySetEvent } from '../types.ts';
 import { isJsonObject, type Members, withoutNulls } from '../values/json.ts';
-import { printable } from '../values/url.ts';
+import { printable } from '../values/text.ts';
 
 /*
  * What an issuer publishes, as a guard fetches it, to say why a key of a token was not used.

@@ -1,9 +1,9 @@
 import { namesOf } from '../keys/algorithms.ts';
 import { inTenant } from '../keys/tenants.ts';
 import { isDiscoverable, optionsByIssuer } from '../options/issuers.ts';
-import { pathOf } from '../proof/normalize-url.ts';
 import type { CheckedOptions, ResourceMembers } from '../types.ts';
 import { isText, namesIn } from '../values/json.ts';
+import { pathOf } from '../values/text.ts';
 
 /**
  * Returns the response to a request for the metadata of the protected resource (RFC 9728), or undefined for any other request.

@@ -1,11 +1,11 @@
 import { createIssuerLookup } from '../keys/tenants.ts';
 import { listedIssuers, optionsByIssuer } from '../options/issuers.ts';
 import { refuse } from '../refusals.ts';
-import { claimReader, isPlainWord, isStringList } from '../token/claims.ts';
+import { claimReader, isStringList } from '../token/claims.ts';
 import type { CheckedIssuer, CheckedOptions, Claims } from '../types.ts';
 import { describeValue, quote } from '../values/describe-value.ts';
 import { isListOf, namesIn } from '../values/json.ts';
-import { printable } from '../values/url.ts';
+import { isPlainWord, printable } from '../values/text.ts';
 
 /** The options that decide which scopes a token grants. An issuer can have its own `scopeClaim`. */
 export type ScopeRules = Pick<

@@ -1,6 +1,7 @@
 import type { CheckedOptions, Fetch, FetchFault } from '../types.ts';
 import { isJsonObject } from '../values/json.ts';
-import { isAllowedInMetadata, printable, printableUrl } from '../values/url.ts';
+import { printable } from '../values/text.ts';
+import { isAllowedInMetadata, printableUrl } from '../values/url.ts';
 import { describeFault, FetchError } from './fetch/fault.ts';
 import { fetchJson } from './fetch/fetch-json.ts';
 import { requireKeySet } from './jwk-set-document.ts';

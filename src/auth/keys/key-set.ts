@@ -2,7 +2,7 @@ import { Refusal } from '../refusals.ts';
 import type { Algorithm, FetchFault, KeySetChange, KeySetEvent, KeySetState } from '../types.ts';
 import type { Clock, TimeAndRandom } from '../values/clock.ts';
 import { ignoreRejection } from '../values/promises.ts';
-import { printable } from '../values/url.ts';
+import { printable } from '../values/text.ts';
 import type { KeySetSource } from './discovery.ts';
 import { FetchError, faultOf } from './fetch/fault.ts';
 import { type ImportedKey, type ImportedKeys, importKeys, type Keys, readJwkSet, replaceKeys } from './jwk-set.ts';

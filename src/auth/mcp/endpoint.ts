@@ -1,5 +1,5 @@
-import { pathOf } from '../proof/normalize-url.ts';
 import type { Anonymous, Authentication, CheckRequirements, Guard, GuardRequest } from '../types.ts';
+import { pathOf } from '../values/text.ts';
 import { authInfoOf, type McpAuthInfo } from './auth-info.ts';
 import { createMessageRules, readMessage, rejectMessage } from './message.ts';
 import { type McpOptions, readMcpOptions } from './options.ts';

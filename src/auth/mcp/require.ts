@@ -1,7 +1,7 @@
 import { type IncomingRequest, requestOf } from '../node/incoming.ts';
 import { authenticate, type Middleware, type OutgoingResponse, sendReturned } from '../node/require-token.ts';
-import { pathOf } from '../proof/normalize-url.ts';
 import type { Guard } from '../types.ts';
+import { pathOf } from '../values/text.ts';
 import { type AcceptedMessage, createMcpEndpoint, type McpExchange } from './endpoint.ts';
 import { callAt } from './expiry.ts';
 import { readText } from './message.ts';

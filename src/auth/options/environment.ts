@@ -1,6 +1,7 @@
 import type { CheckedOptions, EnvironmentError } from '../types.ts';
 import { quote } from '../values/describe-value.ts';
 import { isOwnEnvironment, mayReadVariable } from '../values/permission.ts';
+import { settingOf } from '../values/text.ts';
 import { isRequired, type OptionProblem, readOptions } from './check-options.ts';
 import type { listedIssuers } from './issuers.ts';
 import type { OptionKind } from './kinds.ts';
@@ -10,9 +11,6 @@ import { optionRules } from './rules.ts';
  * How options are written in environment variables.
  * What they mean is said in types.ts, and how they are validated in rules.ts.
  */
-
-/** Returns the name of the setting for an option: `JWKS_MAX_AGE_SECONDS` for `jwksMaxAgeSeconds`. */
-export const settingOf = (option: string) => option.replace(/[A-Z]/g, '_$&').toUpperCase();
 
 const settings = Object.entries(optionRules).flatMap(([name, { kind, isSecret }]) =>
   kind === 'code' ? [] : [{ name, kind, isSecret }],

@@ -1,8 +1,8 @@
 import { isTemplate, withCommonTenant } from '../keys/tenants.ts';
-import { isPlainWord } from '../token/claims.ts';
 import type { CheckedIssuer, CheckedOptions, FindIssuer, IssuerOptions, OwnName } from '../types.ts';
 import { describeValue, quote } from '../values/describe-value.ts';
 import { isJsonObject, namesIn } from '../values/json.ts';
+import { isPlainWord } from '../values/text.ts';
 import { isSecureUrl } from '../values/url.ts';
 import type { OptionRule } from './kinds.ts';
 

@@ -1,10 +1,10 @@
 import { algorithmOf, algorithms } from '../keys/algorithms.ts';
-import { clientCertificateFromHeader, isCertificateHeader, isConnectionHeader } from '../proof/certificate.ts';
+import { clientCertificateFromHeader, isCertificateHeader } from '../proof/certificate.ts';
 import { defaultProofAlgorithms, proofAlgorithmOf, proofAlgorithms } from '../proof/proof-key.ts';
-import { isPlainWord } from '../token/claims.ts';
 import { isStandardSchema } from '../token/claims-schema.ts';
 import type { Algorithm, CheckedOptions, ClientCertificate, OptionValues, OwnName, ProofAlgorithm } from '../types.ts';
 import { isJsonObject, isListOf, isText } from '../values/json.ts';
+import { isConnectionHeader, isPlainWord } from '../values/text.ts';
 import { isSecureUrl } from '../values/url.ts';
 import { createFaultFinder, createIssuersReader, isUrl } from './issuers.ts';
 import {

@@ -2,12 +2,7 @@ import { type Refusal, refuse } from '../refusals.ts';
 import type { GuardRequest } from '../types.ts';
 import { sha256 } from '../values/base64url.ts';
 import { ignoreRejection } from '../values/promises.ts';
-
-/** Whether a header is for one connection only (RFC 9110 §7.6.1), or says where a message ends. */
-export const isConnectionHeader = (name: string) =>
-  /^(?:connection|content-length|keep-alive|proxy-(?:auth\w+|connection)|te|trailer|transfer-encoding|upgrade)$/i.test(
-    name,
-  );
+import { isConnectionHeader } from '../values/text.ts';
 
 /** Headers that clients set themselves: those of RFC 9110, of Fetch and of the standards that the guard reads. */
 const clientHeaders =

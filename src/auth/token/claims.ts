@@ -115,7 +115,3 @@ function audiencesOf(value: unknown): readonly string[] {
 export function isStringList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((member) => typeof member === 'string');
 }
-
-/** Whether a value is printable ASCII without spaces, quotes and backslashes, as a scope is (RFC 6749 §3.3). Challenges need not escape it. */
-export const isPlainWord = (value: unknown): value is string =>
-  typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);

@@ -1,4 +1,4 @@
-import { printable } from './url.ts';
+import { printable } from './text.ts';
 
 /** Quotes a value for a message: without credentials, query and fragment, at most 256 characters, all but printable ASCII escaped. */
 export function quote(value: string): string {

@@ -1,3 +1,4 @@
+import { printable } from './text.ts';
 /** Returns the URL that a text is, or undefined. Fastly Compute has no `URL.canParse`, and Node.js 20 no `URL.parse`. */
 export function parseUrl(text: string): URL | undefined {
   try {
@@ -39,12 +40,6 @@ function reachesThisMachine(hostname: string): boolean {
   const mapped = /^\[::ffff:([0-9a-f]+):[0-9a-f]+\]$/.exec(hostname)?.[1];
   if (mapped !== undefined) return [0x7f, 0].includes(Number.parseInt(mapped, 16) >> 8);
   return isLoopbackHost(hostname) || /(^|\.)localhost\.$|^0\.0\.0\.0$|^\[::\]$/.test(hostname);
-}
-
-/** Returns text that an issuer chose in the form for events: at most 256 characters by default, all but printable ASCII escaped. */
-export function printable(text: string, maxLength = 256): string {
-  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return text.slice(0, maxLength).replace(/[^\x20-\x7e]/g, escaped);
 }
 
 /** Returns a URL in the form for events: without credentials, query and fragment. */
