@@ -234,7 +234,7 @@ describe('protectMcp() and requireMcp() reject', () => {
   test('what is not a guard with publicUrl, or not a function', () => {
     const local = createGuard(issuer.options);
     expect(() => requireMcp(local, {})).toThrow('with publicUrl');
-    expect(() => requireMcp({ ...guardFor() }, {})).toThrow('must be a guard');
+    expect(() => requireMcp(issuer.options as never, {})).toThrow('must be a guard');
     expect(() => protectMcp(guardFor(), {}, undefined as never)).toThrow('must be a function');
   });
 });
