@@ -8,9 +8,11 @@ import type { Authentication, CheckedOptions, Claims, GuardOptions, RefusalReaso
 import { isText, type Members } from '../values/json.ts';
 import { settingOf } from '../values/text.ts';
 import { describeChecks } from './checks.ts';
+import { adviceFor } from './explained.ts';
 import { decodePasted, membersOf } from './pasted.ts';
 import { type Explanation, withRender, withVerdicts } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
+import { signsOfIdToken } from './suggestion.ts';
 import { explainUnchecked } from './unchecked.ts';
 import { adviseUnverified, judgeUnverified } from './unverified.ts';
 import { watchIntrospection, watchLookup, withoutCallbacks } from './watched-callbacks.ts';
@@ -96,7 +98,7 @@ export async function explainToken(
     const advice = ['Token is accepted', ...doubtsAbout(token.claims, result)].join('. ');
     return withRender({ ...explained, status: 200, error: undefined, advice });
   }
-  const advice = checks.flatMap((check) => check.advice[reason] || []).join('') || refusals[reason].description;
+  const advice = adviceFor(checks, reason) || refusals[reason].description;
   const elsewhere = isAccepted ? '. Routes that require only a token return 200' : adviseUnverified(checks, unverified);
   const error = errorIn(await result.text()) ?? refusals[reason].error;
   return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere });
@@ -104,8 +106,7 @@ export async function explainToken(
 
 /** Returns what may be wrong with a token that is accepted. */
 function doubtsAbout(claims: Members, result: Response | Authentication): readonly string[] {
-  // An access token cannot contain its own hash, nor has it to do with a code or a state.
-  const signs = ['nonce', 'at_hash', 'c_hash', 's_hash'].filter((name) => name in claims);
+  const signs = signsOfIdToken(claims);
   const grants = result instanceof Response || result.scopes.length > 0;
   return [
     ...(signs.length > 0

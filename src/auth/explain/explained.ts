@@ -21,6 +21,10 @@ export const check = (
   passed = 'accepted',
 ): Check => ({ name, has, wants, advice, passed });
 
+/** Returns what to change for a reason. Empty if its description is enough. */
+export const adviceFor = (checks: readonly Check[], reason: RefusalReason): string =>
+  checks.flatMap(({ advice }) => advice[reason] || []).join('');
+
 /** What the checks are described from. */
 export interface Explained {
   readonly text: string;

@@ -1,6 +1,6 @@
 import { createGrantReader } from '../guard/scopes.ts';
 import { algorithmOf } from '../keys/algorithms.ts';
-import { hasNoTenant, isUrl } from '../options/issuers.ts';
+import { canBeIssuer, isDiscoverable } from '../options/issuers.ts';
 import type { Claims, GuardOptions } from '../types.ts';
 import { isText, type Members } from '../values/json.ts';
 import { isPlainWord, settingOf } from '../values/text.ts';
@@ -20,9 +20,9 @@ type SuggestedName =
   | 'scopePrefix'
   | 'requireScope';
 
-/** The options that would accept a token, as far as the token tells. */
+/** Options for tokens of an issuer, as far as one token tells. */
 export interface Suggestion {
-  /** The options that would accept the token. */
+  /** The options. They accept the token if the advice of the explanation says so, and if its keys are found. */
   readonly options: Partial<Pick<GuardOptions, SuggestedName>>;
   /** The same as settings: environment variables. */
   readonly settings: Readonly<Record<string, string>>;
@@ -59,19 +59,39 @@ const pages: readonly (readonly [page: string, identifier: RegExp])[] = [
   ['zitadel', /\.zitadel\.cloud$/],
 ];
 
+/** Claims that identify what a token is for, if it has no `aud`: the client, or an organization of the issuer. */
+const organizationClaims = ['org_id', 'organization_id', 'tId', 'tenant_id', 'tenantId', 'project_id'];
 const clientClaims = ['client_id', 'azp', 'cid', 'appid', 'applicationId'];
 const scopeClaims = ['scope', 'scp', 'permissions', 'roles', '/app_metadata/permissions', '/realm_access/roles'];
 /** What clients request for themselves. It permits nothing at an API. */
 const signInScopes = /^(?:|openid|profile|email|address|phone|offline_access)$/;
+/** Audiences of other APIs than the reader's, which tokens often have because the client named no other. */
+const otherApis: readonly (readonly [api: string, audience: RegExp])[] = [
+  ['Microsoft Graph', /^(?:https:\/\/graph\.microsoft\.(?:com|us)\/?|00000003-0000-0000-c000-000000000000)$/],
+  ['Azure AD Graph', /^(?:https:\/\/graph\.windows\.net\/?|00000002-0000-0000-c000-000000000000)$/],
+  ['Azure Resource Manager', /^https:\/\/management\.(?:azure|core\.windows)\.(?:com|net)\/?$/],
+  ['the account console of Keycloak', /^account$/],
+  ['the userinfo endpoint of the issuer', /\/userinfo$/],
+  ['no API, but every one', /^\*$/],
+];
+const otherApiOf = (audience: string) => otherApis.find(([, form]) => form.test(audience))?.[0];
+
 const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Whether a value can stand in a list of settings and in quotes. */
 const isWritable = (value: unknown): value is string => isPlainWord(value) && !/[,']/.test(value);
 
-/** Returns the options that would accept a token with this header and these claims. */
+/** Returns the claims that an access token cannot have, because they are its hash, or about a code or a state (OpenID Connect Core 1.0 §2). */
+export const signsOfIdToken = (claims: Members) =>
+  ['nonce', 'at_hash', 'c_hash', 's_hash'].filter((name) => name in claims);
+
+/**
+ * Returns options for tokens of this issuer, from the header and the claims of one. Whether they accept this very token is decided in
+ * unchecked.ts.
+ */
 export function suggestOptions(header: Members, claims: Members): Suggestion {
-  const { iss, aud, exp, cnf } = claims;
-  const issuer = isWritable(iss) && isUrl(iss) && !hasNoTenant(iss) ? iss : undefined;
+  const { iss } = claims;
+  const issuer = isWritable(iss) && canBeIssuer(iss) ? iss : undefined;
   const algorithm = algorithmOf(header.alg);
   const { audiences, audienceClaim } = suggestAudience(claims);
   const isClient = (name: string) => uuid.test(name) || clientClaims.some((claim) => claims[claim] === name);
@@ -89,14 +109,20 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
   const page = pages.find(([, identifier]) => issuer !== undefined && identifier.test(issuer))?.[0];
   const warnings: readonly (readonly [applies: boolean, warning: string])[] = [
     [true, 'These settings trust whoever issued this token: check that this is your issuer'],
-    [issuer === undefined, `No setting accepts the iss ${show(iss)}: it must be an https URL`],
+    [issuer === undefined, `No setting accepts the iss ${show(iss)}`],
+    [
+      issuer !== undefined && !isDiscoverable(issuer, { jwksAllowHttp: false }),
+      "JWKS_URI (jwksUri) is needed too, because the issuer is not an https URL: copy jwks_uri of your issuer's metadata",
+    ],
     [algorithm === undefined, `No setting accepts the alg ${show(header.alg)}`],
     [!isText(header.kid) || header.kid === '', 'No setting accepts a token without a kid'],
-    [typeof exp === 'number' && exp * 1000 <= Date.now(), 'This token has expired: these settings accept a new one'],
-    [audiences.length === 0, `No setting accepts the aud ${show(aud)}: request a token for your API`],
-    [audiences.length > 1, 'Keep only the audiences that identify your API and nothing else'],
+    [isExpired(claims), 'This token has expired: these settings accept a new one'],
+    ...doubtAudience(claims, audiences, audienceClaim),
     [requireScope === true && !hasScopes, 'The token grants no scope, so it may be an ID token'],
-    [cnf !== undefined, 'The token is bound to a key or a certificate: see the options dpop and clientCertificate'],
+    [
+      claims.cnf !== undefined,
+      'The token is bound to a key or a certificate: see the options dpop and clientCertificate',
+    ],
   ];
   return {
     options,
@@ -106,12 +132,39 @@ export function suggestOptions(header: Members, claims: Members): Suggestion {
   };
 }
 
-/** Returns the audiences of the token, without those that identify the issuer or the client if there are others. */
+const isExpired = ({ exp }: Members) => typeof exp === 'number' && exp * 1000 <= Date.now();
+
+/** Returns what may be wrong with an audience: that of another API, or one that many tokens have. */
+function doubtAudience(claims: Members, audiences: readonly string[], audienceClaim: string | undefined) {
+  const signs = signsOfIdToken(claims).join(', ');
+  const others = audiences.flatMap((audience) => otherApiOf(audience) ?? []);
+  const missing = 'The token has no aud';
+  return [
+    [audiences.length === 0, `No setting accepts the aud ${show(claims.aud)}: request a token for your API`],
+    [audiences.length > 1, 'Keep only the audiences that identify your API and nothing else'],
+    ...others.map((api) => [true, `The audience is that of ${api}: request a token for your API`] as const),
+    [signs !== '', `It looks like an ID token, because it has ${signs}: its audience is the client, not an API`],
+    [
+      audienceClaim !== undefined && organizationClaims.includes(audienceClaim),
+      `${missing}. ${audienceClaim} identifies an organization: every token for it is accepted`,
+    ],
+    [
+      audienceClaim === 'iss',
+      `${missing}: every token of this issuer is accepted. Request one for your API if you can`,
+    ],
+  ] as const;
+}
+
+/** Returns the audiences of the token, without those that identify the issuer, the client or another API if there are others. */
 function suggestAudience({ iss, aud, ...claims }: Members) {
-  const name = aud === undefined ? clientClaims.find((claim) => isWritable(claims[claim])) : undefined;
-  const named = [name === undefined ? aud : claims[name]].flat().filter(isWritable);
+  const isNamed = (claim: string) => isWritable(claims[claim]);
+  const other = [...clientClaims, ...organizationClaims].find(isNamed) ?? (isWritable(iss) ? 'iss' : undefined);
+  const name = aud === undefined ? other : undefined;
+  const named = [name === undefined ? aud : { ...claims, iss }[name]].flat().filter(isWritable);
   const isOwn = (audience: string) =>
-    (isText(iss) && audience.startsWith(iss)) || clientClaims.some((claim) => claims[claim] === audience);
+    (isText(iss) && audience.startsWith(iss)) ||
+    clientClaims.some((claim) => claims[claim] === audience) ||
+    otherApiOf(audience) !== undefined;
   const others = named.filter((audience) => !isOwn(audience));
   return { audiences: others.length > 0 ? others : named, audienceClaim: name };
 }

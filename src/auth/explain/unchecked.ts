@@ -1,9 +1,13 @@
 import { checkOptions } from '../options/check-options.ts';
+import { Refusal, refusals } from '../refusals.ts';
+import { createHeaderReader } from '../token/header.ts';
+import type { CheckedOptions, RefusalReason } from '../types.ts';
 import { describeChecks } from './checks.ts';
-import type { Explained } from './explained.ts';
+import { adviceFor, type Check, type Explained } from './explained.ts';
 import type { decodePasted } from './pasted.ts';
 import { type Explanation, withRender } from './render.ts';
-import { suggestOptions } from './suggestion.ts';
+import { type Suggestion, suggestOptions } from './suggestion.ts';
+import { judgeUnverified } from './unverified.ts';
 
 const unchecked = { verdict: 'not reached', words: 'not checked' } as const;
 
@@ -16,9 +20,10 @@ export function explainUnchecked(
   const { header, claims } = decoded;
   const isJwt = Object.keys(header).length > 0 && Object.keys(claims).length > 0;
   const suggestion = isJwt ? suggestOptions(header, claims) : undefined;
-  // Only what the token has is listed, so these are never read.
-  const unknown = { issuer: 'https://issuer.invalid/', audience: 'none' };
-  const options = { ...checkOptions({ ...given, ...unknown, ...suggestion?.options }), issuer: [] };
+  // Stands for what is not known, such as where the keys are.
+  const unknown = { issuer: 'https://issuer.invalid/', audience: 'none', jwksUri: 'https://issuer.invalid/keys' };
+  const rules = checkOptions({ ...given, ...unknown, ...suggestion?.options });
+  const options = { ...rules, issuer: [] };
   const nothing = {
     isIntrospected: false,
     issuer: undefined,
@@ -31,9 +36,34 @@ export function explainUnchecked(
   const nowSeconds = Date.now() / 1000;
   const checks = describeChecks({ ...decoded, ...nothing, options, requirements, nowSeconds, nameOf });
   const listed = checks.flatMap(({ name, has }) => (has === undefined ? [] : { name, has, ...unchecked }));
-  const end = isJwt
-    ? 'These would accept the token:'
-    : 'The text is not a signed JWT, so it does not show which settings would accept it';
+  const end =
+    suggestion === undefined
+      ? 'The text is not a signed JWT, so it does not show which settings would accept it'
+      : describeSuggestion(suggestion, checks, whyRejected(decoded, rules, nowSeconds));
   const advice = `Nothing was checked: ${nameOf('issuer')} and ${nameOf('audience')} are required. ${end}`;
   return withRender({ checks: listed, isAccepted: false, status: undefined, error: undefined, advice, suggestion });
+}
+
+function describeSuggestion(
+  { options }: Suggestion,
+  checks: readonly Check[],
+  reason: RefusalReason | undefined,
+): string {
+  // The warnings say why.
+  if (options.issuer === undefined || options.audience === undefined) return 'No settings accept the token:';
+  if (reason === undefined) return 'These would accept the token, if its keys are found:';
+  const wrong = adviceFor(checks, reason) || refusals[reason].description;
+  return `A guard rejects this token: ${wrong}. For an access token of the same issuer:`;
+}
+
+/** Returns why a guard with suggested options would reject a token before or after its keys are found. A new one would not be expired. */
+function whyRejected(
+  { text, claims }: ReturnType<typeof decodePasted>,
+  rules: CheckedOptions,
+  nowSeconds: number,
+): RefusalReason | undefined {
+  const header = createHeaderReader(rules.algorithms, rules.tokenType)(text);
+  if (header instanceof Refusal) return header.reason;
+  const reason = judgeUnverified(claims, rules, nowSeconds, () => undefined)?.reason;
+  return reason === 'token_expired' ? undefined : reason;
 }

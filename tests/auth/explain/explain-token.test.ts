@@ -3,7 +3,7 @@ import { explainToken } from '../../../src/auth/explain.ts';
 import type { GuardOptions, Requirements } from '../../../src/auth/guard.ts';
 import type { Members } from '../../../src/auth/values/json.ts';
 import { ISSUER, offline, tokenOf } from '../../support/checked.ts';
-import { AUDIENCE, nowSeconds, SIGNING_KID } from '../../support/mint.ts';
+import { AUDIENCE, nowSeconds, SIGNING_KID, type TokenOverrides } from '../../support/mint.ts';
 
 const wrapped = (token: string) => token.replace(/.{60}/g, '$&\n');
 test.each<[name: string, paste: (token: string) => string]>([
@@ -79,16 +79,48 @@ const uuid = '6e74172b-be56-4843-9ff4-e66a39bb12e3';
 const user = { aud: uuid, scope: undefined, roles: ['orders'] };
 const ofCognito = { aud: undefined, cid: 'c', scope: 'api/a api/b' };
 const common = 'https://login.microsoftonline.com/common/v2.0';
+const graph = 'https://graph.microsoft.com';
 test.each<[name: string, claims: Members, options: object, warning: string]>([
   ['a plain token', {}, { issuer: ISSUER, audience: AUDIENCE }, ''],
   ['an ID for an audience', user, { audience: uuid, scopeClaim: ['roles'], requireScope: true }, ''],
   ['the client for an audience', { aud: 'a', azp: 'a', scope: 'openid' }, { requireScope: true }, 'ID token'],
   ['several', { aud: ['a', `${ISSUER}userinfo`, 'b', 'c'], azp: 'c' }, { audience: ['a', 'b'] }, 'Keep'],
-  ['no audience', { aud: undefined }, { audience: undefined }, 'the aud none'],
   ['a client, and a prefix', ofCognito, { audience: 'c', audienceClaim: 'cid', scopePrefix: 'api/' }, ''],
+  [
+    'an organization for an audience',
+    { aud: undefined, org_id: 'org_1' },
+    { audience: 'org_1', audienceClaim: 'org_id' },
+    'org_id identifies an organization: every token for it is accepted',
+  ],
+  [
+    'another claim of that kind',
+    { aud: undefined, tId: 't' },
+    { audience: 't', audienceClaim: 'tId' },
+    'tId identifies',
+  ],
+  [
+    'the issuer for an audience',
+    { aud: undefined },
+    { audience: ISSUER, audienceClaim: 'iss' },
+    'every token of this issuer is accepted',
+  ],
+  [
+    'an empty list of audiences',
+    { aud: [], org_id: 'o' },
+    { audience: undefined, audienceClaim: undefined },
+    'the aud []',
+  ],
+  ['an ID token', { aud: 'a', at_hash: 'h' }, { audience: 'a' }, 'looks like an ID token, because it has at_hash'],
+  ['Microsoft Graph', { aud: graph }, { audience: graph }, 'The audience is that of Microsoft Graph'],
+  ['its ID', { aud: '00000003-0000-0000-c000-000000000000' }, {}, 'The audience is that of Microsoft Graph'],
+  ['Keycloak', { aud: 'account' }, { audience: 'account' }, 'The audience is that of the account console of Keycloak'],
+  ['an API beside that', { aud: ['account', 'my-api'] }, { audience: 'my-api' }, ''],
+  ['a star', { aud: '*' }, { audience: '*' }, 'The audience is that of no API'],
   ['two prefixes', { scope: 'https://a/x https://b/y' }, { scopePrefix: undefined }, ''],
   ['an iss of all tenants', { iss: common }, { issuer: undefined }, 'the iss https'],
-  ['an iss that is no URL', { iss: 'https://a.test/$(id)' }, { issuer: undefined }, 'the iss https'],
+  ['an iss with a quote', { iss: "https://a.test/'" }, { issuer: undefined }, 'the iss https'],
+  ['a name', { iss: 'stytch.com/project' }, { issuer: 'stytch.com/project' }, 'JWKS_URI (jwksUri) is needed too'],
+  ['an iss over http', { iss: 'http://a.test' }, { issuer: 'http://a.test' }, 'JWKS_URI (jwksUri) is needed too'],
   ['an aud that a shell reads', { aud: ["a'b", 'a,b', '$(id)'] }, { audience: '$(id)' }, ''],
   ['HS256', { alg: 'HS256' }, { algorithms: undefined }, 'the alg HS256'],
   ['another name of EdDSA', { alg: 'Ed25519' }, { algorithms: ['EdDSA'] }, ''],
@@ -99,11 +131,47 @@ test.each<[name: string, claims: Members, options: object, warning: string]>([
   const { alg = 'RS256', kid = SIGNING_KID, ...claims } = given;
   const { suggestion, advice, checks, render } = await explainToken(tokenOf({ header: { alg, kid }, claims }), {});
   expect({ ...options, ...suggestion?.options }).toMatchObject(options);
-  const warnings = ['trust whoever issued this token', ...(warning ? [warning] : [])];
-  expect(suggestion?.warnings).toEqual(warnings.map((each) => expect.stringContaining(each)));
+  const [trust, ...warnings] = suggestion?.warnings ?? [];
+  expect(trust).toContain('trust whoever issued this token');
+  if (warning === '') expect(warnings).toEqual([]);
+  else expect(warnings).toContainEqual(expect.stringContaining(warning));
   expect(advice).toStartWith('Nothing was checked: issuer and audience are required');
   expect(new Set(checks.map(({ verdict }) => verdict))).toEqual(new Set(['not reached']));
   if (suggestion?.options.audience === '$(id)') expect(render()).toContain("\nAUDIENCE='$(id)'\n");
+});
+
+const inAnHour = nowSeconds() + 3600;
+const accepted = 'These would accept the token, if its keys are found:';
+const another = 'For an access token of the same issuer:';
+test.each<[name: string, overrides: TokenOverrides, end: string]>([
+  ['an access token', {}, accepted],
+  ['an expired one', { claims: { exp: 1 } }, accepted],
+  ['a name as its issuer', { claims: { iss: 'stytch.com/project' } }, accepted],
+  ['the type of an ID token', { header: { typ: 'id+jwt' } }, `not another kind of JWT such as an ID token. ${another}`],
+  ['the type of a proof', { header: { typ: 'dpop+jwt' } }, `not another kind of JWT such as an ID token. ${another}`],
+  [
+    'the use of an ID token',
+    { claims: { token_use: 'id' } },
+    `not another kind of token such as an ID token. ${another}`,
+  ],
+  ['the type of a refresh token', { claims: { typ: 'Refresh' } }, another],
+  [
+    'the event of a logout token',
+    { claims: { events: { 'http://schemas.openid.net/event/backchannel-logout': {} } } },
+    another,
+  ],
+  ['crit', { header: { crit: ['b64'] } }, `Token header must not contain crit. ${another}`],
+  ['a later nbf', { claims: { nbf: inAnHour } }, another],
+  ['no exp', { claims: { exp: undefined } }, `the issuer must change the token: exp must be a number. ${another}`],
+  ['no audience that a setting accepts', { claims: { aud: [] } }, 'No settings accept the token:'],
+  ['no issuer', { claims: { iss: undefined } }, 'No settings accept the token:'],
+])('explainToken() without issuer and audience reads as a guard a token with %s', async (_, overrides, end) => {
+  const { advice, suggestion } = await explainToken(tokenOf(overrides), {});
+  expect(advice).toStartWith('Nothing was checked: issuer and audience are required. ');
+  expect(advice).toEndWith(end);
+  expect(advice.includes('would accept')).toBe(end === accepted);
+  const issued = overrides.claims && 'iss' in overrides.claims ? overrides.claims.iss : ISSUER;
+  expect<unknown>(suggestion?.options.issuer).toBe(issued);
 });
 
 test('explainToken() without issuer and audience suggests nothing for a token that is not a JWT', async () => {
