@@ -1,4 +1,5 @@
 import { type CheckedOptions, type EnvironmentError, optionsFromEnvironment } from 'protected-api/guard';
+import { settingOf } from './auth/values/text.ts';
 import { abbreviate, withoutCredentials } from './observe/escape.ts';
 import { type Environment, findWarnings, type SettingsWarning, unsatisfied, warnOfLate } from './settings-warnings.ts';
 
@@ -141,7 +142,7 @@ export function readSettings(given: Environment, isDev: boolean, atStart?: reado
     const origin = (environment.PUBLIC_URL && options.publicUrl) || `http://localhost:${port}`;
     return optionsFromEnvironment(forDevelopment(environment, origin));
   };
-  const known = [...optionsFromEnvironment.settingNames, ...Object.keys(processRules).map(variableOf)];
+  const known = [...optionsFromEnvironment.settingNames, ...Object.keys(processRules).map(settingOf)];
   return Object.freeze({
     ...own.settings,
     ...(isDevelopment ? { issuer: 'development', optionsAt } : { issuer: 'configured', optionsAt: () => options }),
@@ -207,7 +208,7 @@ function readProcessSettings(environment: Environment, defaultHost: string) {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, { read, fallback, expected, isSecret }] of Object.entries(processRules)) {
-    const variable = variableOf(name);
+    const variable = settingOf(name);
     const value = environment[variable];
     values[name] = value ? read(value) : fallback;
     if (!value || values[name] !== undefined) continue;
@@ -218,6 +219,3 @@ function readProcessSettings(environment: Environment, defaultHost: string) {
   const { host = defaultHost, metricsHost = host } = values;
   return { problems, settings: { ...values, host, metricsHost } as ProcessSettings };
 }
-
-/** Returns the name of the variable for a setting: `METRICS_PORT` for `metricsPort`. The package has the same for options, and no door to it. */
-const variableOf = (name: string) => name.replace(/[A-Z]/g, '_$&').toUpperCase();
