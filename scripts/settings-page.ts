@@ -88,12 +88,29 @@ function formOf(rule: DocumentedRule): string {
   return `${named}${type} Default: ${code(defaultOf(rule)) || described}.`;
 }
 
+/** Returns the names of a rule, the option first, as its heading has them. */
+function namesOf(rule: DocumentedRule): readonly string[] {
+  if (rule.kind === 'code') return [rule.name];
+  return options.includes(rule) ? [rule.name, settingOf(rule.name)] : [settingOf(rule.name)];
+}
+
+/** Returns the line of the table that lists all. Its link leads to the heading. */
+function rowOf(rule: DocumentedRule): string {
+  const names = namesOf(rule);
+  const anchor = names.join(' · ').toLowerCase().replaceAll(' · ', '--');
+  const cells = [rule.name, settingOf(rule.name)].map((name) =>
+    names.includes(name) ? `[${code(name)}](#${anchor})` : '',
+  );
+  return `| ${cells.join(' | ')} | ${isRequired(rule.name) ? 'required' : code(defaultOf(rule))} |`;
+}
+
 export function settingsPage(): string {
   const pairs = options.filter(({ kind }) => kind === 'pairs');
-  const sections = grouped([...settings, ...options.filter(({ kind }) => kind === 'code')], (rule) => {
-    const [name, meaning] = rule.kind === 'code' ? [rule.name, rule.meaning] : [settingOf(rule.name), meaningOf(rule)];
+  const rules = [...settings, ...options.filter(({ kind }) => kind === 'code')];
+  const sections = grouped(rules, (rule) => {
+    const meaning = rule.kind === 'code' ? rule.meaning : meaningOf(rule);
     const block = rule.kind === 'code' && rule.example ? `\n\n\`\`\`ts\n${rule.example}\n\`\`\`` : '';
-    return `### ${name}\n\n${formOf(rule)}\n\n${meaning}${block}`;
+    return `### ${namesOf(rule).join(' · ')}\n\n${formOf(rule)}\n\n${meaning}${block}`;
   });
   return format(
     'settings.md',
@@ -104,6 +121,10 @@ export function settingsPage(): string {
 The service reads **settings** from the environment. A guard takes **options**: \`createGuard\`, \`resourceServer\` and \`resourceMetadata\`
 have the same ones. Where both exist, they have the same meaning, default and bounds, and \`optionsFromEnvironment(process.env)\` returns
 the options that the settings describe.
+
+| Option                       | Setting                       | Default                        |
+| ---------------------------- | ----------------------------- | ------------------------------ |
+${rules.map(rowOf).join('\n')}
 
 - Numbers are plain decimal integers. White space around a value is ignored, and an empty setting counts as unset.
 - Lists are comma-separated in settings and arrays in options. \`issuer\` and \`audience\` also take one string.
