@@ -21,7 +21,7 @@ export function describeChecks(explained: Explained): readonly Check[] {
   const found = explained.isIntrospected
     ? [describeIntrospection(explained), issuer]
     : [...describeHeader(explained), ...(isIssuerFirst ? [issuer, ...keys] : [...keys, issuer])];
-  return [...found, ...describeClaims(explained), describeBinding(explained), ...describeRequirements(explained)];
+  return [...found, ...describeClaims(explained), ...describeBinding(explained), ...describeRequirements(explained)];
 }
 
 const describeIntrospection = ({ claims, nameOf }: Explained) =>

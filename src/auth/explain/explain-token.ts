@@ -4,12 +4,21 @@ import { createIssuerLookup } from '../keys/tenants.ts';
 import { checkOptions } from '../options/check-options.ts';
 import { identifierOf, listedIssuers, optionsByIssuer } from '../options/issuers.ts';
 import { refusals } from '../refusals.ts';
-import type { Authentication, CheckedOptions, Claims, GuardOptions, RefusalReason, Requirements } from '../types.ts';
+import type {
+  Authentication,
+  CheckedOptions,
+  Claims,
+  GuardOptions,
+  GuardRequest,
+  RefusalReason,
+  Requirements,
+} from '../types.ts';
 import { isText, type Members } from '../values/json.ts';
 import { settingOf } from '../values/text.ts';
 import { describeChecks } from './checks.ts';
 import { adviceFor } from './explained.ts';
 import { decodePasted, membersOf } from './pasted.ts';
+import { expectedOf, findProof, isProof, type PastedProof, requestWith } from './pasted-proof.ts';
 import { type Explanation, withRender, withVerdicts } from './render.ts';
 import { isBoundBy } from './requirement-checks.ts';
 import { signsOfIdToken } from './suggestion.ts';
@@ -35,9 +44,10 @@ type UnfinishedOptions = Omit<GuardOptions, 'issuer' | 'audience'> & {
 /**
  * Explains how a guard with these options decides about a token. The verdict comes from such a guard, which checks a request with
  * the token; the checks only describe the token. Fetches keys, calls `issuer` if that is a function, and `introspect` for a token that
- * is not a JWT. Does NOT call other functions of the application, such as `isRevoked`, and does NOT check a proof or a certificate.
- * Without `issuer` and `audience`, nothing is checked: what the token says is listed, with the options that would accept it.
- * @param text the token itself, an Authorization header, or the JSON response of a token endpoint
+ * is not a JWT. Does NOT call other functions of the application, such as `isRevoked`, and does NOT check a certificate. A proof is
+ * checked as of now, and not marked as used. Without `issuer` and `audience`, nothing is checked: what the token says is listed, with the options that would accept it.
+ * @param text the token itself, an Authorization header, or the JSON response of a token endpoint; with a proof, both header lines,
+ * or a curl command with both
  * @throws {TypeError} an option or a requirement is not valid
  */
 export async function explainToken(
@@ -45,7 +55,9 @@ export async function explainToken(
   given: GuardOptions | UnfinishedOptions,
   { requirements = {}, words = 'options' }: ExplainOptions = {},
 ): Promise<Explanation> {
-  const decoded = decodePasted(text);
+  const { proof, token: pasted } = findProof(text) ?? { token: text };
+  const decoded = decodePasted(pasted);
+  if (isProof(decoded.header) || (proof && decoded.text === '')) return explainProofAlone();
   const nameOf = (option: string) => (words === 'options' ? option : settingOf(option));
   if (given.issuer === undefined && given.audience === undefined) return explainUnchecked(decoded, given, nameOf);
   const checked = checkOptions(given as GuardOptions);
@@ -53,19 +65,11 @@ export async function explainToken(
   const options = { ...checked, issuer: lookup.issuer };
   const introspection = watchIntrospection();
   const asked = listedIssuers(checked).find((each) => typeof each === 'object' && each.introspect);
-  const reasons: RefusalReason[] = [];
   const keys = watchKeys();
-  const listeners = {
-    onRefused: (_: unknown, reason: RefusalReason) => reasons.push(reason),
-    onKeySetEvent: keys.onEvent,
-  };
-  const observed = introspection.observe({ ...options, ...withoutCallbacks(options), ...listeners });
-  const core = createGuardCore(observed, { onDocument: keys.onDocument });
-  const guard = guardOf(core);
-  const headers = { authorization: `${schemeFor(options, decoded.claims)} ${decoded.text}` };
-  const result = await guard.check(new Request('http://localhost/', { headers }), requirements);
-  guard.stop();
-  const { issuers } = guard.state();
+  const observed = introspection.observe({ ...options, ...withoutCallbacks(options), onKeySetEvent: keys.onEvent });
+  const request = requestWith(decoded.text, schemeFor(options, decoded.claims), proof, options);
+  const { core, result, reasons } = await decideOn(request, observed, keys.onDocument, requirements, proof);
+  const { issuers } = core.state();
 
   const { issuer, said } = lookup.read();
   const byIssuer = optionsByIssuer({ ...options, issuer });
@@ -87,6 +91,7 @@ export async function explainToken(
     lastFailure: (issuers.find((each) => each.issuer === named) ?? issuers[0])?.lastFailure,
     keyFault: keys.faultOf(named, decoded.header.kid, claims, (found ?? options).algorithms),
     nameOf,
+    proof: proof && { pasted: proof, expected: await expectedOf(proof, decoded.text, options, reasons[1]) },
   });
   const [reason] = reasons;
   const isAccepted = !reason || reason === 'scope_insufficient' || reason === 'authentication_insufficient';
@@ -103,6 +108,38 @@ export async function explainToken(
   const error = errorIn(await result.text()) ?? refusals[reason].error;
   return withRender({ ...explained, status: result.status, error, advice: advice + elsewhere });
 }
+
+/** Decides about a request as of now, and if its proof is too old, also as of when that was made. */
+async function decideOn(
+  request: GuardRequest,
+  options: GuardOptions,
+  onDocument: ReturnType<typeof watchKeys>['onDocument'],
+  requirements: Requirements,
+  proof: PastedProof | undefined,
+) {
+  const reasons: RefusalReason[] = [];
+  const onRefused = (_: unknown, reason: RefusalReason) => reasons.push(reason);
+  let now = Date.now;
+  const core = createGuardCore({ ...options, onRefused }, { onDocument, now: () => now() });
+  const { check } = guardOf(core);
+  const result = await check(request, requirements);
+  const { iat } = proof?.claims ?? {};
+  if (reasons[0] === 'proof_time' && typeof iat === 'number') {
+    now = () => iat * 1000;
+    // Another object, because checks of the same one share what they have found.
+    await check({ ...request }, requirements);
+  }
+  core.stop();
+  return { core, result, reasons };
+}
+
+/** A proof is a JWT too, but no setting makes it a token. */
+const explainProofAlone = () =>
+  withRender({
+    checks: [{ name: 'format', has: 'a DPoP proof', verdict: 'rejected', words: 'rejected: a proof is not a token' }],
+    ...{ isAccepted: false, status: 401, error: 'invalid_token', suggestion: undefined },
+    advice: 'this is a proof: paste the token, or both header lines, Authorization and DPoP',
+  });
 
 /** Returns what may be wrong with a token that is accepted. */
 function doubtsAbout(claims: Members, result: Response | Authentication): readonly string[] {

@@ -1,5 +1,6 @@
 import type { CheckedOptions, FetchFault, RefusalReason, Requirements } from '../types.ts';
 import type { Members } from '../values/json.ts';
+import type { ExpectedOfProof, PastedProof } from './pasted-proof.ts';
 
 /** A check of the guard. Values of the token are not escaped. */
 export interface Check {
@@ -46,6 +47,8 @@ export interface Explained {
   readonly keyFault: string | undefined;
   /** Returns the name of an option, in the words of options or of settings. */
   readonly nameOf: (option: keyof CheckedOptions) => string;
+  /** The proof that was pasted with the token, if any, and what it is compared with. */
+  readonly proof?: { readonly pasted: PastedProof; readonly expected: ExpectedOfProof } | undefined;
 }
 
 /** Returns a value of a token as text. It is not escaped. */

@@ -1,13 +1,15 @@
 import { isJsonObject, type Members } from '../values/json.ts';
 import { type Check, check, type Explained, joined, show, showTime } from './explained.ts';
+import { describeProof } from './proof-checks.ts';
 
 /** Whether the token is bound to a certificate, or to a key, by this method. */
 export function isBoundBy(method: 'jkt' | 'x5t#S256', { cnf }: Members): boolean {
   return isJsonObject(cnf) && method in cnf;
 }
 
-/** Returns the check of the proof or certificate that a bound token needs. */
-export function describeBinding({ claims, options, nameOf }: Explained): Check {
+/** Returns the checks of the proof or certificate that a bound token needs. */
+export function describeBinding(explained: Explained): readonly Check[] {
+  const { claims, options, nameOf, proof } = explained;
   const { dpop, dpopAlgorithms, clientCertificate } = options;
   const header = nameOf('clientCertificate');
   const isByCertificate = isBoundBy('x5t#S256', claims);
@@ -19,8 +21,8 @@ export function describeBinding({ claims, options, nameOf }: Explained): Check {
     isByCertificate && !isBoundBy('jkt', claims) ? readCertificate : `${enable} for clients that send proofs`;
   const has = claims.cnf === undefined && dpop !== 'required' ? undefined : show(claims.cnf);
   const present = "a request also needs the client's certificate, which cannot be checked here";
-  const prove = `a request also needs a proof in the header DPoP, signed with one of ${nameOf('dpopAlgorithms')} (${joined(dpopAlgorithms)}), which cannot be checked here`;
-  return check('binding', has, `${nameOf('dpop')} is ${dpop}${certificates}`, {
+  const prove = `a request also needs a proof in the header DPoP, signed with one of ${nameOf('dpopAlgorithms')} (${joined(dpopAlgorithms)}), of which you can paste the line too`;
+  const binding = check('binding', has, `${nameOf('dpop')} is ${dpop}${certificates}`, {
     token_bound: `${acceptBound}, or request a token that is not bound`,
     token_certificate_bound: readCertificate,
     token_confirmation_unsupported:
@@ -28,10 +30,10 @@ export function describeBinding({ claims, options, nameOf }: Explained): Check {
     certificate_missing: present,
     certificate_unreadable: present,
     token_unbound: `${enable} to accept tokens without a proof as well`,
-    proof_missing: prove,
     // A token that is not a JWT is sent as Bearer, because only the response of introspect says that it is bound.
-    token_key_bound: prove,
+    ...(!proof && { proof_missing: prove, token_key_bound: prove }),
   });
+  return [binding, ...(proof ? describeProof(explained, proof.pasted, proof.expected) : [])];
 }
 
 /** Returns the checks of what the application requires besides a valid token. */

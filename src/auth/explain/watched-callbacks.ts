@@ -72,6 +72,7 @@ export const withoutCallbacks = ({ clientCertificate }: CheckedOptions) => ({
   onAccepted: undefined,
   onReplayStoreEvent: () => {},
   errorHeaders: undefined,
-  replayStore: undefined,
+  // That of the process is not for proofs that are only explained.
+  replayStore: { markUsed: () => true },
   clientCertificate: clientCertificate && (() => undefined),
 });

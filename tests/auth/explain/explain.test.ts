@@ -288,7 +288,7 @@ explains('a bound token as a plain one', boundTo({ jkt: 'x' }), [
 explains('a bound token with DPoP', boundTo({ jkt: 'x' }, { DPOP: 'on' }), [
   'binding {"jkt":"x"} rejected: DPOP is on',
   '401 invalid_dpop_proof: a request also needs a proof in the header DPoP, signed with one of DPOP_ALGORITHMS (ES256, …',
-  'EdDSA), which cannot be checked here…',
+  'EdDSA), of which you can paste the line too…',
 ]);
 explains('a certificate-bound token without DPoP', boundTo({ 'x5t#S256': 'x' }), [
   'binding {"x5t#S256":"x"} rejected: DPOP is off, CLIENT_CERTIFICATE is not set',

@@ -1,0 +1,112 @@
+import { base64url, calculateJwkThumbprint } from 'jose';
+import { refusals } from '../refusals.ts';
+import type { CheckedOptions, GuardRequest, RefusalReason, Scheme } from '../types.ts';
+import { sha256 } from '../values/base64url.ts';
+import { isJsonObject, type Members, parseJsonObject } from '../values/json.ts';
+import { membersOf } from './pasted.ts';
+
+/*
+ * Finds a DPoP proof beside the token in pasted text: two header lines, a request, or a curl command.
+ */
+
+/** A proof that was pasted, and what is known of its request. */
+export interface PastedProof {
+  readonly text: string;
+  /** Decoded but not verified, as are the claims. Empty if they cannot be decoded. */
+  readonly header: Members;
+  readonly claims: Members;
+  /** The scheme of the Authorization header beside it. */
+  readonly scheme: Scheme;
+  /** From the command or the request line, otherwise as the proof says. */
+  readonly method: string;
+  readonly url: string;
+}
+
+/** Whether a token is a proof (RFC 9449 §4.2). */
+export const isProof = ({ typ }: Members): boolean => /^(?:application\/)?dpop\+jwt$/i.test(String(typ));
+
+/** Returns the header with this name in pasted text. A terminal may have broken its line. */
+function headerIn(text: string, name: string, value: string): readonly string[] {
+  const broken = String.raw`(?:[ \t]*[\r\n]+[ \t]*[\w.-]+(?![\w.-]*[ \t]*[:'"]))*`;
+  const [, ...groups] = new RegExp(`(?:^|[\\s'"])${name}[ \\t]*:[ \\t]*${value}${broken})`, 'i').exec(text) ?? [];
+  return groups.map((group) => group.replace(/\s+/g, ''));
+}
+
+/** Returns the proof in pasted text, and the text of the token beside it; undefined if there is no proof. */
+export function findProof(pasted: string): { readonly proof: PastedProof; readonly token: string } | undefined {
+  const [text] = headerIn(pasted, 'dpop', String.raw`([\w.,-]+`);
+  if (text === undefined) return undefined;
+  const [scheme = 'DPoP', token = ''] = headerIn(pasted, 'authorization', String.raw`(bearer|dpop)[ \t]+([\w.~+/=-]+`);
+  const [header, claims] = text
+    .split('.')
+    .map((part) => membersOf(() => parseJsonObject(base64url.decode(part)) ?? {}));
+  const { htm = 'GET', htu = '' } = claims ?? {};
+  const [, line = '', target = ''] = /^[> ]*([A-Z]+) (\/\S*) HTTP\//m.exec(pasted) ?? [];
+  const isCurl = /\bcurl\s/.test(pasted);
+  const [, option] = /\s(?:-X|--request)[ =]?['"]?([A-Za-z]+)/.exec(pasted) ?? [];
+  const usual = /\s(?:-d|--data[\w-]*|--json|-F|--form)\b/.test(pasted)
+    ? 'POST'
+    : /\s(?:-I|--head)\b/.test(pasted)
+      ? 'HEAD'
+      : 'GET';
+  const [url = String(htu)] = (isCurl && /https?:\/\/[^\s'"]+/.exec(pasted)) || [];
+  const method = option ?? (isCurl ? usual : line || String(htm).toUpperCase());
+  const isBearer = scheme.toLowerCase() === 'bearer';
+  return {
+    token,
+    proof: {
+      ...{ text, method, url: target === '' ? url : target, scheme: isBearer ? 'Bearer' : 'DPoP' },
+      ...{ header: isJsonObject(header) ? header : {}, claims: isJsonObject(claims) ? claims : {} },
+    },
+  };
+}
+
+/** What a proof is compared with. */
+export interface ExpectedOfProof {
+  /** `publicUrl` and the path of the request. */
+  readonly url: string;
+  /** The SHA-256 hash of the token. */
+  readonly tokenHash: string;
+  /** The thumbprint of the proof's key; undefined if that cannot be read. */
+  readonly thumbprint: string | undefined;
+  /** What the guard decides as of when the proof was made; undefined if it is not too old. */
+  readonly atItsTime: string | undefined;
+}
+
+/** Returns the request with a token, and the proof if there is one. Not a `Request`, which takes some methods as another. */
+export function requestWith(
+  token: string,
+  usual: Scheme,
+  proof: PastedProof | undefined,
+  { dpop, publicUrl }: CheckedOptions,
+): GuardRequest {
+  const scheme = proof && dpop !== 'off' ? proof.scheme : usual;
+  const headers = new Headers({ authorization: `${scheme} ${token}`, ...(proof && { dpop: proof.text }) });
+  return {
+    method: proof?.method ?? 'GET',
+    url: `http://localhost${proof ? pathAtServer(proof, publicUrl) : '/'}`,
+    headers,
+  };
+}
+
+/** @param later why the request is rejected as of when the proof was made, if it is */
+export async function expectedOf(
+  proof: PastedProof,
+  token: string,
+  { publicUrl }: CheckedOptions,
+  later: RefusalReason | undefined,
+): Promise<ExpectedOfProof> {
+  const { iat } = proof.claims;
+  const isOld = typeof iat === 'number' && iat * 1000 < Date.now();
+  const thumbprint = await calculateJwkThumbprint(Object(proof.header.jwk)).catch(() => undefined);
+  const then = later === undefined ? 'the request is accepted' : `it is rejected too: ${refusals[later].description}`;
+  const url = `${publicUrl}${pathAtServer(proof, publicUrl)}`;
+  return { url, thumbprint, tokenHash: await sha256(token), atItsTime: isOld ? then : undefined };
+}
+
+/** Returns the path as a server behind `publicUrl` gets it: without that of `publicUrl`. */
+function pathAtServer({ url }: PastedProof, publicUrl = ''): string {
+  const path = url.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/, '') || '/';
+  const base = publicUrl.replace(/^https?:\/\/[^/]*/i, '');
+  return base !== '' && path.startsWith(`${base}/`) ? path.slice(base.length) : path;
+}
