@@ -9,6 +9,8 @@ import type { Metrics, Outcome } from './metrics.ts';
 interface Decided {
   readonly outcome: Outcome;
   readonly claims?: Claims;
+  /** The URL that a proof should have named. */
+  readonly expected?: string | undefined;
 }
 
 /**
@@ -26,10 +28,10 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
   const hint = createRefusalHints(log);
 
   function logRequest(request: Request, status: number, route = 'unmatched', durationMs: number): void {
-    const { outcome, claims } = decided.get(request) ?? {};
+    const { outcome, claims, expected } = decided.get(request) ?? {};
     const client = { sub: shortenClaim(claims?.sub), client_id: shortenClaim(claims?.client_id) };
     const seen = { method: request.method, route, status, durationMs: Number(durationMs.toFixed(3)) };
-    log.debug({ requestId: requestIdOf(request), ...seen, outcome, ...client }, 'Request');
+    log.debug({ requestId: requestIdOf(request), ...seen, outcome, expected, ...client }, 'Request');
   }
 
   /** Returns the `X-Request-Id` of the response, or undefined if it has none. */
@@ -41,9 +43,9 @@ export function createObservation(log: Log, metrics: Metrics | undefined) {
     onAccepted: isObserved
       ? (request: object, claims: Claims) => void decided.set(request, { outcome: 'accepted', claims })
       : undefined,
-    onRefused(request: object, reason: RefusalReason): void {
+    onRefused(request: object, reason: RefusalReason, given?: { readonly expected: string | undefined }): void {
       hint(reason);
-      if (isObserved) decided.set(request, { ...decided.get(request), outcome: reason });
+      if (isObserved) decided.set(request, { ...decided.get(request), outcome: reason, expected: given?.expected });
     },
     onKeySetEvent(event: KeySetEvent): void {
       if (event.type === 'fetched') metrics?.countFetch(event.issuer, 'success');

@@ -6,6 +6,7 @@ import type { Metrics } from '../../src/observe/metrics.ts';
 import { createObservation } from '../../src/observe/requests.ts';
 import { offline, tokenOf } from '../support/checked.ts';
 import { bearer } from '../support/mint.ts';
+import { bound, proven } from '../support/proof.ts';
 import { readJsonLines, recordLog } from '../support/recorded-log.ts';
 import { createTestMetrics } from '../support/test-metrics.ts';
 
@@ -109,4 +110,21 @@ describe('a request has one outcome, in the log and in the metrics', () => {
     const request = { level: 'debug', msg: 'Request', method: 'GET', route: path };
     expect(logged()).toEqual([{ ...request, time, requestId, durationMs, status, outcome, ...client }]);
   });
+});
+
+test('the line of a request has the URL that its proof should have named', async () => {
+  const { log, lines } = recordLog('debug');
+  const { wrap, onRefused } = createObservation(log, undefined);
+  const publicUrl = 'https://api.example.test';
+  const app = new Elysia()
+    .use(resourceServer(createGuard({ ...offline(), dpop: 'on', publicUrl, onRefused })))
+    .get('/plain', () => 'ok');
+  const token = tokenOf({ claims: { cnf: bound } });
+  for (const url of ['http://localhost/plain', `${publicUrl}/plain`])
+    await wrap(app.fetch, () => '/plain')(new Request('http://localhost/plain', { headers: proven(token, url) }));
+  const logged = readJsonLines(lines.join('')).map(({ outcome, expected }) => [outcome, expected]);
+  expect(logged).toEqual([
+    ['proof_url', `${publicUrl}/plain`],
+    [undefined, undefined],
+  ]);
 });

@@ -3,6 +3,7 @@ import { algorithmRules } from '../keys/algorithms.ts';
 import { privateMembers } from '../keys/jwk.ts';
 import { proofAlgorithmOf, readProofKey } from '../proof/proof-key.ts';
 import { isJsonObject, type Members } from '../values/json.ts';
+import { parseUrl } from '../values/url.ts';
 import { type Check, check, type Explained, joined, show, showTime } from './explained.ts';
 import type { ExpectedOfProof, PastedProof } from './pasted-proof.ts';
 
@@ -95,7 +96,7 @@ function bytesOf(text: unknown): Uint8Array {
 }
 
 function urlAdvice(htu: string, expected: string, publicUrl: string): string {
-  const [claimed, wanted] = [htu, expected].map((text) => (URL.canParse(text) ? new URL(text) : undefined));
+  const [claimed, wanted] = [htu, expected].map(parseUrl);
   if (!claimed) return 'the client must write the URL of the request, with https and the host';
   if (claimed.origin !== wanted?.origin)
     return `set ${publicUrl} to ${claimed.origin} if clients reach the API there, otherwise they must call it at ${wanted?.origin}`;

@@ -2,9 +2,9 @@ import { parseUrl } from '../values/url.ts';
 
 /**
  * What `URL` reads as RFC 3986 does. It also reads blanks, backslashes, credentials, ports that begin with 0 and characters that
- * URLs do not have, and then treats URLs as equal that are not.
+ * URLs do not have, and then treats URLs as equal that are not. Of these, clients send `^` as it is, and only Bun encodes it.
  */
-const plainUrl = /^https?:\/\/(?:[\w.%-]+|\[[\da-f:.]+\])(?::(?:[1-9]\d*)?)?(?:\/[!$-;=@-[\]_a-z|~]*)?(?:[?#]|$)/i;
+const plainUrl = /^https?:\/\/(?:[\w.%-]+|\[[\da-f:.]+\])(?::(?:[1-9]\d*)?)?(?:\/[!$-;=@-[\]^_a-z|~]*)?(?:[?#]|$)/i;
 
 /**
  * Returns the normalized form of an http or https URL (RFC 3986 §6.2.2 and §6.2.3) without query and fragment, or undefined
@@ -12,7 +12,7 @@ const plainUrl = /^https?:\/\/(?:[\w.%-]+|\[[\da-f:.]+\])(?::(?:[1-9]\d*)?)?(?:\
  */
 export function normalizeUrl(url: string): string | undefined {
   const parsed = plainUrl.test(url) ? parseUrl(url) : undefined;
-  return parsed && parsed.origin + decodeUnreserved(parsed.pathname);
+  return parsed && parsed.origin + decodeUnreserved(parsed.pathname).replaceAll('^', '%5E');
 }
 
 /**
