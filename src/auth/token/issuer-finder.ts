@@ -194,8 +194,7 @@ export class IssuerFinder {
   #remember(iss: string, found: FoundIssuer, askedAt: number): Trust {
     const { clock } = this.#options;
     const earlier = this.#known.peek(iss);
-    const issuer =
-      earlier?.found === found ? earlier : new KnownIssuer(found, this.#options, (each) => this.#isCurrent(iss, each));
+    const issuer = earlier?.found === found ? earlier : this.#createKnown(iss, found);
     if (issuer !== earlier) {
       this.#forget(iss);
       if (this.#isStopped) found.keys.stop();
@@ -205,6 +204,13 @@ export class IssuerFinder {
     issuer.confirm(askedAt);
     this.#schedule(iss, issuer);
     return issuer.trust;
+  }
+
+  #createKnown(iss: string, found: FoundIssuer): KnownIssuer {
+    return new KnownIssuer(found, this.#options, {
+      isCurrent: (issuer) => this.#isCurrent(iss, issuer),
+      isKept: (issuer) => this.#known.peek(iss) === issuer && !issuer.hasExpired(this.#options.clock.now()),
+    });
   }
 
   #isKnown(iss: string): boolean {

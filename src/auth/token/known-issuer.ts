@@ -1,6 +1,7 @@
 import type { IssuerKeys } from '../keys/issuer-keys.ts';
-import type { VerificationKey } from '../keys/key-set.ts';
+import { refuse } from '../refusals.ts';
 import type { CheckedOptions, FetchFault, KeySetState } from '../types.ts';
+import { whenSettled } from '../values/promises.ts';
 import type { Trust } from './trust.ts';
 
 /*
@@ -26,6 +27,14 @@ const uncertain: FetchFault = {
   found: undefined,
 };
 
+/** What the finder knows of an issuer. */
+interface KnownIssuerTests {
+  /** Whether tokens that were verified earlier can still be trusted. */
+  readonly isCurrent: (issuer: KnownIssuer) => boolean;
+  /** Whether a token can be trusted now. */
+  readonly isKept: (issuer: KnownIssuer) => boolean;
+}
+
 export class KnownIssuer {
   readonly found: FoundIssuer;
   /** Its keys are current only while `isCurrent` says so. */
@@ -42,12 +51,19 @@ export class KnownIssuer {
   usedAt = 0;
   #isUncertain = false;
 
-  constructor(found: FoundIssuer, times: AnswerTimes, isCurrent: (issuer: KnownIssuer) => boolean) {
+  constructor(found: FoundIssuer, times: AnswerTimes, { isCurrent, isKept }: KnownIssuerTests) {
     const { rules, keys } = found.trust;
     this.found = found;
     this.#times = times;
-    const areCurrent = (key: VerificationKey) => isCurrent(this) && keys.isCurrent(key);
-    this.trust = { rules, keys: { find: (kid) => keys.find(kid), isCurrent: areCurrent } };
+    this.trust = {
+      rules,
+      keys: {
+        // While a request waits for keys, the issuer may have left, or its last answer expired.
+        find: (kid) =>
+          whenSettled(keys.find(kid), (keysFound) => (isKept(this) ? keysFound : refuse('issuer_unavailable'))),
+        isCurrent: (key) => isCurrent(this) && keys.isCurrent(key),
+      },
+    };
   }
 
   /** The application has returned it, in answer to a question of that time. */

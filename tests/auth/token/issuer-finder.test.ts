@@ -228,7 +228,8 @@ describe('a function as issuer', () => {
     fake.by = () => undefined;
     clock.advance(1000);
     await reloaded;
-    expect([await pending, await reasonFor(a)]).toEqual([undefined, 'issuer_mismatch']);
+    // The request waits for keys in the meantime.
+    expect([await pending, await reasonFor(a)]).toEqual(['issuer_unavailable', 'issuer_mismatch']);
   });
 
   test('may fail for as long as keys stay trusted: its last answer is kept, and it is asked once in a cooldown', async () => {

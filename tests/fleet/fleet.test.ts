@@ -1,0 +1,31 @@
+import { afterAll, expect, spyOn, test } from 'bun:test';
+import { isNight } from '../support/node-versions.ts';
+import { readText } from '../support/repository.ts';
+import { fleetRow } from './load.ts';
+import { simulate } from './simulation.ts';
+
+const warn = spyOn(console, 'warn').mockImplementation(() => {});
+afterAll(() => void warn.mockRestore());
+
+/** New seeds at night. Each repeats its run: `FLEET_SEED=7 bun test tests/fleet`. */
+const first = Number(process.env.FLEET_SEED ?? 0);
+const start = isNight && process.env.FLEET_SEED === undefined ? Math.floor(Math.random() * 1e9) : first;
+const seeds = Array.from({ length: isNight ? 2000 : 6 }, (_, index) => start + index);
+
+test.each(seeds)('a fleet in virtual time breaks no rule: seed %i', async (seed) => {
+  const { broken, outcomes } = await simulate(seed);
+  expect(broken).toEqual([]);
+  expect(Object.keys(outcomes).length).toBeGreaterThan(1);
+});
+
+test.each(isNight ? [100, 1000] : [100])(
+  'docs/operations.md says what an issuer gets from %i instances',
+  async (count) => {
+    const row = (await fleetRow(count)).map((value) => value.toLocaleString('en'));
+    const rows = (await readText('docs/operations.md'))
+      .split('\n')
+      .map((line) => line.split('|').map((cell) => cell.trim()));
+    expect(rows.filter(([, cell]) => cell === row[0]).map((cells) => cells.slice(1, -1))).toEqual([row]);
+  },
+  120_000,
+);
