@@ -1,4 +1,4 @@
-import { type ListedRoute, scopesOf } from 'protected-api';
+import { scopesOf } from 'protected-api';
 import { type CheckedOptions, createGuard, describeRejections, type Fetch, type Guard } from 'protected-api/guard';
 import type { DevelopmentIssuer } from 'protected-api/testing';
 import { createApp } from './app.ts';
@@ -37,9 +37,8 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
   const isStoreUp = () => replayStore?.state().isConnected === true;
   // The events of Redis say more.
   const onReplayStoreEvent = replayStore ? () => {} : onStoreEvent;
-  /** Those of the application, which needs the guard, which needs the keys of the issuer. */
-  let routes: readonly ListedRoute[] = [];
-  const developmentIssuer = createIssuer?.(() => scopesOf(routes));
+  // Asked for when a token is requested: the application needs the guard, which needs the keys of the issuer.
+  const developmentIssuer = createIssuer?.(() => scopesOf(app.routes));
   // Its keys are given, because whether this process reaches its own listener depends on the network.
   const keys = developmentIssuer && { ...developmentIssuer.options, jwksUri: undefined };
   const commonHeaders = createCommonHeaders(options, settings.corsAllowedHeaders);
@@ -63,8 +62,7 @@ export function createService({ settings, options, log, droppedLogLines, fetch, 
     onInternalError: (error, request) =>
       log.error({ err: error, requestId: requestIdOf(request) }, 'Cannot respond to a request'),
   });
-  routes = app.routes;
-  metrics?.expect(routes);
+  metrics?.expect(app.routes);
   const sources = { state: guard.state, isStoreUp, droppedLogLines };
 
   return {
